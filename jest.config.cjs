@@ -1,0 +1,19 @@
+"use strict";
+
+/** @type {import('jest').Config} */
+module.exports = {
+  testEnvironment: "<rootDir>/test/support/environment.cjs",
+  roots: ["<rootDir>/test"],
+  testMatch: ["**/*.test.ts"],
+  modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/build", "<rootDir>/prebuilds/"],
+  // swc strips the types and does not check them: `npm run typecheck` does.
+  transform: {
+    "^.+\\.ts$": [
+      "@swc/jest",
+      { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
+    ],
+  },
+  reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
+  testTimeout: 60_000,
+  maxWorkers: 2,
+};
