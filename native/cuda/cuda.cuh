@@ -1,0 +1,27 @@
+// The one header that knows which compiler reads a kernel file: CUDA under nvcc, the emulation under a host compiler.
+// Everything else in a .cu file is plain CUDA C++; only these spellings differ and are macros on both sides:
+//
+//   SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, args...);   a template-id with commas goes in parentheses
+//   SRP_SHARED(T, name, N);                                           __shared__ T name[N]
+//   SRP_DYN_SHARED(T, name);                                          T* name, the launch's shared_bytes, 16-byte aligned
+//   SRP_UNROLL                                                        before a loop: #pragma unroll
+#pragma once
+
+#if defined(__CUDACC__)
+#include <cuda_runtime.h>
+
+#define SRP_SHARED(T, name, N) __shared__ T name[N]
+#define SRP_DYN_SHARED(T, name)                                       \
+  extern __shared__ __align__(16) unsigned char srp_dynamic_shared[]; \
+  T* const name = reinterpret_cast<T*>(srp_dynamic_shared)
+#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
+  kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
+#define SRP_UNROLL _Pragma("unroll")
+
+#elif defined(SRP_EMULATED)
+#include "../emulation/emulation.h"
+#include "../emulation/runtime.h"
+
+#else
+#error "compile kernel files with nvcc, or with a host compiler and -DSRP_EMULATED=1"
+#endif

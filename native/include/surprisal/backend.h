@@ -1,0 +1,99 @@
+/* The table of functions that a backend exports: the whole ABI between surprisal and whoever computes.
+ *
+ * A backend library (libsurprisal_cuda.so, libsurprisal_emulated.so) exports one symbol, srp_backend_get. The CPU backend is
+ * linked into the Node addon. Nothing here knows Node: a C program or Python's ctypes can drive a library the same way.
+ *
+ * memory    every pointer in an args struct lies in the backend's own memory: host memory when describe() says
+ *           host_memory 1, else memory from alloc() (or any pointer the same device can read)
+ * queues    ops on one queue run in order; a device op may return before it ran, so read results after sync(). The CPU
+ *           backend runs at once and takes NULL. A queue belongs to one thread at a time
+ * errors    a status, never an exception, a print or an abort; last_error() has the text of the calling thread's last
+ *           failure. Data-dependent faults found on a device (an id out of range) come out of sync()
+ * versions  args structs begin with their size: a library accepts a size it knows or a larger one. The table only grows at
+ *           its end: ask `size` before calling a late entry. A different SRP_ABI_VERSION is refused by srp_backend_get */
+#ifndef SURPRISAL_BACKEND_H
+#define SURPRISAL_BACKEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "surprisal/delim.h"
+#include "surprisal/group.h"
+#include "surprisal/logprob.h"
+#include "surprisal/modulate.h"
+#include "surprisal/ratio.h"
+#include "surprisal/scan.h"
+#include "surprisal/status.h"
+
+#define SRP_ABI_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct srp_queue srp_queue;
+
+typedef struct {
+  uint32_t size;
+  int32_t available;        /* 1: ops can run here and now */
+  int32_t host_memory;      /* 1: args point to ordinary host memory */
+  int32_t device_count;
+  int32_t driver_version;   /* CUDA: 1000 * major + 10 * minor, 0 = no driver. Others: 0 */
+  int32_t runtime_version;  /* CUDA: of the linked runtime. Others: 0 */
+  int32_t compute_major, compute_minor; /* CUDA: capability of the device */
+  int32_t error;            /* the platform's own error number behind `reason`, 0 if none */
+  int64_t memory_bytes;     /* of the device; 0 = unknown */
+  char device[128];         /* name of the device, or the instruction set */
+  char reason[256];         /* why not available; empty if it is */
+} srp_description;
+
+typedef enum { SRP_TO_DEVICE = 0, SRP_TO_HOST = 1, SRP_ON_DEVICE = 2 } srp_direction;
+
+typedef struct {
+  uint32_t size;            /* sizeof this table */
+  uint32_t abi;             /* SRP_ABI_VERSION */
+  const char* name;         /* "cpu", "cuda", "emulated" */
+
+  srp_status (*describe)(int32_t device, srp_description* out); /* out->size set by the caller; never fails for lack of a device */
+  const char* (*last_error)(void);                               /* never NULL */
+  srp_status (*queue_create)(int32_t device, srp_queue** out);
+  void (*queue_destroy)(srp_queue*);                             /* waits for what is under way; NULL is allowed */
+  srp_status (*alloc)(srp_queue*, size_t bytes, void** out);     /* 0 bytes: a non-NULL pointer that may be freed */
+  srp_status (*free)(srp_queue*, void*);
+  srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes, srp_direction); /* host side must live until sync() */
+  srp_status (*sync)(srp_queue*);                                /* waits, then reports and clears what went wrong since */
+
+  srp_status (*logprob_forward)(srp_queue*, const srp_logprob_forward_args*);
+  srp_status (*logprob_backward)(srp_queue*, const srp_logprob_backward_args*);
+  srp_status (*logprob_partial)(srp_queue*, const srp_logprob_partial_args*);
+  srp_status (*logprob_merge)(srp_queue*, const srp_logprob_merge_args*);
+  srp_status (*delim_spans)(srp_queue*, const srp_delim_spans_args*);
+  srp_status (*delim_means)(srp_queue*, const srp_delim_means_args*);
+  srp_status (*delim_mask)(srp_queue*, const srp_delim_mask_args*);
+  srp_status (*group_normalize)(srp_queue*, const srp_group_normalize_args*);
+  srp_status (*group_softmax)(srp_queue*, const srp_group_softmax_args*);
+  srp_status (*group_top2)(srp_queue*, const srp_group_top2_args*);
+  srp_status (*group_broadcast)(srp_queue*, const srp_group_broadcast_args*);
+  srp_status (*scan_gae)(srp_queue*, const srp_scan_gae_args*);
+  srp_status (*scan_returns)(srp_queue*, const srp_scan_returns_args*);
+  srp_status (*scan_vtrace)(srp_queue*, const srp_scan_vtrace_args*);
+  srp_status (*ratio_log)(srp_queue*, const srp_ratio_log_args*);
+  srp_status (*ratio_clip)(srp_queue*, const srp_ratio_clip_args*);
+  srp_status (*modulate_steps)(srp_queue*, const srp_modulate_steps_args*);
+  srp_status (*modulate_spans)(srp_queue*, const srp_modulate_spans_args*);
+  srp_status (*modulate_rows)(srp_queue*, const srp_modulate_rows_args*);
+} srp_backend;
+
+/* The one symbol of a backend library. NULL when abi is not the library's own version. */
+#if defined(_WIN32)
+__declspec(dllexport)
+#else
+__attribute__((visibility("default")))
+#endif
+const srp_backend* srp_backend_get(uint32_t abi);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

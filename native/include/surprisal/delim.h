@@ -1,0 +1,72 @@
+/* Spans of tokens between delimiters, their means and their mask.
+ *
+ * A delimiter is one or more alternatives, each a non-empty id sequence. At a position the longest alternative that
+ * matches wins, then the one listed first. Alternatives are packed: ids [sum of lengths], offsets [count+1].
+ *
+ *   1. head (optional): its first match at p with length l emits [0, p + l), before every other span of the row
+ *   2. starts_open: the row begins inside an open span: position 0 is treated as the end of a start delimiter
+ *   3. for every match of start at i (length l): b = i + l, j = first match of end at or behind b (length m).
+ *      Found: [b, j + m) (END_ALL), [b, j + 1) (END_FIRST) or [b, j) (END_NONE; an empty range is not emitted).
+ *      Not found: nothing, or [b, row end) if b is inside and unterminated is KEEP.
+ *   4. overlapping 0: the scan resumes at j + m; an unclosed start ends it. overlapping 1: it resumes at i + 1.
+ *
+ * spans     int32 [capacity,3]: row, begin, finish, within the row, 0-based, end exclusive; sorted by row, in the order above
+ * which     int32 [capacity,2] or NULL: index of the start alternative (-1: starts_open, -2: a head span) and of the end
+ *           alternative (-1: unterminated; the head's own alternative for a head span)
+ * count     int64 [1]: spans found, also when they are more than capacity; then only the first capacity are written
+ * matching  stays inside a row (with lengths: inside its valid tokens); a row shorter than a delimiter has no match;
+ *           n or B 0: count 0. B and T are below 2^31, since spans are int32
+ *
+ *   means     means[s] = sum of values over span s / its length, float64; an empty span gives NaN
+ *   mask      out[t] = 1 inside any span, else 0
+ *
+ * spans given to means and mask may come from anywhere, in any order: a row outside [0,B) or a range outside the row is
+ *           SRP_OUT_OF_RANGE
+ * cost      spans and mask are linear in tokens (times the alternatives tried at a token), overlapping or not
+ * precision integers are exact; means sum in float64 in token order
+ * memory    outputs may not overlap inputs */
+#ifndef SURPRISAL_DELIM_H
+#define SURPRISAL_DELIM_H
+
+#include "surprisal/dtype.h"
+#include "surprisal/status.h"
+
+typedef enum { SRP_END_ALL = 0, SRP_END_FIRST = 1, SRP_END_NONE = 2 } srp_include_end;
+
+typedef struct {
+  uint32_t size;
+  const int32_t* tokens;                                 /* [n] */
+  const int32_t* offsets;                                /* [B+1] or NULL = padded */
+  const int32_t* lengths;                                /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
+  const int32_t *start_ids, *start_offsets;              /* [start_offsets[start_count]], [start_count+1] */
+  const int32_t *end_ids, *end_offsets;
+  const int32_t *head_ids, *head_offsets;                /* NULL with head_count 0 */
+  int64_t n, B, T;
+  int64_t start_count, end_count, head_count;            /* alternatives; start and end need one at least */
+  int64_t start_size, end_size, head_size;               /* ids of all alternatives together */
+  int64_t capacity;
+  int32_t overlapping, include_end, unterminated_keep, starts_open;
+  int32_t* spans;
+  int32_t* which;
+  int64_t* count;
+} srp_delim_spans_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;           /* of values: SRP_F32 or SRP_F64 */
+  const void* values;      /* [n] */
+  const int32_t* offsets;
+  const int32_t* spans;    /* [S,3] */
+  int64_t n, B, T, S;
+  double* means;           /* [S] */
+} srp_delim_means_args;
+
+typedef struct {
+  uint32_t size;
+  const int32_t* offsets;
+  const int32_t* spans;    /* [S,3] */
+  int64_t n, B, T, S;
+  uint8_t* mask;           /* [n] */
+} srp_delim_mask_args;
+
+#endif

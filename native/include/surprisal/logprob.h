@@ -1,0 +1,103 @@
+/* Logits to log-probabilities, entropy and back, a row of V logits at a time.
+ *
+ *   z[j]      = scale x[j] / temperature                                    without softcap (softcap 0)
+ *             = softcap tanh(scale x[j] / softcap) / temperature            with
+ *   M = max z,  S' = sum over j != argmax of exp(z[j] - M),  W = sum of exp(z[j] - M) (z[j] - M)
+ *   lse       = M + log1p(S')
+ *   logprob   = (z[y] - M) - log1p(S')
+ *   entropy   = log1p(S') - W / (1 + S')
+ *   sum_sq    = sum p^2 = (1 + sum over j != argmax of exp(2 (z[j] - M))) / (1 + S')^2
+ *   backward  dL/dz[j] = sum_k a_k ([j = y_k] - p_j) - h p_j (log p_j + H),  a = grad_logprob, h = grad_entropy
+ *             dL/dx[j] = dL/dz[j] dz[j]/dx[j]
+ *
+ *   mean_gap  = -W / (1 + S') = M - sum p z >= 0, so that entropy = log1p_sum + mean_gap and log p_j + H = z[j] - M + mean_gap
+ *
+ * The maximum stays out of the sums, so that a nearly deterministic row (S' = 1e-9) keeps its full relative accuracy; the
+ * first index of the maximum is the one that is left out. A log-prob is never rebuilt from a rounded lse, nor a gradient
+ * from a rounded entropy: (max_logit, log1p_sum, mean_gap) is what backward takes, each exact to its own last bit.
+ * max_logit is the raw logit x, exact in float32 for every logits dtype.
+ *
+ * shapes    logits [N, stride] row-major, of which the first V columns count (a padded vocabulary has stride > V);
+ *           targets [N,K]: 0 <= id < V of the whole vocabulary; per-row outputs [N]; grad [N, stride], 0 in the padding
+ * scalars   temperature, scale > 0, softcap 0 (none) or > 0, all finite; scale / temperature, and with a softcap
+ *           scale / softcap and softcap / temperature, in [1e-30, 1e30]
+ * keep      [N] or NULL: a row with keep 0 is not read, nor are its targets; its outputs are 0 and its gradient row exactly 0
+ * -inf      a logit of -infinity is a masked id, with a softcap too: contributes nothing, gradient 0. A target there: logprob
+ *           -infinity, gradient by the formula with p = 0 (dz/dx there: scale / temperature, with a softcap 0)
+ * no finite logit in a row (all -infinity, or V 0): max_logit -infinity, all other outputs NaN, gradient 0
+ * NaN, +inf in a row: all outputs of the row and its gradient NaN (but for the padding)
+ * partial   one shard of the vocabulary, columns vocab_start ... vocab_start + V - 1: state [N, 4+K] float64 =
+ *           (max_logit, S', W, sum over j != argmax of exp(2 (z[j] - M)), raw target logits). A target outside the shard is
+ *           +infinity there (unambiguous: a real +infinity makes the row NaN by its maximum). No finite logit: max -infinity
+ * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A target of a kept row that no shard
+ *           has is SRP_OUT_OF_RANGE
+ * backward of a shard: V and vocab_start of the shard, max_logit, log1p_sum and mean_gap of the whole row
+ * device    a target out of range raises the queue's flag; its logprob is NaN, the gradient of its row unspecified
+ * precision sums in float64 (CPU) or float32 over 32 terms, float64 beyond (CUDA), arguments z - M in two floats:
+ *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; gradient within 2e-6 of the row's
+ *           largest term |sum_k a_k ...| or |h p ...|, before its rounding to the logits' dtype
+ * memory    grad may be the same memory as logits (in place); no other overlap */
+#ifndef SURPRISAL_LOGPROB_H
+#define SURPRISAL_LOGPROB_H
+
+#include "surprisal/dtype.h"
+#include "surprisal/status.h"
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;                     /* of logits: SRP_F32, SRP_F16 or SRP_BF16 */
+  const void* logits;                /* [N, stride] */
+  const int32_t* targets;            /* [N,K], NULL with K 0 */
+  const uint8_t* keep;               /* [N] or NULL */
+  int64_t N, V, stride, K;
+  double temperature, scale;         /* > 0 */
+  double softcap;                    /* > 0, or 0 = none */
+  float* logprob;                    /* [N,K] or NULL */
+  float *entropy, *lse;              /* [N] or NULL */
+  float *max_logit, *log1p_sum;      /* [N] or NULL */
+  float* mean_gap;                   /* [N] or NULL */
+  float* sum_sq;                     /* [N] or NULL */
+} srp_logprob_forward_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;                     /* of logits and grad */
+  const void* logits;                /* [N, stride] */
+  const int32_t* targets;            /* [N,K] ids of the whole vocabulary; NULL without grad_logprob */
+  const uint8_t* keep;
+  const float *max_logit, *log1p_sum; /* [N] */
+  const float* mean_gap;             /* [N]; NULL without grad_entropy */
+  const float* grad_logprob;         /* [N,K] or NULL */
+  const float* grad_entropy;         /* [N] or NULL */
+  int64_t N, V, stride, K;
+  int64_t vocab_start, vocab_size;   /* 0 and V for the whole vocabulary */
+  double temperature, scale, softcap;
+  void* grad;                        /* [N, stride] */
+} srp_logprob_backward_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* logits;                /* [N, stride] of this shard */
+  const int32_t* targets;            /* [N,K] ids of the whole vocabulary */
+  const uint8_t* keep;
+  int64_t N, V, stride, K;
+  int64_t vocab_start, vocab_size;
+  double temperature, scale, softcap;
+  double* state;                     /* [N, 4+K] */
+} srp_logprob_partial_args;
+
+typedef struct {
+  uint32_t size;
+  const double* states;              /* [P, N, 4+K] */
+  const uint8_t* keep;
+  int64_t P, N, K;
+  double temperature, scale, softcap;
+  float* logprob;
+  float *entropy, *lse;
+  float *max_logit, *log1p_sum;
+  float* mean_gap;
+  float* sum_sq;
+} srp_logprob_merge_args;
+
+#endif

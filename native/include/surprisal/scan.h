@@ -1,0 +1,73 @@
+/* Scans along token rows, right to left: generalized advantage estimation, discounted returns, V-trace.
+ *
+ *   gae       delta[t] = reward[t] + g[t] * V(next) - value[t]
+ *             advantages[t] = delta[t] + g[t] * lambda * advantages(next);  returns[t] = advantages[t] + value[t]
+ *   returns   returns[t] = reward[t] + g[t] * returns(next)
+ *   vtrace    delta[t] = min(rho_bar, w[t]) * (reward[t] + g[t] * V(next) - value[t])
+ *             acc[t] = delta[t] + g[t] * lambda * min(c_bar, w[t]) * acc(next);  targets[t] = value[t] + acc[t]
+ *             advantages[t] = min(pg_rho_bar, w[t]) * (reward[t] + g[t] * targets(next) - value[t])
+ *             (Espeholt et al. 2018, equations 1 and the policy gradient below it)
+ *
+ * g[t]      discount[t] where the array is given (gamma * (1 - done)), else gamma
+ * next      the step behind t; behind the last one V = targets = returns = bootstrap[b], advantages = acc = 0
+ * masked    SRP_MASK_SKIP   not a step: nothing decays, the chain runs on; outputs 0
+ *           SRP_MASK_STEPS  a step with reward, value 0 and w 1; outputs as computed (they can be non-zero left of a kept token)
+ *           SRP_MASK_CUT    the carry becomes 0 there (values, returns and accumulators); outputs 0
+ *           What lies under the mask is never read, in any mode (discount included: gamma stands in for it in STEPS).
+ * shapes    rows as in rows.h; per-token arrays [n]; bootstrap [B]
+ * edges     n or B 0: nothing written, SRP_OK. NaN spreads to earlier steps of its row, to no other row
+ * precision carried in float64, rounded once: error <= 1e-7 * (1 + max|x|) for T <= 32768 with float32 outputs
+ * memory    outputs may not overlap inputs */
+#ifndef SURPRISAL_SCAN_H
+#define SURPRISAL_SCAN_H
+
+#include "surprisal/dtype.h"
+#include "surprisal/status.h"
+
+typedef enum { SRP_MASK_SKIP = 0, SRP_MASK_STEPS = 1, SRP_MASK_CUT = 2 } srp_mask_mode;
+
+typedef struct {
+  uint32_t size;                 /* sizeof this struct: how a newer caller and an older library agree */
+  int32_t dtype;                 /* of every float array here: SRP_F32 or SRP_F64 */
+  const void *reward, *value;    /* [n] in the backend's own memory, like every pointer here */
+  const void* discount;          /* [n] or NULL = gamma everywhere */
+  const uint8_t* mask;           /* [n] or NULL = all kept */
+  const void* bootstrap;         /* [B] or NULL = 0 */
+  const int32_t* offsets;        /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  double gamma, lambda;
+  int32_t mask_mode;
+  void *advantages, *returns;    /* [n], each may be NULL, not both */
+} srp_scan_gae_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* reward;
+  const void* discount;
+  const uint8_t* mask;
+  const void* bootstrap;
+  const int32_t* offsets;
+  int64_t n, B, T;
+  double gamma;
+  int32_t mask_mode;
+  void* returns;                 /* [n] */
+} srp_scan_returns_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void *reward, *value;
+  const void* weight;            /* [n] importance weights pi/mu, not logarithms */
+  const void* discount;
+  const uint8_t* mask;
+  const void* bootstrap;
+  const int32_t* offsets;
+  int64_t n, B, T;
+  double gamma, lambda;
+  double rho_bar, c_bar, pg_rho_bar; /* caps >= 0, infinity allowed */
+  int32_t mask_mode;
+  void *targets, *advantages;    /* [n], each may be NULL, not both */
+} srp_scan_vtrace_args;
+
+#endif

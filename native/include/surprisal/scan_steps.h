@@ -1,0 +1,144 @@
+// One step of each scan in scan.h, and the checks of their arguments. A backend walks a row from its end to its begin and
+// hands every token to step(); where the walk goes and who walks is the backend's business.
+#ifndef SURPRISAL_SCAN_STEPS_H
+#define SURPRISAL_SCAN_STEPS_H
+
+#include "surprisal/checks.h"
+#include "surprisal/rows.h"
+#include "surprisal/scan.h"
+
+namespace srp {
+
+template <class F>
+SRP_HD double discount_at(const void* discount, double gamma, int64_t i) {
+  return discount ? load(static_cast<const F*>(discount), i) : gamma;
+}
+
+template <class F>
+SRP_HD double bootstrap_of(const void* bootstrap, int64_t b) {
+  return bootstrap ? load(static_cast<const F*>(bootstrap), b) : 0.0;
+}
+
+template <class F>
+struct GaeScan {
+  using Args = srp_scan_gae_args;
+  double next_value, next_advantage;  // float64: a float32 carry is off by 1.5e-4 at T = 32768 when gamma * lambda = 1
+
+  SRP_HD GaeScan(const Args& a, int64_t b) : next_value(bootstrap_of<F>(a.bootstrap, b)), next_advantage(0) {}
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const advantages = static_cast<F*>(a.advantages);
+    F* const returns = static_cast<F*>(a.returns);
+    const bool kept = !a.mask || a.mask[i];
+    if (!kept && a.mask_mode != SRP_MASK_STEPS) {
+      if (a.mask_mode == SRP_MASK_CUT) next_value = next_advantage = 0;
+      if (advantages) advantages[i] = F(0);
+      if (returns) returns[i] = F(0);
+      return;
+    }
+    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
+    const double value = kept ? load(static_cast<const F*>(a.value), i) : 0;
+    next_advantage = reward + gamma * next_value - value + gamma * a.lambda * next_advantage;
+    next_value = value;
+    if (advantages) store(advantages, i, next_advantage);
+    if (returns) store(returns, i, next_advantage + value);
+  }
+};
+
+template <class F>
+struct ReturnsScan {
+  using Args = srp_scan_returns_args;
+  double next_return;
+
+  SRP_HD ReturnsScan(const Args& a, int64_t b) : next_return(bootstrap_of<F>(a.bootstrap, b)) {}
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const returns = static_cast<F*>(a.returns);
+    const bool kept = !a.mask || a.mask[i];
+    if (!kept && a.mask_mode != SRP_MASK_STEPS) {
+      if (a.mask_mode == SRP_MASK_CUT) next_return = 0;
+      returns[i] = F(0);
+      return;
+    }
+    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
+    next_return = reward + gamma * next_return;
+    store(returns, i, next_return);
+  }
+};
+
+template <class F>
+struct VtraceScan {
+  using Args = srp_scan_vtrace_args;
+  double next_value, next_target, accumulated;
+
+  SRP_HD VtraceScan(const Args& a, int64_t b)
+      : next_value(bootstrap_of<F>(a.bootstrap, b)), next_target(next_value), accumulated(0) {}
+
+  // NaN weights pass: a comparison with NaN is false.
+  static SRP_HD double cap(double weight, double bar) { return weight > bar ? bar : weight; }
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const targets = static_cast<F*>(a.targets);
+    F* const advantages = static_cast<F*>(a.advantages);
+    const bool kept = !a.mask || a.mask[i];
+    if (!kept && a.mask_mode != SRP_MASK_STEPS) {
+      if (a.mask_mode == SRP_MASK_CUT) next_value = next_target = accumulated = 0;
+      if (targets) targets[i] = F(0);
+      if (advantages) advantages[i] = F(0);
+      return;
+    }
+    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
+    const double value = kept ? load(static_cast<const F*>(a.value), i) : 0;
+    const double weight = kept ? load(static_cast<const F*>(a.weight), i) : 1;
+    const double delta = cap(weight, a.rho_bar) * (reward + gamma * next_value - value);
+    accumulated = delta + gamma * a.lambda * cap(weight, a.c_bar) * accumulated;
+    if (advantages) store(advantages, i, cap(weight, a.pg_rho_bar) * (reward + gamma * next_target - value));
+    next_value = value;
+    next_target = value + accumulated;
+    if (targets) store(targets, i, next_target);
+  }
+};
+
+inline srp_status check_scan(int32_t dtype, const int32_t* offsets, int64_t n, int64_t B, int64_t T, double gamma,
+                             int32_t mask_mode) {
+  SRP_TRY(check_float(dtype));
+  SRP_TRY(check_rows(offsets, n, B, T));
+  SRP_TRY(check_range("gamma", gamma, 0, 1));
+  return check_enum("mask_mode", mask_mode, SRP_MASK_CUT);
+}
+
+inline srp_status check(const srp_scan_gae_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
+  SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  SRP_TRY(check_pointer("reward", a->reward, a->n));
+  SRP_TRY(check_pointer("value", a->value, a->n));
+  return check_pointer("advantages and returns", a->advantages ? a->advantages : a->returns, a->n);
+}
+
+inline srp_status check(const srp_scan_returns_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
+  SRP_TRY(check_pointer("reward", a->reward, a->n));
+  return check_pointer("returns", a->returns, a->n);
+}
+
+inline srp_status check(const srp_scan_vtrace_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
+  SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  SRP_TRY(check_range("rho_bar", a->rho_bar, 0, INFINITY));
+  SRP_TRY(check_range("c_bar", a->c_bar, 0, INFINITY));
+  SRP_TRY(check_range("pg_rho_bar", a->pg_rho_bar, 0, INFINITY));
+  SRP_TRY(check_pointer("reward", a->reward, a->n));
+  SRP_TRY(check_pointer("value", a->value, a->n));
+  SRP_TRY(check_pointer("weight", a->weight, a->n));
+  return check_pointer("targets and advantages", a->targets ? a->targets : a->advantages, a->n);
+}
+
+}  // namespace srp
+
+#endif
