@@ -1,0 +1,92 @@
+// Finding and loading the native addon, once, on first need.
+import { existsSync } from "node:fs";
+import * as path from "node:path";
+
+/** What native/binding/addon.cc exports. */
+export interface Addon {
+  readonly abi: number;
+  openCpu(): number;
+  /** A session number, or the reason why the library could not be opened. */
+  openLibrary(file: string, device: number): number | string;
+  describe(session: number): NativeDescription | null;
+  lastError(): string;
+  readonly ops: Readonly<Record<string, NativeOp>>;
+}
+
+/** One op: its fields in the order of the call, all optional arrays may be null. */
+export interface NativeOp {
+  readonly fields: readonly string[];
+  /** (session, ...fields) → 0, or a status whose text lastError() has. */
+  readonly call: (...values: unknown[]) => number;
+  /** The same, off the event loop; a number if the call was refused at once. */
+  readonly callAsync: (...values: unknown[]) => Promise<NativeFailure | null> | number;
+}
+
+export interface NativeFailure {
+  readonly status: number;
+  readonly error: string;
+}
+
+export interface NativeDescription {
+  readonly name: string;
+  readonly available: boolean;
+  /** Why not available; "" if it is. */
+  readonly reason: string;
+  /** Name of the device, or the instruction set. */
+  readonly device: string;
+  readonly deviceCount: number;
+  /** 1000 * major + 10 * minor; 0 = none. */
+  readonly driverVersion: number;
+  readonly runtimeVersion: number;
+  readonly computeMajor: number;
+  readonly computeMinor: number;
+  readonly memoryBytes: number;
+  /** The platform's own error number, 0 if none. */
+  readonly error: number;
+}
+
+const ABI_VERSION = 1;
+
+/** The package's folder: dist/backend and lib/backend are equally deep. */
+export const packageRoot = path.join(__dirname, "..", "..");
+
+/** Folders that may hold native files, first wins. SURPRISAL_NATIVE_PATH names one of the user's own. */
+export function nativeFolders(...built: readonly string[]): string[] {
+  const own = process.env["SURPRISAL_NATIVE_PATH"];
+  const folders = [...built, path.join("prebuilds", `${process.platform}-${process.arch}`)];
+  return [...(own ? [path.resolve(own)] : []), ...folders.map((folder) => path.join(packageRoot, folder))];
+}
+
+/** The first existing `file` in the folders, or undefined. */
+export function findNative(file: string, ...built: readonly string[]): string | undefined {
+  return nativeFolders(...built)
+    .map((folder) => path.join(folder, file))
+    .find((candidate) => existsSync(candidate));
+}
+
+function load(): Addon {
+  const own = process.env["SURPRISAL_NATIVE_PATH"];
+  const file = own ? path.join(path.resolve(own), "surprisal.node") : undefined;
+  // A file under SURPRISAL_NATIVE_PATH is an explicit choice; without one there, the built or prebuilt addon is taken.
+  if (file && existsSync(file)) return require(file) as Addon;
+  const loadBuilt = require("node-gyp-build") as (folder: string) => unknown;
+  return loadBuilt(packageRoot) as Addon;
+}
+
+let loaded: { readonly addon: Addon } | { readonly reason: string } | undefined;
+
+/** The addon, or why there is none. The answer does not change within a process. */
+export function nativeAddon(): { readonly addon: Addon } | { readonly reason: string } {
+  if (loaded) return loaded;
+  try {
+    const addon = load();
+    loaded =
+      addon.abi === ABI_VERSION
+        ? { addon }
+        : { reason: `the native addon has interface version ${addon.abi}, this package needs ${ABI_VERSION}; rebuild it` };
+  } catch (cause) {
+    const text = cause instanceof Error ? cause.message.split("\n", 1)[0]! : String(cause);
+    loaded = { reason: `no native addon for ${process.platform}-${process.arch} (${text})` };
+  }
+  return loaded;
+}

@@ -1,0 +1,30 @@
+// A backend runs one op on memory it is given. It does not validate, allocate, choose or log: lib/ops does the first two,
+// lib/backend/select.ts the third, nobody the last. So every backend is as small as its arithmetic.
+import type { DelimOps } from "./contract/delim";
+import type { GroupOps } from "./contract/group";
+import type { LogprobOps } from "./contract/logprob";
+import type { ModulateOps } from "./contract/modulate";
+import type { RatioOps } from "./contract/ratio";
+import type { ScanOps } from "./contract/scan";
+
+export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
+/** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
+export type BackendName = (typeof BACKEND_NAMES)[number];
+/** A backend by name, or the rule that `backendInfo().rule` states. */
+export type BackendChoice = BackendName | "auto";
+
+/** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
+export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps;
+export type OpName = keyof BackendOps;
+export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
+
+export interface Backend {
+  readonly name: BackendName;
+  /** Runs on the calling thread; the outputs are complete when it returns. Throws SurprisalError, writing nothing. */
+  readonly ops: BackendOps;
+  /**
+   * Runs off the event loop where the backend can; the arrays must stay untouched until it resolves. The js backend can't:
+   * it lets the event loop turn once and then runs.
+   */
+  runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>): Promise<void>;
+}

@@ -1,0 +1,66 @@
+// The group ops as backends take them: native/include/surprisal/group.h, names in camelCase.
+import type { DTypeCode, FloatArray } from "../../core/dtype";
+
+/** Words of the public options; their positions are the numbers of the native interface. */
+export const GROUP_CENTERS = ["none", "mean", "leaveOneOut"] as const;
+export type GroupCenter = (typeof GROUP_CENTERS)[number];
+export const GROUP_SCALES = ["none", "std"] as const;
+export type GroupScale = (typeof GROUP_SCALES)[number];
+export const GROUP_SINGLETONS = ["zero", "raw"] as const;
+export type GroupSingleton = (typeof GROUP_SINGLETONS)[number];
+export const NAN_POLICIES = ["propagate", "abstain"] as const;
+export type NanPolicy = (typeof NAN_POLICIES)[number];
+
+interface GroupArgs {
+  readonly dtype: DTypeCode;
+  readonly values: FloatArray;
+  readonly members: Int32Array | null;
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+}
+
+export interface GroupNormalizeArgs extends GroupArgs {
+  readonly ddof: number;
+  readonly epsilon: number;
+  readonly varianceFloor: number;
+  readonly center: number;
+  readonly scale: number;
+  readonly singleton: number;
+  readonly nanPolicy: number;
+  readonly normalized: FloatArray | null;
+  readonly mean: FloatArray | null;
+  readonly std: FloatArray | null;
+  readonly count: Int32Array | null;
+}
+
+export interface GroupSoftmaxArgs extends GroupArgs {
+  readonly temperature: number;
+  readonly weights: FloatArray;
+}
+
+export interface GroupTop2Args extends GroupArgs {
+  readonly best: Int32Array;
+  readonly second: Int32Array;
+  readonly bestValue: FloatArray | null;
+  readonly secondValue: FloatArray | null;
+}
+
+export interface GroupBroadcastArgs {
+  readonly dtype: DTypeCode;
+  readonly row: FloatArray;
+  readonly factor: FloatArray | null;
+  readonly mask: Uint8Array | null;
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  readonly out: FloatArray;
+}
+
+export interface GroupOps {
+  groupNormalize(args: GroupNormalizeArgs): void;
+  groupSoftmax(args: GroupSoftmaxArgs): void;
+  groupTop2(args: GroupTop2Args): void;
+  groupBroadcast(args: GroupBroadcastArgs): void;
+}

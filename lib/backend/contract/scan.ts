@@ -1,0 +1,48 @@
+// The scan ops as backends take them: native/include/surprisal/scan.h, names in camelCase.
+import type { DTypeCode, FloatArray } from "../../core/dtype";
+
+/** "skip" | "steps" | "cut" of the public options, as numbers of the native interface. */
+export const MASK_MODES = ["skip", "steps", "cut"] as const;
+export type MaskMode = (typeof MASK_MODES)[number];
+
+interface ScanArgs {
+  readonly dtype: DTypeCode;
+  readonly reward: FloatArray;
+  readonly discount: FloatArray | null;
+  readonly mask: Uint8Array | null;
+  readonly bootstrap: FloatArray | null;
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  readonly gamma: number;
+  readonly maskMode: number;
+}
+
+export interface ScanGaeArgs extends ScanArgs {
+  readonly value: FloatArray;
+  readonly lambda: number;
+  readonly advantages: FloatArray | null;
+  readonly returns: FloatArray | null;
+}
+
+export interface ScanReturnsArgs extends ScanArgs {
+  readonly returns: FloatArray;
+}
+
+export interface ScanVtraceArgs extends ScanArgs {
+  readonly value: FloatArray;
+  readonly weight: FloatArray;
+  readonly lambda: number;
+  readonly rhoBar: number;
+  readonly cBar: number;
+  readonly pgRhoBar: number;
+  readonly targets: FloatArray | null;
+  readonly advantages: FloatArray | null;
+}
+
+export interface ScanOps {
+  scanGae(args: ScanGaeArgs): void;
+  scanReturns(args: ScanReturnsArgs): void;
+  scanVtrace(args: ScanVtraceArgs): void;
+}

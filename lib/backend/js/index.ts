@@ -1,0 +1,22 @@
+// The JavaScript backend: always there.
+import { setImmediate } from "node:timers/promises";
+
+import type { Backend, BackendOps, OpArgs, OpName } from "../backend";
+import { delimOps } from "./delim";
+import { groupOps } from "./group";
+import { logprobOps } from "./logprob";
+import { modulateOps } from "./modulate";
+import { ratioOps } from "./ratio";
+import { scanOps } from "./scan";
+
+const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps };
+
+export const jsBackend: Backend = {
+  name: "js",
+  ops,
+  async runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>): Promise<void> {
+    await setImmediate();
+    // One op and its own arguments: a union the compiler cannot relate by itself.
+    (ops[op] as (args: OpArgs<Op>) => void)(args);
+  },
+};

@@ -1,0 +1,167 @@
+// Log ratios and the clipped objective (contract: native/include/surprisal/ratio.h). Numbers are float64 here; an array
+// rounds once when it stores.
+import type { FloatArray } from "../../core/dtype";
+import { rowBegin, rowEnd } from "../../core/rows";
+import { LEVELS, type RatioClipArgs, type RatioLogArgs, type RatioOps, REDUCTIONS } from "../contract/ratio";
+import { lossTerm, type LossTerm, scaled } from "./loss-forms";
+
+const TOKEN = LEVELS.indexOf("token");
+const SEQUENCE = LEVELS.indexOf("sequence");
+const SUM = REDUCTIONS.indexOf("sum");
+
+type Args = RatioLogArgs | RatioClipArgs;
+
+function put(out: FloatArray | Uint8Array | Int32Array | null, i: number, x: number): void {
+  if (out) out[i] = x;
+}
+
+// 0 - x, not -x: what is cut off is +0, never -0.
+function negated(x: number): number {
+  return 0 - x;
+}
+
+function isKept(a: Args, i: number): boolean {
+  return !a.mask || a.mask[i] !== 0;
+}
+
+/** The rows of unit u: itself at sequence level, its members at group level. */
+function unitRows(a: Args, u: number): ArrayLike<number> {
+  if (a.level === SEQUENCE) return [u];
+  const begin = a.groupOffsets![u]!;
+  const end = a.groupOffsets![u + 1]!;
+  return a.members ? a.members.subarray(begin, end) : Array.from({ length: end - begin }, (_, i) => begin + i);
+}
+
+/** Sum of differences over the unit's kept tokens, and their number as the log ratio and the gradient divide by it. */
+function sumUnit(a: Args, rows: ArrayLike<number>): { x: number; divisor: number } {
+  let sum = 0;
+  let kept = 0;
+  for (let r = 0; r < rows.length; ++r)
+    for (let i = rowBegin(a, rows[r]!); i < rowEnd(a, rows[r]!); ++i) {
+      if (!isKept(a, i)) continue;
+      sum += a.current[i]! - a.old[i]!;
+      ++kept;
+    }
+  const divisor = a.reduce === SUM || kept === 0 ? 1 : kept;
+  return { x: sum / divisor, divisor };
+}
+
+function ratioLog(a: RatioLogArgs): void {
+  if (a.level === TOKEN) {
+    for (let i = 0; i < a.n; ++i) {
+      const x = isKept(a, i) ? a.current[i]! - a.old[i]! : 0;
+      put(a.logRatio, i, x);
+      put(a.ratio, i, isKept(a, i) ? Math.exp(x) : 0);
+    }
+    return;
+  }
+  const units = a.level === SEQUENCE ? a.B : a.G;
+  for (let u = 0; u < units; ++u) {
+    const { x } = sumUnit(a, unitRows(a, u));
+    put(a.logRatio, u, x);
+    put(a.ratio, u, Math.exp(x));
+  }
+}
+
+function termOf(a: RatioClipArgs, x: number, advantage: number): LossTerm {
+  return lossTerm(a.form, x, advantage, {
+    clipLow: a.clipLow,
+    clipHigh: a.clipHigh,
+    dualClip: a.dualClip,
+    ratioCap: a.ratioCap,
+    logLow: -a.logClamp,
+    logHigh: Math.min(a.logClamp, a.maxLogRatio),
+  });
+}
+
+/** Partial sums over the terms of a row. */
+class RowFigures {
+  termSum = 0;
+  ratioSum = 0;
+  ratioMax = -Infinity;
+  terms = 0;
+  clipped = 0;
+  limited = 0;
+
+  add(t: LossTerm): void {
+    this.termSum += negated(t.loss);
+    this.ratioSum += t.ratio;
+    this.ratioMax = Math.max(this.ratioMax, t.ratio); // NaN stays
+    this.terms += 1;
+    this.clipped += t.clipped ? 1 : 0;
+    this.limited += t.limited ? 1 : 0;
+  }
+
+  store(a: RatioClipArgs, b: number, weight: number): void {
+    put(a.objective, b, scaled(weight, this.termSum));
+    put(a.ratioSum, b, this.ratioSum);
+    put(a.ratioMax, b, this.ratioMax);
+    put(a.terms, b, this.terms);
+    put(a.clippedCount, b, this.clipped);
+    put(a.limitedCount, b, this.limited);
+  }
+}
+
+function storeTerm(a: RatioClipArgs, i: number, term: number, clipped: boolean): void {
+  put(a.term, i, term);
+  put(a.clipped, i, clipped ? 1 : 0);
+}
+
+function rowWeight(a: RatioClipArgs, b: number): number {
+  return a.rowWeight ? a.rowWeight[b]! : 1;
+}
+
+function clipTokens(a: RatioClipArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    const weight = rowWeight(a, b);
+    const figures = new RowFigures();
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+      if (!isKept(a, i)) {
+        put(a.ratio, i, 0);
+        put(a.clippedRatio, i, 0);
+        storeTerm(a, i, 0, false);
+        put(a.grad, i, 0);
+        continue;
+      }
+      const t = termOf(a, a.current[i]! - a.old[i]!, a.advantage[a.advantagePerToken ? i : b]!);
+      figures.add(t);
+      put(a.ratio, i, t.ratio);
+      put(a.clippedRatio, i, t.clippedRatio);
+      storeTerm(a, i, negated(t.loss), t.clipped);
+      put(a.grad, i, negated(scaled(weight, t.slope)));
+    }
+    figures.store(a, b, weight);
+  }
+}
+
+/** Rows and groups: every row has a term with the ratio of its unit, and the unit's tokens share one gradient. */
+function clipUnits(a: RatioClipArgs): void {
+  const units = a.level === SEQUENCE ? a.B : a.G;
+  for (let u = 0; u < units; ++u) {
+    const rows = unitRows(a, u);
+    const { x, divisor } = sumUnit(a, rows);
+    let slope = 0;
+    for (let r = 0; r < rows.length; ++r) {
+      const b = rows[r]!;
+      const t = termOf(a, x, a.advantage[b]!);
+      const figures = new RowFigures();
+      figures.add(t);
+      figures.store(a, b, rowWeight(a, b));
+      storeTerm(a, b, negated(t.loss), t.clipped);
+      slope += scaled(rowWeight(a, b), t.slope);
+    }
+    const unit = termOf(a, x, 0); // ratios do not depend on the advantage, and an empty group has them too
+    put(a.ratio, u, unit.ratio);
+    put(a.clippedRatio, u, unit.clippedRatio);
+    const grad = negated(slope / divisor);
+    for (let r = 0; r < rows.length; ++r)
+      for (let i = rowBegin(a, rows[r]!); i < rowEnd(a, rows[r]!); ++i) put(a.grad, i, isKept(a, i) ? grad : 0);
+  }
+}
+
+function ratioClip(a: RatioClipArgs): void {
+  if (a.level === TOKEN) clipTokens(a);
+  else clipUnits(a);
+}
+
+export const ratioOps: RatioOps = { ratioLog, ratioClip };

@@ -1,0 +1,88 @@
+// Which backends can run here, and why not the others. Each is opened once, on first need, never at import.
+import { findNative, nativeAddon, type NativeDescription } from "./addon";
+import type { Backend, BackendName } from "./backend";
+import { jsBackend } from "./js";
+import { nativeBackend } from "./native";
+
+/** One backend as `backendInfo()` and `surprisal doctor` list it. */
+export interface BackendStatus {
+  readonly name: BackendName;
+  readonly available: boolean;
+  /** Why it cannot run here. Absent when it can. */
+  readonly reason?: string;
+  /** Name of the device, or the instruction set. */
+  readonly device?: string;
+  /** The library file. */
+  readonly file?: string;
+  /** CUDA driver, "13.0"; absent without one. */
+  readonly driver?: string;
+  /** CUDA runtime that the library carries, "13.0". */
+  readonly runtime?: string;
+  /** Compute capability, "9.0". */
+  readonly computeCapability?: string;
+  readonly memoryBytes?: number;
+}
+
+export interface Probe {
+  readonly status: BackendStatus;
+  readonly backend?: Backend;
+}
+
+function cudaVersion(version: number): string {
+  return `${Math.floor(version / 1000)}.${Math.floor((version % 1000) / 10)}`;
+}
+
+function describe(name: BackendName, description: NativeDescription, file?: string): BackendStatus {
+  return {
+    name,
+    available: description.available,
+    ...(description.available ? {} : { reason: description.reason }),
+    ...(description.device && { device: description.device }),
+    ...(file !== undefined && { file }),
+    ...(description.driverVersion > 0 && { driver: cudaVersion(description.driverVersion) }),
+    ...(description.runtimeVersion > 0 && { runtime: cudaVersion(description.runtimeVersion) }),
+    ...(description.computeMajor > 0 && {
+      computeCapability: `${description.computeMajor}.${description.computeMinor}`,
+    }),
+    ...(description.memoryBytes > 0 && { memoryBytes: description.memoryBytes }),
+  };
+}
+
+function unavailable(name: BackendName, reason: string, file?: string): Probe {
+  return { status: { name, available: false, reason, ...(file !== undefined && { file }) } };
+}
+
+function probeCpu(): Probe {
+  const native = nativeAddon();
+  if ("reason" in native) return unavailable("cpu", native.reason);
+  const session = native.addon.openCpu();
+  const description = native.addon.describe(session)!;
+  return { status: describe("cpu", description), backend: nativeBackend("cpu", native.addon, session) };
+}
+
+function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
+  const native = nativeAddon();
+  if ("reason" in native) return unavailable(name, native.reason);
+  const library = `libsurprisal_${name}.so`;
+  const file = findNative(library, `build-${name}`);
+  if (file === undefined) return unavailable(name, `${library} was not built`);
+  const session = native.addon.openLibrary(file, device);
+  if (typeof session === "string") return unavailable(name, session, file);
+  const status = describe(name, native.addon.describe(session)!, file);
+  return status.available ? { status, backend: nativeBackend(name, native.addon, session) } : { status };
+}
+
+const probes = new Map<string, Probe>();
+
+/** Opens a backend, or tells why it cannot be. The answer does not change within a process. */
+export function probe(name: BackendName, device: number): Probe {
+  const key = name === "cuda" ? `cuda:${device}` : name;
+  let found = probes.get(key);
+  if (!found) {
+    if (name === "js") found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
+    else if (name === "cpu") found = probeCpu();
+    else found = probeLibrary(name, name === "cuda" ? device : 0);
+    probes.set(key, found);
+  }
+  return found;
+}

@@ -1,0 +1,107 @@
+// Which backend runs a call: the call's own choice, else configure(), else SURPRISAL_BACKEND, else the rule of `auto`.
+import { needNumber } from "../core/options";
+import { argumentError, SurprisalError } from "../core/errors";
+import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName } from "./backend";
+import { type BackendStatus, probe } from "./probe";
+
+/** Option of every op. */
+export interface BackendOption {
+  /**
+   * Where this call runs. A name is obeyed or refused with ERR_SURPRISAL_BACKEND_UNAVAILABLE, never replaced.
+   * Default: what configure() or SURPRISAL_BACKEND say, else "auto".
+   */
+  readonly backend?: BackendChoice;
+}
+
+export interface Configuration {
+  /** Backend of calls that name none. Default "auto". */
+  readonly backend?: BackendChoice;
+  /** Number of the CUDA device. Default 0. */
+  readonly device?: number;
+}
+
+/** What `backendInfo()` answers. */
+export interface BackendInfo {
+  /** What calls that name no backend ask for, and who said so. */
+  readonly requested: BackendChoice;
+  readonly source: "default" | "SURPRISAL_BACKEND" | "configure";
+  /** The backend that such a call on host arrays gets; absent when the requested one cannot run. */
+  readonly selected?: BackendName;
+  /** The rule of "auto", in words. */
+  readonly rule: string;
+  readonly backends: readonly BackendStatus[];
+}
+
+const CHOICES: readonly BackendChoice[] = ["auto", ...BACKEND_NAMES];
+
+const RULE =
+  "auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name";
+
+function needChoice(op: string, name: string, value: unknown): BackendChoice {
+  if (!CHOICES.includes(value as BackendChoice))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `one of ${CHOICES.map((c) => `"${c}"`).join(", ")}`);
+  return value as BackendChoice;
+}
+
+let configured: Configuration = {};
+
+/**
+ * Sets defaults for this process (each worker thread has its own). Given fields replace earlier ones; `undefined` takes
+ * one back.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_OPTION for an unknown field or value; ERR_SURPRISAL_BACKEND_UNAVAILABLE when the
+ * backend cannot run here. The configuration is then unchanged.
+ */
+export function configure(options: Configuration): void {
+  for (const name of Object.keys(options))
+    if (name !== "backend" && name !== "device")
+      throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `"backend" or "device"`);
+  const next = { ...configured, ...options };
+  if (next.device !== undefined) needNumber("configure", "device", next.device, { min: 0, max: 1023, integer: true });
+  if (next.backend !== undefined && needChoice("configure", "backend", next.backend) !== "auto")
+    open("configure", next.backend as BackendName, next.device ?? 0);
+  configured = next;
+}
+
+function request(): Pick<BackendInfo, "requested" | "source"> {
+  if (configured.backend !== undefined) return { requested: configured.backend, source: "configure" };
+  const variable = process.env["SURPRISAL_BACKEND"];
+  if (variable) return { requested: needChoice("SURPRISAL_BACKEND", "the variable", variable), source: "SURPRISAL_BACKEND" };
+  return { requested: "auto", source: "default" };
+}
+
+function open(op: string, name: BackendName, device: number): Backend {
+  const { status, backend } = probe(name, device);
+  if (backend) return backend;
+  const versions = [status.driver && `driver ${status.driver}`, status.runtime && `runtime ${status.runtime}`].filter(Boolean);
+  const reason = `${status.reason}${versions.length > 0 ? ` [${versions.join(", ")}]` : ""}`;
+  throw new SurprisalError(
+    "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
+    `${op}: backend "${name}" cannot run here: ${reason}; \`surprisal doctor\` lists every backend`,
+    { op, name: "backend", got: name, want: "a backend that can run here", reason },
+  );
+}
+
+// The rule of "auto". No size is in it yet: none of the thresholds that would send a call elsewhere has been measured.
+function autoBackend(): BackendName {
+  return probe("cpu", 0).backend ? "cpu" : "js";
+}
+
+/** The backend of one call. */
+export function selectBackend(op: string, choice?: BackendChoice): Backend {
+  const wanted = choice === undefined ? request().requested : needChoice(op, "backend", choice);
+  return open(op, wanted === "auto" ? autoBackend() : wanted, configured.device ?? 0);
+}
+
+/** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
+export function backendInfo(): BackendInfo {
+  const device = configured.device ?? 0;
+  const asked = request();
+  const selected = asked.requested === "auto" ? autoBackend() : asked.requested;
+  return {
+    ...asked,
+    ...(probe(selected, device).backend && { selected }),
+    rule: RULE,
+    backends: BACKEND_NAMES.map((name) => probe(name, device).status),
+  };
+}

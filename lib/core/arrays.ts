@@ -1,0 +1,132 @@
+// Checks of the arrays that callers pass: kind, length, memory. They run before anything is written.
+import { argumentError, SurprisalError } from "./errors";
+import { type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+
+type AnyTypedArray = ArrayBufferView & { readonly length: number };
+
+function isDetached(array: AnyTypedArray): boolean {
+  if (array.length > 0) return false;
+  try {
+    // Any view over a detached buffer throws. Node 20 has no ArrayBuffer.prototype.detached.
+    new Uint8Array(array.buffer as ArrayBuffer);
+    return false;
+  } catch {
+    return true;
+  }
+}
+
+function needLength(op: string, name: string, array: AnyTypedArray, length: number, meaning: string): void {
+  if (isDetached(array))
+    throw argumentError("ERR_SURPRISAL_BUFFER", op, name, array, "an array whose buffer is still here", "it was transferred away");
+  if (array.length === length) return;
+  throw new SurprisalError(
+    "ERR_SURPRISAL_SHAPE",
+    `${op}: ${name} has ${array.length} elements, expected ${length} (${meaning})`,
+    { op, name, got: array.length, want: `${length} (${meaning})` },
+  );
+}
+
+/** A Float32Array or Float64Array of exactly `length` elements. */
+export function needFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray {
+  if (!isFloatArray(value))
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float32Array or a Float64Array");
+  needLength(op, name, value, length, meaning);
+  return value;
+}
+
+/** As needFloats, where undefined or null means: not given. */
+export function optionalFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray | null {
+  return value == null ? null : needFloats(op, name, value, length, meaning);
+}
+
+/** A Float64Array of exactly `length` elements. */
+export function needFloat64(op: string, name: string, value: unknown, length: number, meaning: string): Float64Array {
+  if (typedArrayName(value) !== "Float64Array")
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float64Array");
+  needLength(op, name, value as Float64Array, length, meaning);
+  return value as Float64Array;
+}
+
+/** A 0/1 mask as Uint8Array (anything but 0 counts as 1), or null where none is given. */
+export function optionalMask(op: string, name: string, value: unknown, length: number, meaning: string): Uint8Array | null {
+  if (value == null) return null;
+  const kind = typedArrayName(value);
+  if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray")
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Uint8Array of 0 and 1", "Uint8Array.from(mask) converts");
+  needLength(op, name, value as Uint8Array, length, meaning);
+  return value as Uint8Array;
+}
+
+/** An Int32Array of exactly `length` elements. */
+export function needInt32(op: string, name: string, value: unknown, length: number, meaning: string): Int32Array {
+  if (typedArrayName(value) !== "Int32Array") throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array");
+  needLength(op, name, value as Int32Array, length, meaning);
+  return value as Int32Array;
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+/**
+ * Token or group ids as Int32Array: an Int32Array as it is, a BigInt64Array or an array of numbers converted with a range
+ * check (every id an integer in int32). `length` undefined = any.
+ */
+export function needIds(op: string, name: string, value: unknown, length?: number, meaning = ""): Int32Array {
+  const kind = typedArrayName(value);
+  let ids: Int32Array;
+  if (kind === "Int32Array") {
+    ids = value as Int32Array;
+  } else if (kind === "BigInt64Array" || kind === "Uint32Array" || Array.isArray(value)) {
+    const source = value as ArrayLike<number | bigint>;
+    ids = new Int32Array(source.length);
+    for (let i = 0; i < source.length; ++i) {
+      const id = source[i];
+      const number = typeof id === "bigint" || typeof id === "number" ? Number(id) : NaN;
+      if (!Number.isInteger(number) || Math.abs(number) > INT32_MAX)
+        throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${i}]`, id, `an integer within ±${INT32_MAX}`);
+      ids[i] = number;
+    }
+  } else {
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array, a BigInt64Array or an array of integers");
+  }
+  if (length !== undefined) needLength(op, name, ids, length, meaning);
+  return ids;
+}
+
+/** Whether two views share at least one byte. */
+export function overlaps(a: ArrayBufferView, b: ArrayBufferView): boolean {
+  return (
+    a.buffer === b.buffer &&
+    a.byteLength > 0 &&
+    b.byteLength > 0 &&
+    a.byteOffset < b.byteOffset + b.byteLength &&
+    b.byteOffset < a.byteOffset + a.byteLength
+  );
+}
+
+/** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
+export function refuseOverlap(
+  op: string,
+  outputs: Readonly<Record<string, ArrayBufferView | null | undefined>>,
+  inputs: Readonly<Record<string, ArrayBufferView | null | undefined>>,
+): void {
+  const written = Object.entries(outputs);
+  written.forEach(([name, output], index) => {
+    if (!output) return;
+    for (const [other, view] of [...Object.entries(inputs), ...written.slice(0, index)])
+      if (view && overlaps(output, view))
+        throw new SurprisalError("ERR_SURPRISAL_BUFFER", `${op}: out.${name} overlaps ${other}; give it memory of its own`, {
+          op,
+          name: `out.${name}`,
+          got: other,
+          want: "memory of its own",
+        });
+  });
+}
+
+/** A caller's output array: the exact float type and length that the op writes. */
+export function needOutput(op: string, name: string, value: unknown, dtype: FloatDType, length: number): FloatArray {
+  const out = needFloats(op, `out.${name}`, value, length, "the size of the result");
+  if (floatDType(out) !== dtype)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, dtype === "float64" ? "a Float64Array" : "a Float32Array");
+  return out;
+}

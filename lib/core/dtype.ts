@@ -1,0 +1,53 @@
+/** Element types, by their public names. Half types are bits in a Uint16Array. */
+export type DType = "float32" | "float16" | "bfloat16" | "float64" | "int32" | "uint8" | "int64";
+
+/** The same as numbers of the native interface (native/include/surprisal/dtype.h). */
+export const DTYPE_CODE = {
+  float32: 1,
+  float16: 2,
+  bfloat16: 3,
+  float64: 4,
+  int32: 5,
+  uint8: 6,
+  int64: 7,
+} as const satisfies Record<DType, number>;
+
+export type DTypeCode = (typeof DTYPE_CODE)[DType];
+
+/** float32 or float64 data, in ordinary memory. */
+export type FloatArray = Float32Array | Float64Array;
+export type FloatDType = "float32" | "float64";
+
+/** A new float array, all zeros. */
+export function allocateFloat(dtype: FloatDType, length: number): FloatArray {
+  return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
+}
+
+/**
+ * The type name of a typed array ("Float32Array"), or undefined for anything else. By tag and not by instanceof: test
+ * runners, vm contexts and other realms have classes of their own.
+ */
+export function typedArrayName(value: unknown): string | undefined {
+  if (!ArrayBuffer.isView(value)) return undefined;
+  const name = Object.prototype.toString.call(value).slice(8, -1);
+  return name === "DataView" ? undefined : name;
+}
+
+export function isFloatArray(value: unknown): value is FloatArray {
+  const name = typedArrayName(value);
+  return name === "Float32Array" || name === "Float64Array";
+}
+
+export function floatDType(array: FloatArray): FloatDType {
+  return typedArrayName(array) === "Float64Array" ? "float64" : "float32";
+}
+
+/** float64 if any of the arrays is, else float32: the type an op answers in. Missing arrays do not count. */
+export function widestFloat(...arrays: readonly (FloatArray | null | undefined)[]): FloatDType {
+  return arrays.some((array) => array != null && floatDType(array) === "float64") ? "float64" : "float32";
+}
+
+/** The array itself, or a float64 copy of it where the others of its call are float64. */
+export function asFloat(array: FloatArray, dtype: FloatDType): FloatArray {
+  return dtype === "float64" && floatDType(array) === "float32" ? Float64Array.from(array) : array;
+}

@@ -1,0 +1,74 @@
+/** What went wrong, as a stable name. docs/troubleshooting.md has a section for each. */
+export type ErrorCode =
+  /** An array has the wrong length, or sizes contradict each other. */
+  | "ERR_SURPRISAL_SHAPE"
+  /** An array has an element type that the argument does not take, or is no typed array. */
+  | "ERR_SURPRISAL_DTYPE"
+  /** An option is unknown, missing, not a number where one is needed, or outside its range. */
+  | "ERR_SURPRISAL_OPTION"
+  /** Data points outside: an id past the vocabulary, offsets that go down, a span past its row. */
+  | "ERR_SURPRISAL_RANGE"
+  /** Data has a value that the op refuses, such as NaN where an option asks for finite numbers. */
+  | "ERR_SURPRISAL_VALUE"
+  /** Memory that cannot be used: detached, or an output that overlaps an input. */
+  | "ERR_SURPRISAL_BUFFER"
+  /** The backend that was asked for by name cannot run here. `details.reason` says why. */
+  | "ERR_SURPRISAL_BACKEND_UNAVAILABLE"
+  /** A backend could not allocate. */
+  | "ERR_SURPRISAL_OUT_OF_MEMORY"
+  /** A device failed during a launch or a copy; outputs are unspecified. */
+  | "ERR_SURPRISAL_DEVICE";
+
+/** The facts behind a message, for programs. */
+export interface ErrorDetails {
+  /** The public function. */
+  readonly op?: string;
+  /** The argument or option. */
+  readonly name?: string;
+  /** What it was. */
+  readonly got?: unknown;
+  /** What was expected, in words. */
+  readonly want?: string;
+  /** Why a backend is not available. */
+  readonly reason?: string;
+}
+
+/**
+ * The one error class of this package. `code` is stable, `message` is for people and names the function, the argument, its
+ * value, what was expected and what to do.
+ */
+export class SurprisalError extends Error {
+  override readonly name = "SurprisalError";
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** A value as an error message shows it: short, and never throwing. */
+export function show(value: unknown): string {
+  if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  if (typeof value === "bigint") return `${value}n`;
+  if (Array.isArray(value)) return value.length > 4 ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
+  if (ArrayBuffer.isView(value)) return Object.prototype.toString.call(value).slice(8, -1);
+  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "function") return "a function";
+  return String(value);
+}
+
+/** An argument that is not what it should be: `op: name is got, expected want; hint`. */
+export function argumentError(
+  code: ErrorCode,
+  op: string,
+  name: string,
+  got: unknown,
+  want: string,
+  hint?: string,
+): SurprisalError {
+  const message = `${op}: ${name} is ${show(got)}, expected ${want}${hint === undefined ? "" : `; ${hint}`}`;
+  return new SurprisalError(code, message, { op, name, got, want });
+}

@@ -1,0 +1,130 @@
+// Groups of rows (the rollouts of one prompt): by a label per row, or as consecutive blocks with offsets.
+import { typedArrayName } from "./dtype";
+import { argumentError, SurprisalError } from "./errors";
+import { checkOffsets } from "./rows";
+
+/** One label per row. Rows with the same label form a group, wherever they stand. Integers (bigint too) or strings. */
+export type GroupLabels =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array
+  | BigUint64Array
+  | readonly number[]
+  | readonly bigint[]
+  | readonly string[];
+
+/** Which rows belong together. Give at most one of the two. */
+export interface GroupLayout {
+  /** A label per row: prompt ids, in any order. Groups are numbered by first appearance. */
+  readonly groups?: GroupLabels;
+  /** Consecutive groups: group g is rows groupOffsets[g] … groupOffsets[g+1]. One entry more than groups; empty groups allowed. */
+  readonly groupOffsets?: Int32Array;
+}
+
+/** Checked groups, as backends take them: group g is items members[offsets[g]] … members[offsets[g+1] - 1]. */
+export interface Groups {
+  readonly G: number;
+  /** The items, group after group, in their own order within a group. null = the identity: groups are consecutive. */
+  readonly members: Int32Array | null;
+  readonly offsets: Int32Array;
+  /** The group number of each item. */
+  readonly ids: Int32Array;
+}
+
+const INTEGER_ARRAYS = new Set([
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "BigInt64Array",
+  "BigUint64Array",
+]);
+
+function needLabels(op: string, name: string, labels: unknown, count: number): ArrayLike<number | bigint | string> {
+  const kind = typedArrayName(labels);
+  if (!Array.isArray(labels) && !(kind !== undefined && INTEGER_ARRAYS.has(kind)))
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, labels, "an array of integers or strings, one a row");
+  const list = labels as ArrayLike<number | bigint | string>;
+  if (list.length !== count)
+    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name} has ${list.length} labels, expected ${count}, one a row`, {
+      op,
+      name,
+      got: list.length,
+      want: `${count}, one a row`,
+    });
+  // A typed array holds integers only; a list may hold anything, and holes.
+  if (kind === undefined)
+    for (let i = 0; i < list.length; ++i) {
+      const label: unknown = list[i];
+      if (typeof label !== "string" && typeof label !== "bigint" && !Number.isSafeInteger(label))
+        throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${i}]`, label, "an integer or a string");
+    }
+  return list;
+}
+
+/** Groups of equal labels, numbered by first appearance; rows keep their order within a group. */
+export function groupsByLabel(op: string, name: string, labels: unknown, count: number): Groups {
+  const list = needLabels(op, name, labels, count);
+  const ids = new Int32Array(count);
+  const numbers = new Map<number | bigint | string, number>();
+  const sizes: number[] = [];
+  let sorted = true;
+  for (let i = 0; i < count; ++i) {
+    const label = list[i]!;
+    let id = numbers.get(label);
+    if (id === undefined) {
+      id = numbers.size;
+      numbers.set(label, id);
+      sizes.push(0);
+    }
+    if (i > 0 && id < ids[i - 1]!) sorted = false;
+    ids[i] = id;
+    ++sizes[id]!;
+  }
+
+  const G = sizes.length;
+  const offsets = new Int32Array(G + 1);
+  for (let g = 0; g < G; ++g) offsets[g + 1] = offsets[g]! + sizes[g]!;
+  if (sorted) return { G, members: null, offsets, ids };
+
+  const members = new Int32Array(count);
+  const next = offsets.slice(0, G);
+  for (let i = 0; i < count; ++i) members[next[ids[i]!]!++] = i;
+  return { G, members, offsets, ids };
+}
+
+/** Consecutive groups. Offsets run from 0 to `count` and never go down. */
+export function groupsByOffsets(op: string, name: string, offsets: unknown, count: number): Groups {
+  if (typedArrayName(offsets) !== "Int32Array")
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, offsets, "an Int32Array", "Int32Array.from(offsets) converts");
+  const checked = offsets as Int32Array;
+  checkOffsets(op, name, checked);
+  const G = checked.length - 1;
+  if (checked[G] !== count) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
+  const ids = new Int32Array(count);
+  for (let g = 0; g < G; ++g) ids.fill(g, checked[g], checked[g + 1]);
+  return { G, members: null, offsets: checked, ids };
+}
+
+/** All items in one group; no group where there is no item. */
+export function oneGroup(count: number): Groups {
+  const G = count > 0 ? 1 : 0;
+  return { G, members: null, offsets: Int32Array.from(G ? [0, count] : [0]), ids: new Int32Array(count) };
+}
+
+/** Reads and checks `groups` or `groupOffsets` of an options object, for `count` items. Neither = all in one group. */
+export function needGroups(op: string, layout: GroupLayout, count: number): Groups {
+  const { groups, groupOffsets } = layout;
+  if (groups != null && groupOffsets != null)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "groups", groups, "nothing where groupOffsets is given: either labels or offsets");
+  if (groups != null) return groupsByLabel(op, "groups", groups, count);
+  if (groupOffsets != null) return groupsByOffsets(op, "groupOffsets", groupOffsets, count);
+  return oneGroup(count);
+}

@@ -1,0 +1,43 @@
+// Checks of option values.
+import { argumentError } from "./errors";
+
+export interface NumberRange {
+  /** Smallest value allowed. Default −∞. */
+  readonly min?: number;
+  /** Largest value allowed. Default ∞. */
+  readonly max?: number;
+  /** The bound `min` itself is not allowed. */
+  readonly above?: boolean;
+  /** ±∞ is allowed. Default: only finite numbers. */
+  readonly infinite?: boolean;
+  /** Whole numbers only. */
+  readonly integer?: boolean;
+}
+
+function describeRange({ min = -Infinity, max = Infinity, above = false, infinite = false, integer = false }: NumberRange): string {
+  const kind = integer ? "an integer" : infinite ? "a number" : "a finite number";
+  if (min === -Infinity && max === Infinity) return kind;
+  if (max === Infinity) return `${kind} ${above ? ">" : ">="} ${min}`;
+  return `${kind} in ${above ? "(" : "["}${min}, ${max}]`;
+}
+
+/** A number within its range; NaN never is. */
+export function needNumber(op: string, name: string, value: unknown, range: NumberRange = {}): number {
+  const { min = -Infinity, max = Infinity, above = false, infinite = false, integer = false } = range;
+  const ok =
+    typeof value === "number" &&
+    (above ? value > min : value >= min) &&
+    value <= max &&
+    (infinite || Number.isFinite(value)) &&
+    (!integer || Number.isInteger(value));
+  if (!ok) throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, describeRange(range));
+  return value;
+}
+
+/** One of the listed words. Answers its position, which is the number of the native interface. */
+export function needWord<Word extends string>(op: string, name: string, value: Word, words: readonly Word[]): number {
+  const index = words.indexOf(value);
+  if (index < 0)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `one of ${words.map((word) => `"${word}"`).join(", ")}`);
+  return index;
+}

@@ -1,0 +1,71 @@
+// Rows of tokens: padded [B,T] with a mask, or packed values with offsets.
+import { needInt32 } from "./arrays";
+import { typedArrayName } from "./dtype";
+import { argumentError, SurprisalError } from "./errors";
+
+/** Where the rows of a per-token array lie. Give exactly one of the two. */
+export interface RowLayout {
+  /** Padded: [rows, tokens per row], row-major. */
+  readonly shape?: readonly [rows: number, tokens: number];
+  /** Packed: row b is elements offsets[b] … offsets[b+1] of the flat array; offsets has one entry more than rows. */
+  readonly offsets?: Int32Array;
+}
+
+/** A checked layout, as backends take it. */
+export interface Rows {
+  /** Elements of a per-token array. */
+  readonly n: number;
+  readonly B: number;
+  /** Width of a padded row; 0 when packed. */
+  readonly T: number;
+  readonly offsets: Int32Array | null;
+  /** "rows*tokens = 6" or "the last offset = 6", for messages about lengths. */
+  readonly meaning: string;
+}
+
+/** First and last-plus-one element of row b. */
+export function rowBegin(rows: Pick<Rows, "offsets" | "T">, b: number): number {
+  return rows.offsets ? rows.offsets[b]! : b * rows.T;
+}
+export function rowEnd(rows: Pick<Rows, "offsets" | "T">, b: number): number {
+  return rows.offsets ? rows.offsets[b + 1]! : (b + 1) * rows.T;
+}
+
+function needSize(op: string, name: string, value: unknown): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, "an integer >= 0");
+}
+
+/** Offsets from 0, never down. Where they must end is checked against the arrays. */
+export function checkOffsets(op: string, name: string, offsets: Int32Array): void {
+  if (offsets.length === 0)
+    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name} is empty, expected one entry more than rows; no rows is [0]`, {
+      op,
+      name,
+      got: 0,
+      want: "one entry more than rows",
+    });
+  if (offsets[0] !== 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[0]`, offsets[0], "0");
+  for (let b = 1; b < offsets.length; ++b)
+    if (offsets[b]! < offsets[b - 1]!)
+      throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${b}]`, offsets[b], `>= ${offsets[b - 1]} (offsets never go down)`);
+}
+
+/** Reads and checks `shape` or `offsets` of an options object. */
+export function needRows(op: string, layout: RowLayout): Rows {
+  const { shape, offsets } = layout;
+  if ((shape === undefined) === (offsets === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, "either shape [rows, tokens] (padded) or offsets (packed), not both");
+  if (offsets !== undefined) {
+    if (typedArrayName(offsets) !== "Int32Array")
+      throw argumentError("ERR_SURPRISAL_DTYPE", op, "offsets", offsets, "an Int32Array", "Int32Array.from(offsets) converts");
+    checkOffsets(op, "offsets", offsets);
+    const n = offsets[offsets.length - 1]!;
+    return { n, B: offsets.length - 1, T: 0, offsets: needInt32(op, "offsets", offsets, offsets.length, ""), meaning: "the last offset" };
+  }
+  if (!Array.isArray(shape) || shape.length !== 2)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, tokens]");
+  const B = needSize(op, "shape[0]", shape[0]);
+  const T = needSize(op, "shape[1]", shape[1]);
+  return { n: needSize(op, "shape[0] * shape[1]", B * T), B, T, offsets: null, meaning: "rows * tokens" };
+}

@@ -1,0 +1,119 @@
+// Step weights applied to the tokens of their spans.
+import { type Scope, SCOPES } from "../../backend/contract/modulate";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloat64, needFloats, needInt32, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { argumentError, SurprisalError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+
+export type { Scope } from "../../backend/contract/modulate";
+
+export interface ModulateSpansOptions extends RowLayout, BackendOption {
+  /** Factor of each span; [S], from `stepWeights`. */
+  readonly scales: Float64Array;
+  /** Clarity of each span; [S], from `stepWeights`. */
+  readonly clarities: Float64Array;
+  /** Weight of the next step's clarity, added to the tokens of a step. Any finite number. Default 0.1. */
+  readonly zeta?: number;
+  /**
+   * Where the step mean is subtracted:
+   * - `"mask"`: the tokens that `mask` keeps.
+   * - `"segments"`: tokens inside any span.
+   * - `"all"`: every element, padding included.
+   *
+   * Default `"mask"`.
+   */
+  readonly scope?: Scope;
+  /** 1 = a token of the response. Needed by scope `"mask"`, else not read. */
+  readonly mask?: Uint8Array;
+  /** Reuse memory instead of allocating; may be the very array of the input. */
+  readonly out?: { readonly advantages?: FloatArray };
+}
+
+export interface ModulatedSpans {
+  readonly advantages: FloatArray;
+  /** What was subtracted: the mean over spans of the modulated advantage at a span's first token. 0 without spans. */
+  readonly mean: number;
+}
+
+/** Spans sorted by row, none empty, each inside its row. */
+function needSpans(op: string, value: unknown, rows: Rows): Int32Array {
+  const length = ArrayBuffer.isView(value) && "length" in value ? Number(value.length) : 0;
+  const spans = needInt32(op, "spans", value, length, "three per span");
+  if (length % 3 !== 0)
+    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: spans has ${length} elements, expected three per span: row, begin, finish`, {
+      op,
+      name: "spans",
+      got: length,
+      want: "three per span",
+    });
+  for (let s = 0, previous = 0; 3 * s < length; ++s) {
+    const row = spans[3 * s]!;
+    const begin = spans[3 * s + 1]!;
+    const finish = spans[3 * s + 2]!;
+    if (row < 0 || row >= rows.B) throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `0..${rows.B - 1}`);
+    if (row < previous) throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `>= ${previous}: spans sorted by row`);
+    const tokens = rowEnd(rows, row) - rowBegin(rows, row);
+    if (begin < 0 || finish <= begin || finish > tokens)
+      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}]`, [begin, finish], `a range of 1 or more tokens in a row of ${tokens}`);
+    previous = row;
+  }
+  return spans;
+}
+
+/**
+ * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
+ *
+ *     a ← a·scale[s];   a ← a + ζ·clarity[s+1]   if span s+1 is of the same row
+ *     mean = average over s of the modulated advantage at the first token of span s
+ *     a ← a − mean   where `scope` says
+ *
+ * Overlapping spans compound. Tokens outside every span and outside the scope keep their value. Without any span the input
+ * comes back unchanged, mean 0.
+ *
+ * @param advantages per token; [n] as `shape` or `offsets` say
+ * @param spans (row, begin, finish) of each step: within the row, end exclusive, sorted by row, in the order of the steps
+ * @returns advantages in the input's float type, computed in float64 and rounded once
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, or _RANGE for spans and offsets that point outside
+ * @see arXiv 2509.09265
+ */
+export function modulateSpans(advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions): ModulatedSpans {
+  const op = "modulateSpans";
+  const rows = needRows(op, options);
+  const { n, B, T, offsets, meaning } = rows;
+  const input = needFloats(op, "advantages", advantages, n, meaning);
+  const dtype = floatDType(input);
+  const checked = needSpans(op, spans, rows);
+  const S = checked.length / 3;
+  const scale = needFloat64(op, "scales", options.scales, S, "one per span");
+  const clarity = needFloat64(op, "clarities", options.clarities, S, "one per span");
+  const zeta = needNumber(op, "zeta", options.zeta ?? 0.1);
+  const scopeName = options.scope ?? "mask";
+  const scope = needWord(op, "scope", scopeName, SCOPES);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  if (scopeName === "mask" && !mask)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, `the response mask that scope "mask" subtracts under`);
+  const out = options.out?.advantages === undefined ? allocateFloat(dtype, n) : needOutput(op, "advantages", options.out.advantages, dtype, n);
+  const inPlace = out.buffer === input.buffer && out.byteOffset === input.byteOffset;
+  refuseOverlap(op, { advantages: out }, { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity });
+  const mean = new Float64Array(1);
+  selectBackend(op, options.backend).ops.modulateSpans({
+    dtype: DTYPE_CODE[dtype],
+    advantages: input,
+    mask,
+    offsets,
+    spans: checked,
+    scale,
+    clarity,
+    n,
+    B,
+    T,
+    S,
+    zeta,
+    scope,
+    out,
+    mean,
+  });
+  return { advantages: out, mean: mean[0]! };
+}

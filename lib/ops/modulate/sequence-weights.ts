@@ -1,0 +1,160 @@
+// Weights of sequences from their mean entropy relative to their group.
+import { NON_FINITE, type NonFiniteRows, WEIGHT_FORMS, type WeightForm } from "../../backend/contract/modulate";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, optionalMask } from "../../core/arrays";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { type GroupLayout, needGroups } from "../../core/groups";
+import { needNumber, needWord } from "../../core/options";
+import { needRows, type RowLayout } from "../../core/rows";
+
+export type { NonFiniteRows, WeightForm } from "../../backend/contract/modulate";
+
+/** Lowest and highest weight. Where low exceeds high, high wins. high may be Infinity. */
+export type WeightBounds = readonly [low: number, high: number];
+
+export interface SequenceWeightsOptions extends RowLayout, GroupLayout, BackendOption {
+  /** 1 = a token that counts in the mean, 0 = never read. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** What the values are: entropies, or log-probs of the sampled tokens, whose negative is averaged. Default `"entropies"`. */
+  readonly values?: "entropies" | "logProbs";
+  /** The quotient mean / entropy, or one plus a clipped z-score. Default `"ratio"`. */
+  readonly form?: WeightForm;
+  /** Added to the entropy (`"ratio"`), floor of the deviation (`"zscore"`); nats, >= 0. Default 1e-6. */
+  readonly epsilon?: number;
+  /** Slope of the z-score. Default 1. */
+  readonly beta?: number;
+  /** The z-score is clipped to ±zClip; Infinity for no clip. Default 3. */
+  readonly zClip?: number;
+  /** Smallest variance of entropies in a group (ddof 1). Default 0. */
+  readonly varianceFloor?: number;
+  /** Bounds of the weights, of all rows or of the rows that `positive` marks. Default [0.5, 2]. */
+  readonly bounds?: WeightBounds;
+  /** Bounds of the rows that `positive` does not mark. Default: as `bounds`. */
+  readonly negativeBounds?: WeightBounds;
+  /** 1 = the row takes `bounds`, 0 = `negativeBounds`; [B]. Default: all 1. */
+  readonly positive?: Uint8Array;
+  /**
+   * Rows without a kept token:
+   * - `"exclude"`: not in the mean of their group, ratio 1.
+   * - `"zero"`: a row of entropy 0.
+   *
+   * Default `"exclude"`.
+   */
+  readonly emptyRows?: "exclude" | "zero";
+  /**
+   * Rows with a NaN or infinite entropy:
+   * - `"isolate"`: not in the mean of their group, ratio 1.
+   * - `"group"`: ratio 1, and so for every row of their group, whose mean is NaN.
+   * - `"propagate"`: IEEE arithmetic; a NaN reaches every row of the group.
+   *
+   * Default `"isolate"`.
+   */
+  readonly nonFinite?: NonFiniteRows;
+  /**
+   * A group with one row that counts:
+   * - `"one"`: ratio 1.
+   * - `"own"`: compared with itself, H/(H + ε).
+   * - `"standard"`: compared with mean 0 and deviation 1.
+   *
+   * Default `"one"`.
+   */
+  readonly singleton?: "one" | "own" | "standard";
+  /** A group whose mean entropy is 0 (a deterministic policy): ratio 1, or what the formula gives. Default `"one"`. */
+  readonly zeroMean?: "one" | "formula";
+}
+
+/** One number per row. */
+export interface SequenceWeights {
+  /** Clipped ratios. */
+  readonly weights: Float64Array;
+  /** Before clipping. */
+  readonly entropyRatios: Float64Array;
+  /** Mean over the kept tokens, nats; 0 without any. */
+  readonly sequenceEntropies: Float64Array;
+  /** Mean of the group's sequence entropies, for every row of the group; NaN where no row counts. */
+  readonly groupMeanEntropies: Float64Array;
+  /** Kept tokens. */
+  readonly lengths: Int32Array;
+  /** 1 = the row counts in its group. */
+  readonly valid: Uint8Array;
+}
+
+const SINGLETONS = ["one", "own", "standard"] as const;
+
+function needBounds(op: string, name: string, bounds: WeightBounds): WeightBounds {
+  if (!Array.isArray(bounds) || bounds.length !== 2) throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
+  const low = needNumber(op, `${name}[0]`, bounds[0]);
+  const high = needNumber(op, `${name}[1]`, bounds[1], { infinite: true });
+  return [low, high];
+}
+
+/**
+ * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
+ * fellows weigh more.
+ *
+ *     "ratio":   ratio = μ / (H + ε)
+ *     "zscore":  ratio = 1 + β·clamp((μ − H) / max(σ, ε), ±zClip),   σ with ddof 1
+ *     weight = clamp(ratio, bounds)
+ *
+ * Neither `groups` nor `groupOffsets`: all rows are one group.
+ *
+ * @param values per token, nats; [n] as `shape` or `offsets` say. Shannon entropies, or with `values: "logProbs"` the
+ * log-probs of the sampled tokens: their negative mean estimates the entropy from one sample per token
+ * @returns float64, [B] each
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
+ */
+export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights {
+  const op = "sequenceWeights";
+  const { n, B, T, offsets, meaning } = needRows(op, options);
+  const entropy = needFloats(op, "values", values, n, meaning);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const positive = optionalMask(op, "positive", options.positive, B, "one per row");
+  const groups = needGroups(op, options, B);
+  const bounds = needBounds(op, "bounds", options.bounds ?? [0.5, 2]);
+  const negativeBounds = options.negativeBounds === undefined ? bounds : needBounds(op, "negativeBounds", options.negativeBounds);
+  const singleton = SINGLETONS[needWord(op, "singleton", options.singleton ?? "one", SINGLETONS)];
+  const result = {
+    weights: new Float64Array(B),
+    entropyRatios: new Float64Array(B),
+    sequenceEntropies: new Float64Array(B),
+    groupMeanEntropies: new Float64Array(B),
+    lengths: new Int32Array(B),
+    valid: new Uint8Array(B),
+  };
+  selectBackend(op, options.backend).ops.modulateRows({
+    dtype: DTYPE_CODE[floatDType(entropy)],
+    entropy,
+    mask,
+    positive,
+    offsets,
+    members: groups.members,
+    groupOffsets: groups.offsets,
+    n,
+    B,
+    T,
+    G: groups.G,
+    form: needWord(op, "form", options.form ?? "ratio", WEIGHT_FORMS),
+    negate: needWord(op, "values", options.values ?? "entropies", ["entropies", "logProbs"]),
+    epsilon: needNumber(op, "epsilon", options.epsilon ?? 1e-6, { min: 0 }),
+    beta: needNumber(op, "beta", options.beta ?? 1),
+    zClip: needNumber(op, "zClip", options.zClip ?? 3, { min: 0, infinite: true }),
+    varianceFloor: needNumber(op, "varianceFloor", options.varianceFloor ?? 0, { min: 0 }),
+    lowPositive: bounds[0],
+    highPositive: bounds[1],
+    lowNegative: negativeBounds[0],
+    highNegative: negativeBounds[1],
+    emptyIsolate: 1 - needWord(op, "emptyRows", options.emptyRows ?? "exclude", ["exclude", "zero"]),
+    nonfinite: needWord(op, "nonFinite", options.nonFinite ?? "isolate", NON_FINITE),
+    singletonOne: singleton === "one" ? 1 : 0,
+    singletonZeroMean: singleton === "standard" ? 1 : 0,
+    zeroOne: 1 - needWord(op, "zeroMean", options.zeroMean ?? "one", ["one", "formula"]),
+    sequenceEntropy: result.sequenceEntropies,
+    groupMean: result.groupMeanEntropies,
+    ratio: result.entropyRatios,
+    weight: result.weights,
+    length: result.lengths,
+    valid: result.valid,
+  });
+  return result;
+}

@@ -1,0 +1,79 @@
+// Weights of steps from their entropies, over a whole batch.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+
+export interface StepWeightsOptions extends BackendOption {
+  /** Sharpness of the self-calibrating scale; 0 makes every scale 1, negative favours uncertain steps. Default 1. */
+  readonly k?: number;
+  /** Sharpness of the future clarity (k_f in the paper). Default 1. */
+  readonly kFuture?: number;
+  /** Stabiliser of both quotients, >= 0, in nats for the first. Default 1e-8. */
+  readonly epsilon?: number;
+  /**
+   * What a NaN or infinite entropy does:
+   * - `"throw"`: ERR_SURPRISAL_VALUE, naming the first such step.
+   * - `"propagate"`: IEEE arithmetic; it reaches every step of the batch.
+   *
+   * Default `"throw"`.
+   */
+  readonly nonFinite?: "throw" | "propagate";
+}
+
+/** One number per step, in the order of the input. */
+export interface StepWeights {
+  /** Entropies mapped to 0 … 1 over the batch. */
+  readonly entropyNorms: Float64Array;
+  /** Factor of the step's own advantage: above 1 for confident steps, mean 1. */
+  readonly scales: Float64Array;
+  /** Clarity of the step, in (0, 1] for kFuture >= 0: what the step before it is rewarded for. */
+  readonly clarities: Float64Array;
+}
+
+/** @internal Refuses the first entropy that is not finite, unless told to let it through. */
+export function needFiniteSteps(op: string, name: string, entropies: FloatArray, nonFinite: "throw" | "propagate" = "throw"): void {
+  if (needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]) === 1) return;
+  const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
+  if (step >= 0)
+    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${step}]`, entropies[step], "a finite number", `nonFinite: "propagate" lets it through`);
+}
+
+/**
+ * Self-calibrating scale and future clarity of steps.
+ *
+ *     Hn[s] = (H[s] − min H) / (max H − min H + ε)         over all S steps
+ *     scale[s] = exp(−k·Hn[s]) / (mean exp(−k·Hn) + ε),   clarity[s] = exp(−kFuture·Hn[s])
+ *
+ * One step, or equal entropies: Hn 0, scale 1/(1 + ε), clarity 1. A range far below ε is squashed towards 0. No steps: empty
+ * results.
+ *
+ * @param entropies mean entropy of each step of the whole batch, nats; [S]
+ * @returns float64, [S] each
+ * @throws SurprisalError ERR_SURPRISAL_DTYPE, _OPTION, _BUFFER, or _VALUE for an entropy that is not finite
+ * @see arXiv 2509.09265, self-calibrating gradient scaling and future clarity
+ */
+export function stepWeights(entropies: FloatArray, options: StepWeightsOptions = {}): StepWeights {
+  const op = "stepWeights";
+  const given = needFloats(op, "entropies", entropies, entropies?.length ?? 0, "one per step");
+  const k = needNumber(op, "k", options.k ?? 1);
+  const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
+  const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
+  needFiniteSteps(op, "entropies", given, options.nonFinite);
+  const S = given.length;
+  const entropyNorms = new Float64Array(S);
+  const scales = new Float64Array(S);
+  const clarities = new Float64Array(S);
+  selectBackend(op, options.backend).ops.modulateSteps({
+    entropy: Float64Array.from(given),
+    S,
+    k,
+    kF,
+    epsilon,
+    entropyNorm: entropyNorms,
+    scale: scales,
+    clarity: clarities,
+  });
+  return { entropyNorms, scales, clarities };
+}

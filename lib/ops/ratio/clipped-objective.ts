@@ -1,0 +1,235 @@
+// The clipped policy objective and its gradient. docs/ops/ratio.md has the formulas and the conventions of the frameworks.
+import { LOSS_FORM } from "../../backend/contract/ratio";
+import { selectBackend } from "../../backend/select";
+import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { needUnits, type RatioOptions, type Units } from "./units";
+
+export interface ClippedObjectiveOptions extends RatioOptions {
+  /** The ratio is clipped from below at 1 − clipLow. >= 0; Infinity = not clipped. From 1 on the bound is never reached. */
+  readonly clipLow: number;
+  /** The ratio is clipped from above at 1 + clipHigh. >= 0; Infinity = not clipped. */
+  readonly clipHigh: number;
+  /** Dual clip c > 1: for a negative advantage A the term is at least c·A. Default: Infinity, off. */
+  readonly dualClip?: number;
+  /** Upper cap of the ratio in the unclipped term, without gradient above it ("two-sided" clipping). Default: Infinity, off. */
+  readonly ratioCap?: number;
+  /** The log ratio is clamped to ±logClamp, without gradient outside. Default: Infinity, off. */
+  readonly logClamp?: number;
+  /** The log ratio is clamped from above, without gradient there. Default: Infinity, off. */
+  readonly maxLogRatio?: number;
+  /**
+   * Weight of each row's terms in the objective, [rows], float64.
+   * Default at token level: 1 / kept tokens of the batch (the token mean). At the other levels: 1 / rows.
+   */
+  readonly rowWeights?: FloatArray;
+  /**
+   * What an advantage belongs to; `"token"` at token level only. Default: by the length of `advantages`. Packed rows that
+   * are as many as tokens, but not of one token each, leave that open: then it must be said.
+   */
+  readonly advantagesPer?: "row" | "token";
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: {
+    readonly gradLogProbs?: FloatArray;
+    readonly terms?: FloatArray;
+    readonly ratios?: FloatArray;
+    readonly clippedRatios?: FloatArray;
+    readonly clipped?: Uint8Array;
+  };
+}
+
+export interface ClippedObjectiveResult {
+  /** Σ over rows of rowWeight · Σ of the row's terms, float64, to be maximised. A loss is its negative. */
+  readonly objective: number;
+  /** The rows' shares of it, [rows]. */
+  readonly objectives: Float64Array;
+  /** min(r·A, clip(r)·A) per token (0 under the mask), or per row at the other levels. Not weighted. */
+  readonly terms: FloatArray;
+  /** One per token (0 under the mask), row or group, as `level` says; 1 for a row or group without kept tokens. */
+  readonly ratios: FloatArray;
+  /** The ratios within [1 − clipLow, 1 + clipHigh]; 0 under the mask. */
+  readonly clippedRatios: FloatArray;
+  /** 1 where the clipped branch is strictly smaller and so cuts the gradient off; shape of `terms`. */
+  readonly clipped: Uint8Array;
+  /** d objective / d current, [n]; 0 under the mask, and where clipped. */
+  readonly gradLogProbs: FloatArray;
+  /** Share of the terms with `clipped`; 0 where there is no term. */
+  readonly clipFraction: number;
+  /** Share of the terms that sit on the limit of the dual clip; 0 where there is no term. */
+  readonly dualClipFraction: number;
+  /** Mean ratio over the terms; NaN where there is none. */
+  readonly meanRatio: number;
+  /** Largest ratio of a term; NaN where there is none. */
+  readonly maxRatio: number;
+  /** The weights that were used, [rows]. */
+  readonly rowWeights: Float64Array;
+}
+
+function everyRowHasOneToken({ B, T, offsets }: Units["rows"]): boolean {
+  if (!offsets) return T === 1;
+  for (let b = 0; b < B; ++b) if (offsets[b + 1]! - offsets[b]! !== 1) return false;
+  return true;
+}
+
+const advantageUnits = ["row", "token"] as const;
+
+function needAdvantages(op: string, value: unknown, { rows, level }: Units, per: "row" | "token" | undefined) {
+  const { n, B, meaning } = rows;
+  if (per !== undefined) needWord(op, "advantagesPer", per, advantageUnits);
+  if (level !== "token") {
+    if (per === "token") throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" at ${level} level`);
+    return { advantages: needFloats(op, "advantages", value, B, "one per row"), perToken: false };
+  }
+  const length = (value as FloatArray | undefined)?.length;
+  if (per === undefined && n === B && length === n && !everyRowHasOneToken(rows))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" or "token", since there are as many rows as tokens`);
+  const perToken = per === undefined ? length !== B : per === "token";
+  const advantages = perToken
+    ? needFloats(op, "advantages", value, n, per === undefined ? `${meaning}, or ${B}: one per row` : meaning)
+    : needFloats(op, "advantages", value, B, "one per row");
+  return { advantages, perToken };
+}
+
+function countKept(mask: Uint8Array | null, n: number): number {
+  if (!mask) return n;
+  let kept = 0;
+  for (let i = 0; i < n; ++i) if (mask[i] !== 0) ++kept;
+  return kept;
+}
+
+/** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
+function defaultWeights({ rows, level, common }: Units): Float64Array {
+  const total = level === "token" ? countKept(common.mask, rows.n) : rows.B;
+  return new Float64Array(rows.B).fill(total > 0 ? 1 / total : 0);
+}
+
+/** Batch figures from the rows' partial sums, in row order. */
+function summarize(objectives: Float64Array, ratioSum: Float64Array, ratioMax: Float64Array, counts: Record<"terms" | "clipped" | "limited", Int32Array>) {
+  let objective = 0;
+  let ratios = 0;
+  let maxRatio = -Infinity;
+  let terms = 0;
+  let clipped = 0;
+  let limited = 0;
+  for (let b = 0; b < objectives.length; ++b) {
+    objective += objectives[b]!;
+    ratios += ratioSum[b]!;
+    maxRatio = Math.max(maxRatio, ratioMax[b]!);
+    terms += counts.terms[b]!;
+    clipped += counts.clipped[b]!;
+    limited += counts.limited[b]!;
+  }
+  return {
+    objective,
+    clipFraction: terms > 0 ? clipped / terms : 0,
+    dualClipFraction: terms > 0 ? limited / terms : 0,
+    meanRatio: terms > 0 ? ratios / terms : NaN,
+    maxRatio: terms > 0 ? maxRatio : NaN,
+  };
+}
+
+/**
+ * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
+ *
+ *     r = exp(log ratio),  term = min(r·A, clip(r, 1 − clipLow, 1 + clipHigh)·A)
+ *     objective = Σ_b rowWeight[b] · Σ terms of row b
+ *
+ * The gradient is that of the branch that was taken (the unclipped one in a tie), and goes through the mean of a row or
+ * group to each of its tokens. An advantage of exactly 0 gives a term of exactly 0, even for an infinite ratio. NaN spreads
+ * to its token, row or group, and to the sums it enters.
+ *
+ * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
+ * @param old log-probs under the policy that sampled, same shape; constants for the gradient
+ * @param advantages [rows], or [n] at token level; constants for the gradient
+ * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7; Zheng et al. 2025, Group Sequence Policy
+ * Optimization, equation 5; Ye et al. 2020, Mastering Complex Control in MOBA Games, equation 5 (dual clip)
+ */
+export function clippedObjective(
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions,
+): ClippedObjectiveResult {
+  const op = "clippedObjective";
+  const units = needUnits(op, current, old, options);
+  const { rows, common } = units;
+  const { n, B } = rows;
+  const checked = needAdvantages(op, advantages, units, options.advantagesPer);
+  const width = { min: 0, infinite: true } as const;
+  const parameters = {
+    clipLow: needNumber(op, "clipLow", options.clipLow, width),
+    clipHigh: needNumber(op, "clipHigh", options.clipHigh, width),
+    dualClip: needNumber(op, "dualClip", options.dualClip ?? Infinity, { min: 1, above: true, infinite: true }),
+    ratioCap: needNumber(op, "ratioCap", options.ratioCap ?? Infinity, { min: 0, above: true, infinite: true }),
+    logClamp: needNumber(op, "logClamp", options.logClamp ?? Infinity, { min: 0, above: true, infinite: true }),
+    maxLogRatio: needNumber(op, "maxLogRatio", options.maxLogRatio ?? Infinity, width),
+  };
+  const weights = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
+  const dtype = widestFloat(units.current, units.old, checked.advantages);
+
+  const output = (name: "gradLogProbs" | "terms" | "ratios" | "clippedRatios", length: number): FloatArray => {
+    const given = options.out?.[name];
+    return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
+  };
+  const termCount = units.level === "token" ? n : B;
+  const gradLogProbs = output("gradLogProbs", n);
+  const terms = output("terms", termCount);
+  const ratios = output("ratios", units.count);
+  const clippedRatios = output("clippedRatios", units.count);
+  const clipped = optionalMask(op, "out.clipped", options.out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount);
+  refuseOverlap(
+    op,
+    { gradLogProbs, terms, ratios, clippedRatios, clipped },
+    {
+      current,
+      old,
+      advantages,
+      rowWeights: weights,
+      mask: common.mask,
+      offsets: common.offsets,
+      groupOffsets: common.groupOffsets,
+    },
+  );
+
+  const rowWeights = weights ? Float64Array.from(weights) : defaultWeights(units);
+  const objectives = new Float64Array(B);
+  const ratioSum = new Float64Array(B);
+  const ratioMax = new Float64Array(B);
+  const counts = { terms: new Int32Array(B), clipped: new Int32Array(B), limited: new Int32Array(B) };
+  selectBackend(op, options.backend).ops.ratioClip({
+    ...common,
+    ...parameters,
+    dtype: DTYPE_CODE[dtype],
+    current: asFloat(units.current, dtype),
+    old: asFloat(units.old, dtype),
+    advantage: asFloat(checked.advantages, dtype),
+    rowWeight: rowWeights,
+    advantagePerToken: checked.perToken ? 1 : 0,
+    form: LOSS_FORM.clip,
+    ratio: ratios,
+    clippedRatio: clippedRatios,
+    term: terms,
+    clipped,
+    grad: gradLogProbs,
+    objective: objectives,
+    ratioSum,
+    ratioMax,
+    terms: counts.terms,
+    clippedCount: counts.clipped,
+    limitedCount: counts.limited,
+  });
+  return {
+    ...summarize(objectives, ratioSum, ratioMax, counts),
+    objectives,
+    terms,
+    ratios,
+    clippedRatios,
+    clipped,
+    gradLogProbs,
+    rowWeights,
+  };
+}

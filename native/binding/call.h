@@ -1,0 +1,62 @@
+// One call of one op: arguments read from JavaScript into the ABI's struct, staged where the backend has memory of its
+// own, run, and copied back.
+#ifndef SURPRISAL_BINDING_CALL_H
+#define SURPRISAL_BINDING_CALL_H
+
+#include <node_api.h>
+
+#include <string>
+
+#include "field.h"
+#include "session.h"
+
+namespace srp::binding {
+
+constexpr size_t kMaxFields = 48;
+constexpr size_t kMaxArgsBytes = 512;
+
+struct Array {
+  const Field* field;
+  unsigned char* host;    // NULL = not given
+  unsigned char* device;  // where the backend sees it; equal to host for a backend in host memory
+  size_t bytes;           // the elements the op touches, not the whole typed array
+};
+
+class Call {
+ public:
+  explicit Call(const Op& op) : op_(op) {}
+
+  // JavaScript thread: fills the struct and checks every array's type, length and overlap. `values` are the arguments
+  // behind the session number, one per field.
+  srp_status read(napi_env env, const napi_value* values, size_t count);
+
+  // Any thread: runs on the session's backend with this queue, staging unless the backend works in host memory.
+  srp_status run(const srp_backend& backend, bool host_memory, srp_queue* queue);
+
+  const std::string& error() const { return error_; }
+
+ private:
+  srp_status refuse(srp_status status, const Field& field, const std::string& what);
+  srp_status read_scalar(napi_env env, napi_value value, const Field& field);
+  srp_status read_array(napi_env env, napi_value value, const Field& field);
+  srp_status check_overlap();
+  srp_status stage_in(const srp_backend& backend, srp_queue* queue);
+  srp_status stage_out(const srp_backend& backend, srp_queue* queue);
+  void release(const srp_backend& backend, srp_queue* queue);
+  void point(const Array& array);
+  srp_status report(const srp_backend& backend, srp_status status);
+
+  const Op& op_;
+  alignas(16) unsigned char args_[kMaxArgsBytes] = {};
+  Array arrays_[kMaxFields];
+  size_t array_count_ = 0;
+  std::string error_;
+};
+
+// Exported for every op: call(session, ...fields) → status, callAsync(session, ...fields) → Promise of a status.
+napi_value call_sync(napi_env env, napi_callback_info info);
+napi_value call_async(napi_env env, napi_callback_info info);
+
+}  // namespace srp::binding
+
+#endif

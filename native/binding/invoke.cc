@@ -1,0 +1,124 @@
+// The two functions JavaScript calls for every op: at once, or on a libuv thread with a promise.
+#include <memory>
+#include <new>
+
+#include "call.h"
+
+namespace srp::binding {
+namespace {
+
+struct Request {
+  const Op* op;
+  napi_value values[kMaxFields + 1];
+  size_t count;  // session number and fields
+};
+
+// The op is the callback's data; the arguments are (session, ...fields).
+bool unpack(napi_env env, napi_callback_info info, Request* request) {
+  void* op = nullptr;
+  request->count = kMaxFields + 1;
+  if (napi_get_cb_info(env, info, &request->count, request->values, nullptr, &op) != napi_ok) return false;
+  request->op = static_cast<const Op*>(op);
+  return true;
+}
+
+Session* session_of(napi_env env, const Request& request) {
+  int64_t number = -1;
+  if (request.count > 0) napi_get_value_int64(env, request.values[0], &number);
+  return find_session(environment(env), number);
+}
+
+napi_value number(napi_env env, srp_status status) {
+  napi_value out = nullptr;
+  napi_create_int32(env, status, &out);
+  return out;
+}
+
+napi_value failed(napi_env env, srp_status status, const std::string& error) {
+  environment(env).error = error;
+  return number(env, status);
+}
+
+// Everything a call on another thread needs, and the promise it settles on the JavaScript thread.
+struct Pending {
+  explicit Pending(const Op& op) : call(op) {}
+
+  Call call;
+  const srp_backend* backend = nullptr;
+  int32_t device = 0;
+  bool host_memory = false;
+  srp_status status = SRP_OK;
+  napi_deferred deferred = nullptr;
+  napi_async_work work = nullptr;
+  napi_ref arguments = nullptr;  // keeps every array alive until the promise is settled
+};
+
+// libuv thread: no napi_env in here.
+void execute(napi_env, void* data) {
+  Pending& pending = *static_cast<Pending*>(data);
+  srp_queue* queue = nullptr;  // a queue of its own: the environment's belongs to the JavaScript thread
+  if (!pending.host_memory) pending.status = pending.backend->queue_create(pending.device, &queue);
+  if (pending.status == SRP_OK) pending.status = pending.call.run(*pending.backend, pending.host_memory, queue);
+  pending.backend->queue_destroy(queue);
+}
+
+// JavaScript thread. The promise resolves to null, or to {status, error}: TypeScript makes the error.
+void complete(napi_env env, napi_status, void* data) {
+  const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
+  napi_value result = nullptr, text = nullptr;
+  if (pending->status == SRP_OK) {
+    napi_get_null(env, &result);
+  } else {
+    napi_create_object(env, &result);
+    napi_set_named_property(env, result, "status", number(env, pending->status));
+    napi_create_string_utf8(env, pending->call.error().c_str(), NAPI_AUTO_LENGTH, &text);
+    napi_set_named_property(env, result, "error", text);
+  }
+  napi_resolve_deferred(env, pending->deferred, result);
+  napi_delete_reference(env, pending->arguments);
+  napi_delete_async_work(env, pending->work);
+}
+
+}  // namespace
+
+napi_value call_sync(napi_env env, napi_callback_info info) {
+  Request request;
+  if (!unpack(env, info, &request)) return number(env, SRP_BAD_ARGUMENT);
+  Session* const session = session_of(env, request);
+  if (!session) return number(env, SRP_BAD_ARGUMENT);
+  Call call(*request.op);
+  const srp_status read = call.read(env, request.values + 1, request.count - 1);
+  if (read != SRP_OK) return failed(env, read, call.error());
+  const srp_status ready = ensure_queue(*session);
+  if (ready != SRP_OK) return failed(env, ready, session->backend->last_error());
+  const srp_status status = call.run(*session->backend, session->host_memory, session->queue);
+  return status == SRP_OK ? number(env, SRP_OK) : failed(env, status, call.error());
+}
+
+napi_value call_async(napi_env env, napi_callback_info info) {
+  Request request;
+  if (!unpack(env, info, &request)) return number(env, SRP_BAD_ARGUMENT);
+  Session* const session = session_of(env, request);
+  if (!session) return number(env, SRP_BAD_ARGUMENT);
+  std::unique_ptr<Pending> pending(new (std::nothrow) Pending(*request.op));
+  if (!pending) return failed(env, SRP_OUT_OF_MEMORY, "out of memory");
+  const srp_status read = pending->call.read(env, request.values + 1, request.count - 1);
+  if (read != SRP_OK) return failed(env, read, pending->call.error());
+  pending->backend = session->backend;
+  pending->device = session->device;
+  pending->host_memory = session->host_memory;
+
+  napi_value promise = nullptr, name = nullptr, kept = nullptr;
+  napi_create_array_with_length(env, request.count, &kept);
+  for (size_t i = 0; i < request.count; ++i) napi_set_element(env, kept, static_cast<uint32_t>(i), request.values[i]);
+  napi_create_string_utf8(env, "surprisal", NAPI_AUTO_LENGTH, &name);
+  if (napi_create_reference(env, kept, 1, &pending->arguments) != napi_ok ||
+      napi_create_async_work(env, nullptr, name, execute, complete, pending.get(), &pending->work) != napi_ok ||
+      napi_create_promise(env, &pending->deferred, &promise) != napi_ok ||
+      napi_queue_async_work(env, pending->work) != napi_ok)
+    return failed(env, SRP_OUT_OF_MEMORY, "the call could not be queued");
+  pending.release();  // complete() owns it now
+  return promise;
+}
+
+}  // namespace srp::binding

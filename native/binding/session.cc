@@ -1,0 +1,111 @@
+// Opening backends: the CPU backend is linked in, others are shared libraries opened on first need and never closed
+// (their threads and exit handlers must keep their code).
+#include "session.h"
+
+#if defined(_WIN32)
+#include <windows.h>
+#else
+#include <dlfcn.h>
+#endif
+
+#include "../cpu/backend.h"
+
+namespace srp::binding {
+namespace {
+
+using GetBackend = const srp_backend* (*)(uint32_t);
+
+#if defined(_WIN32)
+GetBackend load_entry(const std::string& path, std::string* why) {
+  const HMODULE library = LoadLibraryA(path.c_str());
+  const auto entry = library ? reinterpret_cast<GetBackend>(GetProcAddress(library, "srp_backend_get")) : nullptr;
+  if (!entry) *why = path + ": error " + std::to_string(GetLastError());
+  return entry;
+}
+#else
+GetBackend load_entry(const std::string& path, std::string* why) {
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const auto entry = library ? reinterpret_cast<GetBackend>(dlsym(library, "srp_backend_get")) : nullptr;
+  if (!entry) {
+    const char* const text = dlerror();
+    *why = text ? text : path + ": srp_backend_get not found";
+  }
+  return entry;
+}
+#endif
+
+Napi::Value add_session(const Napi::Env& env, const srp_backend* backend, int32_t device) {
+  srp_description description = {};
+  description.size = sizeof description;
+  backend->describe(device, &description);
+  Environment& environment = binding::environment(env);
+  environment.sessions.push_back({backend, device, description.host_memory != 0, nullptr});
+  return Napi::Number::New(env, static_cast<double>(environment.sessions.size() - 1));
+}
+
+}  // namespace
+
+Environment::~Environment() {
+  for (Session& session : sessions) session.backend->queue_destroy(session.queue);
+}
+
+Environment& environment(napi_env env) {
+  void* data = nullptr;
+  napi_get_instance_data(env, &data);
+  return *static_cast<Environment*>(data);
+}
+
+Session* find_session(Environment& environment, int64_t number) {
+  if (number >= 0 && number < static_cast<int64_t>(environment.sessions.size())) return &environment.sessions[number];
+  environment.error = "no such backend session: " + std::to_string(number);
+  return nullptr;
+}
+
+srp_status ensure_queue(Session& session) {
+  // A host backend has no queue; asking again costs nothing.
+  return session.queue || session.host_memory ? SRP_OK : session.backend->queue_create(session.device, &session.queue);
+}
+
+Napi::Value open_cpu(const Napi::CallbackInfo& info) { return add_session(info.Env(), cpu::backend(), 0); }
+
+Napi::Value open_library(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  if (info.Length() < 2 || !info[0].IsString() || !info[1].IsNumber())
+    return Napi::String::New(env, "openLibrary expects (path, device)");
+  std::string why;
+  const GetBackend entry = load_entry(info[0].As<Napi::String>().Utf8Value(), &why);
+  if (!entry) return Napi::String::New(env, why);
+  const srp_backend* const backend = entry(SRP_ABI_VERSION);
+  if (!backend || backend->size < offsetof(srp_backend, logprob_forward))
+    return Napi::String::New(env, "the library has another ABI version than " + std::to_string(SRP_ABI_VERSION));
+  return add_session(env, backend, info[1].As<Napi::Number>().Int32Value());
+}
+
+Napi::Value describe(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  const int64_t number = info.Length() > 0 && info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
+  const Session* const session = find_session(environment(env), number);
+  if (!session) return env.Null();
+  srp_description description = {};
+  description.size = sizeof description;
+  session->backend->describe(session->device, &description);
+  Napi::Object out = Napi::Object::New(env);
+  out["name"] = session->backend->name;
+  out["available"] = Napi::Boolean::New(env, description.available != 0);
+  out["reason"] = static_cast<const char*>(description.reason);
+  out["device"] = static_cast<const char*>(description.device);
+  out["deviceCount"] = description.device_count;
+  out["driverVersion"] = description.driver_version;
+  out["runtimeVersion"] = description.runtime_version;
+  out["computeMajor"] = description.compute_major;
+  out["computeMinor"] = description.compute_minor;
+  out["memoryBytes"] = static_cast<double>(description.memory_bytes);
+  out["error"] = description.error;
+  return out;
+}
+
+Napi::Value last_error(const Napi::CallbackInfo& info) {
+  return Napi::String::New(info.Env(), environment(info.Env()).error);
+}
+
+}  // namespace srp::binding

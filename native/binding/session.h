@@ -1,0 +1,46 @@
+// Open backends. A Session is one backend on one device as one JavaScript environment (the main thread or a worker) sees
+// it, with the queue of that environment's thread. JavaScript holds sessions by number; numbers are checked.
+#ifndef SURPRISAL_BINDING_SESSION_H
+#define SURPRISAL_BINDING_SESSION_H
+
+#include <napi.h>
+
+#include <string>
+#include <vector>
+
+#include "surprisal/backend.h"
+
+namespace srp::binding {
+
+struct Session {
+  const srp_backend* backend;
+  int32_t device;
+  bool host_memory;
+  srp_queue* queue;  // NULL until the first op; of the environment's own thread
+};
+
+// Per environment, as napi instance data: worker threads each have their own.
+class Environment {
+ public:
+  ~Environment();
+
+  std::vector<Session> sessions;
+  std::string error;  // of the last call that did not answer SRP_OK
+};
+
+Environment& environment(napi_env env);
+
+// The session of a JavaScript number, or NULL with env's error set.
+Session* find_session(Environment& environment, int64_t number);
+
+// Creates the queue on first use; SRP_OK with the queue in place, else the backend's refusal.
+srp_status ensure_queue(Session& session);
+
+Napi::Value open_cpu(const Napi::CallbackInfo& info);      // () → session number
+Napi::Value open_library(const Napi::CallbackInfo& info);  // (path, device) → session number, or a text: why not
+Napi::Value describe(const Napi::CallbackInfo& info);      // (session) → description
+Napi::Value last_error(const Napi::CallbackInfo& info);    // () → text
+
+}  // namespace srp::binding
+
+#endif

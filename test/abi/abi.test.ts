@@ -1,0 +1,43 @@
+// The backend libraries are usable without Node: a C program opens each and drives it through the table.
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+
+const root = path.join(__dirname, "..", "..");
+const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
+const LIBRARIES = ["emulated", "cuda"].map((name) => path.join(root, `build-${name}`, `libsurprisal_${name}.so`));
+
+const why = hasCompiler ? "" : " (skipped: no C compiler)";
+(hasCompiler ? describe : describe.skip)(`the C ABI${why}`, () => {
+  let folder: string;
+  let program: string;
+
+  beforeAll(() => {
+    folder = mkdtempSync(path.join(tmpdir(), "surprisal-abi-"));
+    program = path.join(folder, "drive");
+    const flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-I", path.join(root, "native", "include")];
+    execFileSync("gcc", [...flags, path.join(__dirname, "drive.c"), "-o", program, "-ldl"], { stdio: "pipe" });
+  });
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  for (const library of LIBRARIES) {
+    const name = path.basename(library);
+    if (!existsSync(library)) {
+      test.skip(`${name} (skipped: it was not built)`, () => undefined);
+      continue;
+    }
+    test(`a C program opens ${name} and gets the numbers of GAE, or a refusal with its reason`, () => {
+      const { status, stdout, stderr } = spawnSync(program, [library], { encoding: "utf8" });
+      expect(stderr).toBe("");
+      if (status === 3) expect(stdout).toMatch(/^unavailable: .*(driver|device)/);
+      else expect({ status, stdout }).toEqual({ status: 0, stdout: "ok\n" });
+    });
+    test(`${name} exports one symbol`, () => {
+      const symbols = execFileSync("nm", ["-D", "--defined-only", library], { encoding: "utf8" });
+      const names = symbols.split("\n").map((line) => line.split(" ").pop() ?? "");
+      const ours = names.filter((symbol) => symbol !== "" && !/^(_init|_fini|_edata|_end|__bss_start)$/.test(symbol));
+      expect(ours.filter((symbol) => !symbol.startsWith("srp_emulation_"))).toEqual(["srp_backend_get"]);
+    });
+  }
+});

@@ -1,0 +1,104 @@
+// The binding trusts nobody: what TypeScript checks for the message, native code checks again for the memory.
+import { nativeAddon, type NativeOp } from "../../lib/backend/addon";
+import { jsBackend } from "../../lib/backend/js";
+
+const native = nativeAddon();
+const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
+
+("reason" in native ? describe.skip : describe)(`the native binding${why}`, () => {
+  const addon = "addon" in native ? native.addon : (undefined as never);
+  const OK = 0;
+
+  test("offers the ops of the backend interface, no more and no fewer", () => {
+    expect(Object.keys(addon.ops).sort()).toEqual(Object.keys(jsBackend.ops).sort());
+  });
+
+  describe("one op with arguments that TypeScript would refuse", () => {
+    const reward = Float32Array.of(1, 2, 3, 4);
+    const advantages = new Float32Array(4);
+    const good: Record<string, unknown> = {
+      dtype: 1,
+      reward,
+      value: new Float32Array(4),
+      discount: null,
+      mask: null,
+      bootstrap: null,
+      offsets: null,
+      n: 4,
+      B: 2,
+      T: 2,
+      gamma: 1,
+      lambda: 1,
+      maskMode: 0,
+      advantages,
+      returns: new Float32Array(4),
+    };
+    const gae = (): NativeOp => addon.ops["scanGae"]!;
+    const call = (change: Record<string, unknown>): number => {
+      const args = { ...good, ...change };
+      return gae().call(addon.openCpu(), ...gae().fields.map((field) => args[field]));
+    };
+    const detached = new Float32Array(4);
+    structuredClone(detached.buffer, { transfer: [detached.buffer] });
+
+    afterEach(() => {
+      advantages.fill(0);
+    });
+
+    test("good arguments are accepted, so that the refusals below mean something", () => {
+      expect(call({})).toBe(OK);
+      expect([...advantages]).toEqual([3, 2, 7, 4]);
+    });
+
+    test.each<[string, Record<string, unknown>, RegExp]>([
+      ["an array too short for the sizes", { reward: new Float32Array(3) }, /reward has 3 elements, expected 4/],
+      ["a detached array", { reward: detached }, /reward has 0 elements/],
+      ["an array of another type", { reward: new Float64Array(4) }, /reward has another element type/],
+      ["no array where one is needed", { reward: null }, /reward is NULL/],
+      ["something that is no array", { reward: { length: 4 } }, /reward is not a typed array/],
+      ["sizes that contradict each other", { T: 3 }, /expected B \* T/],
+      ["a negative size", { n: -1 }, /n|cannot have the sizes/],
+      ["a size past 2^53", { n: 2 ** 60 }, /n is/],
+      ["a size that overflows in bytes", { n: 2 ** 52, B: 1, T: 2 ** 52 }, /expected|sizes/],
+      ["a fraction as a size", { B: 1.5 }, /B is 1.5/],
+      ["a text as a number", { gamma: "1" }, /gamma is not a number/],
+      ["NaN as gamma", { gamma: NaN }, /gamma is/],
+      ["an unknown dtype", { dtype: 99 }, /element type|dtype/],
+      ["an unknown mask mode", { maskMode: 7 }, /mask_mode is 7/],
+      ["an output over an input", { advantages: reward }, /advantages overlaps reward/],
+      ["an output partly over another", { returns: advantages.subarray(0) }, /overlaps/],
+      ["offsets that go down", { offsets: Int32Array.of(0, 3, 2), B: 2 }, /offsets/],
+      ["offsets past the end", { offsets: Int32Array.of(0, 2, 5) }, /offsets ends at 5/],
+    ])("%s: refused, nothing written", (_, change, text) => {
+      expect(call(change)).not.toBe(OK);
+      expect(addon.lastError()).toMatch(text);
+      expect([...advantages, ...reward]).toEqual([0, 0, 0, 0, 1, 2, 3, 4]);
+    });
+
+    test("a missing argument and an unknown session", () => {
+      expect(gae().call(addon.openCpu(), 1)).not.toBe(OK);
+      expect(gae().call()).not.toBe(OK);
+      expect(gae().call(12345, ...gae().fields.map((field) => good[field]))).not.toBe(OK);
+      expect(gae().call("x")).not.toBe(OK);
+    });
+  });
+
+  test("a library that is not there is a reason, not a crash", () => {
+    expect(addon.openLibrary("/nonexistent/libsurprisal_cuda.so", 0)).toMatch(/cannot open shared object|not found|No such file/);
+  });
+
+  test("an asynchronous call resolves with the same numbers, and a refusal has its text", async () => {
+    const { fields, callAsync } = addon.ops["scanReturns"]!;
+    const returns = new Float32Array(2);
+    const args: Record<string, unknown> = {
+      dtype: 1, reward: Float32Array.of(1, 2), discount: null, mask: null, bootstrap: null, offsets: null,
+      n: 2, B: 1, T: 2, gamma: 1, maskMode: 0, returns,
+    };
+    const session = addon.openCpu();
+    await expect(callAsync(session, ...fields.map((field) => args[field]))).resolves.toBeNull();
+    expect([...returns]).toEqual([3, 2]);
+    args["offsets"] = Int32Array.of(0, 5);
+    const failure = await callAsync(session, ...fields.map((field) => args[field]));
+    expect(failure).toMatchObject({ status: 4 });
+  });
+});

@@ -1,0 +1,83 @@
+// Which backend runs: nothing is silent, a name is obeyed or refused. Each case is a process of its own.
+import { spawnSync } from "node:child_process";
+import * as path from "node:path";
+
+const root = path.join(__dirname, "..", "..");
+
+function run(program: string, env: Record<string, string> = {}) {
+  const prelude = `const s = require(${JSON.stringify(path.join(root, "dist"))});
+    const gae = (o = {}) => [...s.gae(Float32Array.of(1, 2), new Float32Array(2), { shape: [1, 2], gamma: 1, lambda: 1, ...o }).advantages];
+    const code = (f) => { try { f(); return "none"; } catch (e) { return e.code + " | " + e.message; } };`;
+  const clean: NodeJS.ProcessEnv = { ...process.env };
+  delete clean["SURPRISAL_BACKEND"];
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", `${prelude}${program}`], {
+    encoding: "utf8",
+    env: { ...clean, ...env },
+  });
+  expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+  return JSON.parse(stdout) as unknown;
+}
+
+const print = (expression: string) => `console.log(JSON.stringify(${expression}))`;
+
+test("importing opens nothing native", () => {
+  const loaded = run(print(`process.report.getReport().sharedObjects.filter((f) => /surprisal/.test(f))`));
+  expect(loaded).toEqual([]);
+});
+
+test("auto takes cpu where the addon loads, else js, and never emulated or cuda", () => {
+  const info = run(print("s.backendInfo()")) as {
+    requested: string;
+    source: string;
+    selected: string;
+    backends: { name: string; available: boolean }[];
+  };
+  const cpu = info.backends.find(({ name }) => name === "cpu")!;
+  expect(info).toMatchObject({ requested: "auto", source: "default", selected: cpu.available ? "cpu" : "js" });
+});
+
+test("without an addon auto runs on js, cpu says why it cannot, and the numbers are there", () => {
+  const program = `process.dlopen = () => { throw new Error("no addons today"); };
+    ${print("[s.backendInfo().selected, s.backendInfo().backends.find((b) => b.name === 'cpu').reason, gae(), code(() => gae({ backend: 'cpu' }))]")}`;
+  const [selected, reason, numbers, refusal] = run(program) as [string, string, number[], string];
+  expect(selected).toBe("js");
+  expect(reason).toContain("no native addon");
+  expect(numbers).toEqual([3, 2]);
+  expect(refusal).toMatch(/^ERR_SURPRISAL_BACKEND_UNAVAILABLE.*"cpu" cannot run here/);
+});
+
+test("SURPRISAL_BACKEND is obeyed, configure outranks it, and a call's own choice outranks both", () => {
+  const program = `const first = s.backendInfo(); s.configure({ backend: "auto" }); const second = s.backendInfo();
+    ${print("[first.requested, first.source, second.requested, second.source, gae({ backend: 'js' })]")}`;
+  expect(run(program, { SURPRISAL_BACKEND: "js" })).toEqual(["js", "SURPRISAL_BACKEND", "auto", "configure", [3, 2]]);
+});
+
+test("an unknown name is refused wherever it stands", () => {
+  expect(run(print("code(() => gae({ backend: 'gpu' }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*backend is "gpu"/);
+  expect(run(print("code(() => gae())"), { SURPRISAL_BACKEND: "gpu" })).toMatch(/^ERR_SURPRISAL_OPTION.*SURPRISAL_BACKEND/);
+  expect(run(print("code(() => s.configure({ backend: 'gpu' }))"))).toMatch(/^ERR_SURPRISAL_OPTION/);
+  expect(run(print("code(() => s.configure({ bakend: 'js' }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*"bakend"/);
+  expect(run(print("code(() => s.configure({ device: -1 }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*device is -1/);
+});
+
+test("cuda without a GPU is refused with its reason, in a call, in configure and by the variable", () => {
+  const info = run(print("s.backendInfo().backends.find((b) => b.name === 'cuda')")) as {
+    available: boolean;
+    reason?: string;
+    runtime?: string;
+  };
+  if (info.available) {
+    expect(run(print("gae({ backend: 'cuda' })"))).toEqual([3, 2]);
+    return;
+  }
+  const refused = /^ERR_SURPRISAL_BACKEND_UNAVAILABLE/;
+  const inCall = run(print("code(() => gae({ backend: 'cuda' }))")) as string;
+  expect(inCall).toMatch(refused);
+  expect(inCall).toContain(info.reason);
+  if (info.runtime !== undefined) expect(inCall).toContain(`runtime ${info.runtime}`);
+  expect(run(print("[code(() => s.configure({ backend: 'cuda' })), s.backendInfo().requested]"))).toEqual([
+    expect.stringMatching(refused),
+    "auto",
+  ]);
+  expect(run(print("code(() => gae())"), { SURPRISAL_BACKEND: "cuda" })).toMatch(refused);
+});

@@ -1,0 +1,240 @@
+import { discountedReturns, gae, type MaskMode, SurprisalError, vtrace } from "../../lib";
+import { gaeOracle, type MaskedRow, type PlainRow, plainRows, returnsOracle, vtraceOracle } from "../oracle/scan";
+import { eachBackend } from "../support/each-backend";
+import { rng } from "../support/rng";
+
+const MODES: readonly MaskMode[] = ["skip", "steps", "cut"];
+
+// float32 outputs of float64 sums: half an ulp (6e-8) and a little. float64: the order of a few dozen additions.
+const F32 = { atol: 1e-7, rtol: 1e-7 };
+const F64 = { atol: 1e-13, rtol: 1e-13 };
+
+/** Rows of a padded batch, each handed to the oracle after the mask mode has rewritten it. */
+function expectRows(
+  rows: readonly MaskedRow[],
+  mode: MaskMode,
+  size: number,
+  oracle: (row: PlainRow) => Record<string, readonly number[]>,
+): Record<string, Float64Array> {
+  const expected: Record<string, Float64Array> = {};
+  for (const row of rows.flatMap((masked) => plainRows(masked, mode)))
+    for (const [name, values] of Object.entries(oracle(row))) {
+      const out = (expected[name] ??= new Float64Array(size));
+      row.position.forEach((i, t) => (out[i] = values[t]!));
+    }
+  return expected;
+}
+
+/** A batch of ragged kept tokens; 37 columns: no power of two and more than a warp. */
+function batch(seed: number, float64: boolean) {
+  const r = rng(seed);
+  const B = 5;
+  const T = 37;
+  const n = B * T;
+  const float = (lo: number, hi: number) => (float64 ? r.f64(n, lo, hi) : r.f32(n, lo, hi));
+  const reward = float(-1, 1);
+  const value = float(-1, 1);
+  const weight = float(0, 2);
+  const discount = float(0.5, 1);
+  const mask = r.mask(n, 0.7);
+  const bootstrap = float64 ? r.f64(B, -1, 1) : r.f32(B, -1, 1);
+  const rows = (gamma: number, perToken: boolean): MaskedRow[] =>
+    Array.from({ length: B }, (_, b) => ({
+      begin: b * T,
+      end: (b + 1) * T,
+      reward,
+      value,
+      weight,
+      mask,
+      gamma,
+      bootstrap: bootstrap[b]!,
+      ...(perToken && { discount }),
+    }));
+  return { n, shape: [B, T] as const, reward, value, weight, discount, mask, bootstrap, rows };
+}
+
+eachBackend((backend) => {
+  describe.each(MODES)("maskMode %s", (maskMode) => {
+    test.each([
+      ["float32", false, F32],
+      ["float64", true, F64],
+    ] as const)("gae equals the double sum over later steps (%s)", (_, float64, tolerance) => {
+      const { n, shape, reward, value, mask, bootstrap, rows } = batch(1, float64);
+      const got = gae(reward, value, { shape, gamma: 0.99, lambda: 0.95, mask, maskMode, bootstrap, backend });
+      const want = expectRows(rows(0.99, false), maskMode, n, (row) => ({ ...gaeOracle(row, 0.95) }));
+      expect(got.advantages).toBeAllClose(want["advantages"]!, tolerance);
+      expect(got.returns).toBeAllClose(want["returns"]!, tolerance);
+      expect(got.advantages).toBeInstanceOf(float64 ? Float64Array : Float32Array);
+    });
+
+    // Under "steps" a masked token decays by the plain gamma, which a per-token discount does not have: 1.
+    test("gae takes a discount per token", () => {
+      const { n, shape, reward, value, discount, mask, bootstrap, rows } = batch(2, true);
+      const got = gae(reward, value, { shape, gamma: discount, lambda: 0.9, mask, maskMode, bootstrap, backend });
+      const want = expectRows(rows(1, true), maskMode, n, (row) => ({ ...gaeOracle(row, 0.9) }));
+      expect(got.advantages).toBeAllClose(want["advantages"]!, F64);
+    });
+
+    test("discountedReturns equals the double sum", () => {
+      const { n, shape, reward, mask, bootstrap, rows } = batch(3, true);
+      const got = discountedReturns(reward, { shape, gamma: 0.9, mask, maskMode, bootstrap, backend });
+      const want = expectRows(rows(0.9, false), maskMode, n, (row) => ({ returns: returnsOracle(row) }));
+      expect(got).toBeAllClose(want["returns"]!, F64);
+    });
+
+    test("vtrace equals its definition", () => {
+      const { n, shape, reward, value, weight, mask, bootstrap, rows } = batch(4, true);
+      const caps = { lambda: 0.9, rhoBar: 1, cBar: 0.8, pgRhoBar: 1.3 };
+      const got = vtrace(reward, value, weight, { shape, gamma: 0.97, ...caps, mask, maskMode, bootstrap, backend });
+      const want = expectRows(rows(0.97, false), maskMode, n, (row) => ({ ...vtraceOracle(row, caps) }));
+      expect(got.targets).toBeAllClose(want["targets"]!, F64);
+      expect(got.advantages).toBeAllClose(want["advantages"]!, F64);
+    });
+
+    test("what lies under the mask cannot leak", () => {
+      const { shape, reward, value, weight, discount, mask } = batch(5, false);
+      const poison = (array: Float32Array | Float64Array) => Float32Array.from(array, (x, i) => (mask[i] ? x : NaN));
+      const options = { shape, lambda: 0.9, mask, maskMode, backend } as const;
+      expect(gae(poison(reward), poison(value), { ...options, gamma: poison(discount) })).toEqual(
+        gae(reward, value, { ...options, gamma: discount }),
+      );
+      expect(discountedReturns(poison(reward), { ...options, gamma: 1 })).toEqual(
+        discountedReturns(reward, { ...options, gamma: 1 }),
+      );
+      expect(vtrace(poison(reward), poison(value), poison(weight), { ...options, gamma: 1 })).toEqual(
+        vtrace(reward, value, weight, { ...options, gamma: 1 }),
+      );
+    });
+  });
+
+  test("with lambda and gamma 1 and no values an advantage is the sum of the later rewards", () => {
+    const reward = Float64Array.of(1, 2, 4, 8);
+    const got = gae(reward, new Float64Array(4), { shape: [1, 4], gamma: 1, lambda: 1, backend });
+    expect([...got.advantages]).toEqual([15, 14, 12, 8]);
+  });
+
+  test("an episode that ends inside a row is cut by a discount of 0", () => {
+    const reward = Float64Array.of(1, 2, 4, 8);
+    const got = discountedReturns(reward, { shape: [1, 4], gamma: Float64Array.of(1, 0, 1, 1), backend });
+    expect([...got]).toEqual([3, 2, 12, 8]);
+  });
+
+  test("rows together give the bits of each row alone", () => {
+    const { shape, reward, value, mask } = batch(6, false);
+    const [B, T] = shape;
+    const whole = gae(reward, value, { shape, gamma: 0.99, lambda: 0.95, mask, backend });
+    for (let b = 0; b < B; ++b) {
+      const cut = <A extends Float32Array | Float64Array | Uint8Array>(array: A): A => array.slice(b * T, (b + 1) * T) as A;
+      const alone = gae(cut(reward), cut(value), { shape: [1, T], gamma: 0.99, lambda: 0.95, mask: cut(mask), backend });
+      expect(alone.advantages).toEqual(cut(whole.advantages));
+    }
+  });
+
+  test("packed rows equal the same rows padded, also when a row is empty", () => {
+    const r = rng(7);
+    const lengths = [3, 0, 5, 1];
+    const offsets = Int32Array.of(0, 3, 3, 8, 9);
+    const reward = r.f32(9, -1, 1);
+    const value = r.f32(9, -1, 1);
+    const T = 5;
+    const padded = (array: Float32Array) => {
+      const out = new Float32Array(lengths.length * T).fill(NaN);
+      lengths.forEach((length, b) => out.set(array.subarray(offsets[b], offsets[b]! + length), b * T));
+      return out;
+    };
+    const mask = Uint8Array.from({ length: lengths.length * T }, (_, i) => (i % T < lengths[Math.floor(i / T)]! ? 1 : 0));
+    const bootstrap = r.f32(4, -1, 1);
+    const options = { gamma: 0.9, lambda: 0.8, bootstrap, backend } as const;
+    const packed = gae(reward, value, { offsets, ...options });
+    const wide = gae(padded(reward), padded(value), { shape: [lengths.length, T], mask, ...options });
+    lengths.forEach((length, b) => {
+      expect(packed.advantages.subarray(offsets[b], offsets[b]! + length)).toEqual(
+        wide.advantages.subarray(b * T, b * T + length),
+      );
+    });
+  });
+
+  test("a float64 carry holds 32768 undiscounted float32 steps to 1e-7", () => {
+    const r = rng(8);
+    const T = 32768;
+    const reward = r.f32(T, -1, 1);
+    const value = r.f32(T, -1, 1);
+    const got = gae(reward, value, { shape: [1, T], gamma: 1, lambda: 1, backend });
+    // γ = λ = 1 telescopes: advantage = Σ later rewards − value. Summed from the front, another order than the carry's.
+    const later = new Float64Array(T + 1);
+    const total = reward.reduce((sum, x) => sum + x, 0);
+    let before = 0;
+    for (let t = 0; t < T; ++t) {
+      later[t] = total - before;
+      before += reward[t]!;
+    }
+    expect(got.advantages).toBeAllClose(Float64Array.from(value, (v, t) => later[t]! - v), { atol: 1e-7, rtol: 1e-7 });
+  });
+
+  test("NaN spreads to earlier steps of its row and to no other row", () => {
+    const reward = Float32Array.of(1, NaN, 1, 1, 1, 1);
+    const got = gae(reward, new Float32Array(6), { shape: [2, 3], gamma: 1, lambda: 1, backend });
+    expect([...got.advantages].map(Number.isNaN)).toEqual([true, true, false, false, false, false]);
+  });
+
+  test.each([[[0, 4] as const], [[4, 0] as const]])("an empty batch %j gives empty results", (shape) => {
+    const none = new Float32Array(0);
+    expect(gae(none, none, { shape, gamma: 1, lambda: 1, backend }).advantages).toHaveLength(0);
+  });
+
+  test("results land in the caller's memory", () => {
+    const out = { advantages: new Float32Array(2), returns: new Float32Array(2) };
+    const got = gae(Float32Array.of(1, 1), Float32Array.of(0, 0), { shape: [1, 2], gamma: 1, lambda: 1, out, backend });
+    expect(got.advantages).toBe(out.advantages);
+    expect([...out.advantages, ...out.returns]).toEqual([2, 1, 2, 1]);
+  });
+
+  test("resizable and shared memory are read like any other", () => {
+    const shared = new Float32Array(new SharedArrayBuffer(8)).fill(1);
+    // Node 20 knows resizable buffers, the TypeScript library of ES2023 does not.
+    const Resizable = ArrayBuffer as unknown as new (length: number, options: { maxByteLength: number }) => ArrayBuffer;
+    const resizable = new Float32Array(new Resizable(8, { maxByteLength: 16 })).fill(0);
+    expect([...gae(shared, resizable, { shape: [1, 2], gamma: 1, lambda: 1, backend }).advantages]).toEqual([2, 1]);
+  });
+
+  describe("refuses, writing nothing:", () => {
+    const reward = Float32Array.of(1, 2, 3, 4);
+    const value = new Float32Array(4);
+    const good = { shape: [2, 2], gamma: 1, lambda: 1 } as const;
+    const detached = new Float32Array(4);
+    structuredClone(detached.buffer, { transfer: [detached.buffer] });
+    const shared = new Float32Array(8);
+
+    test.each([
+      ["a wrong length", () => gae(reward, new Float32Array(3), { ...good, backend }), "ERR_SURPRISAL_SHAPE", "values has 3"],
+      ["a wrong element type", () => gae(new Int32Array(4) as never, value, { ...good, backend }), "ERR_SURPRISAL_DTYPE", "rewards"],
+      ["a detached buffer", () => gae(detached, value, { ...good, backend }), "ERR_SURPRISAL_BUFFER", "rewards"],
+      ["NaN as gamma", () => gae(reward, value, { ...good, gamma: NaN, backend }), "ERR_SURPRISAL_OPTION", "gamma is NaN"],
+      ["infinity as lambda", () => gae(reward, value, { ...good, lambda: Infinity, backend }), "ERR_SURPRISAL_OPTION", "lambda"],
+      ["a gamma above 1", () => gae(reward, value, { ...good, gamma: 1.5, backend }), "ERR_SURPRISAL_OPTION", "[0, 1]"],
+      ["an unknown mask mode", () => gae(reward, value, { ...good, maskMode: "drop" as never, backend }), "ERR_SURPRISAL_OPTION", '"skip"'],
+      ["offsets that go down", () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 3, 2, 4), backend }), "ERR_SURPRISAL_RANGE", "offsets[2]"],
+      ["offsets past the end", () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 5), backend }), "ERR_SURPRISAL_SHAPE", "rewards has 4"],
+      ["neither shape nor offsets", () => gae(reward, value, { gamma: 1, lambda: 1, backend }), "ERR_SURPRISAL_OPTION", "shape"],
+      ["a negative cap", () => vtrace(reward, value, value, { ...good, rhoBar: -1, backend }), "ERR_SURPRISAL_OPTION", "rhoBar"],
+      ["an output over an input", () => discountedReturns(reward, { ...good, out: { returns: reward }, backend }), "ERR_SURPRISAL_BUFFER", "out.returns overlaps rewards"],
+      [
+        "outputs over each other",
+        () => gae(reward, value, { ...good, out: { advantages: shared.subarray(0, 4), returns: shared.subarray(2, 6) }, backend }),
+        "ERR_SURPRISAL_BUFFER",
+        "overlaps",
+      ],
+    ] as const)("%s", (_, call, code, text) => {
+      let error: unknown;
+      try {
+        call();
+      } catch (caught) {
+        error = caught;
+      }
+      expect(error).toBeInstanceOf(SurprisalError);
+      expect((error as SurprisalError).code).toBe(code);
+      expect((error as SurprisalError).message).toContain(text);
+      expect([...shared, ...reward]).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4]);
+    });
+  });
+});
