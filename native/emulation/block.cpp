@@ -1,0 +1,200 @@
+#include "block.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "sanitizer.h"
+
+__thread uint3 threadIdx = {0, 0, 0}, blockIdx = {0, 0, 0};
+__thread dim3 blockDim, gridDim;
+
+namespace srp::emulation {
+
+static __thread Block* running_block = nullptr;
+
+Block* Block::running() { return running_block; }
+
+std::string describe(Site site) { return std::string(site.file) + ":" + std::to_string(site.line); }
+
+bool same(Site a, Site b) { return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0); }
+
+static std::string triple(uint3 v) {
+  return "(" + std::to_string(v.x) + "," + std::to_string(v.y) + "," + std::to_string(v.z) + ")";
+}
+
+std::string Block::name(const Thread& thread) const {
+  return "thread " + triple(thread.index) + " of block " + triple(index_);
+}
+
+void Block::note(std::string text) {
+  if (error_.empty()) error_ = std::move(text);
+}
+
+void Block::give_up() {
+  current_->fiber.suspend();
+  __builtin_unreachable();  // schedule() resumes nobody after an error
+}
+
+void Block::abandon_threads() {
+  for (unsigned rank = 0; rank < count_; ++rank)
+    if (threads_[rank]->state != Thread::State::returned) threads_[rank]->fiber.abandon(&end_tag_);
+}
+
+void Block::prepare(const Launch& launch, uint64_t number) {
+  const dim3 grid = launch.grid, size = launch.block;
+  launch_ = &launch;
+  index_ = {static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
+            static_cast<unsigned>(number / grid.x / grid.y)};
+  count_ = live_ = size.x * size.y * size.z;
+  at_barrier_ = barrier_phase_ = 0;
+  error_.clear();
+  shared_.reset(launch.shared_bytes);
+
+  while (threads_.size() < count_) threads_.push_back(std::make_unique<Thread>());
+  for (unsigned rank = 0; rank < count_; ++rank) {
+    Thread& thread = *threads_[rank];
+    thread.block = this;
+    thread.rank = rank;
+    thread.index = {rank % size.x, rank / size.x % size.y, rank / (size.x * size.y)};
+    thread.state = Thread::State::ready;
+    thread.fiber.start(&Block::run_thread, &thread);
+  }
+  warps_.assign((count_ + warpSize - 1) / warpSize, Warp{});
+  if (count_ % warpSize != 0) warps_.back().returned = ~0u << count_ % warpSize;
+
+  order_.resize(count_);
+  std::iota(order_.begin(), order_.end(), 0u);
+  if (launch.settings.order == Order::reverse) std::reverse(order_.begin(), order_.end());
+  // The block's number is part of the seed: the run does not depend on which OS thread takes which block.
+  shuffler_ = Shuffler(launch.settings.seed ^ number * 0x9e3779b97f4a7c15u);
+
+  blockIdx = index_;
+  blockDim = size;
+  gridDim = grid;
+}
+
+const std::string& Block::run(const Launch& launch, uint64_t number) {
+  prepare(launch, number);
+  running_block = this;
+  release(&begin_tag_);
+  schedule();
+  if (!error_.empty()) abandon_threads();
+  acquire(&end_tag_);
+  running_block = nullptr;
+  if (error_.empty()) {
+    const std::string overrun = shared_.overrun();
+    if (!overrun.empty()) error_ = "block " + triple(index_) + " wrote past the end of " + overrun;
+  }
+  return error_;
+}
+
+void Block::schedule() {
+  while (live_ > 0 && error_.empty()) {
+    if (launch_->settings.order == Order::random) shuffler_.shuffle(order_);  // anew each round: more interleavings
+    bool progress = false;
+    for (unsigned rank : order_) {
+      Thread& thread = *threads_[rank];
+      if (thread.state != Thread::State::ready) continue;
+      progress = true;
+      switch_to(thread);
+      if (!error_.empty()) return;
+    }
+    if (!progress) note(deadlock());
+  }
+}
+
+void Block::switch_to(Thread& thread) {
+  threadIdx = thread.index;
+  current_ = &thread;
+  thread.fiber.resume();
+}
+
+void Block::run_thread(void* argument) {
+  Thread& thread = *static_cast<Thread*>(argument);
+  Block& block = *thread.block;
+  acquire(&block.begin_tag_);
+  try {
+    block.launch_->kernel.invoke(block.launch_->kernel.call);
+  } catch (...) {  // no CUDA kernel throws, but host code called by mistake may, and it must not leave the fiber
+    block.note(block.name(thread) + " threw a C++ exception");
+  }
+  block.on_return(thread);
+  release(&block.end_tag_);
+}
+
+void Block::on_return(Thread& thread) {
+  thread.state = Thread::State::returned;
+  --live_;
+  if (at_barrier_ > 0)
+    note(name(thread) + " returned while " + std::to_string(at_barrier_) + " thread(s) wait at __syncthreads " +
+         describe(barrier_site_));
+  const unsigned warp = thread.rank / warpSize;
+  warps_[warp].returned |= 1u << thread.rank % warpSize;
+  complete_calls(warp);
+}
+
+// CUDA asks every thread of the block to come to the same barrier. Hardware lets some violations pass; here none does.
+void Block::barrier(Site site) {
+  Thread& me = *current_;
+  if (at_barrier_ == 0) barrier_site_ = site;
+  if (live_ != count_)
+    note(name(me) + " reaches __syncthreads " + describe(site) + " after " + std::to_string(count_ - live_) +
+         " thread(s) of the block have returned");
+  else if (!same(site, barrier_site_))
+    note(name(me) + " is at __syncthreads " + describe(site) + " while " + std::to_string(at_barrier_) +
+         " thread(s) wait at " + describe(barrier_site_));
+  if (!error_.empty()) give_up();
+
+  char* tag = &barrier_tag_[barrier_phase_];
+  release(tag);
+  me.state = Thread::State::at_barrier;
+  me.site = site;
+  if (++at_barrier_ == count_) {
+    for (unsigned rank = 0; rank < count_; ++rank) threads_[rank]->state = Thread::State::ready;
+    at_barrier_ = 0;
+    barrier_phase_ ^= 1;
+  }
+  me.fiber.suspend();
+  acquire(tag);
+}
+
+void* Block::shared_array(const SharedArray& array, size_t bytes, size_t alignment) {
+  void* storage = shared_.find(array, bytes, alignment);
+  if (!storage)
+    note("shared array " + std::string(array.name) + " (" + describe(array.site) + ") takes " + std::to_string(bytes) +
+         " bytes where " + std::to_string(shared_.used()) + " of " + std::to_string(SharedMemory::kLimit) +
+         " are taken");
+  if (!error_.empty()) give_up();
+  return storage;
+}
+
+// Who waits where, one clause a place, with the first thread that waits there.
+std::string Block::deadlock() const {
+  struct Place {
+    const Thread* first;
+    unsigned threads;
+  };
+  std::vector<Place> places;
+  for (unsigned rank = 0; rank < count_; ++rank) {
+    const Thread& thread = *threads_[rank];
+    if (thread.state == Thread::State::returned) continue;
+    const auto here = std::find_if(places.begin(), places.end(), [&](const Place& place) {
+      return place.first->state == thread.state && same(place.first->site, thread.site);
+    });
+    if (here == places.end())
+      places.push_back({&thread, 1});
+    else
+      ++here->threads;
+  }
+  std::string text = "deadlock in block " + triple(index_) + ":";
+  for (const Place& place : places) {
+    const Thread& thread = *place.first;
+    const bool in_barrier = thread.state == Thread::State::at_barrier;
+    text += " " + std::to_string(place.threads) + " thread(s), the first " + triple(thread.index) + ", wait at " +
+            (in_barrier ? "__syncthreads" : describe(thread.call.op)) + " " + describe(thread.site) + ";";
+  }
+  return text + " " + std::to_string(count_ - live_) + " returned";
+}
+
+}  // namespace srp::emulation

@@ -1,0 +1,103 @@
+// One block of CUDA threads, executed by one OS thread.
+//
+// A round resumes every thread that is ready; the rounds repeat until all threads have returned. A round in which nobody
+// is ready while somebody waits is a deadlock. The first broken rule ends the block: its threads are abandoned where they
+// stand, and run() answers with the text.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fiber.h"
+#include "machine.h"
+#include "settings.h"
+#include "shared_memory.h"
+
+namespace srp::emulation {
+
+struct Launch {
+  Kernel kernel;
+  dim3 grid, block;
+  size_t shared_bytes;
+  Settings settings;
+};
+
+class Block;
+
+struct Thread {
+  enum class State : uint8_t { ready, at_barrier, in_warp_call, returned };
+
+  Fiber fiber;
+  Block* block = nullptr;
+  unsigned rank = 0;  // its number in the block, x fastest
+  uint3 index{};
+  State state = State::ready;
+  Site site{};  // where it waits
+  WarpCall call{};
+  uint64_t result = 0;
+  char arrived = 0, woken = 0;  // addresses for TSan's happens-before at __syncwarp
+};
+
+class Block {
+ public:
+  // Executes block number `number` of the launch. Empty: it ended well.
+  const std::string& run(const Launch& launch, uint64_t number);
+
+  // Called by the running thread.
+  void barrier(Site site);
+  uint64_t warp_call(const WarpCall& call);
+  void* shared_array(const SharedArray& array, size_t bytes, size_t alignment);
+  void* dynamic_shared() const { return shared_.dynamic(); }
+
+  static Block* running();
+
+ private:
+  struct Warp {
+    uint32_t waiting = 0;  // lanes in a warp call
+    uint32_t returned = 0;  // lanes that have ended, and lanes that a last, incomplete warp does not have
+  };
+
+  static void run_thread(void* thread);
+  void prepare(const Launch& launch, uint64_t number);
+  void schedule();
+  void switch_to(Thread& thread);
+  void on_return(Thread& thread);
+  void note(std::string text);  // the first text stays
+  // After a note, in the running thread: back to the scheduler for ever. Callers hold nothing that needs a destructor.
+  [[noreturn]] void give_up();
+  void abandon_threads();
+  std::string name(const Thread& thread) const;
+  std::string deadlock() const;
+
+  // warp.cpp
+  void complete_calls(unsigned warp);
+  void complete(unsigned warp, uint32_t participants);
+  bool agree(unsigned warp, uint32_t participants);
+  void compute(unsigned warp, uint32_t participants);
+  void shuffle(Thread& thread, uint32_t participants);
+
+  const Launch* launch_ = nullptr;
+  uint3 index_{};
+  unsigned count_ = 0, live_ = 0;
+  std::vector<std::unique_ptr<Thread>> threads_;  // as many as the largest block so far; the first count_ are in use
+  std::vector<Warp> warps_;
+  std::vector<unsigned> order_;
+  Shuffler shuffler_{0};
+  Thread* current_ = nullptr;
+  SharedMemory shared_;
+  std::string error_;
+
+  unsigned at_barrier_ = 0;
+  Site barrier_site_{};
+  unsigned barrier_phase_ = 0;
+  char begin_tag_ = 0, end_tag_ = 0;
+  // Two, used in turn: a thread that is already at the next barrier must not order its work for one still leaving this.
+  char barrier_tag_[2] = {};
+};
+
+std::string describe(Site site);
+const char* describe(WarpOp op);
+bool same(Site a, Site b);
+
+}  // namespace srp::emulation

@@ -1,0 +1,160 @@
+// A launch: checks its configuration and spreads the blocks of the grid over OS threads.
+#include "machine.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <vector>
+
+#include "block.h"
+#include "errors.h"
+#include "process_wide.h"
+#include "sanitizer.h"
+
+namespace srp::emulation {
+
+void block_barrier(Site site) { Block::running()->barrier(site); }
+uint64_t warp_call(const WarpCall& call) { return Block::running()->warp_call(call); }
+void* dynamic_shared() { return Block::running()->dynamic_shared(); }
+void* shared_array(const SharedArray& array, size_t bytes, size_t alignment) {
+  return Block::running()->shared_array(array, bytes, alignment);
+}
+
+// For TSan too: what a thread wrote before its fence happens before what another reads after a later fence of its own,
+// as in "the last block to arrive adds up". A fence that one of them forgot leaves a race to report.
+void memory_fence() {
+  static char tag;
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  acquire(&tag);
+  release(&tag);
+}
+
+namespace {
+
+// Blocks with their stacks, kept for the next launch: mapping and guarding hundreds of stacks costs more than most
+// kernels do. Launches of several host threads each borrow their own.
+class BlockPool {
+ public:
+  std::unique_ptr<Block> borrow() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (!idle_.empty()) {
+        std::unique_ptr<Block> block = std::move(idle_.back());
+        idle_.pop_back();
+        return block;
+      }
+    }
+    return std::make_unique<Block>();
+  }
+  void give_back(std::unique_ptr<Block> block) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (idle_.size() < kKept) idle_.push_back(std::move(block));
+  }
+
+ private:
+  static constexpr size_t kKept = 8;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<Block>> idle_;
+};
+
+class Grid {
+ public:
+  explicit Grid(const Launch& launch)
+      : launch_(launch),
+        blocks_(uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z),
+        order_(launch.settings, blocks_) {}
+
+  // Throws std::bad_alloc. The text of the first block, in the order of execution, that broke a rule; or empty.
+  std::string run() {
+    const uint64_t workers = std::min<uint64_t>(launch_.settings.threads, blocks_);
+    std::vector<std::thread> helpers;
+    helpers.reserve(workers - 1);
+    try {
+      while (helpers.size() + 1 < workers) helpers.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // No more threads to be had: those that run, and this one, do it all.
+    }
+    work();
+    for (std::thread& helper : helpers) helper.join();
+    if (exception_) std::rethrow_exception(exception_);
+    return error_;
+  }
+
+ private:
+  void work() {
+    try {
+      std::unique_ptr<Block> block = process_wide<BlockPool>().borrow();
+      for (uint64_t i; !stop_ && (i = next_++) < blocks_;) {
+        const std::string& text = block->run(launch_, order_.at(i));
+        if (!text.empty()) fail(i, text);
+      }
+      process_wide<BlockPool>().give_back(std::move(block));
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      exception_ = std::current_exception();
+      stop_ = true;
+    }
+  }
+
+  void fail(uint64_t i, const std::string& text) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (i < failed_) error_ = text;
+    failed_ = std::min(failed_, i);
+    stop_ = true;
+  }
+
+  const Launch& launch_;
+  const uint64_t blocks_;
+  const BlockOrder order_;
+  std::atomic<uint64_t> next_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  uint64_t failed_ = ~uint64_t{0};
+  std::string error_;
+  std::exception_ptr exception_;
+};
+
+// A kernel's name as SRP_LAUNCH spells it, without the parentheses that protect its commas.
+std::string plain_name(std::string name) {
+  if (name.size() > 2 && name.front() == '(' && name.back() == ')') name = name.substr(1, name.size() - 2);
+  return name;
+}
+
+bool within(dim3 size, const unsigned (&limit)[3]) {
+  return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
+}
+
+cudaError_t check(const Launch& launch, cudaStream_t stream) {
+  const dim3 b = launch.block;
+  if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (!within(launch.grid, kMaxGrid) || !within(b, kMaxBlock)) return cudaErrorInvalidConfiguration;
+  if (uint64_t{b.x} * b.y * b.z > kMaxThreads) return cudaErrorInvalidConfiguration;
+  if (launch.shared_bytes > SharedMemory::kLimit) return cudaErrorInvalidValue;
+  return cudaSuccess;
+}
+
+}  // namespace
+
+void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
+  try {
+    const Launch launch{kernel, grid, block, shared_bytes, current_settings()};
+    std::string text;
+    if (!launch.settings.problem.empty())
+      text = launch.settings.problem;
+    else if (Block::running())
+      text = "a kernel cannot launch another";
+    else if (record(check(launch, stream)) == cudaSuccess)
+      text = Grid(launch).run();
+    if (!text.empty()) record_launch_failure("kernel " + plain_name(kernel.name) + ": " + text);
+  } catch (const std::bad_alloc&) {
+    record(cudaErrorMemoryAllocation);
+  } catch (...) {
+    record(cudaErrorUnknown);
+  }
+}
+
+}  // namespace srp::emulation

@@ -1,0 +1,107 @@
+// What kernel code asks of the machine that executes it. Kernel files see this through emulation.h.
+//
+// One fiber stands for one CUDA thread. A thread runs until it meets a barrier or a warp intrinsic, waits there for its
+// partners, and goes on when they have come. Nothing here throws or prints: a broken rule ends the launch with a text.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+
+struct uint3 {
+  unsigned x, y, z;
+};
+
+struct dim3 {
+  unsigned x, y, z;
+  constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+  constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
+};
+
+typedef struct CUstream_st* cudaStream_t;
+
+// Set by the machine whenever it switches to another CUDA thread. __thread, not thread_local: constant initialisation is
+// promised, so that a read costs no wrapper call.
+extern __thread uint3 threadIdx, blockIdx;
+extern __thread dim3 blockDim, gridDim;
+constexpr int warpSize = 32;
+
+namespace srp::emulation {
+
+// Where in the kernel's source a thread waits.
+struct Site {
+  const char* file;
+  int line;
+};
+
+// One shared array of the source. Its address is its identity: all threads of a block get the same storage for it.
+struct SharedArray {
+  const char* name;
+  Site site;
+};
+
+enum class WarpOp : uint8_t {
+  shfl,
+  shfl_up,
+  shfl_down,
+  shfl_xor,
+  ballot,
+  sync,
+  reduce_add,
+  reduce_min,
+  reduce_max,
+  reduce_and,
+  reduce_or,
+  reduce_xor
+};
+
+struct WarpCall {
+  WarpOp op;
+  uint32_t mask;  // lanes that take part
+  uint64_t value;  // this lane's contribution
+  int operand;  // shuffles: the lane, distance or lane mask
+  int width;  // shuffles: lanes of a segment
+  Site site;
+};
+
+void block_barrier(Site site);
+uint64_t warp_call(const WarpCall& call);
+void memory_fence();
+void* shared_array(const SharedArray& array, size_t bytes, size_t alignment);
+void* dynamic_shared();
+
+// A kernel with its arguments, evaluated once as by a real launch.
+struct Kernel {
+  const char* name;
+  void (*invoke)(const void* call);
+  const void* call;
+};
+
+// Executes the whole grid before it returns. Failure is left for cudaGetLastError().
+void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream);
+
+template <class T>
+struct NotDeduced {
+  using type = T;
+};
+
+template <class... P>
+struct KernelCall {
+  void (*kernel)(P...);
+  std::tuple<P...> arguments;
+  static void invoke(const void* call) {
+    const auto* self = static_cast<const KernelCall*>(call);
+    std::apply(self->kernel, self->arguments);
+  }
+};
+
+// Parameter types come from the kernel alone, so arguments convert as in an ordinary call.
+template <class... P>
+void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
+                   cudaStream_t stream, typename NotDeduced<P>::type... arguments) {
+  const KernelCall<P...> call{kernel, std::tuple<P...>(arguments...)};
+  launch({name, &KernelCall<P...>::invoke, &call}, grid, block, shared_bytes, stream);
+}
+
+}  // namespace srp::emulation

@@ -1,0 +1,45 @@
+// The shared memory of one block: arrays are placed when a thread first names them, with red zones between them.
+#pragma once
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "machine.h"
+
+namespace srp::emulation {
+
+class SharedMemory {
+ public:
+  // What a kernel gets on every device without asking for more: static and dynamic together.
+  static constexpr size_t kLimit = 48 << 10;
+
+  SharedMemory();  // throws std::bad_alloc
+  ~SharedMemory();
+  SharedMemory(const SharedMemory&) = delete;
+  SharedMemory& operator=(const SharedMemory&) = delete;
+
+  // A new block: nothing placed but the launch's dynamic bytes, every byte a NaN's.
+  void reset(size_t dynamic_bytes);
+  // The storage of this array, the same for every thread. Null when the limit is passed.
+  void* find(const SharedArray& array, size_t bytes, size_t alignment);
+  void* dynamic() const { return regions_.front().begin; }
+  size_t used() const { return used_; }
+  // Names the array behind whose end somebody wrote, or is empty. ASan stops at the write itself, and at reads too.
+  std::string overrun() const;
+
+ private:
+  struct Region {
+    const SharedArray* array;  // null: the dynamic memory
+    char* begin;
+    size_t bytes;
+  };
+  char* place(const SharedArray* array, size_t bytes, size_t alignment);
+
+  char* arena_;
+  char* free_;       // first byte behind the last region's red zone
+  size_t used_ = 0;  // bytes of all regions
+  std::vector<Region> regions_;
+};
+
+}  // namespace srp::emulation

@@ -1,0 +1,139 @@
+// The emulation must run right kernels right, and must say what is wrong with wrong ones.
+// The programs are C++ (test/native/emulation), compiled here: plain, with ASan and UBSan, with TSan.
+import { bugLine, findCompiler, Programs, whyNot, type Build } from "./programs";
+
+/** Kernels that break a rule of the execution model, and the rule's words. The same in every build and thread order. */
+const BROKEN_RULES: [name: string, rule: RegExp][] = [
+  [
+    "divergent-barrier",
+    /thread \(\d+,0,0\) of block \(0,0,0\) (returned while \d+ thread\(s\) wait at|reaches) __syncthreads /,
+  ],
+  ["two-barriers", /thread \(\d+,0,0\) of block \(0,0,0\) is at __syncthreads \S+ while \d+ thread\(s\) wait at /],
+  [
+    "deadlock",
+    /deadlock in block \(0,0,0\): 64 thread\(s\), the first \(0,0,0\), wait at __syncthreads \S+; 64 thread\(s\), the first \(16,0,0\), wait at __shfl_xor_sync \S+; 0 returned$/,
+  ],
+  ["foreign-mask", /thread \(\d+,0,0\) .* calls __shfl_xor_sync \S+ with mask 0x0000ffff that lacks its own lane \d+$/],
+  ["absent-lane", /reads lane 20 by __shfl_sync \S+ with mask 0x0000ffff: that lane is not in the mask/],
+  ["disagreeing-masks", /with mask 0x0000ffff while its partner lane 5 calls __ballot_sync \S+ with mask 0xffffffff$/],
+  ["bad-width", /and width 12, expected 1, 2, 4, 8, 16 or 32$/],
+  ["shared-limit", /shared array more \(\S+\) takes 4 bytes where 49152 of 49152 are taken$/],
+];
+
+const compiler = findCompiler();
+
+if ("reason" in compiler) {
+  test.skip(`the emulation is not tested: ${compiler.reason}`, () => undefined);
+} else {
+  const programs = new Programs(compiler.path);
+  afterAll(() => programs.remove());
+
+  /** Registers the suite of one build, or one skipped test with the reason. */
+  const suite = (build: Build, title: string, tests: () => void) => {
+    const reason = whyNot(compiler.path, build);
+    if (reason !== undefined) {
+      test.skip(`${title} is not tested: ${reason}`, () => undefined);
+      return;
+    }
+    describe(title, () => {
+      beforeAll(() => programs.build(build, ["kernels", "planted", "runtime"]), 120_000);
+
+      test("kernels agree with plain loops in all three thread orders", () => {
+        const { status, stderr, lines } = programs.run("kernels", build);
+        expect(lines.filter((line) => !line.startsWith("passed: "))).toEqual(["0 failed"]);
+        expect(lines).toHaveLength(3 * 9 + 1);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      });
+
+      test("runtime functions refuse what CUDA refuses, and host threads launch side by side", () => {
+        const { status, stderr, lines } = programs.run("runtime", build);
+        expect(lines.filter((line) => !line.startsWith("passed: "))).toEqual(["0 failed"]);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      });
+
+      test.each(BROKEN_RULES)("%s: the report names thread, place and rule", (name, rule) => {
+        const { status, stderr, lines } = programs.run("planted", build, [name]);
+        expect(lines).toHaveLength(3);
+        for (const line of lines) {
+          expect(line).toMatch(/^cudaErrorLaunchFailure: kernel bug\.kernel: /);
+          expect(line).toMatch(rule);
+          expect(line).toContain(bugLine(name));
+        }
+        // Threads abandoned in the middle of a kernel leave no leak and no race behind.
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      });
+
+      tests();
+    });
+  };
+
+  suite("plain", "the plain emulation", () => {
+    test.each([
+      ["missing-barrier", ["right", "wrong", "wrong"]], // forward order hides it
+      ["missing-second-barrier", ["wrong", "wrong", "wrong"]],
+      ["between-blocks", ["right", "wrong", "wrong"]],
+    ])("%s: the result depends on the order, or is wrong in all", (name, want) => {
+      expect(programs.run("planted", "plain", [name], { SURPRISAL_EMULATION_THREADS: "1" }).lines).toEqual(want);
+    });
+
+    test("a write past the end of a shared array is found when the block ends", () => {
+      const { lines } = programs.run("planted", "plain", ["shared-write"]);
+      for (const line of lines) expect(line).toMatch(/block \(0,0,0\) wrote past the end of shared array first/);
+    });
+
+    test("shared memory that nobody wrote holds NaNs", () => {
+      expect(programs.run("planted", "plain", ["unset"]).lines).toEqual(["0 of 128 values are numbers"]);
+    });
+
+    test.each([
+      ["forward", "right"],
+      ["reverse", "wrong"],
+      ["random", "wrong"],
+      ["random:7", "wrong"],
+    ])("SURPRISAL_EMULATION_ORDER=%s is obeyed", (order, want) => {
+      const environment = { SURPRISAL_EMULATION_ORDER: order };
+      expect(programs.run("planted", "plain", ["missing-barrier", "as-is"], environment).lines).toEqual([want]);
+    });
+
+    test.each([
+      ["SURPRISAL_EMULATION_ORDER", "sideways"],
+      ["SURPRISAL_EMULATION_ORDER", "random:x"],
+      ["SURPRISAL_EMULATION_THREADS", "0"],
+    ])("%s=%s makes launches fail and say why", (variable, value) => {
+      const { lines } = programs.run("planted", "plain", ["missing-barrier", "as-is"], { [variable]: value });
+      expect(lines).toHaveLength(1);
+      expect(lines[0]).toContain(`${variable} is "${value}", expected `);
+    });
+
+    test("what would make results depend on the order does not compile", () => {
+      expect(programs.complaints("__global__ void k(int* x) { atomicAdd(x, 1); }")).toBe("");
+      expect(programs.complaints("__global__ void k(float* x) { atomicAdd(x, 1.0f); }")).toMatch(/deleted function/);
+      expect(programs.complaints("__global__ void k(unsigned* x) { *x = __activemask(); }")).toMatch(/deleted function/);
+    });
+  });
+
+  suite("asan", "the emulation under ASan and UBSan", () => {
+    test.each([
+      ["shared-write", "use-after-poison"],
+      ["shared-read", "use-after-poison"],
+      ["global-read", "heap-buffer-overflow"],
+    ])("%s: the access is found at its line", (name, kind) => {
+      const { status, stderr } = programs.run("planted", "asan", [name]);
+      expect(stderr).toContain(`AddressSanitizer: ${kind}`);
+      expect(stderr).toMatch(new RegExp(`#0 .*${bugLine(name)}`));
+      expect(status).not.toBe(0);
+    });
+  });
+
+  suite("tsan", "the emulation under TSan", () => {
+    test.each(["missing-barrier", "missing-second-barrier", "missing-syncwarp"])(
+      "%s: the race is found at its line",
+      (name) => {
+        const { status, stderr } = programs.run("planted", "tsan", [name]);
+        expect(stderr).toContain("ThreadSanitizer: data race");
+        expect(stderr).toMatch(new RegExp(`#0 .*${bugLine(name)}`));
+        expect(status).not.toBe(0);
+      },
+    );
+  });
+}

@@ -1,0 +1,180 @@
+// Kernels with one bug each. `planted NAME` runs it in each thread order and prints what the emulation says: an error, or
+// that the result is right or wrong. `planted NAME as-is` runs it once and leaves order and threads to the environment.
+// Sanitizers end the program with a report of their own.
+#include <cstring>
+
+#include "support.cuh"
+
+constexpr int kThreads = 128;
+
+// A thread reads its left neighbour's value before it is sure to be there. Forward order hides it.
+__global__ void missing_barrier_kernel(int* out) {
+  SRP_SHARED(int, value, kThreads);
+  value[threadIdx.x] = threadIdx.x;
+  out[threadIdx.x] = threadIdx.x == 0 ? 0 : value[threadIdx.x - 1] + 1;  // BUG missing-barrier
+}
+
+// The buffer is written again while slower threads still read it.
+__global__ void missing_second_barrier_kernel(int* out) {
+  SRP_SHARED(int, value, kThreads);
+  int mine = threadIdx.x;
+  for (int turn = 0; turn < 3; ++turn) {
+    value[threadIdx.x] = mine;  // BUG missing-second-barrier
+    __syncthreads();
+    mine = value[(threadIdx.x + 1) % kThreads];
+  }
+  out[threadIdx.x] = mine;
+}
+
+__global__ void missing_syncwarp_kernel(int* out) {
+  SRP_SHARED(int, value, kThreads);
+  value[threadIdx.x] = threadIdx.x;
+  __shfl_sync(0xffffffffu, 0, 0);  // meets the other lanes, but orders no memory
+  out[threadIdx.x] = value[threadIdx.x ^ 1] ^ 1;  // BUG missing-syncwarp
+}
+
+__global__ void divergent_barrier_kernel(int* out) {
+  if (threadIdx.x < 64) __syncthreads();  // BUG divergent-barrier
+  out[threadIdx.x] = threadIdx.x;
+}
+
+__global__ void two_barriers_kernel(int* out) {
+  if (threadIdx.x < 64) {
+    __syncthreads();
+  } else {
+    __syncthreads();  // BUG two-barriers
+  }
+  out[threadIdx.x] = threadIdx.x;
+}
+
+// Half of a warp waits for the block, the other half for the warp.
+__global__ void deadlock_kernel(int* out) {
+  if (threadIdx.x % 32 < 16) __syncthreads();  // BUG deadlock
+  out[threadIdx.x] = __shfl_xor_sync(0xffffffffu, threadIdx.x, 1);
+}
+
+__global__ void foreign_mask_kernel(int* out) {
+  out[threadIdx.x] = __shfl_xor_sync(0x0000ffffu, threadIdx.x, 1);  // BUG foreign-mask
+}
+
+__global__ void absent_lane_kernel(int* out) {
+  if (threadIdx.x % 32 < 16) out[threadIdx.x] = __shfl_sync(0x0000ffffu, threadIdx.x, 20);  // BUG absent-lane
+}
+
+__global__ void disagreeing_masks_kernel(int* out) {
+  const unsigned mask = threadIdx.x % 32 == 5 ? 0xffffffffu : 0x0000ffffu;
+  if (threadIdx.x % 32 < 16)
+    out[threadIdx.x] = __ballot_sync(mask, 1);  // BUG disagreeing-masks
+  else if (threadIdx.x % 32 == 20)
+    out[threadIdx.x] = __ballot_sync(0xffffffffu, 1);
+}
+
+__global__ void bad_width_kernel(int* out) {
+  out[threadIdx.x] = __shfl_down_sync(0xffffffffu, threadIdx.x, 1, 12);  // BUG bad-width
+}
+
+__global__ void shared_write_kernel(int* out) {
+  SRP_SHARED(int, first, kThreads);
+  SRP_SHARED(int, second, 1);
+  first[threadIdx.x] = second[0] = 0;
+  int* beyond = first;
+  if (threadIdx.x == 7) beyond[blockDim.x] = 1;  // BUG shared-write
+  out[threadIdx.x] = first[threadIdx.x];
+}
+
+__global__ void shared_read_kernel(int* out) {
+  SRP_DYN_SHARED(int, line);
+  line[threadIdx.x] = 0;
+  __syncthreads();
+  out[threadIdx.x] = line[threadIdx.x + 1];  // BUG shared-read
+}
+
+__global__ void shared_limit_kernel(int* out) {
+  SRP_SHARED(int, large, 12 << 10);
+  SRP_SHARED(int, more, 1);  // BUG shared-limit
+  large[threadIdx.x] = more[0] = 0;
+  out[threadIdx.x] = large[threadIdx.x];
+}
+
+__global__ void global_read_kernel(int* out) {
+  out[threadIdx.x] = out[threadIdx.x + 1];  // BUG global-read
+}
+
+__global__ void unset_kernel(float* out) {
+  SRP_SHARED(float, never_written, kThreads);
+  out[threadIdx.x] = never_written[threadIdx.x];
+}
+
+// Blocks have no order: a block must not read what another has written.
+__global__ void between_blocks_kernel(int* out) {
+  if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x == 0 ? 0 : out[blockIdx.x - 1] + 1;  // BUG between-blocks
+}
+
+struct Bug {
+  const char* name;
+  void (*kernel)(int*);
+  int blocks;
+  size_t shared_bytes;
+};
+static const Bug kBugs[] = {
+    {"missing-barrier", missing_barrier_kernel, 1, 0},
+    {"missing-second-barrier", missing_second_barrier_kernel, 1, 0},
+    {"missing-syncwarp", missing_syncwarp_kernel, 1, 0},
+    {"divergent-barrier", divergent_barrier_kernel, 1, 0},
+    {"two-barriers", two_barriers_kernel, 1, 0},
+    {"deadlock", deadlock_kernel, 1, 0},
+    {"foreign-mask", foreign_mask_kernel, 1, 0},
+    {"absent-lane", absent_lane_kernel, 1, 0},
+    {"disagreeing-masks", disagreeing_masks_kernel, 1, 0},
+    {"bad-width", bad_width_kernel, 1, 0},
+    {"shared-write", shared_write_kernel, 1, 0},
+    {"shared-read", shared_read_kernel, 1, kThreads * sizeof(int)},
+    {"shared-limit", shared_limit_kernel, 1, 0},
+    {"global-read", global_read_kernel, 1, 0},
+    {"between-blocks", between_blocks_kernel, kThreads, 0},
+};
+
+// What a right kernel would have left: out[i] = i, save where the bug's own comment says otherwise.
+static bool right(const char* name, const std::vector<int>& got) {
+  for (int i = 0; i < kThreads; ++i) {
+    const int want = strcmp(name, "missing-second-barrier") == 0 ? (i + 3) % kThreads : i;
+    if (got[i] != want) return false;
+  }
+  return true;
+}
+
+static void run_once(const Bug& bug) {
+  DeviceBuffer<int> out(kThreads);
+  SRP_LAUNCH(bug.kernel, bug.blocks, kThreads, bug.shared_bytes, nullptr, out.get());
+  const cudaError_t error = cudaGetLastError();
+  if (error != cudaSuccess)
+    printf("%s: %s\n", cudaGetErrorName(error), cudaGetErrorString(error));
+  else
+    printf("%s\n", right(bug.name, out.read()) ? "right" : "wrong");
+}
+
+static void run(const Bug& bug, bool as_is) {
+  if (as_is) return run_once(bug);
+  for (int order = 0; order < kOrders; ++order) {
+    set_order(order);
+    run_once(bug);
+  }
+}
+
+static void run_unset() {
+  DeviceBuffer<float> out(kThreads);
+  SRP_LAUNCH(unset_kernel, 1, kThreads, 0, nullptr, out.get());
+  int numbers = 0;
+  for (const float value : out.read()) numbers += value == value;
+  printf("%d of %d values are numbers\n", numbers, kThreads);
+}
+
+int main(int argc, char** argv) {
+  const char* name = argc > 1 ? argv[1] : "";
+  const bool as_is = argc > 2 && strcmp(argv[2], "as-is") == 0;
+  for (const Bug& bug : kBugs)
+    if (strcmp(bug.name, name) == 0) return run(bug, as_is), 0;
+  if (strcmp(name, "unset") == 0) return run_unset(), 0;
+  fprintf(stderr, "usage: planted NAME\n");
+  return 2;
+}
