@@ -15,7 +15,8 @@ function isDetached(array: AnyTypedArray): boolean {
   }
 }
 
-function needLength(op: string, name: string, array: AnyTypedArray, length: number, meaning: string): void {
+/** A typed array of exactly `length` elements whose buffer is still here. */
+export function needLength(op: string, name: string, array: AnyTypedArray, length: number, meaning: string): void {
   if (isDetached(array))
     throw argumentError("ERR_SURPRISAL_BUFFER", op, name, array, "an array whose buffer is still here", "it was transferred away");
   if (array.length === length) return;

@@ -15,5 +15,5 @@ export function holdForThread(op: string, arrays: Readonly<Record<string, ArrayB
     if (array && (array.buffer as { resizable?: boolean }).resizable === true)
       throw argumentError("ERR_SURPRISAL_BUFFER", op, name, array, "an array of fixed size", "a resizable buffer could shrink during the call");
   for (const array of Object.values(arrays))
-    if (array && Object.prototype.toString.call(array.buffer) === "[object ArrayBuffer]") markAsUntransferable(array.buffer as ArrayBuffer);
+    if (array && Object.prototype.toString.call(array.buffer) === "[object ArrayBuffer]") markAsUntransferable(array.buffer);
 }

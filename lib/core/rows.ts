@@ -63,7 +63,8 @@ export function needRows(op: string, layout: RowLayout): Rows {
     const n = offsets[offsets.length - 1]!;
     return { n, B: offsets.length - 1, T: 0, offsets: needInt32(op, "offsets", offsets, offsets.length, ""), meaning: "the last offset" };
   }
-  if (!Array.isArray(shape) || shape.length !== 2)
+  // JavaScript callers pass what they like.
+  if (!Array.isArray(shape) || (shape as readonly unknown[]).length !== 2)
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, tokens]");
   const B = needSize(op, "shape[0]", shape[0]);
   const T = needSize(op, "shape[1]", shape[1]);

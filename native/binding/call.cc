@@ -27,9 +27,7 @@ int32_t dtype_of(napi_typedarray_type type) {
   }
 }
 
-bool same_storage(int32_t given, int32_t wanted) {
-  return given == wanted || (given == SRP_F16 && wanted == SRP_BF16);
-}
+bool same_storage(int32_t given, int32_t wanted) { return given == wanted || (given == SRP_F16 && wanted == SRP_BF16); }
 
 bool overlap(const Array& a, const Array& b) {
   return a.bytes > 0 && b.bytes > 0 && a.host < b.host + b.bytes && b.host < a.host + a.bytes;
@@ -73,12 +71,14 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
     return refuse(SRP_BAD_DTYPE, field, "is not a typed array");
   int32_t wanted = field.dtype;
   if (wanted == kOwnDtype) memcpy(&wanted, args_ + sizeof(uint32_t), sizeof wanted);  // every struct: size, dtype, ...
-  if (!same_storage(dtype_of(type), wanted)) return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
+  if (!same_storage(dtype_of(type), wanted))
+    return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
   const int64_t count = field.count(args_);
   const int64_t bytes = count < 0 ? -1 : times(count, srp_dtype_size(wanted));
   if (bytes < 0) return refuse(SRP_BAD_SHAPE, field, "cannot have the sizes given");
   if (static_cast<int64_t>(length) < count)
-    return refuse(SRP_BAD_SHAPE, field, "has " + std::to_string(length) + " elements, expected " + std::to_string(count));
+    return refuse(SRP_BAD_SHAPE, field,
+                  "has " + std::to_string(length) + " elements, expected " + std::to_string(count));
   // A present but empty array still gets a non-NULL pointer, so that the op sees it as given.
   static unsigned char nothing[16];
   unsigned char* const host = data ? static_cast<unsigned char*>(data) : nothing;
@@ -95,7 +95,8 @@ srp_status Call::check_overlap() {
       if (i == j || !overlap(output, other)) continue;
       const char* const input = output.field->in_place_of;
       const bool in_place = input && strcmp(input, other.field->name) == 0 && output.host == other.host;
-      if (!in_place) return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + camel_case(other.field->name));
+      if (!in_place)
+        return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + camel_case(other.field->name));
     }
   }
   return SRP_OK;
@@ -136,7 +137,8 @@ srp_status Call::stage_in(const srp_backend& backend, srp_queue* queue) {
     Array& array = arrays_[i];
     // An in-place output shares the staged memory of its input, which stands before it in the table.
     for (size_t j = 0; j < i && array.field->in_place_of; ++j)
-      if (arrays_[j].host == array.host && array.bytes > 0 && strcmp(arrays_[j].field->name, array.field->in_place_of) == 0)
+      if (arrays_[j].host == array.host && array.bytes > 0 &&
+          strcmp(arrays_[j].field->name, array.field->in_place_of) == 0)
         array.device = arrays_[j].device;
     if (!array.device) {
       void* memory = nullptr;

@@ -17,19 +17,20 @@ namespace srp::binding {
 enum class Kind : uint8_t { kInt32, kInt64, kFloat64, kInput, kOutput };
 
 struct Field {
-  const char* name;                 // the C name
+  const char* name;  // the C name
   Kind kind;
-  size_t offset;                    // in the args struct
-  int32_t dtype;                    // of an array; kOwnDtype = the struct's dtype field
-  int64_t (*count)(const void*);    // elements an array needs, from the scalars already filled; < 0 = contradictory sizes
-  const char* in_place_of;          // an output that may be the very memory of this input; NULL = none
+  size_t offset;  // in the args struct
+  int32_t dtype;  // of an array; kOwnDtype = the struct's dtype field
+  int64_t (*count)(const void*);  // elements an array needs, from the scalars already filled; < 0 = contradictory sizes
+  const char* in_place_of;  // an output that may be the very memory of this input; NULL = none
 };
 
 constexpr int32_t kOwnDtype = 0;
 
 template <class T>
 constexpr Kind scalar_kind() {
-  static_assert(std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>, "no such scalar");
+  static_assert(std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>,
+                "no such scalar");
   return std::is_same_v<T, int32_t> ? Kind::kInt32 : std::is_same_v<T, int64_t> ? Kind::kInt64 : Kind::kFloat64;
 }
 
@@ -44,9 +45,9 @@ inline int64_t plus(int64_t a, int64_t b) {
 }
 
 struct Op {
-  std::string name;                 // in JavaScript
+  std::string name;  // in JavaScript
   size_t args_size;
-  size_t table_offset;              // of the function in srp_backend: a shorter, older table lacks the op
+  size_t table_offset;  // of the function in srp_backend: a shorter, older table lacks the op
   std::vector<Field> fields;
   srp_status (*run)(const srp_backend&, srp_queue*, const void* args);
 };
@@ -66,30 +67,32 @@ const std::vector<Op>& all_ops();
 }  // namespace srp::binding
 
 // In a scope where `Args` names the struct. `a` is the struct inside a count expression.
-#define SRP_SCALAR(member)                                                                                 \
-  ::srp::binding::Field {                                                                                  \
+#define SRP_SCALAR(member)                                                                                      \
+  ::srp::binding::Field {                                                                                       \
     #member, ::srp::binding::scalar_kind<decltype(Args::member)>(), offsetof(Args, member), 0, nullptr, nullptr \
   }
-#define SRP_ARRAY_(member, kind, dtype, expression, alias)                   \
-  ::srp::binding::Field {                                                    \
-    #member, kind, offsetof(Args, member), dtype,                            \
-        [](const void* p) -> int64_t {                                       \
-          [[maybe_unused]] const Args& a = *static_cast<const Args*>(p);     \
-          return expression;                                                 \
-        },                                                                   \
-        alias                                                                \
+#define SRP_ARRAY_(member, kind, dtype, expression, alias)               \
+  ::srp::binding::Field {                                                \
+    #member, kind, offsetof(Args, member), dtype,                        \
+        [](const void* p) -> int64_t {                                   \
+          [[maybe_unused]] const Args& a = *static_cast<const Args*>(p); \
+          return expression;                                             \
+        },                                                               \
+        alias                                                            \
   }
-#define SRP_INPUT(member, dtype, expression) SRP_ARRAY_(member, ::srp::binding::Kind::kInput, dtype, expression, nullptr)
-#define SRP_OUTPUT(member, dtype, expression) SRP_ARRAY_(member, ::srp::binding::Kind::kOutput, dtype, expression, nullptr)
+#define SRP_INPUT(member, dtype, expression) \
+  SRP_ARRAY_(member, ::srp::binding::Kind::kInput, dtype, expression, nullptr)
+#define SRP_OUTPUT(member, dtype, expression) \
+  SRP_ARRAY_(member, ::srp::binding::Kind::kOutput, dtype, expression, nullptr)
 #define SRP_IN_PLACE(member, dtype, expression, input) \
   SRP_ARRAY_(member, ::srp::binding::Kind::kOutput, dtype, expression, #input)
 // The ABI function `op` of the table, e.g. SRP_OP(scan_gae, fields).
-#define SRP_OP(op, ...)                                                                        \
-  ::srp::binding::Op {                                                                         \
-    ::srp::binding::camel_case(#op), sizeof(Args), offsetof(srp_backend, op), __VA_ARGS__,     \
-        [](const srp_backend& backend, srp_queue* queue, const void* args) {                   \
-          return backend.op(queue, static_cast<const Args*>(args));                            \
-        }                                                                                      \
+#define SRP_OP(op, ...)                                                                    \
+  ::srp::binding::Op {                                                                     \
+    ::srp::binding::camel_case(#op), sizeof(Args), offsetof(srp_backend, op), __VA_ARGS__, \
+        [](const srp_backend& backend, srp_queue* queue, const void* args) {               \
+          return backend.op(queue, static_cast<const Args*>(args));                        \
+        }                                                                                  \
   }
 
 #endif

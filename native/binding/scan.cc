@@ -7,65 +7,65 @@ namespace {
 Op gae() {
   using Args = srp_scan_gae_args;
   return SRP_OP(scan_gae, {
-      SRP_SCALAR(dtype),
-      SRP_INPUT(reward, kOwnDtype, a.n),
-      SRP_INPUT(value, kOwnDtype, a.n),
-      SRP_INPUT(discount, kOwnDtype, a.n),
-      SRP_INPUT(mask, SRP_U8, a.n),
-      SRP_INPUT(bootstrap, kOwnDtype, a.B),
-      SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
-      SRP_SCALAR(n),
-      SRP_SCALAR(B),
-      SRP_SCALAR(T),
-      SRP_SCALAR(gamma),
-      SRP_SCALAR(lambda),
-      SRP_SCALAR(mask_mode),
-      SRP_OUTPUT(advantages, kOwnDtype, a.n),
-      SRP_OUTPUT(returns, kOwnDtype, a.n),
-  });
+                              SRP_SCALAR(dtype),
+                              SRP_INPUT(reward, kOwnDtype, a.n),
+                              SRP_INPUT(value, kOwnDtype, a.n),
+                              SRP_INPUT(discount, kOwnDtype, a.n),
+                              SRP_INPUT(mask, SRP_U8, a.n),
+                              SRP_INPUT(bootstrap, kOwnDtype, a.B),
+                              SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                              SRP_SCALAR(n),
+                              SRP_SCALAR(B),
+                              SRP_SCALAR(T),
+                              SRP_SCALAR(gamma),
+                              SRP_SCALAR(lambda),
+                              SRP_SCALAR(mask_mode),
+                              SRP_OUTPUT(advantages, kOwnDtype, a.n),
+                              SRP_OUTPUT(returns, kOwnDtype, a.n),
+                          });
 }
 
 Op returns() {
   using Args = srp_scan_returns_args;
   return SRP_OP(scan_returns, {
-      SRP_SCALAR(dtype),
-      SRP_INPUT(reward, kOwnDtype, a.n),
-      SRP_INPUT(discount, kOwnDtype, a.n),
-      SRP_INPUT(mask, SRP_U8, a.n),
-      SRP_INPUT(bootstrap, kOwnDtype, a.B),
-      SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
-      SRP_SCALAR(n),
-      SRP_SCALAR(B),
-      SRP_SCALAR(T),
-      SRP_SCALAR(gamma),
-      SRP_SCALAR(mask_mode),
-      SRP_OUTPUT(returns, kOwnDtype, a.n),
-  });
+                                  SRP_SCALAR(dtype),
+                                  SRP_INPUT(reward, kOwnDtype, a.n),
+                                  SRP_INPUT(discount, kOwnDtype, a.n),
+                                  SRP_INPUT(mask, SRP_U8, a.n),
+                                  SRP_INPUT(bootstrap, kOwnDtype, a.B),
+                                  SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                  SRP_SCALAR(n),
+                                  SRP_SCALAR(B),
+                                  SRP_SCALAR(T),
+                                  SRP_SCALAR(gamma),
+                                  SRP_SCALAR(mask_mode),
+                                  SRP_OUTPUT(returns, kOwnDtype, a.n),
+                              });
 }
 
 Op vtrace() {
   using Args = srp_scan_vtrace_args;
   return SRP_OP(scan_vtrace, {
-      SRP_SCALAR(dtype),
-      SRP_INPUT(reward, kOwnDtype, a.n),
-      SRP_INPUT(value, kOwnDtype, a.n),
-      SRP_INPUT(weight, kOwnDtype, a.n),
-      SRP_INPUT(discount, kOwnDtype, a.n),
-      SRP_INPUT(mask, SRP_U8, a.n),
-      SRP_INPUT(bootstrap, kOwnDtype, a.B),
-      SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
-      SRP_SCALAR(n),
-      SRP_SCALAR(B),
-      SRP_SCALAR(T),
-      SRP_SCALAR(gamma),
-      SRP_SCALAR(lambda),
-      SRP_SCALAR(rho_bar),
-      SRP_SCALAR(c_bar),
-      SRP_SCALAR(pg_rho_bar),
-      SRP_SCALAR(mask_mode),
-      SRP_OUTPUT(targets, kOwnDtype, a.n),
-      SRP_OUTPUT(advantages, kOwnDtype, a.n),
-  });
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(reward, kOwnDtype, a.n),
+                                 SRP_INPUT(value, kOwnDtype, a.n),
+                                 SRP_INPUT(weight, kOwnDtype, a.n),
+                                 SRP_INPUT(discount, kOwnDtype, a.n),
+                                 SRP_INPUT(mask, SRP_U8, a.n),
+                                 SRP_INPUT(bootstrap, kOwnDtype, a.B),
+                                 SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                 SRP_SCALAR(n),
+                                 SRP_SCALAR(B),
+                                 SRP_SCALAR(T),
+                                 SRP_SCALAR(gamma),
+                                 SRP_SCALAR(lambda),
+                                 SRP_SCALAR(rho_bar),
+                                 SRP_SCALAR(c_bar),
+                                 SRP_SCALAR(pg_rho_bar),
+                                 SRP_SCALAR(mask_mode),
+                                 SRP_OUTPUT(targets, kOwnDtype, a.n),
+                                 SRP_OUTPUT(advantages, kOwnDtype, a.n),
+                             });
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 #include <dlfcn.h>
 #endif
 
-#include "../cpu/backend.h"
-
 namespace srp::binding {
 namespace {
 
@@ -66,7 +64,7 @@ srp_status ensure_queue(Session& session) {
   return session.queue || session.host_memory ? SRP_OK : session.backend->queue_create(session.device, &session.queue);
 }
 
-Napi::Value open_cpu(const Napi::CallbackInfo& info) { return add_session(info.Env(), cpu::backend(), 0); }
+Napi::Value open_cpu(const Napi::CallbackInfo& info) { return add_session(info.Env(), srp_cpu_backend(), 0); }
 
 Napi::Value open_library(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();

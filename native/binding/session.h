@@ -36,10 +36,10 @@ Session* find_session(Environment& environment, int64_t number);
 // Creates the queue on first use; SRP_OK with the queue in place, else the backend's refusal.
 srp_status ensure_queue(Session& session);
 
-Napi::Value open_cpu(const Napi::CallbackInfo& info);      // () → session number
+Napi::Value open_cpu(const Napi::CallbackInfo& info);  // () → session number
 Napi::Value open_library(const Napi::CallbackInfo& info);  // (path, device) → session number, or a text: why not
-Napi::Value describe(const Napi::CallbackInfo& info);      // (session) → description
-Napi::Value last_error(const Napi::CallbackInfo& info);    // () → text
+Napi::Value describe(const Napi::CallbackInfo& info);  // (session) → description
+Napi::Value last_error(const Napi::CallbackInfo& info);  // () → text
 
 }  // namespace srp::binding
 

@@ -53,20 +53,39 @@ srp_status sync(srp_queue*) { return SRP_OK; }
 
 }  // namespace
 
-const srp_backend* backend() {
-  static const srp_backend table = {
-      sizeof(srp_backend), SRP_ABI_VERSION, "cpu",
-      describe,            last_error,      queue_create,
-      queue_destroy,       alloc,           release,
-      copy,                sync,            logprob_forward,
-      logprob_backward,    logprob_partial, logprob_merge,
-      delim_spans,         delim_means,     delim_mask,
-      group_normalize,     group_softmax,   group_top2,
-      group_broadcast,     scan_gae,        scan_returns,
-      scan_vtrace,         ratio_log,       ratio_clip,
-      modulate_steps,      modulate_spans,  modulate_rows,
-  };
-  return &table;
-}
+static const srp_backend kTable = {
+    sizeof(srp_backend),
+    SRP_ABI_VERSION,
+    "cpu",
+    describe,
+    last_error,
+    queue_create,
+    queue_destroy,
+    alloc,
+    release,
+    copy,
+    sync,
+    logprob_forward,
+    logprob_backward,
+    logprob_partial,
+    logprob_merge,
+    delim_spans,
+    delim_means,
+    delim_mask,
+    group_normalize,
+    group_softmax,
+    group_top2,
+    group_broadcast,
+    scan_gae,
+    scan_returns,
+    scan_vtrace,
+    ratio_log,
+    ratio_clip,
+    modulate_steps,
+    modulate_spans,
+    modulate_rows,
+};
 
 }  // namespace srp::cpu
+
+extern "C" const srp_backend* srp_cpu_backend(void) { return &srp::cpu::kTable; }

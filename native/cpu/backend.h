@@ -1,4 +1,4 @@
-// The functions of the CPU backend, one declaration an op, and its table. Host memory; the queue is not used.
+// The functions of the CPU backend, one declaration an op. Host memory; the queue is not used.
 #ifndef SURPRISAL_CPU_BACKEND_H
 #define SURPRISAL_CPU_BACKEND_H
 
@@ -25,8 +25,6 @@ srp_status ratio_clip(srp_queue*, const srp_ratio_clip_args*);
 srp_status modulate_steps(srp_queue*, const srp_modulate_steps_args*);
 srp_status modulate_spans(srp_queue*, const srp_modulate_spans_args*);
 srp_status modulate_rows(srp_queue*, const srp_modulate_rows_args*);
-
-const srp_backend* backend();
 
 }  // namespace srp::cpu
 

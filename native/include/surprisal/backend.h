@@ -54,14 +54,16 @@ typedef struct {
   uint32_t abi;             /* SRP_ABI_VERSION */
   const char* name;         /* "cpu", "cuda", "emulated" */
 
-  srp_status (*describe)(int32_t device, srp_description* out); /* out->size set by the caller; never fails for lack of a device */
+  srp_status (*describe)(int32_t device,
+                         srp_description* out); /* out->size set by the caller; never fails for lack of a device */
   const char* (*last_error)(void);                               /* never NULL */
   srp_status (*queue_create)(int32_t device, srp_queue** out);
   void (*queue_destroy)(srp_queue*);                             /* waits for what is under way; NULL is allowed */
   srp_status (*alloc)(srp_queue*, size_t bytes, void** out);     /* 0 bytes: a non-NULL pointer that may be freed */
   srp_status (*free)(srp_queue*, void*);
-  srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes, srp_direction); /* host side must live until sync() */
-  srp_status (*sync)(srp_queue*);                                /* waits, then reports and clears what went wrong since */
+  srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes,
+                     srp_direction); /* host side must live until sync() */
+  srp_status (*sync)(srp_queue*); /* waits, then reports and clears what went wrong since */
 
   srp_status (*logprob_forward)(srp_queue*, const srp_logprob_forward_args*);
   srp_status (*logprob_backward)(srp_queue*, const srp_logprob_backward_args*);
@@ -91,6 +93,9 @@ __declspec(dllexport)
 __attribute__((visibility("default")))
 #endif
 const srp_backend* srp_backend_get(uint32_t abi);
+
+/* The table of the CPU backend, for whoever links it in (the addon) instead of opening a library. */
+const srp_backend* srp_cpu_backend(void);
 
 #ifdef __cplusplus
 }

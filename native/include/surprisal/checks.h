@@ -10,9 +10,9 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-#define SRP_TRY(expression)                               \
-  do {                                                    \
-    const srp_status srp_try_status_ = (expression);      \
+#define SRP_TRY(expression)                                \
+  do {                                                     \
+    const srp_status srp_try_status_ = (expression);       \
     if (srp_try_status_ != SRP_OK) return srp_try_status_; \
   } while (0)
 
@@ -23,8 +23,7 @@ inline thread_local char failure_text[512] = "";
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-inline srp_status
-fail(srp_status status, const char* format, ...) {
+inline srp_status fail(srp_status status, const char* format, ...) {
   va_list values;
   va_start(values, format);
   vsnprintf(failure_text, sizeof failure_text, format, values);
@@ -37,7 +36,8 @@ template <class Args>
 srp_status check_size(const Args* args) {
   if (!args) return fail(SRP_BAD_ARGUMENT, "args is NULL");
   if (args->size < sizeof(Args))
-    return fail(SRP_UNSUPPORTED, "args struct has %u bytes, expected %zu: rebuild the caller", args->size, sizeof(Args));
+    return fail(SRP_UNSUPPORTED, "args struct has %u bytes, expected %zu: rebuild the caller", args->size,
+                sizeof(Args));
   return SRP_OK;
 }
 

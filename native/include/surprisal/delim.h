@@ -37,13 +37,13 @@ typedef struct {
   uint32_t size;
   const int32_t* tokens;                                 /* [n] */
   const int32_t* offsets;                                /* [B+1] or NULL = padded */
-  const int32_t* lengths;                                /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
-  const int32_t *start_ids, *start_offsets;              /* [start_offsets[start_count]], [start_count+1] */
+  const int32_t* lengths; /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
+  const int32_t *start_ids, *start_offsets; /* [start_offsets[start_count]], [start_count+1] */
   const int32_t *end_ids, *end_offsets;
-  const int32_t *head_ids, *head_offsets;                /* NULL with head_count 0 */
+  const int32_t *head_ids, *head_offsets; /* NULL with head_count 0 */
   int64_t n, B, T;
-  int64_t start_count, end_count, head_count;            /* alternatives; start and end need one at least */
-  int64_t start_size, end_size, head_size;               /* ids of all alternatives together */
+  int64_t start_count, end_count, head_count; /* alternatives; start and end need one at least */
+  int64_t start_size, end_size, head_size; /* ids of all alternatives together */
   int64_t capacity;
   int32_t overlapping, include_end, unterminated_keep, starts_open;
   int32_t* spans;
@@ -53,20 +53,20 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values: SRP_F32 or SRP_F64 */
-  const void* values;      /* [n] */
+  int32_t dtype; /* of values: SRP_F32 or SRP_F64 */
+  const void* values; /* [n] */
   const int32_t* offsets;
-  const int32_t* spans;    /* [S,3] */
+  const int32_t* spans; /* [S,3] */
   int64_t n, B, T, S;
-  double* means;           /* [S] */
+  double* means; /* [S] */
 } srp_delim_means_args;
 
 typedef struct {
   uint32_t size;
   const int32_t* offsets;
-  const int32_t* spans;    /* [S,3] */
+  const int32_t* spans; /* [S,3] */
   int64_t n, B, T, S;
-  uint8_t* mask;           /* [n] */
+  uint8_t* mask; /* [n] */
 } srp_delim_mask_args;
 
 #endif

@@ -32,9 +32,7 @@ struct Delimiter {
 SRP_HD Delimiter start_of(const srp_delim_spans_args& a) {
   return {a.start_ids, a.start_offsets, a.start_count, a.start_size};
 }
-SRP_HD Delimiter end_of(const srp_delim_spans_args& a) {
-  return {a.end_ids, a.end_offsets, a.end_count, a.end_size};
-}
+SRP_HD Delimiter end_of(const srp_delim_spans_args& a) { return {a.end_ids, a.end_offsets, a.end_count, a.end_size}; }
 SRP_HD Delimiter head_of(const srp_delim_spans_args& a) {
   return {a.head_ids, a.head_offsets, a.head_count, a.head_size};
 }
@@ -57,6 +55,17 @@ SRP_HD Match match_at(const Delimiter& d, const int32_t* row, int64_t length, in
     if (same == ids) best = {static_cast<int32_t>(k), ids};
   }
   return best;
+}
+
+// Which ids may begin an alternative: a bit per hash value. A string has hundreds of alternatives when all that a tokenizer
+// can merge it with is listed; one look here sorts out most tokens, however many there are.
+constexpr int kFirstIdWords = 128;
+
+SRP_HD uint32_t first_id_bit(int32_t id) { return (static_cast<uint32_t>(id) * 0x9e3779b1u) >> 20; }  // 0..4095
+
+SRP_HD bool may_begin(const uint32_t* first_ids, int32_t id) {
+  const uint32_t bit = first_id_bit(id);
+  return first_ids[bit / 32] >> (bit % 32) & 1u;
 }
 
 // The tokens of row b that may match; not valid when its offsets or its length point outside.

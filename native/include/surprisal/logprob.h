@@ -28,9 +28,10 @@
  * NaN, +inf in a row: all outputs of the row and its gradient NaN (but for the padding)
  * partial   one shard of the vocabulary, columns vocab_start ... vocab_start + V - 1: state [N, 4+K] float64 =
  *           (max_logit, S', W, sum over j != argmax of exp(2 (z[j] - M)), raw target logits). A target outside the shard is
- *           +infinity there (unambiguous: a real +infinity makes the row NaN by its maximum). No finite logit: max -infinity
- * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A target of a kept row that no shard
- *           has is SRP_OUT_OF_RANGE
+ *           +infinity there (unambiguous: a real +infinity makes the row NaN by its maximum). No finite logit: max -infinity.
+ *           An ignored row: S' = -1, all else 0
+ * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A row that any shard ignored is
+ *           ignored. A target of another row that no shard has is SRP_OUT_OF_RANGE
  * backward of a shard: V and vocab_start of the shard, max_logit, log1p_sum and mean_gap of the whole row
  * device    a target out of range raises the queue's flag; its logprob is NaN, the gradient of its row unspecified
  * precision sums in float64 (CPU) or float32 over 32 terms, float64 beyond (CUDA), arguments z - M in two floats:
@@ -90,7 +91,6 @@ typedef struct {
 typedef struct {
   uint32_t size;
   const double* states;              /* [P, N, 4+K] */
-  const uint8_t* keep;
   int64_t P, N, K;
   double temperature, scale, softcap;
   float* logprob;

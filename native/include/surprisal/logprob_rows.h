@@ -11,7 +11,7 @@ namespace srp {
 
 // z of a raw logit x. Never z alone: differences keep the digits that z of size M loses.
 struct LogitMap {
-  double slope;         // scale / temperature
+  double slope;  // scale / temperature
   double rate, height;  // with a softcap: scale / softcap, softcap / temperature; else 0
 
   template <class Args>
@@ -42,9 +42,9 @@ struct LogitMap {
 // The sums of a row; the first index of the maximum is in none of them.
 struct RowSums {
   double max_logit;  // raw; NaN or +infinity: the row has one; -infinity: it has no finite logit
-  double rest;       // S'
-  double weighted;   // W
-  double squares;    // sum exp(2 (z - M))
+  double rest;  // S'
+  double weighted;  // W
+  double squares;  // sum exp(2 (z - M))
 
   SRP_HD bool finite() const { return max_logit > -INFINITY && max_logit < INFINITY; }
 };
@@ -56,6 +56,7 @@ SRP_HD RowSums no_sums(double max_logit) {
 }
 
 constexpr int64_t kStateSums = 4;  // doubles of a state in front of its target logits
+constexpr double kIgnoredRest = -1;  // S' in the state of an ignored row: no sum of exponentials is negative
 
 struct RowResult {
   double max_logit, log1p_sum, mean_gap, lse, sum_sq;
@@ -64,7 +65,8 @@ struct RowResult {
 SRP_HD RowResult finish_row(const LogitMap& map, const RowSums& sums) {
   if (!sums.finite()) return {sums.max_logit == -INFINITY ? -INFINITY : NAN, NAN, NAN, NAN, NAN};
   const double total = 1 + sums.rest, tail = log1p(sums.rest);
-  return {sums.max_logit, tail, (0 - sums.weighted) / total, map.z(sums.max_logit) + tail, (1 + sums.squares) / (total * total)};
+  return {sums.max_logit, tail, (0 - sums.weighted) / total, map.z(sums.max_logit) + tail,
+          (1 + sums.squares) / (total * total)};
 }
 
 // In a row without a finite logit log1p_sum is NaN, and so is this.
@@ -126,8 +128,21 @@ SRP_HD RowSums merge_sums(const LogitMap& map, const RowSums& a, const RowSums& 
           high.squares + f * f * (1 + low.squares)};
 }
 
+SRP_HD void store_state(double* state, const RowSums& sums) {
+  state[0] = sums.max_logit;
+  state[1] = sums.rest;
+  state[2] = sums.weighted;
+  state[3] = sums.squares;
+}
+
 SRP_HD const double* state_of(const srp_logprob_merge_args& a, int64_t p, int64_t n) {
   return a.states + (p * a.N + n) * (kStateSums + a.K);
+}
+
+SRP_HD bool ignored(const srp_logprob_merge_args& a, int64_t n) {
+  for (int64_t p = 0; p < a.P; ++p)
+    if (state_of(a, p, n)[1] == kIgnoredRest) return true;
+  return false;
 }
 
 SRP_HD RowSums merged_sums(const srp_logprob_merge_args& a, const LogitMap& map, int64_t n) {
@@ -181,8 +196,8 @@ template <class Args>
 srp_status check_logits(const Args* a) {
   SRP_TRY(check_size(a));
   if (a->dtype != SRP_F32 && a->dtype != SRP_F16 && a->dtype != SRP_BF16)
-    return fail(SRP_BAD_DTYPE, "dtype is %d, expected float32 (%d), float16 (%d) or bfloat16 (%d)", a->dtype, SRP_F32, SRP_F16,
-                SRP_BF16);
+    return fail(SRP_BAD_DTYPE, "dtype is %d, expected float32 (%d), float16 (%d) or bfloat16 (%d)", a->dtype, SRP_F32,
+                SRP_F16, SRP_BF16);
   SRP_TRY(check_count("N", a->N));
   SRP_TRY(check_count("V", a->V));
   SRP_TRY(check_count("K", a->K));
@@ -242,8 +257,8 @@ inline srp_status check_targets(const int32_t* targets, const uint8_t* keep, int
   for (int64_t n = 0; n < N; ++n)
     for (int64_t k = 0; k < K && kept(keep, n); ++k)
       if (targets[n * K + k] < 0 || targets[n * K + k] >= vocab_size)
-        return fail(SRP_OUT_OF_RANGE, "targets[%lld] is %d, expected 0..%lld (vocabulary)", static_cast<long long>(n * K + k),
-                    targets[n * K + k], static_cast<long long>(vocab_size - 1));
+        return fail(SRP_OUT_OF_RANGE, "targets[%lld] is %d, expected 0..%lld (vocabulary)",
+                    static_cast<long long>(n * K + k), targets[n * K + k], static_cast<long long>(vocab_size - 1));
   return SRP_OK;
 }
 

@@ -26,9 +26,9 @@ namespace srp {
 
 struct LossParameters {
   double clip_low, clip_high;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]. infinity = off
-  double dual_clip;            // c > 1: for A < 0 the loss is at most -A c. infinity = off
-  double ratio_cap;            // the unclipped term uses min(r, cap), no gradient above it. infinity = off
-  double log_low, log_high;    // the log ratio is clamped to [log_low, log_high], no gradient outside. infinity = off
+  double dual_clip;  // c > 1: for A < 0 the loss is at most -A c. infinity = off
+  double ratio_cap;  // the unclipped term uses min(r, cap), no gradient above it. infinity = off
+  double log_low, log_high;  // the log ratio is clamped to [log_low, log_high], no gradient outside. infinity = off
 };
 
 template <class N>
@@ -66,7 +66,7 @@ struct ClipForm {
     const auto free_wins = free_loss >= banded_loss;
     const N surrogate = select(free_wins, free_loss, banded_loss);
     const N limit = -scaled(advantage, N(p.dual_clip));
-    const auto limited = both(advantage < N(0), surrogate > limit);
+    const auto limited = both(advantage<N(0), surrogate> limit);
     const auto sloped = both(both(free_wins, !limited), both(clamped == log_ratio, !above_cap));
     // A NaN is neither ahead nor behind: it must be carried over by hand. (0 * inf can make one branch NaN alone.)
     const N sum = free_loss + banded_loss;

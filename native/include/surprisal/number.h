@@ -43,8 +43,8 @@ SRP_HD float to_float(Half x) {
   const uint32_t sign = static_cast<uint32_t>(x.bits & 0x8000u) << 16;
   const uint32_t magnitude = x.bits & 0x7fffu;
   if (magnitude >= 0x7c00u) return bits_float(sign | 0x7f800000u | ((magnitude & 0x3ffu) << 13));  // inf, NaN
-  if (magnitude >= 0x400u) return bits_float(sign | ((magnitude << 13) + 0x38000000u));             // rebias 15 → 127
-  const float tiny = static_cast<float>(magnitude) * 5.9604644775390625e-8f;                        // subnormal: × 2^-24
+  if (magnitude >= 0x400u) return bits_float(sign | ((magnitude << 13) + 0x38000000u));  // rebias 15 → 127
+  const float tiny = static_cast<float>(magnitude) * 5.9604644775390625e-8f;  // subnormal: × 2^-24
   return sign ? -tiny : tiny;
 }
 

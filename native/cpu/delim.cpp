@@ -1,0 +1,146 @@
+// Spans between delimiters (contract: surprisal/delim.h), one row after the other from its first token to its last.
+#include "backend.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <memory>
+
+#include "surprisal/delim_match.h"
+
+namespace srp::cpu {
+namespace {
+
+// A delimiter with the filter of its first ids, made once a call.
+struct Pattern {
+  explicit Pattern(const Delimiter& d) : delimiter(d) {
+    for (int64_t k = 0; k < d.count; ++k) {
+      const uint32_t bit = first_id_bit(d.ids[d.offsets[k]]);
+      first_ids[bit / 32] |= 1u << (bit % 32);
+    }
+  }
+
+  const Delimiter delimiter;
+  uint32_t first_ids[kFirstIdWords] = {};
+};
+
+class TokenFinder {
+ public:
+  TokenFinder(const Pattern& pattern, const int32_t* row, int64_t length)
+      : pattern_(pattern), row_(row), length_(length) {}
+
+  int64_t first(int64_t from, int64_t to) const {
+    while (from < to && !(may_begin(pattern_.first_ids, row_[from]) && match(from).alternative >= 0)) ++from;
+    return from < to ? from : to;
+  }
+  Match match(int64_t position) const { return match_at(pattern_.delimiter, row_, length_, position); }
+
+ private:
+  const Pattern& pattern_;
+  const int32_t* row_;
+  const int64_t length_;
+};
+
+// Counts every span and writes those that have room.
+struct SpanWriter {
+  const srp_delim_spans_args& a;
+  int64_t row;
+  int64_t count;
+
+  void operator()(int64_t begin, int64_t finish, int32_t start_alternative, int32_t end_alternative) {
+    const int64_t s = count++;
+    if (s >= a.capacity) return;
+    a.spans[3 * s] = static_cast<int32_t>(row);
+    a.spans[3 * s + 1] = static_cast<int32_t>(begin);
+    a.spans[3 * s + 2] = static_cast<int32_t>(finish);
+    if (!a.which) return;
+    a.which[2 * s] = start_alternative;
+    a.which[2 * s + 1] = end_alternative;
+  }
+};
+
+srp_status check_lengths(const srp_delim_spans_args& a) {
+  for (int64_t b = 0; a.lengths && b < a.B; ++b)
+    if (!token_range(a, b).valid)
+      return fail(SRP_OUT_OF_RANGE, "lengths[%lld] is %d, expected 0..%lld", static_cast<long long>(b), a.lengths[b],
+                  static_cast<long long>(a.T));
+  return SRP_OK;
+}
+
+template <class Args>
+srp_status check_spans(const Args& a) {
+  SRP_TRY(check_offsets("offsets", a.offsets, a.B, a.n));
+  for (int64_t s = 0; s < a.S; ++s)
+    if (!span_range(a.spans, a.offsets, a.n, a.B, a.T, s).valid)
+      return fail(SRP_OUT_OF_RANGE, "span %lld is (row %d, %d, %d), outside its row", static_cast<long long>(s),
+                  a.spans[3 * s], a.spans[3 * s + 1], a.spans[3 * s + 2]);
+  return SRP_OK;
+}
+
+template <class F>
+void means(const srp_delim_means_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  for (int64_t s = 0; s < a.S; ++s) {
+    const Range span = span_range(a.spans, a.offsets, a.n, a.B, a.T, s);
+    double sum = 0;
+    for (int64_t i = span.begin; i < span.end; ++i) sum += load(values, i);
+    a.means[s] = sum / static_cast<double>(span.end - span.begin);  // an empty span: 0 / 0 = NaN
+  }
+}
+
+}  // namespace
+
+srp_status delim_spans(srp_queue*, const srp_delim_spans_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  SRP_TRY(check_lengths(*a));
+  SRP_TRY(check_alternatives("start", start_of(*a)));
+  SRP_TRY(check_alternatives("end", end_of(*a)));
+  SRP_TRY(check_alternatives("head", head_of(*a)));
+  const Pattern head_pattern(head_of(*a)), start_pattern(start_of(*a)), end_pattern(end_of(*a));
+  SpanWriter writer = {*a, 0, 0};
+  for (int64_t b = 0; b < a->B; ++b) {
+    writer.row = b;
+    const Range range = token_range(*a, b);
+    const int32_t* const row = a->tokens + range.begin;
+    const int64_t length = range.end - range.begin;
+    TokenFinder head(head_pattern, row, length), start(start_pattern, row, length), end(end_pattern, row, length);
+    RowWalk<TokenFinder, SpanWriter> walk(*a, length, start, end, writer);
+    if (a->head_count > 0) walk.head(head);
+    walk.spans();
+  }
+  *a->count = writer.count;
+  return SRP_OK;
+}
+
+srp_status delim_means(srp_queue*, const srp_delim_means_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_spans(*a));
+  if (a->dtype == SRP_F64)
+    means<double>(*a);
+  else
+    means<float>(*a);
+  return SRP_OK;
+}
+
+srp_status delim_mask(srp_queue*, const srp_delim_mask_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_spans(*a));
+  if (a->n == 0) return SRP_OK;
+  // How far the spans that begin at a token reach; a running maximum of it covers nested spans in one pass.
+  const std::unique_ptr<int64_t, void (*)(void*)> reach(
+      static_cast<int64_t*>(calloc(static_cast<size_t>(a->n), sizeof(int64_t))), free);
+  if (!reach) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld tokens", static_cast<long long>(a->n));
+  for (int64_t s = 0; s < a->S; ++s) {
+    const Range span = span_range(a->spans, a->offsets, a->n, a->B, a->T, s);
+    if (span.begin < span.end && reach.get()[span.begin] < span.end) reach.get()[span.begin] = span.end;
+  }
+  int64_t covered = 0;  // a span ends with its row, so the flat array needs no row by row
+  for (int64_t i = 0; i < a->n; ++i) {
+    if (reach.get()[i] > covered) covered = reach.get()[i];
+    a->mask[i] = i < covered;
+  }
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu

@@ -1,0 +1,138 @@
+// Group statistics (contract: surprisal/group.h), one group after the other, items in their order.
+#include "backend.h"
+#include "surprisal/group_steps.h"
+
+namespace srp::cpu {
+namespace {
+
+// The items of group g, in order.
+template <class Args, class Visit>
+void each_item(const Args& a, int64_t g, Visit visit) {
+  for (int64_t i = a.offsets[g]; i < a.offsets[g + 1]; ++i) visit(member(a.members, i));
+}
+
+template <class Args>
+srp_status check_items(const Args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->G, a->n));
+  return check_indices("members", a->members, a->n, a->n);
+}
+
+template <class F>
+void normalize(const srp_group_normalize_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  F* const normalized = static_cast<F*>(a.normalized);
+  for (int64_t g = 0; g < a.G; ++g) {
+    Tally tally;
+    each_item(a, g, [&](int64_t i) { tally.add(load(values, i)); });
+    GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
+    if (statistics.wants_deviations()) {
+      const double mean = statistics.mean();
+      Deviations deviations;
+      each_item(a, g, [&](int64_t i) { deviations.add(load(values, i), mean); });
+      statistics.finish(a, deviations);
+    }
+    if (normalized) each_item(a, g, [&](int64_t i) { store(normalized, i, statistics.normalized(load(values, i))); });
+    if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
+    if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
+    if (a.count) a.count[g] = statistics.count();
+  }
+}
+
+template <class F>
+void softmax(const srp_group_softmax_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  F* const weights = static_cast<F*>(a.weights);
+  for (int64_t g = 0; g < a.G; ++g) {
+    double largest = -INFINITY;
+    each_item(a, g, [&](int64_t i) {
+      const double x = load(values, i);
+      if (x > largest) largest = x;  // passes over NaN; the sum does not
+    });
+    const auto term = [&](int64_t i) { return exp((load(values, i) - largest) / a.temperature); };
+    double sum = 0;
+    each_item(a, g, [&](int64_t i) { sum += term(i); });
+    each_item(a, g, [&](int64_t i) { store(weights, i, term(i) / sum); });
+  }
+}
+
+// The best item of group g but `except`: largest value, ties to the smaller index; NaN never. -1 = none.
+template <class F>
+int64_t best_item(const srp_group_top2_args& a, int64_t g, int64_t except) {
+  const F* const values = static_cast<const F*>(a.values);
+  int64_t best = -1;
+  each_item(a, g, [&](int64_t i) {
+    const double x = load(values, i);
+    if (i == except || isnan(x)) return;
+    const double y = best < 0 ? -INFINITY : load(values, best);
+    if (best < 0 || x > y || (x == y && i < best)) best = i;
+  });
+  return best;
+}
+
+template <class F>
+void top2(const srp_group_top2_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  const auto value = [&](int64_t i) { return i < 0 ? NAN : load(values, i); };
+  for (int64_t g = 0; g < a.G; ++g) {
+    const int64_t best = best_item<F>(a, g, -1);
+    const int64_t second = best_item<F>(a, g, best);
+    a.best[g] = static_cast<int32_t>(best);
+    a.second[g] = static_cast<int32_t>(second);
+    if (a.best_value) store(static_cast<F*>(a.best_value), g, value(best));
+    if (a.second_value) store(static_cast<F*>(a.second_value), g, value(second));
+  }
+}
+
+template <class F>
+void broadcast(const srp_group_broadcast_args& a) {
+  const F* const row = static_cast<const F*>(a.row);
+  const F* const factor = static_cast<const F*>(a.factor);
+  F* const out = static_cast<F*>(a.out);
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range range = row_range(a.offsets, a.T, a.n, b);
+    const double value = load(row, b) * (factor ? load(factor, b) : 1);
+    for (int64_t i = range.begin; i < range.end; ++i) store(out, i, !a.mask || a.mask[i] ? value : 0.0);
+  }
+}
+
+}  // namespace
+
+srp_status group_normalize(srp_queue*, const srp_group_normalize_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    normalize<double>(*a);
+  else
+    normalize<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_softmax(srp_queue*, const srp_group_softmax_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    softmax<double>(*a);
+  else
+    softmax<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_top2(srp_queue*, const srp_group_top2_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    top2<double>(*a);
+  else
+    top2<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_broadcast(srp_queue*, const srp_group_broadcast_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    broadcast<double>(*a);
+  else
+    broadcast<float>(*a);
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu

@@ -1,0 +1,155 @@
+// Log-probs, entropy and gradient of logits (contract: surprisal/logprob.h): two passes over a row, the maximum and then the
+// sums, everything in float64.
+#include <memory>
+#include <new>
+
+#include "backend.h"
+#include "surprisal/logprob_rows.h"
+
+namespace srp::cpu {
+namespace {
+
+template <class T>
+RowSums sum_row(const LogitMap& map, const T* x, int64_t V) {
+  double max = -INFINITY;
+  int64_t first = -1;
+  for (int64_t j = 0; j < V; ++j) {
+    const double value = load(x, j);
+    if (value != value) return no_sums(value);
+    if (value > max) {
+      max = value;
+      first = j;
+    }
+  }
+  RowSums sums = {max, 0, 0, 0};
+  if (!sums.finite()) return no_sums(max);
+  for (int64_t j = 0; j < V; ++j) {
+    if (j == first) continue;
+    const double gap = map.below_max(load(x, j), max);
+    const double e = exp(gap);
+    if (e == 0) continue;  // masked or far below: gap may be -infinity, and 0 * -infinity is not 0
+    sums.rest += e;
+    sums.weighted += e * gap;
+    sums.squares += e * e;
+  }
+  return sums;
+}
+
+template <class T>
+srp_status forward_rows(const srp_logprob_forward_args& a) {
+  const LogitMap map = LogitMap::of(a);
+  for (int64_t n = 0; n < a.N; ++n) {
+    if (!kept(a.keep, n)) {
+      clear_row(a, n);
+      continue;
+    }
+    const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+    const RowResult row = finish_row(map, sum_row(map, x, a.V));
+    store_row(a, n, row);
+    for (int64_t i = n * a.K; i < (n + 1) * a.K && a.logprob; ++i)
+      store(a.logprob, i, target_logprob(map, row, load(x, a.targets[i])));
+  }
+  return SRP_OK;
+}
+
+template <class T>
+srp_status partial_rows(const srp_logprob_partial_args& a) {
+  const LogitMap map = LogitMap::of(a);
+  for (int64_t n = 0; n < a.N; ++n) {
+    const bool read = kept(a.keep, n);
+    const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+    const RowSums sums = read ? sum_row(map, x, a.V) : RowSums{0, kIgnoredRest, 0, 0};
+    double* const state = a.state + n * (kStateSums + a.K);
+    store_state(state, sums);
+    for (int64_t k = 0; k < a.K; ++k) {
+      const int64_t column = read ? a.targets[n * a.K + k] - a.vocab_start : 0;
+      const bool inside = read && column >= 0 && column < a.V;
+      state[kStateSums + k] = inside ? load(x, column) : read ? INFINITY : 0;
+    }
+  }
+  return SRP_OK;
+}
+
+template <class T>
+void fill(T* to, int64_t count, double value) {
+  for (int64_t j = 0; j < count; ++j) store(to, j, value);
+}
+
+// `at_targets` has room for K gradients: in place, the targets' logits must be read before they are overwritten.
+template <class T>
+void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets) {
+  const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+  T* const grad = static_cast<T*>(a.grad) + n * a.stride;
+  const double max = a.max_logit[n];
+  if (!kept(a.keep, n) || max == -INFINITY) return fill(grad, a.stride, 0);
+  fill(grad + a.V, a.stride - a.V, 0);
+  if (!(max < INFINITY)) return fill(grad, a.V, NAN);
+
+  const int64_t targets = a.grad_logprob ? a.K : 0;
+  const int32_t* const ids = a.targets + n * targets;
+  double sum = 0;
+  for (int64_t k = 0; k < targets; ++k) {
+    sum += a.grad_logprob[n * a.K + k];
+    const int64_t column = ids[k] - a.vocab_start;
+    if (column >= 0 && column < a.V) at_targets[k] = target_gradient(a, map, n, ids[k], load(x, column));
+  }
+  const double log1p_sum = a.log1p_sum[n], h = a.grad_entropy ? a.grad_entropy[n] : 0;
+  const double mean_gap = a.grad_entropy ? a.mean_gap[n] : 0;
+  for (int64_t j = 0; j < a.V; ++j) {
+    const double logit = load(x, j), gap = map.below_max(logit, max), p = exp(gap - log1p_sum);
+    store(grad, j, p == 0 ? 0 : p * (0 - sum - h * (gap + mean_gap)) * map.derivative(logit));
+  }
+  for (int64_t k = 0; k < targets; ++k) {
+    const int64_t column = ids[k] - a.vocab_start;
+    if (column >= 0 && column < a.V) store(grad, column, at_targets[k]);
+  }
+}
+
+template <class T>
+srp_status backward_rows(const srp_logprob_backward_args& a) {
+  const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
+  if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
+  const LogitMap map = LogitMap::of(a);
+  for (int64_t n = 0; n < a.N; ++n) backward_row<T>(a, map, n, at_targets.get());
+  return SRP_OK;
+}
+
+}  // namespace
+
+srp_status logprob_forward(srp_queue*, const srp_logprob_forward_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->V));
+  if (a->dtype == SRP_F32) return forward_rows<float>(*a);
+  return a->dtype == SRP_F16 ? forward_rows<Half>(*a) : forward_rows<BFloat16>(*a);
+}
+
+srp_status logprob_backward(srp_queue*, const srp_logprob_backward_args* a) {
+  SRP_TRY(check(a));
+  if (a->grad_logprob) SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->vocab_size));
+  if (a->dtype == SRP_F32) return backward_rows<float>(*a);
+  return a->dtype == SRP_F16 ? backward_rows<Half>(*a) : backward_rows<BFloat16>(*a);
+}
+
+srp_status logprob_partial(srp_queue*, const srp_logprob_partial_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->vocab_size));
+  if (a->dtype == SRP_F32) return partial_rows<float>(*a);
+  return a->dtype == SRP_F16 ? partial_rows<Half>(*a) : partial_rows<BFloat16>(*a);
+}
+
+srp_status logprob_merge(srp_queue*, const srp_logprob_merge_args* a) {
+  SRP_TRY(check(a));
+  const LogitMap map = LogitMap::of(*a);
+  for (int64_t n = 0; n < a->N; ++n)
+    if (!ignored(*a, n) && !finds_targets(*a, merged_sums(*a, map, n), n))
+      return fail(SRP_OUT_OF_RANGE, "states: a target of row %lld is in no shard", static_cast<long long>(n));
+  for (int64_t n = 0; n < a->N; ++n) {
+    if (ignored(*a, n))
+      clear_row(*a, n);
+    else
+      merge_row(*a, map, merged_sums(*a, map, n), n);
+  }
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu

@@ -1,0 +1,140 @@
+// Log ratios and the clipped objective (contract: surprisal/ratio.h): one row after the other, tokens in order.
+#include "backend.h"
+#include "surprisal/ratio_terms.h"
+
+namespace srp::cpu {
+namespace {
+
+template <class F, class Args>
+void add_row(const Args& a, int64_t b, LogSum* unit) {
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  for (int64_t i = row.begin; i < row.end; ++i) {
+    if (!is_kept(a, i)) continue;
+    unit->sum += difference<F>(a, i);
+    unit->kept += 1;
+  }
+}
+
+template <class F, class Args>
+LogSum sum_group(const Args& a, int64_t g) {
+  LogSum group = {0, 0};
+  for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m) add_row<F>(a, member(a.members, m), &group);
+  return group;
+}
+
+template <class F>
+void log_tokens(const srp_ratio_log_args& a) {
+  for (int64_t i = 0; i < a.n; ++i) {
+    if (is_kept(a, i))
+      store_log_ratio<F>(a, i, difference<F>(a, i));
+    else
+      store_masked_log_ratio<F>(a, i);
+  }
+}
+
+template <class F>
+void log_rows(const srp_ratio_log_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    LogSum row = {0, 0};
+    add_row<F>(a, b, &row);
+    store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+  }
+}
+
+template <class F>
+void log_groups(const srp_ratio_log_args& a) {
+  for (int64_t g = 0; g < a.G; ++g) store_log_ratio<F>(a, g, log_ratio_of(sum_group<F>(a, g), a.reduce));
+}
+
+template <class F>
+void clip_tokens(const srp_ratio_clip_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    RowFigures figures;
+    for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
+    store_figures(a, b, figures);
+  }
+}
+
+template <class F>
+void spread_grad(const srp_ratio_clip_args& a, int64_t b, double grad) {
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  for (int64_t i = row.begin; i < row.end; ++i) store_grad<F>(a, i, is_kept(a, i) ? grad : 0);
+}
+
+template <class F>
+void clip_rows(const srp_ratio_clip_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    LogSum row = {0, 0};
+    add_row<F>(a, b, &row);
+    LossTerm<double> t;
+    const double slope = row_term<F>(a, b, log_ratio_of(row, a.reduce), &t);
+    store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
+    spread_grad<F>(a, b, negated(slope / divisor(row.kept, a.reduce)));
+  }
+}
+
+template <class F>
+void clip_groups(const srp_ratio_clip_args& a) {
+  for (int64_t g = 0; g < a.G; ++g) {
+    const LogSum group = sum_group<F>(a, g);
+    const double x = log_ratio_of(group, a.reduce);
+    LossTerm<double> t = term_of(a, x, 0);  // an empty group still has a ratio
+    double slope = 0;
+    for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m)
+      slope += row_term<F>(a, member(a.members, m), x, &t);
+    store_ratios<F>(a, g, t.ratio, t.clipped_ratio);
+    const double grad = negated(slope / divisor(group.kept, a.reduce));
+    for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m) spread_grad<F>(a, member(a.members, m), grad);
+  }
+}
+
+template <class Args>
+srp_status check_host(const Args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  SRP_TRY(check_offsets("group_offsets", a->group_offsets, a->G, a->B));
+  return check_indices("members", a->members, a->B, a->B);
+}
+
+template <class F>
+void log_level(const srp_ratio_log_args& a) {
+  if (a.level == SRP_LEVEL_TOKEN)
+    log_tokens<F>(a);
+  else if (a.level == SRP_LEVEL_SEQUENCE)
+    log_rows<F>(a);
+  else
+    log_groups<F>(a);
+}
+
+template <class F>
+void clip_level(const srp_ratio_clip_args& a) {
+  if (a.level == SRP_LEVEL_TOKEN)
+    clip_tokens<F>(a);
+  else if (a.level == SRP_LEVEL_SEQUENCE)
+    clip_rows<F>(a);
+  else
+    clip_groups<F>(a);
+}
+
+}  // namespace
+
+srp_status ratio_log(srp_queue*, const srp_ratio_log_args* a) {
+  SRP_TRY(check_host(a));
+  if (a->dtype == SRP_F64)
+    log_level<double>(*a);
+  else
+    log_level<float>(*a);
+  return SRP_OK;
+}
+
+srp_status ratio_clip(srp_queue*, const srp_ratio_clip_args* a) {
+  SRP_TRY(check_host(a));
+  if (a->dtype == SRP_F64)
+    clip_level<double>(*a);
+  else
+    clip_level<float>(*a);
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu
