@@ -11,7 +11,18 @@ export type GroupSingleton = (typeof GROUP_SINGLETONS)[number];
 export const NAN_POLICIES = ["propagate", "abstain"] as const;
 export type NanPolicy = (typeof NAN_POLICIES)[number];
 
-interface GroupArgs {
+/** A system's choices, as numbers. */
+export interface GroupConventionArgs {
+  readonly ddof: number;
+  readonly epsilon: number;
+  readonly varianceFloor: number;
+  readonly center: number;
+  readonly scale: number;
+  readonly singleton: number;
+  readonly nanPolicy: number;
+}
+
+export interface GroupArgs {
   readonly dtype: DTypeCode;
   readonly values: FloatArray;
   readonly members: Int32Array | null;
@@ -20,14 +31,7 @@ interface GroupArgs {
   readonly G: number;
 }
 
-export interface GroupNormalizeArgs extends GroupArgs {
-  readonly ddof: number;
-  readonly epsilon: number;
-  readonly varianceFloor: number;
-  readonly center: number;
-  readonly scale: number;
-  readonly singleton: number;
-  readonly nanPolicy: number;
+export interface GroupNormalizeArgs extends GroupArgs, GroupConventionArgs {
   readonly normalized: FloatArray | null;
   readonly mean: FloatArray | null;
   readonly std: FloatArray | null;

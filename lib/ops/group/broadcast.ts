@@ -1,0 +1,50 @@
+// One value per row, spread over the row's tokens.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { needRows, type RowLayout } from "../../core/rows";
+
+export interface GroupBroadcastOptions extends RowLayout, BackendOption {
+  /** 1 = the token gets its row's value, 0 = it gets 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** One more factor per row, such as a weight. Default: 1. */
+  readonly factor?: FloatArray;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly tokens?: FloatArray };
+}
+
+/** As groupBroadcast, in the name of the public function `op` and its argument `name`. */
+export function broadcastRows(op: string, name: string, row: unknown, options: GroupBroadcastOptions): FloatArray {
+  const { n, B, T, offsets, meaning } = needRows(op, options);
+  const values = needFloats(op, name, row, B, "one per row");
+  const factor = optionalFloats(op, "factor", options.factor, B, "one per row");
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const dtype = widestFloat(values, factor);
+  const given = options.out?.tokens;
+  const tokens = given === undefined ? allocateFloat(dtype, n) : needOutput(op, "tokens", given, dtype, n);
+  refuseOverlap(op, { tokens }, { [name]: values, factor, mask, offsets });
+  selectBackend(op, options.backend).ops.groupBroadcast({
+    dtype: DTYPE_CODE[dtype],
+    row: asFloat(values, dtype),
+    factor: factor && asFloat(factor, dtype),
+    mask,
+    offsets,
+    n,
+    B,
+    T,
+    out: tokens,
+  });
+  return tokens;
+}
+
+/**
+ * Spreads a value per row over the row's kept tokens: out[t] = row[b]·factor[b], 0 under the mask.
+ *
+ * @param row one value per row (an advantage)
+ * @param options `shape` or `offsets` of the tokens
+ * @returns one value per token, float64 if an input is, else float32
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export function groupBroadcast(row: FloatArray, options: GroupBroadcastOptions): FloatArray {
+  return broadcastRows("groupBroadcast", "row", row, options);
+}

@@ -1,0 +1,111 @@
+// Centring and scaling per group.
+import {
+  GROUP_CENTERS,
+  GROUP_SCALES,
+  GROUP_SINGLETONS,
+  type GroupCenter,
+  type GroupConventionArgs,
+  type GroupScale,
+  type GroupSingleton,
+  NAN_POLICIES,
+  type NanPolicy,
+} from "../../backend/contract/group";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needOutput } from "../../core/arrays";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { needNumber, needWord } from "../../core/options";
+import { type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+
+/** The choices in which systems differ when they normalise a group. */
+export interface GroupConventions {
+  /** What is subtracted: the group's mean, the mean of the group's other items, or nothing. Default `"mean"`. */
+  readonly center?: GroupCenter;
+  /** Divide by `std + epsilon`, or not. Default `"std"`. */
+  readonly scale?: GroupScale;
+  /** Degrees of freedom that the variance gives up: 1 = sample, 0 = population. Default 1. */
+  readonly ddof?: number;
+  /** Added to the std, >= 0. Default 1e-6. */
+  readonly epsilon?: number;
+  /** The variance is not allowed below this, >= 0. Default 0. */
+  readonly varianceFloor?: number;
+  /** A group of one number: 0, or the number itself, uncentred (divided by 1 + epsilon when scaling). Default `"zero"`. */
+  readonly singleton?: GroupSingleton;
+  /** NaN: makes its whole group NaN, or abstains (left out of the statistics, own result 0). Default `"propagate"`. */
+  readonly nan?: NanPolicy;
+}
+
+export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, BackendOption {
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly normalized?: FloatArray; readonly means?: FloatArray; readonly stds?: FloatArray };
+}
+
+export interface GroupNormalizeResult {
+  /** One per item. */
+  readonly normalized: FloatArray;
+  /** One per group; NaN for an empty one. */
+  readonly means: FloatArray;
+  /** One per group, without epsilon; 0 for a group of one or of equal numbers, NaN for an empty one. */
+  readonly stds: FloatArray;
+  /** Items that entered the statistics, one per group. */
+  readonly counts: Int32Array;
+  /** The group number of each item: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+/** Conventions checked, with defaults filled in, as backends take them. */
+export function needConventions(op: string, conventions: GroupConventions): GroupConventionArgs {
+  const nonNegative = { min: 0 } as const;
+  return {
+    center: needWord(op, "center", conventions.center ?? "mean", GROUP_CENTERS),
+    scale: needWord(op, "scale", conventions.scale ?? "std", GROUP_SCALES),
+    ddof: needNumber(op, "ddof", conventions.ddof ?? 1, nonNegative),
+    epsilon: needNumber(op, "epsilon", conventions.epsilon ?? 1e-6, nonNegative),
+    varianceFloor: needNumber(op, "varianceFloor", conventions.varianceFloor ?? 0, nonNegative),
+    singleton: needWord(op, "singleton", conventions.singleton ?? "zero", GROUP_SINGLETONS),
+    nanPolicy: needWord(op, "nan", conventions.nan ?? "propagate", NAN_POLICIES),
+  };
+}
+
+/** Runs on items that are checked already, for the public function `op`. */
+export function normalizeItems(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
+  const { values, groups } = items;
+  const conventions = needConventions(op, options);
+  const dtype = floatDType(values);
+  const output = (name: "normalized" | "means" | "stds", length: number): FloatArray => {
+    const given = options.out?.[name];
+    return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
+  };
+  const normalized = output("normalized", values.length);
+  const means = output("means", groups.G);
+  const stds = output("stds", groups.G);
+  const counts = new Int32Array(groups.G);
+  refuseItemOverlap(op, { normalized, means, stds }, values, options);
+  selectBackend(op, options.backend).ops.groupNormalize({
+    ...itemArgs(items),
+    ...conventions,
+    normalized,
+    mean: means,
+    std: stds,
+    count: counts,
+  });
+  return { normalized, means, stds, counts, groupIds: groups.ids };
+}
+
+/**
+ * Centres and scales each item by the statistics of its group.
+ *
+ *     center "mean"          c = mean of the group
+ *     center "leaveOneOut"   c_i = (sum − x_i) / (count − 1)
+ *     scale  "std"           y_i = (x_i − c_i) / (std + ε),   std = sqrt(max(Σ(x − mean)² / (count − ddof), varianceFloor))
+ *     scale  "none"          y_i = x_i − c_i
+ *
+ * A group whose numbers are all equal gives exact zeros. Statistics in float64; results in the type of `values`.
+ *
+ * @param values one number per item, in their own unit
+ * @param options `groups` (a label per item) or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function groupNormalize(values: FloatArray, options: GroupNormalizeOptions = {}): GroupNormalizeResult {
+  return normalizeItems("groupNormalize", needItems("groupNormalize", "values", values, options), options);
+}

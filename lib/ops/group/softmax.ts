@@ -1,0 +1,38 @@
+// Softmax within each group.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needOutput } from "../../core/arrays";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { needNumber } from "../../core/options";
+import { itemArgs, needItems, refuseItemOverlap } from "./items";
+
+export interface GroupSoftmaxOptions extends GroupLayout, BackendOption {
+  /** Divides the values; > 0. Small: the best item takes all, equal best ones share exactly. Default 1. */
+  readonly temperature?: number;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly weights?: FloatArray };
+}
+
+/**
+ * Weights within each group: w_i = exp((x_i − max)/τ) / Σ_j exp((x_j − max)/τ), which sum to 1.
+ *
+ * −∞ has weight 0. A group of −∞ only, or with NaN or +∞, is NaN. float64 inside; the result has the type of `values`.
+ *
+ * @param values one number per item (a score, a log-probability)
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = {}): FloatArray {
+  const op = "groupSoftmax";
+  const items = needItems(op, "values", values, options);
+  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
+  const dtype = floatDType(items.values);
+  const given = options.out?.weights;
+  const weights =
+    given === undefined
+      ? allocateFloat(dtype, items.values.length)
+      : needOutput(op, "weights", given, dtype, items.values.length);
+  refuseItemOverlap(op, { weights }, items.values, options);
+  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights });
+  return weights;
+}

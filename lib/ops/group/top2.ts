@@ -1,0 +1,46 @@
+// Best and second best of each group.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { itemArgs, needItems } from "./items";
+
+export interface GroupTop2Options extends GroupLayout, BackendOption {}
+
+/** One entry per group. An index counts all items; −1, with the value NaN, where there is none. */
+export interface GroupTop2Result {
+  readonly best: Int32Array;
+  readonly second: Int32Array;
+  readonly bestValues: FloatArray;
+  readonly secondValues: FloatArray;
+  /** The group number of each item: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+/**
+ * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
+ *
+ * @param values one number per item
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupTop2(values: FloatArray, options: GroupTop2Options = {}): GroupTop2Result {
+  const op = "groupTop2";
+  const items = needItems(op, "values", values, options);
+  const { G, ids } = items.groups;
+  const dtype = floatDType(items.values);
+  const result = {
+    best: new Int32Array(G),
+    second: new Int32Array(G),
+    bestValues: allocateFloat(dtype, G),
+    secondValues: allocateFloat(dtype, G),
+    groupIds: ids,
+  };
+  selectBackend(op, options.backend).ops.groupTop2({
+    ...itemArgs(items),
+    best: result.best,
+    second: result.second,
+    bestValue: result.bestValues,
+    secondValue: result.secondValues,
+  });
+  return result;
+}

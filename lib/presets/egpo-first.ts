@@ -1,0 +1,29 @@
+// EGPO, first revision, as it runs: one pair of bounds for all rows, an empty segment counts as entropy 0, a NaN spreads.
+import type { Preset } from "./preset";
+
+const groupAdvantage = {
+  center: "mean",
+  scale: "std",
+  ddof: 1,
+  epsilon: 1e-6,
+  varianceFloor: 0,
+  singleton: "raw",
+  nan: "propagate",
+} as const;
+
+export const egpoFirst = {
+  groupAdvantage,
+  egpoAdvantage: {
+    groupAdvantage,
+    scoreOver: "all",
+    lambdaMin: 0.5,
+    lambdaMax: 2,
+    epsilon: 1e-6,
+    emptyRows: "zero",
+    nonFinite: "propagate",
+    singletonWeight: "own",
+    zeroEntropy: "formula",
+    negativeWeightMode: "original",
+    metricsDdof: 1,
+  },
+} as const satisfies Preset;

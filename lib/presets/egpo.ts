@@ -1,0 +1,45 @@
+// EGPO, later revision, and the EDGE-GRPO variant that came with it, as they run: groups of one keep their raw reward and
+// are compared with themselves, a NaN takes its whole group out.
+import type { Preset } from "./preset";
+
+const groupAdvantage = {
+  center: "mean",
+  scale: "std",
+  ddof: 1,
+  epsilon: 1e-6,
+  varianceFloor: 0,
+  singleton: "raw",
+  nan: "propagate",
+} as const;
+
+export const egpo = {
+  groupAdvantage,
+  egpoAdvantage: {
+    groupAdvantage,
+    scoreOver: "all",
+    lambdaMin: 0.5,
+    lambdaMax: 2,
+    epsilon: 1e-6,
+    emptyRows: "exclude",
+    nonFinite: "group",
+    singletonWeight: "own",
+    zeroEntropy: "formula",
+    negativeWeightMode: "clamp",
+    metricsDdof: 0,
+  },
+  edgeGrpoAdvantage: {
+    groupAdvantage: { ...groupAdvantage, varianceFloor: 1e-6 },
+    scoreOver: "all",
+    lambdaMin: 0.5,
+    lambdaMax: 2,
+    epsilon: 1e-6,
+    emptyRows: "zero",
+    nonFinite: "propagate",
+    singletonWeight: "standard",
+    zeroEntropy: "formula",
+    weightMode: "ratio",
+    beta: 1,
+    zClip: 3,
+    varianceFloor: 1e-6,
+  },
+} as const satisfies Preset;

@@ -1,0 +1,7 @@
+// TRL. Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
+// { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
+import type { Preset } from "./preset";
+
+export const trl = {
+  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "abstain" },
+} as const satisfies Preset;
