@@ -23,14 +23,16 @@ void explain(srp_description* out, cudaError_t error) {
   const int driver = out->driver_version, runtime = out->runtime_version;
   if (driver == 0)
     snprintf(out->reason, sizeof out->reason,
-             "no CUDA driver (runtime %d.%d needs one of that generation): install the NVIDIA driver, or give the container the GPU",
+             "no CUDA driver (runtime %d.%d needs one of that generation): install the NVIDIA driver, or give the "
+             "container the GPU",
              runtime / 1000, runtime % 1000 / 10);
   else if (driver < runtime)
     snprintf(out->reason, sizeof out->reason, "CUDA driver %d.%d is older than runtime %d.%d: update the NVIDIA driver",
              driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);
   else
-    snprintf(out->reason, sizeof out->reason, "no usable device (driver %d.%d, runtime %d.%d): CUDA error %d, %s", driver / 1000,
-             driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, static_cast<int>(error), cudaGetErrorString(error));
+    snprintf(out->reason, sizeof out->reason, "no usable device (driver %d.%d, runtime %d.%d): CUDA error %d, %s",
+             driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, static_cast<int>(error),
+             cudaGetErrorString(error));
 }
 
 srp_status describe(int32_t device, srp_description* out) {
@@ -61,13 +63,14 @@ srp_status describe(int32_t device, srp_description* out) {
     cudaGetLastError();
     return SRP_OK;
   }
-  snprintf(out->device, sizeof out->device, "%s", properties.name);
+  snprintf(out->device, sizeof out->device, "%.127s", properties.name);
   out->compute_major = properties.major;
   out->compute_minor = properties.minor;
   out->memory_bytes = static_cast<int64_t>(properties.totalGlobalMem);
   if (properties.major < kOldestMajor || (properties.major == kOldestMajor && properties.minor < kOldestMinor)) {
-    snprintf(out->reason, sizeof out->reason, "compute capability %d.%d of %.100s is below %d.%d, the oldest this build has code for",
-             properties.major, properties.minor, properties.name, kOldestMajor, kOldestMinor);
+    snprintf(out->reason, sizeof out->reason,
+             "compute capability %d.%d of %.100s is below %d.%d, the oldest this build has code for", properties.major,
+             properties.minor, properties.name, kOldestMajor, kOldestMinor);
     return SRP_OK;
   }
   out->available = 1;
@@ -140,7 +143,8 @@ srp_status copy(srp_queue* queue, void* to, const void* from, size_t bytes, srp_
 srp_status sync(srp_queue* queue) {
   SRP_TRY(enter(queue));
   uint32_t faults = 0;
-  SRP_TRY(check_cuda(cudaMemcpyAsync(&faults, queue->faults, sizeof faults, cudaMemcpyDeviceToHost, queue->stream), "sync"));
+  SRP_TRY(check_cuda(cudaMemcpyAsync(&faults, queue->faults, sizeof faults, cudaMemcpyDeviceToHost, queue->stream),
+                     "sync"));
   SRP_TRY(check_cuda(cudaStreamSynchronize(queue->stream), "sync"));
   if (faults == 0) return SRP_OK;
   SRP_TRY(check_cuda(cudaMemsetAsync(queue->faults, 0, sizeof faults, queue->stream), "sync"));
@@ -152,16 +156,36 @@ srp_status sync(srp_queue* queue) {
 }  // namespace
 
 static const srp_backend kTable = {
-    sizeof(srp_backend), SRP_ABI_VERSION, kName,
-    describe,            last_error,      queue_create,
-    queue_destroy,       alloc,           release,
-    copy,                sync,            logprob_forward,
-    logprob_backward,    logprob_partial, logprob_merge,
-    delim_spans,         delim_means,     delim_mask,
-    group_normalize,     group_softmax,   group_top2,
-    group_broadcast,     scan_gae,        scan_returns,
-    scan_vtrace,         ratio_log,       ratio_clip,
-    modulate_steps,      modulate_spans,  modulate_rows,
+    sizeof(srp_backend),
+    SRP_ABI_VERSION,
+    kName,
+    describe,
+    last_error,
+    queue_create,
+    queue_destroy,
+    alloc,
+    release,
+    copy,
+    sync,
+    logprob_forward,
+    logprob_backward,
+    logprob_partial,
+    logprob_merge,
+    delim_spans,
+    delim_means,
+    delim_mask,
+    group_normalize,
+    group_softmax,
+    group_top2,
+    group_broadcast,
+    scan_gae,
+    scan_returns,
+    scan_vtrace,
+    ratio_log,
+    ratio_clip,
+    modulate_steps,
+    modulate_spans,
+    modulate_rows,
 };
 
 }  // namespace srp::cuda

@@ -26,4 +26,3 @@ srp_status modulate_spans(srp_queue*, const srp_modulate_spans_args*);
 srp_status modulate_rows(srp_queue*, const srp_modulate_rows_args*);
 
 }  // namespace srp::cuda
-

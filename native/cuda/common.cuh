@@ -65,7 +65,8 @@ __device__ __forceinline__ T block_sum(T value) {
 __device__ __forceinline__ void raise(uint32_t* faults, uint32_t fault) { atomicOr(faults, fault); }
 
 // The range of row b; a bad one raises the flag (once a block is enough) and counts as empty.
-__device__ __forceinline__ Range checked_row(const int32_t* offsets, int64_t T, int64_t n, int64_t b, uint32_t* faults) {
+__device__ __forceinline__ Range checked_row(const int32_t* offsets, int64_t T, int64_t n, int64_t b,
+                                             uint32_t* faults) {
   const Range row = row_range(offsets, T, n, b);
   if (!row.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
   return row;

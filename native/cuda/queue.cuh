@@ -63,6 +63,8 @@ inline srp_status check_grid(const char* op, int64_t blocks) {
   return fail(SRP_BAD_SHAPE, "%s: %lld blocks, at most 2147483647", op, static_cast<long long>(blocks));
 }
 
-inline unsigned blocks_for(int64_t items, int threads) { return static_cast<unsigned>((items + threads - 1) / threads); }
+inline unsigned blocks_for(int64_t items, int threads) {
+  return static_cast<unsigned>((items + threads - 1) / threads);
+}
 
 }  // namespace srp::cuda

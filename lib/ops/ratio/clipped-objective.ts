@@ -106,7 +106,12 @@ function defaultWeights({ rows, level, common }: Units): Float64Array {
 }
 
 /** Batch figures from the rows' partial sums, in row order. */
-function summarize(objectives: Float64Array, ratioSum: Float64Array, ratioMax: Float64Array, counts: Record<"terms" | "clipped" | "limited", Int32Array>) {
+function summarize(
+  objectives: Float64Array,
+  ratioSum: Float64Array,
+  ratioMax: Float64Array,
+  counts: Record<"terms" | "clipped" | "limited", Int32Array>,
+) {
   let objective = 0;
   let ratios = 0;
   let maxRatio = -Infinity;
@@ -130,31 +135,14 @@ function summarize(objectives: Float64Array, ratioSum: Float64Array, ratioMax: F
   };
 }
 
-/**
- * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
- *
- *     r = exp(log ratio),  term = min(r·A, clip(r, 1 − clipLow, 1 + clipHigh)·A)
- *     objective = Σ_b rowWeight[b] · Σ terms of row b
- *
- * The gradient is that of the branch that was taken (the unclipped one in a tie), and goes through the mean of a row or
- * group to each of its tokens. An advantage of exactly 0 gives a term of exactly 0, even for an infinite ratio. NaN spreads
- * to its token, row or group, and to the sums it enters.
- *
- * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
- * @param old log-probs under the policy that sampled, same shape; constants for the gradient
- * @param advantages [rows], or [n] at token level; constants for the gradient
- * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7; Zheng et al. 2025, Group Sequence Policy
- * Optimization, equation 5; Ye et al. 2020, Mastering Complex Control in MOBA Games, equation 5 (dual clip)
- */
-export function clippedObjective(
+/** As clippedObjective, in the name of the public function `op`. */
+export function evaluateClipped(
+  op: string,
   current: FloatArray,
   old: FloatArray,
   advantages: FloatArray,
   options: ClippedObjectiveOptions,
 ): ClippedObjectiveResult {
-  const op = "clippedObjective";
   const units = needUnits(op, current, old, options);
   const { rows, common } = units;
   const { n, B } = rows;
@@ -180,7 +168,8 @@ export function clippedObjective(
   const terms = output("terms", termCount);
   const ratios = output("ratios", units.count);
   const clippedRatios = output("clippedRatios", units.count);
-  const clipped = optionalMask(op, "out.clipped", options.out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount);
+  const clipped =
+    optionalMask(op, "out.clipped", options.out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount);
   refuseOverlap(
     op,
     { gradLogProbs, terms, ratios, clippedRatios, clipped },
@@ -232,4 +221,32 @@ export function clippedObjective(
     gradLogProbs,
     rowWeights,
   };
+}
+
+/**
+ * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
+ *
+ *     r = exp(log ratio),  term = min(r·A, clip(r, 1 − clipLow, 1 + clipHigh)·A)
+ *     objective = Σ_b rowWeight[b] · Σ terms of row b
+ *
+ * The gradient is that of the branch that was taken (the unclipped one in a tie), and goes through the mean of a row or
+ * group to each of its tokens. An advantage of exactly 0 gives a term of exactly 0, even for an infinite ratio. NaN spreads
+ * to its token, row or group, and to the sums it enters.
+ *
+ * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
+ * @param old log-probs under the policy that sampled, same shape; constants for the gradient
+ * @param advantages [rows], or [n] at token level; constants for the gradient
+ * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7 (token); Zheng et al. 2025, Group Sequence
+ * Policy Optimization, equation 5 (sequence); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep
+ * Reinforcement Learning (dual clip)
+ */
+export function clippedObjective(
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions,
+): ClippedObjectiveResult {
+  return evaluateClipped("clippedObjective", current, old, advantages, options);
 }

@@ -39,7 +39,8 @@ export function logRatio(current: FloatArray, old: FloatArray, options: LogRatio
   };
   const logRatios = output("logRatios");
   const ratios = output("ratios");
-  refuseOverlap(op, { logRatios, ratios }, { current, old, mask: common.mask, offsets: common.offsets, groupOffsets: common.groupOffsets });
+  const { mask, offsets, groupOffsets } = common;
+  refuseOverlap(op, { logRatios, ratios }, { current, old, mask, offsets, groupOffsets });
   selectBackend(op, options.backend).ops.ratioLog({
     ...common,
     dtype: DTYPE_CODE[dtype],

@@ -35,8 +35,6 @@ export interface Units {
   readonly old: FloatArray;
   /** How many units have a ratio: n, B or G. */
   readonly count: number;
-  /** For messages about lengths. */
-  readonly countMeaning: string;
   readonly common: {
     readonly mask: Uint8Array | null;
     readonly offsets: Int32Array | null;
@@ -67,7 +65,6 @@ export function needUnits(op: string, current: unknown, old: unknown, options: R
     current: needFloats(op, "current", current, n, meaning),
     old: needFloats(op, "old", old, n, meaning),
     count: [n, B, G][level]!,
-    countMeaning: `one per ${options.level}`,
     common: {
       mask: optionalMask(op, "mask", options.mask, n, meaning),
       offsets,

@@ -36,7 +36,7 @@
  * device    a target out of range raises the queue's flag; its logprob is NaN, the gradient of its row unspecified
  * precision sums in float64 (CPU) or float32 over 32 terms, float64 beyond (CUDA), arguments z - M in two floats:
  *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; gradient within 2e-6 of the row's
- *           largest term |sum_k a_k ...| or |h p ...|, before its rounding to the logits' dtype
+ *           largest term |sum_k a_k ...| or |h p ...| plus 1e-38, before its rounding to the logits' dtype
  * memory    grad may be the same memory as logits (in place); no other overlap */
 #ifndef SURPRISAL_LOGPROB_H
 #define SURPRISAL_LOGPROB_H

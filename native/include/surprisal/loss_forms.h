@@ -52,7 +52,7 @@ SRP_HD N scaled(N factor, N x) {
   return select(both(factor == N(0), x == x), N(0), factor * x);
 }
 
-// Clipped surrogate (Schulman et al. 2017, equation 7; dual clip: Ye et al. 2020, equation 5). Ties go to the unclipped
+// Clipped surrogate (Schulman et al. 2017, equation 7; the dual clip is Ye et al. 2020's). Ties go to the unclipped
 // branch: inside the band both agree and carry the same derivative.
 struct ClipForm {
   template <class N>

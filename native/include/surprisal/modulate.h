@@ -1,6 +1,6 @@
 /* Entropy modulation of advantages: weights per step, their application over spans, and weights per sequence.
  *
- *   steps     Hn[s] = (H[s] - min H) / (max H - min H + epsilon)            over all S steps
+ *   steps     Hn[s] = (H[s] - min H) / (max H - min H + epsilon)            over all S steps; 0 for 0 / 0
  *             g[s] = exp(-k Hn[s]),  scale[s] = g[s] / (mean g + epsilon),  clarity[s] = exp(-k_f Hn[s])
  *             (self-calibrating scale and future clarity, arXiv 2509.09265). One NaN in H makes every output NaN; infinities
  *             follow IEEE arithmetic: one of them makes every scale NaN.

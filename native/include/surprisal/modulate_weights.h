@@ -17,7 +17,8 @@ struct StepWeights {
 };
 
 SRP_HD StepWeights step_weights(const srp_modulate_steps_args& a, double low, double high, int64_t s) {
-  const double norm = (a.entropy[s] - low) / (high - low + a.epsilon);
+  const double width = high - low + a.epsilon;
+  const double norm = width == 0 ? 0.0 : (a.entropy[s] - low) / width;  // 0 only for equal entropies and epsilon 0
   return {norm, exp(-a.k * norm), exp(-a.k_f * norm)};
 }
 
