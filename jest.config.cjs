@@ -3,6 +3,7 @@
 /** @type {import('jest').Config} */
 module.exports = {
   testEnvironment: "<rootDir>/test/support/environment.cjs",
+  setupFilesAfterEnv: ['<rootDir>/test/support/all-close.ts'],
   roots: ["<rootDir>/test"],
   testMatch: ["**/*.test.ts"],
   modulePathIgnorePatterns: ["<rootDir>/dist/", "<rootDir>/build", "<rootDir>/prebuilds/"],

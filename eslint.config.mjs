@@ -1,0 +1,89 @@
+// Types are checked by tsc. ESLint looks for what compiles and is still wrong or unclear.
+
+import tseslint from "typescript-eslint";
+
+// Rules that hold for every file, compiled or not.
+const everywhere = {
+  // `== null` is "null or undefined", and clearer than spelling out both.
+  eqeqeq: ["error", "always", { null: "ignore" }],
+  "no-var": "error",
+  "prefer-const": "error",
+  "no-console": "off",
+  "no-warning-comments": ["error", { terms: ["todo", "fixme", "xxx", "hack"], location: "start" }],
+  "max-lines": ["error", { max: 600 }],
+};
+
+const names = [
+  "error",
+  // C names (batch letters B, T, V and struct fields) appear where a contract is quoted.
+  { selector: "function", format: ["camelCase"] },
+  { selector: "variable", modifiers: ["const", "global"], format: ["camelCase", "UPPER_CASE", "PascalCase"] },
+  { selector: "typeLike", format: ["PascalCase"] },
+];
+
+const typescript = {
+  files: ["**/*.ts", "**/*.mts"],
+  extends: [...tseslint.configs.strictTypeChecked],
+  languageOptions: { parserOptions: { project: "./tsconfig.test.json", tsconfigRootDir: import.meta.dirname } },
+  rules: {
+    ...everywhere,
+    "@typescript-eslint/naming-convention": names,
+    "@typescript-eslint/consistent-type-imports": "error",
+    "@typescript-eslint/consistent-type-exports": "error",
+    "@typescript-eslint/no-import-type-side-effects": "error",
+    "@typescript-eslint/explicit-module-boundary-types": "error",
+    "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+    // A leading underscore says: it stands here for its place, not for its value.
+    "@typescript-eslint/no-unused-vars": ["error", { argsIgnorePattern: "^_", varsIgnorePattern: "^_" }],
+    "@typescript-eslint/ban-ts-comment": ["error", { "ts-expect-error": "allow-with-description", "ts-ignore": true }],
+    // Messages are made of numbers all over this package.
+    "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true, allowBoolean: true }],
+    // `while (true)` with a return inside is the clearest form of some loops.
+    "@typescript-eslint/no-unnecessary-condition": ["error", { allowConstantLoopConditions: true }],
+    // `return done()` from a function that returns nothing is a plain early end.
+    "@typescript-eslint/no-confusing-void-expression": [
+      "error",
+      { ignoreArrowShorthand: true, ignoreVoidReturningFunctions: true },
+    ],
+    // An index checked by a loop bound is `array[i]!`: noUncheckedIndexedAccess cannot see the bound,
+    // and a check in an inner loop would be code that never runs.
+    "@typescript-eslint/no-non-null-assertion": "off",
+  },
+};
+
+const shipped = {
+  files: ["lib/**/*.ts"],
+  ignores: ["lib/cli/**"],
+  // A library does not print: see NODE_DEBUG=surprisal.
+  rules: { "no-console": "error" },
+};
+
+const loader = {
+  files: ["lib/backend/addon.ts"],
+  // The addon is loaded when it is first needed, from a path that is known only then.
+  rules: { "@typescript-eslint/no-require-imports": "off" },
+};
+
+const tests = {
+  files: ["test/**/*.ts", "examples/**/*.ts", "bench/**/*.ts"],
+  rules: {
+    "@typescript-eslint/explicit-module-boundary-types": "off",
+    // Wrong arguments are the point of many tests.
+    "@typescript-eslint/no-unsafe-argument": "off",
+  },
+};
+
+const scripts = {
+  files: ["**/*.mjs", "**/*.cjs"],
+  rules: { ...everywhere, "no-undef": "off", "no-unused-vars": ["error", { argsIgnorePattern: "^_" }] },
+};
+
+export default tseslint.config(
+  { ignores: ["**/node_modules/", "dist/", "dist.partial/", "build*/", "prebuilds/", "coverage/", "**/*.d.ts"] },
+  { linterOptions: { reportUnusedDisableDirectives: "error", noInlineConfig: true } },
+  typescript,
+  shipped,
+  loader,
+  tests,
+  scripts,
+);

@@ -1,0 +1,47 @@
+// Builds what is missing or out of date, one line a step:
+//
+//   node scripts/build.mjs [dist] [addon] [emulated] [cuda] [--release] [--quiet]
+//
+// No step named means all. A step whose tools are not on this machine is skipped and says why; a
+// compiler that is there and refuses the code is an error. --release compiles CUDA for every
+// supported architecture. --quiet is for commands that build first: it leaves out the steps that had
+// nothing to do, and leaves standard output to the command.
+
+import { parseArgs } from "node:util";
+import * as addon from "./build/addon.mjs";
+import * as cuda from "./build/cuda.mjs";
+import * as dist from "./build/dist.mjs";
+import * as emulated from "./build/emulated.mjs";
+import { withLock } from "./build/lock.mjs";
+import { ToolFailed } from "./build/run.mjs";
+
+const STEPS = [dist, addon, emulated, cuda];
+
+const { values: options, positionals: wanted } = parseArgs({
+  allowPositionals: true,
+  options: { release: { type: "boolean", default: false }, quiet: { type: "boolean", default: false } },
+});
+const unknown = wanted.filter((name) => !STEPS.some((step) => step.name === name));
+if (unknown.length > 0) {
+  console.error(`build: no step named ${unknown.join(", ")}; there are ${STEPS.map((step) => step.name).join(", ")}`);
+  process.exit(2);
+}
+const steps = wanted.length === 0 ? STEPS : STEPS.filter((step) => wanted.includes(step.name));
+
+await withLock(async () => {
+  for (const step of steps) {
+    const started = performance.now();
+    try {
+      const { state, note } = await step.build(options);
+      if (options.quiet && state === "up to date") continue;
+      const seconds = state === "built" ? ` (${((performance.now() - started) / 1000).toFixed(1)} s)` : "";
+      const print = options.quiet ? console.error : console.log;
+      print(`${step.name}: ${state}${note ? `, ${note}` : ""}${seconds}`);
+    } catch (error) {
+      if (!(error instanceof ToolFailed)) throw error;
+      console.error(error.output);
+      console.error(`${step.name}: ${error.message}`);
+      process.exitCode = 1;
+    }
+  }
+});

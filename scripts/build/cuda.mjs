@@ -1,0 +1,75 @@
+// build-cuda/libsurprisal_cuda.so: the CUDA backend, by cmake-js, cmake and nvcc; and
+// build-cuda/resources.json, what ptxas said about every kernel.
+
+import { existsSync } from "node:fs";
+import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
+import { at, filesBelow } from "./paths.mjs";
+import { run, ToolFailed } from "./run.mjs";
+import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
+import { findCxx, findNvcc, findTool, versionOf } from "./tools.mjs";
+
+export const name = "cuda";
+
+// One architecture compiles in a fifth of the time of seven; a release carries them all, and
+// PTX of the newest for GPUs to come.
+const DEVELOPMENT = { archs: "90", ptx: "OFF" };
+const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
+
+export async function build({ release = false } = {}) {
+  const nvcc = findNvcc();
+  const missing = [
+    ...(nvcc ? [] : ["nvcc"]),
+    ...(findTool("cmake") ? [] : ["cmake"]),
+    ...(findCxx() ? [] : ["C++17 compiler"]),
+  ];
+  if (missing.length > 0) {
+    return { state: "skipped", note: `no ${missing.join(", no ")}; every other backend works without` };
+  }
+
+  const output = at("build-cuda/libsurprisal_cuda.so");
+  const resources = at("build-cuda/resources.json");
+  const stampFile = at("build-cuda/.stamp");
+  const cmakeFolder = at("build-cuda/cmake");
+  const { archs, ptx } = architectures(release);
+  const inputs = [
+    at("CMakeLists.txt"),
+    at("scripts/cuda-compile.mjs"),
+    at("scripts/cuda-resources.mjs"),
+    ...filesBelow("native/include", [".h"]),
+    ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
+  ];
+  const print = fingerprint([await versionOf(nvcc), archs, ptx], inputs);
+  if (isFresh([output, resources], stampFile, print)) return { state: "up to date" };
+
+  const cmakeJs = (command, ...options) =>
+    run(
+      `cmake-js ${command}`,
+      process.execPath,
+      [at("node_modules/cmake-js/bin/cmake-js"), command, "--out", cmakeFolder, "--log-level", "error", ...options],
+      { env: { CUDACXX: nvcc } },
+    );
+  // In two steps: `compile` would keep the options of an earlier configuration.
+  await cmakeJs(
+    "configure",
+    `--CDSURPRISAL_CUDA_ARCHS=${archs}`,
+    `--CDSURPRISAL_CUDA_PTX=${ptx}`,
+    `--CDSURPRISAL_NODE=${process.execPath}`,
+  );
+  await cmakeJs("build", "--parallel", "2");
+  if (!existsSync(output)) throw new ToolFailed("cmake-js", `it ended well and left no ${output}\n`);
+
+  const kernels = await collectResources(cmakeFolder);
+  writeResources(resources, kernels);
+  const spills = spilling(kernels);
+  if (spills.length > 0) {
+    throw new ToolFailed("ptxas check", spills.map((kernel) => `${kernel.name} spills registers\n`).join(""));
+  }
+  writeStamp(stampFile, print);
+  return { state: "built", note: `sm_${archs.replaceAll(";", ", sm_")}; ${kernels.length} kernels, no spills` };
+}
+
+function architectures(release) {
+  const asked = process.env.SURPRISAL_CUDA_ARCHS;
+  if (asked) return { archs: asked.replaceAll(/[\s,]+/g, ";"), ptx: "OFF" };
+  return release ? RELEASE : DEVELOPMENT;
+}

@@ -1,0 +1,8 @@
+// Removes everything the build made. node_modules stays.
+
+import { rmSync } from "node:fs";
+import { at } from "./build/paths.mjs";
+
+for (const folder of ["dist", "dist.partial", "build", "build-emulated", "build-cuda", ".build-lock"]) {
+  rmSync(at(folder), { recursive: true, force: true });
+}

@@ -1,0 +1,118 @@
+// The package as its users get it: what is in it, and whether it works with nothing else around.
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { installedPackages, installTarball, type Consumer } from "./consumer";
+
+const MIB = 1024 * 1024;
+
+let consumer: Consumer;
+
+beforeAll(() => {
+  consumer = installTarball();
+});
+
+afterAll(() => {
+  consumer.remove();
+});
+
+const listed = (pattern: RegExp): string[] => consumer.files.filter((path) => pattern.test(path));
+
+test("the tarball holds the compiled library in both module formats, with types for each", () => {
+  expect(consumer.files).toEqual(
+    expect.arrayContaining([
+      "dist/index.js",
+      "dist/index.d.ts",
+      "dist/index.mjs",
+      "dist/index.d.mts",
+      "dist/cli/main.js",
+      "package.json",
+      "README.md",
+      "LICENSE",
+    ]),
+  );
+});
+
+test("the tarball holds what a build from source needs", () => {
+  expect(consumer.files).toContain("CMakeLists.txt");
+  expect(listed(/^native\/include\/surprisal\/.*\.h$/).length).toBeGreaterThan(0);
+  expect(listed(/^native\/cpu\/.*\.cpp$/).length).toBeGreaterThan(0);
+  expect(listed(/^native\/cuda\/.*\.cu$/).length).toBeGreaterThan(0);
+  expect(listed(/^native\/binding\/.*\.cc$/).length).toBeGreaterThan(0);
+});
+
+test("the tarball holds nothing that npm would run or compile, and nothing else", () => {
+  expect(listed(/\.gyp$/)).toEqual([]);
+  const places = /^(dist|native|prebuilds)\/|^(CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
+  expect(consumer.files.filter((path) => !places.test(path))).toEqual([]);
+  expect(listed(/^dist\/.*(?<!\.js|\.mjs|\.d\.ts|\.d\.mts)$/)).toEqual([]);
+  expect(listed(/^prebuilds\/(?!.*\.(node|so)$)/)).toEqual([]);
+  const manifest = JSON.parse(readFileSync(join(consumer.folder, "node_modules/surprisal/package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+    gypfile: boolean;
+  };
+  expect(manifest.gypfile).toBe(false);
+  for (const name of ["preinstall", "install", "postinstall", "prepare"]) {
+    expect(manifest.scripts).not.toHaveProperty(name);
+  }
+});
+
+test("the tarball is at most 10 MiB", () => {
+  expect(consumer.bytes).toBeLessThanOrEqual(10 * MIB);
+});
+
+test("installing it brings one other package", () => {
+  expect(installedPackages(consumer.folder).sort()).toEqual(["node-gyp-build", "surprisal"]);
+});
+
+const NUMBER = `
+const { advantages } = surprisal.gae(new Float32Array([0, 0, 1]), new Float32Array(3), {
+  shape: [1, 3], gamma: 1, lambda: 1, backend: "js",
+});
+console.log(Array.from(advantages).join());
+`;
+
+test("required from CommonJS it computes", () => {
+  expect(consumer.run("number.cjs", `const surprisal = require("surprisal");${NUMBER}`)).toBe("1,1,1\n");
+});
+
+test("imported from an ES module it computes", () => {
+  expect(consumer.run("number.mjs", `import * as surprisal from "surprisal";${NUMBER}`)).toBe("1,1,1\n");
+});
+
+test("both formats give the same functions under the same names", () => {
+  const program = `
+import * as imported from "surprisal";
+import { createRequire } from "node:module";
+const required = createRequire(import.meta.url)("surprisal");
+const names = Object.keys(imported).sort();
+const same = names.every((name) => imported[name] === required[name]);
+console.log(JSON.stringify({ names, same, required: Object.keys(required).sort() }));
+`;
+  const output = consumer.run("same.mjs", program);
+  const result = JSON.parse(output) as { names: string[]; same: boolean; required: string[] };
+  expect(result.same).toBe(true);
+  expect(result.names).toEqual(result.required);
+  expect(result.names).not.toContain("default");
+});
+
+test("loading it prints nothing and opens no native code", () => {
+  const program = `
+require("surprisal");
+const native = Object.keys(require.cache).filter((path) => path.endsWith(".node"));
+console.log(JSON.stringify(native));
+`;
+  expect(consumer.run("quiet.cjs", program)).toBe("[]\n");
+});
+
+test("the command line runs", () => {
+  const program = `
+const { spawnSync } = require("node:child_process");
+const { dirname, join } = require("node:path");
+const manifest = require.resolve("surprisal/package.json");
+const command = join(dirname(manifest), require(manifest).bin.surprisal);
+const { status, stdout } = spawnSync(process.execPath, [command, "doctor", "--json"], { encoding: "utf8" });
+console.log(status, typeof JSON.parse(stdout));
+`;
+  expect(consumer.run("doctor.cjs", program)).toBe("0 object\n");
+});
