@@ -1,0 +1,157 @@
+// Spans between delimiters (contract: native/include/surprisal/delim.h). Each row is read once from its end, to note the
+// next end of a span at or behind every token, and once from its begin, to follow the starts.
+import {
+  type DelimMaskArgs,
+  type DelimMeansArgs,
+  type DelimOps,
+  type DelimSpansArgs,
+  HEAD_SPAN,
+  INCLUDE_END,
+  ROW_STARTS_OPEN,
+  UNTERMINATED,
+} from "../contract/delim";
+
+const INCLUDE_ALL = INCLUDE_END.indexOf("all");
+const INCLUDE_FIRST = INCLUDE_END.indexOf("first");
+
+/** One alternative of a delimiter. */
+interface Alternative {
+  readonly index: number;
+  readonly ids: Int32Array;
+}
+
+/** The alternatives by their first id, in the order in which they are tried: the longest first, then as listed. */
+type Delimiter = ReadonlyMap<number, readonly Alternative[]>;
+
+function delimiter(ids: Int32Array, offsets: Int32Array, count: number): Delimiter {
+  const byFirst = new Map<number, Alternative[]>();
+  for (let index = 0; index < count; ++index) {
+    const alternative = { index, ids: ids.subarray(offsets[index], offsets[index + 1]) };
+    const first = alternative.ids[0]!;
+    const others = byFirst.get(first);
+    if (others) others.push(alternative);
+    else byFirst.set(first, [alternative]);
+  }
+  for (const alternatives of byFirst.values()) alternatives.sort((a, b) => b.ids.length - a.ids.length);
+  return byFirst;
+}
+
+function matchAt(wanted: Delimiter, row: Int32Array, position: number): Alternative | undefined {
+  return wanted.get(row[position]!)?.find(({ ids }) => {
+    if (position + ids.length > row.length) return false;
+    let same = 1;
+    while (same < ids.length && row[position + same] === ids[same]) ++same;
+    return same === ids.length;
+  });
+}
+
+function firstMatch(wanted: Delimiter, row: Int32Array): number {
+  let position = 0;
+  while (position < row.length && !matchAt(wanted, row, position)) ++position;
+  return position;
+}
+
+/** nextEnd[i] = first position >= i where an end matches, row.length if there is none. */
+function fillNextEnds(end: Delimiter, row: Int32Array, nextEnd: Int32Array): void {
+  nextEnd[row.length] = row.length;
+  for (let i = row.length - 1; i >= 0; --i) nextEnd[i] = matchAt(end, row, i) ? i : nextEnd[i + 1]!;
+}
+
+function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
+  if (a.offsets) return a.tokens.subarray(a.offsets[b], a.offsets[b + 1]);
+  return a.tokens.subarray(b * a.T, b * a.T + (a.lengths ? a.lengths[b]! : a.T));
+}
+
+function delimSpans(a: DelimSpansArgs): void {
+  const start = delimiter(a.startIds, a.startOffsets, a.startCount);
+  const end = delimiter(a.endIds, a.endOffsets, a.endCount);
+  const head = a.headIds && a.headOffsets ? delimiter(a.headIds, a.headOffsets, a.headCount) : undefined;
+  let count = 0;
+  let nextEnd = new Int32Array(0);
+
+  function emit(b: number, begin: number, finish: number, startAlternative: number, endAlternative: number): void {
+    if (count < a.capacity) {
+      a.spans[3 * count] = b;
+      a.spans[3 * count + 1] = begin;
+      a.spans[3 * count + 2] = finish;
+      if (a.which) {
+        a.which[2 * count] = startAlternative;
+        a.which[2 * count + 1] = endAlternative;
+      }
+    }
+    ++count;
+  }
+
+  /** Emits the span whose content begins at `begin`. Answers where a scan without overlap goes on. */
+  function open(b: number, row: Int32Array, begin: number, startAlternative: number): number {
+    const at = nextEnd[begin]!;
+    if (at === row.length) {
+      if (a.unterminatedKeep && begin < row.length) emit(b, begin, row.length, startAlternative, UNTERMINATED);
+      return row.length;
+    }
+    const closing = matchAt(end, row, at)!;
+    const included = a.includeEnd === INCLUDE_ALL ? closing.ids.length : a.includeEnd === INCLUDE_FIRST ? 1 : 0;
+    if (at + included > begin) emit(b, begin, at + included, startAlternative, closing.index);
+    return at + closing.ids.length;
+  }
+
+  for (let b = 0; b < a.B; ++b) {
+    const row = tokenRow(a, b);
+    if (nextEnd.length <= row.length) nextEnd = new Int32Array(row.length + 1);
+    fillNextEnds(end, row, nextEnd);
+    if (head) {
+      const at = firstMatch(head, row);
+      const match = matchAt(head, row, at);
+      if (match) emit(b, 0, at + match.ids.length, HEAD_SPAN, match.index);
+    }
+    let i = 0;
+    if (a.startsOpen) {
+      const resume = open(b, row, 0, ROW_STARTS_OPEN);
+      if (!a.overlapping) i = resume;
+    }
+    while (i < row.length) {
+      const match = matchAt(start, row, i);
+      if (!match) {
+        ++i;
+        continue;
+      }
+      const resume = open(b, row, i + match.ids.length, match.index);
+      i = a.overlapping ? i + 1 : resume;
+    }
+  }
+  a.count[0] = BigInt(count);
+}
+
+/** First element of the row that span s lies in. */
+function rowOfSpan(a: DelimMeansArgs | DelimMaskArgs, s: number): number {
+  const b = a.spans[3 * s]!;
+  return a.offsets ? a.offsets[b]! : b * a.T;
+}
+
+function delimMeans(a: DelimMeansArgs): void {
+  for (let s = 0; s < a.S; ++s) {
+    const row = rowOfSpan(a, s);
+    const begin = row + a.spans[3 * s + 1]!;
+    const finish = row + a.spans[3 * s + 2]!;
+    let sum = 0;
+    for (let i = begin; i < finish; ++i) sum += a.values[i]!;
+    a.means[s] = sum / (finish - begin);
+  }
+}
+
+function delimMask(a: DelimMaskArgs): void {
+  // +1 where a span begins, -1 where it ends: the running sum is how many spans a token lies in.
+  const change = new Int32Array(a.n + 1);
+  for (let s = 0; s < a.S; ++s) {
+    const row = rowOfSpan(a, s);
+    ++change[row + a.spans[3 * s + 1]!]!;
+    --change[row + a.spans[3 * s + 2]!]!;
+  }
+  let inside = 0;
+  for (let i = 0; i < a.n; ++i) {
+    inside += change[i]!;
+    a.mask[i] = inside > 0 ? 1 : 0;
+  }
+}
+
+export const delimOps: DelimOps = { delimSpans, delimMeans, delimMask };
