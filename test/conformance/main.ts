@@ -1,0 +1,17 @@
+// The program behind `npm run conformance`.
+import { backendInfo } from "../../lib";
+import { main } from "./cli";
+import { mappings } from "./mappings";
+
+const clearLine = "\r\u001b[K";
+
+// exitCode, not exit(): output that is still on its way to a pipe must not be cut off.
+process.exitCode = main(
+  process.argv.slice(2),
+  { mappings, backends: backendInfo().backends },
+  {
+    out: (line) => process.stdout.write(`${line}\n`),
+    err: (line) => process.stderr.write(`${line}\n`),
+    progress: process.stderr.isTTY ? (line) => process.stderr.write(clearLine + line) : undefined,
+  },
+);

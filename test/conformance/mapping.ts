@@ -1,0 +1,58 @@
+// A mapping says how one golden function is expressed in the public API.
+//
+// It may rename, reshape, slice, set constants and presets, loop a function over the state that it returned,
+// supply scripted callbacks, and map a throw to the recorded failure. It does no arithmetic on values: whatever a
+// golden output needs, the library must compute.
+import type { BackendName } from "../support/each-backend";
+import type { GoldenCase } from "./golden";
+import type { Inputs } from "./inputs";
+
+export interface Context {
+  /** Given to every call of the API as `{ backend }`. */
+  readonly backend: BackendName;
+  /** What `preset` of the mapping answered for this case. */
+  readonly preset: string | undefined;
+  readonly caseName: string;
+}
+
+/** By golden output name: numbers, strings, booleans, null, number arrays, `{data, shape}`, lists, records. */
+export type Outputs = Readonly<Record<string, unknown>>;
+
+/** By golden output name: one flag an element, 0 where the specification leaves the value open. */
+export type DefinedFlags = Readonly<Record<string, ArrayLike<number>>>;
+
+export interface Mapping {
+  readonly family: string;
+  readonly function: string;
+  /** Which public functions and options answer for it. Shown with `--json`. */
+  readonly covers?: string;
+  run(inputs: Inputs, context: Context): Outputs;
+  /** Elements that are not compared, because they lie under a mask and have no defined value there. */
+  masked?(inputs: Inputs): DefinedFlags;
+  /** The recorded failure's name → the error codes of this library that stand for it. */
+  readonly failures?: Readonly<Record<string, readonly string[]>>;
+  /** The preset that reproduces an upstream-only case, "defaults" where none is needed; undefined where none does. */
+  preset?(golden: GoldenCase): string | undefined;
+  /** What the library does in place of upstream-only behaviour, in general or in a case. */
+  readonly replacedBy?: string | ((golden: GoldenCase) => string | undefined);
+  /** A reason not to run a case; undefined runs it. */
+  skip?(golden: GoldenCase): string | undefined;
+  /** True for functions that use no backend (strings, controllers): they give the same on each. */
+  readonly backendFree?: boolean;
+}
+
+export type MappingTable = ReadonlyMap<string, Mapping>;
+
+export function mappingKey(of: { family: string; function: string }): string {
+  return `${of.family}/${of.function}`;
+}
+
+export function mappingTable(mappings: readonly Mapping[]): MappingTable {
+  const table = new Map<string, Mapping>();
+  for (const mapping of mappings) {
+    const key = mappingKey(mapping);
+    if (table.has(key)) throw new Error(`two mappings for ${key}`);
+    table.set(key, mapping);
+  }
+  return table;
+}

@@ -1,0 +1,28 @@
+// Numbers put into another order. None of these changes a value.
+import type { FloatArray } from "../inputs";
+
+interface Sliceable<A> {
+  subarray(begin: number, end: number): A;
+}
+
+/** The chosen columns of a row-major table, `width` columns wide. */
+export function columns(table: Int32Array, width: number, chosen: readonly number[]): Int32Array {
+  return table.filter((_, i) => chosen.includes(i % width));
+}
+
+/** Packed rows as a list of arrays. */
+export function unpack<A extends Sliceable<A>>(values: A, offsets: Int32Array): A[] {
+  return Array.from(offsets.subarray(1), (end, b) => values.subarray(offsets[b]!, end));
+}
+
+/** A row-major [rows, columns] matrix as [columns, rows]. */
+export function transpose(matrix: FloatArray, [rows, columns]: readonly [number, number]): FloatArray {
+  return matrix.map((_, i) => matrix[(i % rows) * columns + Math.floor(i / rows)]!);
+}
+
+/** Where groups of these sizes begin and end, one behind the other. */
+export function offsetsOfSizes(sizes: ArrayLike<number>): Int32Array {
+  const offsets = new Int32Array(sizes.length + 1);
+  for (let g = 0; g < sizes.length; ++g) offsets[g + 1] = offsets[g]! + sizes[g]!;
+  return offsets;
+}

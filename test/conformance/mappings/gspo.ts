@@ -1,0 +1,64 @@
+// The sequence-level clipped objective and its parts.
+import { groupAdvantage, logRatio, sequencePolicyObjective } from "../../../lib";
+import type { Inputs } from "../inputs";
+import type { Context, Mapping } from "../mapping";
+
+function objective(inputs: Inputs, { backend }: Context) {
+  return sequencePolicyObjective(
+    inputs.floatRows("log_probs_new"),
+    inputs.floatRows("log_probs_old"),
+    Float64Array.from(inputs.numbers("rewards")),
+    { clip: inputs.number("epsilon"), backend },
+  );
+}
+
+export const gspo: readonly Mapping[] = [
+  {
+    family: "gspo",
+    function: "standardize_rewards",
+    covers: 'groupAdvantage, preset "gspo"',
+    run: (inputs, { backend }) => {
+      const { advantages, means, stds } = groupAdvantage(inputs.floats("rewards"), { preset: "gspo", backend });
+      return { advantages, mean: means[0], std: stds[0] };
+    },
+  },
+  {
+    family: "gspo",
+    function: "sequence_ratio",
+    covers: 'logRatio, level "sequence"',
+    run: (inputs, { backend }) => {
+      const { ratios } = logRatio(inputs.floats("log_probs_new"), inputs.floats("log_probs_old"), {
+        level: "sequence",
+        shape: inputs.shape2("mask"),
+        mask: inputs.uint8("mask"),
+        backend,
+      });
+      return { ratios };
+    },
+  },
+  {
+    family: "gspo",
+    function: "sequence_policy_objective",
+    covers: "sequencePolicyObjective, an array per sequence",
+    failures: { ValueError: ["ERR_SURPRISAL_SHAPE", "ERR_SURPRISAL_OPTION"] },
+    run: (inputs, context) => {
+      const result = objective(inputs, context);
+      return {
+        advantages: result.advantages,
+        reward_mean: result.rewardMean[0],
+        reward_std: result.rewardStd[0],
+        ratios: result.ratios,
+        clipped_ratios: result.clippedRatios,
+        per_sequence: result.perSequence,
+        objective: result.objective,
+        grad_log_probs_new: result.gradLogProbs,
+      };
+    },
+  },
+  {
+    family: "gspo",
+    function: "worked_examples",
+    covers: "sequencePolicyObjective",
+    run: (inputs, context) => ({ objective: objective(inputs, context).objective }),
+  },
+];

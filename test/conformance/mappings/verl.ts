@@ -1,0 +1,55 @@
+// verl: group advantages, by preset "verl" and the options that its variants differ in.
+import { groupAdvantage, type GroupConventions } from "../../../lib";
+import type { Inputs } from "../inputs";
+import type { Context, Mapping, Outputs } from "../mapping";
+
+/** Upstream has the advantages twice: they are their own returns. */
+function spread(inputs: Inputs, { backend }: Context, conventions: GroupConventions): Outputs {
+  const { tokenAdvantages } = groupAdvantage(inputs.floats("token_level_rewards"), {
+    preset: "verl",
+    rewardLevel: "token",
+    shape: inputs.shape2("response_mask"),
+    mask: inputs.uint8("response_mask"),
+    groups: inputs.int32("index"),
+    ...conventions,
+    backend,
+  });
+  return { advantages: tokenAdvantages, returns: tokenAdvantages };
+}
+
+function grpo(inputs: Inputs) {
+  return {
+    epsilon: inputs.number("epsilon"),
+    scale: inputs.boolean("norm_adv_by_std_in_grpo") ? "std" : "none",
+  } as const;
+}
+
+const rloo = { center: "leaveOneOut", scale: "none" } as const;
+
+export const verl: readonly Mapping[] = [
+  {
+    family: "verl",
+    function: "compute_grpo_outcome_advantage",
+    covers: 'groupAdvantage, preset "verl"',
+    run: (inputs, context) => spread(inputs, context, grpo(inputs)),
+  },
+  {
+    family: "verl",
+    function: "compute_grpo_vectorized_outcome_advantage",
+    covers: 'groupAdvantage, preset "verl", varianceFloor',
+    replacedBy: "statistics in float64: a large common offset does not drown the differences",
+    run: (inputs, context) => spread(inputs, context, { ...grpo(inputs), varianceFloor: inputs.number("epsilon") }),
+  },
+  {
+    family: "verl",
+    function: "compute_rloo_outcome_advantage",
+    covers: 'groupAdvantage, preset "verl", center "leaveOneOut"',
+    run: (inputs, context) => spread(inputs, context, rloo),
+  },
+  {
+    family: "verl",
+    function: "compute_rloo_vectorized_outcome_advantage",
+    covers: 'groupAdvantage, preset "verl", center "leaveOneOut", singleton "zero"',
+    run: (inputs, context) => spread(inputs, context, { ...rloo, singleton: "zero" }),
+  },
+];
