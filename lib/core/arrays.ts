@@ -67,6 +67,9 @@ export function needInt32(op: string, name: string, value: unknown, length: numb
 
 const INT32_MAX = 2 ** 31 - 1;
 
+/** Token ids: an Int32Array as it is, anything else copied with a range check; every id must fit into int32. */
+export type TokenIds = Int32Array | BigInt64Array | Uint32Array | readonly number[] | readonly bigint[];
+
 /**
  * Token or group ids as Int32Array: an Int32Array as it is, a BigInt64Array or an array of numbers converted with a range
  * check (every id an integer in int32). `length` undefined = any.

@@ -6,7 +6,7 @@ import { argumentError } from "./errors";
 /**
  * Prepares arrays for a call off the event loop. Node-API cannot pin a backing store, and a transfer during the call would
  * crash the process: so their buffers become untransferable, for good (structuredClone and postMessage with such a buffer
- * in the transfer list then throw). A resizable buffer could shrink under the call and is refused; shared ones are fine.
+ * in the transfer list then throw, or copy it in Node 20). A resizable buffer could shrink under the call and is refused; shared ones are fine.
  *
  * @throws SurprisalError ERR_SURPRISAL_BUFFER for a resizable buffer
  */

@@ -54,9 +54,10 @@ test("an array of a call under way cannot be transferred away", () => {
   const program = `const s = require(${dist});
     const logits = new Float32Array(64 * 1000), targets = new Int32Array(64);
     const pending = s.logprobAsync(logits, targets, { shape: [64, 1000] });
-    let refused = "";
-    try { structuredClone(logits.buffer, { transfer: [logits.buffer] }); } catch (error) { refused = error.name; }
-    pending.then(() => console.log(refused, logits.length));`;
+    // Node 20 copies an untransferable buffer, later versions throw; either way it must still be here.
+    try { structuredClone(logits.buffer, { transfer: [logits.buffer] }); } catch {}
+    try { new MessageChannel().port1.postMessage(logits, [logits.buffer]); } catch {}
+    pending.then((result) => console.log(logits.length, result.entropies[63].toFixed(4))).then(() => process.exit());`;
   const { stdout, stderr, status } = run(program);
-  expect({ stdout, stderr, status }).toEqual({ stdout: "DataCloneError 64000\n", stderr: "", status: 0 });
+  expect({ stdout, stderr, status }).toEqual({ stdout: "64000 6.9078\n", stderr: "", status: 0 });
 });

@@ -24,7 +24,8 @@ function modulateSteps(a: ModulateStepsArgs): void {
     low = Math.min(low, h); // NaN wins in both
     high = Math.max(high, h);
   }
-  const norm = a.entropy.map((h) => (h - low) / (high - low + a.epsilon));
+  const width = high - low + a.epsilon;
+  const norm = a.entropy.map((h) => (width === 0 ? 0 : (h - low) / width));
   const calibrated = norm.map((h) => Math.exp(-a.k * h));
   const mean = calibrated.reduce((sum, g) => sum + g, 0) / a.S;
   a.entropyNorm?.set(norm);

@@ -1,4 +1,7 @@
 // Entropy modulation: weights per step, their application over spans, weights per sequence. docs/ops/modulate.md.
-export * from "./modulate-spans";
-export * from "./sequence-weights";
-export * from "./step-weights";
+export { modulateSpans } from "./modulate-spans";
+export type { ModulatedSpans, ModulateSpansOptions, Scope } from "./modulate-spans";
+export { sequenceWeights } from "./sequence-weights";
+export type { NonFiniteRows, SequenceWeights, SequenceWeightsOptions, WeightBounds, WeightForm } from "./sequence-weights";
+export { stepWeights } from "./step-weights";
+export type { StepWeights, StepWeightsOptions } from "./step-weights";

@@ -62,24 +62,13 @@ function needSpans(op: string, value: unknown, rows: Rows): Int32Array {
   return spans;
 }
 
-/**
- * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
- *
- *     a ← a·scale[s];   a ← a + ζ·clarity[s+1]   if span s+1 is of the same row
- *     mean = average over s of the modulated advantage at the first token of span s
- *     a ← a − mean   where `scope` says
- *
- * Overlapping spans compound. Tokens outside every span and outside the scope keep their value. Without any span the input
- * comes back unchanged, mean 0.
- *
- * @param advantages per token; [n] as `shape` or `offsets` say
- * @param spans (row, begin, finish) of each step: within the row, end exclusive, sorted by row, in the order of the steps
- * @returns advantages in the input's float type, computed in float64 and rounded once
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, or _RANGE for spans and offsets that point outside
- * @see arXiv 2509.09265
- */
-export function modulateSpans(advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions): ModulatedSpans {
-  const op = "modulateSpans";
+/** As modulateSpans, in the name of the public function `op`. */
+export function applyToSpans(
+  op: string,
+  advantages: FloatArray,
+  spans: Int32Array,
+  options: ModulateSpansOptions,
+): ModulatedSpans {
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
   const input = needFloats(op, "advantages", advantages, n, meaning);
@@ -116,4 +105,24 @@ export function modulateSpans(advantages: FloatArray, spans: Int32Array, options
     mean,
   });
   return { advantages: out, mean: mean[0]! };
+}
+
+/**
+ * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
+ *
+ *     a ← a·scale[s];   a ← a + ζ·clarity[s+1]   if span s+1 is of the same row
+ *     mean = average over s of the modulated advantage at the first token of span s
+ *     a ← a − mean   where `scope` says
+ *
+ * Overlapping spans compound. Tokens outside every span and outside the scope keep their value. Without any span the input
+ * comes back unchanged, mean 0.
+ *
+ * @param advantages per token; [n] as `shape` or `offsets` say
+ * @param spans (row, begin, finish) of each step: within the row, end exclusive, sorted by row, in the order of the steps
+ * @returns advantages in the input's float type, computed in float64 and rounded once
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, or _RANGE for spans and offsets that point outside
+ * @see arXiv 2509.09265
+ */
+export function modulateSpans(advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions): ModulatedSpans {
+  return applyToSpans("modulateSpans", advantages, spans, options);
 }

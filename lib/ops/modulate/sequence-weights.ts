@@ -83,31 +83,22 @@ export interface SequenceWeights {
 const SINGLETONS = ["one", "own", "standard"] as const;
 
 function needBounds(op: string, name: string, bounds: WeightBounds): WeightBounds {
-  if (!Array.isArray(bounds) || bounds.length !== 2) throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
+  const given: unknown = bounds;
+  if (!Array.isArray(given) || given.length !== 2) throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
   const low = needNumber(op, `${name}[0]`, bounds[0]);
   const high = needNumber(op, `${name}[1]`, bounds[1], { infinite: true });
   return [low, high];
 }
 
-/**
- * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
- * fellows weigh more.
- *
- *     "ratio":   ratio = μ / (H + ε)
- *     "zscore":  ratio = 1 + β·clamp((μ − H) / max(σ, ε), ±zClip),   σ with ddof 1
- *     weight = clamp(ratio, bounds)
- *
- * Neither `groups` nor `groupOffsets`: all rows are one group.
- *
- * @param values per token, nats; [n] as `shape` or `offsets` say. Shannon entropies, or with `values: "logProbs"` the
- * log-probs of the sampled tokens: their negative mean estimates the entropy from one sample per token
- * @returns float64, [B] each
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
- */
-export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights {
-  const op = "sequenceWeights";
+/** As sequenceWeights, in the name of the public function `op` and its argument `name`. */
+export function weighSequences(
+  op: string,
+  name: string,
+  values: FloatArray,
+  options: SequenceWeightsOptions,
+): SequenceWeights {
   const { n, B, T, offsets, meaning } = needRows(op, options);
-  const entropy = needFloats(op, "values", values, n, meaning);
+  const entropy = needFloats(op, name, values, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const positive = optionalMask(op, "positive", options.positive, B, "one per row");
   const groups = needGroups(op, options, B);
@@ -157,4 +148,23 @@ export function sequenceWeights(values: FloatArray, options: SequenceWeightsOpti
     valid: result.valid,
   });
   return result;
+}
+
+/**
+ * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
+ * fellows weigh more.
+ *
+ *     "ratio":   ratio = μ / (H + ε)
+ *     "zscore":  ratio = 1 + β·clamp((μ − H) / max(σ, ε), ±zClip),   σ with ddof 1
+ *     weight = clamp(ratio, bounds)
+ *
+ * Neither `groups` nor `groupOffsets`: all rows are one group.
+ *
+ * @param values per token, nats; [n] as `shape` or `offsets` say. Shannon entropies, or with `values: "logProbs"` the
+ * log-probs of the sampled tokens: their negative mean estimates the entropy from one sample per token
+ * @returns float64, [B] each
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
+ */
+export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights {
+  return weighSequences("sequenceWeights", "values", values, options);
 }

@@ -32,12 +32,38 @@ export interface StepWeights {
   readonly clarities: Float64Array;
 }
 
-/** @internal Refuses the first entropy that is not finite, unless told to let it through. */
-export function needFiniteSteps(op: string, name: string, entropies: FloatArray, nonFinite: "throw" | "propagate" = "throw"): void {
-  if (needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]) === 1) return;
-  const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
-  if (step >= 0)
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${step}]`, entropies[step], "a finite number", `nonFinite: "propagate" lets it through`);
+/** As stepWeights, in the name of the public function `op` and its argument `name`. */
+export function weighSteps(op: string, name: string, entropies: FloatArray, options: StepWeightsOptions): StepWeights {
+  const S = ArrayBuffer.isView(entropies) ? entropies.length : 0;
+  const given = needFloats(op, name, entropies, S, "one per step");
+  const k = needNumber(op, "k", options.k ?? 1);
+  const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
+  const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
+  const throws = needWord(op, "nonFinite", options.nonFinite ?? "throw", ["throw", "propagate"]) === 0;
+  const offender = throws ? given.findIndex((entropy) => !Number.isFinite(entropy)) : -1;
+  if (offender >= 0)
+    throw argumentError(
+      "ERR_SURPRISAL_VALUE",
+      op,
+      `${name}[${offender}]`,
+      given[offender],
+      "a finite entropy of every step",
+      'nonFinite: "propagate" lets it through',
+    );
+  const entropyNorms = new Float64Array(S);
+  const scales = new Float64Array(S);
+  const clarities = new Float64Array(S);
+  selectBackend(op, options.backend).ops.modulateSteps({
+    entropy: Float64Array.from(given),
+    S,
+    k,
+    kF,
+    epsilon,
+    entropyNorm: entropyNorms,
+    scale: scales,
+    clarity: clarities,
+  });
+  return { entropyNorms, scales, clarities };
 }
 
 /**
@@ -55,25 +81,5 @@ export function needFiniteSteps(op: string, name: string, entropies: FloatArray,
  * @see arXiv 2509.09265, self-calibrating gradient scaling and future clarity
  */
 export function stepWeights(entropies: FloatArray, options: StepWeightsOptions = {}): StepWeights {
-  const op = "stepWeights";
-  const given = needFloats(op, "entropies", entropies, entropies?.length ?? 0, "one per step");
-  const k = needNumber(op, "k", options.k ?? 1);
-  const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
-  const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
-  needFiniteSteps(op, "entropies", given, options.nonFinite);
-  const S = given.length;
-  const entropyNorms = new Float64Array(S);
-  const scales = new Float64Array(S);
-  const clarities = new Float64Array(S);
-  selectBackend(op, options.backend).ops.modulateSteps({
-    entropy: Float64Array.from(given),
-    S,
-    k,
-    kF,
-    epsilon,
-    entropyNorm: entropyNorms,
-    scale: scales,
-    clarity: clarities,
-  });
-  return { entropyNorms, scales, clarities };
+  return weighSteps("stepWeights", "entropies", entropies, options);
 }

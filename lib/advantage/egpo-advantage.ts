@@ -1,0 +1,162 @@
+// Group advantages rescaled by relative sequence entropy (EGPO).
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import { type FloatArray, widestFloat } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { needNumber, needWord } from "../core/options";
+import type { TokenIds } from "../core/arrays";
+import type { SequenceWeights, WeightBounds } from "../ops/modulate";
+import { weighSequences } from "../ops/modulate/sequence-weights";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { EgpoConventions } from "../presets/entropy-conventions";
+import { baseAdvantages, type CheckedBatch, needRewardedBatch, positiveRows, type RewardedBatch, spreadRows, weightConventions } from "./batch";
+import { average, chosen, deviation, largest, smallest } from "./scalar-metrics";
+import { type AnswerThinkingConventions, splitResponse } from "./split-response";
+
+const NEGATIVE_WEIGHT_MODES = ["original", "clamp", "lockOne"] as const;
+
+export interface EgpoBatch extends RewardedBatch {
+  /**
+   * Log-probs of the sampled tokens under the rollout policy: their negative mean, the sequence's NLL, stands for its
+   * entropy. Give these or `entropies`.
+   */
+  readonly oldLogProbs?: FloatArray;
+  /** Shannon entropies per token, nats. */
+  readonly entropies?: FloatArray;
+  /** Ids of the responses, to tell answers from thinking. Not needed for mode `"joint"` or with `entropyMask`. */
+  readonly tokens?: TokenIds;
+  /** Tokens before the response in every padded row of `tokens`. Default 0. */
+  readonly promptLength?: number;
+  /** 1 = the token counts in its sequence's entropy, if `mask` keeps it too. In place of `tokens`, `mode` and `thinkEnd`. */
+  readonly entropyMask?: Uint8Array;
+}
+
+export interface EgpoAdvantageOptions
+  extends EgpoConventions,
+    AnswerThinkingConventions,
+    PresetOption<"egpoAdvantage">,
+    BackendOption {}
+
+export type EgpoMetrics = Readonly<Record<`egpo/${string}`, number>>;
+
+export interface EgpoAdvantageResult extends SequenceWeights {
+  /** Weighted, per token; 0 under the mask. */
+  readonly advantages: FloatArray;
+  /** Not weighted, per token; 0 under the mask. */
+  readonly returns: FloatArray;
+  /** The tokens whose entropy counted. */
+  readonly entropyMask: Uint8Array;
+  /** Rows with tokens to measure whose entropy is NaN or infinite. */
+  readonly nonFiniteRows: number;
+  /** Scalars for logging; docs/advantage/egpo.md lists them. */
+  readonly metrics: EgpoMetrics;
+}
+
+function entropyMaskOf(op: string, batch: EgpoBatch, checked: CheckedBatch, options: EgpoAdvantageOptions): Uint8Array {
+  const { mask, rows, layout } = checked;
+  if (batch.entropyMask !== undefined) {
+    const given = optionalMask(op, "entropyMask", batch.entropyMask, rows.n, rows.meaning)!;
+    return Uint8Array.from(given, (flag, i) => (flag !== 0 && (!mask || mask[i] !== 0) ? 1 : 0));
+  }
+  if (options.mode === "joint") return mask ? Uint8Array.from(mask, (flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
+  if (batch.tokens === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "tokens", undefined, 'token ids, which modes "answer" and "thinking" look at');
+  const { mode, thinkEnd, unclosedThinking, backend } = options;
+  return splitResponse(op, batch.tokens, {
+    ...layout,
+    ...(mask && { mask }),
+    ...(batch.promptLength !== undefined && { promptLength: batch.promptLength }),
+    ...(mode !== undefined && { mode }),
+    ...(thinkEnd !== undefined && { thinkEnd }),
+    ...(unclosedThinking !== undefined && { unclosedThinking }),
+    ...(backend && { backend }),
+  });
+}
+
+function boundsOf(modeId: number, low: number, high: number): { bounds: WeightBounds; negativeBounds: WeightBounds } {
+  const mode = NEGATIVE_WEIGHT_MODES[modeId]!;
+  if (mode === "original") return { bounds: [low, high], negativeBounds: [low, high] };
+  return { bounds: [1, high], negativeBounds: mode === "clamp" ? [low, 1] : [1, 1] };
+}
+
+function metricsOf(weights: SequenceWeights, positive: Uint8Array, modeId: number, ddof: 0 | 1): EgpoMetrics {
+  const valid = (b: number): boolean => weights.valid[b] !== 0;
+  const all = Array.from(weights.weights);
+  const above = chosen(all, (b) => positive[b] !== 0);
+  const below = chosen(all, (b) => positive[b] === 0);
+  const ratios = chosen(weights.entropyRatios, valid);
+  return {
+    "egpo/enabled": 1,
+    "egpo/mode_id": modeId,
+    "egpo/weight/mean": average(all),
+    "egpo/weight/min": smallest(all),
+    "egpo/weight/max": largest(all),
+    "egpo/weight/std": deviation(all, ddof),
+    "egpo/pos_frac": average(Array.from(positive)),
+    "egpo/weight_pos/mean": average(above),
+    "egpo/weight_pos/min": smallest(above),
+    "egpo/weight_neg/mean": average(below),
+    "egpo/weight_neg/max": largest(below),
+    "egpo/entropy/seq_mean": average(chosen(weights.sequenceEntropies, valid)),
+    "egpo/entropy/group_mean": average(chosen(weights.groupMeanEntropies, valid)),
+    "egpo/ratio/mean": average(ratios),
+    "egpo/ratio/max": largest(ratios),
+    "egpo/valid_ratio": average(Array.from(weights.valid)),
+  };
+}
+
+/**
+ * EGPO: the group advantage of a row, times how sure the row was compared with its group.
+ *
+ *     A = (r − mean) / (std + 1e-6) in its group;   H = mean entropy over the answer (or thinking, or all) tokens
+ *     ratio = mean of H in the group / (H + ε);     weight = clamp(ratio, bounds by the sign of the row)
+ *     advantages = A·weight,   returns = A          at kept tokens, 0 under the mask
+ *
+ * The defaults are the later revision's with its faults mended: a group of one gets advantage 0; rows without tokens to
+ * measure, rows whose entropy is not finite, groups of one and groups of zero entropy weigh 1 and disturb nobody. Presets
+ * `"egpo"` (later) and `"egpo-first"` compute what those revisions did.
+ *
+ * @param batch rollouts with rewards, groups, and log-probs or entropies. Without groups all rows are one
+ * @returns per-token arrays in the widest float type of rewards and log-probs; one float64 number per row otherwise
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = {}): EgpoAdvantageResult {
+  const op = "egpoAdvantage";
+  const resolved = resolvePreset(op, options.preset, options);
+  const { groupAdvantage: presetBase } = resolvePreset(op, options.preset, {});
+  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const low = needNumber(op, "lambdaMin", resolved.lambdaMin ?? 0.5, { min: 0 });
+  const high = needNumber(op, "lambdaMax", resolved.lambdaMax ?? 2, { min: 0, infinite: true });
+  const modeId = needWord(op, "negativeWeightMode", resolved.negativeWeightMode ?? "clamp", NEGATIVE_WEIGHT_MODES);
+  const ddof = needNumber(op, "metricsDdof", resolved.metricsDdof ?? 0, { min: 0, max: 1, integer: true }) as 0 | 1;
+  const checked = needRewardedBatch(op, batch);
+  const { rows, layout, grouping } = checked;
+  if ((batch.oldLogProbs === undefined) === (batch.entropies === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", batch.oldLogProbs, "either oldLogProbs or entropies, not both");
+  const source = batch.oldLogProbs === undefined ? "entropies" : "oldLogProbs";
+  const values = needFloats(op, source, batch[source], rows.n, rows.meaning);
+  const entropyMask = entropyMaskOf(op, batch, checked, resolved);
+  const positive = positiveRows(checked);
+
+  const weights = weighSequences(op, source, values, {
+    ...layout,
+    ...grouping,
+    mask: entropyMask,
+    positive,
+    values: source === "entropies" ? "entropies" : "logProbs",
+    ...boundsOf(modeId, low, high),
+    ...weightConventions(resolved),
+    ...backend,
+  });
+  const conventions = { ...presetBase, ...options.groupAdvantage };
+  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, backend);
+  const dtype = widestFloat(checked.rewards, values);
+  return {
+    ...weights,
+    advantages: spreadRows(op, checked, base.map((a, b) => a * weights.weights[b]!), dtype, backend),
+    returns: spreadRows(op, checked, base, dtype, backend),
+    entropyMask,
+    nonFiniteRows: chosen(weights.sequenceEntropies, (b) => !Number.isFinite(weights.sequenceEntropies[b])).length,
+    metrics: metricsOf(weights, positive, modeId, ddof),
+  };
+}

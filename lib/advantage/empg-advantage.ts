@@ -1,0 +1,142 @@
+// Entropy-modulated advantages of multi-step rollouts (EMPG): find the steps, weigh them, modulate.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask, refuseOverlap } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { argumentError, SurprisalError } from "../core/errors";
+import { needWord } from "../core/options";
+import { needRows, type RowLayout, type Rows } from "../core/rows";
+import { type FindSpansOptions, findSpans, spanMeans } from "../ops/delim";
+import type { TokenIds } from "../core/arrays";
+import { broadcastRows } from "../ops/group/broadcast";
+import { applyToSpans } from "../ops/modulate/modulate-spans";
+import { type StepWeights, weighSteps } from "../ops/modulate/step-weights";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { EmpgConventions } from "../presets/entropy-conventions";
+import { layoutOf } from "./batch";
+
+/** One batch of rollouts. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
+export interface EmpgBatch extends RowLayout {
+  /** Ids of the response, turns of the environment included. */
+  readonly tokens: TokenIds;
+  /** Entropy of the behaviour policy at each token, nats. Read inside steps only. */
+  readonly entropies: FloatArray;
+  /** Advantages per token. Give these or `rowAdvantages`. */
+  readonly advantages?: FloatArray;
+  /** One advantage per row, spread over the tokens that `mask` keeps. */
+  readonly rowAdvantages?: FloatArray;
+  /** 1 = the policy's token. Needed by scope `"mask"`. */
+  readonly mask?: Uint8Array;
+  /**
+   * Valid tokens of each padded row: delimiters do not match behind, and an unterminated step ends there. Default: up to the
+   * last token that `mask` keeps, so that padding is never part of a step; without a mask all.
+   */
+  readonly lengths?: TokenIds;
+}
+
+export interface EmpgAdvantageOptions
+  extends EmpgConventions,
+    Pick<FindSpansOptions, "start" | "end" | "head">,
+    PresetOption<"empgAdvantage">,
+    BackendOption {
+  /** Reuse memory instead of allocating; may be the very array `batch.advantages`. */
+  readonly out?: { readonly advantages?: FloatArray };
+}
+
+/** Per step: [S], sorted by row, in the order in which `findSpans` lists them. */
+export interface EmpgAdvantageResult extends StepWeights {
+  /** Modulated, per token. */
+  readonly advantages: FloatArray;
+  /** [S,3]: row, begin, finish within the row, finish exclusive. */
+  readonly spans: Int32Array;
+  /** Mean entropy of each step, nats. */
+  readonly stepEntropies: Float64Array;
+  /** What was subtracted: the mean modulated advantage at the steps' first tokens. 0 without steps. */
+  readonly mean: number;
+}
+
+/** Tokens of each padded row up to its last kept one. */
+function keptLengths({ B, T }: Rows, mask: Uint8Array): Int32Array {
+  return Int32Array.from({ length: B }, (_, b) => {
+    let length = T;
+    while (length > 0 && mask[b * T + length - 1] === 0) --length;
+    return length;
+  });
+}
+
+function refuseNonFinite(op: string, entropies: Float64Array, spans: Int32Array): void {
+  const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
+  if (step < 0) return;
+  const [row, begin, finish] = spans.subarray(3 * step);
+  const got = entropies[step];
+  throw new SurprisalError(
+    "ERR_SURPRISAL_VALUE",
+    `${op}: the entropy of step ${step} (row ${row}, tokens ${begin} to ${finish! - 1}) is ${got}, expected a finite number; nonFinite: "propagate" lets it through`,
+    { op, name: `entropies of step ${step}`, got, want: "a finite number" },
+  );
+}
+
+function tokenAdvantages(op: string, batch: EmpgBatch, n: number, meaning: string, backend: BackendOption): FloatArray {
+  const { advantages, rowAdvantages, mask } = batch;
+  if ((advantages === undefined) === (rowAdvantages === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "either advantages (per token) or rowAdvantages, not both");
+  if (advantages !== undefined) return needFloats(op, "advantages", advantages, n, meaning);
+  return broadcastRows(op, "rowAdvantages", rowAdvantages, { ...layoutOf(batch), ...(mask && { mask }), ...backend });
+}
+
+/**
+ * EMPG: steps in which the policy was sure get larger updates, uncertain ones smaller, and a step that leads to a sure one
+ * gets a bonus.
+ *
+ *     H[s] = mean entropy over the tokens of step s;  Hn = (H − min H)/(max H − min H + ε) over all steps of the batch
+ *     A ← A·scale[s] + ζ·clarity[s+1]      over the tokens of step s; the bonus only where step s+1 is of the same row
+ *     A ← A − mean                         where `scope` says
+ *
+ * with scale and clarity of `stepWeights` and the mean of `modulateSpans`. Without steps the advantages come back unchanged.
+ * Normalising the advantages beforehand is the caller's choice. Masked tokens outside every step keep their value.
+ *
+ * @param batch the rollouts
+ * @param options delimiters `start`, `end` and optionally `head`; conventions with their defaults; preset `"empg-literal"`
+ * @returns advantages in the float type of the input
+ * @throws SurprisalError ERR_SURPRISAL_VALUE for a step whose entropy is not finite, naming the first one; _SHAPE, _DTYPE,
+ * _OPTION, _RANGE or _BUFFER for bad input. Nothing is written then
+ * @see arXiv 2509.09265
+ */
+export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): EmpgAdvantageResult {
+  const op = "empgAdvantage";
+  const resolved = resolvePreset(op, options.preset, options);
+  const rows = needRows(op, batch);
+  const { n, meaning } = rows;
+  const entropies = needFloats(op, "entropies", batch.entropies, n, meaning);
+  const mask = optionalMask(op, "mask", batch.mask, n, meaning);
+  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const layout = layoutOf(batch);
+  const nonFinite = resolved.nonFinite ?? "throw";
+  needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]);
+  const advantages = tokenAdvantages(op, batch, n, meaning, backend);
+
+  const { k, kFuture, epsilon, zeta, scope, out, preset: _, nonFinite: __, ...matching } = resolved;
+  const tokens = ArrayBuffer.isView(batch.tokens) ? batch.tokens : null;
+  refuseOverlap(op, { advantages: out?.advantages }, { entropies, tokens });
+  const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(rows, mask) : undefined);
+  const { spans } = findSpans(batch.tokens, { ...layout, ...matching, ...(lengths && { lengths }) });
+  const stepEntropies = spanMeans(entropies, spans, { ...layout, ...backend });
+  if (nonFinite === "throw") refuseNonFinite(op, stepEntropies, spans);
+  const weights = weighSteps(op, "entropies", stepEntropies, {
+    ...(k !== undefined && { k }),
+    ...(kFuture !== undefined && { kFuture }),
+    ...(epsilon !== undefined && { epsilon }),
+    nonFinite: "propagate", // refused above, with the step's place
+    ...backend,
+  });
+  const modulated = applyToSpans(op, advantages, spans, {
+    ...layout,
+    scales: weights.scales,
+    clarities: weights.clarities,
+    ...(zeta !== undefined && { zeta }),
+    ...(scope !== undefined && { scope }),
+    ...(mask && { mask }),
+    ...(out && { out }),
+    ...backend,
+  });
+  return { ...modulated, spans, stepEntropies, ...weights };
+}

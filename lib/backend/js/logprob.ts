@@ -1,0 +1,293 @@
+// Log-probs, entropy and gradient of logits (contract: native/include/surprisal/logprob.h): a row is widened into a buffer,
+// then its maximum, then its sums. Numbers are float64 here; an array rounds once when it stores.
+import { DTYPE_CODE } from "../../core/dtype";
+import { halfEncoder, halfTable, type HalfDType } from "../../core/half";
+import {
+  IGNORED_REST,
+  STATE_SUMS,
+  type LogitArray,
+  type LogitMapArgs,
+  type LogprobBackwardArgs,
+  type LogprobForwardArgs,
+  type LogprobMergeArgs,
+  type LogprobOps,
+  type LogprobOutputs,
+  type LogprobPartialArgs,
+} from "../contract/logprob";
+
+/** z of a raw logit. Differences of z come from differences of logits where they can: z of size M has lost their digits. */
+class LogitMap {
+  private readonly slope: number;
+  private readonly rate: number;
+  private readonly height: number;
+
+  constructor({ temperature, scale, softcap }: LogitMapArgs) {
+    this.slope = scale / temperature;
+    this.rate = softcap === 0 ? 0 : scale / softcap;
+    this.height = softcap / temperature;
+  }
+
+  z(x: number): number {
+    return this.rate === 0 ? this.slope * x : this.height * Math.tanh(this.rate * x);
+  }
+
+  /** z(x) − z(max) ≤ 0. A logit of −∞ is a masked id whatever the softcap says. */
+  belowMax(x: number, max: number): number {
+    if (this.rate === 0) return (x - max) * this.slope;
+    if (x === -Infinity) return max === -Infinity ? NaN : -Infinity;
+    return this.height * (Math.tanh(this.rate * x) - Math.tanh(this.rate * max));
+  }
+
+  /** dz/dx */
+  derivative(x: number): number {
+    if (this.rate === 0) return this.slope;
+    const t = Math.tanh(this.rate * x);
+    return this.slope * ((1 - t) * (1 + t));
+  }
+}
+
+/** The sums of a row; the first index of the maximum is in none of them. */
+interface RowSums {
+  /** Raw logit; NaN or +∞: the row has one; −∞: it has no finite logit. */
+  readonly maxLogit: number;
+  /** S' */
+  readonly rest: number;
+  /** W */
+  readonly weighted: number;
+  /** Σ exp(2(z − M)) */
+  readonly squares: number;
+}
+
+function withoutSums(maxLogit: number): RowSums {
+  const nothing = maxLogit === -Infinity ? 0 : NaN;
+  return { maxLogit, rest: nothing, weighted: nothing, squares: nothing };
+}
+
+function sumRow(map: LogitMap, x: Float32Array): RowSums {
+  let max = -Infinity;
+  let first = -1;
+  for (let j = 0; j < x.length; ++j) {
+    const value = x[j]!;
+    if (Number.isNaN(value)) return withoutSums(NaN);
+    if (value > max) {
+      max = value;
+      first = j;
+    }
+  }
+  if (!Number.isFinite(max)) return withoutSums(max);
+  let rest = 0;
+  let weighted = 0;
+  let squares = 0;
+  for (let j = 0; j < x.length; ++j) {
+    if (j === first) continue;
+    const gap = map.belowMax(x[j]!, max);
+    const e = Math.exp(gap);
+    if (e === 0) continue; // masked or far below: gap may be −∞, and 0 · −∞ is not 0
+    rest += e;
+    weighted += e * gap;
+    squares += e * e;
+  }
+  return { maxLogit: max, rest, weighted, squares };
+}
+
+/** A row's results before rounding. */
+interface RowResult {
+  readonly maxLogit: number;
+  readonly log1pSum: number;
+  readonly meanGap: number;
+  readonly lse: number;
+  readonly sumSq: number;
+}
+
+const IGNORED: RowResult = { maxLogit: 0, log1pSum: 0, meanGap: 0, lse: 0, sumSq: 0 };
+
+function finishRow(map: LogitMap, { maxLogit, rest, weighted, squares }: RowSums): RowResult {
+  if (!Number.isFinite(maxLogit)) {
+    const kept = maxLogit === -Infinity ? -Infinity : NaN;
+    return { maxLogit: kept, log1pSum: NaN, meanGap: NaN, lse: NaN, sumSq: NaN };
+  }
+  const total = 1 + rest;
+  const log1pSum = Math.log1p(rest);
+  return {
+    maxLogit,
+    log1pSum,
+    meanGap: (0 - weighted) / total,
+    lse: map.z(maxLogit) + log1pSum,
+    sumSq: (1 + squares) / (total * total),
+  };
+}
+
+/** In a row without a finite logit log1pSum is NaN, and so is this. */
+function targetLogprob(map: LogitMap, row: RowResult, logit: number): number {
+  return map.belowMax(logit, row.maxLogit) - row.log1pSum;
+}
+
+function put(out: Float32Array | null, i: number, x: number): void {
+  if (out) out[i] = x;
+}
+
+function storeRow(out: LogprobOutputs, n: number, row: RowResult): void {
+  put(out.entropy, n, row.log1pSum + row.meanGap);
+  put(out.lse, n, row.lse);
+  put(out.maxLogit, n, row.maxLogit);
+  put(out.log1pSum, n, row.log1pSum);
+  put(out.meanGap, n, row.meanGap);
+  put(out.sumSq, n, row.sumSq);
+}
+
+function storeIgnored(out: LogprobOutputs, n: number, K: number): void {
+  storeRow(out, n, IGNORED);
+  out.logprob?.fill(0, n * K, (n + 1) * K);
+}
+
+function halfTypeOf(code: number): HalfDType | undefined {
+  if (code === DTYPE_CODE.float16) return "float16";
+  return code === DTYPE_CODE.bfloat16 ? "bfloat16" : undefined;
+}
+
+/** Widens row n into one buffer, the same for every row. */
+function rowReader(a: { dtype: number; logits: LogitArray; stride: number; V: number }): (n: number) => Float32Array {
+  const row = new Float32Array(a.V);
+  const half = halfTypeOf(a.dtype);
+  if (half === undefined)
+    return (n) => {
+      row.set(a.logits.subarray(n * a.stride, n * a.stride + a.V));
+      return row;
+    };
+  const table = halfTable(half);
+  return (n) => {
+    for (let j = 0, i = n * a.stride; j < row.length; ++j, ++i) row[j] = table[a.logits[i]!]!;
+    return row;
+  };
+}
+
+function logprobForward(a: LogprobForwardArgs): void {
+  const map = new LogitMap(a);
+  const readRow = rowReader(a);
+  for (let n = 0; n < a.N; ++n) {
+    if (a.keep && a.keep[n] === 0) {
+      storeIgnored(a, n, a.K);
+      continue;
+    }
+    const x = readRow(n);
+    const row = finishRow(map, sumRow(map, x));
+    storeRow(a, n, row);
+    for (let i = n * a.K; i < (n + 1) * a.K; ++i) put(a.logprob, i, targetLogprob(map, row, x[a.targets![i]!]!));
+  }
+}
+
+function logprobPartial(a: LogprobPartialArgs): void {
+  const map = new LogitMap(a);
+  const readRow = rowReader(a);
+  const width = STATE_SUMS + a.K;
+  for (let n = 0; n < a.N; ++n) {
+    if (a.keep && a.keep[n] === 0) {
+      a.state.fill(0, n * width, (n + 1) * width);
+      a.state[n * width + 1] = IGNORED_REST;
+      continue;
+    }
+    const x = readRow(n);
+    const { maxLogit, rest, weighted, squares } = sumRow(map, x);
+    a.state.set([maxLogit, rest, weighted, squares], n * width);
+    for (let k = 0; k < a.K; ++k) {
+      const logit = x[a.targets![n * a.K + k]! - a.vocabStart]; // undefined outside the shard
+      a.state[n * width + STATE_SUMS + k] = logit ?? Infinity;
+    }
+  }
+}
+
+/** The maximum stays out of the sums: the earlier shard's on equality, as its index is the smaller one. */
+function mergeSums(map: LogitMap, a: RowSums, b: RowSums): RowSums {
+  if (Number.isNaN(a.maxLogit) || Number.isNaN(b.maxLogit)) return withoutSums(NaN);
+  const [high, low] = b.maxLogit > a.maxLogit ? [b, a] : [a, b];
+  if (!Number.isFinite(high.maxLogit)) return withoutSums(high.maxLogit);
+  if (!Number.isFinite(low.maxLogit)) return high;
+  const gap = map.belowMax(low.maxLogit, high.maxLogit);
+  const f = Math.exp(gap);
+  if (f === 0) return high;
+  const total = 1 + low.rest;
+  return {
+    maxLogit: high.maxLogit,
+    rest: high.rest + f * total,
+    weighted: high.weighted + f * (low.weighted + gap * total),
+    squares: high.squares + f * f * (1 + low.squares),
+  };
+}
+
+function logprobMerge(a: LogprobMergeArgs): void {
+  const map = new LogitMap(a);
+  const width = STATE_SUMS + a.K;
+  for (let n = 0; n < a.N; ++n) {
+    const states = Array.from({ length: a.P }, (_, p) => {
+      const begin = (p * a.N + n) * width;
+      return a.states.subarray(begin, begin + width);
+    });
+    if (states.some((state) => state[1] === IGNORED_REST)) {
+      storeIgnored(a, n, a.K);
+      continue;
+    }
+    const sums = states
+      .map((s) => ({ maxLogit: s[0]!, rest: s[1]!, weighted: s[2]!, squares: s[3]! }))
+      .reduce((merged, state) => mergeSums(map, merged, state), withoutSums(-Infinity));
+    const row = finishRow(map, sums);
+    storeRow(a, n, row);
+    for (let k = 0; k < a.K; ++k) {
+      const owner = states.find((state) => state[STATE_SUMS + k] !== Infinity);
+      put(a.logprob, n * a.K + k, owner ? targetLogprob(map, row, owner[STATE_SUMS + k]!) : NaN);
+    }
+  }
+}
+
+/** dL/dx at a target: a's of this id and of the others apart, because 1 − p must not be formed from a p near 1. */
+function targetGradient(a: LogprobBackwardArgs, map: LogitMap, n: number, id: number, logit: number): number {
+  let own = 0;
+  let others = 0;
+  for (let i = n * a.K; i < (n + 1) * a.K; ++i) {
+    if (a.targets![i] === id) own += a.gradLogprob![i]!;
+    else others += a.gradLogprob![i]!;
+  }
+  const gap = map.belowMax(logit, a.maxLogit[n]!);
+  const logp = gap - a.log1pSum[n]!;
+  const p = Math.exp(logp);
+  let dz = own * -Math.expm1(logp) - others * p;
+  if (a.gradEntropy && p > 0) dz -= a.gradEntropy[n]! * p * (gap + a.meanGap![n]!);
+  return dz * map.derivative(logit);
+}
+
+function logprobBackward(a: LogprobBackwardArgs): void {
+  const map = new LogitMap(a);
+  const readRow = rowReader(a);
+  const half = halfTypeOf(a.dtype);
+  const encode = half === undefined ? (x: number) => x : halfEncoder(half);
+  for (let n = 0; n < a.N; ++n) {
+    const begin = n * a.stride;
+    const max = a.maxLogit[n]!;
+    if ((a.keep && a.keep[n] === 0) || max === -Infinity) {
+      a.grad.fill(0, begin, begin + a.stride);
+      continue;
+    }
+    const x = readRow(n); // a copy: the gradient may lie in the logits' memory
+    a.grad.fill(0, begin + a.V, begin + a.stride);
+    if (!Number.isFinite(max)) {
+      a.grad.fill(encode(NaN), begin, begin + a.V);
+      continue;
+    }
+    const targets = a.gradLogprob ? a.targets!.subarray(n * a.K, (n + 1) * a.K) : [];
+    let sum = 0;
+    for (let k = 0; k < targets.length; ++k) sum += a.gradLogprob![n * a.K + k]!;
+    const h = a.gradEntropy ? a.gradEntropy[n]! : 0;
+    const meanGap = a.gradEntropy ? a.meanGap![n]! : 0;
+    for (let j = 0; j < x.length; ++j) {
+      const logit = x[j]!;
+      const gap = map.belowMax(logit, max);
+      const p = Math.exp(gap - a.log1pSum[n]!);
+      a.grad[begin + j] = encode(p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap)) * map.derivative(logit));
+    }
+    for (const id of targets) {
+      const logit = x[id - a.vocabStart]; // undefined outside the shard
+      if (logit !== undefined) a.grad[begin + id - a.vocabStart] = encode(targetGradient(a, map, n, id, logit));
+    }
+  }
+}
+
+export const logprobOps: LogprobOps = { logprobForward, logprobBackward, logprobPartial, logprobMerge };
