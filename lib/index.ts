@@ -6,6 +6,8 @@ export type { BackendChoice, BackendName } from "./backend/backend";
 export { SurprisalError } from "./core/errors";
 export type { ErrorCode, ErrorDetails } from "./core/errors";
 export type { TokenIds } from "./core/arrays";
+export { fromHalfBits, toHalfBits } from "./core/half";
+export type { HalfDType } from "./core/half";
 export type { DType, FloatArray } from "./core/dtype";
 export type { RowLayout } from "./core/rows";
 export * from "./ops/delim";

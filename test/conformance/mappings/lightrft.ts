@@ -73,7 +73,7 @@ export const lightrft: readonly Mapping[] = [
     preset: () => "defaults", // NaN for rows without a softmax is the rule here too
     run: (inputs, { backend }) => {
       const logits = inputs.has("logits_dtype") ? bfloat16Logits(inputs) : float32Logits(inputs);
-      return { log_probs: logprob(logits, inputs.int32("labels"), { backend }).logprobs };
+      return { log_probs: logprob(logits, inputs.int32("labels"), { backend }).logProbs };
     },
   },
 ];

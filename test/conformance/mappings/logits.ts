@@ -15,12 +15,12 @@ export const logits: readonly Mapping[] = [
       const result = logprob(x, targets, options);
       const gradient = logprobBackward(x, targets, result, {
         ...options,
-        gradLogprobs: inputs.floats("grad_logp"),
+        gradLogProbs: inputs.floats("grad_logp"),
         gradEntropies: inputs.floats("grad_entropy"),
       });
       return {
         lse: result.logSumExps,
-        logp: result.logprobs,
+        logp: result.logProbs,
         entropy: result.entropies,
         sum_pi_squared: result.sumSquares,
         grad_logits: gradient,

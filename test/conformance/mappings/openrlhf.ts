@@ -43,10 +43,10 @@ export const openrlhf: readonly Mapping[] = [
       const result = logprob(logits, labels, options);
       const gradient = logprobBackward(logits, labels, result, {
         ...options,
-        gradLogprobs: inputs.floats("g_logp"),
+        gradLogProbs: inputs.floats("g_logp"),
         gradEntropies: inputs.floats("g_entropy"),
       });
-      return { logp: result.logprobs, entropy: result.entropies, grad_logits: gradient };
+      return { logp: result.logProbs, entropy: result.entropies, grad_logits: gradient };
     },
   },
 ];

@@ -12,8 +12,8 @@ export const trl: readonly Mapping[] = [
       const logits = float32Logits(inputs);
       const index = inputs.int32("index");
       const result = logprob(logits, index, { backend });
-      const gradient = logprobBackward(logits, index, result, { gradLogprobs: inputs.floats("g"), backend });
-      return { logps: result.logprobs, grad_logits: gradient };
+      const gradient = logprobBackward(logits, index, result, { gradLogProbs: inputs.floats("g"), backend });
+      return { logps: result.logProbs, grad_logits: gradient };
     },
   },
   {

@@ -1,0 +1,134 @@
+// From gradients of log-probs and entropies to the gradient of the logits.
+import type { LogprobBackwardArgs } from "../../backend/contract/logprob";
+import { selectBackend } from "../../backend/select";
+import { needLength, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { type FloatArray, typedArrayName } from "../../core/dtype";
+import { argumentError, SurprisalError } from "../../core/errors";
+import { type AsyncOption, rowsOf, runInBlocks } from "./blocks";
+import { type Logits, type LogitView, type LogitViewOf, needGradient } from "./logits";
+import type { LogprobState } from "./results";
+import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
+
+/** The options of the forward pass again, and what comes back from the loss. At least one gradient is needed. */
+export interface LogprobBackwardOptions extends LogitRowsOptions, ShardOptions {
+  /** dL/d logprob, [rows, K]. */
+  readonly gradLogProbs?: FloatArray;
+  /** dL/d entropy, [rows]. */
+  readonly gradEntropies?: FloatArray;
+  /** Memory for the gradient, of the logits' kind; may be the logits themselves, which are overwritten then. */
+  readonly out?: LogitView;
+}
+
+function needRowState(op: string, name: keyof LogprobState, state: Partial<LogprobState>, N: number): Float32Array {
+  const array: unknown = state[name];
+  if (typedArrayName(array) !== "Float32Array")
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, array, "the Float32Array that logprob returned");
+  needLength(op, name, array as Float32Array, N, "one a row");
+  return array as Float32Array;
+}
+
+/** Gradients travel to the backends as float32. */
+function asFloat32(array: FloatArray | null): Float32Array | null {
+  return array && typedArrayName(array) === "Float64Array" ? Float32Array.from(array) : (array as Float32Array | null);
+}
+
+function prepare(
+  op: string,
+  logits: Logits,
+  targets: TokenIds | null | undefined,
+  state: LogprobState,
+  options: LogprobBackwardOptions,
+) {
+  const rows = needLogitRows(op, logits, targets, options, options);
+  const { N, K } = rows;
+  const gradLogprob = asFloat32(optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"));
+  const gradEntropy = asFloat32(optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"));
+  if (!gradLogprob && !gradEntropy)
+    throw new SurprisalError("ERR_SURPRISAL_OPTION", `${op}: neither gradLogProbs nor gradEntropies is given`, {
+      op,
+      name: "gradLogProbs",
+      got: undefined,
+      want: "gradLogProbs, gradEntropies or both",
+    });
+  if (gradLogprob && !rows.targets)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", targets, "the ids that gradLogProbs belong to");
+  const maxLogit = needRowState(op, "maxLogits", state, N);
+  const log1pSum = needRowState(op, "log1pSums", state, N);
+  const meanGap = gradEntropy && needRowState(op, "meanGaps", state, N);
+  const { view, grad } = needGradient(op, rows, options.out);
+  const inPlace = grad.buffer === rows.logits.buffer && grad.byteOffset === rows.logits.byteOffset;
+  refuseOverlap(
+    op,
+    { gradient: grad },
+    {
+      ...(!inPlace && { logits: rows.logits }),
+      targets: rows.targets,
+      keep: rows.keep,
+      maxLogits: maxLogit,
+      log1pSums: log1pSum,
+      meanGaps: meanGap,
+      gradLogProbs: gradLogprob,
+      gradEntropies: gradEntropy,
+    },
+  );
+  const args: LogprobBackwardArgs = { ...rows, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad };
+  return { args, view };
+}
+
+/**
+ * Gradient of the logits, from those of log-probs and entropies.
+ *
+ *     dL/dz[j] = Σ_k a_k·([j = target_k] − p[j]) − h·p[j]·(ln p[j] + H),      dL/dx = dL/dz · dz/dx
+ *
+ * Nothing is rebuilt from rounded results: p comes from the logits and from the sums that `logprob` returned. Columns of
+ * the padding and ignored rows get exactly 0, masked ids (−∞) too, unless they are a target.
+ *
+ * For a shard of the vocabulary give its columns, the state that `logprobMerge` returned, and `vocabStart`, `vocabSize`.
+ *
+ * @param logits as in the forward pass, unchanged
+ * @param targets as in the forward pass; null with gradEntropies alone
+ * @param state the result of `logprob` or `logprobMerge` on these logits, with the same options
+ * @returns the gradient, of the logits' kind and length: `out` if given
+ * @throws SurprisalError as `logprob`
+ */
+export function logprobBackward<L extends Logits>(
+  logits: L,
+  targets: TokenIds | null | undefined,
+  state: LogprobState,
+  options: LogprobBackwardOptions,
+): LogitViewOf<L> {
+  const { args, view } = prepare("logprobBackward", logits, targets, state, options);
+  selectBackend("logprobBackward", options.backend).ops.logprobBackward(args);
+  return view as LogitViewOf<L>;
+}
+
+/** `logprobBackward` off the event loop, as `logprobAsync`. */
+export async function logprobBackwardAsync<L extends Logits>(
+  logits: L,
+  targets: TokenIds | null | undefined,
+  state: LogprobState,
+  options: LogprobBackwardOptions & AsyncOption,
+): Promise<LogitViewOf<L>> {
+  options.signal?.throwIfAborted();
+  const { args, view } = prepare("logprobBackwardAsync", logits, targets, state, options);
+  const { logits: x, grad, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, keep, K, stride } = args;
+  await runInBlocks(
+    { name: "logprobBackwardAsync", op: "logprobBackward", rows: args.N, width: stride },
+    { logits: x, targets: args.targets, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, out: grad },
+    (begin, end) => ({
+      ...args,
+      N: end - begin,
+      logits: rowsOf(x, stride, begin, end)!,
+      targets: rowsOf(args.targets, K, begin, end),
+      keep: rowsOf(keep, 1, begin, end),
+      maxLogit: rowsOf(maxLogit, 1, begin, end)!,
+      log1pSum: rowsOf(log1pSum, 1, begin, end)!,
+      meanGap: rowsOf(meanGap, 1, begin, end),
+      gradLogprob: rowsOf(gradLogprob, K, begin, end),
+      gradEntropy: rowsOf(gradEntropy, 1, begin, end),
+      grad: rowsOf(grad, stride, begin, end)!,
+    }),
+    options,
+  );
+  return view as LogitViewOf<L>;
+}

@@ -1,0 +1,74 @@
+// Log-probs of targets and the entropy of every row of logits. docs/ops/logprob.md has formulas and precision.
+import type { LogprobForwardArgs } from "../../backend/contract/logprob";
+import { selectBackend } from "../../backend/select";
+import { refuseOverlap, type TokenIds } from "../../core/arrays";
+import { type AsyncOption, rowsOf, runInBlocks } from "./blocks";
+import type { Logits } from "./logits";
+import { asOutputs, type LogprobResult, needResult } from "./results";
+import { type LogitRowsOptions, needLogitRows } from "./rows";
+
+export interface LogprobOptions extends LogitRowsOptions {
+  /** Reuse memory for any of the results. Must not overlap the inputs. */
+  readonly out?: Partial<LogprobResult>;
+}
+
+function prepare(op: string, logits: Logits, targets: TokenIds | null | undefined, options: LogprobOptions) {
+  const rows = needLogitRows(op, logits, targets, options);
+  const result = needResult(op, options.out, rows.N, rows.K);
+  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
+  const args: LogprobForwardArgs = { ...rows, ...asOutputs(result) };
+  return { args, result };
+}
+
+/**
+ * Log-probs of targets, entropy and the sums behind them, for every row of logits.
+ *
+ *     z = scale·x / temperature      or      softcap·tanh(scale·x / softcap) / temperature
+ *     logprob = z[target] − ln Σ exp z,      entropy = −Σ p ln p,      p = softmax(z)
+ *
+ * Exact at every confidence: a row of entropy 1e-9 keeps six digits. Logits of −∞ are masked ids; a row without a finite
+ * logit, or with NaN or +∞, gives NaN.
+ *
+ * @param logits float32, float16 or bfloat16, [rows, vocab]
+ * @param targets one id a row, or K: [rows, K]; null for none. Ids count up to the vocabulary of `shape`
+ * @returns float32 arrays; in nats. Keep the result for `logprobBackward`
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (a target) or _BUFFER, naming the argument
+ */
+export function logprob(logits: Logits, targets: TokenIds | null | undefined, options: LogprobOptions = {}): LogprobResult {
+  const { args, result } = prepare("logprob", logits, targets, options);
+  selectBackend("logprob", options.backend).ops.logprobForward(args);
+  return result;
+}
+
+/**
+ * `logprob` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
+ * transferred afterwards.
+ */
+export async function logprobAsync(
+  logits: Logits,
+  targets: TokenIds | null | undefined,
+  options: LogprobOptions & AsyncOption = {},
+): Promise<LogprobResult> {
+  options.signal?.throwIfAborted();
+  const { args, result } = prepare("logprobAsync", logits, targets, options);
+  await runInBlocks(
+    { name: "logprobAsync", op: "logprobForward", rows: args.N, width: args.stride },
+    { logits: args.logits, targets: args.targets, keep: args.keep, ...result },
+    (begin, end) => ({
+      ...args,
+      N: end - begin,
+      logits: rowsOf(args.logits, args.stride, begin, end)!,
+      targets: rowsOf(args.targets, args.K, begin, end),
+      keep: rowsOf(args.keep, 1, begin, end),
+      logprob: rowsOf(args.logprob, args.K, begin, end),
+      entropy: rowsOf(args.entropy, 1, begin, end),
+      lse: rowsOf(args.lse, 1, begin, end),
+      maxLogit: rowsOf(args.maxLogit, 1, begin, end),
+      log1pSum: rowsOf(args.log1pSum, 1, begin, end),
+      meanGap: rowsOf(args.meanGap, 1, begin, end),
+      sumSq: rowsOf(args.sumSq, 1, begin, end),
+    }),
+    options,
+  );
+  return result;
+}

@@ -1,0 +1,10 @@
+export { logprob, logprobAsync } from "./forward";
+export type { LogprobOptions } from "./forward";
+export { logprobBackward, logprobBackwardAsync } from "./backward";
+export type { LogprobBackwardOptions } from "./backward";
+export { logprobMerge, logprobPartial } from "./shards";
+export type { LogprobMergeOptions, LogprobPartialOptions } from "./shards";
+export type { LogprobResult, LogprobState } from "./results";
+export type { AsyncOption } from "./blocks";
+export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
+export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";

@@ -1,0 +1,108 @@
+// A vocabulary that lies on several workers: each makes states of its columns, and the states merge to what one worker with
+// all columns would have got.
+import { IGNORED_REST, STATE_SUMS } from "../../backend/contract/logprob";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { typedArrayName } from "../../core/dtype";
+import { argumentError, SurprisalError } from "../../core/errors";
+import type { Logits } from "./logits";
+import { asOutputs, type LogprobResult, needResult } from "./results";
+import { type LogitMapOptions, type LogitRowsOptions, needLogitMap, needLogitRows, type ShardOptions } from "./rows";
+
+export interface LogprobPartialOptions extends LogitRowsOptions, ShardOptions {
+  /** Memory for the states. Must not overlap the inputs. */
+  readonly out?: Float64Array;
+}
+
+export interface LogprobMergeOptions extends LogitMapOptions, BackendOption {
+  /** Rows of every state. */
+  readonly rows: number;
+  /** Reuse memory for any of the results. Must not overlap the states. */
+  readonly out?: Partial<LogprobResult>;
+}
+
+/**
+ * States of a shard of the vocabulary: columns vocabStart … vocabStart + vocab − 1.
+ *
+ * @param logits this shard's columns, [rows, columns]; `shape` is that of the shard
+ * @param targets ids of the whole vocabulary, [rows, K]; every shard gets all of them
+ * @returns [rows, 4 + K] numbers to send to the others and to give to `logprobMerge`: the maximum, the sums without it, the
+ *   raw logits of the targets (∞ for those of other shards)
+ * @throws SurprisalError as `logprob`
+ */
+export function logprobPartial(
+  logits: Logits,
+  targets: TokenIds | null | undefined,
+  options: LogprobPartialOptions = {},
+): Float64Array {
+  const op = "logprobPartial";
+  const rows = needLogitRows(op, logits, targets, options, options);
+  const length = rows.N * (STATE_SUMS + rows.K);
+  const state =
+    options.out === undefined ? new Float64Array(length) : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
+  refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
+  selectBackend(op, options.backend).ops.logprobPartial({ ...rows, state });
+  return state;
+}
+
+/** All states in one array [shards, rows, 4 + K], as backends take them. */
+function joinStates(op: string, states: readonly Float64Array[], rows: number): { joined: Float64Array; K: number } {
+  const first: unknown = Array.isArray(states) ? states[0] : undefined;
+  if (typedArrayName(first) !== "Float64Array")
+    throw argumentError(
+      first === undefined ? "ERR_SURPRISAL_SHAPE" : "ERR_SURPRISAL_DTYPE",
+      op,
+      "states",
+      states,
+      "a list of Float64Arrays, one a shard",
+    );
+  const size = (first as Float64Array).length;
+  const K = rows === 0 ? 0 : size / rows - STATE_SUMS;
+  if (!Number.isInteger(K) || K < 0)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "states[0].length", size, `${rows} rows of 4 + K numbers`);
+  const length = rows * (STATE_SUMS + K);
+  const joined = new Float64Array(states.length * length);
+  states.forEach((state, p) => {
+    joined.set(needFloat64(op, `states[${p}]`, state, length, "as the first shard"), p * length);
+  });
+  return { joined, K };
+}
+
+/** Every target of a row that is not ignored must be in a shard; rows with NaN or ±∞ have no log-probs to find. */
+function checkCovered(op: string, joined: Float64Array, P: number, rows: number, K: number): void {
+  const at = (p: number, n: number, i: number) => joined[(p * rows + n) * (STATE_SUMS + K) + i]!;
+  for (let n = 0; n < rows; ++n) {
+    const shards = Array.from({ length: P }, (_, p) => p);
+    if (shards.some((p) => at(p, n, 1) === IGNORED_REST)) continue;
+    const maxima = shards.map((p) => at(p, n, 0));
+    if (!Number.isFinite(Math.max(...maxima))) continue;
+    for (let k = 0; k < K; ++k)
+      if (shards.every((p) => at(p, n, STATE_SUMS + k) === Infinity))
+        throw new SurprisalError(
+          "ERR_SURPRISAL_RANGE",
+          `${op}: target ${k} of row ${n} is in none of the ${P} shards; their columns must cover the vocabulary`,
+          { op, name: "states", got: `row ${n}, target ${k}`, want: "a shard that has it" },
+        );
+  }
+}
+
+/**
+ * Merges the states of all shards, in the order of their columns, to the result of `logprob` on the whole vocabulary.
+ *
+ * @param states one array [rows, 4 + K] a shard, from `logprobPartial` with the same targets and options
+ * @returns as `logprob`; rows that were left out are 0
+ * @throws SurprisalError as `logprob`; ERR_SURPRISAL_RANGE when a target is in no shard
+ */
+export function logprobMerge(states: readonly Float64Array[], options: LogprobMergeOptions): LogprobResult {
+  const op = "logprobMerge";
+  const { rows: N } = options;
+  if (!Number.isSafeInteger(N) || N < 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "rows", N, "an integer >= 0");
+  const map = needLogitMap(op, options);
+  const { joined, K } = joinStates(op, states, N);
+  checkCovered(op, joined, states.length, N, K);
+  const result = needResult(op, options.out, N, K);
+  // `joined` is a copy; an output inside a state would still destroy what the caller may merge again.
+  refuseOverlap(op, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
+  selectBackend(op, options.backend).ops.logprobMerge({ ...map, ...asOutputs(result), states: joined, P: states.length, N, K });
+  return result;
+}
