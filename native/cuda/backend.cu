@@ -155,38 +155,12 @@ srp_status sync(srp_queue* queue) {
 
 }  // namespace
 
+// A function in the wrong place would not compile: every entry has a type of its own.
+#define SRP_LIST(op) op,
 static const srp_backend kTable = {
-    sizeof(srp_backend),
-    SRP_ABI_VERSION,
-    kName,
-    describe,
-    last_error,
-    queue_create,
-    queue_destroy,
-    alloc,
-    release,
-    copy,
-    sync,
-    logprob_forward,
-    logprob_backward,
-    logprob_partial,
-    logprob_merge,
-    delim_spans,
-    delim_means,
-    delim_mask,
-    group_normalize,
-    group_softmax,
-    group_top2,
-    group_broadcast,
-    scan_gae,
-    scan_returns,
-    scan_vtrace,
-    ratio_log,
-    ratio_clip,
-    modulate_steps,
-    modulate_spans,
-    modulate_rows,
-};
+    sizeof(srp_backend), SRP_ABI_VERSION, kName,   describe, last_error, queue_create,
+    queue_destroy,       alloc,           release, copy,     sync,       SRP_FOR_EACH_OP(SRP_LIST)};
+#undef SRP_LIST
 
 }  // namespace srp::cuda
 

@@ -86,6 +86,28 @@ typedef struct {
   srp_status (*modulate_rows)(srp_queue*, const srp_modulate_rows_args*);
 } srp_backend;
 
+/* The ops, in the order of the table: a backend declares and lists its functions by it. */
+#define SRP_FOR_EACH_OP(X) \
+  X(logprob_forward)       \
+  X(logprob_backward)      \
+  X(logprob_partial)       \
+  X(logprob_merge)         \
+  X(delim_spans)           \
+  X(delim_means)           \
+  X(delim_mask)            \
+  X(group_normalize)       \
+  X(group_softmax)         \
+  X(group_top2)            \
+  X(group_broadcast)       \
+  X(scan_gae)              \
+  X(scan_returns)          \
+  X(scan_vtrace)           \
+  X(ratio_log)             \
+  X(ratio_clip)            \
+  X(modulate_steps)        \
+  X(modulate_spans)        \
+  X(modulate_rows)
+
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)
 __declspec(dllexport)
