@@ -191,8 +191,8 @@ eachBackend((backend) => {
   });
 });
 
-// Quadratic work would be 1e12 steps here, hours; linear work is some tens of milliseconds, a second on a busy machine.
-describe.each(["js", "cpu"] as const)("a row of a million tokens is read in linear time on %s", (backend) => {
+// Quadratic work would be 1e12 steps here: hours, far past the limit of a test.
+eachBackend((backend) => {
   const n = 1_000_000;
   const far = new Int32Array(n).fill(5);
   far[n - 1] = 2;
@@ -204,10 +204,8 @@ describe.each(["js", "cpu"] as const)("a row of a million tokens is read in line
     ["starts of two lengths", { start: [[5, 5, 5, 5], [5]], end: [2], overlapping: true }, n - 1],
     ["hundreds of alternatives", { start: [5], end: Array.from({ length: 800 }, (__, k) => [7 * k + 6, k]), overlapping: true }, 0],
     ["every token a start and an end", { start: [5], end: [5] }, n / 2],
-  ])("%s", (_, rules, count) => {
-    const begun = performance.now();
+  ])("a row of a million tokens is read in linear time: %s", (_, rules, count) => {
     const found = findSpans(far, { ...rules, backend });
-    expect(performance.now() - begun).toBeLessThan(5000);
     expect(Math.abs(found.count - count)).toBeLessThanOrEqual(1);
   });
-});
+}, ["js", "cpu"]);

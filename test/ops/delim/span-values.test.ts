@@ -84,11 +84,11 @@ eachBackend((backend) => {
   });
 });
 
-// Nested spans over a long row: marking each token of each span would be 5e9 steps.
-test.each(["js", "cpu"] as const)("a mask of a hundred thousand nested spans takes linear time on %s", (backend) => {
-  const n = 100_000;
+eachBackend((backend) => {
+  // Marking each token of each span would be 5e11 steps: hours, far past the limit of a test.
+  test("a mask of a million nested spans takes linear time", () => {
+  const n = 1_000_000;
   const spans = Int32Array.from({ length: 3 * n }, (_, i) => (i % 3 === 0 ? 0 : i % 3 === 1 ? (i - 1) / 3 : n));
-  const begun = performance.now();
   expect(spanMask(spans, { shape: [1, n], backend }).every((flag) => flag === 1)).toBe(true);
-  expect(performance.now() - begun).toBeLessThan(2000);
-});
+  });
+}, ["js", "cpu"]);

@@ -1,0 +1,42 @@
+// Runs side by side, one a core: training is single-threaded, and runs do not depend on each other.
+import { type ChildProcess, fork } from "node:child_process";
+import { availableParallelism } from "node:os";
+import * as path from "node:path";
+import type { RunResult } from "./run";
+import type { Run } from "./train";
+import type { WorkerMessage } from "./worker";
+
+/** Results in the order of `runs`. The first failure ends all of them. */
+export async function runAll(runs: readonly Run[], onStep: (run: Run, step: number, reward: number) => void): Promise<RunResult[]> {
+  const results: RunResult[] = [];
+  const waiting = runs.keys();
+  const workers: ChildProcess[] = [];
+
+  function work(): Promise<void> {
+    const worker = fork(path.join(__dirname, "worker.ts")); // with this process's own loader for TypeScript
+    workers.push(worker);
+    return new Promise((resolve, reject) => {
+      let current: number | undefined;
+      const next = (): void => {
+        current = waiting.next().value;
+        if (current === undefined) resolve();
+        else worker.send(runs[current]!);
+      };
+      worker.on("error", reject);
+      worker.on("exit", (code, signal) => reject(new Error(`a training process ended early (${signal ?? `exit code ${code}`})`)));
+      worker.on("message", (message: WorkerMessage) => {
+        if (message.kind === "ready") return next();
+        if (message.kind === "step") return onStep(runs[current!]!, message.step, message.reward);
+        results[current!] = message.result;
+        next();
+      });
+    });
+  }
+
+  try {
+    await Promise.all(Array.from({ length: Math.min(availableParallelism(), runs.length) }, work));
+  } finally {
+    for (const worker of workers) worker.kill();
+  }
+  return results;
+}

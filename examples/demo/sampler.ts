@@ -1,0 +1,91 @@
+// Rollouts: tokens drawn one by one from the policy's own logits, several responses to each prompt.
+import { FEATURES, type Policy, writeFeatures } from "./policy";
+import type { Random } from "./random";
+import { ANSWER_END, MAX_TOKENS, newProblem, type Problem, type Responses, VOCABULARY } from "./task";
+
+export interface Rollouts extends Responses {
+  /** The problem of each row. */
+  readonly problems: readonly Problem[];
+  /** Which prompt each row answers. */
+  readonly groups: Int32Array;
+  /** 1 = a token of the policy, 0 = behind the end of the response. */
+  readonly mask: Uint8Array;
+  /** What the policy sees at each token: [rows * tokens, FEATURES]. */
+  readonly features: Float32Array;
+  /** The logits that each token was drawn from: [rows * tokens, VOCABULARY]. */
+  readonly logits: Float32Array;
+}
+
+/**
+ * Draws an id from softmax(logits): the smallest one whose cumulative weight passes `uniform` of the total. In float64 from
+ * the logits themselves, so that no backend's rounding decides about a token.
+ */
+export function draw(logits: Float32Array, uniform: number): number {
+  const largest = logits.reduce((a, b) => Math.max(a, b));
+  const weights = Array.from(logits, (logit) => Math.exp(logit - largest));
+  let left = uniform * weights.reduce((a, b) => a + b);
+  const id = weights.findIndex((weight) => (left -= weight) < 0);
+  return id < 0 ? logits.length - 1 : id;
+}
+
+/** `groups` new problems, each answered `size` times. A response ends with </answer>, or is cut at MAX_TOKENS. */
+export function sample(policy: Policy, random: Random, groups: number, size: number): Rollouts {
+  const rows = groups * size;
+  const prompts = Array.from({ length: groups }, () => newProblem(random));
+  const batch = emptyBatch(Array.from({ length: rows }, (_, row) => prompts[Math.floor(row / size)]!));
+  batch.groups.forEach((_, row) => (batch.groups[row] = Math.floor(row / size)));
+  const ended = new Uint8Array(rows);
+  for (let position = 0; position < MAX_TOKENS && ended.includes(0); ++position) {
+    const logits = policy.logits(featuresAt(batch, position));
+    for (let row = 0; row < rows; ++row) {
+      if (ended[row]) continue;
+      const at = row * MAX_TOKENS + position;
+      const own = logits.subarray(row * VOCABULARY, (row + 1) * VOCABULARY);
+      const token = draw(own, random.uniform());
+      batch.logits.set(own, at * VOCABULARY);
+      batch.tokens[at] = token;
+      batch.mask[at] = 1;
+      batch.lengths[row] = position + 1;
+      ended[row] = token === ANSWER_END ? 1 : 0;
+    }
+  }
+  return batch;
+}
+
+/** Given responses as a batch: demonstrations for supervised training. */
+export function demonstrate(problems: readonly Problem[], responses: readonly (readonly number[])[]): Rollouts {
+  const batch = emptyBatch(problems);
+  responses.forEach((response, row) => {
+    batch.tokens.set(response, row * MAX_TOKENS);
+    batch.mask.fill(1, row * MAX_TOKENS, row * MAX_TOKENS + response.length);
+    batch.lengths[row] = response.length;
+  });
+  for (let position = 0; position < MAX_TOKENS; ++position) featuresAt(batch, position);
+  return batch;
+}
+
+function emptyBatch(problems: readonly Problem[]): Rollouts {
+  const rows = problems.length;
+  const n = rows * MAX_TOKENS;
+  return {
+    shape: [rows, MAX_TOKENS],
+    problems,
+    groups: new Int32Array(rows),
+    tokens: new Int32Array(n),
+    lengths: new Int32Array(rows),
+    mask: new Uint8Array(n),
+    features: new Float32Array(n * FEATURES),
+    logits: new Float32Array(n * VOCABULARY),
+  };
+}
+
+/** The features of all rows at one position, [rows, FEATURES]; also entered in the batch. */
+function featuresAt({ problems, tokens, features }: Rollouts, position: number): Float32Array {
+  const block = new Float32Array(problems.length * FEATURES);
+  problems.forEach((problem, row) => {
+    const own = block.subarray(row * FEATURES, (row + 1) * FEATURES);
+    writeFeatures(own, problem, tokens.subarray(row * MAX_TOKENS, (row + 1) * MAX_TOKENS), position);
+    features.set(own, (row * MAX_TOKENS + position) * FEATURES);
+  });
+  return block;
+}

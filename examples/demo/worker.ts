@@ -1,0 +1,22 @@
+// A worker process: trains the runs it is sent, one after the other.
+import { startJax } from "./policy";
+import { type RunResult, runAndKeep } from "./run";
+import type { Run } from "./train";
+
+export type WorkerMessage =
+  | { readonly kind: "ready" }
+  | { readonly kind: "step"; readonly step: number; readonly reward: number }
+  | { readonly kind: "done"; readonly result: RunResult };
+
+async function serve(): Promise<void> {
+  const send = (message: WorkerMessage): boolean | undefined => process.send?.(message);
+  await startJax();
+  process.on("message", (run: Run) => {
+    const result = runAndKeep(run, (step, reward) => send({ kind: "step", step, reward }));
+    send({ kind: "done", result });
+  });
+  process.on("disconnect", () => process.exit()); // whoever wanted the results is gone
+  send({ kind: "ready" });
+}
+
+void serve();
