@@ -107,6 +107,7 @@ void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64
 
 template <class T>
 srp_status backward_rows(const srp_logprob_backward_args& a) {
+  if (a.N == 0) return SRP_OK;  // and K may be any number
   const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
   if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
   const LogitMap map = LogitMap::of(a);

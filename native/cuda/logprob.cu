@@ -177,6 +177,13 @@ __device__ void fill_row(T* to, int64_t begin, int64_t end, double value) {
   for (int64_t j = begin + threadIdx.x; j < end; j += blockDim.x) store(to, j, value);
 }
 
+// Of equal ids the first one stands for all: they have the same gradient, and two threads must not write one element.
+__device__ bool first_of_its_id(const int32_t* ids, int64_t k) {
+  for (int64_t before = 0; before < k; ++before)
+    if (ids[before] == ids[k]) return false;
+  return true;
+}
+
 // `at_targets` has K gradients a block: in place, the targets' logits must be read before any thread overwrites them, and
 // their gradients be written after every thread is done with its columns.
 template <class T, bool kCapped>
@@ -218,7 +225,7 @@ __global__ void backward_kernel(srp_logprob_backward_args a, double* at_targets,
     __syncthreads();
     for (int64_t k = threadIdx.x; k < targets; k += blockDim.x) {
       const int64_t column = ids[k] - a.vocab_start;
-      if (column >= 0 && column < a.V) store(grad, column, at_targets[k]);
+      if (column >= 0 && column < a.V && first_of_its_id(ids, k)) store(grad, column, at_targets[k]);
     }
     __syncthreads();  // the next row overwrites at_targets
   }

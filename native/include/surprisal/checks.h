@@ -75,6 +75,7 @@ inline srp_status check_rows(const int32_t* offsets, int64_t n, int64_t B, int64
   SRP_TRY(check_count("T", T));
   if (n > INT32_MAX && offsets)
     return fail(SRP_BAD_SHAPE, "n is %lld, packed rows have int32 offsets", static_cast<long long>(n));
+  if (n > 0 && B == 0) return fail(SRP_BAD_SHAPE, "n is %lld, but there is no row", static_cast<long long>(n));
   // Division instead of B * T, which may overflow.
   if (!offsets && (B == 0 || T == 0 ? n != 0 : n % B != 0 || n / B != T))
     return fail(SRP_BAD_SHAPE, "n is %lld, expected B * T = %lld * %lld", static_cast<long long>(n),
@@ -92,6 +93,16 @@ inline srp_status check_offsets(const char* name, const int32_t* offsets, int64_
                   offsets[i + 1], offsets[i]);
   if (offsets[count] != n)
     return fail(SRP_OUT_OF_RANGE, "%s ends at %d, expected %lld", name, offsets[count], static_cast<long long>(n));
+  return SRP_OK;
+}
+
+// Sizes of groups (rows.h) of `items`, the offsets' own length included: int32 offsets have no use for 2^31 groups.
+inline srp_status check_group_count(int64_t items, int64_t G) {
+  SRP_TRY(check_count("G", G));
+  if (G >= INT32_MAX)
+    return fail(SRP_BAD_SHAPE, "G is %lld, expected less than %d", static_cast<long long>(G), INT32_MAX);
+  if (G == 0 && items > 0)
+    return fail(SRP_BAD_SHAPE, "there are %lld items, but no group", static_cast<long long>(items));
   return SRP_OK;
 }
 

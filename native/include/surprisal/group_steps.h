@@ -112,9 +112,8 @@ class GroupStatistics {
 inline srp_status check_groups(int32_t dtype, const void* values, const int32_t* offsets, int64_t n, int64_t G) {
   SRP_TRY(check_float(dtype));
   SRP_TRY(check_count("n", n));
-  SRP_TRY(check_count("G", G));
   if (n > INT32_MAX) return fail(SRP_BAD_SHAPE, "n is %lld, groups have int32 offsets", static_cast<long long>(n));
-  if (G == 0 && n > 0) return fail(SRP_BAD_SHAPE, "n is %lld, but there is no group", static_cast<long long>(n));
+  SRP_TRY(check_group_count(n, G));
   SRP_TRY(check_pointer("offsets", offsets, G == 0 ? 0 : G + 1));
   return check_pointer("values", values, n);
 }

@@ -126,8 +126,8 @@ inline srp_status check(const srp_modulate_rows_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
-  SRP_TRY(check_count("G", a->G));
   if (a->B > INT32_MAX) return fail(SRP_BAD_SHAPE, "B is %lld, group offsets are int32", static_cast<long long>(a->B));
+  SRP_TRY(check_group_count(a->B, a->G));
   SRP_TRY(check_enum("form", a->form, SRP_WEIGHT_ZSCORE));
   SRP_TRY(check_enum("nonfinite", a->nonfinite, SRP_NONFINITE_GROUP));
   SRP_TRY(check_finite("epsilon", a->epsilon));

@@ -131,11 +131,11 @@ SRP_HD void token_term(const srp_ratio_clip_args& a, int64_t b, int64_t i, RowFi
 }
 
 inline srp_status check_levels(int32_t level, int32_t reduce, const int32_t* members, const int32_t* group_offsets,
-                               int64_t G) {
+                               int64_t B, int64_t G) {
   SRP_TRY(check_enum("level", level, SRP_LEVEL_GROUP));
   SRP_TRY(check_enum("reduce", reduce, SRP_REDUCE_SUM));
   if (level == SRP_LEVEL_GROUP) {
-    SRP_TRY(check_count("G", G));
+    SRP_TRY(check_group_count(B, G));
     return check_pointer("group_offsets", group_offsets, G + 1);
   }
   if (members || group_offsets) return fail(SRP_BAD_ARGUMENT, "members and group_offsets belong to the group level");
@@ -152,7 +152,7 @@ inline srp_status check(const srp_ratio_log_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
-  SRP_TRY(check_levels(a->level, a->reduce, a->members, a->group_offsets, a->G));
+  SRP_TRY(check_levels(a->level, a->reduce, a->members, a->group_offsets, a->B, a->G));
   SRP_TRY(check_pointer("current", a->current, a->n));
   SRP_TRY(check_pointer("old", a->old, a->n));
   return check_pointer("log_ratio and ratio", a->log_ratio ? a->log_ratio : a->ratio, a->n);
@@ -164,7 +164,7 @@ inline srp_status check(const srp_ratio_clip_args* a) {
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   if (!a->offsets && a->T > INT32_MAX)
     return fail(SRP_BAD_SHAPE, "T is %lld, terms of a row are counted in int32", static_cast<long long>(a->T));
-  SRP_TRY(check_levels(a->level, a->reduce, a->members, a->group_offsets, a->G));
+  SRP_TRY(check_levels(a->level, a->reduce, a->members, a->group_offsets, a->B, a->G));
   if (a->form != SRP_LOSS_CLIP) return fail(SRP_BAD_ARGUMENT, "form is %d, expected %d", a->form, SRP_LOSS_CLIP);
   SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, a->level == SRP_LEVEL_TOKEN ? 1 : 0));
   SRP_TRY(check_range("clip_low", a->clip_low, 0, INFINITY));

@@ -1,0 +1,20 @@
+// Two functions a family: good calls on which both backends agree, and calls that both refuse.
+#pragma once
+#include "runner.h"
+
+namespace srp::test {
+
+void logprob_agrees(Runner& run);
+void logprob_refuses(Runner& run);
+void delim_agrees(Runner& run);
+void delim_refuses(Runner& run);
+void group_agrees(Runner& run);
+void group_refuses(Runner& run);
+void scan_agrees(Runner& run);
+void scan_refuses(Runner& run);
+void ratio_agrees(Runner& run);
+void ratio_refuses(Runner& run);
+void modulate_agrees(Runner& run);
+void modulate_refuses(Runner& run);
+
+}  // namespace srp::test

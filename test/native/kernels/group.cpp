@@ -1,0 +1,173 @@
+// Statistics per group, and rows spread over their tokens (surprisal/group.h).
+#include "families.h"
+#include "refusals.h"
+
+namespace srp::test {
+namespace {
+
+using NormalizeArgs = srp_group_normalize_args;
+using SoftmaxArgs = srp_group_softmax_args;
+using Top2Args = srp_group_top2_args;
+using BroadcastArgs = srp_group_broadcast_args;
+
+// Numbers with ties, some far from 0; in a few cases with NaN and infinities among them.
+std::vector<double> items(Random& random, int64_t count) {
+  const double offset = random.one_of({0.0, 0.0, 100.0});
+  const bool constant = random.chance(0.1), ties = random.chance(0.3), holes = random.chance(0.3);
+  std::vector<double> values = random.reals(count, offset - 3, offset + 3);
+  for (double& value : values) {
+    if (constant) value = offset + 0.1;
+    if (ties) value = std::round(value);
+    if (holes && random.chance(0.1))
+      value = random.one_of({double{NAN}, double{NAN}, double{INFINITY}, -double{INFINITY}});
+  }
+  return values;
+}
+
+template <class Args>
+void inputs(Call<Args>& call, Random& random, int32_t dtype, const Groups& groups) {
+  call.args.dtype = dtype;
+  call.args.n = groups.n;
+  call.args.G = groups.G;
+  call.in("values", &Args::values, reals(dtype, items(random, groups.n)));
+  if (!groups.members.empty()) call.in("members", &Args::members, ints(groups.members));
+  if (groups.G > 0) call.in("offsets", &Args::offsets, ints(groups.offsets));
+}
+
+Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& groups) {
+  Call<NormalizeArgs> call(&srp_backend::group_normalize);
+  inputs(call, random, dtype, groups);
+  call.args.ddof = random.one_of({0.0, 1.0, 2.0});
+  call.args.epsilon = random.one_of({1e-6, 1e-4, 1.0});
+  call.args.variance_floor = random.one_of({0.0, 0.25});
+  const int64_t absent = random.integer(0, 7);
+  if (absent != 1) call.out("normalized", &NormalizeArgs::normalized, dtype, groups.n, Tolerance::sums(dtype));
+  if (absent != 2) call.out("mean", &NormalizeArgs::mean, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 3) call.out("std", &NormalizeArgs::std, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 4) call.out("count", &NormalizeArgs::count, SRP_I32, groups.G, Tolerance::exact());
+  return call;
+}
+
+Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
+  Call<SoftmaxArgs> call(&srp_backend::group_softmax);
+  inputs(call, random, dtype, groups);
+  call.args.temperature = random.one_of({0.1, 1.0, 7.0});
+  call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
+  return call;
+}
+
+Call<Top2Args> top2(Random& random, int32_t dtype, const Groups& groups) {
+  Call<Top2Args> call(&srp_backend::group_top2);
+  inputs(call, random, dtype, groups);
+  call.out("best", &Top2Args::best, SRP_I32, groups.G, Tolerance::exact());
+  call.out("second", &Top2Args::second, SRP_I32, groups.G, Tolerance::exact());
+  if (random.chance(0.7)) call.out("best_value", &Top2Args::best_value, dtype, groups.G, Tolerance::exact());
+  if (random.chance(0.7)) call.out("second_value", &Top2Args::second_value, dtype, groups.G, Tolerance::exact());
+  return call;
+}
+
+Call<BroadcastArgs> broadcast(Random& random, int32_t dtype, const Rows& rows) {
+  Call<BroadcastArgs> call(&srp_backend::group_broadcast);
+  call.args.dtype = dtype;
+  call.rows(rows);
+  call.in("row", &BroadcastArgs::row, reals(dtype, random.reals(rows.B, -1, 1)));
+  if (random.chance(0.5)) call.in("factor", &BroadcastArgs::factor, reals(dtype, random.reals(rows.B, -1, 1)));
+  if (random.chance(0.5)) call.in("mask", &BroadcastArgs::mask, flags(random.flags(rows.n, 0.5)));
+  call.out("out", &BroadcastArgs::out, dtype, rows.n, Tolerance::exact());
+  return call;
+}
+
+// Each group shape in item order and shuffled, in both dtypes.
+template <class Visit>
+void each_grouping(Random& random, Visit visit) {
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (const std::vector<int64_t>& sizes : group_sizes())
+      for (const bool shuffled : {false, true}) visit(dtype, groups(random, sizes, shuffled));
+}
+
+// What the three ops over groups refuse. `groups` are shuffled.
+template <class Args>
+void refuse(Runner& run, const Call<Args>& good, const Groups& groups) {
+  expect_struct_checks(run, good);
+  refuse_dtypes(run, good);
+  refuse_negative(run, good, &Args::n);
+  refuse_null(run, good, &Args::values);
+  refuse_groups(run, good, &Args::offsets);
+  run.refused("items beyond int32", good.with([](Args& a) { a.n = int64_t{1} << 31; }), SRP_BAD_SHAPE);
+  mislead_offsets(run, good, "offsets", groups.G, groups.n);
+  mislead_indices(run, good, "members", 0, groups.n);
+  mislead_indices(run, good, "members", groups.n - 1, groups.n);
+  run.agree(good);
+}
+
+}  // namespace
+
+void group_agrees(Runner& run) {
+  Random random(3);
+  run.begin("group_normalize", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) {
+    Call<NormalizeArgs> call = normalize(random, dtype, groups);
+    for (call.args.center = 0; call.args.center <= SRP_CENTER_LEAVE_ONE_OUT; ++call.args.center)
+      for (call.args.scale = 0; call.args.scale <= SRP_SCALE_STD; ++call.args.scale)
+        for (call.args.singleton = 0; call.args.singleton <= SRP_SINGLETON_RAW; ++call.args.singleton)
+          for (call.args.nan_policy = 0; call.args.nan_policy <= SRP_NAN_ABSTAIN; ++call.args.nan_policy)
+            run.agree(call);
+  });
+  run.begin("group_softmax", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(softmax(random, dtype, groups)); });
+  run.begin("group_top2", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(top2(random, dtype, groups)); });
+  run.begin("group_broadcast", "agrees");
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (const Rows& rows : row_shapes()) run.agree(broadcast(random, dtype, rows));
+}
+
+void group_refuses(Runner& run) {
+  Random random(4);
+  const Groups small = groups(random, {3, 4, 2, 5}, true);
+  // The other kernels: a block, not a warp, takes each group.
+  const Groups large = groups(random, {600, 700, 500, 520}, true);
+
+  run.begin("group_normalize", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<NormalizeArgs> good = normalize(random, SRP_F32, groups);
+    refuse(run, good, groups);
+    refuse_enumerators(run, good, "center", &NormalizeArgs::center, SRP_CENTER_LEAVE_ONE_OUT);
+    refuse_enumerators(run, good, "scale", &NormalizeArgs::scale, SRP_SCALE_STD);
+    refuse_enumerators(run, good, "singleton", &NormalizeArgs::singleton, SRP_SINGLETON_RAW);
+    refuse_enumerators(run, good, "nan_policy", &NormalizeArgs::nan_policy, SRP_NAN_ABSTAIN);
+    for (double NormalizeArgs::* scalar :
+         {&NormalizeArgs::ddof, &NormalizeArgs::epsilon, &NormalizeArgs::variance_floor})
+      refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  }
+
+  run.begin("group_softmax", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<SoftmaxArgs> good = softmax(random, SRP_F64, groups);
+    refuse(run, good, groups);
+    refuse_null(run, good, &SoftmaxArgs::weights);
+    refuse_values(run, good, "temperature", &SoftmaxArgs::temperature, {0.0, -1.0, double{NAN}, double{INFINITY}},
+                  SRP_BAD_ARGUMENT);
+  }
+
+  run.begin("group_top2", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<Top2Args> good = top2(random, SRP_F32, groups);
+    refuse(run, good, groups);
+    refuse_null(run, good, &Top2Args::best, &Top2Args::second);
+  }
+
+  run.begin("group_broadcast", "refuses");
+  for (const Rows& rows : {packed({3, 4, 2, 5}), packed({600, 700, 500, 520})}) {
+    const Call<BroadcastArgs> good = broadcast(random, SRP_F64, rows);
+    expect_struct_checks(run, good);
+    refuse_dtypes(run, good);
+    refuse_negative(run, good, &BroadcastArgs::n, &BroadcastArgs::B, &BroadcastArgs::T);
+    refuse_null(run, good, &BroadcastArgs::row, &BroadcastArgs::out);
+    run.refused("there is no row for the tokens", good.with([](BroadcastArgs& a) { a.B = 0; }), SRP_BAD_SHAPE);
+    mislead_offsets(run, good, "offsets", rows.B, rows.n);
+    run.agree(good);
+  }
+}
+
+}  // namespace srp::test

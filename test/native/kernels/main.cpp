@@ -1,0 +1,47 @@
+// Every op of every family on the CPU backend and on the emulated one, side by side.
+//
+//   kernels agree ORDER...     good calls, in thread orders 0 (forward), 1 (reverse), 2 (random)
+//   kernels refuse ORDER...    bad arguments and bad data
+//   SURPRISAL_KERNELS=scan     one family only
+//
+// Prints a line an op and ends with "N failed". Built plainly, with ASan and UBSan, or with TSan.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "families.h"
+
+using namespace srp::test;
+
+namespace {
+
+struct Family {
+  const char* name;
+  void (*agrees)(Runner&);
+  void (*refuses)(Runner&);
+};
+
+const Family kFamilies[] = {
+    {"logprob", logprob_agrees, logprob_refuses}, {"delim", delim_agrees, delim_refuses},
+    {"group", group_agrees, group_refuses},       {"scan", scan_agrees, scan_refuses},
+    {"ratio", ratio_agrees, ratio_refuses},       {"modulate", modulate_agrees, modulate_refuses},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool agree = argc > 2 && !strcmp(argv[1], "agree");
+  if (!agree && (argc < 3 || strcmp(argv[1], "refuse") != 0)) {
+    fprintf(stderr, "usage: kernels agree|refuse ORDER...\n");
+    return 2;
+  }
+  std::vector<int> orders;
+  for (int i = 2; i < argc; ++i) orders.push_back(atoi(argv[i]));
+  const char* const only = getenv("SURPRISAL_KERNELS");
+  Runner run(orders);
+  for (const Family& family : kFamilies) {
+    if (only && *only && strcmp(only, family.name) != 0) continue;
+    (agree ? family.agrees : family.refuses)(run);
+  }
+  return run.finish();
+}

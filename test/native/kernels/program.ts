@@ -1,0 +1,99 @@
+// Compiles the program of this folder with the kernels, the CPU backend and the emulation, and runs it.
+import { execFile, spawnSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import type { Build } from "../programs";
+
+const root = join(__dirname, "../../..");
+const JOBS = 2;
+
+const FLAGS = ["-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
+// As in every build of the backends: one rounding per written operation.
+const COMPILE = [...FLAGS, "-ffp-contract=off", `-I${join(root, "native/include")}`, "-c", "-x", "c++"];
+const SANITIZE: Record<Build, string[]> = {
+  plain: [],
+  asan: ["-g", "-fsanitize=address,undefined"],
+  tsan: ["-g", "-fsanitize=thread"],
+};
+
+/** The ops of the backend table, in its order. */
+export function tableOps(): string[] {
+  const header = readFileSync(join(root, "native/include/surprisal/backend.h"), "utf8");
+  return [...header.matchAll(/\(\*(\w+)\)\(srp_queue\*, const srp_\w+_args\*\);/g)].map(([, op]) => op!);
+}
+
+export class KernelProgram {
+  private readonly folder = mkdtempSync(join(tmpdir(), "surprisal-kernels-"));
+
+  constructor(private readonly compiler: string) {}
+
+  /**
+   * Backends are compiled once a build. The emulation and the cases, which have nothing to be found in them, are compiled
+   * once and plainly: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised.
+   */
+  async build(builds: readonly Build[]): Promise<void> {
+    const plain = [...sources("native/emulation", ".cpp"), ...sources("test/native/kernels", ".cpp")];
+    const backends = [...sources("native/cuda", ".cu"), ...sources("native/cpu", ".cpp")];
+    const shared = plain.map((source) => ({ source, object: this.object(source, "plain"), flags: SANITIZE.plain }));
+    const instrumented = builds.map((build) =>
+      backends.map((source) => ({ source, object: this.object(source, build), flags: SANITIZE[build] })),
+    );
+    await inParallel([...instrumented.flat(), ...shared], ({ source, object, flags }) =>
+      this.compile([...COMPILE, ...flags, source, "-o", object]),
+    );
+    // Instrumented objects first: of an inline function that both have, the linker keeps the first.
+    await inParallel(builds, (build, i) => {
+      const objects = [...instrumented[i]!, ...shared].map(({ object }) => object);
+      return this.compile([...FLAGS, ...SANITIZE[build], ...objects, "-o", this.path(build)]);
+    });
+  }
+
+  run(build: Build, ...args: string[]) {
+    const env = {
+      ...process.env,
+      SURPRISAL_EMULATION_ORDER: "",
+      SURPRISAL_EMULATION_THREADS: "2", // blocks do run side by side, and TSan's limit on fibers is far
+      SURPRISAL_KERNELS: "",
+      ASAN_OPTIONS: "",
+      UBSAN_OPTIONS: "print_stacktrace=1",
+      TSAN_OPTIONS: "halt_on_error=1 atexit_sleep_ms=0", // it would wait a second at the end for stray threads
+    };
+    const { status, stdout, stderr } = spawnSync(this.path(build), args, { env, encoding: "utf8", timeout: 150_000 });
+    return { status, stderr, lines: stdout.trim().split("\n") };
+  }
+
+  remove(): void {
+    rmSync(this.folder, { recursive: true });
+  }
+
+  private path(build: Build): string {
+    return join(this.folder, `kernels-${build}`);
+  }
+
+  private object(source: string, build: Build): string {
+    const [folder, name] = source.split("/").slice(-2); // backend.cu, two backend.cpp …
+    return join(this.folder, `${build}-${folder}-${basename(name!)}.o`);
+  }
+
+  private async compile(args: string[]): Promise<void> {
+    await promisify(execFile)(this.compiler, args); // rejects with the compiler's own words
+  }
+}
+
+function sources(folder: string, ending: string): string[] {
+  const files = readdirSync(join(root, folder)).filter((file) => file.endsWith(ending));
+  return files.map((file) => join(root, folder, file));
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const index = next++;
+      await work(items[index]!, index);
+    }
+  };
+  await Promise.all(Array.from({ length: JOBS }, worker));
+}

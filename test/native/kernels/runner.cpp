@@ -1,0 +1,170 @@
+#include "runner.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "../../../native/emulation/settings.h"
+
+// Of the sanitizers; absent in a plain program.
+extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)(void));
+
+namespace srp::test {
+namespace {
+
+constexpr int kPrintedFailures = 5;  // of one op; the first ones say enough
+
+char current_case[160] = "";
+
+// A sanitizer's report has the line of the access, this the case that led to it.
+void print_current_case() { fprintf(stderr, "in %s\n", current_case); }
+
+bool same_bytes(const Data& a, const Data& b) { return a.bytes == b.bytes; }
+
+std::string text_of(srp_status status) { return "status " + std::to_string(static_cast<int>(status)); }
+
+}  // namespace
+
+Backend::Backend(const srp_backend* table) : table_(table) {
+  if (!table_) {
+    fprintf(stderr, "there is no table of ABI %d\n", SRP_ABI_VERSION);
+    exit(2);
+  }
+  expect(table_->queue_create(0, &queue_), "queue_create");
+}
+
+Backend::~Backend() { table_->queue_destroy(queue_); }
+
+void Backend::expect(srp_status status, const char* what) const {
+  if (status == SRP_OK) return;
+  fprintf(stderr, "%s: %s: %s\n", name(), what, last_error());
+  exit(2);
+}
+
+Outcome Backend::execute(const AnyCall& call, bool empty_is_null) const {
+  std::vector<void*> memory;
+  for (const Array& array : call.arrays) {
+    const std::vector<unsigned char>& bytes = array.data.bytes;
+    void* pointer = nullptr;
+    if (!bytes.empty() || !empty_is_null) expect(table_->alloc(queue_, bytes.size(), &pointer), "alloc");
+    expect(table_->copy(queue_, pointer, bytes.data(), bytes.size(), SRP_TO_DEVICE), "copy");
+    memory.push_back(pointer);
+  }
+  Outcome outcome = {call.invoke(*table_, queue_, memory), SRP_OK, {}};
+  outcome.synced = table_->sync(queue_);
+  for (size_t i = 0; i < memory.size(); ++i) {
+    Data data = call.arrays[i].data;
+    expect(table_->copy(queue_, data.bytes.data(), memory[i], data.bytes.size(), SRP_TO_HOST), "copy");
+    outcome.arrays.push_back(data);
+  }
+  expect(table_->sync(queue_), "sync");  // reported once: a second one has nothing to say
+  for (void* pointer : memory) expect(table_->free(queue_, pointer), "free");
+  return outcome;
+}
+
+Outcome on_cpu(const AnyCall& call) { return Backend(srp_cpu_backend()).execute(call, false); }
+
+Runner::Runner(std::vector<int> orders)
+    : cpu_(srp_cpu_backend()), emulated_(srp_backend_get(SRP_ABI_VERSION)), orders_(std::move(orders)) {
+  if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(print_current_case);
+}
+
+void Runner::begin(const char* op, const char* claim) {
+  close_op();
+  op_ = op;
+  claim_ = claim;
+}
+
+int Runner::finish() {
+  close_op();
+  printf("%d failed\n", failed_ops_);
+  return failed_ops_ != 0;
+}
+
+void Runner::close_op() {
+  if (!op_.empty()) {
+    printf("%s: %s %s, %d cases\n", failures_ ? "FAILED" : "passed", op_.c_str(), claim_.c_str(), cases_);
+    fflush(stdout);
+    failed_ops_ += failures_ != 0;
+  }
+  op_.clear();
+  cases_ = failures_ = 0;
+}
+
+void Runner::start_case(const char* what) {
+  empty_is_null_ = cases_ % 2 != 0;
+  snprintf(current_case, sizeof current_case, "%s, case %d: %s", op_.c_str(), cases_++, what);
+}
+
+void Runner::fail(const std::string& text) {
+  if (++failures_ <= kPrintedFailures) printf("%s: %s\n", current_case, text.c_str());
+}
+
+bool Runner::succeeded(const Backend& backend, const AnyCall& call, const Outcome& outcome) {
+  if (outcome.status != SRP_OK || outcome.synced != SRP_OK) {
+    fail(std::string(backend.name()) + ": " + text_of(outcome.status) + " and " + text_of(outcome.synced) +
+         " at sync: " + backend.last_error());
+    return false;
+  }
+  unchanged(backend, call, outcome, false);
+  return true;
+}
+
+void Runner::unchanged(const Backend& backend, const AnyCall& call, const Outcome& outcome, bool outputs_too) {
+  for (size_t i = 0; i < call.arrays.size(); ++i) {
+    const Array& array = call.arrays[i];
+    if ((outputs_too || !array.output) && !same_bytes(array.data, outcome.arrays[i]))
+      fail(std::string(backend.name()) + ": " + array.name + " was written");
+  }
+}
+
+void Runner::agree(const AnyCall& call) {
+  start_case("good data");
+  const Outcome want = cpu_.execute(call, empty_is_null_);
+  if (!succeeded(cpu_, call, want)) return;
+  Outcome first;
+  for (const int order : orders_) {
+    srp_emulation_set_order(order, static_cast<uint64_t>(cases_));
+    const Outcome got = emulated_.execute(call, empty_is_null_);
+    if (!succeeded(emulated_, call, got)) return;
+    for (size_t i = 0; i < call.arrays.size(); ++i) {
+      const Array& array = call.arrays[i];
+      if (!array.output) continue;
+      const std::string is = difference(want.arrays[i], got.arrays[i], array.tolerance);
+      if (!is.empty()) fail(array.name + is + " (the CPU's), in thread order " + std::to_string(order));
+      if (!first.arrays.empty() && !same_bytes(first.arrays[i], got.arrays[i]))
+        fail(std::string(array.name) + " has other bits in thread order " + std::to_string(order));
+    }
+    if (first.arrays.empty()) first = got;
+  }
+}
+
+void Runner::refused(const char* why, const AnyCall& call, srp_status status) {
+  start_case(why);
+  for (const Backend* backend : {&cpu_, &emulated_}) {
+    const Outcome outcome = backend->execute(call, empty_is_null_);
+    if (outcome.status != status || outcome.synced != SRP_OK)
+      fail(std::string(backend->name()) + ": " + text_of(outcome.status) + ", then " + text_of(outcome.synced) +
+           " at sync; expected " + text_of(status));
+    if (strlen(backend->last_error()) == 0) fail(std::string(backend->name()) + ": last_error() is empty");
+    unchanged(*backend, call, outcome, true);
+  }
+}
+
+void Runner::misled(const char* why, const AnyCall& call, srp_status cpu_status, AtSync device) {
+  start_case(why);
+  const Outcome host = cpu_.execute(call, empty_is_null_);
+  if (host.status != cpu_status) fail("cpu: " + text_of(host.status) + ", expected " + text_of(cpu_status));
+  unchanged(cpu_, call, host, true);
+  for (const int order : orders_) {
+    srp_emulation_set_order(order, static_cast<uint64_t>(cases_));
+    const Outcome outcome = emulated_.execute(call, empty_is_null_);
+    const bool silent = outcome.synced == SRP_OK && device == AtSync::kReportedOrNot;
+    if (outcome.status != SRP_OK || (outcome.synced != SRP_OUT_OF_RANGE && !silent))
+      fail("emulated: " + text_of(outcome.status) + ", then " + text_of(outcome.synced) + " at sync; expected " +
+           text_of(SRP_OUT_OF_RANGE) + " at sync");
+    unchanged(emulated_, call, outcome, false);
+  }
+}
+
+}  // namespace srp::test
