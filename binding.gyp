@@ -14,15 +14,20 @@
         "native/binding/modulate.cc",
         "native/binding/ops.cc",
         "native/binding/ratio.cc",
+        "native/binding/reduce.cc",
         "native/binding/scan.cc",
+        "native/binding/select.cc",
         "native/binding/session.cc",
         "native/cpu/backend.cpp",
         "native/cpu/delim.cpp",
         "native/cpu/group.cpp",
+        "native/cpu/group_columns.cpp",
         "native/cpu/logprob.cpp",
         "native/cpu/modulate.cpp",
         "native/cpu/ratio.cpp",
-        "native/cpu/scan.cpp"
+        "native/cpu/reduce.cpp",
+        "native/cpu/scan.cpp",
+        "native/cpu/select.cpp"
       ],
       "include_dirs": [
         "native/include",

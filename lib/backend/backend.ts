@@ -5,7 +5,9 @@ import type { GroupOps } from "./contract/group";
 import type { LogprobOps } from "./contract/logprob";
 import type { ModulateOps } from "./contract/modulate";
 import type { RatioOps } from "./contract/ratio";
+import type { ReduceOps } from "./contract/reduce";
 import type { ScanOps } from "./contract/scan";
+import type { SelectOps } from "./contract/select";
 
 export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
 /** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
@@ -14,7 +16,7 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 export type BackendChoice = BackendName | "auto";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps;
+export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps;
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 

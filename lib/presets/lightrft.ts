@@ -2,6 +2,26 @@
 // { center: "leaveOneOut", scale: "none" }, reinforce_baseline { scale: "none" }. A group of one is NaN upstream, 0 here.
 import type { Preset } from "./preset";
 
+const estimate = {
+  maskMode: "steps",
+  undiscounted: ["reinforceBaseline"],
+  neverWhitened: ["groupNorm"],
+  whitenEpsilon: 1e-8,
+  clipFractionOver: "all",
+} as const;
+
 export const lightrft = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-8, varianceFloor: 0, singleton: "zero" },
+  shapeGroupRewards: { epsilon: 1e-9, dropGroups: "zeroOrOne" },
+  estimateAdvantages: estimate,
+  advantagePipeline: {
+    ...estimate,
+    epsilon: 1e-9,
+    normalized: ["gae", "reinforce", "reinforceBaseline"],
+    scale: "std",
+    varianceFloor: 1e-8,
+  },
+  klShapedReward: { over: "all", negativeCoefficient: "zero" },
+  overlongPenalty: { beyond: "grow" },
+  highEntropyMask: { rule: "top", over: "row", least: 1, outOfRange: "keepAll" },
 } as const satisfies Preset;

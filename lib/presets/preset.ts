@@ -1,6 +1,17 @@
 // What a preset is: for each function, the options in which a source differs from the defaults. Data only.
 import type { GroupConventions } from "../ops/group";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
+import type { HighEntropyConventions } from "./mask-conventions";
+import type { EstimateConventions, GroupShapingConventions, PipelineConventions } from "./pipeline-conventions";
+import type {
+  BaselineConventions,
+  PassAtKConventions,
+  TokenBaselineConventions,
+  WhitenedBaselineConventions,
+  WhitenedScanConventions,
+} from "./estimator-conventions";
+import type { MiniLlmConventions, MultiRewardConventions, PpoConventions, RlooConventions } from "./reward-conventions";
+import type { KlShapedRewardConventions, OverlongConventions } from "./shaping-conventions";
 
 /** Options by public function. A function that is absent has no conventions of its own in that source. */
 export interface Preset {
@@ -8,6 +19,24 @@ export interface Preset {
   readonly empgAdvantage?: EmpgConventions;
   readonly egpoAdvantage?: EgpoConventions;
   readonly edgeGrpoAdvantage?: EdgeGrpoConventions;
+  readonly gaeAdvantage?: WhitenedScanConventions;
+  readonly reinforcePlusPlusAdvantage?: WhitenedScanConventions;
+  readonly reinforcePlusPlusBaselineAdvantage?: WhitenedBaselineConventions;
+  readonly leaveOneOutAdvantage?: BaselineConventions;
+  readonly opoAdvantage?: BaselineConventions;
+  readonly gpgAdvantage?: BaselineConventions;
+  readonly passAtKAdvantage?: PassAtKConventions;
+  readonly optimalTokenBaselineAdvantage?: TokenBaselineConventions;
+  readonly multiRewardAdvantage?: MultiRewardConventions;
+  readonly rlooAdvantage?: RlooConventions;
+  readonly ppoAdvantage?: PpoConventions;
+  readonly miniLlmAdvantage?: MiniLlmConventions;
+  readonly shapeGroupRewards?: GroupShapingConventions;
+  readonly estimateAdvantages?: EstimateConventions;
+  readonly advantagePipeline?: PipelineConventions;
+  readonly klShapedReward?: KlShapedRewardConventions;
+  readonly overlongPenalty?: OverlongConventions;
+  readonly highEntropyMask?: HighEntropyConventions;
 }
 
 /** A function that presets know. */

@@ -4,4 +4,10 @@ import type { Preset } from "./preset";
 
 export const trl = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "abstain" },
+  multiRewardAdvantage: { aggregation: "sumThenNormalize", scale: "group", epsilon: 1e-4 },
+  rlooAdvantage: { normalize: false, epsilon: 1e-4 },
+  ppoAdvantage: { scoreAt: "after", maskMode: "steps", varianceEpsilon: 1e-8 },
+  miniLlmAdvantage: { maskMode: "steps", maskedWeight: 1e-4 },
+  overlongPenalty: { beyond: "cap" },
+  highEntropyMask: { rule: "quantile", over: "all", outOfRange: "refuse" },
 } as const satisfies Preset;

@@ -60,7 +60,9 @@ std::vector<Op> delim_ops();
 std::vector<Op> group_ops();
 std::vector<Op> scan_ops();
 std::vector<Op> ratio_ops();
+std::vector<Op> reduce_ops();
 std::vector<Op> modulate_ops();
+std::vector<Op> select_ops();
 
 const std::vector<Op>& all_ops();
 

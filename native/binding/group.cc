@@ -24,6 +24,8 @@ Op normalize() {
                                      SRP_OUTPUT(mean, kOwnDtype, a.G),
                                      SRP_OUTPUT(std, kOwnDtype, a.G),
                                      SRP_OUTPUT(count, SRP_I32, a.G),
+                                     SRP_INPUT(weights, kOwnDtype, a.n),
+                                     SRP_SCALAR(gain),
                                  });
 }
 
@@ -38,6 +40,8 @@ Op softmax() {
                                    SRP_SCALAR(G),
                                    SRP_SCALAR(temperature),
                                    SRP_OUTPUT(weights, kOwnDtype, a.n),
+                                   SRP_OUTPUT(lse, kOwnDtype, a.G),
+                                   SRP_OUTPUT(soft_mean, kOwnDtype, a.G),
                                });
 }
 
@@ -57,6 +61,46 @@ Op top2() {
                             });
 }
 
+Op columns() {
+  using Args = srp_group_columns_args;
+  return SRP_OP(group_columns, {
+                                   SRP_SCALAR(dtype),
+                                   SRP_INPUT(values, kOwnDtype, a.n),
+                                   SRP_INPUT(weights, kOwnDtype, a.n),
+                                   SRP_INPUT(mask, SRP_U8, a.n),
+                                   SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                   SRP_INPUT(members, SRP_I32, a.B),
+                                   SRP_INPUT(group_offsets, SRP_I32, plus(a.G, 1)),
+                                   SRP_SCALAR(n),
+                                   SRP_SCALAR(B),
+                                   SRP_SCALAR(T),
+                                   SRP_SCALAR(G),
+                                   SRP_SCALAR(epsilon),
+                                   SRP_SCALAR(zero_tail),
+                                   SRP_OUTPUT(baselines, kOwnDtype, a.n),
+                                   SRP_OUTPUT(centred, kOwnDtype, a.n),
+                               });
+}
+
+Op weigh() {
+  using Args = srp_group_weigh_args;
+  return SRP_OP(group_weigh, {
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(values, kOwnDtype, a.n),
+                                 SRP_INPUT(members, SRP_I32, a.n),
+                                 SRP_INPUT(offsets, SRP_I32, plus(a.G, 1)),
+                                 SRP_SCALAR(n),
+                                 SRP_SCALAR(G),
+                                 SRP_SCALAR(form),
+                                 SRP_SCALAR(power),
+                                 SRP_SCALAR(at_max),
+                                 SRP_SCALAR(at_min),
+                                 SRP_SCALAR(between),
+                                 SRP_SCALAR(floor),
+                                 SRP_OUTPUT(weights, kOwnDtype, a.n),
+                             });
+}
+
 Op broadcast() {
   using Args = srp_group_broadcast_args;
   return SRP_OP(group_broadcast, {
@@ -72,8 +116,28 @@ Op broadcast() {
                                  });
 }
 
+Op place() {
+  using Args = srp_group_place_args;
+  return SRP_OP(group_place, {
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(row, kOwnDtype, a.B),
+                                 SRP_INPUT(tokens, kOwnDtype, a.n),
+                                 SRP_INPUT(values, kOwnDtype, a.n),
+                                 SRP_INPUT(mask, SRP_U8, a.n),
+                                 SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                 SRP_SCALAR(n),
+                                 SRP_SCALAR(B),
+                                 SRP_SCALAR(T),
+                                 SRP_SCALAR(scale),
+                                 SRP_SCALAR(low),
+                                 SRP_SCALAR(high),
+                                 SRP_SCALAR(transform_masked),
+                                 SRP_OUTPUT(out, kOwnDtype, a.n),
+                             });
+}
+
 }  // namespace
 
-std::vector<Op> group_ops() { return {normalize(), softmax(), top2(), broadcast()}; }
+std::vector<Op> group_ops() { return {normalize(), softmax(), top2(), broadcast(), place(), columns(), weigh()}; }
 
 }  // namespace srp::binding

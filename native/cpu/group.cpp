@@ -24,15 +24,20 @@ void normalize(const srp_group_normalize_args& a) {
   F* const normalized = static_cast<F*>(a.normalized);
   for (int64_t g = 0; g < a.G; ++g) {
     Tally tally;
-    each_item(a, g, [&](int64_t i) { tally.add(load(values, i)); });
+    each_item(a, g, [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
     GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
     if (statistics.wants_deviations()) {
       const double mean = statistics.mean();
       Deviations deviations;
-      each_item(a, g, [&](int64_t i) { deviations.add(load(values, i), mean); });
+      each_item(a, g, [&](int64_t i) {
+        deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
+      });
       statistics.finish(a, deviations);
     }
-    if (normalized) each_item(a, g, [&](int64_t i) { store(normalized, i, statistics.normalized(load(values, i))); });
+    if (normalized)
+      each_item(a, g, [&](int64_t i) {
+        store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
+      });
     if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
     if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
     if (a.count) a.count[g] = statistics.count();
@@ -49,10 +54,14 @@ void softmax(const srp_group_softmax_args& a) {
       const double x = load(values, i);
       if (x > largest) largest = x;  // passes over NaN; the sum does not
     });
-    const auto term = [&](int64_t i) { return exp((load(values, i) - largest) / a.temperature); };
+    const double shift = softmax_shift(largest);
+    const auto term = [&](int64_t i) { return exp((load(values, i) - shift) / a.temperature); };
     double sum = 0;
     each_item(a, g, [&](int64_t i) { sum += term(i); });
-    each_item(a, g, [&](int64_t i) { store(weights, i, term(i) / sum); });
+    if (weights) each_item(a, g, [&](int64_t i) { store(weights, i, softmax_weight(term(i), sum)); });
+    const int64_t count = a.offsets[g + 1] - a.offsets[g];
+    if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
+    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
   }
 }
 
@@ -85,6 +94,18 @@ void top2(const srp_group_top2_args& a) {
 }
 
 template <class F>
+void weigh_items(const srp_group_weigh_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  for (int64_t g = 0; g < a.G; ++g) {
+    Tally tally;
+    each_item(a, g, [&](int64_t i) { tally.add(load(values, i), 1); });
+    each_item(a, g, [&](int64_t i) {
+      store(static_cast<F*>(a.weights), i, weigh(a, load(values, i), tally.low, tally.high));
+    });
+  }
+}
+
+template <class F>
 void broadcast(const srp_group_broadcast_args& a) {
   const F* const row = static_cast<const F*>(a.row);
   const F* const factor = static_cast<const F*>(a.factor);
@@ -93,6 +114,18 @@ void broadcast(const srp_group_broadcast_args& a) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     const double value = load(row, b) * (factor ? load(factor, b) : 1);
     for (int64_t i = range.begin; i < range.end; ++i) store(out, i, !a.mask || a.mask[i] ? value : 0.0);
+  }
+}
+
+template <class F>
+void place(const srp_group_place_args& a) {
+  F* const out = static_cast<F*>(a.out);
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range range = row_range(a.offsets, a.T, a.n, b);
+    int64_t last = range.end - 1;
+    while (last >= range.begin && a.mask && !a.mask[last]) --last;
+    for (int64_t i = range.begin; i < range.end; ++i)
+      store(out, i, i == last && a.row ? place_token<F>(a, i) + place_row<F>(a, b) : place_token<F>(a, i));
   }
 }
 
@@ -125,6 +158,15 @@ srp_status group_top2(srp_queue*, const srp_group_top2_args* a) {
   return SRP_OK;
 }
 
+srp_status group_weigh(srp_queue*, const srp_group_weigh_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    weigh_items<double>(*a);
+  else
+    weigh_items<float>(*a);
+  return SRP_OK;
+}
+
 srp_status group_broadcast(srp_queue*, const srp_group_broadcast_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
@@ -132,6 +174,16 @@ srp_status group_broadcast(srp_queue*, const srp_group_broadcast_args* a) {
     broadcast<double>(*a);
   else
     broadcast<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_place(srp_queue*, const srp_group_place_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    place<double>(*a);
+  else
+    place<float>(*a);
   return SRP_OK;
 }
 

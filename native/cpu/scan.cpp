@@ -1,4 +1,4 @@
-// Scans along rows (contract: surprisal/scan.h), one row after the other, from its last token to its first.
+// Scans along rows (contract: surprisal/scan.h), one row after the other.
 #include "backend.h"
 #include "surprisal/scan_steps.h"
 
@@ -10,7 +10,11 @@ void scan_rows(const Args& a) {
   for (int64_t b = 0; b < a.B; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     Scan<F> scan(a, b);
-    for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
+    if (Scan<F>::kForward) {
+      for (int64_t i = row.begin; i < row.end; ++i) scan.step(a, i);
+    } else {
+      for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
+    }
   }
 }
 
@@ -30,5 +34,7 @@ srp_status scan(const Args* a) {
 srp_status scan_gae(srp_queue*, const srp_scan_gae_args* a) { return scan<GaeScan>(a); }
 srp_status scan_returns(srp_queue*, const srp_scan_returns_args* a) { return scan<ReturnsScan>(a); }
 srp_status scan_vtrace(srp_queue*, const srp_scan_vtrace_args* a) { return scan<VtraceScan>(a); }
+srp_status scan_tail(srp_queue*, const srp_scan_tail_args* a) { return scan<TailScan>(a); }
+srp_status scan_prefix(srp_queue*, const srp_scan_prefix_args* a) { return scan<PrefixScan>(a); }
 
 }  // namespace srp::cpu

@@ -64,8 +64,10 @@ struct Normalize {
     const F* const values = static_cast<const F*>(a.values);
 
     Tally tally;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { tally.add(load(values, i)); });
+    each_item<Team>(a.members, a.n, group, faults,
+                    [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
     tally.sum = Team::reduce(tally.sum, Sum{});
+    tally.weight = Team::reduce(tally.weight, Sum{});
     tally.low = Team::reduce(tally.low, Min{});
     tally.high = Team::reduce(tally.high, Max{});
     tally.numbers = Team::reduce(tally.numbers, Sum{});
@@ -74,16 +76,23 @@ struct Normalize {
     if (statistics.wants_deviations()) {  // the same for the whole team
       const double mean = statistics.mean();
       Deviations deviations;
-      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { deviations.add(load(values, i), mean); });
+      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+        deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
+      });
       deviations.sum = Team::reduce(deviations.sum, Sum{});
       deviations.squares = Team::reduce(deviations.squares, Sum{});
+      if (a.center == SRP_CENTER_RUNNER_UP) {
+        deviations.second = Team::reduce(deviations.second, Max{});
+        deviations.winners = Team::reduce(deviations.winners, Sum{});
+      }
       statistics.finish(a, deviations);
     }
 
     F* const normalized = static_cast<F*>(a.normalized);
     if (normalized)
-      each_item<Team>(a.members, a.n, group, faults,
-                      [&](int64_t i) { store(normalized, i, statistics.normalized(load(values, i))); });
+      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+        store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
+      });
     if (Team::rank() != 0) return;
     if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
     if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
@@ -107,13 +116,38 @@ struct Softmax {
     });
     largest = Team::reduce(largest, Max{});
 
-    const auto term = [&](int64_t i) { return exp((load(values, i) - largest) / a.temperature); };
+    const double shift = softmax_shift(largest);
+    const auto term = [&](int64_t i) { return exp((load(values, i) - shift) / a.temperature); };
     double sum = 0;
     each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += term(i); });
     sum = Team::reduce(sum, Sum{});
 
     F* const weights = static_cast<F*>(a.weights);
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { store(weights, i, term(i) / sum); });
+    if (weights)
+      each_item<Team>(a.members, a.n, group, faults,
+                      [&](int64_t i) { store(weights, i, softmax_weight(term(i), sum)); });
+    if (Team::rank() != 0) return;
+    const int64_t count = group.end - group.begin;
+    if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
+    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
+  }
+};
+
+struct Weigh {
+  using Args = srp_group_weigh_args;
+  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
+
+  template <class Team, class F>
+  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
+    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
+    const F* const values = static_cast<const F*>(a.values);
+    Tally tally;
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { tally.add(load(values, i), 1); });
+    tally.low = Team::reduce(tally.low, Min{});
+    tally.high = Team::reduce(tally.high, Max{});
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+      store(static_cast<F*>(a.weights), i, weigh(a, load(values, i), tally.low, tally.high));
+    });
   }
 };
 
@@ -169,6 +203,23 @@ struct Broadcast {
   }
 };
 
+struct Place {
+  using Args = srp_group_place_args;
+  static __host__ __device__ int64_t count(const Args& a) { return a.B; }
+
+  template <class Team, class F>
+  static __device__ void run(const Args& a, int64_t b, uint32_t* faults) {
+    const Range range = team_range<Team>(a.offsets, a.T, a.n, b, faults);
+    int64_t last = -1;
+    for (int64_t i = range.begin + Team::rank(); i < range.end; i += Team::size())
+      if (!a.mask || a.mask[i]) last = i;
+    last = Team::reduce(last, Max{});
+    F* const out = static_cast<F*>(a.out);
+    for (int64_t i = range.begin + Team::rank(); i < range.end; i += Team::size())
+      store(out, i, i == last && a.row ? place_token<F>(a, i) + place_row<F>(a, b) : place_token<F>(a, i));
+  }
+};
+
 template <class Op, class Team, class F>
 __global__ void group_kernel(typename Op::Args a, uint32_t* faults) {
   const int64_t number = blockIdx.x * static_cast<int64_t>(Team::kTeams) + Team::index();
@@ -208,8 +259,14 @@ srp_status group_softmax(srp_queue* queue, const srp_group_softmax_args* a) {
   return launch<Softmax>(queue, a, "group_softmax");
 }
 srp_status group_top2(srp_queue* queue, const srp_group_top2_args* a) { return launch<Top2>(queue, a, "group_top2"); }
+srp_status group_weigh(srp_queue* queue, const srp_group_weigh_args* a) {
+  return launch<Weigh>(queue, a, "group_weigh");
+}
 srp_status group_broadcast(srp_queue* queue, const srp_group_broadcast_args* a) {
   return launch<Broadcast>(queue, a, "group_broadcast");
+}
+srp_status group_place(srp_queue* queue, const srp_group_place_args* a) {
+  return launch<Place>(queue, a, "group_place");
 }
 
 }  // namespace srp::cuda

@@ -1,4 +1,4 @@
-// Scans along rows (contract: surprisal/scan.h): one thread walks one row from its last token to its first.
+// Scans along rows (contract: surprisal/scan.h): one thread walks one row.
 #include "backend.cuh"
 #include "common.cuh"
 #include "surprisal/scan_steps.h"
@@ -15,7 +15,11 @@ __global__ void scan_rows_kernel(typename Scan::Args a, uint32_t* faults) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (!row.valid) raise(faults, SRP_FAULT_OFFSETS);
   Scan scan(a, b);
-  for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
+  if (Scan::kForward) {
+    for (int64_t i = row.begin; i < row.end; ++i) scan.step(a, i);
+  } else {
+    for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
+  }
 }
 
 template <template <class> class Scan, class Args>
@@ -40,6 +44,10 @@ srp_status scan_returns(srp_queue* queue, const srp_scan_returns_args* a) {
 }
 srp_status scan_vtrace(srp_queue* queue, const srp_scan_vtrace_args* a) {
   return scan<VtraceScan>(queue, a, "scan_vtrace");
+}
+srp_status scan_tail(srp_queue* queue, const srp_scan_tail_args* a) { return scan<TailScan>(queue, a, "scan_tail"); }
+srp_status scan_prefix(srp_queue* queue, const srp_scan_prefix_args* a) {
+  return scan<PrefixScan>(queue, a, "scan_prefix");
 }
 
 }  // namespace srp::cuda

@@ -22,7 +22,7 @@ function normalizeGroup(x: readonly number[], c: Required<GroupConventions>) {
   const differences = x.map((_, i) => total((a, b) => a - b, i));
   const squares = x.reduce((sum, _, i) => sum + total((a, b) => (a - b) * (a - b), i), 0) / 2 / n;
   const std = Math.sqrt(Math.max(squares / (n - c.ddof), c.varianceFloor));
-  const centred = { mean: n, leaveOneOut: n - 1, none: NaN }[c.center];
+  const centred = { mean: n, leaveOneOut: n - 1, none: NaN, runnerUp: NaN }[c.center];
   const numerators = x.map((value, i) => (c.center === "none" ? value : differences[i]! / centred));
   return {
     normalized: numerators.map((y) => (c.scale === "std" ? y / (std + c.epsilon) : y)),

@@ -1,40 +1,56 @@
 // Group statistics (contract: native/include/surprisal/group.h), one group after the other, items in their order.
 // Numbers are float64 here; an array rounds once when it stores.
+import { rowBegin, rowEnd } from "../../core/rows";
 import {
   GROUP_CENTERS,
   GROUP_SCALES,
   GROUP_SINGLETONS,
   NAN_POLICIES,
   type GroupBroadcastArgs,
+  type GroupColumnsArgs,
   type GroupNormalizeArgs,
   type GroupOps,
+  type GroupPlaceArgs,
   type GroupSoftmaxArgs,
   type GroupTop2Args,
+  type GroupWeighArgs,
+  WEIGH_FORMS,
 } from "../contract/group";
 
 const UNCENTRED = GROUP_CENTERS.indexOf("none");
 const LEAVE_ONE_OUT = GROUP_CENTERS.indexOf("leaveOneOut");
+const RUNNER_UP = GROUP_CENTERS.indexOf("runnerUp");
+const POWER = WEIGH_FORMS.indexOf("power");
 const BY_STD = GROUP_SCALES.indexOf("std");
 const ZERO = GROUP_SINGLETONS.indexOf("zero");
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
+
+/** A number of a group and how often it counts. */
+interface Item {
+  readonly x: number;
+  readonly w: number;
+}
 
 /** What a group is like, and so how each of its numbers is transformed. */
 interface Statistics {
   readonly mean: number;
   readonly std: number;
   readonly count: number;
-  readonly normalize: (x: number) => number;
+  readonly normalize: (x: number, w: number) => number;
 }
 
-function statistics(a: GroupNormalizeArgs, items: readonly number[]): Statistics {
+function statistics(a: GroupNormalizeArgs, items: readonly Item[]): Statistics {
   const abstain = a.nanPolicy === ABSTAIN;
   const scaled = a.scale === BY_STD;
   const copied = a.center === UNCENTRED && !scaled;
-  const numbers = items.filter((x) => !Number.isNaN(x));
-  const count = abstain ? numbers.length : items.length;
-  if (numbers.length === 0 || numbers.length < count) return { mean: NaN, std: NaN, count, normalize: () => NaN };
+  // What has weight 0 counts as a number without being looked at.
+  const present = items.filter(({ x, w }) => w === 0 || !Number.isNaN(x));
+  const numbers = present.filter(({ w }) => w !== 0);
+  const count = abstain ? present.length : items.length;
+  if (present.length === 0 || present.length < count) return { mean: NaN, std: NaN, count, normalize: () => NaN };
+  if (numbers.length === 0) return { mean: NaN, std: NaN, count, normalize: () => 0 };
 
-  const [first] = numbers as [number];
+  const first = numbers[0]!.x;
   if (count === 1) {
     const raw = (x: number): number => (scaled ? x / (1 + a.epsilon) : x);
     const normalize = copied ? (x: number) => x : a.singleton === ZERO ? () => 0 : raw;
@@ -42,35 +58,57 @@ function statistics(a: GroupNormalizeArgs, items: readonly number[]): Statistics
   }
 
   const centre = centreOf(numbers);
-  const std = Math.sqrt(Math.max(centre.squares / (count > a.ddof ? count - a.ddof : NaN), a.varianceFloor));
+  const { weight } = centre;
+  const std = Math.sqrt(Math.max(centre.squares / (weight > a.ddof ? weight - a.ddof : NaN), a.varianceFloor));
   const divisor = scaled ? std + a.epsilon : 1;
   if (a.center === UNCENTRED) return { mean: centre.mean, std, count, normalize: (x) => x / divisor };
   if (centre.constant) return { mean: centre.mean, std, count, normalize: () => 0 };
-  // x - (sum - x) / (n - 1) = (x - mean) n / (n - 1), without the cancellation in sum - x.
-  const stretch = a.center === LEAVE_ONE_OUT ? count / (count - 1) : 1;
-  return { mean: centre.mean, std, count, normalize: (x) => (centre.centred(x) * stretch) / divisor };
+  if (a.center === RUNNER_UP) {
+    const [best, lead] = soleWinner(numbers);
+    return { mean: centre.mean, std, count, normalize: (x, w) => (x === best && w !== 0 ? lead / divisor : 0) };
+  }
+  // x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
+  const stretch = (w: number): number => (a.center === LEAVE_ONE_OUT ? weight / (weight - w) : 1);
+  return { mean: centre.mean, std, count, normalize: (x, w) => (centre.centred(x) * stretch(w)) / divisor };
+}
+
+/** The largest number, and its lead over the next; equal largest ones have none. */
+function soleWinner(numbers: readonly Item[]): [best: number, lead: number] {
+  let best = -Infinity;
+  for (const { x } of numbers) if (x > best) best = x;
+  let second = -Infinity;
+  let winners = 0;
+  for (const { x } of numbers)
+    if (x === best) ++winners;
+    else if (x > second) second = x;
+  return [best, winners === 1 ? best - second : 0];
 }
 
 /** Mean and squared deviations in two passes; the second also finds what the rounding of the mean left behind. */
-function centreOf(numbers: readonly number[]) {
-  const [first] = numbers as [number];
-  if (Number.isFinite(first) && numbers.every((x) => x === first))
-    return { constant: true, mean: first, squares: 0, centred: () => 0 };
+function centreOf(numbers: readonly Item[]) {
   let sum = 0;
-  for (const x of numbers) sum += x;
-  const rounded = sum / numbers.length;
+  let weight = 0;
+  for (const { x, w } of numbers) {
+    sum += w * x;
+    weight += w;
+  }
+  const first = numbers[0]!.x;
+  if (Number.isFinite(first) && numbers.every(({ x }) => x === first))
+    return { constant: true, weight, mean: first, squares: 0, centred: () => 0 };
+  const rounded = sum / weight;
   let left = 0;
   let squares = 0;
-  for (const x of numbers) {
-    left += x - rounded;
-    squares += (x - rounded) * (x - rounded);
+  for (const { x, w } of numbers) {
+    left += w * (x - rounded);
+    squares += w * ((x - rounded) * (x - rounded));
   }
   // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
-  const residue = Number.isFinite(left) ? left / numbers.length : 0;
+  const residue = Number.isFinite(left) ? left / weight : 0;
   return {
     constant: false,
+    weight,
     mean: rounded + residue,
-    squares: squares - numbers.length * residue * residue,
+    squares: squares - weight * residue * residue,
     centred: (x: number) => x - rounded - residue,
   };
 }
@@ -82,15 +120,16 @@ function eachItem(a: { readonly members: Int32Array | null; readonly offsets: In
 
 function groupNormalize(a: GroupNormalizeArgs): void {
   for (let g = 0; g < a.G; ++g) {
-    const items: number[] = [];
-    eachItem(a, g, (i) => items.push(a.values[i]!));
+    const weightOf = (i: number): number => (a.weights ? a.weights[i]! : 1);
+    const items: Item[] = [];
+    eachItem(a, g, (i) => items.push({ x: a.values[i]!, w: weightOf(i) }));
     const { mean, std, count, normalize } = statistics(a, items);
     const { normalized } = a;
     const missing = a.nanPolicy === ABSTAIN ? 0 : NaN;
     if (normalized)
       eachItem(a, g, (i) => {
         const x = a.values[i]!;
-        normalized[i] = Number.isNaN(x) ? missing : normalize(x);
+        normalized[i] = a.gain * (Number.isNaN(x) ? missing : normalize(x, weightOf(i)));
       });
     if (a.mean) a.mean[g] = mean;
     if (a.std) a.std[g] = std;
@@ -104,10 +143,15 @@ function groupSoftmax(a: GroupSoftmaxArgs): void {
     eachItem(a, g, (i) => {
       if (a.values[i]! > largest) largest = a.values[i]!; // passes over NaN; the sum does not
     });
-    const term = (i: number): number => Math.exp((a.values[i]! - largest) / a.temperature);
+    // An infinite largest number can't be shifted by; a group with +infinity has an infinite sum and no weights.
+    const shift = Number.isFinite(largest) ? largest : 0;
+    const term = (i: number): number => Math.exp((a.values[i]! - shift) / a.temperature);
     let sum = 0;
     eachItem(a, g, (i) => (sum += term(i)));
-    eachItem(a, g, (i) => (a.weights[i] = term(i) / sum));
+    const { weights } = a;
+    if (weights) eachItem(a, g, (i) => (weights[i] = sum === Infinity ? NaN : term(i) / sum));
+    if (a.lse) a.lse[g] = shift / a.temperature + Math.log(sum);
+    if (a.softMean) a.softMean[g] = shift + a.temperature * Math.log(sum / (a.offsets[g + 1]! - a.offsets[g]!));
   }
 }
 
@@ -143,4 +187,85 @@ function groupBroadcast(a: GroupBroadcastArgs): void {
   }
 }
 
-export const groupOps: GroupOps = { groupNormalize, groupSoftmax, groupTop2, groupBroadcast };
+function groupPlace(a: GroupPlaceArgs): void {
+  const values = a.scale !== 0 ? a.values : null;
+  const everywhere = !a.mask || a.transformMasked !== 0;
+  for (let b = 0; b < a.B; ++b) {
+    const begin = a.offsets ? a.offsets[b]! : b * a.T;
+    const end = a.offsets ? a.offsets[b + 1]! : (b + 1) * a.T;
+    let last = end - 1;
+    while (last >= begin && a.mask && a.mask[last] === 0) --last;
+    for (let i = begin; i < end; ++i) {
+      let x = 0;
+      if (everywhere || a.mask[i] !== 0) x = (a.tokens ? a.tokens[i]! : 0) + (values ? a.scale * values[i]! : 0);
+      // Math.min and Math.max keep NaN.
+      if (i === last && a.row) x += Math.min(Math.max(a.row[b]!, a.low), a.high);
+      a.out[i] = x;
+    }
+  }
+}
+
+/** Tokens of a row up to its last kept one. */
+function keptLength(a: GroupColumnsArgs, b: number): number {
+  let end = rowEnd(a, b);
+  while (a.mask && end > rowBegin(a, b) && a.mask[end - 1] === 0) --end;
+  return end - rowBegin(a, b);
+}
+
+function groupColumns(a: GroupColumnsArgs): void {
+  for (let g = 0; g < a.G; ++g) {
+    const rows: number[] = [];
+    eachItem({ members: a.members, offsets: a.groupOffsets }, g, (b) => rows.push(b));
+    const reach = new Map(rows.map((b) => [b, keptLength(a, b)]));
+    let width = 0;
+    for (const b of rows) width = Math.max(width, rowEnd(a, b) - rowBegin(a, b));
+    for (let t = 0; t < width; ++t) {
+      const here = rows.filter((b) => rowBegin(a, b) + t < rowEnd(a, b));
+      const isKept = (i: number): boolean => !a.mask || a.mask[i] !== 0;
+      let sum = 0;
+      let divisor = 0;
+      let reached = 0;
+      for (const b of here) {
+        const i = rowBegin(a, b) + t;
+        if (reach.get(b)! > t) ++reached;
+        if (!isKept(i)) continue;
+        sum += a.weights[i]! * a.values[i]!;
+        divisor += a.weights[i]!;
+      }
+      divisor += a.epsilon;
+      const none = rows.length === 1 || (a.zeroTail !== 0 && reached === 1) || divisor === 0;
+      const baseline = none ? 0 : sum / divisor;
+      for (const b of here) {
+        const i = rowBegin(a, b) + t;
+        if (a.baselines) a.baselines[i] = isKept(i) ? baseline : 0;
+        if (a.centred) a.centred[i] = isKept(i) ? a.values[i]! - baseline : 0;
+      }
+    }
+  }
+}
+
+function groupWeigh(a: GroupWeighArgs): void {
+  for (let g = 0; g < a.G; ++g) {
+    let low = Infinity;
+    let high = -Infinity;
+    eachItem(a, g, (i) => {
+      if (a.values[i]! < low) low = a.values[i]!;
+      if (a.values[i]! > high) high = a.values[i]!;
+    });
+    eachItem(a, g, (i) => {
+      const x = a.values[i]!;
+      const weight = a.form === POWER ? Math.abs(x) ** a.power : x === high ? a.atMax : x === low ? a.atMin : a.between;
+      a.weights[i] = Number.isNaN(x) ? NaN : weight + a.floor;
+    });
+  }
+}
+
+export const groupOps: GroupOps = {
+  groupNormalize,
+  groupSoftmax,
+  groupTop2,
+  groupBroadcast,
+  groupPlace,
+  groupColumns,
+  groupWeigh,
+};

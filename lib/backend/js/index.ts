@@ -7,9 +7,11 @@ import { groupOps } from "./group";
 import { logprobOps } from "./logprob";
 import { modulateOps } from "./modulate";
 import { ratioOps } from "./ratio";
+import { reduceOps } from "./reduce";
 import { scanOps } from "./scan";
+import { selectOps } from "./select";
 
-const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps };
+const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps, ...reduceOps, ...selectOps };
 
 export const jsBackend: Backend = {
   name: "js",

@@ -1,11 +1,21 @@
-// Scans along rows (contract: native/include/surprisal/scan.h), one row after the other from its last token to its first.
+// Scans along rows (contract: native/include/surprisal/scan.h), one row after the other.
 // Numbers are float64 here; an array rounds once when it stores.
 import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/rows";
-import { MASK_MODES, type ScanGaeArgs, type ScanOps, type ScanReturnsArgs, type ScanVtraceArgs } from "../contract/scan";
+import {
+  DELTA_FORMS,
+  MASK_MODES,
+  type ScanGaeArgs,
+  type ScanOps,
+  type ScanPrefixArgs,
+  type ScanReturnsArgs,
+  type ScanTailArgs,
+  type ScanVtraceArgs,
+} from "../contract/scan";
 
 const STEPS = MASK_MODES.indexOf("steps");
 const CUT = MASK_MODES.indexOf("cut");
+const OF_REWARD = DELTA_FORMS.indexOf("reward");
 
 function put(out: FloatArray | null, i: number, x: number): void {
   if (out) out[i] = x;
@@ -67,14 +77,18 @@ function scanVtrace(a: ScanVtraceArgs): void {
         if (a.maskMode === CUT) nextValue = nextTarget = accumulated = 0;
         put(a.targets, i, 0);
         put(a.advantages, i, 0);
+        put(a.accumulated, i, 0);
         continue;
       }
       const gamma = kept && a.discount ? a.discount[i]! : a.gamma;
       const reward = kept ? a.reward[i]! : 0;
       const value = kept ? a.value[i]! : 0;
       const weight = kept ? a.weight[i]! : 1;
-      const delta = cap(weight, a.rhoBar) * (reward + gamma * nextValue - value);
+      const rho = cap(weight, a.rhoBar);
+      const delta =
+        a.delta === OF_REWARD ? rho * reward + gamma * nextValue - value : rho * (reward + gamma * nextValue - value);
       accumulated = delta + gamma * a.lambda * cap(weight, a.cBar) * accumulated;
+      put(a.accumulated, i, accumulated);
       put(a.advantages, i, cap(weight, a.pgRhoBar) * (reward + gamma * nextTarget - value));
       nextValue = value;
       nextTarget = value + accumulated;
@@ -83,4 +97,52 @@ function scanVtrace(a: ScanVtraceArgs): void {
   }
 }
 
-export const scanOps: ScanOps = { scanGae, scanReturns, scanVtrace };
+function scanTail(a: ScanTailArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    const begin = rowBegin(a, b);
+    const end = rowEnd(a, b);
+    const isStep = (i: number): boolean => !a.mask || a.mask[i] !== 0 || a.maskMode === STEPS;
+    let before = 0;
+    for (let i = begin; i < end; ++i) if (isStep(i)) ++before;
+    // Powers counted from the token at hand: what it has in common with those behind it is multiplied on at the end.
+    let sum = 0;
+    let weight = 0;
+    for (let i = end - 1; i >= begin; --i) {
+      if (!isStep(i)) {
+        a.tails[i] = 0;
+        continue;
+      }
+      --before;
+      const kept = !a.mask || a.mask[i] !== 0;
+      sum = (kept ? a.values[i]! : 0) + a.gamma * sum;
+      weight = (kept ? 1 : a.maskedWeight) + a.gamma * weight;
+      a.tails[i] = a.normalize ? (weight > 0 ? sum / weight : 0) : Math.pow(a.gamma, before) * sum;
+    }
+  }
+}
+
+function prefixTerm(a: ScanPrefixArgs, i: number): number {
+  if (a.values) return a.values[i]!;
+  const norm = 1 - 2 * Math.exp(a.logProb![i]!) + a.sumSquares![i]!;
+  return a.weight ? norm * (a.weight[i]! * a.weight[i]!) : norm;
+}
+
+function scanPrefix(a: ScanPrefixArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    let sum = 0;
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+      if (a.mask && a.mask[i] === 0) {
+        put(a.terms, i, 0);
+        put(a.sums, i, 0);
+        continue;
+      }
+      const term = prefixTerm(a, i);
+      const before = sum;
+      sum += term;
+      put(a.terms, i, term);
+      put(a.sums, i, a.exclusive ? before : sum);
+    }
+  }
+}
+
+export const scanOps: ScanOps = { scanGae, scanReturns, scanVtrace, scanTail, scanPrefix };

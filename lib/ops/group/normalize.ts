@@ -11,15 +11,19 @@ import {
   type NanPolicy,
 } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput } from "../../core/arrays";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
 import { type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 /** The choices in which systems differ when they normalise a group. */
 export interface GroupConventions {
-  /** What is subtracted: the group's mean, the mean of the group's other items, or nothing. Default `"mean"`. */
+  /**
+   * What is subtracted: the group's mean, the mean of the group's other items, or nothing. `"runnerUp"`: from the largest item
+   * the second largest, from every other item itself, so that a sole winner keeps its lead and the rest is 0. Default `"mean"`.
+   */
   readonly center?: GroupCenter;
   /** Divide by `std + epsilon`, or not. Default `"std"`. */
   readonly scale?: GroupScale;
@@ -36,6 +40,13 @@ export interface GroupConventions {
 }
 
 export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, BackendOption {
+  /**
+   * How often each item counts in its group's statistics, >= 0: weighted mean, variance and leave-one-out mean. 0 leaves the
+   * item out; a group of weight 0 has mean NaN and results 0. Default: 1 each.
+   */
+  readonly weights?: FloatArray;
+  /** Multiplies the results, >= 0. Default 1. */
+  readonly gain?: number;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
   readonly out?: { readonly normalized?: FloatArray; readonly means?: FloatArray; readonly stds?: FloatArray };
 }
@@ -71,7 +82,13 @@ export function needConventions(op: string, conventions: GroupConventions): Grou
 export function normalizeItems(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
   const { values, groups } = items;
   const conventions = needConventions(op, options);
-  const dtype = floatDType(values);
+  const weights = optionalFloats(op, "weights", options.weights, values.length, "one per item");
+  weights?.forEach((weight, i) => {
+    if (!(weight >= 0 && weight < Infinity))
+      throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
+  });
+  const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
+  const dtype = widestFloat(values, weights);
   const output = (name: "normalized" | "means" | "stds", length: number): FloatArray => {
     const given = options.out?.[name];
     return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
@@ -81,13 +98,16 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   const stds = output("stds", groups.G);
   const counts = new Int32Array(groups.G);
   refuseItemOverlap(op, { normalized, means, stds }, values, options);
+  refuseOverlap(op, { normalized, means, stds }, { weights });
   selectBackend(op, options.backend).ops.groupNormalize({
-    ...itemArgs(items),
+    ...itemArgs({ values: asFloat(values, dtype), groups }),
     ...conventions,
     normalized,
     mean: means,
     std: stds,
     count: counts,
+    weights: weights && asFloat(weights, dtype),
+    gain,
   });
   return { normalized, means, stds, counts, groupIds: groups.ids };
 }
@@ -99,6 +119,7 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
  *     center "leaveOneOut"   c_i = (sum − x_i) / (count − 1)
  *     scale  "std"           y_i = (x_i − c_i) / (std + ε),   std = sqrt(max(Σ(x − mean)² / (count − ddof), varianceFloor))
  *     scale  "none"          y_i = x_i − c_i
+ *     center "runnerUp"      c_i = second largest x for the largest item, x_i for the others
  *
  * A group whose numbers are all equal gives exact zeros. Statistics in float64; results in the type of `values`.
  *

@@ -33,6 +33,50 @@ export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = 
       ? allocateFloat(dtype, items.values.length)
       : needOutput(op, "weights", given, dtype, items.values.length);
   refuseItemOverlap(op, { weights }, items.values, options);
-  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights });
+  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights, lse: null, softMean: null });
   return weights;
+}
+
+export interface GroupLogSumExpOptions extends GroupLayout, BackendOption {
+  /** Divides the values; > 0. Default 1. */
+  readonly temperature?: number;
+}
+
+/** One entry per group. */
+export interface GroupLogSumExpResult {
+  /** ln Σ exp(x/τ); −∞ for an empty group. */
+  readonly logSumExps: FloatArray;
+  /** τ·ln(mean of exp(x/τ)): between the mean (τ → ∞) and the maximum (τ → 0). NaN for an empty group. */
+  readonly softMeans: FloatArray;
+  /** The group number of each item: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+/**
+ * Logarithm of the summed exponentials of each group, and the soft mean that belongs to it:
+ *
+ *     logSumExp = ln Σ_j exp(x_j/τ),   softMean = τ·(logSumExp − ln count)
+ *
+ * Equal numbers have exactly themselves as soft mean. A group of −∞ only has −∞, one with +∞ has +∞, NaN gives NaN. float64
+ * inside; the results have the type of `values`.
+ *
+ * @param values one number per item
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOptions = {}): GroupLogSumExpResult {
+  const op = "groupLogSumExp";
+  const items = needItems(op, "values", values, options);
+  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
+  const { G, ids } = items.groups;
+  const dtype = floatDType(items.values);
+  const result = { logSumExps: allocateFloat(dtype, G), softMeans: allocateFloat(dtype, G), groupIds: ids };
+  selectBackend(op, options.backend).ops.groupSoftmax({
+    ...itemArgs(items),
+    temperature,
+    weights: null,
+    lse: result.logSumExps,
+    softMean: result.softMeans,
+  });
+  return result;
 }

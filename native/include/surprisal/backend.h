@@ -22,7 +22,9 @@
 #include "surprisal/logprob.h"
 #include "surprisal/modulate.h"
 #include "surprisal/ratio.h"
+#include "surprisal/reduce.h"
 #include "surprisal/scan.h"
+#include "surprisal/select.h"
 #include "surprisal/status.h"
 
 #define SRP_ABI_VERSION 1
@@ -84,6 +86,17 @@ typedef struct {
   srp_status (*modulate_steps)(srp_queue*, const srp_modulate_steps_args*);
   srp_status (*modulate_spans)(srp_queue*, const srp_modulate_spans_args*);
   srp_status (*modulate_rows)(srp_queue*, const srp_modulate_rows_args*);
+  srp_status (*group_place)(srp_queue*, const srp_group_place_args*);
+  srp_status (*select_quantile)(srp_queue*, const srp_select_quantile_args*);
+  srp_status (*select_top)(srp_queue*, const srp_select_top_args*);
+  srp_status (*scan_tail)(srp_queue*, const srp_scan_tail_args*);
+  srp_status (*scan_prefix)(srp_queue*, const srp_scan_prefix_args*);
+  srp_status (*group_columns)(srp_queue*, const srp_group_columns_args*);
+  srp_status (*group_weigh)(srp_queue*, const srp_group_weigh_args*);
+  srp_status (*reduce_moments)(srp_queue*, const srp_reduce_moments_args*);
+  srp_status (*reduce_merge)(srp_queue*, const srp_reduce_merge_args*);
+  srp_status (*reduce_whiten)(srp_queue*, const srp_reduce_whiten_args*);
+  srp_status (*reduce_affine)(srp_queue*, const srp_reduce_affine_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -106,7 +119,18 @@ typedef struct {
   X(ratio_clip)            \
   X(modulate_steps)        \
   X(modulate_spans)        \
-  X(modulate_rows)
+  X(modulate_rows)         \
+  X(group_place)           \
+  X(select_quantile)       \
+  X(select_top)            \
+  X(scan_tail)             \
+  X(scan_prefix)           \
+  X(group_columns)         \
+  X(group_weigh)           \
+  X(reduce_moments)        \
+  X(reduce_merge)          \
+  X(reduce_whiten)         \
+  X(reduce_affine)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

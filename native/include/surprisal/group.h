@@ -3,11 +3,27 @@
  *   normalize   center  MEAN           c = mean
  *                       LEAVE_ONE_OUT  c_i = (sum - x_i) / (count - 1)
  *                       NONE           c = 0
+ *                       RUNNER_UP      c_i = the second largest number for the largest, x_i itself for every other (also for
+ *                                      equal largest ones): only a sole winner stands out
  *               scale   STD            y_i = (x_i - c_i) / (std + epsilon),  std = sqrt(max(M2 / (count - ddof), variance_floor))
  *                       NONE           y_i = x_i - c_i
+ *               gain    multiplies every y
+ *               weights (x_i counts w_i times): mean = sum w x / sum w, M2 = sum w (x - mean)^2, count below = sum w,
+ *                       leave-one-out (sum w x - w_i x_i) / (sum w - w_i). Weight 0: the item is in no statistic; a group of
+ *                       weight 0 has mean and std NaN and outputs 0
  *   softmax     w_i = exp((x_i - max) / temperature) / sum_j exp((x_j - max) / temperature)
+ *               lse = ln sum_j exp(x_j / temperature),  soft_mean = temperature (lse - ln count); a group of equal numbers
+ *               has that number as soft_mean, exactly
  *   top2        best = largest value, second = largest of the rest; ties to the smaller item index
+ *   columns     column t of the rows of a group: position t from the row's begin. Over the rows with a kept token there
+ *               baseline[t] = sum w x / (sum w + epsilon);  centred[t] = x[t] - baseline[t];  0 under the mask
+ *               a group of one row has baseline 0; so has, with zero_tail, a column that one row alone reaches (its last
+ *               kept token is there or behind); so has a column with sum w + epsilon == 0
+ *   weigh       POWER     w_i = |x_i|^power + floor
+ *               EXTREMES  w_i = floor + (at_max where x_i is the group's largest number, else at_min where it is its
+ *                         smallest, else between);  NaN where x_i is NaN
  *   broadcast   out[t] = row[b] * factor[b] for kept tokens t of row b, 0 under the mask
+ *   place       out[t] = tokens[t] + scale * values[t],  + min(max(row[b], low), high) at the last kept token of row b
  *
  * variance    about the mean of the group, whatever the center: M2 / (count - ddof), not below variance_floor;
  *             NaN where count <= ddof (but see singleton)
@@ -26,14 +42,23 @@
  *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             Host backends add in item order, device backends in a fixed order that depends on n and G only
  * memory      outputs may not overlap inputs; groups as in rows.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
- *             best -1. broadcast: rows as in rows.h, what lies under the mask is not read */
+ *             best -1. broadcast, place: rows as in rows.h, what lies under the mask is not read
+ * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked
+ *             what the formula gives (then it is read). The number of a row without a kept token is seen nowhere. A NaN in
+ *             row passes the clip. One rounding, of the sum in float64 */
 #ifndef SURPRISAL_GROUP_H
 #define SURPRISAL_GROUP_H
 
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-typedef enum { SRP_CENTER_NONE = 0, SRP_CENTER_MEAN = 1, SRP_CENTER_LEAVE_ONE_OUT = 2 } srp_center;
+typedef enum {
+  SRP_CENTER_NONE = 0,
+  SRP_CENTER_MEAN = 1,
+  SRP_CENTER_LEAVE_ONE_OUT = 2,
+  SRP_CENTER_RUNNER_UP = 3
+} srp_center;
+typedef enum { SRP_WEIGH_POWER = 0, SRP_WEIGH_EXTREMES = 1 } srp_weigh_form;
 typedef enum { SRP_SCALE_NONE = 0, SRP_SCALE_STD = 1 } srp_scale;
 typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1 } srp_singleton;
 typedef enum { SRP_NAN_PROPAGATE = 0, SRP_NAN_ABSTAIN = 1 } srp_nan_policy;
@@ -52,6 +77,8 @@ typedef struct {
   void* normalized;        /* [n] or NULL */
   void *mean, *std;        /* [G] or NULL */
   int32_t* count;          /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
+  const void* weights;     /* [n] or NULL = 1; >= 0 */
+  double gain;             /* >= 0; 1 = as it is */
 } srp_group_normalize_args;
 
 typedef struct {
@@ -62,7 +89,8 @@ typedef struct {
   const int32_t* offsets;
   int64_t n, G;
   double temperature;      /* > 0 */
-  void* weights;           /* [n] */
+  void* weights;           /* [n] or NULL */
+  void *lse, *soft_mean;   /* [G], each may be NULL; of an empty group -infinity and NaN */
 } srp_group_softmax_args;
 
 typedef struct {
@@ -78,6 +106,33 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
+  int32_t dtype;           /* of values, weights, baselines, centred */
+  const void *values, *weights; /* [n] */
+  const uint8_t* mask;     /* [n] or NULL */
+  const int32_t* offsets;  /* [B+1] or NULL = padded */
+  const int32_t* members;  /* [B] or NULL = identity: rows */
+  const int32_t* group_offsets; /* [G+1] */
+  int64_t n, B, T, G;
+  double epsilon;          /* >= 0 */
+  int32_t zero_tail;       /* 0 or 1 */
+  void *baselines, *centred; /* [n], each may be NULL, not both */
+} srp_group_columns_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;           /* of values, weights */
+  const void* values;
+  const int32_t* members;
+  const int32_t* offsets;
+  int64_t n, G;
+  int32_t form;            /* srp_weigh_form */
+  double power;            /* >= 0 */
+  double at_max, at_min, between, floor; /* finite */
+  void* weights;           /* [n] */
+} srp_group_weigh_args;
+
+typedef struct {
+  uint32_t size;
   int32_t dtype;           /* of row, factor, out */
   const void* row;         /* [B] */
   const void* factor;      /* [B] or NULL = 1 */
@@ -86,5 +141,20 @@ typedef struct {
   int64_t n, B, T;
   void* out;               /* [n] */
 } srp_group_broadcast_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;           /* of row, tokens, values, out */
+  const void* row;         /* [B] or NULL = 0 */
+  const void* tokens;      /* [n] or NULL = 0 */
+  const void* values;      /* [n] or NULL = 0 */
+  const uint8_t* mask;     /* [n] or NULL */
+  const int32_t* offsets;  /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  double scale;            /* finite */
+  double low, high;        /* of row; -infinity, infinity = no clip */
+  int32_t transform_masked;
+  void* out;               /* [n] */
+} srp_group_place_args;
 
 #endif

@@ -11,32 +11,48 @@
 
 namespace srp {
 
-// First walk: what the numbers of a group are like. NaN is only counted, by its absence from `numbers`.
+// First walk: what the numbers of a group are like. NaN is only counted, by its absence from `numbers`; an item of weight 0
+// counts as a number without being looked at.
 struct Tally {
-  double sum = 0;
+  double sum = 0, weight = 0;
   double low = INFINITY, high = -INFINITY;
   int64_t numbers = 0;
 
-  SRP_HD void add(double x) {
-    if (isnan(x)) return;
-    sum += x;
-    if (x < low) low = x;
-    if (x > high) high = x;
+  SRP_HD void add(double x, double w) {
+    if (w != 0) {
+      if (isnan(x)) return;
+      sum += w * x;
+      weight += w;
+      if (x < low) low = x;
+      if (x > high) high = x;
+    }
     ++numbers;
   }
 };
 
-// Second walk: deviations from the rounded mean. Their sum is what the rounding of the mean left behind.
+// Second walk: deviations from the rounded mean, and who comes behind the largest. The sum of the deviations is what the
+// rounding of the mean left behind.
 struct Deviations {
   double sum = 0, squares = 0;
+  double second = -INFINITY;  // largest number below the largest
+  int64_t winners = 0;  // items that are the largest
 
-  SRP_HD void add(double x, double mean) {
-    if (isnan(x)) return;
+  SRP_HD void add(double x, double w, double mean, double high) {
+    if (w == 0 || isnan(x)) return;
     const double d = x - mean;
-    sum += d;
-    squares += d * d;
+    sum += w * d;
+    squares += w * (d * d);
+    if (x == high)
+      ++winners;
+    else if (x > second)
+      second = x;
   }
 };
+
+template <class F>
+SRP_HD double item_weight(const void* weights, int64_t i) {
+  return weights ? load(static_cast<const F*>(weights), i) : 1;
+}
 
 class GroupStatistics {
  public:
@@ -47,13 +63,18 @@ class GroupStatistics {
         singleton_(a.singleton),
         abstain_(a.nan_policy == SRP_NAN_ABSTAIN),
         epsilon_(a.epsilon),
+        gain_(a.gain),
         mean_(NAN),
         residue_(0),
         std_(NAN),
-        stretch_(1),
+        weight_(tally.weight),
+        high_(tally.high),
+        lead_(0),
         count_(abstain_ ? tally.numbers : items) {
     if (tally.numbers == 0 || tally.numbers < count_) {
       kind_ = kVoid;
+    } else if (weight_ == 0) {
+      kind_ = kWeightless;
     } else if (count_ == 1) {
       kind_ = kSingle;
       mean_ = tally.low;
@@ -64,7 +85,7 @@ class GroupStatistics {
       std_ = sqrt(a.variance_floor);
     } else {
       kind_ = kSpread;
-      mean_ = tally.sum / static_cast<double>(count_);
+      mean_ = tally.sum / weight_;
     }
   }
 
@@ -72,42 +93,109 @@ class GroupStatistics {
   SRP_HD bool wants_deviations() const { return kind_ == kSpread; }
 
   SRP_HD void finish(const srp_group_normalize_args& a, const Deviations& d) {
-    const double n = static_cast<double>(count_);
+    const double n = weight_;
     // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
     if (!isnan(d.sum) && !isinf(d.sum)) residue_ = d.sum / n;
     double variance = n > a.ddof ? (d.squares - n * residue_ * residue_) / (n - a.ddof) : NAN;
     if (variance < a.variance_floor) variance = a.variance_floor;  // NaN stays
     std_ = sqrt(variance);
-    // x - (sum - x) / (n - 1) = (x - mean) n / (n - 1), without the cancellation in sum - x.
-    if (a.center == SRP_CENTER_LEAVE_ONE_OUT) stretch_ = n / (n - 1);
+    if (d.winners == 1) lead_ = high_ - d.second;
   }
+
+  SRP_HD double high() const { return high_; }
 
   SRP_HD double mean() const { return mean_ + residue_; }
   SRP_HD double std() const { return std_; }
   SRP_HD int32_t count() const { return static_cast<int32_t>(count_); }
 
-  SRP_HD double normalized(double x) const {
+  SRP_HD double normalized(double x, double w) const { return gain_ * transformed(x, w); }
+
+ private:
+  // kVoid: no number at all, or a NaN that propagates.
+  enum Kind { kVoid, kWeightless, kSingle, kConstant, kSpread };
+
+  SRP_HD double transformed(double x, double w) const {
     if (isnan(x)) return abstain_ ? 0 : NAN;
     if (kind_ == kVoid) return NAN;
+    if (kind_ == kWeightless) return 0;
     const bool scaled = scale_ == SRP_SCALE_STD;
     if (center_ == SRP_CENTER_NONE && !scaled) return x;
     if (kind_ == kSingle) return singleton_ == SRP_SINGLETON_ZERO ? 0 : scaled ? x / (1 + epsilon_) : x;
     if (center_ == SRP_CENTER_NONE) return x / (std_ + epsilon_);
     if (kind_ == kConstant) return 0;
-    const double centred = ((x - mean_) - residue_) * stretch_;
+    const double centred = centred_of(x, w);
     return scaled ? centred / (std_ + epsilon_) : centred;
   }
 
- private:
-  // kVoid: no number at all, or a NaN that propagates.
-  enum Kind { kVoid, kSingle, kConstant, kSpread };
+  // Leaving one out: x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
+  SRP_HD double centred_of(double x, double w) const {
+    if (center_ == SRP_CENTER_RUNNER_UP) return x == high_ && w != 0 ? lead_ : 0;
+    const double centred = (x - mean_) - residue_;
+    return center_ == SRP_CENTER_LEAVE_ONE_OUT ? centred * (weight_ / (weight_ - w)) : centred;
+  }
 
   int32_t center_, scale_, singleton_;
   bool abstain_;
   Kind kind_;
-  double epsilon_, mean_, residue_, std_, stretch_;
+  double epsilon_, gain_, mean_, residue_, std_, weight_, high_;
+  double lead_;  // of a sole winner over the second
   int64_t count_;
 };
+
+// One token of `place`, before the number of its row.
+template <class F>
+SRP_HD double place_token(const srp_group_place_args& a, int64_t i) {
+  if (a.mask && !a.mask[i] && !a.transform_masked) return 0;
+  const double token = a.tokens ? load(static_cast<const F*>(a.tokens), i) : 0;
+  return a.values && a.scale != 0 ? token + a.scale * load(static_cast<const F*>(a.values), i) : token;
+}
+
+// The number that `place` adds to the last kept token of row b. NaN stays.
+template <class F>
+SRP_HD double place_row(const srp_group_place_args& a, int64_t b) {
+  double x = a.row ? load(static_cast<const F*>(a.row), b) : 0;
+  if (x < a.low) x = a.low;
+  if (x > a.high) x = a.high;
+  return x;
+}
+
+// The end of softmax: sum is of exp((x - shift) / temperature). An infinite largest number can't be shifted by.
+SRP_HD double softmax_shift(double largest) { return isinf(largest) ? 0 : largest; }
+SRP_HD double log_sum_exp(double shift, double sum, double temperature) { return shift / temperature + log(sum); }
+SRP_HD double soft_mean(double shift, double sum, double temperature, int64_t count) {
+  return shift + temperature * log(sum / static_cast<double>(count));
+}
+// A group with +infinity has no weights: its sum is infinite.
+SRP_HD double softmax_weight(double term, double sum) { return isinf(sum) ? NAN : term / sum; }
+
+// Tokens of a row up to its last kept one.
+SRP_HD int64_t kept_length(const uint8_t* mask, Range row) {
+  int64_t end = row.end;
+  while (mask && end > row.begin && !mask[end - 1]) --end;
+  return end - row.begin;
+}
+
+// One column of a group: adds up the rows that have a kept token there.
+struct Column {
+  double sum = 0, weight = 0;
+
+  SRP_HD void add(double x, double w) {
+    sum += w * x;
+    weight += w;
+  }
+  // alone: one row of the group reaches the column, or none.
+  SRP_HD double baseline(const srp_group_columns_args& a, int64_t rows, bool alone) const {
+    if (rows == 1 || (a.zero_tail && alone)) return 0;
+    const double divisor = weight + a.epsilon;
+    return divisor == 0 ? 0 : sum / divisor;
+  }
+};
+
+SRP_HD double weigh(const srp_group_weigh_args& a, double x, double low, double high) {
+  if (isnan(x)) return NAN;
+  if (a.form == SRP_WEIGH_POWER) return pow(fabs(x), a.power) + a.floor;
+  return (x == high ? a.at_max : x == low ? a.at_min : a.between) + a.floor;
+}
 
 inline srp_status check_groups(int32_t dtype, const void* values, const int32_t* offsets, int64_t n, int64_t G) {
   SRP_TRY(check_float(dtype));
@@ -124,7 +212,8 @@ inline srp_status check(const srp_group_normalize_args* a) {
   SRP_TRY(check_range("ddof", a->ddof, 0, DBL_MAX));
   SRP_TRY(check_range("epsilon", a->epsilon, 0, DBL_MAX));
   SRP_TRY(check_range("variance_floor", a->variance_floor, 0, DBL_MAX));
-  SRP_TRY(check_enum("center", a->center, SRP_CENTER_LEAVE_ONE_OUT));
+  SRP_TRY(check_range("gain", a->gain, 0, DBL_MAX));
+  SRP_TRY(check_enum("center", a->center, SRP_CENTER_RUNNER_UP));
   SRP_TRY(check_enum("scale", a->scale, SRP_SCALE_STD));
   SRP_TRY(check_enum("singleton", a->singleton, SRP_SINGLETON_RAW));
   return check_enum("nan_policy", a->nan_policy, SRP_NAN_ABSTAIN);
@@ -135,7 +224,7 @@ inline srp_status check(const srp_group_softmax_args* a) {
   SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
   SRP_TRY(check_range("temperature", a->temperature, 0, DBL_MAX));
   if (a->temperature == 0) return fail(SRP_BAD_ARGUMENT, "temperature is 0, expected more");
-  return check_pointer("weights", a->weights, a->n);
+  return a->lse || a->soft_mean ? SRP_OK : check_pointer("weights", a->weights, a->n);
 }
 
 inline srp_status check(const srp_group_top2_args* a) {
@@ -145,11 +234,49 @@ inline srp_status check(const srp_group_top2_args* a) {
   return check_pointer("second", a->second, a->G);
 }
 
+inline srp_status check(const srp_group_columns_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  if (a->B > INT32_MAX)
+    return fail(SRP_BAD_SHAPE, "B is %lld, groups have int32 offsets", static_cast<long long>(a->B));
+  SRP_TRY(check_group_count(a->B, a->G));
+  SRP_TRY(check_range("epsilon", a->epsilon, 0, DBL_MAX));
+  SRP_TRY(check_enum("zero_tail", a->zero_tail, 1));
+  SRP_TRY(check_pointer("group_offsets", a->group_offsets, a->G == 0 ? 0 : a->G + 1));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  SRP_TRY(check_pointer("weights", a->weights, a->n));
+  return check_pointer("baselines and centred", a->baselines ? a->baselines : a->centred, a->n);
+}
+
+inline srp_status check(const srp_group_weigh_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
+  SRP_TRY(check_enum("form", a->form, SRP_WEIGH_EXTREMES));
+  SRP_TRY(check_range("power", a->power, 0, DBL_MAX));
+  SRP_TRY(check_range("at_max", a->at_max, -DBL_MAX, DBL_MAX));
+  SRP_TRY(check_range("at_min", a->at_min, -DBL_MAX, DBL_MAX));
+  SRP_TRY(check_range("between", a->between, -DBL_MAX, DBL_MAX));
+  SRP_TRY(check_range("floor", a->floor, -DBL_MAX, DBL_MAX));
+  return check_pointer("weights", a->weights, a->n);
+}
+
 inline srp_status check(const srp_group_broadcast_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_pointer("row", a->row, a->B));
+  return check_pointer("out", a->out, a->n);
+}
+
+inline srp_status check(const srp_group_place_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_range("scale", a->scale, -DBL_MAX, DBL_MAX));
+  SRP_TRY(check_range("low", a->low, -INFINITY, INFINITY));
+  SRP_TRY(check_range("high", a->high, -INFINITY, INFINITY));
+  SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
   return check_pointer("out", a->out, a->n);
 }
 

@@ -1,4 +1,5 @@
-/* Scans along token rows, right to left: generalized advantage estimation, discounted returns, V-trace.
+/* Scans along token rows. Right to left: generalized advantage estimation, discounted returns, V-trace, tail sums.
+ * Left to right: prefix sums.
  *
  *   gae       delta[t] = reward[t] + g[t] * V(next) - value[t]
  *             advantages[t] = delta[t] + g[t] * lambda * advantages(next);  returns[t] = advantages[t] + value[t]
@@ -7,12 +8,21 @@
  *             acc[t] = delta[t] + g[t] * lambda * min(c_bar, w[t]) * acc(next);  targets[t] = value[t] + acc[t]
  *             advantages[t] = min(pg_rho_bar, w[t]) * (reward[t] + g[t] * targets(next) - value[t])
  *             (Espeholt et al. 2018, equations 1 and the policy gradient below it)
+ *             SRP_DELTA_REWARD: delta[t] = min(rho_bar, w[t]) * reward[t] + g[t] * V(next) - value[t]
+ *             accumulated[t] = acc[t]
+ *   tail      tails[t] = sum over steps i >= t of gamma^p(i) x[i], p(i) = steps before i in the row
+ *             normalize: divided by the sum over i >= t of gamma^p(i) m(i), m = 1 kept, masked_weight under the mask; 0 where
+ *             that sum is 0. The powers common to both cancel before they can underflow
+ *   prefix    sums[t] = sum over kept i <= t of term[i]; exclusive: i < t
+ *             term[i] = values[i], or where values is NULL (1 - 2 exp(log_prob[i]) + sum_squares[i]) weight[i]^2: the squared
+ *             norm of the gradient of weight * log_prob with respect to the logits, sum_squares being the sum of p^2
  *
  * g[t]      discount[t] where the array is given (gamma * (1 - done)), else gamma
  * next      the step behind t; behind the last one V = targets = returns = bootstrap[b], advantages = acc = 0
  * masked    SRP_MASK_SKIP   not a step: nothing decays, the chain runs on; outputs 0
  *           SRP_MASK_STEPS  a step with reward, value 0 and w 1; outputs as computed (they can be non-zero left of a kept token)
  *           SRP_MASK_CUT    the carry becomes 0 there (values, returns and accumulators); outputs 0
+ *             tail knows SKIP and STEPS (x 0); prefix skips. Outputs of prefix under the mask are 0
  *           What lies under the mask is never read, in any mode (discount included: gamma stands in for it in STEPS).
  * shapes    rows as in rows.h; per-token arrays [n]; bootstrap [B]
  * edges     n or B 0: nothing written, SRP_OK. NaN spreads to earlier steps of its row, to no other row
@@ -25,6 +35,7 @@
 #include "surprisal/status.h"
 
 typedef enum { SRP_MASK_SKIP = 0, SRP_MASK_STEPS = 1, SRP_MASK_CUT = 2 } srp_mask_mode;
+typedef enum { SRP_DELTA_CORRECTED = 0, SRP_DELTA_REWARD = 1 } srp_delta_form;
 
 typedef struct {
   uint32_t size;                 /* sizeof this struct: how a newer caller and an older library agree */
@@ -67,7 +78,36 @@ typedef struct {
   double gamma, lambda;
   double rho_bar, c_bar, pg_rho_bar; /* caps >= 0, infinity allowed */
   int32_t mask_mode;
-  void *targets, *advantages;    /* [n], each may be NULL, not both */
+  void *targets, *advantages;    /* [n], each may be NULL, as accumulated; not all three */
+  int32_t delta;                 /* srp_delta_form */
+  void* accumulated;             /* [n] or NULL */
 } srp_scan_vtrace_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* values;            /* [n] */
+  const uint8_t* mask;
+  const int32_t* offsets;
+  int64_t n, B, T;
+  double gamma;                  /* in [0, 1] */
+  int32_t mask_mode;             /* SRP_MASK_SKIP or SRP_MASK_STEPS */
+  int32_t normalize;             /* 0 or 1 */
+  double masked_weight;          /* >= 0; read where normalize is 1 and mask_mode is SRP_MASK_STEPS */
+  void* tails;                   /* [n] */
+} srp_scan_tail_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* values;            /* [n], or NULL: the terms come from the next three */
+  const void *log_prob, *sum_squares; /* [n] */
+  const void* weight;            /* [n] or NULL = 1 */
+  const uint8_t* mask;
+  const int32_t* offsets;
+  int64_t n, B, T;
+  int32_t exclusive;             /* 0 or 1 */
+  void *terms, *sums;            /* [n], each may be NULL, not both */
+} srp_scan_prefix_args;
 
 #endif

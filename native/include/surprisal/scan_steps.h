@@ -1,7 +1,9 @@
-// One step of each scan in scan.h, and the checks of their arguments. A backend walks a row from its end to its begin and
-// hands every token to step(); where the walk goes and who walks is the backend's business.
+// One step of each scan in scan.h, and the checks of their arguments. A backend walks a row from its end to its begin, or the
+// other way where kForward says so, and hands every token to step(); who walks is the backend's business.
 #ifndef SURPRISAL_SCAN_STEPS_H
 #define SURPRISAL_SCAN_STEPS_H
+
+#include <float.h>
 
 #include "surprisal/checks.h"
 #include "surprisal/rows.h"
@@ -22,6 +24,7 @@ SRP_HD double bootstrap_of(const void* bootstrap, int64_t b) {
 template <class F>
 struct GaeScan {
   using Args = srp_scan_gae_args;
+  static constexpr bool kForward = false;
   double next_value, next_advantage;  // float64: a float32 carry is off by 1.5e-4 at T = 32768 when gamma * lambda = 1
 
   SRP_HD GaeScan(const Args& a, int64_t b) : next_value(bootstrap_of<F>(a.bootstrap, b)), next_advantage(0) {}
@@ -49,6 +52,7 @@ struct GaeScan {
 template <class F>
 struct ReturnsScan {
   using Args = srp_scan_returns_args;
+  static constexpr bool kForward = false;
   double next_return;
 
   SRP_HD ReturnsScan(const Args& a, int64_t b) : next_return(bootstrap_of<F>(a.bootstrap, b)) {}
@@ -71,6 +75,7 @@ struct ReturnsScan {
 template <class F>
 struct VtraceScan {
   using Args = srp_scan_vtrace_args;
+  static constexpr bool kForward = false;
   double next_value, next_target, accumulated;
 
   SRP_HD VtraceScan(const Args& a, int64_t b)
@@ -82,23 +87,94 @@ struct VtraceScan {
   SRP_HD void step(const Args& a, int64_t i) {
     F* const targets = static_cast<F*>(a.targets);
     F* const advantages = static_cast<F*>(a.advantages);
+    F* const out = static_cast<F*>(a.accumulated);
     const bool kept = !a.mask || a.mask[i];
     if (!kept && a.mask_mode != SRP_MASK_STEPS) {
       if (a.mask_mode == SRP_MASK_CUT) next_value = next_target = accumulated = 0;
       if (targets) targets[i] = F(0);
       if (advantages) advantages[i] = F(0);
+      if (out) out[i] = F(0);
       return;
     }
     const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
     const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
     const double value = kept ? load(static_cast<const F*>(a.value), i) : 0;
     const double weight = kept ? load(static_cast<const F*>(a.weight), i) : 1;
-    const double delta = cap(weight, a.rho_bar) * (reward + gamma * next_value - value);
+    const double rho = cap(weight, a.rho_bar);
+    const double delta = a.delta == SRP_DELTA_REWARD ? rho * reward + gamma * next_value - value
+                                                     : rho * (reward + gamma * next_value - value);
     accumulated = delta + gamma * a.lambda * cap(weight, a.c_bar) * accumulated;
+    if (out) store(out, i, accumulated);
     if (advantages) store(advantages, i, cap(weight, a.pg_rho_bar) * (reward + gamma * next_target - value));
     next_value = value;
     next_target = value + accumulated;
     if (targets) store(targets, i, next_target);
+  }
+};
+
+template <class F>
+struct TailScan {
+  using Args = srp_scan_tail_args;
+  static constexpr bool kForward = false;
+  int64_t before;  // steps before the one at hand
+  double sum, weight;  // of the steps from the one at hand on, powers counted from it
+
+  SRP_HD TailScan(const Args& a, int64_t b) : before(0), sum(0), weight(0) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    if (!a.mask || a.mask_mode == SRP_MASK_STEPS) {
+      before = row.end - row.begin;
+    } else {
+      for (int64_t i = row.begin; i < row.end; ++i) before += a.mask[i] ? 1 : 0;
+    }
+  }
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const tails = static_cast<F*>(a.tails);
+    const bool kept = !a.mask || a.mask[i];
+    if (!kept && a.mask_mode == SRP_MASK_SKIP) {
+      tails[i] = F(0);
+      return;
+    }
+    --before;
+    sum = (kept ? load(static_cast<const F*>(a.values), i) : 0) + a.gamma * sum;
+    weight = (kept ? 1 : a.masked_weight) + a.gamma * weight;
+    if (a.normalize)
+      store(tails, i, weight > 0 ? sum / weight : 0.0);
+    else
+      store(tails, i, pow(a.gamma, static_cast<double>(before)) * sum);
+  }
+};
+
+template <class F>
+struct PrefixScan {
+  using Args = srp_scan_prefix_args;
+  static constexpr bool kForward = true;
+  double sum;
+
+  SRP_HD PrefixScan(const Args&, int64_t) : sum(0) {}
+
+  static SRP_HD double term(const Args& a, int64_t i) {
+    if (a.values) return load(static_cast<const F*>(a.values), i);
+    const double norm =
+        1 - 2 * exp(load(static_cast<const F*>(a.log_prob), i)) + load(static_cast<const F*>(a.sum_squares), i);
+    if (!a.weight) return norm;
+    const double weight = load(static_cast<const F*>(a.weight), i);
+    return norm * (weight * weight);
+  }
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const terms = static_cast<F*>(a.terms);
+    F* const sums = static_cast<F*>(a.sums);
+    if (a.mask && !a.mask[i]) {
+      if (terms) terms[i] = F(0);
+      if (sums) sums[i] = F(0);
+      return;
+    }
+    const double x = term(a, i);
+    const double before = sum;
+    sum += x;
+    if (terms) store(terms, i, x);
+    if (sums) store(sums, i, a.exclusive ? before : sum);
   }
 };
 
@@ -136,7 +212,31 @@ inline srp_status check(const srp_scan_vtrace_args* a) {
   SRP_TRY(check_pointer("reward", a->reward, a->n));
   SRP_TRY(check_pointer("value", a->value, a->n));
   SRP_TRY(check_pointer("weight", a->weight, a->n));
-  return check_pointer("targets and advantages", a->targets ? a->targets : a->advantages, a->n);
+  SRP_TRY(check_enum("delta", a->delta, SRP_DELTA_REWARD));
+  const void* const first = a->targets ? a->targets : a->advantages;
+  return check_pointer("targets, advantages and accumulated", first ? first : a->accumulated, a->n);
+}
+
+inline srp_status check(const srp_scan_tail_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
+  SRP_TRY(check_enum("mask_mode", a->mask_mode, SRP_MASK_STEPS));
+  SRP_TRY(check_enum("normalize", a->normalize, 1));
+  SRP_TRY(check_range("masked_weight", a->masked_weight, 0, DBL_MAX));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  return check_pointer("tails", a->tails, a->n);
+}
+
+inline srp_status check(const srp_scan_prefix_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_enum("exclusive", a->exclusive, 1));
+  if (!a->values) {
+    SRP_TRY(check_pointer("log_prob", a->log_prob, a->n));
+    SRP_TRY(check_pointer("sum_squares", a->sum_squares, a->n));
+  }
+  return check_pointer("terms and sums", a->terms ? a->terms : a->sums, a->n);
 }
 
 }  // namespace srp

@@ -1,0 +1,73 @@
+// Baselines per column over the rows of a group.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { type GroupLayout, needGroups } from "../../core/groups";
+import { needNumber } from "../../core/options";
+import { needRows, type RowLayout } from "../../core/rows";
+
+export interface GroupColumnsOptions extends RowLayout, GroupLayout, BackendOption {
+  /** 1 = a token that counts, 0 = never read, result 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Added to the summed weights, >= 0. Default 0. */
+  readonly epsilon?: number;
+  /** Baseline 0 at columns that a single row of the group reaches. Default false. */
+  readonly zeroTail?: boolean;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly baselines?: FloatArray; readonly centred?: FloatArray };
+}
+
+export interface GroupColumnsResult {
+  /** The baseline of its column at each kept token. */
+  readonly baselines: FloatArray;
+  /** The value less the baseline at each kept token. */
+  readonly centred: FloatArray;
+}
+
+/**
+ * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
+ *
+ *     baseline_t = Σ_rows w·x / (Σ_rows w + ε) over the rows with a kept token at t,   centred = x − baseline
+ *
+ * A group of one row has baseline 0, and so has a column whose divisor is 0. Sums in float64, in row order.
+ *
+ * @param values per token; [n] as `shape` or `offsets` say
+ * @param weights per token, same shape
+ * @param options `groups` or `groupOffsets` over the rows; neither = one group
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function groupColumns(values: FloatArray, weights: FloatArray, options: GroupColumnsOptions): GroupColumnsResult {
+  const op = "groupColumns";
+  const { n, B, T, offsets, meaning } = needRows(op, options);
+  const given = needFloats(op, "values", values, n, meaning);
+  const givenWeights = needFloats(op, "weights", weights, n, meaning);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const groups = needGroups(op, options, B);
+  const epsilon = needNumber(op, "epsilon", options.epsilon ?? 0, { min: 0 });
+  const dtype = widestFloat(given, givenWeights);
+  const output = (name: "baselines" | "centred"): FloatArray => {
+    const out = options.out?.[name];
+    return out === undefined ? allocateFloat(dtype, n) : needOutput(op, name, out, dtype, n);
+  };
+  const baselines = output("baselines");
+  const centred = output("centred");
+  refuseOverlap(op, { baselines, centred }, { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets });
+  selectBackend(op, options.backend).ops.groupColumns({
+    dtype: DTYPE_CODE[dtype],
+    values: asFloat(given, dtype),
+    weights: asFloat(givenWeights, dtype),
+    mask,
+    offsets,
+    members: groups.members,
+    groupOffsets: groups.offsets,
+    n,
+    B,
+    T,
+    G: groups.G,
+    epsilon,
+    zeroTail: options.zeroTail ? 1 : 0,
+    baselines,
+    centred,
+  });
+  return { baselines, centred };
+}

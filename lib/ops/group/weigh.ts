@@ -1,0 +1,52 @@
+// Sampling weights of items, from their size or their rank in the group.
+import { WEIGH_FORMS } from "../../backend/contract/group";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needOutput } from "../../core/arrays";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { needNumber, needWord } from "../../core/options";
+import { itemArgs, needItems, refuseItemOverlap } from "./items";
+
+/** What a weight is made of. */
+export type WeighForm =
+  /** |x|^power. */
+  | { readonly form: "power"; readonly power: number }
+  /** One number for the largest of a group, one for its smallest, one for the rest. Equal extremes count as largest. */
+  | { readonly form: "extremes"; readonly atMax: number; readonly atMin: number; readonly between: number };
+
+export interface GroupWeighOptions extends GroupLayout, BackendOption {
+  /** Added to every weight. Default 0. */
+  readonly floor?: number;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly weights?: FloatArray };
+}
+
+/**
+ * A weight per item: |x|^power + floor, or floor plus a constant by whether the item is its group's largest or smallest.
+ * NaN items have weight NaN and are no extreme.
+ *
+ * @param values one number per item
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWeighOptions = {}): FloatArray {
+  const op = "groupWeigh";
+  const items = needItems(op, "values", values, options);
+  const byPower = form.form === "power";
+  const dtype = floatDType(items.values);
+  const { length } = items.values;
+  const given = options.out?.weights;
+  const weights = given === undefined ? allocateFloat(dtype, length) : needOutput(op, "weights", given, dtype, length);
+  refuseItemOverlap(op, { weights }, items.values, options);
+  selectBackend(op, options.backend).ops.groupWeigh({
+    ...itemArgs(items),
+    form: needWord(op, "form", form.form, WEIGH_FORMS),
+    power: byPower ? needNumber(op, "power", form.power, { min: 0 }) : 1,
+    atMax: byPower ? 0 : needNumber(op, "atMax", form.atMax),
+    atMin: byPower ? 0 : needNumber(op, "atMin", form.atMin),
+    between: byPower ? 0 : needNumber(op, "between", form.between),
+    floor: needNumber(op, "floor", options.floor ?? 0),
+    weights,
+  });
+  return weights;
+}

@@ -1,0 +1,50 @@
+// A shift and a factor per row.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, optionalMask } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { needNumber } from "../../core/options";
+import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { type Reduction, reductionArgs } from "./moments";
+import { mappedOutput, needFlag } from "./whiten";
+
+export interface AffineOptions extends RowLayout, BackendOption {
+  /** 1 = mapped, 0 = result 0 without being read. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Subtracted: one per row, or one number for all. Default 0. */
+  readonly center?: FloatArray | number;
+  /** Multiplied afterwards: one per row, or one number for all. Default 1. */
+  readonly scale?: FloatArray | number;
+  /** Masked positions get the same map instead of 0. Default false. */
+  readonly transformMasked?: boolean;
+  /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
+  readonly out?: { readonly mapped?: FloatArray };
+}
+
+function perRow(op: string, name: string, given: FloatArray | number | undefined, { B }: Rows): Float64Array | null {
+  if (given === undefined) return null;
+  if (typeof given === "number") return new Float64Array(B).fill(needNumber(op, name, given));
+  const floats = needFloats(op, name, given, B, "one per row");
+  // A copy in any case: a row's number may then lie anywhere, also in the memory of the output.
+  return Float64Array.from(floats);
+}
+
+/**
+ * Shifts and scales each row: out[t] = (values[t] − center[b])·scale[b] at kept tokens, 0 under the mask.
+ *
+ * @param values numbers; [n] as `shape` or `offsets` say
+ * @returns numbers in the type of `values`; computed in float64, rounded once
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export function affine(values: FloatArray, options: AffineOptions): FloatArray {
+  const op = "affine";
+  const rows = needRows(op, options);
+  const floats = needFloats(op, "values", values, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
+  const center = perRow(op, "center", options.center, rows);
+  const scale = perRow(op, "scale", options.scale, rows);
+  const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
+  const out = mappedOutput(op, "mapped", options.out?.mapped, reduction);
+  selectBackend(op, options.backend).ops.reduceAffine({ ...reductionArgs(reduction), center, scale, transformMasked, out });
+  return out;
+}

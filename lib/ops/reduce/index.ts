@@ -1,0 +1,8 @@
+// Statistics of masked numbers and what is done with them. docs/ops/reduce.md has the formulas side by side.
+export type { ReduceScope, WhitenCenter } from "../../backend/contract/reduce";
+export { affine } from "./affine";
+export type { AffineOptions } from "./affine";
+export { mergeMoments, Moments, moments } from "./moments";
+export type { MergeMomentsOptions, MomentsOptions, ReduceLayout } from "./moments";
+export { whiten } from "./whiten";
+export type { WhitenConventions, WhitenOptions } from "./whiten";

@@ -1,0 +1,193 @@
+// Moments of the kept numbers of rows, groups or everything; their merge.
+import { MOMENT_COUNT, MOMENT_FIELDS, REDUCE_SCOPES, type ReduceRowArgs, type ReduceScope } from "../../backend/contract/reduce";
+import { NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloat64, needFloats, optionalMask } from "../../core/arrays";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { needNumber, needWord } from "../../core/options";
+import { needRows, type RowLayout, type Rows } from "../../core/rows";
+
+/**
+ * Moments of one or more units (rows, groups, workers): everything that batch statistics are made of, ready to be merged.
+ *
+ * `partials` is the whole state: [units, 6] row-major, each (count, sum, mean, M2, min, max) in float64, with
+ * M2 = Σ(x − mean)². Send it to another worker, write it to a file, and make it a `Moments` again with the constructor. A
+ * unit without numbers has count 0, sum 0, mean 0, M2 0, min ∞ and max −∞.
+ */
+export class Moments {
+  readonly partials: Float64Array;
+
+  constructor(partials: Float64Array) {
+    const given: unknown = partials;
+    const length = ArrayBuffer.isView(given) ? (given as Float64Array).length : 0;
+    const units = Math.ceil(length / MOMENT_COUNT);
+    this.partials = needFloat64("Moments", "partials", given, units * MOMENT_COUNT, `${MOMENT_COUNT} for each unit`);
+  }
+
+  /** How many rows, groups or workers. */
+  get units(): number {
+    return this.partials.length / MOMENT_COUNT;
+  }
+
+  /** How many numbers entered, one entry a unit; likewise the others below. Each access makes a new array. */
+  get counts(): Float64Array {
+    return this.#field("count");
+  }
+  get sums(): Float64Array {
+    return this.#field("sum");
+  }
+  /** 0 for a unit without numbers. */
+  get means(): Float64Array {
+    return this.#field("mean");
+  }
+  /** Sums of squared deviations from the mean. */
+  get m2s(): Float64Array {
+    return this.#field("m2");
+  }
+  get mins(): Float64Array {
+    return this.#field("min");
+  }
+  get maxs(): Float64Array {
+    return this.#field("max");
+  }
+
+  /** M2 / (count − ddof); NaN where count <= ddof. ddof: 1 = sample, 0 = population. */
+  variances(ddof = 1): Float64Array {
+    const give = needNumber("Moments", "ddof", ddof, { min: 0 });
+    const { counts, m2s } = this;
+    return m2s.map((m2, u) => (counts[u]! > give ? m2 / (counts[u]! - give) : NaN));
+  }
+
+  /** Square roots of the variances. */
+  stds(ddof = 1): Float64Array {
+    return this.variances(ddof).map(Math.sqrt);
+  }
+
+  #field(name: (typeof MOMENT_FIELDS)[number]): Float64Array {
+    const at = MOMENT_FIELDS.indexOf(name);
+    return Float64Array.from({ length: this.units }, (_, u) => this.partials[u * MOMENT_COUNT + at]!);
+  }
+}
+
+/** What numbers belong to which unit. */
+export interface ReduceLayout extends RowLayout, GroupLayout {
+  /** 1 = counts, 0 = is not read. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /**
+   * A unit is a `"row"`, a `"group"` of rows (`groups` or `groupOffsets` say which) or `"all"` there is. Default: `"group"`
+   * where groups are given, else `"all"`. Without `shape` and `offsets` the array is one row.
+   */
+  readonly over?: ReduceScope;
+}
+
+export interface MomentsOptions extends ReduceLayout, BackendOption {
+  /** NaN: makes its unit NaN, or abstains (left out, as if masked). Default `"propagate"`. */
+  readonly nan?: NanPolicy;
+}
+
+export interface MergeMomentsOptions extends GroupLayout, BackendOption {}
+
+/** A call's numbers, checked, with what backends need to know about their units. */
+export interface Reduction {
+  readonly values: FloatArray;
+  readonly mask: Uint8Array | null;
+  readonly rows: Rows;
+  /** Position in REDUCE_SCOPES. */
+  readonly over: number;
+  /** null = one unit a row. */
+  readonly groups: Groups | null;
+  readonly units: number;
+}
+
+function needLayout(op: string, values: unknown, { shape, offsets }: RowLayout): Rows {
+  if (shape !== undefined || offsets !== undefined) return needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
+  const length = ArrayBuffer.isView(values) ? (values as FloatArray).length : 0;
+  return { n: length, B: 1, T: length, offsets: null, meaning: "its own length" };
+}
+
+/** Checks values, mask and layout of a public function. */
+export function needReduction(op: string, values: unknown, layout: ReduceLayout): Reduction {
+  const rows = needLayout(op, values, layout);
+  const floats = needFloats(op, "values", values, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", layout.mask, rows.n, rows.meaning);
+  const grouped = layout.groups != null || layout.groupOffsets != null;
+  const scope = layout.over ?? (grouped ? "group" : "all");
+  const over = needWord(op, "over", scope, REDUCE_SCOPES);
+  if (grouped !== (scope === "group"))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "over", scope, grouped ? '"group" where groups are given' : '"row" or "all" without groups');
+  const groups = scope === "group" ? needGroups(op, layout, rows.B) : null;
+  return { values: floats, mask, rows, over, groups, units: groups ? groups.G : scope === "row" ? rows.B : 1 };
+}
+
+/** The fields that every op on rows of numbers passes to a backend. */
+export function reductionArgs({ values, mask, rows: { n, B, T, offsets } }: Reduction): ReduceRowArgs {
+  return { dtype: DTYPE_CODE[floatDType(values)], values, mask, offsets, n, B, T };
+}
+
+/** Runs on what is checked already, for the public function `op`. */
+export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, backend: BackendOption["backend"]): Moments {
+  const { ops } = selectBackend(op, backend);
+  const { B } = reduction.rows;
+  const partials = new Float64Array(B * MOMENT_COUNT);
+  ops.reduceMoments({ ...reductionArgs(reduction), nanPolicy, partials });
+  if (REDUCE_SCOPES[reduction.over] === "row") return new Moments(partials);
+  const { groups, units: G } = reduction;
+  const merged = new Float64Array(G * MOMENT_COUNT);
+  ops.reduceMerge({ partials, members: groups && groups.members, offsets: groups && groups.offsets, B, G, merged });
+  return new Moments(merged);
+}
+
+/**
+ * Count, sum, mean, M2, minimum and maximum of the kept numbers of each unit, in float64.
+ *
+ *     count = Σ m,   sum = Σ m·x,   mean = sum / count,   M2 = Σ m·(x − mean)²
+ *
+ * Rows are summed in chunks of 4096 positions in two passes each, and merged in order: neither other rows nor padding behind
+ * a row nor the number of threads changes a bit. Equal numbers have exactly themselves as mean and M2 = 0.
+ *
+ * @param values numbers, in their own unit; [n] as `shape` or `offsets` say, or one row
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ * @see Chan, Golub and LeVeque 1979, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances
+ */
+export function moments(values: FloatArray, options: MomentsOptions = {}): Moments {
+  const op = "moments";
+  const reduction = needReduction(op, values, options);
+  const nanPolicy = needWord(op, "nan", options.nan ?? "propagate", NAN_POLICIES);
+  return momentsOf(op, reduction, nanPolicy, options.backend);
+}
+
+/**
+ * Merges moments: units of one call, or the moments that several workers computed of their own parts. All units of all
+ * `parts`, in order, are the items of `groups` or `groupOffsets`; without them everything becomes one unit.
+ *
+ * Counts and extremes are exactly those of the whole; sums, means and M2 to rounding, see docs/ops/reduce.md.
+ *
+ * @param parts moments, or their `partials`; one or a list
+ * @throws SurprisalError as `moments`
+ */
+export function mergeMoments(
+  parts: Moments | Float64Array | readonly (Moments | Float64Array)[],
+  options: MergeMomentsOptions = {},
+): Moments {
+  const op = "mergeMoments";
+  const list = Array.isArray(parts) ? (parts as readonly (Moments | Float64Array)[]) : [parts as Moments | Float64Array];
+  const arrays = list.map((part) => (ArrayBuffer.isView(part) ? new Moments(part) : part).partials);
+  const partials = new Float64Array(arrays.reduce((length, array) => length + array.length, 0));
+  arrays.reduce((at, array) => (partials.set(array, at), at + array.length), 0);
+  const B = partials.length / MOMENT_COUNT;
+  const grouped = options.groups != null || options.groupOffsets != null;
+  const groups = grouped ? needGroups(op, options, B) : null;
+  const G = groups ? groups.G : 1;
+  const merged = new Float64Array(G * MOMENT_COUNT);
+  selectBackend(op, options.backend).ops.reduceMerge({
+    partials,
+    members: groups && groups.members,
+    offsets: groups && groups.offsets,
+    B,
+    G,
+    merged,
+  });
+  return new Moments(merged);
+}

@@ -1,0 +1,118 @@
+// Numbers centred and scaled by the moments of their unit.
+import { GROUP_SCALES, type GroupScale, NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
+import { WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needOutput, overlaps, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { argumentError, SurprisalError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { Moments, momentsOf, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+
+/** The choices in which systems differ when they whiten. */
+export interface WhitenConventions {
+  /** Subtract the mean, or nothing. Default `"mean"`. */
+  readonly center?: WhitenCenter;
+  /** Divide by the stabilised std, or not. Default `"std"`. */
+  readonly scale?: GroupScale;
+  /** Degrees of freedom that the variance gives up: 1 = sample, 0 = population. Default 1. */
+  readonly ddof?: number;
+  /** Added to the count where mean and variance are formed, >= 0: a constant unit is then not quite 0. Default 0. */
+  readonly countEpsilon?: number;
+  /** Added to the variance, >= 0. Default 1e-8 where none of these three is given, else each missing one is 0. */
+  readonly varianceEpsilon?: number;
+  /** The variance is not allowed below this, >= 0. */
+  readonly varianceFloor?: number;
+  /** Added to the std, >= 0. */
+  readonly epsilon?: number;
+  /** Add the mean again after scaling. Default false. */
+  readonly keepMean?: boolean;
+  /** NaN: makes its unit NaN, or abstains (left out of the moments, own result 0). Default `"propagate"`. */
+  readonly nan?: NanPolicy;
+  /** Masked positions: 0 without being read (false), or the same map as the kept ones (true). Default false. */
+  readonly transformMasked?: boolean;
+}
+
+export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendOption {
+  /** Use these moments, one unit each, instead of those of `values`: merged from all workers, or already at hand. */
+  readonly moments?: Pick<Moments, "partials">;
+  /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
+  readonly out?: { readonly whitened?: FloatArray };
+}
+
+/** A yes or no, as backends take it. */
+export function needFlag(op: string, name: string, value: unknown): number {
+  if (value === undefined || value === false) return 0;
+  if (value === true) return 1;
+  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, "true or false");
+}
+
+/** The caller's output, which may be the memory of `values`, or a new array. */
+export function mappedOutput(op: string, name: string, given: FloatArray | undefined, { values, mask, rows }: Reduction): FloatArray {
+  const dtype = floatDType(values);
+  if (given === undefined) return allocateFloat(dtype, rows.n);
+  const out = needOutput(op, name, given, dtype, rows.n);
+  const same = overlaps(out, values) && out.byteOffset === values.byteOffset;
+  refuseOverlap(op, { [name]: out }, { values: same ? null : values, mask, offsets: rows.offsets });
+  return out;
+}
+
+/** By structure: a clone that came from another worker has no class any more. */
+function needMoments(op: string, given: Pick<Moments, "partials">, units: number): Moments {
+  const candidate: unknown = given;
+  if (typeof candidate !== "object" || candidate === null)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "moments", candidate, "Moments", "moments() and mergeMoments() make them");
+  const found = new Moments(given.partials);
+  if (found.units === units) return found;
+  const want = `${units}, one a row, one a group, or one for all as \`over\` says`;
+  throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: moments has ${found.units} units, expected ${want}`, {
+    op,
+    name: "moments",
+    got: found.units,
+    want,
+  });
+}
+
+/**
+ * Whitens the kept numbers of each unit: centres them on its mean and divides by its standard deviation.
+ *
+ *     variance = M2 / (count − ddof),   0 where count <= ddof
+ *     y = (x − mean) / (sqrt(max(variance, varianceFloor) + varianceEpsilon) + epsilon),   + mean with keepMean
+ *
+ * A number equal to the mean gives exactly 0, so a constant unit gives exact zeros. Computed in float64, rounded once.
+ *
+ * @param values numbers; [n] as `shape` or `offsets` say, or one row
+ * @returns numbers in the type of `values`; `moments` says what they came from
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function whiten(values: FloatArray, options: WhitenOptions = {}): FloatArray {
+  const op = "whiten";
+  const reduction = needReduction(op, values, options);
+  const nonNegative = { min: 0 } as const;
+  const unsaid = options.epsilon === undefined && options.varianceEpsilon === undefined && options.varianceFloor === undefined;
+  const conventions = {
+    center: needWord(op, "center", options.center ?? "mean", WHITEN_CENTERS),
+    scale: needWord(op, "scale", options.scale ?? "std", GROUP_SCALES),
+    ddof: needNumber(op, "ddof", options.ddof ?? 1, nonNegative),
+    countEpsilon: needNumber(op, "countEpsilon", options.countEpsilon ?? 0, nonNegative),
+    epsilon: needNumber(op, "epsilon", options.epsilon ?? 0, nonNegative),
+    varianceEpsilon: needNumber(op, "varianceEpsilon", options.varianceEpsilon ?? (unsaid ? 1e-8 : 0), nonNegative),
+    varianceFloor: needNumber(op, "varianceFloor", options.varianceFloor ?? 0, nonNegative),
+    keepMean: needFlag(op, "keepMean", options.keepMean),
+    nanPolicy: needWord(op, "nan", options.nan ?? "propagate", NAN_POLICIES),
+    transformMasked: needFlag(op, "transformMasked", options.transformMasked),
+  };
+  const given = options.moments === undefined ? undefined : needMoments(op, options.moments, reduction.units);
+  const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction);
+  if (given) refuseOverlap(op, { whitened }, { moments: given.partials });
+  const used = given ?? momentsOf(op, reduction, conventions.nanPolicy, options.backend);
+  selectBackend(op, options.backend).ops.reduceWhiten({
+    ...reductionArgs(reduction),
+    ...conventions,
+    unit: reduction.groups && reduction.groups.ids,
+    moments: used.partials,
+    units: reduction.units,
+    over: reduction.over,
+    out: whitened,
+  });
+  return whitened;
+}

@@ -1,0 +1,99 @@
+// Cumulative sums of kept values, and of the squared norms of score vectors.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, floatDType, widestFloat } from "../../core/dtype";
+import { needRows, type RowLayout } from "../../core/rows";
+
+export interface PrefixSumsOptions extends RowLayout, BackendOption {
+  /** 1 = a token that counts, 0 = never read, output 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Leave the token itself out of its sum. Default false. */
+  readonly exclusive?: boolean;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly sums?: FloatArray };
+}
+
+/**
+ * Cumulative sums along each row: sum[t] = Σ x[i] over kept i ≤ t (i < t with `exclusive`), 0 under the mask.
+ *
+ * @param values per token; [n] as `shape` or `offsets` say
+ * @returns same shape, in the type of `values`; summed in float64
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ */
+export function prefixSums(values: FloatArray, options: PrefixSumsOptions): FloatArray {
+  const op = "prefixSums";
+  const { n, B, T, offsets, meaning } = needRows(op, options);
+  const given = needFloats(op, "values", values, n, meaning);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const dtype = floatDType(given);
+  const out = options.out?.sums;
+  const sums = out === undefined ? allocateFloat(dtype, n) : needOutput(op, "sums", out, dtype, n);
+  refuseOverlap(op, { sums }, { values: given, mask, offsets });
+  selectBackend(op, options.backend).ops.scanPrefix({
+    dtype: DTYPE_CODE[dtype],
+    values: given,
+    logProb: null,
+    sumSquares: null,
+    weight: null,
+    mask,
+    offsets,
+    n,
+    B,
+    T,
+    exclusive: options.exclusive ? 1 : 0,
+    terms: null,
+    sums,
+  });
+  return sums;
+}
+
+export interface ScoreNormsOptions extends RowLayout, BackendOption {
+  /** An importance weight per token; its square multiplies the norm. Default: 1. */
+  readonly weights?: FloatArray;
+  /** 1 = a token that counts, 0 = never read, output 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+export interface ScoreNormsResult {
+  /** ‖∂ log p / ∂ logits‖² of each kept token. */
+  readonly norms: FloatArray;
+  /** Their sum from the start of the row to the token, itself included. */
+  readonly pathNorms: FloatArray;
+}
+
+/**
+ * Squared norm of the gradient of a token's log-prob with respect to its logits, and its cumulative sum along the row:
+ *
+ *     norm[t] = (1 − 2·exp(logp[t]) + Σ_v p_v[t]²)·weight[t]²,   pathNorm[t] = Σ_{kept i ≤ t} norm[i]
+ *
+ * @param logProbs of the tokens, nats; [n] as `shape` or `offsets` say
+ * @param sumSquares Σ p² over the vocabulary at each token (`logprob` returns it), same shape
+ * @returns in the widest float type of the inputs
+ * @throws SurprisalError as `prefixSums`
+ */
+export function scoreNorms(logProbs: FloatArray, sumSquares: FloatArray, options: ScoreNormsOptions): ScoreNormsResult {
+  const op = "scoreNorms";
+  const { n, B, T, offsets, meaning } = needRows(op, options);
+  const logProb = needFloats(op, "logProbs", logProbs, n, meaning);
+  const squares = needFloats(op, "sumSquares", sumSquares, n, meaning);
+  const weight = optionalFloats(op, "weights", options.weights, n, meaning);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const dtype = widestFloat(logProb, squares, weight);
+  const result = { norms: allocateFloat(dtype, n), pathNorms: allocateFloat(dtype, n) };
+  selectBackend(op, options.backend).ops.scanPrefix({
+    dtype: DTYPE_CODE[dtype],
+    values: null,
+    logProb: asFloat(logProb, dtype),
+    sumSquares: asFloat(squares, dtype),
+    weight: weight && asFloat(weight, dtype),
+    mask,
+    offsets,
+    n,
+    B,
+    T,
+    exclusive: 0,
+    terms: result.norms,
+    sums: result.pathNorms,
+  });
+  return result;
+}

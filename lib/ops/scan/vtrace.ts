@@ -1,0 +1,75 @@
+// V-trace.
+import { DELTA_FORMS, type DeltaForm } from "../../backend/contract/scan";
+import { selectBackend } from "../../backend/select";
+import type { FloatArray } from "../../core/dtype";
+import { needNumber, needWord } from "../../core/options";
+import { prepare, type ScanOptions } from "./options";
+
+export interface VtraceOptions extends ScanOptions {
+  /** Trace decay, in [0, 1]. Default 1, as in the paper. */
+  readonly lambda?: number;
+  /** Cap ρ̄ of the weight on the temporal difference; Infinity for none. Default 1. */
+  readonly rhoBar?: number;
+  /** Cap c̄ of the weight on the trace. Default 1. */
+  readonly cBar?: number;
+  /** Cap of the weight on the policy-gradient advantage. Default 1. */
+  readonly pgRhoBar?: number;
+  /**
+   * What the weight corrects: the whole temporal difference (`"corrected"`, the paper), or the reward alone (`"reward"`):
+   * δ = min(ρ̄, w)·r + γ·V(next) − V. Default `"corrected"`.
+   */
+  readonly delta?: DeltaForm;
+  readonly out?: { readonly targets?: FloatArray; readonly advantages?: FloatArray; readonly accumulated?: FloatArray };
+}
+
+export interface VtraceResult {
+  /** Value targets vs. */
+  readonly targets: FloatArray;
+  /** Policy-gradient advantages ρ·(r + γ·vs' − V). */
+  readonly advantages: FloatArray;
+  /** The accumulated corrections vs − V: with `pgRhoBar` left aside, a generalized advantage with truncated weights. */
+  readonly accumulated: FloatArray;
+}
+
+/**
+ * V-trace targets and policy-gradient advantages for rollouts of an older policy.
+ *
+ *     δ[t] = min(ρ̄, w[t])·(reward[t] + γ·V(next) − value[t])
+ *     acc[t] = δ[t] + γ·λ·min(c̄, w[t])·acc(next),   target[t] = value[t] + acc[t]
+ *     advantage[t] = min(ρ̄pg, w[t])·(reward[t] + γ·target(next) − value[t])
+ *     delta "reward":   δ[t] = min(ρ̄, w[t])·reward[t] + γ·V(next) − value[t]
+ *
+ * @param rewards per token; [n] as `shape` or `offsets` say
+ * @param values the critic's V, same shape
+ * @param weights importance weights π(a|s)/μ(a|s) per token (not logarithms), same shape
+ * @throws SurprisalError as `gae`
+ * @see Espeholt et al. 2018, IMPALA, equation 1 and section 4.2
+ */
+export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatArray, options: VtraceOptions): VtraceResult {
+  const call = prepare("vtrace", { rewards, values, weights }, options);
+  const lambda = needNumber("vtrace", "lambda", options.lambda ?? 1, { min: 0, max: 1 });
+  const cap = { min: 0, infinite: true } as const;
+  const rhoBar = needNumber("vtrace", "rhoBar", options.rhoBar ?? 1, cap);
+  const cBar = needNumber("vtrace", "cBar", options.cBar ?? 1, cap);
+  const pgRhoBar = needNumber("vtrace", "pgRhoBar", options.pgRhoBar ?? 1, cap);
+  const delta = needWord("vtrace", "delta", options.delta ?? "corrected", DELTA_FORMS);
+  const targets = call.output("targets", options.out?.targets);
+  const advantages = call.output("advantages", options.out?.advantages);
+  const accumulated = call.output("accumulated", options.out?.accumulated);
+  call.refuseOverlap({ targets, advantages, accumulated });
+  selectBackend("vtrace", options.backend).ops.scanVtrace({
+    ...call.common,
+    reward: call.input("rewards"),
+    value: call.input("values"),
+    weight: call.input("weights"),
+    lambda,
+    rhoBar,
+    cBar,
+    pgRhoBar,
+    targets,
+    advantages,
+    delta,
+    accumulated,
+  });
+  return { targets, advantages, accumulated };
+}

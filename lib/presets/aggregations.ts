@@ -1,0 +1,32 @@
+// How frameworks name their ways to add a batch of token losses up. Data only.
+import type { AggregationConventions } from "../loss/aggregation";
+
+const tokenMean = { mode: "tokenMean", uses: ["tokens", "workers"] } as const;
+const tokenMeanAlone = { mode: "tokenMean", uses: ["accumulation"] } as const;
+const rowMean = { mode: "rowMean", emptyRows: "skip", uses: ["rows", "workers"] } as const;
+const rowMeanOfAll = { mode: "rowMean", emptyRows: "count", uses: ["accumulation"] } as const;
+const fixedLength = { mode: "fixedLength", emptyRows: "count", uses: ["length", "accumulation"] } as const;
+const rowSumOfAll = { mode: "rowSum", emptyRows: "count", uses: ["accumulation"] } as const;
+
+/** By framework and the name of the mode there. */
+export const AGGREGATIONS = {
+  "verl/token-mean": tokenMean,
+  "verl/seq-mean-token-sum": { mode: "rowSum", emptyRows: "skip", uses: ["rows", "workers"] },
+  "verl/seq-mean-token-mean": rowMean,
+  // No number of rows in it, whatever its name says.
+  "verl/seq-mean-token-sum-norm": { mode: "fixedLength", rows: 1, uses: ["length"] },
+  "openrlhf/token": tokenMean,
+  "openrlhf/sample": rowMean,
+  "trl/grpo": rowMeanOfAll,
+  "trl/sapo": rowMeanOfAll,
+  "trl/bnpo": tokenMeanAlone,
+  "trl/dr_grpo": fixedLength,
+  "trl/dapo": tokenMean,
+  "trl/cispo": tokenMean,
+  "trl/vespo": tokenMean,
+  "trl/luspo": rowSumOfAll,
+  "lightrft/policy": { mode: "rowMean", emptyRows: "count", uses: [] },
+} as const satisfies Record<string, AggregationConventions>;
+
+/** "framework/mode". Liger's modes are TRL's. */
+export type AggregationName = keyof typeof AGGREGATIONS;

@@ -1,0 +1,123 @@
+// Quantile and top-k masks (contract: surprisal/select.h), one unit after the other. A rank costs one pass over the unit
+// a digit of its keys and no memory, whatever the values are.
+#include "backend.h"
+#include "surprisal/select_keys.h"
+
+namespace srp::cpu {
+namespace {
+
+// The candidates of a unit, in index order.
+template <class F, class Args>
+struct Candidates {
+  using Key = decltype(order_key(F{}));
+  const Args& a;
+  Range range;
+
+  template <class Visit>
+  void each(Visit visit) const {
+    const F* const values = static_cast<const F*>(a.values);
+    for (int64_t i = range.begin; i < range.end; ++i)
+      if (candidate(a.mask, i)) visit(i, order_key(values[i]));
+  }
+
+  // 0 <= rank < number of candidates.
+  RankedKey<Key> at_rank(int64_t rank) const {
+    RankedKey<Key> found = {0, 0, 0};
+    for (int shift = 8 * static_cast<int>(sizeof(Key)) - kDigitBits; shift >= 0; shift -= kDigitBits) {
+      int64_t counts[kDigits] = {};
+      each([&](int64_t, Key key) {
+        if (shares_digits(key, found.key, shift)) ++counts[digit(key, shift)];
+      });
+      int d = 0;
+      while (found.below + counts[d] <= rank) found.below += counts[d++];
+      found.key |= static_cast<Key>(d) << shift;
+      found.equal = counts[d];
+    }
+    return found;
+  }
+
+  // The smallest key above `key`, which must exist.
+  Key next(Key key) const {
+    Key smallest = ~Key{0};
+    each([&](int64_t, Key other) {
+      if (other > key && other < smallest) smallest = other;
+    });
+    return smallest;
+  }
+};
+
+template <class F>
+double threshold_of(const Candidates<F, srp_select_quantile_args>& candidates) {
+  int64_t count = 0;
+  bool numbers = true;
+  candidates.each([&](int64_t, auto key) {
+    ++count;
+    numbers = numbers && key != 0;
+  });
+  if (count == 0 || !numbers) return NAN;
+  const QuantileRank rank = quantile_rank(candidates.a.q, count);
+  const auto low = candidates.at_rank(rank.lower);
+  const bool last_of_equals = rank.lower + 1 == low.below + low.equal;
+  const auto high = rank.fraction > 0 && last_of_equals ? candidates.next(low.key) : low.key;
+  return interpolate(key_value(low.key), key_value(high), rank.fraction);
+}
+
+template <class F>
+void quantile(const srp_select_quantile_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  for (int64_t unit = 0; unit < unit_count(a); ++unit) {
+    const Range range = unit_range(a, unit);
+    const double threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
+    if (a.threshold) a.threshold[unit] = threshold;
+    if (!a.selected) continue;
+    for (int64_t i = range.begin; i < range.end; ++i)
+      a.selected[i] = candidate(a.mask, i) && load(values, i) >= threshold;
+  }
+}
+
+template <class F>
+void top(const srp_select_top_args& a) {
+  using Unit = Candidates<F, srp_select_top_args>;
+  for (int64_t unit = 0; unit < unit_count(a); ++unit) {
+    const Unit candidates{a, unit_range(a, unit)};
+    for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
+    int64_t count = 0;
+    candidates.each([&](int64_t, auto) { ++count; });
+    const int64_t k = top_count(a, count);
+    if (a.count) a.count[unit] = static_cast<int32_t>(k);
+    if (k == 0) continue;
+    const auto smallest = candidates.at_rank(count - k);
+    int64_t equals = k - (count - smallest.below - smallest.equal);  // how many of those at the k-th key are taken
+    candidates.each([&](int64_t i, auto key) {
+      if (key > smallest.key || (key == smallest.key && equals-- > 0)) a.selected[i] = 1;
+    });
+  }
+}
+
+template <class Args>
+srp_status check_host(const Args* a) {
+  SRP_TRY(check(a));
+  return check_offsets("offsets", a->offsets, a->B, a->n);
+}
+
+}  // namespace
+
+srp_status select_quantile(srp_queue*, const srp_select_quantile_args* a) {
+  SRP_TRY(check_host(a));
+  if (a->dtype == SRP_F64)
+    quantile<double>(*a);
+  else
+    quantile<float>(*a);
+  return SRP_OK;
+}
+
+srp_status select_top(srp_queue*, const srp_select_top_args* a) {
+  SRP_TRY(check_host(a));
+  if (a->dtype == SRP_F64)
+    top<double>(*a);
+  else
+    top<float>(*a);
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu

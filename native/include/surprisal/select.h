@@ -1,0 +1,55 @@
+/* Masks of the tokens that rank highest: above a quantile, or the k largest.
+ *
+ * A unit is a row (SRP_OVER_ROW) or everything (SRP_OVER_ALL); candidates are its kept tokens.
+ *
+ *   quantile  threshold = linear interpolation at rank q (count - 1) of the sorted candidates (numpy's and torch's default):
+ *             with i = floor(rank), x[i] + (rank - i) (x[i+1] - x[i]), x[i] itself at a whole rank and never above x[i+1]
+ *             selected[t] = kept and values[t] >= threshold
+ *   top       k = max(least, floor(share * count)) of the unit, or `k` itself where share is NaN; at most count
+ *             selected[t] = 1 for the k largest candidates; equal values: the smaller index first
+ *
+ * masked    not read, never selected
+ * nan       quantile: a NaN candidate makes the threshold NaN and selects nothing. top: a NaN ranks below -infinity
+ * infinity  between neighbours of which one is infinite: (1 - f) x[i] + f x[i+1], so -infinity or +infinity wins, and
+ *           between the two the threshold is NaN
+ * -0, 0     equal; a threshold of 0 is +0
+ * empty     a unit without candidates: threshold NaN, nothing selected
+ * precision ranks are exact; the threshold is computed in float64, each operation rounded by itself: the same bits, and so
+ *           the same selection, on every backend
+ * sizes     a unit has at most 2^31 - 1 positions, kept or not
+ * memory    outputs may not overlap inputs; rows as in rows.h */
+#ifndef SURPRISAL_SELECT_H
+#define SURPRISAL_SELECT_H
+
+#include "surprisal/dtype.h"
+#include "surprisal/reduce.h"
+#include "surprisal/status.h"
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;            /* of values: SRP_F32 or SRP_F64 */
+  const void* values;       /* [n] */
+  const uint8_t* mask;      /* [n] or NULL */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  int32_t over;             /* SRP_OVER_ROW or SRP_OVER_ALL */
+  double q;                 /* 0..1 */
+  double* threshold;        /* [B] or [1], or NULL; not both NULL */
+  uint8_t* selected;        /* [n] or NULL */
+} srp_select_quantile_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* values;       /* [n] */
+  const uint8_t* mask;      /* [n] or NULL */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  int32_t over;
+  double share;             /* 0..1, or NaN: use k */
+  int64_t k, least;         /* >= 0 */
+  uint8_t* selected;        /* [n] */
+  int32_t* count;           /* [B] or [1]: how many were selected; or NULL */
+} srp_select_top_args;
+
+#endif
