@@ -1,0 +1,61 @@
+// The tokens at which the policy was least certain, where most of the learning happens.
+import type { BackendOption } from "../../backend/select";
+import { needFloats, optionalMask } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { needRows, type RowLayout } from "../../core/rows";
+import { quantileMask, topMask } from "../../ops/select";
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { HighEntropyConventions } from "../../presets/mask-conventions";
+import { layoutOf } from "../batch";
+
+export type { HighEntropyConventions } from "../../presets/mask-conventions";
+
+const RULES = ["quantile", "top"] as const;
+const OUT_OF_RANGE = ["refuse", "keepAll"] as const;
+
+export interface HighEntropyMaskOptions extends HighEntropyConventions, RowLayout, PresetOption<"highEntropyMask">, BackendOption {
+  /** The share of tokens to keep, such as 0.2. Give this or `quantile`. */
+  readonly share?: number;
+  /** The quantile from which on tokens are kept, such as 0.8, in [0, 1]; rule `"quantile"` only. */
+  readonly quantile?: number;
+  /** 1 = a token that can be kept. Others are not read. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+/**
+ * Marks the tokens of high entropy, among those that `mask` keeps.
+ *
+ *     "quantile"   entropy >= quantile of the kept entropies at 1 − share, linearly interpolated
+ *     "top"        the max(least, ⌊share·count⌋) largest
+ *
+ * @param entropies per token, nats; [n] as `shape` or `offsets` say. Any other score ranks as well
+ * @returns 0 and 1, [n]
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Wang et al. 2025, Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective Reinforcement Learning
+ */
+export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskOptions): Uint8Array {
+  const op = "highEntropyMask";
+  const { share, quantile, backend, ...conventions } = resolvePreset(op, options.preset, options);
+  const rows = needRows(op, options);
+  const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const top = needWord(op, "rule", conventions.rule ?? "quantile", RULES) === 1;
+  const keepsAll = needWord(op, "outOfRange", conventions.outOfRange ?? "refuse", OUT_OF_RANGE) === 1;
+  const over = conventions.over ?? "all";
+  needWord(op, "over", over, ["row", "all"]);
+  const least = needNumber(op, "least", conventions.least ?? 1, { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true });
+  if ((share === undefined) === (quantile === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "share", share, "either share or quantile, not both");
+  if (top && quantile !== undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "quantile", quantile, 'nothing with rule "top", which takes a share');
+  if (quantile !== undefined) needNumber(op, "quantile", quantile, { min: 0, max: 1 });
+  else needNumber(op, "share", share, keepsAll ? {} : { min: 0, max: 1 });
+
+  if (share !== undefined && keepsAll && !(share > 0 && share < 1))
+    return mask ? mask.map((flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
+  const common = { ...layoutOf(options), ...(mask && { mask }), ...(backend && { backend }), over };
+  if (top) return topMask(values, { ...common, share: share!, least }).selected;
+  return quantileMask(values, { ...common, q: quantile ?? 1 - share! }).selected;
+}

@@ -1,0 +1,23 @@
+// Numbers that say how training goes. docs/advantage/metrics.md has the formulas.
+export { bestAtN } from "./best-at-n";
+export type { BestAtNResult } from "./best-at-n";
+export { criticMetrics } from "./critic-metrics";
+export type { CriticBatch, CriticMetricsOptions } from "./critic-metrics";
+export { dataMetrics } from "./data-metrics";
+export type { DataMetricsOptions } from "./data-metrics";
+export type { DrawOptions } from "./draws";
+export { evaluationMetrics } from "./evaluation-metrics";
+export type { EvaluatedSamples, EvaluationMetricsOptions } from "./evaluation-metrics";
+export { lengthMetrics } from "./length-metrics";
+export type { BatchLengths } from "./length-metrics";
+export { majorityAtN, majorityValue } from "./majority";
+export type { MajorityAtNResult, Predictions } from "./majority";
+export type { MetricRecord } from "./metric-record";
+export { groupPassAtK, passAtK } from "./pass-at-k";
+export type { GroupPassAtKOptions, GroupPassAtKResult } from "./pass-at-k";
+export { probabilityAgreement } from "./probability-agreement";
+export type { ProbabilityAgreementOptions, ProbabilityAgreementResult } from "./probability-agreement";
+export { validationMetrics } from "./validation-metrics";
+export type { ValidationMetricsOptions } from "./validation-metrics";
+export { varianceProxies } from "./variance-proxies";
+export type { VarianceProxyBatch, VarianceProxyOptions, VarianceProxyResult } from "./variance-proxies";

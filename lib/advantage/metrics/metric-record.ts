@@ -1,0 +1,2 @@
+/** Numbers by name, for a dashboard. */
+export type MetricRecord = Record<string, number>;
