@@ -71,13 +71,13 @@ export function baseAdvantages(
 ): Float64Array {
   const keptOnly = needWord(op, "scoreOver", scoreOver, ["all", "kept"]) === 1;
   const { rewards, rows, mask } = batch;
-  const scores = batch.perToken ? rowSums(rewards, rows, keptOnly ? mask : null) : Float64Array.from(rewards);
+  const scores = batch.perToken ? rowSums(op, rewards, rows, keptOnly ? mask : null, backend.backend) : Float64Array.from(rewards);
   return Float64Array.from(groupAdvantage(scores, { ...batch.grouping, ...conventions, ...backend }).advantages);
 }
 
 /** 1 = the row's reward, under the mask where it is per token, is above 0. */
-export function positiveRows({ rewards, rows, mask, perToken }: CheckedBatch): Uint8Array {
-  const sums = perToken ? rowSums(rewards, rows, mask) : rewards;
+export function positiveRows({ rewards, rows, mask, perToken }: CheckedBatch, backend: BackendOption): Uint8Array {
+  const sums = perToken ? rowSums("positiveRows", rewards, rows, mask, backend.backend) : rewards;
   return Uint8Array.from(sums, (sum) => (sum > 0 ? 1 : 0));
 }
 

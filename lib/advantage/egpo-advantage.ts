@@ -136,7 +136,7 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
   const source = batch.oldLogProbs === undefined ? "entropies" : "oldLogProbs";
   const values = needFloats(op, source, batch[source], rows.n, rows.meaning);
   const entropyMask = entropyMaskOf(op, batch, checked, resolved);
-  const positive = positiveRows(checked);
+  const positive = positiveRows(checked, backend);
 
   const weights = weighSequences(op, source, values, {
     ...layout,

@@ -95,7 +95,7 @@ export function groupAdvantage(
     rows && perToken
       ? needFloats(op, "rewards", rewards, rows.n, rows.meaning)
       : needFloats(op, "rewards", rewards, rows ? rows.B : lengthOf(rewards), "one per row");
-  const scores = rows && perToken ? rowSums(given, rows, keptOnly ? mask : null) : given;
+  const scores = rows && perToken ? rowSums(op, given, rows, keptOnly ? mask : null, options.backend) : given;
   const groups = needGroups(op, options, scores.length);
 
   const dtype = floatDType(given);

@@ -1,14 +1,20 @@
 // Scores of rows from rewards per token.
+import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
-import { rowBegin, rowEnd, type Rows } from "../core/rows";
+import type { Rows } from "../core/rows";
+import { momentsOf, needReduction } from "../ops/reduce/moments";
+import { layoutOfRows } from "./batch-layout";
 
-/** Sums in float64, in token order. */
-export function rowSums(rewards: FloatArray, rows: Rows, mask: Uint8Array | null): Float64Array {
-  const sums = new Float64Array(rows.B);
-  for (let b = 0; b < rows.B; ++b) {
-    let sum = 0;
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (!mask || mask[i] !== 0) sum += rewards[i]!;
-    sums[b] = sum;
-  }
-  return sums;
+const PROPAGATE = 0;
+
+/** Sums of each row in float64, in token order. What lies under the mask is not read. */
+export function rowSums(
+  op: string,
+  rewards: FloatArray,
+  rows: Rows,
+  mask: Uint8Array | null,
+  backend: BackendOption["backend"],
+): Float64Array {
+  const reduction = needReduction(op, rewards, { ...layoutOfRows(rows), ...(mask && { mask }), over: "row" });
+  return momentsOf(op, reduction, PROPAGATE, backend).sums;
 }

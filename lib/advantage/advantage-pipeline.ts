@@ -1,0 +1,233 @@
+// From rewards of rows to normalised advantages of tokens, over the micro-batches of a step.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
+import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import type { GroupLayout } from "../core/groups";
+import { needNumber, needWord } from "../core/options";
+import { needRows, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { type RunningMoments, scaleByMoments, updateRunningMoments } from "../control/running-moments";
+import { groupPlace } from "../ops/group";
+import { whiten } from "../ops/reduce";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { PipelineConventions, PipelineEstimator } from "../presets/pipeline-conventions";
+import { layoutOf } from "./batch";
+import { fractionOutside } from "./clip-fraction";
+import { estimate, type EstimateOptions } from "./estimate-advantages";
+import { needEstimator, shapeGroupRewards } from "./group-shaping";
+import { clipReward, needRewardClip, type RewardClip } from "./reward-clip";
+import { rowSums } from "./row-sums";
+
+export type { PipelineConventions } from "../presets/pipeline-conventions";
+
+const NORMALIZED: readonly PipelineEstimator[] = ["gae", "reinforce", "reinforceBaseline"];
+
+/** One micro-batch. Per-token arrays have [n] elements, as its `shape` or `offsets` say. */
+export interface PipelineBatch extends RowLayout {
+  /** One per row. */
+  readonly rewards: FloatArray;
+  /** KL from the reference policy per token, nats. Default: 0. */
+  readonly kl?: FloatArray;
+  /** The critic's V; needed by `"gae"`. */
+  readonly values?: FloatArray;
+  /** 1 = the policy's token, 0 = never read. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+/**
+ * `groups` or `groupOffsets` are those of all rows, the rows of the first batch first. With them the rewards are shaped as
+ * `shapeGroupRewards` does for the estimator; without, they are taken as shaped.
+ */
+export interface AdvantagePipelineOptions
+  extends PipelineConventions,
+    Omit<EstimateOptions, "backend">,
+    GroupLayout,
+    PresetOption<"advantagePipeline">,
+    BackendOption {
+  /** State of a running normalisation of rewards: they are divided by the std of all rewards so far, their own batch included. */
+  readonly runningMoments?: RunningMoments;
+  /** The running mean is subtracted too. Default false. */
+  readonly subtractRunningMean?: boolean;
+  /** Rewards are clipped to this range, after the running normalisation. Default: not clipped. */
+  readonly rewardClip?: RewardClip;
+  /** β: what a nat of KL costs, in units of the reward; negative counts as 0. Default 0. */
+  readonly klCoefficient?: number;
+}
+
+export interface PipelineBatchResult {
+  /** Per token; 0 under the mask. */
+  readonly advantages: FloatArray;
+  /** Per token, not normalised; 0 under the mask. */
+  readonly returns: FloatArray;
+  /** What was estimated from: −β·kl at kept tokens, and the row's reward at the last of them. */
+  readonly tokenRewards: FloatArray;
+  /** One per row: shaped, scaled and clipped. */
+  readonly rewards: FloatArray;
+  /** Sum of the token rewards of each row. */
+  readonly sequenceReturns: FloatArray;
+  /** What the clip of rewards changed, measured before it; 0 where nothing is clipped. */
+  readonly rewardClipFraction: number;
+  /** The same of advantages, before the normalisation over all batches. */
+  readonly advantageClipFraction: number;
+}
+
+export interface AdvantagePipelineResult {
+  /** One for each batch given. */
+  readonly batches: readonly PipelineBatchResult[];
+  /** The state after this call; undefined where none was given. */
+  readonly runningMoments: RunningMoments | undefined;
+}
+
+interface CheckedBatch {
+  readonly rows: Rows;
+  readonly layout: RowLayout;
+  readonly mask: Uint8Array | null;
+  readonly rewards: Float64Array;
+  readonly kl: FloatArray | null;
+  readonly dtype: FloatDType;
+  readonly given: PipelineBatch;
+}
+
+function needBatch(op: string, given: PipelineBatch): CheckedBatch {
+  const rows = needRows(op, given);
+  const { B, n, meaning } = rows;
+  const rewards = needFloats(op, "rewards", given.rewards, B, "one per row");
+  const kl = optionalFloats(op, "kl", given.kl, n, meaning);
+  const values = optionalFloats(op, "values", given.values, n, meaning);
+  return {
+    rows,
+    layout: layoutOf(given),
+    mask: optionalMask(op, "mask", given.mask, n, meaning),
+    rewards: Float64Array.from(rewards),
+    kl: kl && asFloat(kl, "float64"),
+    dtype: widestFloat(rewards, kl, values),
+    given,
+  };
+}
+
+/** The pieces of one array, as long as the lengths say. */
+function split<A extends FloatArray>(all: A, lengths: readonly number[]): A[] {
+  let begin = 0;
+  return lengths.map((length) => all.slice(begin, (begin += length)) as A);
+}
+
+function concatenate(arrays: readonly FloatArray[]): Float64Array {
+  const all = new Float64Array(arrays.reduce((sum, array) => sum + array.length, 0));
+  let begin = 0;
+  for (const array of arrays) {
+    all.set(array, begin);
+    begin += array.length;
+  }
+  return all;
+}
+
+function shapeRewards(
+  op: string,
+  batches: readonly CheckedBatch[],
+  estimator: PipelineEstimator,
+  epsilon: number,
+  { groups, groupOffsets, backend }: AdvantagePipelineOptions,
+): Float64Array[] {
+  const own = batches.map(({ rewards }) => rewards);
+  if (groups === undefined && groupOffsets === undefined) return own;
+  if (estimator === "cpgd") throw argumentError("ERR_SURPRISAL_OPTION", op, "groups", groups ?? groupOffsets, 'nothing with estimator "cpgd", which compares the rows of a batch');
+  const { rewards } = shapeGroupRewards(concatenate(own), {
+    estimator,
+    epsilon,
+    ...(groups && { groups }),
+    ...(groupOffsets && { groupOffsets }),
+    ...(backend && { backend }),
+  });
+  return split(rewards as Float64Array, batches.map(({ rows }) => rows.B));
+}
+
+/** Advantages of all batches as one packed batch, so that their statistics are those of all. */
+function normalizeTogether(
+  batches: readonly CheckedBatch[],
+  advantages: readonly FloatArray[],
+  conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor">>,
+  backend: BackendOption,
+): FloatArray[] {
+  const offsets = [0];
+  const mask = new Uint8Array(advantages.reduce((sum, array) => sum + array.length, 0));
+  let begin = 0;
+  for (const { rows, mask: own } of batches) {
+    for (let b = 0; b < rows.B; ++b) offsets.push(begin + rowEnd(rows, b));
+    if (own) mask.set(own, begin);
+    else mask.fill(1, begin, begin + rows.n);
+    begin += rows.n;
+  }
+  const all = whiten(concatenate(advantages), {
+    offsets: Int32Array.from(offsets),
+    mask,
+    over: "all",
+    ddof: 0,
+    ...conventions,
+    ...backend,
+  });
+  return split(all, batches.map(({ rows }) => rows.n));
+}
+
+/**
+ * The way of a step's rewards to advantages, over all its micro-batches:
+ *
+ *     shape within groups → scale by running moments → clip → place on tokens with the KL penalty
+ *     → estimate (see `estimateAdvantages`) → (A − mean) / sqrt(max(var, varianceFloor)) over all kept tokens of all batches
+ *
+ * Each stage is a function of its own too: `shapeGroupRewards`, `updateRunningMoments`, `clipFraction`, `klShapedReward`,
+ * `estimateAdvantages`, `whiten`. γ is the same in every batch. Nothing kept: zeros.
+ *
+ * @param batches in the order in which their rewards enter the running moments
+ * @returns for each batch, in the widest float type of its inputs; computed in float64
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function advantagePipeline(batches: readonly PipelineBatch[], options: AdvantagePipelineOptions): AdvantagePipelineResult {
+  const op = "advantagePipeline";
+  const resolved = resolvePreset(op, options.preset, options);
+  const estimator = needEstimator(op, options.estimator);
+  const clip = needRewardClip(op, options.rewardClip);
+  const beta = Math.max(needNumber(op, "klCoefficient", options.klCoefficient ?? 0), 0);
+  const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-8, { min: 0 });
+  const scale = resolved.scale ?? "std";
+  needWord(op, "scale", scale, ["std", "none"]);
+  const varianceFloor = needNumber(op, "varianceFloor", resolved.varianceFloor ?? 1e-8, { min: 0 });
+  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const checked = batches.map((batch) => needBatch(op, batch));
+  const shaped = shapeRewards(op, checked, estimator, epsilon, options);
+
+  let { runningMoments } = options;
+  const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
+    let rewards: FloatArray = shaped[i]!;
+    if (runningMoments) {
+      runningMoments = updateRunningMoments(runningMoments, rewards).moments;
+      rewards = scaleByMoments(rewards, runningMoments, { subtractMean: options.subtractRunningMean === true });
+    }
+    const rewardClipFraction = clip ? fractionOutside(rewards, clip[0], clip[1], null) : 0;
+    rewards = rewards.map((reward) => clipReward(reward, clip));
+    const where = { ...layout, ...(mask && { mask }) };
+    const tokenRewards = groupPlace({ row: rewards, ...(kl && { values: kl }) }, { ...where, scale: -beta, ...backend });
+    const batch = { ...where, tokenRewards, rewards: checked[i]!.rewards, ...(given.values && { values: given.values }) };
+    const { advantages, returns, clipFraction } = estimate(op, batch, { ...resolved, ...backend });
+    const sequenceReturns = rowSums(op, tokenRewards, rows, null, options.backend);
+    return { advantages, returns, tokenRewards, rewards, sequenceReturns, rewardClipFraction, advantageClipFraction: clipFraction };
+  });
+
+  const advantages = estimated.map((result) => result.advantages);
+  const normalized = (resolved.normalized ?? NORMALIZED).includes(estimator)
+    ? normalizeTogether(checked, advantages, { scale, varianceFloor }, backend)
+    : advantages;
+  return {
+    batches: estimated.map((result, i) => {
+      const rounded = (array: FloatArray): FloatArray => (checked[i]!.dtype === "float64" ? array : Float32Array.from(array));
+      return {
+        ...result,
+        advantages: rounded(normalized[i]!),
+        returns: rounded(result.returns),
+        tokenRewards: rounded(result.tokenRewards),
+        rewards: rounded(result.rewards),
+        sequenceReturns: rounded(result.sequenceReturns),
+      };
+    }),
+    runningMoments,
+  };
+}

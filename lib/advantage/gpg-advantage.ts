@@ -1,0 +1,34 @@
+// Centred scores, stretched by the share of rollouts that have one.
+import { needNumber } from "../core/options";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { BaselineConventions } from "../presets/estimator-conventions";
+import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+
+export interface GpgAdvantageOptions extends BaselineConventions, OutcomeOptions, PresetOption<"gpgAdvantage"> {
+  /** Divides the advantages, > 0. Default 1. */
+  readonly normalizer?: number;
+}
+
+export interface GpgAdvantageResult extends OutcomeAdvantageResult {
+  /** α: rows of the batch over rows whose score is not 0. */
+  readonly alpha: number;
+}
+
+/**
+ * Group policy gradient (GPG): a_b = α·(s_b − mean) / normalizer, α = rows / max(#{s ≠ 0}, 1) over the batch.
+ *
+ * @param batch rewards per row or per token, groups, and where the tokens lie
+ * @returns per token in the type of the rewards, per row and per group in float64
+ * @throws SurprisalError as `grpoAdvantage`
+ * @see Chu et al. 2025, GPG: A Simple and Strong Reinforcement Learning Baseline for Model Reasoning
+ */
+export function gpgAdvantage(batch: OutcomeBatch, options: GpgAdvantageOptions = {}): GpgAdvantageResult {
+  const op = "gpgAdvantage";
+  const { singleton = "zero" } = resolvePreset(op, options.preset, options);
+  const normalizer = needNumber(op, "normalizer", options.normalizer ?? 1, { min: 0, above: true });
+  const scored = needScores(op, batch, options);
+  const { scores } = scored;
+  const scoring = scores.reduce((count, score) => count + (score !== 0 ? 1 : 0), 0);
+  const alpha = scores.length / Math.max(scoring, 1);
+  return { ...compareScores(op, scored, { scale: "none", singleton, gain: alpha / normalizer }), alpha };
+}

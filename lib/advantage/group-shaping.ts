@@ -1,0 +1,118 @@
+// Rewards of rollouts compared within their group, before they are placed on tokens.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import { asFloat, type FloatArray, floatDType } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { type GroupLayout, needGroups } from "../core/groups";
+import { needNumber, needWord } from "../core/options";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { type GroupConventions, normalizeItems } from "../ops/group/normalize";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { GroupShapingConventions, PipelineEstimator } from "../presets/pipeline-conventions";
+
+export type { GroupShapingConventions, PipelineEstimator } from "../presets/pipeline-conventions";
+
+/** What each estimator does to the rewards of a group; null leaves them as they are. */
+const SHAPING: Readonly<Record<PipelineEstimator, GroupConventions | null>> = {
+  gae: null,
+  reinforce: null,
+  cpgd: null,
+  rloo: { center: "leaveOneOut", scale: "none" },
+  reinforceBaseline: { center: "mean", scale: "none" },
+  drGrpo: { center: "mean", scale: "none" },
+  groupNorm: { center: "mean", scale: "std", ddof: 1 },
+};
+
+const ESTIMATORS = Object.keys(SHAPING) as PipelineEstimator[];
+
+export function needEstimator(op: string, estimator: PipelineEstimator): PipelineEstimator {
+  return ESTIMATORS[needWord(op, "estimator", estimator, ESTIMATORS)]!;
+}
+
+export interface ShapeGroupRewardsOptions
+  extends GroupShapingConventions,
+    GroupLayout,
+    RowLayout,
+    PresetOption<"shapeGroupRewards">,
+    BackendOption {
+  readonly estimator: PipelineEstimator;
+  /** 1 = the policy's token. With `shape` or `offsets`: the result has the mask without the rows of dropped groups. */
+  readonly mask?: Uint8Array;
+}
+
+export interface ShapedRewards {
+  /** One per row. */
+  readonly rewards: FloatArray;
+  /** 0 = the group teaches nothing: what dynamic sampling draws again. One per group; 1 for an empty group. */
+  readonly keptGroups: Uint8Array;
+  /** The group number of each row: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+export interface MaskedShapedRewards extends ShapedRewards {
+  /** The mask, 0 in rows of dropped groups. */
+  readonly mask: Uint8Array;
+}
+
+function keptGroups(rewards: FloatArray, ids: Int32Array, stds: FloatArray, counts: Int32Array, zeroOrOne: boolean): Uint8Array {
+  // The std of equal numbers is exactly 0.
+  const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 ? 0 : 1));
+  if (zeroOrOne)
+    rewards.forEach((reward, b) => {
+      if (reward !== 0 && reward !== 1) kept[ids[b]!] = 1;
+    });
+  return kept;
+}
+
+function maskGroups(rows: Rows, mask: Uint8Array | null, kept: Uint8Array, ids: Int32Array): Uint8Array {
+  const result = mask ? mask.slice() : new Uint8Array(rows.n).fill(1);
+  for (let b = 0; b < rows.B; ++b) if (kept[ids[b]!] === 0) result.fill(0, rowBegin(rows, b), rowEnd(rows, b));
+  return result;
+}
+
+/**
+ * Shapes the rewards of each group as an estimator wants them:
+ *
+ *     rloo                        r − mean of the others
+ *     reinforceBaseline, drGrpo   r − mean
+ *     groupNorm                   (r − mean) / (std + ε), ddof 1
+ *     gae, reinforce, cpgd        r
+ *
+ * A group of one gives 0, and so do equal rewards, exactly. NaN stays in its group.
+ *
+ * @param rewards one per row
+ * @param options `estimator`; `groups` (a label per row) or `groupOffsets`, neither = one group. Presets `"lightrft"`
+ * (ε = 1e-9, drops groups of zeros or ones), `"openrlhf"` (ε = 1e-9)
+ * @returns in the type of `rewards`, with the groups worth keeping
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function shapeGroupRewards(
+  rewards: FloatArray,
+  options: ShapeGroupRewardsOptions & ({ readonly shape: readonly [number, number] } | { readonly offsets: Int32Array }),
+): MaskedShapedRewards;
+export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions): ShapedRewards;
+export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions): ShapedRewards | MaskedShapedRewards {
+  const op = "shapeGroupRewards";
+  const resolved = resolvePreset(op, options.preset, options);
+  const estimator = needEstimator(op, options.estimator);
+  const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-8, { min: 0 });
+  const zeroOrOne = needWord(op, "dropGroups", resolved.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
+  const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
+  const given = needFloats(op, "rewards", rewards, B, "one per row");
+  const groups = needGroups(op, options, B);
+  const rows = options.shape || options.offsets ? needRows(op, options) : null;
+  if (rows && rows.B !== B) throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
+  if (!rows && options.mask) throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
+  const mask = rows && optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+
+  const conventions = SHAPING[estimator];
+  const { normalized, stds, counts, groupIds } = normalizeItems(
+    op,
+    { values: asFloat(given, "float64"), groups },
+    { ...conventions, epsilon, singleton: "zero", ...(options.backend && { backend: options.backend }) },
+  );
+  const shaped = floatDType(given) === "float64" ? normalized : Float32Array.from(normalized);
+  const kept = keptGroups(given, groupIds, stds, counts, zeroOrOne);
+  const result = { rewards: conventions ? shaped : given.slice(), keptGroups: kept, groupIds };
+  return rows ? { ...result, mask: maskGroups(rows, mask, kept, groupIds) } : result;
+}

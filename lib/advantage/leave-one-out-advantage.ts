@@ -1,0 +1,24 @@
+// Scores less the mean of the group's other scores.
+import { type PresetOption, resolvePreset } from "../presets";
+import type { BaselineConventions } from "../presets/estimator-conventions";
+import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+
+export type { BaselineConventions } from "../presets/estimator-conventions";
+
+export interface LeaveOneOutAdvantageOptions extends BaselineConventions, OutcomeOptions, PresetOption<"leaveOneOutAdvantage"> {}
+
+/**
+ * Leave-one-out advantages (RLOO): a_b = s_b − mean of the group's other scores = (s_b − mean)·n/(n − 1).
+ *
+ * `rlooAdvantage` does the same for rewards of several functions with a KL penalty.
+ *
+ * @param batch rewards per row or per token, groups, and where the tokens lie
+ * @returns per token in the type of the rewards, per row and per group in float64
+ * @throws SurprisalError as `grpoAdvantage`
+ * @see Ahmadian et al. 2024, Back to Basics, equation 8
+ */
+export function leaveOneOutAdvantage(batch: OutcomeBatch, options: LeaveOneOutAdvantageOptions = {}): OutcomeAdvantageResult {
+  const op = "leaveOneOutAdvantage";
+  const { singleton = "zero" } = resolvePreset(op, options.preset, options);
+  return compareScores(op, needScores(op, batch, options), { center: "leaveOneOut", scale: "none", singleton });
+}

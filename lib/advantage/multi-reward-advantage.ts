@@ -1,0 +1,149 @@
+// Group advantages from several reward functions, each of which may abstain.
+import type { BackendOption } from "../backend/select";
+import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
+import { type GroupLayout, type Groups, needGroups, oneGroup } from "../core/groups";
+import { needNumber, needWord } from "../core/options";
+import { type GroupConventions, type GroupNormalizeResult, normalizeItems } from "../ops/group/normalize";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { MultiRewardConventions } from "../presets/reward-conventions";
+import { average } from "./scalar-metrics";
+import { type CheckedRewards, needRewardColumns, type RewardColumns, weightedSums } from "./weighted-rewards";
+
+export type { MultiRewardConventions } from "../presets/reward-conventions";
+export type { RewardColumns } from "./weighted-rewards";
+
+const AGGREGATIONS = ["sumThenNormalize", "normalizeThenSum"] as const;
+const SCALES = ["group", "batch", "none"] as const;
+
+export interface MultiRewardAdvantageOptions
+  extends MultiRewardConventions,
+    GroupLayout,
+    PresetOption<"multiRewardAdvantage">,
+    BackendOption {
+  /** Weight of each reward function. Default: all 1. */
+  readonly weights?: ArrayLike<number>;
+}
+
+export interface MultiRewardAdvantageResult {
+  /** One per row; 0 for a row on which every function abstained. `groupBroadcast` spreads them over tokens. */
+  readonly advantages: FloatArray;
+  /** The weighted sum of each row: of rewards, or of normalised rewards. NaN where every function abstained. */
+  readonly rewards: FloatArray;
+  /** The std of each row's group, or of the batch; without epsilon. NaN for a lone scorable row among others. */
+  readonly stds: FloatArray;
+  /** 1 where that std is exactly 0: the scores are equal. */
+  readonly zeroStd: Uint8Array;
+  /** `reward`, `reward_std`, `frac_reward_zero_std`: means over the rows that have them. */
+  readonly metrics: Readonly<Record<"reward" | "reward_std" | "frac_reward_zero_std", number>>;
+}
+
+/** Normalises with abstaining NaN; a group in which one row alone has a score gives 0. */
+function normalize(op: string, values: FloatArray, groups: Groups, conventions: GroupConventions, backend: BackendOption) {
+  return normalizeItems(op, { values, groups }, { nan: "abstain", singleton: "zero", ...conventions, ...backend });
+}
+
+/** The std behind each row. One number has a std where it is all there is, and none where its siblings abstained. */
+function stdsOfRows({ stds, counts, groupIds }: GroupNormalizeResult, { offsets }: Groups): Float64Array {
+  return Float64Array.from(groupIds, (g) => {
+    const size = offsets[g + 1]! - offsets[g]!;
+    return counts[g]! < 2 && size > 1 ? NaN : stds[g]!;
+  });
+}
+
+interface Normalized {
+  readonly advantages: Float64Array;
+  readonly sums: Float64Array;
+  readonly stds: Float64Array;
+}
+
+function sumThenNormalize(
+  op: string,
+  given: CheckedRewards,
+  groups: Groups,
+  scale: (typeof SCALES)[number],
+  epsilon: number,
+  backend: BackendOption,
+): Normalized {
+  const sums = weightedSums(given, backend);
+  const own = normalize(op, sums, groups, { scale: scale === "group" ? "std" : "none", epsilon }, backend);
+  const centred = Float64Array.from(own.normalized);
+  if (scale !== "batch") return { advantages: centred, sums, stds: stdsOfRows(own, groups) };
+  const everything = oneGroup(given.B);
+  const batch = normalize(op, sums, everything, {}, backend);
+  const divisor = (batch.stds[0] ?? 0) + epsilon;
+  // A batch of equal scores has nothing to divide; with epsilon 0 it would be 0/0.
+  const advantages = centred.map((x) => (x === 0 ? 0 : x / divisor));
+  return { advantages, sums, stds: stdsOfRows(batch, everything) };
+}
+
+function normalizeThenSum(
+  op: string,
+  given: CheckedRewards,
+  groups: Groups,
+  epsilon: number,
+  backend: BackendOption,
+): Normalized {
+  const columns = given.columns.map((column) => {
+    const { normalized } = normalize(op, asFloat(column, "float64"), groups, { epsilon }, backend);
+    // An abstaining function still abstains.
+    return normalized.map((z, b) => (Number.isNaN(column[b]) ? NaN : z));
+  });
+  const sums = weightedSums({ ...given, columns }, backend);
+  const everything = oneGroup(given.B);
+  const batch = normalize(op, sums, everything, { epsilon }, backend);
+  return { advantages: Float64Array.from(batch.normalized), sums, stds: stdsOfRows(batch, everything) };
+}
+
+function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
+  return dtype === "float64" ? values : Float32Array.from(values);
+}
+
+/**
+ * Advantages from the rewards of several functions, with weights w_f; NaN says that a function abstains on a row.
+ *
+ *     R_b = Σ_f w_f·r_bf over the functions that have a reward
+ *     "sumThenNormalize"   a_b = (R_b − mean of the group) / (std + ε)      std of the group or the batch, or no division
+ *     "normalizeThenSum"   z_bf = (r_bf − mean) / (std + ε) per function and group,  R_b = Σ_f w_f·z_bf,
+ *                          a_b = (R_b − mean) / (std + ε) over the batch
+ *
+ * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
+ * 0; equal scores give exact zeros. In float64 throughout.
+ *
+ * @param rewards an array per reward function, [rows] each; or one such array
+ * @param options `groups` (a label per row) or `groupOffsets`; neither = one group. Preset `"trl"`: ε = 1e-4
+ * @returns in the widest type of the rewards
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ * @see Liu et al. 2026, GDPO (normalise, then sum)
+ */
+export function multiRewardAdvantage(
+  rewards: RewardColumns,
+  options: MultiRewardAdvantageOptions = {},
+): MultiRewardAdvantageResult {
+  const op = "multiRewardAdvantage";
+  const resolved = resolvePreset(op, options.preset, options);
+  const given = needRewardColumns(op, rewards, options.weights);
+  const groups = needGroups(op, options, given.B);
+  const { aggregation = "sumThenNormalize", scale = "group" } = resolved;
+  needWord(op, "scale", scale, SCALES);
+  const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
+  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const separately = needWord(op, "aggregation", aggregation, AGGREGATIONS) === 1;
+  const { advantages, sums, stds } = separately
+    ? normalizeThenSum(op, given, groups, epsilon, backend)
+    : sumThenNormalize(op, given, groups, scale, epsilon, backend);
+
+  const zeroStd = Uint8Array.from(stds, (std) => (std === 0 ? 1 : 0));
+  const numbers = (values: Float64Array): number[] => Array.from(values).filter((x) => !Number.isNaN(x));
+  const dtype = widestFloat(...given.columns);
+  return {
+    advantages: rounded(advantages, dtype),
+    rewards: rounded(sums, dtype),
+    stds: rounded(stds, dtype),
+    zeroStd,
+    metrics: {
+      reward: average(numbers(sums)),
+      reward_std: average(numbers(stds)),
+      frac_reward_zero_std: average(Array.from(zeroStd)),
+    },
+  };
+}

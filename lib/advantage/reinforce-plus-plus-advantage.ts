@@ -1,0 +1,77 @@
+// Discounted returns, or outcome rewards less the group's mean, whitened over the batch.
+import type { BackendOption } from "../backend/select";
+import { type FloatArray, floatDType } from "../core/dtype";
+import { discountedReturns } from "../ops/scan";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { WhitenedBaselineConventions, WhitenedScanConventions } from "../presets/estimator-conventions";
+import { spreadRows } from "./batch";
+import { layoutOfRows } from "./batch-layout";
+import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+import { needTokenBatch, roundedTo, type TokenRewardBatch, whitenTokens } from "./token-batch";
+
+export type { WhitenedBaselineConventions } from "../presets/estimator-conventions";
+
+export interface ReinforcePlusPlusOptions extends WhitenedScanConventions, PresetOption<"reinforcePlusPlusAdvantage">, BackendOption {
+  /** Discount of one step, in [0, 1]. Default 1. */
+  readonly gamma?: number;
+}
+
+/** Per token. */
+export interface ReinforcePlusPlusResult {
+  /** Whitened over the kept tokens, 0 under the mask. */
+  readonly advantages: FloatArray;
+  /** Discounted returns, before whitening. */
+  readonly returns: FloatArray;
+}
+
+/**
+ * REINFORCE++: discounted returns G[t] = r[t] + γ·G(next), whitened over the kept tokens of the batch.
+ *
+ * A masked token inside a row is skipped. Preset `"verl"` cuts the return there: what was rewarded behind a masked token does
+ * not reach the tokens before it.
+ *
+ * @returns in the type of the rewards; computed in float64, rounded once
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Hu et al. 2025, REINFORCE++
+ */
+export function reinforcePlusPlusAdvantage(batch: TokenRewardBatch, options: ReinforcePlusPlusOptions = {}): ReinforcePlusPlusResult {
+  const op = "reinforcePlusPlusAdvantage";
+  const { maskMode, whitening } = resolvePreset(op, options.preset, options);
+  const checked = needTokenBatch(op, batch, [], options);
+  const returns = discountedReturns(checked.rewards, { ...checked.where, gamma: options.gamma ?? 1, ...(maskMode && { maskMode }) });
+  return {
+    advantages: roundedTo(checked.dtype, whitenTokens(returns, checked, whitening)),
+    returns: roundedTo(checked.dtype, returns),
+  };
+}
+
+export interface ReinforcePlusPlusBaselineOptions
+  extends WhitenedBaselineConventions,
+    OutcomeOptions,
+    PresetOption<"reinforcePlusPlusBaselineAdvantage"> {}
+
+/**
+ * REINFORCE++ with a group baseline: s_b − mean of the group at each kept token, whitened over the kept tokens of the batch.
+ *
+ * A long row counts more in the whitening than a short one. Constant groups give exact zeros before it; the batch's mean is
+ * subtracted from them, too.
+ *
+ * @param batch rewards per row or per token, groups, and where the tokens lie
+ * @returns per token in the type of the rewards; `rowAdvantages` are before whitening
+ * @throws SurprisalError as `grpoAdvantage`
+ * @see Hu et al. 2025, REINFORCE++, section 3.3
+ */
+export function reinforcePlusPlusBaselineAdvantage(
+  batch: OutcomeBatch,
+  options: ReinforcePlusPlusBaselineOptions = {},
+): OutcomeAdvantageResult {
+  const op = "reinforcePlusPlusBaselineAdvantage";
+  const { singleton = "zero", whitening } = resolvePreset(op, options.preset, options);
+  const scored = needScores(op, batch, options);
+  const compared = compareScores(op, scored, { scale: "none", singleton });
+  const { rows, mask, rewards } = scored.batch;
+  const tokens = spreadRows(op, scored.batch, compared.rowAdvantages as Float64Array, "float64", scored.backend);
+  const where = { ...layoutOfRows(rows), ...(mask && { mask }), ...scored.backend };
+  const advantages = roundedTo(floatDType(rewards), whitenTokens(tokens, { where }, whitening));
+  return { ...compared, advantages, returns: advantages };
+}

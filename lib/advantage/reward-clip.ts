@@ -1,0 +1,21 @@
+// Bounds of a reward.
+import { argumentError } from "../core/errors";
+
+/** Smallest and largest reward. Where they are the wrong way round every reward becomes the second, as in torch.clamp. */
+export type RewardClip = readonly [low: number, high: number];
+
+/** Two numbers, ±Infinity allowed; null where none are given. */
+export function needRewardClip(op: string, range: RewardClip | undefined): RewardClip | null {
+  if (range === undefined) return null;
+  // JavaScript callers pass what they like.
+  const given: readonly unknown[] = Array.isArray(range) ? range : [];
+  const [low, high] = given;
+  if (given.length !== 2 || typeof low !== "number" || typeof high !== "number" || Number.isNaN(low) || Number.isNaN(high))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "rewardClip", range, "[low, high], two numbers");
+  return [low, high];
+}
+
+/** Within the range; NaN stays NaN. */
+export function clipReward(reward: number, range: RewardClip | null): number {
+  return range ? Math.min(Math.max(reward, range[0]), range[1]) : reward;
+}

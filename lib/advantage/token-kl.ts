@@ -1,0 +1,39 @@
+// Estimates of KL(policy ‖ reference) from the log-probs of sampled tokens, for rewards. No gradient.
+import type { BackendOption } from "../backend/select";
+import { asFloat, type FloatArray } from "../core/dtype";
+import { needWord } from "../core/options";
+import type { RowLayout } from "../core/rows";
+import { logRatio } from "../ops/ratio";
+import { layoutOf } from "./batch";
+
+const ESTIMATORS = ["k1", "k2", "k3"] as const;
+
+/**
+ * With d = log p − log p_ref of the sampled token: `"k1"` d, unbiased; `"k2"` d²/2; `"k3"` exp(−d) − 1 + d, unbiased and
+ * never negative.
+ */
+export type KlEstimator = (typeof ESTIMATORS)[number];
+
+const VALUE: Readonly<Record<KlEstimator, (d: number) => number>> = {
+  k1: (d) => d,
+  k2: (d) => (d * d) / 2,
+  k3: (d) => Math.expm1(-d) + d, // exp(−d) − 1 alone would cancel for the small d that are the rule
+};
+
+/** Per token, float64; 0 under the mask, which is not read. @see http://joschu.net/blog/kl-approx.html */
+export function tokenKl(
+  op: string,
+  logProbs: FloatArray,
+  referenceLogProbs: FloatArray,
+  estimator: KlEstimator,
+  options: RowLayout & BackendOption & { readonly mask: Uint8Array | null },
+): Float64Array {
+  const value = VALUE[ESTIMATORS[needWord(op, "klEstimator", estimator, ESTIMATORS)]!];
+  const { logRatios } = logRatio(asFloat(logProbs, "float64"), asFloat(referenceLogProbs, "float64"), {
+    ...layoutOf(options),
+    ...(options.mask && { mask: options.mask }),
+    ...(options.backend && { backend: options.backend }),
+    level: "token",
+  });
+  return Float64Array.from(logRatios, value);
+}

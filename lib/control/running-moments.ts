@@ -1,0 +1,119 @@
+// Mean and variance of all numbers seen so far: an explicit state, and updates that return a new one.
+import { needFloats } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { needNumber } from "../core/options";
+
+/** What the numbers seen so far come to. Plain data: to be stored as JSON, and to be merged across workers. */
+export interface RunningMoments {
+  /** How many. */
+  readonly count: number;
+  /** Their mean; 0 where there is none. */
+  readonly mean: number;
+  /** Σ (x − mean)². */
+  readonly m2: number;
+}
+
+/** Nothing seen yet. */
+export const NO_MOMENTS: RunningMoments = Object.freeze({ count: 0, mean: 0, m2: 0 });
+
+export interface RunningMomentsUpdate {
+  /** The moments with the batch in them: the state of the next call. */
+  readonly moments: RunningMoments;
+  /** The moments of the batch alone. */
+  readonly batch: RunningMoments;
+}
+
+function needMoments(op: string, name: string, moments: RunningMoments): void {
+  const given: unknown = moments; // State comes from files and other processes.
+  if (typeof given !== "object" || given === null) throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ count, mean, m2 }");
+  needNumber(op, `${name}.count`, moments.count, { min: 0 });
+  for (const field of ["mean", "m2"] as const)
+    if (typeof moments[field] !== "number") throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${field}`, moments[field], "a number");
+}
+
+/** In two passes: the square of a deviation is not drowned by a large mean. */
+function momentsOf(values: FloatArray): RunningMoments {
+  const count = values.length;
+  if (count === 0) return NO_MOMENTS;
+  let sum = 0;
+  for (const x of values) sum += x;
+  const constant = values.every((x) => x === values[0]);
+  const mean = constant ? values[0]! : sum / count;
+  let m2 = 0;
+  for (const x of values) m2 += (x - mean) ** 2;
+  return { count, mean, m2 };
+}
+
+function merged(a: RunningMoments, b: RunningMoments): RunningMoments {
+  if (a.count === 0) return b;
+  if (b.count === 0) return a;
+  const count = a.count + b.count;
+  const delta = b.mean - a.mean;
+  const mean = a.mean + (delta * b.count) / count;
+  return { count, mean, m2: a.m2 + b.m2 + (delta * delta * a.count * b.count) / count };
+}
+
+/**
+ * The moments of two disjoint sets of numbers together: of two workers, or of a state and a batch reduced elsewhere.
+ *
+ * @see Chan, Golub and LeVeque 1979, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances
+ */
+export function mergeRunningMoments(a: RunningMoments, b: RunningMoments): RunningMoments {
+  needMoments("mergeRunningMoments", "a", a);
+  needMoments("mergeRunningMoments", "b", b);
+  return merged(a, b);
+}
+
+/**
+ * Takes a batch in. Nothing is changed: the new state is in the result. NaN or an infinity in the batch makes the moments NaN
+ * from then on.
+ *
+ * @param moments the state so far; `NO_MOMENTS` at the start
+ * @param values any number of numbers; none leave the state as it is
+ * @throws SurprisalError ERR_SURPRISAL_DTYPE, _OPTION or _BUFFER, naming the argument
+ */
+export function updateRunningMoments(moments: RunningMoments, values: FloatArray): RunningMomentsUpdate {
+  const op = "updateRunningMoments";
+  needMoments(op, "moments", moments);
+  const length = ArrayBuffer.isView(values) ? values.length : 0;
+  const batch = momentsOf(needFloats(op, "values", values, length, "its own length"));
+  return { moments: merged(moments, batch), batch };
+}
+
+export interface MomentStatistics {
+  readonly mean: number;
+  /** Σ (x − mean)² / count; 0 where there is no number. */
+  readonly variance: number;
+  /** Standard deviation with ddof 1; 0 with fewer than two numbers. */
+  readonly std: number;
+}
+
+/** Mean, population variance and sample std of what was seen. */
+export function momentStatistics(moments: RunningMoments): MomentStatistics {
+  needMoments("momentStatistics", "moments", moments);
+  const { count, mean, m2 } = moments;
+  return { mean, variance: count > 0 ? m2 / count : 0, std: count > 1 ? Math.sqrt(m2 / (count - 1)) : 0 };
+}
+
+export interface ScaleByMomentsOptions {
+  /** Subtracts the running mean first. Default false: rewards keep their sign. */
+  readonly subtractMean?: boolean;
+}
+
+/**
+ * Divides by the running std, without an epsilon. Where that is 0, since all numbers seen are equal or there is only one,
+ * nothing is divided.
+ *
+ * @returns in the type of `values`
+ */
+export function scaleByMoments(values: FloatArray, moments: RunningMoments, options: ScaleByMomentsOptions = {}): FloatArray {
+  const op = "scaleByMoments";
+  needMoments(op, "moments", moments);
+  const length = ArrayBuffer.isView(values) ? values.length : 0;
+  const given = needFloats(op, "values", values, length, "its own length");
+  const { mean, std } = momentStatistics(moments);
+  const center = options.subtractMean === true ? mean : 0;
+  const divisor = std === 0 ? 1 : std;
+  return given.map((x) => (x - center) / divisor);
+}

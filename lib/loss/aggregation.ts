@@ -1,0 +1,160 @@
+// Losses per token added up to the loss of a batch: what each token weighs.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import { type FloatArray, floatDType } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { needNumber, needWord } from "../core/options";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { broadcastRows } from "../ops/group/broadcast";
+import { moments } from "../ops/reduce";
+import { type AggregationName, AGGREGATIONS } from "../presets/aggregations";
+
+export type { AggregationName } from "../presets/aggregations";
+
+const MODES = ["tokenMean", "rowMean", "rowSum", "fixedLength"] as const;
+const EMPTY_ROWS = ["skip", "count"] as const;
+
+/**
+ * What a token of row b weighs, with N kept tokens, c_b of them in the row, R rows and a fixed length L:
+ * - `"tokenMean"`: 1 / N. Long rows weigh more.
+ * - `"rowMean"`: 1 / (c_b·R). Every row weighs the same.
+ * - `"rowSum"`: 1 / R.
+ * - `"fixedLength"`: 1 / (L·R). As rowSum, in units of a length that does not depend on the rows.
+ */
+export type AggregationMode = (typeof MODES)[number];
+
+/** Counts beyond this batch, where a batch is a part of a larger one. */
+export interface AggregationCounts {
+  /** N: kept tokens of the whole batch, > 0. Default: those here. For `"tokenMean"`. */
+  readonly tokens?: number;
+  /** R: rows of the whole batch, > 0. Default: those here, see `emptyRows`. For the other modes. */
+  readonly rows?: number;
+  /** L, > 0. Default: the width of `shape`; packed rows must say it. For `"fixedLength"`. */
+  readonly length?: number;
+  /** Workers whose gradients are averaged afterwards: multiplies, > 0. Default 1. */
+  readonly workers?: number;
+  /** Batches whose gradients are added before a step: divides, > 0. Default 1. */
+  readonly accumulation?: number;
+}
+
+/** What a framework's name for a mode stands for. */
+export interface AggregationConventions {
+  readonly mode: AggregationMode;
+  readonly emptyRows?: (typeof EMPTY_ROWS)[number];
+  /** R, where the mode fixes it. */
+  readonly rows?: number;
+  /** The counts that enter; the mode does not know the others. */
+  readonly uses: readonly (keyof AggregationCounts)[];
+}
+
+export interface AggregationOptions extends AggregationCounts, RowLayout, BackendOption {
+  /**
+   * A mode by what it computes, or as a framework calls it: `"verl/seq-mean-token-mean"`, `"trl/dapo"`. The latter takes of
+   * the counts below those that the framework uses and ignores the others, so that a trainer can pass all it has.
+   */
+  readonly mode: AggregationMode | AggregationName;
+  /** 1 = the policy's token. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Whether rows without a kept token are counted in R: they never are in `"skip"`, the default. */
+  readonly emptyRows?: (typeof EMPTY_ROWS)[number];
+}
+
+export interface AggregatedLoss {
+  /** Σ w_b·losses over the kept tokens. 0 where nothing is kept. */
+  readonly loss: number;
+  /** w_b, one per row: what each of its kept tokens weighs. 0 for a row without any. */
+  readonly rowWeights: Float64Array;
+  /** d loss / d losses: the row's weight at kept tokens, 0 under the mask; in the type of `losses`. */
+  readonly gradients: FloatArray;
+}
+
+const COUNTS = ["tokens", "rows", "length", "workers", "accumulation"] as const satisfies readonly (keyof AggregationCounts)[];
+
+/** The framework's convention of that name, or undefined for a mode by what it computes. */
+function conventionsOf(op: string, mode: AggregationOptions["mode"]): AggregationConventions | undefined {
+  needWord<string>(op, "mode", mode, [...MODES, ...Object.keys(AGGREGATIONS)]);
+  return MODES.some((word) => word === mode) ? undefined : AGGREGATIONS[mode as AggregationName];
+}
+
+/** Counts that are given and enter. All are checked, used or not. */
+function needCounts(op: string, options: AggregationOptions, named: AggregationConventions | undefined): AggregationCounts {
+  const counts: { -readonly [Name in keyof AggregationCounts]: number } = {};
+  if (named?.rows !== undefined) counts.rows = named.rows;
+  for (const name of COUNTS) {
+    if (options[name] === undefined) continue;
+    const count = needNumber(op, name, options[name], { min: 0, above: true });
+    if (!named || named.uses.includes(name)) counts[name] = count;
+  }
+  return counts;
+}
+
+function keptPerRow(rows: Rows, mask: Uint8Array | null): Float64Array {
+  return Float64Array.from({ length: rows.B }, (_, b) => {
+    if (!mask) return rowEnd(rows, b) - rowBegin(rows, b);
+    let kept = 0;
+    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask[i] !== 0) ++kept;
+    return kept;
+  });
+}
+
+function needLength(op: string, rows: Rows, length: number | undefined): number {
+  if (length !== undefined) return length;
+  if (rows.offsets) throw argumentError("ERR_SURPRISAL_OPTION", op, "length", length, "a number > 0 for packed rows");
+  return rows.T;
+}
+
+function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
+  const named = conventionsOf(op, options.mode);
+  const mode = named ? named.mode : (options.mode as AggregationMode);
+  const counts = needCounts(op, options, named);
+  const countEmpty = needWord(op, "emptyRows", options.emptyRows ?? named?.emptyRows ?? "skip", EMPTY_ROWS) === 1;
+  const kept = keptPerRow(rows, mask);
+  const N = counts.tokens ?? kept.reduce((sum, c) => sum + c, 0);
+  const R = counts.rows ?? (countEmpty ? rows.B : kept.filter((c) => c > 0).length);
+  const L = mode === "fixedLength" ? needLength(op, rows, counts.length) : 1;
+  const factor = (counts.workers ?? 1) / (counts.accumulation ?? 1);
+  const divisor = { tokenMean: () => N, rowMean: (c: number) => c * R, rowSum: () => R, fixedLength: () => L * R }[mode];
+  return kept.map((c) => (c > 0 ? factor / divisor(c) : 0));
+}
+
+/**
+ * What a kept token of each row weighs in the loss of a batch, one number a row: W_bt = m_bt·w_b = d loss / d losses_bt.
+ * The same weights belong to the entropy and KL terms.
+ *
+ * @param options the rows, by `shape` or `offsets` and `mask`; `mode`; counts of the larger batch if there is one
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export function aggregationWeights(options: AggregationOptions): Float64Array {
+  const op = "aggregationWeights";
+  const rows = needRows(op, options);
+  return weightsOf(op, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning));
+}
+
+/**
+ * The loss of a batch: Σ_b w_b·Σ_t m_bt·losses_bt, its weights and its gradient. What lies under the mask is not read. Rows are
+ * summed in float64 and added in order.
+ *
+ * @param losses one per token, [n] as `shape` or `offsets` say
+ * @param options as `aggregationWeights`
+ * @throws SurprisalError as `aggregationWeights`
+ */
+export function aggregateLoss(losses: FloatArray, options: AggregationOptions): AggregatedLoss {
+  const op = "aggregateLoss";
+  const rows = needRows(op, options);
+  const values = needFloats(op, "losses", losses, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const rowWeights = weightsOf(op, options, rows, mask);
+  const where = {
+    ...(options.shape && { shape: options.shape }),
+    ...(options.offsets && { offsets: options.offsets }),
+    ...(mask && { mask }),
+    ...(options.backend && { backend: options.backend }),
+  };
+  const { sums } = moments(values, { ...where, over: "row" });
+  const row = floatDType(values) === "float64" ? rowWeights : Float32Array.from(rowWeights);
+  return {
+    loss: sums.reduce((loss, sum, b) => loss + rowWeights[b]! * sum, 0),
+    rowWeights,
+    gradients: broadcastRows(op, "rowWeights", row, where),
+  };
+}

@@ -1,0 +1,29 @@
+// The loss of imitation: log-probs of given tokens, negated and aggregated.
+import { needFloats } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { affine } from "../ops/reduce";
+import { aggregateLoss, type AggregatedLoss, type AggregationOptions } from "./aggregation";
+
+/**
+ * Supervised loss −Σ_b w_b·Σ_t m_bt·logProbs_bt with the weights of `aggregationWeights`. What lies under the mask is not read.
+ *
+ * @param logProbs log-probs of the target tokens, nats; [n] as `shape` or `offsets` say
+ * @returns the loss, the weights, and the gradient with respect to `logProbs`: minus the weights
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export function negativeLogLikelihood(logProbs: FloatArray, options: AggregationOptions): AggregatedLoss {
+  const op = "negativeLogLikelihood";
+  const given: unknown = logProbs;
+  const length = ArrayBuffer.isView(given) ? (given as FloatArray).length : 0;
+  const values = needFloats(op, "logProbs", given, length, "its own length");
+  const { loss, rowWeights, gradients } = aggregateLoss(values, options);
+  const { mask, backend } = options;
+  const negated = affine(gradients, {
+    shape: [1, length],
+    scale: -1,
+    out: { mapped: gradients },
+    ...(mask && { mask }), // 0 under it, not -0
+    ...(backend && { backend }),
+  });
+  return { loss: 0 - loss, rowWeights, gradients: negated };
+}

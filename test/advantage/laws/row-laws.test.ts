@@ -1,0 +1,86 @@
+// What holds for every estimator that compares the rewards of rows, on generated batches.
+import fc from "fast-check";
+import { clipFilterWeights, multiRewardAdvantage, optimalValueAdvantage, rlooAdvantage, shapeGroupRewards } from "../../../lib";
+import { type BackendName, eachBackend } from "../../support/each-backend";
+
+interface Rows {
+  readonly rewards: Float64Array;
+  readonly groups: readonly string[];
+}
+
+/** One number per row. */
+type Estimator = (rows: Rows, backend: BackendName) => ArrayLike<number>;
+
+/** A second reward function, from the first: with an opinion of its own, and none on some rows. */
+function second(rewards: Float64Array): Float64Array {
+  return rewards.map((x) => (x < -0.8 ? NaN : x * x));
+}
+
+const advantages: Readonly<Record<string, Estimator>> = {
+  "multiRewardAdvantage, group": ({ rewards, groups }, backend) => multiRewardAdvantage(rewards, { groups: groups, backend }).advantages,
+  "multiRewardAdvantage, batch": ({ rewards, groups }, backend) =>
+    multiRewardAdvantage([rewards, second(rewards)], { groups: groups, scale: "batch", weights: [1, 2], backend }).advantages,
+  "multiRewardAdvantage, normalizeThenSum": ({ rewards, groups }, backend) =>
+    multiRewardAdvantage([rewards, second(rewards)], {
+      groups: groups,
+      aggregation: "normalizeThenSum",
+      epsilon: 1e-4,
+      backend,
+    }).advantages,
+  rlooAdvantage: ({ rewards, groups }, backend) => rlooAdvantage(rewards, { groups: groups, backend }).advantages,
+  "rlooAdvantage, normalize": ({ rewards, groups }, backend) =>
+    rlooAdvantage(rewards, { groups: groups, normalize: true, backend }).advantages,
+  optimalValueAdvantage: ({ rewards, groups }, backend) =>
+    optimalValueAdvantage(rewards, { groups: groups, beta: 0.5, backend }).advantages,
+  "shapeGroupRewards, groupNorm": ({ rewards, groups }, backend) =>
+    shapeGroupRewards(rewards, { estimator: "groupNorm", groups: groups, backend }).rewards,
+  "shapeGroupRewards, rloo": ({ rewards, groups }, backend) =>
+    shapeGroupRewards(rewards, { estimator: "rloo", groups: groups, backend }).rewards,
+};
+
+const estimators: Readonly<Record<string, Estimator>> = {
+  ...advantages,
+  clipFilterWeights: ({ rewards, groups }, backend) => clipFilterWeights(rewards, { groups: groups, backend }).weights,
+};
+
+// Rewards on a grid, as graders give them: stds are either exactly 0 or far from it.
+const grid = fc.integer({ min: -10, max: 10 }).map((x) => x / 10);
+const cases: fc.Arbitrary<Rows> = fc
+  .array(fc.tuple(grid, fc.integer({ min: 0, max: 3 })), { minLength: 1, maxLength: 24 })
+  .map((rows) => ({ rewards: Float64Array.from(rows, ([reward]) => reward), groups: rows.map(([, group]) => String(group)) }));
+const runs = { numRuns: 30 };
+const close = { rtol: 1e-9, atol: 1e-9 }; // sums in another order: ulps of float64, times 1/std
+
+eachBackend((backend) => {
+  describe.each(Object.entries(estimators))("%s", (_, estimate) => {
+    test("rows in another order give their results in that order", () => {
+      fc.assert(
+        fc.property(cases, ({ rewards, groups }) => {
+          const mirrored = { rewards: rewards.slice().reverse(), groups: [...groups].reverse() };
+          expect(Array.from(estimate(mirrored, backend)).reverse()).toBeAllClose(estimate({ rewards, groups }, backend), close);
+        }),
+        runs,
+      );
+    });
+
+    test("the names of the groups do not matter", () => {
+      fc.assert(
+        fc.property(cases, ({ rewards, groups }) => {
+          const renamed = groups.map((group) => `prompt ${(7 * Number(group)) % 5}`);
+          expect(estimate({ rewards, groups: renamed }, backend)).toEqual(estimate({ rewards, groups }, backend));
+        }),
+        runs,
+      );
+    });
+  });
+
+  test.each(Object.entries(advantages))("%s: a group of equal rewards gives exact zeros", (_, estimate) => {
+    fc.assert(
+      fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -1000, max: 1000 }), fc.integer({ min: 1, max: 17 }), (reward, size) => {
+        const rewards = new Float64Array(size).fill(reward);
+        expect(Array.from(estimate({ rewards, groups: new Array<string>(size).fill("p") }, backend)).every((x) => x === 0)).toBe(true);
+      }),
+      runs,
+    );
+  });
+});

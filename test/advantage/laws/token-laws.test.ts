@@ -1,0 +1,130 @@
+// What holds for every estimator of token advantages, on generated batches.
+import fc from "fast-check";
+import {
+  advantagePipeline,
+  cpgdAdvantage,
+  estimateAdvantages,
+  iwOpdAdvantage,
+  miniLlmAdvantage,
+  NO_MOMENTS,
+  type PipelineEstimator,
+  ppoAdvantage,
+} from "../../../lib";
+import { type BackendName, eachBackend } from "../../support/each-backend";
+import { back, packed, poisoned, reversed, type TokenBatch, tokenCase, widened } from "./token-batch";
+
+/** Per-token results of an estimator, by name. */
+type Estimator = (batch: TokenBatch, backend: BackendName) => Readonly<Record<string, ArrayLike<number>>>;
+
+type Preset = "lightrft" | "openrlhf" | undefined;
+
+const estimates = (estimator: PipelineEstimator, whiten: boolean, preset?: Preset): Estimator =>
+  ({ layout, mask, tokens, rewards }, backend) => {
+    const { advantages, returns } = estimateAdvantages(
+      { ...layout, mask, rewards, tokenRewards: tokens.a, values: tokens.b },
+      { estimator, gamma: 0.9, lambda: 0.8, whiten, advantageClip: 1.5, backend, ...(preset && { preset }) },
+    );
+    return { advantages, returns };
+  };
+
+const pipeline = (estimator: PipelineEstimator, preset?: Preset): Estimator => ({ layout, mask, tokens, rewards }, backend) => {
+  const { batches } = advantagePipeline([{ ...layout, mask, rewards, kl: tokens.a, values: tokens.b }], {
+    estimator,
+    gamma: 0.9,
+    klCoefficient: 0.1,
+    rewardClip: [-0.8, 0.8],
+    runningMoments: NO_MOMENTS,
+    backend,
+    ...(preset && { preset }),
+  });
+  const { advantages, returns, tokenRewards } = batches[0]!;
+  return { advantages, returns, tokenRewards };
+};
+
+const estimators: Readonly<Record<string, Estimator>> = {
+  "estimateAdvantages, gae": estimates("gae", true),
+  "estimateAdvantages, reinforce": estimates("reinforce", false),
+  "estimateAdvantages, cpgd": estimates("cpgd", false),
+  'estimateAdvantages, gae, preset "lightrft"': estimates("gae", true, "lightrft"),
+  "advantagePipeline, gae": pipeline("gae"),
+  'advantagePipeline, gae, preset "openrlhf"': pipeline("gae", "openrlhf"),
+  'advantagePipeline, reinforceBaseline, preset "lightrft"': pipeline("reinforceBaseline", "lightrft"),
+  "advantagePipeline, reinforce": pipeline("reinforce"),
+  "advantagePipeline, groupNorm": pipeline("groupNorm"),
+  cpgdAdvantage: ({ layout, mask, rewards }, backend) => ({
+    advantages: cpgdAdvantage(rewards, { ...layout, mask, backend }).advantages,
+  }),
+  ppoAdvantage: ({ layout, mask, tokens, rewards }, backend) => {
+    const batch = { ...layout, mask, scores: rewards, logProbs: tokens.a, referenceLogProbs: tokens.b, values: tokens.c };
+    const options = { gamma: 0.9, lambda: 0.8, klCoefficient: 0.1, klEstimator: "k3", whitenRewards: true, backend } as const;
+    const { advantages, returns, rewards: tokenRewards } = ppoAdvantage(batch, options);
+    return { advantages, returns, tokenRewards };
+  },
+  miniLlmAdvantage: ({ layout, mask, tokens }, backend) => ({
+    ...miniLlmAdvantage(
+      { ...layout, mask, studentLogProbs: tokens.a, teacherLogProbs: tokens.b },
+      { gamma: 0.9, lengthNormalization: true, backend },
+    ),
+  }),
+  iwOpdAdvantage: ({ layout, mask, tokens }, backend) => ({
+    ...iwOpdAdvantage({ ...layout, mask, rolloutLogProbs: tokens.a, teacherLogProbs: tokens.b }, { gamma: 0.5, backend }),
+  }),
+};
+
+const cases = fc
+  .record({ seed: fc.integer(), rows: fc.integer({ min: 1, max: 5 }), width: fc.integer({ min: 1, max: 40 }) })
+  .map(({ seed, rows, width }) => tokenCase(seed, rows, width));
+const runs = { numRuns: 20 };
+
+eachBackend((backend) => {
+  describe.each(Object.entries(estimators))("%s", (_, estimate) => {
+    test("what lies under the mask changes no bit, and the result there is 0", () => {
+      fc.assert(
+        fc.property(cases, (given) => {
+          const clean = estimate(given.padded, backend);
+          expect(estimate(poisoned(given), backend)).toEqual(clean);
+          for (const values of Object.values(clean))
+            expect(Array.from(values).filter((x, i) => given.padded.mask[i] === 0 && x !== 0)).toEqual([]);
+        }),
+        runs,
+      );
+    });
+
+    test("more columns of padding change no bit", () => {
+      fc.assert(
+        fc.property(cases, fc.integer({ min: 1, max: 9 }), (given, extra) => {
+          const clean = estimate(given.padded, backend);
+          const { batch, place } = widened(given, extra);
+          for (const [name, values] of Object.entries(estimate(batch, backend)))
+            expect(back(given, values, place)).toEqual(Array.from(clean[name]!));
+        }),
+        runs,
+      );
+    });
+
+    test("packed rows are the padded ones without their padding", () => {
+      fc.assert(
+        fc.property(cases, (given) => {
+          const clean = estimate(given.padded, backend);
+          const { batch, place } = packed(given);
+          for (const [name, values] of Object.entries(estimate(batch, backend)))
+            expect(back(given, values, place)).toEqual(Array.from(clean[name]!));
+        }),
+        runs,
+      );
+    });
+
+    test("rows in another order give their results in that order", () => {
+      fc.assert(
+        fc.property(cases, (given) => {
+          const clean = estimate(given.padded, backend);
+          const { batch, place } = reversed(given);
+          // Sums over the batch are added up in another order: a few ulps of float64, times 1/std.
+          for (const [name, values] of Object.entries(estimate(batch, backend)))
+            expect(back(given, values, place)).toBeAllClose(clean[name]!, { rtol: 1e-9, atol: 1e-9 });
+        }),
+        runs,
+      );
+    });
+  });
+});
