@@ -92,4 +92,23 @@ test("undefined positions are counted and not compared", () => {
     "2 flags of defined elements for 4",
   );
   expect(compareOutputs(got, golden, { n: [0] }).differences.at(-1)?.message).toContain("is not an array");
+  expect(compareOutputs(got, golden, { a: [[1, 0]] }).differences.at(-1)?.message).toContain("is not an array");
+});
+
+test("a list of arrays has flags for each", () => {
+  const golden: GoldenCase = {
+    name: "c",
+    inputs: {},
+    outputs: { a: [matrix, matrix] },
+    rtol: 0,
+    atol: 0,
+    failure: undefined,
+    upstreamOnly: false,
+    upstreamOnlyOutputs: [],
+  };
+  const got = { a: [matrix.data, [1, 99, NaN, 99]] };
+  const all = [1, 1, 1, 1];
+  expect(compareOutputs(got, golden, { a: [all, [1, 0, 1, 0]] })).toMatchObject({ differences: [], maskedNotCompared: 2 });
+  expect(compareOutputs(got, golden, { a: [all, all] }).differences[0]?.path).toBe("a[1]");
+  expect(compareOutputs(got, golden, { a: [all] }).differences[0]?.message).toContain("flags for 1 arrays, expected for 2");
 });

@@ -1,7 +1,7 @@
 // Compares what a mapping returned with the outputs of a golden case, output by output, by name.
 import { compareNumbers, isNumberArray, type Tolerance } from "../support/close";
 import { isGoldenArray, type GoldenArray, type GoldenCase, type GoldenRecord, type GoldenValue } from "./golden";
-import type { DefinedFlags, Outputs } from "./mapping";
+import type { DefinedFlags, Flags, Outputs } from "./mapping";
 
 export interface Difference {
   /** The output, and the way to the value inside it. */
@@ -45,10 +45,11 @@ class Comparer implements Comparison {
     this.differences.push({ path, message });
   }
 
-  compare(path: string, got: unknown, want: GoldenValue, defined?: ArrayLike<number>): void {
-    if (isGoldenArray(want)) this.compareArray(path, got, want, defined);
+  compare(path: string, got: unknown, want: GoldenValue, defined?: Flags): void {
+    if (isGoldenArray(want) && !flagLists(defined)) this.compareArray(path, got, want, defined);
+    else if (Array.isArray(want) && (!defined || flagLists(defined)))
+      this.compareList(path, got, want as readonly GoldenValue[], defined);
     else if (defined) this.differ(path, "has flags of defined elements, but is not an array");
-    else if (Array.isArray(want)) this.compareList(path, got, want as readonly GoldenValue[]);
     else if (typeof want === "object" && want !== null) this.compareRecord(path, got, want as GoldenRecord);
     else if (typeof want === "number" && typeof got === "number") this.compareValues(path, [got], [want]);
     else if (got !== want) this.differ(path, `got ${show(got)}, expected ${show(want)}`);
@@ -73,13 +74,15 @@ class Comparer implements Comparison {
     this.compareValues(path, values, want.data, defined);
   }
 
-  private compareList(path: string, got: unknown, want: readonly GoldenValue[]): void {
+  private compareList(path: string, got: unknown, want: readonly GoldenValue[], defined?: readonly ArrayLike<number>[]): void {
     const items: ArrayLike<unknown> | undefined = Array.isArray(got) ? got : numbersOf(got);
     if (!items) return this.differ(path, `got ${show(got)}, expected a list of ${want.length}`);
     if (items.length !== want.length) return this.differ(path, `length is ${items.length}, expected ${want.length}`);
     const numbers = numbersOf(got);
     if (numbers && want.every((item) => typeof item === "number")) return this.compareValues(path, numbers, want);
-    want.forEach((item, i) => this.compare(`${path}[${i}]`, items[i], item));
+    if (defined && defined.length !== want.length)
+      return this.differ(path, `flags for ${defined.length} arrays, expected for ${want.length}`);
+    want.forEach((item, i) => this.compare(`${path}[${i}]`, items[i], item, defined?.[i]));
   }
 
   private compareRecord(path: string, got: unknown, want: GoldenRecord): void {
@@ -113,6 +116,11 @@ class Comparer implements Comparison {
       numbers: { mismatches, compared, ...worst },
     });
   }
+}
+
+/** Flags for each array of a list, not for the elements of one. */
+function flagLists(defined: Flags | undefined): defined is readonly ArrayLike<number>[] {
+  return Array.isArray(defined) && defined.some((flags) => typeof flags !== "number");
 }
 
 /** The numbers of a typed array, a list of numbers, or `{data, shape}`. */

@@ -3,6 +3,7 @@
 // It may rename, reshape, slice, set constants and presets, loop a function over the state that it returned,
 // supply scripted callbacks, and map a throw to the recorded failure. It does no arithmetic on values: whatever a
 // golden output needs, the library must compute.
+import type * as surprisal from "../../lib";
 import type { BackendName } from "../support/each-backend";
 import type { GoldenCase } from "./golden";
 import type { Inputs } from "./inputs";
@@ -18,14 +19,24 @@ export interface Context {
 /** By golden output name: numbers, strings, booleans, null, number arrays, `{data, shape}`, lists, records. */
 export type Outputs = Readonly<Record<string, unknown>>;
 
-/** By golden output name: one flag an element, 0 where the specification leaves the value open. */
-export type DefinedFlags = Readonly<Record<string, ArrayLike<number>>>;
+/** One flag an element, 0 where the specification leaves the value open; for a list of arrays, such flags for each. */
+export type Flags = ArrayLike<number> | readonly ArrayLike<number>[];
+
+/** By golden output name. */
+export type DefinedFlags = Readonly<Record<string, Flags>>;
+
+/** Of the public surface. */
+export type PublicName = keyof typeof surprisal;
 
 export interface Mapping {
   readonly family: string;
   readonly function: string;
-  /** Which public functions and options answer for it. Shown with `--json`. */
-  readonly covers?: string;
+  /** The public function that answers for it; where several do, the one that gives most of the outputs first. */
+  readonly ours: PublicName | readonly PublicName[];
+  /** The preset and options with which it does, apart from the numbers of the case. */
+  readonly options?: string;
+  /** What the source has otherwise where nothing is wrong on either side: a layout, a name, a special value. */
+  readonly differs?: string;
   run(inputs: Inputs, context: Context): Outputs;
   /** Elements that are not compared, because they lie under a mask and have no defined value there. */
   masked?(inputs: Inputs): DefinedFlags;
@@ -39,6 +50,10 @@ export interface Mapping {
   skip?(golden: GoldenCase): string | undefined;
   /** True for functions that use no backend (strings, controllers): they give the same on each. */
   readonly backendFree?: boolean;
+}
+
+export function namesOf({ ours }: Mapping): readonly PublicName[] {
+  return typeof ours === "string" ? [ours] : ours;
 }
 
 export type MappingTable = ReadonlyMap<string, Mapping>;

@@ -3,7 +3,7 @@ import type { BackendName } from "../support/each-backend";
 import { compareOutputs, type Difference } from "./compare";
 import type { GoldenCase, GoldenFile } from "./golden";
 import { Inputs } from "./inputs";
-import { mappingKey, type Mapping, type MappingTable } from "./mapping";
+import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";
 
 export type CaseResult =
   | { readonly name: string; readonly status: "passed"; readonly maskedNotCompared: number }
@@ -16,6 +16,9 @@ export type CaseResult =
   | { readonly name: string; readonly status: "skipped"; readonly reason: string }
   | { readonly name: string; readonly status: "notImplemented" };
 
+/** Begins the reason of a case that shows upstream behaviour. */
+export const REPLACED = "upstream behaviour, replaced by: ";
+
 export interface Totals {
   passed: number;
   failed: number;
@@ -27,7 +30,9 @@ export interface Totals {
 export interface FunctionReport {
   readonly family: string;
   readonly function: string;
-  readonly covers: string | undefined;
+  /** The public functions that answer for it, and their options; nothing where there is no mapping. */
+  readonly ours: readonly string[];
+  readonly options: string | undefined;
   readonly backendFree: boolean;
   readonly totals: Totals;
   readonly cases: readonly CaseResult[];
@@ -63,7 +68,8 @@ function runFunction(
   return {
     family,
     function: name,
-    covers: mapping?.covers,
+    ours: mapping ? namesOf(mapping) : [],
+    options: mapping?.options,
     backendFree: mapping?.backendFree ?? false,
     totals: count(cases),
     cases,
@@ -75,7 +81,7 @@ export function runCase(golden: GoldenCase, mapping: Mapping | undefined, backen
   if (!mapping) return { name, status: "notImplemented" };
   const preset = golden.upstreamOnly ? mapping.preset?.(golden) : undefined;
   if (golden.upstreamOnly && preset === undefined) {
-    return { name, status: "skipped", reason: `upstream behaviour, replaced by: ${replacement(golden, mapping)}` };
+    return { name, status: "skipped", reason: REPLACED + replacement(golden, mapping) };
   }
   const skipped = mapping.skip?.(golden);
   if (skipped !== undefined) return { name, status: "skipped", reason: skipped };

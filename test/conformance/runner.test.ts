@@ -16,6 +16,7 @@ class Refusal extends Error {
 const echo: Mapping = {
   family: "made-up",
   function: "echo",
+  ours: "backendInfo",
   failures: { ValueError: ["ERR_SURPRISAL_SHAPE"] },
   replacedBy: ({ name }) => (name.endsWith("mute") ? "silence" : undefined),
   run(inputs, { preset, backend }) {

@@ -20,6 +20,11 @@ export function transpose(matrix: FloatArray, [rows, columns]: readonly [number,
   return matrix.map((_, i) => matrix[(i % rows) * columns + Math.floor(i / rows)]!);
 }
 
+/** The same for a mask. */
+export function transposeMask(mask: Uint8Array, [rows, columns]: readonly [number, number]): Uint8Array {
+  return mask.map((_, i) => mask[(i % rows) * columns + Math.floor(i / rows)]!);
+}
+
 /** Where groups of these sizes begin and end, one behind the other. */
 export function offsetsOfSizes(sizes: ArrayLike<number>): Int32Array {
   const offsets = new Int32Array(sizes.length + 1);

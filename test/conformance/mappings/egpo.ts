@@ -103,7 +103,8 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "answer_thinking_mask",
-    covers: "answerThinkingMask",
+    ours: "answerThinkingMask",
+    differs: 'any other mode is the whole response, here "joint"',
     replacedBy: noTag,
     run: (inputs, { backend }) => ({
       mask: answerThinkingMask(inputs.int32("tokens"), {
@@ -118,7 +119,9 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "answer_thinking_mask_full_sequence",
-    covers: "answerThinkingMask, promptLength",
+    ours: "answerThinkingMask",
+    options: "promptLength",
+    differs: 'any other mode is the whole response, here "joint"',
     run: (inputs, { backend }) => ({
       mask_aligned: answerThinkingMask(inputs.int32("tokens"), {
         shape: inputs.shape2("response_mask"),
@@ -133,7 +136,8 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "group_normalized_outcome_advantage",
-    covers: 'groupAdvantage, preset "egpo"',
+    ours: "groupAdvantage",
+    options: 'preset "egpo"',
     masked: (inputs) => ({ advantages: definedAdvantages(inputs, "token_level_rewards") }),
     run: (inputs, { backend }) => ({
       advantages: groupAdvantage(inputs.floats("token_level_rewards"), {
@@ -151,7 +155,9 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "egpo_advantage",
-    covers: 'egpoAdvantage, preset "egpo-first"',
+    ours: "egpoAdvantage",
+    options: 'preset "egpo-first"',
+    differs: 'any other mode is the whole response, here "joint"',
     preset: (golden) => (replacement(golden) === undefined ? "egpo-first" : undefined),
     replacedBy: replacement,
     masked: definedEgpo,
@@ -161,7 +167,9 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "egpo_advantage_later",
-    covers: 'egpoAdvantage, preset "egpo"',
+    ours: "egpoAdvantage",
+    options: 'preset "egpo"',
+    differs: 'any other mode is the whole response, here "joint"',
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     preset: (golden) => (replacement(golden) === undefined ? "egpo" : undefined),
     replacedBy: replacement,
@@ -179,7 +187,8 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "edge_grpo_advantage_later",
-    covers: 'edgeGrpoAdvantage, preset "egpo"',
+    ours: "edgeGrpoAdvantage",
+    options: 'preset "egpo"',
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     run: (inputs, { backend }) => {
       const batch = { ...rewardedBatch(inputs), entropies: inputs.floats("token_entropy") };

@@ -61,7 +61,9 @@ export const empg: readonly Mapping[] = [
   {
     family: "empg",
     function: "find_delimited_segments",
-    covers: "findSpans, overlapping",
+    ours: "findSpans",
+    options: "overlapping",
+    differs: "one row at a time, so spans without its number",
     failures: { ValueError: ["ERR_SURPRISAL_SHAPE"] },
     run: (inputs, { backend }) => {
       const literal = { overlapping: true, includeEnd: "first" } as const;
@@ -71,7 +73,8 @@ export const empg: readonly Mapping[] = [
   {
     family: "empg",
     function: "find_delimited_segments_options",
-    covers: "findSpans",
+    ours: "findSpans",
+    differs: "one row at a time, so spans without its number",
     failures: { ValueError: ["ERR_SURPRISAL_SHAPE"] },
     run: (inputs, { backend }) =>
       ranges(findSpans(inputs.int32("tokens"), { ...delimiters(inputs), ...spanOptions(inputs), backend })),
@@ -79,7 +82,7 @@ export const empg: readonly Mapping[] = [
   {
     family: "empg",
     function: "step_weights",
-    covers: "stepWeights",
+    ours: "stepWeights",
     run: (inputs, { backend }) => {
       const options = { ...sharpness(inputs), nonFinite: "propagate", backend } as const;
       const weights = stepWeights(inputs.floats("step_entropy"), options);
@@ -89,7 +92,8 @@ export const empg: readonly Mapping[] = [
   {
     family: "empg",
     function: "empg_advantage",
-    covers: 'empgAdvantage, preset "empg-literal"',
+    ours: "empgAdvantage",
+    options: 'preset "empg-literal"',
     run: (inputs, { backend }) =>
       modulated(
         empgAdvantage(batch(inputs), {
@@ -104,7 +108,7 @@ export const empg: readonly Mapping[] = [
   {
     family: "empg",
     function: "empg_advantage_options",
-    covers: "empgAdvantage",
+    ours: "empgAdvantage",
     run: (inputs, { backend }) =>
       modulated(
         empgAdvantage(

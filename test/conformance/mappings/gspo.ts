@@ -16,7 +16,8 @@ export const gspo: readonly Mapping[] = [
   {
     family: "gspo",
     function: "standardize_rewards",
-    covers: 'groupAdvantage, preset "gspo"',
+    ours: "groupAdvantage",
+    options: 'preset "gspo"',
     run: (inputs, { backend }) => {
       const { advantages, means, stds } = groupAdvantage(inputs.floats("rewards"), { preset: "gspo", backend });
       return { advantages, mean: means[0], std: stds[0] };
@@ -25,7 +26,8 @@ export const gspo: readonly Mapping[] = [
   {
     family: "gspo",
     function: "sequence_ratio",
-    covers: 'logRatio, level "sequence"',
+    ours: "logRatio",
+    options: 'level "sequence"',
     run: (inputs, { backend }) => {
       const { ratios } = logRatio(inputs.floats("log_probs_new"), inputs.floats("log_probs_old"), {
         level: "sequence",
@@ -39,7 +41,8 @@ export const gspo: readonly Mapping[] = [
   {
     family: "gspo",
     function: "sequence_policy_objective",
-    covers: "sequencePolicyObjective, an array per sequence",
+    ours: "sequencePolicyObjective",
+    options: "an array per sequence",
     failures: { ValueError: ["ERR_SURPRISAL_SHAPE", "ERR_SURPRISAL_OPTION"] },
     run: (inputs, context) => {
       const result = objective(inputs, context);
@@ -58,7 +61,7 @@ export const gspo: readonly Mapping[] = [
   {
     family: "gspo",
     function: "worked_examples",
-    covers: "sequencePolicyObjective",
+    ours: "sequencePolicyObjective",
     run: (inputs, context) => ({ objective: objective(inputs, context).objective }),
   },
 ];

@@ -1,25 +1,43 @@
 // Every mapping there is. A golden function without one counts as not implemented.
 import { mappingTable } from "../mapping";
+import { control } from "./control";
 import { egpo } from "./egpo";
 import { empg } from "./empg";
 import { gspo } from "./gspo";
 import { lightrft } from "./lightrft";
+import { lightrftAdvantage } from "./lightrft-advantage";
 import { logits } from "./logits";
+import { masks } from "./masks";
 import { maxent } from "./maxent";
+import { metrics } from "./metrics";
 import { openrlhf } from "./openrlhf";
+import { openrlhfAdvantage } from "./openrlhf-advantage";
 import { pufferlib } from "./pufferlib";
+import { reductions } from "./reductions";
+import { shaping } from "./shaping";
 import { trl } from "./trl";
+import { trlAdvantage } from "./trl-advantage";
 import { verl } from "./verl";
+import { verlAdvantage } from "./verl-advantage";
 
 export const mappings = mappingTable([
+  ...control,
   ...empg,
   ...egpo,
   ...gspo,
   ...logits,
   ...lightrft,
+  ...lightrftAdvantage,
+  ...masks,
   ...maxent,
+  ...metrics,
   ...openrlhf,
+  ...openrlhfAdvantage,
   ...pufferlib,
+  ...reductions,
+  ...shaping,
   ...trl,
+  ...trlAdvantage,
   ...verl,
+  ...verlAdvantage,
 ]);

@@ -20,7 +20,8 @@ export const lightrft: readonly Mapping[] = [
   {
     family: "lightrft",
     function: "gae",
-    covers: 'gae, maskMode "steps"',
+    ours: "gae",
+    options: 'maskMode "steps"',
     replacedBy: notRead,
     run: (inputs, { backend }) => {
       const options = { ...padded(inputs), lambda: inputs.number("lambda"), backend };
@@ -31,7 +32,8 @@ export const lightrft: readonly Mapping[] = [
   {
     family: "lightrft",
     function: "gae_packed",
-    covers: "gae, offsets",
+    ours: "gae",
+    options: "offsets",
     run: (inputs, { backend }) => {
       const { values: rewards, offsets } = inputs.packedFloats("rewards");
       const gamma = inputs.number("gamma");
@@ -43,7 +45,8 @@ export const lightrft: readonly Mapping[] = [
   {
     family: "lightrft",
     function: "discounted_returns",
-    covers: 'discountedReturns, maskMode "steps"',
+    ours: "discountedReturns",
+    options: 'maskMode "steps"',
     replacedBy: notRead,
     run: (inputs, { backend }) => ({
       returns: discountedReturns(inputs.floats("rewards"), { ...padded(inputs), backend }),
@@ -52,7 +55,8 @@ export const lightrft: readonly Mapping[] = [
   {
     family: "lightrft",
     function: "discounted_returns_packed",
-    covers: "discountedReturns, offsets",
+    ours: "discountedReturns",
+    options: "offsets",
     run: (inputs, { backend }) => {
       const { values, offsets } = inputs.packedFloats("rewards");
       const returns = discountedReturns(values, { offsets, gamma: inputs.number("gamma"), backend });
@@ -62,14 +66,15 @@ export const lightrft: readonly Mapping[] = [
   {
     family: "lightrft",
     function: "entropy_from_logits",
-    covers: "logprob",
+    ours: "logprob",
     replacedBy: "a row with NaN, +∞ or no finite logit has entropy NaN, the other rows have theirs",
     run: (inputs, { backend }) => ({ entropy: logprob(float32Logits(inputs), null, { backend }).entropies }),
   },
   {
     family: "lightrft",
     function: "log_probs_from_logits",
-    covers: "logprob, float32 and bfloat16",
+    ours: "logprob",
+    options: "float32 and bfloat16",
     preset: () => "defaults", // NaN for rows without a softmax is the rule here too
     run: (inputs, { backend }) => {
       const logits = inputs.has("logits_dtype") ? bfloat16Logits(inputs) : float32Logits(inputs);

@@ -7,7 +7,7 @@ export const logits: readonly Mapping[] = [
   {
     family: "logits",
     function: "logprob_entropy_from_logits",
-    covers: "logprob, logprobBackward",
+    ours: ["logprob", "logprobBackward"],
     run: (inputs, { backend }) => {
       const x = float32Logits(inputs);
       const targets = inputs.int32("target");

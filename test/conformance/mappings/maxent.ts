@@ -14,7 +14,8 @@ export const maxent: readonly Mapping[] = [
   {
     family: "maxent",
     function: "group_advantages",
-    covers: 'groupAdvantage, preset "maxent", groupOffsets',
+    ours: "groupAdvantage",
+    options: 'preset "maxent", groupOffsets',
     replacedBy: ({ name }: GoldenCase) => replacements[name],
     run: (inputs, { backend }) => {
       const { advantages, counts } = groupAdvantage(inputs.floats("total_utils"), {

@@ -17,7 +17,8 @@ export const openrlhf: readonly Mapping[] = [
   {
     family: "openrlhf",
     function: "get_advantages_and_returns",
-    covers: 'gae, maskMode "steps"',
+    ours: "gae",
+    options: 'maskMode "steps"',
     run: (inputs, { backend }) => {
       const options = { ...padded(inputs), lambda: inputs.number("lambd"), backend };
       const { advantages, returns } = gae(inputs.floats("rewards"), inputs.floats("values"), options);
@@ -27,7 +28,8 @@ export const openrlhf: readonly Mapping[] = [
   {
     family: "openrlhf",
     function: "get_cumulative_returns",
-    covers: 'discountedReturns, maskMode "steps"',
+    ours: "discountedReturns",
+    options: 'maskMode "steps"',
     run: (inputs, { backend }) => ({
       returns: discountedReturns(inputs.floats("rewards"), { ...padded(inputs), backend }),
     }),
@@ -35,7 +37,7 @@ export const openrlhf: readonly Mapping[] = [
   {
     family: "openrlhf",
     function: "log_probs_from_logits",
-    covers: "logprob, logprobBackward",
+    ours: ["logprob", "logprobBackward"],
     run: (inputs, { backend }) => {
       const logits = float32Logits(inputs);
       const labels = inputs.int32("labels");

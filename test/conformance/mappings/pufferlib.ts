@@ -1,5 +1,5 @@
 // PufferLib: GAE over a flat buffer of episodes; V-trace, time first.
-import { gae, logRatio, vtrace } from "../../../lib";
+import { gae, logRatio, puffAdvantage, vtrace } from "../../../lib";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { transpose } from "./arrange";
@@ -26,7 +26,9 @@ export const pufferlib: readonly Mapping[] = [
   {
     family: "pufferlib",
     function: "compute_gae",
-    covers: "gae, offsets, bootstrap",
+    ours: "gae",
+    options: "offsets, bootstrap",
+    differs: "one flat buffer with flags where an episode is done, reward and flag one entry late; here an episode is a packed row",
     run: (inputs, { backend }) => {
       const values = inputs.floats("values");
       const { advantages } = gae(inputs.floats("rewards").subarray(1), values.subarray(0, -1), {
@@ -41,7 +43,9 @@ export const pufferlib: readonly Mapping[] = [
   {
     family: "pufferlib",
     function: "vtrace_reference",
-    covers: "vtrace; logRatio for the weights",
+    ours: ["vtrace", "logRatio"],
+    options: "weights by logRatio",
+    differs: "time first; here rows first",
     run: (inputs, { backend }) => {
       const [time, rows] = inputs.shape2("rewards");
       const shape = [rows, time] as const;
@@ -60,6 +64,31 @@ export const pufferlib: readonly Mapping[] = [
         backend,
       });
       return { vs: transpose(targets, shape), pg_advantages: transpose(advantages, shape) };
+    },
+  },
+  {
+    family: "pufferlib",
+    function: "puff_advantage",
+    ours: "puffAdvantage",
+    run: (inputs, { backend }) => {
+      const { advantages } = puffAdvantage(
+        {
+          shape: inputs.shape2("rewards"),
+          rewards: inputs.floats("rewards"),
+          values: inputs.floats("values"),
+          dones: inputs.floats("dones"),
+          importance: inputs.floats("importance"),
+        },
+        {
+          gamma: inputs.number("gamma"),
+          lambda: inputs.number("lambda"),
+          rhoClip: inputs.number("rho_clip"),
+          cClip: inputs.number("c_clip"),
+          delta: inputs.boolean("rho_on_reward_only") ? "reward" : "corrected",
+          backend,
+        },
+      );
+      return { advantages };
     },
   },
 ];

@@ -7,7 +7,8 @@ export const trl: readonly Mapping[] = [
   {
     family: "trl",
     function: "selective_log_softmax",
-    covers: "logprob and logprobBackward, one or K targets",
+    ours: ["logprob", "logprobBackward"],
+    options: "one target a row, or K",
     run: (inputs, { backend }) => {
       const logits = float32Logits(inputs);
       const index = inputs.int32("index");
@@ -19,7 +20,8 @@ export const trl: readonly Mapping[] = [
   {
     family: "trl",
     function: "entropy_from_logits",
-    covers: "logprob and logprobBackward without targets",
+    ours: ["logprob", "logprobBackward"],
+    options: "targets null",
     run: (inputs, { backend }) => {
       const logits = float32Logits(inputs);
       const result = logprob(logits, null, { backend });

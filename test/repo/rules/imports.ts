@@ -15,12 +15,12 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   control: ["core", "collective", "presets"],
   advantage: ["core", "ops", "control", "presets"],
   loss: ["core", "ops", "control", "presets"],
-  reward: ["core"],
+  reward: ["core", "ops", "presets"],
   experience: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
   report: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
   cli: ["core", "backend", "io", "collective", "ops", "control", "advantage", "loss", "reward", "experience", "report"],
   // lib/index.ts, the main entry: thin, so everything that has an entry of its own stays out.
-  "": ["core", "backend", "ops", "presets", "control", "advantage", "loss"],
+  "": ["core", "backend", "ops", "presets", "control", "advantage", "loss", "reward"],
 };
 
 /**
@@ -31,6 +31,7 @@ const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
   presets: ["advantage", "loss", "control"],
   advantage: ["backend"],
   loss: ["backend"],
+  reward: ["backend"],
 };
 
 /** Folder of native/ → the other folders it may include. */

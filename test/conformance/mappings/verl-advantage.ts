@@ -1,0 +1,154 @@
+// verl: the estimators behind its advantage names.
+import {
+  gaeAdvantage,
+  gpgAdvantage,
+  opoAdvantage,
+  optimalTokenBaselineAdvantage,
+  type OutcomeBatch,
+  passAtKAdvantage,
+  reinforcePlusPlusAdvantage,
+  reinforcePlusPlusBaselineAdvantage,
+  remaxAdvantage,
+  resamplingWeights,
+} from "../../../lib";
+import type { Inputs } from "../inputs";
+import type { Context, DefinedFlags, Mapping, Outputs } from "../mapping";
+
+function tokenBatch(inputs: Inputs) {
+  return {
+    tokenLevelRewards: inputs.floats("token_level_rewards"),
+    mask: inputs.uint8("response_mask"),
+    shape: inputs.shape2("response_mask"),
+  } as const;
+}
+
+function outcomeBatch(inputs: Inputs): OutcomeBatch {
+  return { ...tokenBatch(inputs), groups: inputs.int32("index") };
+}
+
+/** Upstream carries its scan through the mask, with the values or rewards that lie there; here they are not read. */
+function carried(inputs: Inputs, ...names: readonly string[]): DefinedFlags {
+  return Object.fromEntries(names.map((name) => [name, inputs.uint8("response_mask")]));
+}
+
+function both({ advantages, returns }: { readonly advantages: unknown; readonly returns: unknown }): Outputs {
+  return { advantages, returns };
+}
+
+function optimalTokenBaseline(inputs: Inputs, { backend }: Context, columns: "position" | "kept"): Outputs {
+  const batch = {
+    ...tokenBatch(inputs),
+    groups: inputs.int32("index"),
+    logProbs: inputs.floats("old_log_probs"),
+    sumSquares: inputs.floats("sum_pi_squared"),
+    ...(inputs.has("rollout_is_weights") && { importanceWeights: inputs.floats("rollout_is_weights") }),
+  };
+  return both(
+    optimalTokenBaselineAdvantage(batch, {
+      preset: "verl",
+      columns,
+      zeroTail: inputs.boolean("handle_zero_tail"),
+      epsilon: inputs.number("epsilon"),
+      backend,
+    }),
+  );
+}
+
+const METHODS = { pow: "pow", max_min: "maxMin", max_random: "maxRandom" } as const;
+
+export const verlAdvantage: readonly Mapping[] = [
+  {
+    family: "verl",
+    function: "compute_gae_advantage_return",
+    ours: "gaeAdvantage",
+    options: 'preset "verl"',
+    differs: "the scan goes on through the mask, with what lies there",
+    run: (inputs, { backend }) =>
+      both(
+        gaeAdvantage(
+          { ...tokenBatch(inputs), values: inputs.floats("values") },
+          { preset: "verl", gamma: inputs.number("gamma"), lambda: inputs.number("lam"), backend },
+        ),
+      ),
+    masked: (inputs) => carried(inputs, "advantages", "returns"),
+  },
+  {
+    family: "verl",
+    function: "compute_grpo_passk_outcome_advantage",
+    ours: "passAtKAdvantage",
+    options: 'preset "verl"',
+    run: (inputs, { backend }) =>
+      both(
+        passAtKAdvantage(outcomeBatch(inputs), {
+          preset: "verl",
+          epsilon: inputs.number("epsilon"),
+          scale: inputs.boolean("norm_adv_by_std_in_grpo") ? "std" : "none",
+          backend,
+        }),
+      ),
+  },
+  {
+    family: "verl",
+    function: "compute_reinforce_plus_plus_outcome_advantage",
+    ours: "reinforcePlusPlusAdvantage",
+    options: 'preset "verl"',
+    differs: "the scan goes on through the mask, with what lies there",
+    run: (inputs, { backend }) =>
+      both(reinforcePlusPlusAdvantage(tokenBatch(inputs), { preset: "verl", gamma: inputs.number("gamma"), backend })),
+    masked: (inputs) => carried(inputs, "returns"),
+  },
+  {
+    family: "verl",
+    function: "compute_reinforce_plus_plus_baseline_outcome_advantage",
+    ours: "reinforcePlusPlusBaselineAdvantage",
+    options: 'preset "verl"',
+    run: (inputs, { backend }) => both(reinforcePlusPlusBaselineAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
+  },
+  {
+    family: "verl",
+    function: "compute_remax_outcome_advantage",
+    ours: "remaxAdvantage",
+    run: (inputs, { backend }) =>
+      both(remaxAdvantage({ ...tokenBatch(inputs), baselines: inputs.floats("reward_baselines") }, { backend })),
+  },
+  {
+    family: "verl",
+    function: "compute_opo_outcome_advantage",
+    ours: "opoAdvantage",
+    options: 'preset "verl"',
+    run: (inputs, { backend }) => both(opoAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
+  },
+  {
+    family: "verl",
+    function: "compute_gpg_outcome_advantage",
+    ours: "gpgAdvantage",
+    options: 'preset "verl"',
+    run: (inputs, { backend }) =>
+      both(gpgAdvantage(outcomeBatch(inputs), { preset: "verl", normalizer: inputs.number("f_norm"), backend })),
+  },
+  {
+    family: "verl",
+    function: "compute_optimal_token_baseline_advantage",
+    ours: "optimalTokenBaselineAdvantage",
+    options: 'preset "verl"',
+    run: (inputs, context) => optimalTokenBaseline(inputs, context, "position"),
+  },
+  {
+    family: "verl",
+    function: "compute_multi_turn_optimal_token_baseline_advantage",
+    ours: "optimalTokenBaselineAdvantage",
+    options: 'preset "verl", columns "kept"',
+    run: (inputs, context) => optimalTokenBaseline(inputs, context, "kept"),
+  },
+  {
+    family: "verl",
+    function: "compute_pf_ppo_reweight_data",
+    ours: "resamplingWeights",
+    run: (inputs, { backend }) => {
+      const scores = inputs.floats("token_level_scores");
+      const method = METHODS[inputs.oneOf("reweight_method", ["pow", "max_min", "max_random"])];
+      const batch = { tokenLevelRewards: scores, shape: inputs.shape2("token_level_scores") } as const;
+      return { weights: resamplingWeights(batch, { method, power: inputs.number("weight_pow"), backend }) };
+    },
+  },
+];
