@@ -29,7 +29,8 @@ if ("reason" in compiler) {
     // A report first: it says more than the line that is missing.
     expect(stderr).toBe("");
     const claim = new RegExp(`^passed: (\\w+) ${what}s, [1-9]\\d* cases$`);
-    expect(lines.map((line) => claim.exec(line)?.[1] ?? line)).toEqual([...tableOps(), "0 failed"]);
+    const passed = lines.map((line) => claim.exec(line)?.[1] ?? line);
+    expect(passed.sort()).toEqual([...tableOps(), "0 failed"].sort()); // families come one by one, the table grows at its end
     expect(status).toBe(0);
   };
 

@@ -10,11 +10,17 @@ void delim_agrees(Runner& run);
 void delim_refuses(Runner& run);
 void group_agrees(Runner& run);
 void group_refuses(Runner& run);
+void group_rows_agrees(Runner& run);
+void group_rows_refuses(Runner& run);
 void scan_agrees(Runner& run);
 void scan_refuses(Runner& run);
 void ratio_agrees(Runner& run);
 void ratio_refuses(Runner& run);
 void modulate_agrees(Runner& run);
 void modulate_refuses(Runner& run);
+void reduce_agrees(Runner& run);
+void reduce_refuses(Runner& run);
+void select_agrees(Runner& run);
+void select_refuses(Runner& run);
 
 }  // namespace srp::test

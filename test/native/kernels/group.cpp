@@ -1,4 +1,4 @@
-// Statistics per group, and rows spread over their tokens (surprisal/group.h).
+// Statistics per group of items (surprisal/group.h).
 #include "families.h"
 #include "refusals.h"
 
@@ -8,21 +8,7 @@ namespace {
 using NormalizeArgs = srp_group_normalize_args;
 using SoftmaxArgs = srp_group_softmax_args;
 using Top2Args = srp_group_top2_args;
-using BroadcastArgs = srp_group_broadcast_args;
-
-// Numbers with ties, some far from 0; in a few cases with NaN and infinities among them.
-std::vector<double> items(Random& random, int64_t count) {
-  const double offset = random.one_of({0.0, 0.0, 100.0});
-  const bool constant = random.chance(0.1), ties = random.chance(0.3), holes = random.chance(0.3);
-  std::vector<double> values = random.reals(count, offset - 3, offset + 3);
-  for (double& value : values) {
-    if (constant) value = offset + 0.1;
-    if (ties) value = std::round(value);
-    if (holes && random.chance(0.1))
-      value = random.one_of({double{NAN}, double{NAN}, double{INFINITY}, -double{INFINITY}});
-  }
-  return values;
-}
+using WeighArgs = srp_group_weigh_args;
 
 template <class Args>
 void inputs(Call<Args>& call, Random& random, int32_t dtype, const Groups& groups) {
@@ -34,12 +20,22 @@ void inputs(Call<Args>& call, Random& random, int32_t dtype, const Groups& group
   if (groups.G > 0) call.in("offsets", &Args::offsets, ints(groups.offsets));
 }
 
+// Multiples of a quarter, 0 among them: their sums are exact, so that in no order one falls to the other side of ddof.
+std::vector<double> weights(Random& random, int64_t count) {
+  const bool none = random.chance(0.1);
+  std::vector<double> values(static_cast<size_t>(count));
+  for (double& value : values) value = none ? 0 : static_cast<double>(random.integer(0, 8)) / 4;
+  return values;
+}
+
 Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& groups) {
   Call<NormalizeArgs> call(&srp_backend::group_normalize);
   inputs(call, random, dtype, groups);
   call.args.ddof = random.one_of({0.0, 1.0, 2.0});
   call.args.epsilon = random.one_of({1e-6, 1e-4, 1.0});
   call.args.variance_floor = random.one_of({0.0, 0.25});
+  call.args.gain = random.one_of({1.0, 2.5, 0.0});
+  if (random.chance(0.5)) call.in("weights", &NormalizeArgs::weights, reals(dtype, weights(random, groups.n)));
   const int64_t absent = random.integer(0, 7);
   if (absent != 1) call.out("normalized", &NormalizeArgs::normalized, dtype, groups.n, Tolerance::sums(dtype));
   if (absent != 2) call.out("mean", &NormalizeArgs::mean, dtype, groups.G, Tolerance::sums(dtype));
@@ -52,7 +48,10 @@ Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
   Call<SoftmaxArgs> call(&srp_backend::group_softmax);
   inputs(call, random, dtype, groups);
   call.args.temperature = random.one_of({0.1, 1.0, 7.0});
-  call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
+  const int64_t absent = random.integer(0, 4);
+  if (absent != 1) call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
+  if (absent != 2) call.out("lse", &SoftmaxArgs::lse, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 3) call.out("soft_mean", &SoftmaxArgs::soft_mean, dtype, groups.G, Tolerance::sums(dtype));
   return call;
 }
 
@@ -66,14 +65,17 @@ Call<Top2Args> top2(Random& random, int32_t dtype, const Groups& groups) {
   return call;
 }
 
-Call<BroadcastArgs> broadcast(Random& random, int32_t dtype, const Rows& rows) {
-  Call<BroadcastArgs> call(&srp_backend::group_broadcast);
-  call.args.dtype = dtype;
-  call.rows(rows);
-  call.in("row", &BroadcastArgs::row, reals(dtype, random.reals(rows.B, -1, 1)));
-  if (random.chance(0.5)) call.in("factor", &BroadcastArgs::factor, reals(dtype, random.reals(rows.B, -1, 1)));
-  if (random.chance(0.5)) call.in("mask", &BroadcastArgs::mask, flags(random.flags(rows.n, 0.5)));
-  call.out("out", &BroadcastArgs::out, dtype, rows.n, Tolerance::exact());
+Call<WeighArgs> weigh(Random& random, int32_t dtype, int32_t form, const Groups& groups) {
+  Call<WeighArgs> call(&srp_backend::group_weigh);
+  inputs(call, random, dtype, groups);
+  call.args.form = form;
+  call.args.power = random.one_of({0.0, 0.5, 2.0});
+  call.args.at_max = random.real(-1, 1);
+  call.args.at_min = random.real(-1, 1);
+  call.args.between = random.real(-1, 1);
+  call.args.floor = random.one_of({0.0, 0.1});
+  // A power or a choice of each item by itself; extremes do not depend on the order in which they are found.
+  call.out("weights", &WeighArgs::weights, dtype, groups.n, Tolerance::exact());
   return call;
 }
 
@@ -85,7 +87,7 @@ void each_grouping(Random& random, Visit visit) {
       for (const bool shuffled : {false, true}) visit(dtype, groups(random, sizes, shuffled));
 }
 
-// What the three ops over groups refuse. `groups` are shuffled.
+// What the ops over groups refuse. `groups` are shuffled.
 template <class Args>
 void refuse(Runner& run, const Call<Args>& good, const Groups& groups) {
   expect_struct_checks(run, good);
@@ -107,7 +109,7 @@ void group_agrees(Runner& run) {
   run.begin("group_normalize", "agrees");
   each_grouping(random, [&](int32_t dtype, const Groups& groups) {
     Call<NormalizeArgs> call = normalize(random, dtype, groups);
-    for (call.args.center = 0; call.args.center <= SRP_CENTER_LEAVE_ONE_OUT; ++call.args.center)
+    for (call.args.center = 0; call.args.center <= SRP_CENTER_RUNNER_UP; ++call.args.center)
       for (call.args.scale = 0; call.args.scale <= SRP_SCALE_STD; ++call.args.scale)
         for (call.args.singleton = 0; call.args.singleton <= SRP_SINGLETON_RAW; ++call.args.singleton)
           for (call.args.nan_policy = 0; call.args.nan_policy <= SRP_NAN_ABSTAIN; ++call.args.nan_policy)
@@ -117,9 +119,10 @@ void group_agrees(Runner& run) {
   each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(softmax(random, dtype, groups)); });
   run.begin("group_top2", "agrees");
   each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(top2(random, dtype, groups)); });
-  run.begin("group_broadcast", "agrees");
-  for (const int32_t dtype : {SRP_F32, SRP_F64})
-    for (const Rows& rows : row_shapes()) run.agree(broadcast(random, dtype, rows));
+  run.begin("group_weigh", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) {
+    for (const int32_t form : {SRP_WEIGH_POWER, SRP_WEIGH_EXTREMES}) run.agree(weigh(random, dtype, form, groups));
+  });
 }
 
 void group_refuses(Runner& run) {
@@ -132,12 +135,12 @@ void group_refuses(Runner& run) {
   for (const Groups& groups : {small, large}) {
     const Call<NormalizeArgs> good = normalize(random, SRP_F32, groups);
     refuse(run, good, groups);
-    refuse_enumerators(run, good, "center", &NormalizeArgs::center, SRP_CENTER_LEAVE_ONE_OUT);
+    refuse_enumerators(run, good, "center", &NormalizeArgs::center, SRP_CENTER_RUNNER_UP);
     refuse_enumerators(run, good, "scale", &NormalizeArgs::scale, SRP_SCALE_STD);
     refuse_enumerators(run, good, "singleton", &NormalizeArgs::singleton, SRP_SINGLETON_RAW);
     refuse_enumerators(run, good, "nan_policy", &NormalizeArgs::nan_policy, SRP_NAN_ABSTAIN);
     for (double NormalizeArgs::* scalar :
-         {&NormalizeArgs::ddof, &NormalizeArgs::epsilon, &NormalizeArgs::variance_floor})
+         {&NormalizeArgs::ddof, &NormalizeArgs::epsilon, &NormalizeArgs::variance_floor, &NormalizeArgs::gain})
       refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
   }
 
@@ -145,7 +148,8 @@ void group_refuses(Runner& run) {
   for (const Groups& groups : {small, large}) {
     const Call<SoftmaxArgs> good = softmax(random, SRP_F64, groups);
     refuse(run, good, groups);
-    refuse_null(run, good, &SoftmaxArgs::weights);
+    run.refused("there is no output",
+                good.with([](SoftmaxArgs& a) { a.weights = a.lse = a.soft_mean = nullptr; }), SRP_BAD_ARGUMENT);
     refuse_values(run, good, "temperature", &SoftmaxArgs::temperature, {0.0, -1.0, double{NAN}, double{INFINITY}},
                   SRP_BAD_ARGUMENT);
   }
@@ -157,16 +161,16 @@ void group_refuses(Runner& run) {
     refuse_null(run, good, &Top2Args::best, &Top2Args::second);
   }
 
-  run.begin("group_broadcast", "refuses");
-  for (const Rows& rows : {packed({3, 4, 2, 5}), packed({600, 700, 500, 520})}) {
-    const Call<BroadcastArgs> good = broadcast(random, SRP_F64, rows);
-    expect_struct_checks(run, good);
-    refuse_dtypes(run, good);
-    refuse_negative(run, good, &BroadcastArgs::n, &BroadcastArgs::B, &BroadcastArgs::T);
-    refuse_null(run, good, &BroadcastArgs::row, &BroadcastArgs::out);
-    run.refused("there is no row for the tokens", good.with([](BroadcastArgs& a) { a.B = 0; }), SRP_BAD_SHAPE);
-    mislead_offsets(run, good, "offsets", rows.B, rows.n);
-    run.agree(good);
+  run.begin("group_weigh", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<WeighArgs> good = weigh(random, SRP_F64, SRP_WEIGH_EXTREMES, groups);
+    refuse(run, good, groups);
+    refuse_enumerators(run, good, "form", &WeighArgs::form, SRP_WEIGH_EXTREMES);
+    refuse_null(run, good, &WeighArgs::weights);
+    refuse_values(run, good, "power", &WeighArgs::power, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+    for (double WeighArgs::* scalar : {&WeighArgs::at_max, &WeighArgs::at_min, &WeighArgs::between, &WeighArgs::floor})
+      refuse_values(run, good, "a scalar", scalar, {double{NAN}, double{INFINITY}, -double{INFINITY}},
+                    SRP_BAD_ARGUMENT);
   }
 }
 

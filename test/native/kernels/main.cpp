@@ -22,9 +22,15 @@ struct Family {
 };
 
 const Family kFamilies[] = {
-    {"logprob", logprob_agrees, logprob_refuses}, {"delim", delim_agrees, delim_refuses},
-    {"group", group_agrees, group_refuses},       {"scan", scan_agrees, scan_refuses},
-    {"ratio", ratio_agrees, ratio_refuses},       {"modulate", modulate_agrees, modulate_refuses},
+    {"logprob", logprob_agrees, logprob_refuses},
+    {"delim", delim_agrees, delim_refuses},
+    {"group", group_agrees, group_refuses},
+    {"group_rows", group_rows_agrees, group_rows_refuses},
+    {"scan", scan_agrees, scan_refuses},
+    {"ratio", ratio_agrees, ratio_refuses},
+    {"modulate", modulate_agrees, modulate_refuses},
+    {"reduce", reduce_agrees, reduce_refuses},
+    {"select", select_agrees, select_refuses},
 };
 
 }  // namespace

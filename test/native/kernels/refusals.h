@@ -81,6 +81,21 @@ void mislead_offsets(Runner& run, const Call<Args>& good, const char* name, int6
              AtSync::kReportedOrNot);
 }
 
+// Sizes of rows that cannot be, and offsets that point outside. `rows` are packed, and as mislead_offsets wants them.
+template <class Args>
+void refuse_rows(Runner& run, const Call<Args>& good, const Rows& rows, AtSync device = AtSync::kReported) {
+  refuse_negative(run, good, &Args::n, &Args::B, &Args::T);
+  run.refused("n is not B * T", good.with([](Args& a) { a.offsets = nullptr; }), SRP_BAD_SHAPE);
+  run.refused("B * T overflows", good.with([](Args& a) {
+    a.offsets = nullptr;
+    a.B = a.T = int64_t{1} << 32;
+  }),
+              SRP_BAD_SHAPE);
+  run.refused("there is no row for the tokens", good.with([](Args& a) { a.B = 0; }), SRP_BAD_SHAPE);
+  run.refused("packed tokens beyond int32", good.with([](Args& a) { a.n = int64_t{1} << 31; }), SRP_BAD_SHAPE);
+  mislead_offsets(run, good, "offsets", rows.B, rows.n, device);
+}
+
 // One index of an array that must lie in [0, limit).
 template <class Args>
 void mislead_indices(Runner& run, const Call<Args>& good, const char* name, int64_t i, int64_t limit) {

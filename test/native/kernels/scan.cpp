@@ -1,4 +1,4 @@
-// Generalized advantage estimation, returns, V-trace (surprisal/scan.h).
+// Generalized advantage estimation, returns, V-trace, tail and prefix sums (surprisal/scan.h).
 #include "families.h"
 #include "refusals.h"
 
@@ -8,8 +8,10 @@ namespace {
 using Gae = Call<srp_scan_gae_args>;
 using Returns = Call<srp_scan_returns_args>;
 using Vtrace = Call<srp_scan_vtrace_args>;
+using Tail = Call<srp_scan_tail_args>;
+using Prefix = Call<srp_scan_prefix_args>;
 
-// Both backends walk a row from its end in float64 by the same text: the same bits.
+// Both backends walk a row in the same direction in float64 by the same text: the same bits.
 constexpr auto kSame = Tolerance::exact;
 
 // What a case draws: optional arrays are there or not.
@@ -75,49 +77,126 @@ Returns returns(const Setting& s) {
 
 Vtrace vtrace(const Setting& s) {
   Vtrace call(&srp_backend::scan_vtrace);
+  using Args = srp_scan_vtrace_args;
   inputs(call, s);
-  outputs(call, s, "targets", &srp_scan_vtrace_args::targets, "advantages", &srp_scan_vtrace_args::advantages);
+  call.args.delta = s.random.one_of({SRP_DELTA_CORRECTED, SRP_DELTA_REWARD});
+  // 0..2: this one alone; 3..5: all but one; 6: all.
+  const int64_t choice = s.random.integer(0, 6);
+  const auto wanted = [&](int64_t i) { return choice < 3 ? choice == i : choice - 3 != i; };
+  if (wanted(0)) call.out("targets", &Args::targets, s.dtype, s.rows.n, kSame());
+  if (wanted(1)) call.out("advantages", &Args::advantages, s.dtype, s.rows.n, kSame());
+  if (wanted(2)) call.out("accumulated", &Args::accumulated, s.dtype, s.rows.n, kSame());
+  return call;
+}
+
+Tail tail(const Setting& s) {
+  Tail call(&srp_backend::scan_tail);
+  using Args = srp_scan_tail_args;
+  Random& random = s.random;
+  const std::vector<uint8_t> mask = random.flags(s.rows.n, random.one_of({0.7, 0.0}));
+  const bool masked = random.chance(0.7);
+  std::vector<double> values = random.reals(s.rows.n, -1, 1);
+  if (masked) poison(values, mask);
+  call.args.dtype = s.dtype;
+  call.args.mask_mode = s.mask_mode;
+  call.args.gamma = random.one_of({1.0, 0.99, 0.1, 0.0});  // 0.1: its powers underflow in the long rows
+  call.args.normalize = random.one_of({0, 1});
+  call.args.masked_weight = random.one_of({0.0, 1.0, 0.25});
+  call.rows(s.rows);
+  call.in("values", &Args::values, reals(s.dtype, values));
+  if (masked) call.in("mask", &Args::mask, flags(mask));
+  call.out("tails", &Args::tails, s.dtype, s.rows.n, kSame());
+  return call;
+}
+
+// Terms that are given, or made of log-probabilities.
+Prefix prefix(const Setting& s, bool given) {
+  Prefix call(&srp_backend::scan_prefix);
+  using Args = srp_scan_prefix_args;
+  Random& random = s.random;
+  const std::vector<uint8_t> mask = random.flags(s.rows.n, 0.7);
+  const bool masked = random.chance(0.7);
+  const auto tokens = [&](double low, double high) {
+    std::vector<double> values = random.reals(s.rows.n, low, high);
+    if (masked) poison(values, mask);
+    return reals(s.dtype, values);
+  };
+  call.args.dtype = s.dtype;
+  call.args.exclusive = random.one_of({0, 1});
+  call.rows(s.rows);
+  if (given) {
+    call.in("values", &Args::values, tokens(-1, 1));
+  } else {
+    call.in("log_prob", &Args::log_prob, tokens(-5, 0));
+    call.in("sum_squares", &Args::sum_squares, tokens(0, 1));
+    if (random.chance(0.5)) call.in("weight", &Args::weight, tokens(-2, 2));
+  }
+  if (masked) call.in("mask", &Args::mask, flags(mask));
+  outputs(call, s, "terms", &Args::terms, "sums", &Args::sums);
   return call;
 }
 
 template <class Make>
-void agree(Runner& run, const char* op, Make make) {
+void agree(Runner& run, const char* op, std::initializer_list<int32_t> modes, Make make) {
   run.begin(op, "agrees");
   Random random(1);
   for (const int32_t dtype : {SRP_F32, SRP_F64})
-    for (const int32_t mode : {SRP_MASK_SKIP, SRP_MASK_STEPS, SRP_MASK_CUT}) {
+    for (const int32_t mode : modes) {
       for (const Rows& rows : row_shapes()) run.agree(make(Setting{dtype, mode, rows, random}));
       run.agree(make(Setting{dtype, mode, many_rows(), random}));
     }
 }
 
-// What all three refuse.
+// What the three refuse that walk rewards.
 template <class Args>
 void refuse(Runner& run, const Call<Args>& good, const Rows& rows) {
   expect_struct_checks(run, good);
   refuse_dtypes(run, good);
   refuse_enumerators(run, good, "mask_mode", &Args::mask_mode, SRP_MASK_CUT);
-  refuse_negative(run, good, &Args::n, &Args::B, &Args::T);
   refuse_values(run, good, "gamma", &Args::gamma, {-0.1, 1.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
   refuse_null(run, good, &Args::reward);
-  run.refused("n is not B * T", good.with([](Args& a) { a.offsets = nullptr; }), SRP_BAD_SHAPE);
-  run.refused("B * T overflows", good.with([](Args& a) {
-    a.offsets = nullptr;
-    a.B = a.T = int64_t{1} << 32;
-  }),
-              SRP_BAD_SHAPE);
-  run.refused("there is no row for the tokens", good.with([](Args& a) { a.B = 0; }), SRP_BAD_SHAPE);
-  run.refused("packed tokens beyond int32", good.with([](Args& a) { a.n = int64_t{1} << 31; }), SRP_BAD_SHAPE);
-  mislead_offsets(run, good, "offsets", rows.B, rows.n);
+  refuse_rows(run, good, rows);
+  run.agree(good);
+}
+
+void refuse_tail(Runner& run, const Tail& good, const Rows& rows) {
+  using Args = srp_scan_tail_args;
+  expect_struct_checks(run, good);
+  refuse_dtypes(run, good);
+  refuse_enumerators(run, good, "mask_mode", &Args::mask_mode, SRP_MASK_STEPS);
+  refuse_enumerators(run, good, "normalize", &Args::normalize, 1);
+  refuse_values(run, good, "gamma", &Args::gamma, {-0.1, 1.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "masked_weight", &Args::masked_weight, {-0.1, double{NAN}, double{INFINITY}},
+                SRP_BAD_ARGUMENT);
+  refuse_null(run, good, &Args::values, &Args::tails);
+  refuse_rows(run, good, rows);
+  run.agree(good);
+}
+
+void refuse_prefix(Runner& run, const Prefix& good, const Rows& rows, bool given) {
+  using Args = srp_scan_prefix_args;
+  expect_struct_checks(run, good);
+  refuse_dtypes(run, good);
+  refuse_enumerators(run, good, "exclusive", &Args::exclusive, 1);
+  if (given)
+    refuse_null(run, good, &Args::values);  // then the three others are needed, and are not there
+  else
+    refuse_null(run, good, &Args::log_prob, &Args::sum_squares);
+  run.refused("there is no output", good.with([](Args& a) { a.terms = a.sums = nullptr; }), SRP_BAD_ARGUMENT);
+  refuse_rows(run, good, rows);
   run.agree(good);
 }
 
 }  // namespace
 
 void scan_agrees(Runner& run) {
-  agree(run, "scan_gae", gae);
-  agree(run, "scan_returns", returns);
-  agree(run, "scan_vtrace", vtrace);
+  const std::initializer_list<int32_t> all = {SRP_MASK_SKIP, SRP_MASK_STEPS, SRP_MASK_CUT};
+  agree(run, "scan_gae", all, gae);
+  agree(run, "scan_returns", all, returns);
+  agree(run, "scan_vtrace", all, vtrace);
+  agree(run, "scan_tail", {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
+  // It has no modes: the two rounds are of the two kinds of terms.
+  agree(run, "scan_prefix", {0, 1}, [](const Setting& s) { return prefix(s, s.mask_mode == 0); });
 }
 
 void scan_refuses(Runner& run) {
@@ -146,8 +225,15 @@ void scan_refuses(Runner& run) {
   for (double Args::* bar : {&Args::rho_bar, &Args::c_bar, &Args::pg_rho_bar})
     refuse_values(run, targets, "a cap", bar, {-0.1, double{NAN}}, SRP_BAD_ARGUMENT);
   refuse_null(run, targets, &Args::value, &Args::weight);
-  run.refused("there is no output", targets.with([](Args& a) { a.targets = a.advantages = nullptr; }),
+  run.refused("there is no output", targets.with([](Args& a) { a.targets = a.advantages = a.accumulated = nullptr; }),
               SRP_BAD_ARGUMENT);
+  refuse_enumerators(run, targets, "delta", &Args::delta, SRP_DELTA_REWARD);
+
+  run.begin("scan_tail", "refuses");
+  refuse_tail(run, tail(setting), rows);
+
+  run.begin("scan_prefix", "refuses");
+  for (const bool given : {true, false}) refuse_prefix(run, prefix(setting, given), rows, given);
 }
 
 }  // namespace srp::test

@@ -81,6 +81,19 @@ const std::vector<std::vector<int64_t>>& group_sizes() {
   return sizes;
 }
 
+std::vector<double> items(Random& random, int64_t count) {
+  const double offset = random.one_of({0.0, 0.0, 100.0});
+  const bool constant = random.chance(0.1), ties = random.chance(0.3), holes = random.chance(0.3);
+  std::vector<double> values = random.reals(count, offset - 3, offset + 3);
+  for (double& value : values) {
+    if (constant) value = offset + 0.1;
+    if (ties) value = std::round(value);
+    if (holes && random.chance(0.1))
+      value = random.one_of({double{NAN}, double{NAN}, double{INFINITY}, -double{INFINITY}});
+  }
+  return values;
+}
+
 void poison(std::vector<double>& values, const std::vector<uint8_t>& mask) {
   for (size_t i = 0; i < values.size(); ++i)
     if (!mask[i]) values[i] = NAN;

@@ -31,6 +31,9 @@ Groups groups(Random& random, const std::vector<int64_t>& sizes, bool shuffled);
 Groups groups_of(Random& random, int64_t count);
 const std::vector<std::vector<int64_t>>& group_sizes();
 
+// Numbers with ties, some far from 0; in a few cases with NaN and infinities among them.
+std::vector<double> items(Random& random, int64_t count);
+
 // NaN wherever the mask is 0: what lies there may not be read.
 void poison(std::vector<double>& values, const std::vector<uint8_t>& mask);
 
