@@ -148,8 +148,8 @@ void group_refuses(Runner& run) {
   for (const Groups& groups : {small, large}) {
     const Call<SoftmaxArgs> good = softmax(random, SRP_F64, groups);
     refuse(run, good, groups);
-    run.refused("there is no output",
-                good.with([](SoftmaxArgs& a) { a.weights = a.lse = a.soft_mean = nullptr; }), SRP_BAD_ARGUMENT);
+    run.refused("there is no output", good.with([](SoftmaxArgs& a) { a.weights = a.lse = a.soft_mean = nullptr; }),
+                SRP_BAD_ARGUMENT);
     refuse_values(run, good, "temperature", &SoftmaxArgs::temperature, {0.0, -1.0, double{NAN}, double{INFINITY}},
                   SRP_BAD_ARGUMENT);
   }

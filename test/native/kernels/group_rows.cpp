@@ -133,8 +133,7 @@ void group_rows_refuses(Runner& run) {
     const Call<ColumnsArgs> good = columns(random, SRP_F64, rows, groups);
     refuse(run, good, rows);
     refuse_enumerators(run, good, "zero_tail", &ColumnsArgs::zero_tail, 1);
-    refuse_values(run, good, "epsilon", &ColumnsArgs::epsilon, {-1.0, double{NAN}, double{INFINITY}},
-                  SRP_BAD_ARGUMENT);
+    refuse_values(run, good, "epsilon", &ColumnsArgs::epsilon, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     refuse_null(run, good, &ColumnsArgs::values, &ColumnsArgs::weights);
     run.refused("there is no output", good.with([](ColumnsArgs& a) { a.baselines = a.centred = nullptr; }),
                 SRP_BAD_ARGUMENT);
