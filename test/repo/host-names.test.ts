@@ -17,7 +17,7 @@ describe("the rule itself", () => {
     ["docs/install.md", "http://10.1.2.3/packages"],
     ["scripts/a.mjs", 'import("/root/x.mjs")'],
     ["docs/a.md", "see /home/someone/notes.md"],
-    ["docs/a.md", "in `/work/main/native`"],
+    ["docs/a.md", "in `/root/checkout/native`"],
     ["lib/ops/scan.ts", "// see ../shared/spec/trainers.md"],
     ["lib/ops/scan.ts", "// asked for in issue 17"],
     ["package-lock.json", '"resolved": "https://example.org/a.tgz"'],
