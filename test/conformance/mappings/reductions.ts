@@ -112,14 +112,16 @@ export const reductions: readonly Mapping[] = [
       const groups = inputs.int32("gidx");
       const options = { groups, varianceFloor: inputs.number("eps"), backend };
       const { means, stds, counts, groupIds } = groupNormalize(inputs.floats("scores"), options);
-      // Upstream numbers groups by their ids, also those that do not occur, and one of a single score is (0, 1).
+      // Upstream numbers groups by their ids, also those that do not occur.
       const own = Array.from({ length: Math.max(...groups) + 1 }, (_, id) => groupIds[groups.indexOf(id)]);
-      const several = (g: number | undefined): g is number => g !== undefined && counts[g]! > 1;
-      return {
-        mean: own.map((g) => (several(g) ? means[g] : 0)),
-        std: own.map((g) => (several(g) ? stds[g] : 1)),
-        count: own.map((g) => (g === undefined ? 0 : counts[g])),
-      };
+      const ofGroup = (values: ArrayLike<number>) => own.map((g) => (g === undefined ? NaN : values[g]));
+      return { mean: ofGroup(means), std: ofGroup(stds), count: own.map((g) => (g === undefined ? 0 : counts[g])) };
+    },
+    // One score has no spread and no score has nothing: upstream's (0, 1) is a convention of its own.
+    masked: (inputs) => {
+      const groups = inputs.int32("gidx");
+      const several = Array.from({ length: Math.max(...groups) + 1 }, (_, id) => (groups.filter((g) => g === id).length > 1 ? 1 : 0));
+      return { mean: several, std: several };
     },
   },
   {
