@@ -17,9 +17,37 @@
 #include "surprisal/number.h"
 #endif
 
+/* A = advantage, l = loss, g = d l / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). */
 typedef enum {
-  SRP_LOSS_CLIP = 1 /* max(-A r, -A clip(r)), with dual clip, ratio cap and clamped log ratio */
+  SRP_LOSS_CLIP = 1, /* max(-A r, -A clip(r)), with dual clip, ratio cap and clamped log ratio */
+  SRP_LOSS_LINEAR,   /* -A current; g = -A */
+  SRP_LOSS_WEIGHTED, /* -w A current, w = clip(min(r, ratio_cap)) constant; g = -w A; clipped where w differs from r */
+  SRP_LOSS_SIGMOID,  /* -A f, f = 4/t sigmoid(t (r - 1)), t = temperature_positive for A > 0, else _negative */
+  SRP_LOSS_MARKED,   /* -A r, and on marked tokens + coefficient |x|, g + coefficient sign(x) */
+  SRP_LOSS_BOUNDED,  /* -A c, c = min(current, old + ln(1 + clip_high)) for A > 0, else max(current, old + ln(1 - clip_low)) */
+  SRP_LOSS_SQUARED   /* 0.5 max((v - R)^2, (clip(v, old +- clip) - R)^2), v = current, R = advantage; g = v - R where the first wins */
 } srp_loss_form;
+
+/* s = log ratio of the row. */
+typedef enum {
+  SRP_ROW_CLIP = 1,    /* SRP_LOSS_CLIP of s for every term; THROUGH, EACH */
+  SRP_ROW_CLIP_ONCE,   /* SRP_LOSS_CLIP of s; THROUGH, ONCE; advantage [B] */
+  SRP_ROW_CLIP_LOCAL,  /* SRP_LOSS_CLIP of s, but a token's gradient is its own: g = -A exp(s) where not clipped; EACH */
+  SRP_ROW_GEOMETRIC,   /* n = min(x, clip_high) for A > 0, max(x, -clip_low) for A < 0, 0 for A = 0, over terms; R = exp(sum of
+                          (n + ln factor) / d); -mean(A) R, gradient to terms that are not clipped; ONCE. d by count_epsilon;
+                          mean(A) = sum of A over terms / d, or A[b]. clip widths are in log space */
+  SRP_ROW_GAMMA,       /* ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k and l by the sign of A,
+                          p = exp(l + k ln w - l w), 0 where not finite; -p A current, g = -p A; EACH. factor [B]: its logarithm once */
+  SRP_ROW_SQUARED      /* d = coefficient s - A; d^2; THROUGH, ONCE; advantage [B] */
+} srp_row_form;
+
+/* d = current - reference. */
+typedef enum {
+  SRP_KL_K1 = 1, /* d */
+  SRP_KL_ABS,    /* |d| */
+  SRP_KL_K2,     /* d^2 / 2 */
+  SRP_KL_K3      /* exp(-d) - 1 + d, as expm1(-d) + d */
+} srp_kl_form;
 
 #ifdef __cplusplus
 namespace srp {
