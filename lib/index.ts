@@ -75,3 +75,4 @@ export * from "./advantage/reinforce-plus-plus-advantage";
 export * from "./advantage/remax-advantage";
 export * from "./advantage/resampling-weights";
 export type { OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./advantage/outcome";
+export * from "./ops/loss";

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { asFloat, type FloatArray } from "../core/dtype";
 import { needWord } from "../core/options";
 import type { RowLayout } from "../core/rows";
-import { logRatio } from "../ops/ratio";
+import { klEstimates } from "../ops/loss";
 import { layoutOf } from "./batch";
 
 const ESTIMATORS = ["k1", "k2", "k3"] as const;
@@ -14,12 +14,6 @@ const ESTIMATORS = ["k1", "k2", "k3"] as const;
  */
 export type KlEstimator = (typeof ESTIMATORS)[number];
 
-const VALUE: Readonly<Record<KlEstimator, (d: number) => number>> = {
-  k1: (d) => d,
-  k2: (d) => (d * d) / 2,
-  k3: (d) => Math.expm1(-d) + d, // exp(−d) − 1 alone would cancel for the small d that are the rule
-};
-
 /** Per token, float64; 0 under the mask, which is not read. @see http://joschu.net/blog/kl-approx.html */
 export function tokenKl(
   op: string,
@@ -27,13 +21,12 @@ export function tokenKl(
   referenceLogProbs: FloatArray,
   estimator: KlEstimator,
   options: RowLayout & BackendOption & { readonly mask: Uint8Array | null },
-): Float64Array {
-  const value = VALUE[ESTIMATORS[needWord(op, "klEstimator", estimator, ESTIMATORS)]!];
-  const { logRatios } = logRatio(asFloat(logProbs, "float64"), asFloat(referenceLogProbs, "float64"), {
+): FloatArray {
+  needWord(op, "klEstimator", estimator, ESTIMATORS);
+  return klEstimates(asFloat(logProbs, "float64"), asFloat(referenceLogProbs, "float64"), {
     ...layoutOf(options),
     ...(options.mask && { mask: options.mask }),
     ...(options.backend && { backend: options.backend }),
-    level: "token",
-  });
-  return Float64Array.from(logRatios, value);
+    kind: estimator,
+  }).values;
 }

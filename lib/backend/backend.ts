@@ -3,6 +3,7 @@
 import type { DelimOps } from "./contract/delim";
 import type { GroupOps } from "./contract/group";
 import type { LogprobOps } from "./contract/logprob";
+import type { LossOps } from "./contract/loss";
 import type { ModulateOps } from "./contract/modulate";
 import type { RatioOps } from "./contract/ratio";
 import type { ReduceOps } from "./contract/reduce";
@@ -16,7 +17,7 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 export type BackendChoice = BackendName | "auto";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps;
+export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps;
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 

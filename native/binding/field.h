@@ -63,6 +63,7 @@ std::vector<Op> ratio_ops();
 std::vector<Op> reduce_ops();
 std::vector<Op> modulate_ops();
 std::vector<Op> select_ops();
+std::vector<Op> loss_ops();
 
 const std::vector<Op>& all_ops();
 

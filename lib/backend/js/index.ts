@@ -5,13 +5,14 @@ import type { Backend, BackendOps, OpArgs, OpName } from "../backend";
 import { delimOps } from "./delim";
 import { groupOps } from "./group";
 import { logprobOps } from "./logprob";
+import { lossOps } from "./loss";
 import { modulateOps } from "./modulate";
 import { ratioOps } from "./ratio";
 import { reduceOps } from "./reduce";
 import { scanOps } from "./scan";
 import { selectOps } from "./select";
 
-const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps, ...reduceOps, ...selectOps };
+const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps, ...reduceOps, ...selectOps, ...lossOps };
 
 export const jsBackend: Backend = {
   name: "js",

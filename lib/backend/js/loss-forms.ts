@@ -1,10 +1,9 @@
-// Per-token loss forms in float64: (log ratio, advantage) → loss to minimise, its slope, and what is reported. The same
-// mathematics as native/include/surprisal/loss_forms.h, which says what each field means; written for one number at a time.
-import { argumentError } from "../../core/errors";
-import { LOSS_FORM } from "../contract/ratio";
+// Loss forms in float64: what a token's or a row's loss is, its derivative, and what is reported. The same mathematics as
+// native/include/surprisal/loss_forms.h, which says what each field means; written for one number at a time.
+import { KL_KINDS, TOKEN_FORMS, type TokenFormName } from "../contract/loss";
 
 /** Infinity switches any of them off (logLow: -Infinity). */
-export interface LossParameters {
+export interface ClipParameters {
   readonly clipLow: number;
   readonly clipHigh: number;
   readonly dualClip: number;
@@ -13,9 +12,15 @@ export interface LossParameters {
   readonly logHigh: number;
 }
 
+export interface LossParameters extends ClipParameters {
+  readonly temperaturePositive: number;
+  readonly temperatureNegative: number;
+  readonly coefficient: number;
+}
+
 export interface LossTerm {
   readonly loss: number;
-  /** d loss / d log ratio. */
+  /** d loss / d current log-prob. */
   readonly slope: number;
   readonly ratio: number;
   readonly clippedRatio: number;
@@ -29,12 +34,12 @@ export function scaled(factor: number, x: number): number {
 }
 
 // Not Math.min and Math.max alone for taste: both pass a NaN on, as the native selects do.
-function clamp(x: number, low: number, high: number): number {
+export function clamp(x: number, low: number, high: number): number {
   return Math.min(Math.max(x, low), high);
 }
 
 /** max(−A·r, −A·clip(r)); for A < 0 at most −A·dualClip. Ties go to the unclipped branch. */
-function clipTerm(logRatio: number, advantage: number, p: LossParameters): LossTerm {
+export function clipTerm(logRatio: number, advantage: number, p: ClipParameters): LossTerm {
   const clamped = clamp(logRatio, p.logLow, p.logHigh);
   const ratio = Math.exp(clamped);
   const clippedRatio = clamp(ratio, 1 - p.clipLow, 1 + p.clipHigh);
@@ -57,8 +62,101 @@ function clipTerm(logRatio: number, advantage: number, p: LossParameters): LossT
   };
 }
 
-/** The form by its number in LOSS_FORM. */
-export function lossTerm(form: number, logRatio: number, advantage: number, p: LossParameters): LossTerm {
-  if (form === LOSS_FORM.clip) return clipTerm(logRatio, advantage, p);
-  throw argumentError("ERR_SURPRISAL_OPTION", "ratioClip", "form", form, `${LOSS_FORM.clip}`);
+/** A token as its form sees it. */
+export interface LossPoint {
+  /** current − old; 0 where there is no old. */
+  readonly x: number;
+  readonly current: number;
+  readonly old: number;
+  readonly marked: boolean;
+}
+
+/** What most forms do not say is as here. */
+function term(loss: number, slope: number, ratio: number, clipped = false): LossTerm {
+  return { loss, slope: Number.isNaN(loss) ? NaN : slope, ratio, clippedRatio: ratio, clipped, limited: false };
+}
+
+type TokenForm = (t: LossPoint, A: number, p: LossParameters) => LossTerm;
+
+function sigmoid(z: number): number {
+  return 1 / (1 + Math.exp(-z)); // exp may become Infinity: the quotient is then 0, as it should
+}
+
+const TOKEN_TERMS: Readonly<Record<TokenFormName, TokenForm>> = {
+  clip: (t, A, p) => clipTerm(t.x, A, p),
+
+  linear: (t, A) => term(-scaled(A, t.current), -A, Math.exp(t.x)),
+
+  weighted: (t, A, p) => {
+    const ratio = Math.exp(clamp(t.x, p.logLow, p.logHigh));
+    const weight = clamp(Math.min(ratio, p.ratioCap), 1 - p.clipLow, 1 + p.clipHigh);
+    const weighted = scaled(A, weight);
+    return term(-scaled(weighted, t.current), -weighted, ratio, weight < ratio || weight > ratio);
+  },
+
+  sigmoid: (t, A, p) => {
+    const x = clamp(t.x, p.logLow, p.logHigh);
+    const ratio = Math.exp(x);
+    const temperature = A > 0 ? p.temperaturePositive : p.temperatureNegative;
+    const z = temperature * (ratio - 1);
+    // σ(z)·σ(−z) is σ'(z) without the cancellation of 1 − σ.
+    const slope = x === t.x ? -scaled(A, 4 * scaled(sigmoid(z) * sigmoid(-z), ratio)) : 0;
+    return term(-scaled(A, (4 / temperature) * sigmoid(z)), slope, ratio);
+  },
+
+  marked: (t, A, p) => {
+    const x = clamp(t.x, p.logLow, p.logHigh);
+    const ratio = Math.exp(x);
+    const loss = -scaled(A, ratio);
+    const moves = x === t.x;
+    if (!t.marked) return term(loss, moves ? loss : 0, ratio);
+    return term(loss + scaled(p.coefficient, Math.abs(x)), moves ? loss + scaled(p.coefficient, Math.sign(x)) : 0, ratio);
+  },
+
+  bounded: (t, A, p) => {
+    const bound = A > 0 ? Math.log1p(p.clipHigh) : Math.log1p(-Math.min(p.clipLow, 1));
+    const beyond = A > 0 ? t.x > bound : t.x < bound;
+    const value = Number.isNaN(t.x) ? NaN : beyond ? t.old + bound : t.current;
+    return term(-scaled(A, value), beyond ? 0 : -A, Math.exp(t.x), beyond);
+  },
+
+  squared: (t, target, p) => {
+    const held = t.x > p.clipHigh ? t.old + p.clipHigh : t.x < -p.clipLow ? t.old - p.clipLow : t.current;
+    const free = (t.current - target) ** 2;
+    const banded = (held - target) ** 2;
+    const clipped = banded > free;
+    const loss = Number.isNaN(t.x) ? NaN : Math.max(free, banded) / 2;
+    return term(loss, clipped ? 0 : t.current - target, Math.exp(t.x), clipped);
+  },
+};
+
+/** The form by its number in srp_loss_form. */
+export function tokenTerm(form: number, point: LossPoint, advantage: number, p: LossParameters): LossTerm {
+  return TOKEN_TERMS[TOKEN_FORMS[form - 1]!](point, advantage, p);
+}
+
+/** Value and derivative of a KL estimate at d = current − reference. */
+export interface KlTerm {
+  readonly value: number;
+  readonly slope: number;
+}
+
+/** The estimator by its number in srp_kl_form. */
+export function klEstimate(form: number, d: number): KlTerm {
+  switch (KL_KINDS[form - 1]!) {
+    case "k1":
+      return { value: d, slope: 1 };
+    case "abs":
+      return { value: Math.abs(d), slope: Math.sign(d) };
+    case "k2":
+      return { value: (d * d) / 2, slope: d };
+    case "k3": // exp(−d) − 1 alone would cancel for the small d that are the rule
+      return { value: Math.expm1(-d) + d, slope: -Math.expm1(-d) };
+  }
+}
+
+/** The density of a gamma distribution in the row's weight w, 1 at w = 1. */
+export function gammaWeight(logWeight: number, shape: number, rate: number): number {
+  const weight = Math.exp(shape * logWeight + rate * (1 - Math.exp(logWeight)));
+  return Math.abs(weight) === Infinity ? 0 : weight;
 }

@@ -3,7 +3,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { LEVELS, type RatioClipArgs, type RatioLogArgs, type RatioOps, REDUCTIONS } from "../contract/ratio";
-import { lossTerm, type LossTerm, scaled } from "./loss-forms";
+import { clipTerm, type LossTerm, scaled } from "./loss-forms";
 
 const TOKEN = LEVELS.indexOf("token");
 const SEQUENCE = LEVELS.indexOf("sequence");
@@ -64,7 +64,7 @@ function ratioLog(a: RatioLogArgs): void {
 }
 
 function termOf(a: RatioClipArgs, x: number, advantage: number): LossTerm {
-  return lossTerm(a.form, x, advantage, {
+  return clipTerm(x, advantage, {
     clipLow: a.clipLow,
     clipHigh: a.clipHigh,
     dualClip: a.dualClip,

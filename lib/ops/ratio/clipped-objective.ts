@@ -4,7 +4,8 @@ import { selectBackend } from "../../backend/select";
 import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber } from "../../core/options";
+import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { needUnits, type RatioOptions, type Units } from "./units";
 
 export interface ClippedObjectiveOptions extends RatioOptions {
@@ -29,7 +30,7 @@ export interface ClippedObjectiveOptions extends RatioOptions {
    * What an advantage belongs to; `"token"` at token level only. Default: by the length of `advantages`. Packed rows that
    * are as many as tokens, but not of one token each, leave that open: then it must be said.
    */
-  readonly advantagesPer?: "row" | "token";
+  readonly advantagesPer?: Per;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
   readonly out?: {
     readonly gradLogProbs?: FloatArray;
@@ -67,29 +68,11 @@ export interface ClippedObjectiveResult {
   readonly rowWeights: Float64Array;
 }
 
-function everyRowHasOneToken({ B, T, offsets }: Units["rows"]): boolean {
-  if (!offsets) return T === 1;
-  for (let b = 0; b < B; ++b) if (offsets[b + 1]! - offsets[b]! !== 1) return false;
-  return true;
-}
-
-const advantageUnits = ["row", "token"] as const;
-
-function needAdvantages(op: string, value: unknown, { rows, level }: Units, per: "row" | "token" | undefined) {
-  const { n, B, meaning } = rows;
-  if (per !== undefined) needWord(op, "advantagesPer", per, advantageUnits);
-  if (level !== "token") {
-    if (per === "token") throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" at ${level} level`);
-    return { advantages: needFloats(op, "advantages", value, B, "one per row"), perToken: false };
-  }
-  const length = (value as FloatArray | undefined)?.length;
-  if (per === undefined && n === B && length === n && !everyRowHasOneToken(rows))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" or "token", since there are as many rows as tokens`);
-  const perToken = per === undefined ? length !== B : per === "token";
-  const advantages = perToken
-    ? needFloats(op, "advantages", value, n, per === undefined ? `${meaning}, or ${B}: one per row` : meaning)
-    : needFloats(op, "advantages", value, B, "one per row");
-  return { advantages, perToken };
+function needAdvantages(op: string, value: unknown, { rows, level }: Units, per: Per | undefined) {
+  if (level === "token") return needPerRowOrToken(op, "advantages", value, rows, per);
+  if (per !== undefined && per !== "row")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" at ${level} level`);
+  return { array: needFloats(op, "advantages", value, rows.B, "one per row"), perToken: false };
 }
 
 function countKept(mask: Uint8Array | null, n: number): number {
@@ -157,7 +140,7 @@ export function evaluateClipped(
     maxLogRatio: needNumber(op, "maxLogRatio", options.maxLogRatio ?? Infinity, width),
   };
   const weights = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
-  const dtype = widestFloat(units.current, units.old, checked.advantages);
+  const dtype = widestFloat(units.current, units.old, checked.array);
 
   const output = (name: "gradLogProbs" | "terms" | "ratios" | "clippedRatios", length: number): FloatArray => {
     const given = options.out?.[name];
@@ -195,7 +178,7 @@ export function evaluateClipped(
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
-    advantage: asFloat(checked.advantages, dtype),
+    advantage: asFloat(checked.array, dtype),
     rowWeight: rowWeights,
     advantagePerToken: checked.perToken ? 1 : 0,
     form: LOSS_FORM.clip,

@@ -20,6 +20,7 @@
 #include "surprisal/delim.h"
 #include "surprisal/group.h"
 #include "surprisal/logprob.h"
+#include "surprisal/loss.h"
 #include "surprisal/modulate.h"
 #include "surprisal/ratio.h"
 #include "surprisal/reduce.h"
@@ -97,6 +98,8 @@ typedef struct {
   srp_status (*reduce_merge)(srp_queue*, const srp_reduce_merge_args*);
   srp_status (*reduce_whiten)(srp_queue*, const srp_reduce_whiten_args*);
   srp_status (*reduce_affine)(srp_queue*, const srp_reduce_affine_args*);
+  srp_status (*loss_token)(srp_queue*, const srp_loss_token_args*);
+  srp_status (*loss_row)(srp_queue*, const srp_loss_row_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -130,7 +133,9 @@ typedef struct {
   X(reduce_moments)        \
   X(reduce_merge)          \
   X(reduce_whiten)         \
-  X(reduce_affine)
+  X(reduce_affine)         \
+  X(loss_token)            \
+  X(loss_row)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

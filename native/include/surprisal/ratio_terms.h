@@ -47,8 +47,8 @@ SRP_HD void store_masked_log_ratio(const srp_ratio_log_args& a, int64_t i) {
 
 SRP_HD LossTerm<double> term_of(const srp_ratio_clip_args& a, double x, double advantage) {
   const double log_high = a.max_log_ratio < a.log_clamp ? a.max_log_ratio : a.log_clamp;
-  return loss_term(a.form, x, advantage,
-                   LossParameters{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high});
+  return ClipForm::at(x, advantage,
+                      LossParameters{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high});
 }
 
 SRP_HD double row_weight(const srp_ratio_clip_args& a, int64_t b) { return a.row_weight ? a.row_weight[b] : 1.0; }

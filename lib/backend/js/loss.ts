@@ -1,0 +1,310 @@
+// Losses over rows of tokens (contract: native/include/surprisal/loss.h). Numbers are float64 here; an array rounds once
+// when it stores. A row is a list of its kept tokens, and a form of rows a function from such a list to its terms.
+import { rowBegin, rowEnd } from "../../core/rows";
+import { type LossArgs, LOSS_FIGURES, type LossFigure, type LossOps, ROW_FORMS, type RowFormName } from "../contract/loss";
+import { REDUCTIONS } from "../contract/ratio";
+import { clamp, clipTerm, gammaWeight, klEstimate, type KlTerm, type LossParameters, type LossPoint, scaled, tokenTerm } from "./loss-forms";
+
+/** A kept token. */
+interface Token extends LossPoint {
+  readonly i: number;
+  readonly A: number;
+  readonly factor: number;
+  readonly term: boolean;
+}
+
+/** What a form says of a kept token. Slopes are to the token's own log-prob. */
+interface TokenLoss {
+  readonly loss: number;
+  readonly slope: number;
+  readonly clipped: boolean;
+  readonly limited: boolean;
+  /** Where it lies against [bandLow, bandHigh]. */
+  readonly band: number;
+}
+
+/** What a form of rows says. */
+interface RowLoss {
+  readonly tokens: readonly TokenLoss[];
+  /** The row's own loss, of forms that have one. */
+  readonly once: number | null;
+  /** d loss of the row / d current of every kept token alike. */
+  readonly through: number;
+  readonly ratio: number;
+  /** What the KL of token k is multiplied by, where asked for. */
+  readonly klRatio: (k: number) => Ratio;
+}
+
+interface Ratio {
+  readonly value: number;
+  /** d ln value / d current of the token itself. */
+  readonly own: number;
+  /** d ln value / d current of every kept token. */
+  readonly shared: number;
+}
+
+type Figures = Record<LossFigure, number>;
+
+const LN_LOW = Math.log(1e-8);
+const LN_HIGH = 20;
+
+function parametersOf(a: LossArgs): LossParameters {
+  return { ...a, logLow: -a.logClamp, logHigh: Math.min(a.logClamp, a.maxLogRatio) };
+}
+
+function keptTokens(a: LossArgs, b: number): Token[] {
+  const tokens: Token[] = [];
+  for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+    if (a.mask && a.mask[i] === 0) continue;
+    const current = a.current[i]!;
+    const old = a.old && !a.oldPerRow ? a.old[i]! : null;
+    tokens.push({
+      i,
+      current,
+      old: old ?? current,
+      x: old === null ? (Number.isNaN(current) ? NaN : 0) : current - old,
+      marked: a.marks !== null && a.marks[i] !== 0,
+      A: a.advantage[a.advantagePerToken ? i : b]!,
+      factor: a.factor ? a.factor[a.factorPerToken ? i : b]! : 1,
+      term: !a.termMask || a.termMask[i] !== 0,
+    });
+  }
+  return tokens;
+}
+
+function sumOf<T>(items: readonly T[], value: (item: T) => number): number {
+  let sum = 0;
+  for (const item of items) sum += value(item);
+  return sum;
+}
+
+/** The ratio of a token that only its own log-prob moves. */
+function ownRatio(x: number, p: LossParameters): Ratio {
+  const clamped = clamp(x, p.logLow, p.logHigh);
+  return { value: Math.exp(clamped), own: clamped === x ? 1 : 0, shared: 0 };
+}
+
+type RowForm = (a: LossArgs, b: number, tokens: readonly Token[], p: LossParameters) => RowLoss;
+
+/** Log ratio of the row, and how it moves with each kept token. */
+function rowLogRatio(a: LossArgs, b: number, tokens: readonly Token[]) {
+  const divisor = a.reduce === REDUCTIONS.indexOf("sum") || tokens.length === 0 ? 1 : tokens.length;
+  const sum = a.oldPerRow ? sumOf(tokens, (t) => t.current) - a.old![b]! : sumOf(tokens, (t) => t.x);
+  return { s: sum / divisor, divisor };
+}
+
+function clippedRow(kind: "each" | "once" | "local"): RowForm {
+  return (a, b, tokens, p) => {
+    const { s, divisor } = rowLogRatio(a, b, tokens);
+    const clamped = clamp(s, p.logLow, p.logHigh);
+    const ratio = Math.exp(clamped);
+    const moves = clamped === s ? 1 : 0;
+    const band = Math.min(ratio, p.ratioCap);
+    const terms = tokens.map((t) => {
+      const { loss, slope, clipped, limited } = clipTerm(s, t.A, p);
+      return {
+        loss: t.term && kind !== "once" ? scaled(t.factor, loss) : 0,
+        slope: t.term && kind !== "once" ? scaled(t.factor, slope) : 0,
+        clipped,
+        limited,
+        band,
+      };
+    });
+    const shared = moves / divisor;
+    if (kind === "local")
+      return { tokens: terms, once: null, through: 0, ratio, klRatio: () => ({ value: ratio, own: moves, shared: 0 }) };
+
+    const klRatio = () => ({ value: ratio, own: 0, shared });
+    const flat = terms.map((t) => ({ ...t, slope: 0 }));
+    if (kind === "each") return { tokens: flat, once: null, through: sumOf(terms, (t) => t.slope) / divisor, ratio, klRatio };
+    const factor = a.factor ? a.factor[b]! : 1;
+    const { loss, slope } = clipTerm(s, a.advantage[b]!, p);
+    return { tokens: flat, once: scaled(factor, loss), through: scaled(factor, slope) / divisor, ratio, klRatio };
+  };
+}
+
+const ROW_LOSSES: Readonly<Record<RowFormName, RowForm>> = {
+  clip: clippedRow("each"),
+  clipOnce: clippedRow("once"),
+  clipLocal: clippedRow("local"),
+
+  geometric: (a, b, tokens, p) => {
+    // The band cuts on the side where the advantage pushes.
+    const low = (t: Token) => (t.A < 0 ? -p.clipLow : -Infinity);
+    const high = (t: Token) => (t.A > 0 ? p.clipHigh : Infinity);
+    const cut = (t: Token) => t.x < low(t) || t.x > high(t);
+    const within = (t: Token) => (t.A === 0 && !Number.isNaN(t.x) ? 0 : t.A !== t.A ? NaN : clamp(t.x, low(t), high(t)));
+    const terms = tokens.filter((t) => t.term);
+    const d = a.countEpsilon > 0 ? terms.length + a.countEpsilon : Math.max(terms.length, 1);
+    const logFactors = a.factor ? sumOf(terms, (t) => Math.log(t.factor)) : 0;
+    const ratio = Math.exp((sumOf(terms, within) + logFactors) / d);
+    const once = -scaled(a.advantagePerToken ? sumOf(terms, (t) => t.A) / d : a.advantage[b]!, ratio);
+    return {
+      tokens: tokens.map((t) => ({
+        loss: 0,
+        slope: t.term && (Number.isNaN(once) || (t.A !== 0 && !cut(t))) ? once / d : 0,
+        clipped: cut(t),
+        limited: false,
+        band: t.x,
+      })),
+      once,
+      through: 0,
+      ratio,
+      klRatio: (k) => ownRatio(tokens[k]!.x, p),
+    };
+  },
+
+  gamma: (a, b, tokens, p) => {
+    const logFactor = (factor: number) => clamp(Math.log(factor), LN_LOW, LN_HIGH);
+    const perRow = a.factor ? logFactor(a.factor[b]!) : 0;
+    const logFactors = a.factorPerToken ? clamp(sumOf(tokens, (t) => logFactor(t.factor)), LN_LOW, LN_HIGH) : perRow;
+    const logRatios = sumOf(tokens, (t) => clamp(t.x, p.logLow, p.logHigh));
+    const logWeight = clamp(logRatios + logFactors, LN_LOW, LN_HIGH);
+    const positive = gammaWeight(logWeight, a.shapePositive, a.ratePositive);
+    const negative = gammaWeight(logWeight, a.shapeNegative, a.rateNegative);
+    const weightFor = (A: number) => (A >= 0 ? positive : negative);
+    const terms = tokens.filter((t) => t.term);
+    const mean = terms.length > 0 ? sumOf(terms, (t) => weightFor(t.A)) / terms.length : 1;
+    return {
+      tokens: tokens.map((t) => {
+        const gain = scaled(t.A, weightFor(t.A));
+        const loss = t.term ? -scaled(gain, t.current) : 0;
+        const band = Math.min(Math.exp(t.x), p.ratioCap);
+        return { loss, slope: Number.isNaN(loss) ? NaN : t.term ? -gain : 0, clipped: false, limited: false, band };
+      }),
+      once: null,
+      through: 0,
+      ratio: a.advantagePerToken ? mean : weightFor(a.advantage[b]!),
+      klRatio: (k) => ownRatio(tokens[k]!.x, p),
+    };
+  },
+
+  squared: (a, b, tokens, p) => {
+    const { s, divisor } = rowLogRatio(a, b, tokens);
+    const factor = a.factor ? a.factor[b]! : 1;
+    const distance = a.coefficient * s - a.advantage[b]!;
+    const clamped = clamp(s, p.logLow, p.logHigh);
+    const ratio = Math.exp(clamped);
+    const band = Math.min(ratio, p.ratioCap);
+    return {
+      tokens: tokens.map(() => ({ loss: 0, slope: 0, clipped: false, limited: false, band })),
+      once: scaled(factor, distance ** 2),
+      through: scaled(factor, 2 * a.coefficient * distance) / divisor,
+      ratio,
+      klRatio: () => ({ value: ratio, own: 0, shared: clamped === s ? 1 / divisor : 0 }),
+    };
+  },
+};
+
+/** KL of one token before any ratio. The clamps belong to the estimator of the value. */
+function klOf(a: LossArgs, current: number, i: number): KlTerm {
+  if (!a.reference) return { value: 0, slope: 0 };
+  const d = current - a.reference[i]!;
+  if (Number.isNaN(d)) return { value: NaN, slope: NaN };
+  const near = clamp(d, -a.klLogClamp, a.klLogClamp);
+  const { value, slope } = klEstimate(a.klForm, near);
+  const clamped = clamp(value, -a.klValueClamp, a.klValueClamp);
+  if (a.klSlopeForm !== a.klForm) return { value: clamped, slope: klEstimate(a.klSlopeForm, d).slope };
+  return { value: clamped, slope: near === d && clamped === value ? slope : 0 };
+}
+
+/** Sums over the row's kept tokens that do not depend on the form. */
+function addLogRatio(figures: Figures, x: number, logClamp: number): void {
+  figures.logRatio += x;
+  figures.clampedLogRatio += clamp(x, -logClamp, logClamp);
+  figures.absoluteLogRatio += Math.abs(x);
+  figures.squaredLogRatio += x * x;
+  figures.ratio += Math.exp(x);
+  figures.ratioK3 += x === Infinity ? Infinity : Math.expm1(x) - x;
+}
+
+function addBand(figures: Figures, value: number, low: number, high: number, A: number): void {
+  if (value < low && A < 0) ++figures.below;
+  if (value > high && A > 0) ++figures.above;
+  if (value < low || value > high) ++figures.outside;
+}
+
+/** +0, never −0. */
+function put(out: { [index: number]: number } | null, i: number, x: number): void {
+  if (out) out[i] = x + 0;
+}
+
+/** Stores a row: what its form said, joined with the KL term. */
+function storeRow(a: LossArgs, b: number, tokens: readonly Token[], row: RowLoss, band: readonly [number, number]): void {
+  const weight = a.rowWeight ? a.rowWeight[b]! : 1;
+  const klScale = scaled(a.klWeight ? a.klWeight[b]! : weight, a.klCoefficient);
+  const figures = Object.fromEntries(LOSS_FIGURES.map((name) => [name, 0])) as Figures;
+  figures.kept = tokens.length;
+  figures.rowRatio = row.ratio;
+  const kls = tokens.map((t, k) => {
+    const { value, slope } = klOf(a, t.current, t.i);
+    if (!a.reference || !a.klRatio) return { value, slope, shared: 0 };
+    const ratio = row.klRatio(k);
+    const product = scaled(value, ratio.value);
+    const shared = ratio.shared === 0 ? 0 : ratio.shared * product; // a NaN of one token's own ratio stays with it
+    return { value: product, slope: scaled(slope, ratio.value) + scaled(ratio.own, product), shared };
+  });
+  const through = scaled(weight, row.through) + scaled(klScale, sumOf(kls, (kl) => kl.shared));
+
+  for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+    if (row.once === null) put(a.loss, i, 0);
+    put(a.kl, i, 0);
+    put(a.clipped, i, 0);
+    put(a.grad, i, 0);
+  }
+  tokens.forEach((t, k) => {
+    const said = row.tokens[k]!;
+    const kl = kls[k]!;
+    if (row.once === null) put(a.loss, t.i, said.loss);
+    put(a.kl, t.i, kl.value);
+    put(a.clipped, t.i, said.clipped ? 1 : 0);
+    put(a.grad, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
+    figures.loss += said.loss;
+    figures.kl += kl.value;
+    figures.terms += t.term ? 1 : 0;
+    figures.clipped += said.clipped ? 1 : 0;
+    figures.limited += said.limited ? 1 : 0;
+    addBand(figures, said.band, band[0], band[1], t.A);
+    if (!a.oldPerRow) addLogRatio(figures, t.x, a.logClamp);
+  });
+  if (a.oldPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.logClamp);
+  if (row.once !== null) {
+    put(a.loss, b, row.once);
+    figures.loss = row.once;
+  }
+  figures.total = scaled(weight, figures.loss) + scaled(klScale, figures.kl);
+  LOSS_FIGURES.forEach((name, k) => put(a.figures, b * LOSS_FIGURES.length + k, figures[name]));
+}
+
+function lossToken(a: LossArgs): void {
+  const p = parametersOf(a);
+  for (let b = 0; b < a.B; ++b) {
+    const tokens = keptTokens(a, b);
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) put(a.ratio, i, 0);
+    let largest = -Infinity;
+    const said = tokens.map((t): TokenLoss => {
+      const { loss, slope, ratio, clipped, limited } = tokenTerm(a.form, t, t.A, p);
+      put(a.ratio, t.i, ratio);
+      largest = Math.max(largest, ratio);
+      const factor = t.term ? t.factor : 0;
+      const counts = (x: number) => (t.term ? scaled(factor, x) : 0);
+      return { loss: counts(loss), slope: counts(slope), clipped, limited, band: Math.min(ratio, p.ratioCap) };
+    });
+    const row: RowLoss = { tokens: said, once: null, through: 0, ratio: largest, klRatio: (k) => ownRatio(tokens[k]!.x, p) };
+    storeRow(a, b, tokens, row, [1 - a.clipLow, 1 + a.clipHigh]);
+  }
+}
+
+function lossRow(a: LossArgs): void {
+  const p = parametersOf(a);
+  const name = ROW_FORMS[a.form - 1]!;
+  const band = name === "geometric" ? ([-a.clipLow, a.clipHigh] as const) : ([1 - a.clipLow, 1 + a.clipHigh] as const);
+  for (let b = 0; b < a.B; ++b) {
+    const tokens = keptTokens(a, b);
+    const row = ROW_LOSSES[name](a, b, tokens, p);
+    put(a.ratio, b, row.ratio);
+    storeRow(a, b, tokens, row, band);
+  }
+}
+
+export const lossOps: LossOps = { lossToken, lossRow };

@@ -1,0 +1,66 @@
+// Estimates of KL(policy ‖ reference) from the log-probs of sampled tokens, with their derivatives.
+import type { KlKind } from "../../backend/contract/loss";
+import type { BackendOption } from "../../backend/select";
+import { needFloats } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { needRows, type RowLayout } from "../../core/rows";
+import type { LossArrays, LossKl } from "./options";
+import { evaluateTokenLoss } from "./token-loss";
+
+export interface KlEstimatesOptions extends RowLayout, BackendOption, Pick<LossKl, "kind" | "gradientKind" | "logClamp" | "valueClamp"> {
+  /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly values?: FloatArray; readonly gradLogProbs?: FloatArray };
+}
+
+export interface KlEstimatesResult {
+  /** One per token; 0 under the mask. */
+  readonly values: FloatArray;
+  /** Derivative of each to the current log-prob; 0 under the mask and where a clamp holds the value. */
+  readonly gradLogProbs: FloatArray;
+  /** Σ of each row, [rows], float64. */
+  readonly rowSums: Float64Array;
+}
+
+export type { KlKind };
+
+/**
+ * KL estimates of tokens, from d = current − reference:
+ *
+ *     k1   d                   unbiased
+ *     abs  |d|
+ *     k2   d²/2
+ *     k3   exp(−d) − 1 + d     unbiased, never negative
+ *
+ * @param current log-probs under the policy, nats; [n] as `shape` or `offsets` say
+ * @param reference log-probs under the reference model, same shape
+ * @returns arrays float64 if an input is, else float32; computed in float64
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see http://joschu.net/blog/kl-approx.html
+ */
+export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
+  const op = "klEstimates";
+  const { kind, gradientKind, logClamp, valueClamp, out, ...where } = options;
+  const { n, B, meaning } = needRows(op, where);
+  const memory: Partial<LossArrays> = {
+    ...(out?.values && { klValues: out.values }),
+    ...(out?.gradLogProbs && { gradLogProbs: out.gradLogProbs }),
+  };
+  const noPolicyTerm = { form: "linear", advantages: new Float32Array(B), advantagesPer: "row" } as const;
+  const { klValues, gradLogProbs, rowFigures } = evaluateTokenLoss(op, {
+    ...where,
+    ...noPolicyTerm,
+    logProbs: needFloats(op, "current", current, n, meaning),
+    kl: {
+      referenceLogProbs: needFloats(op, "reference", reference, n, meaning),
+      kind,
+      ...(gradientKind !== undefined && { gradientKind }),
+      ...(logClamp !== undefined && { logClamp }),
+      ...(valueClamp !== undefined && { valueClamp }),
+    },
+    outputs: ["klValues", "gradLogProbs"],
+    out: memory,
+  });
+  return { values: klValues, gradLogProbs, rowSums: rowFigures.kl };
+}

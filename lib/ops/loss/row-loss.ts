@@ -1,0 +1,112 @@
+// Losses that couple the tokens of a row, with their gradients. docs/ops/loss.md has the formulas of the forms.
+import { ONCE_FORMS, ROW_FORMS } from "../../backend/contract/loss";
+import { type RatioReduction, REDUCTIONS } from "../../backend/contract/ratio";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needWord } from "../../core/options";
+import type { Per } from "../../core/per-row";
+import { evaluateLoss, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
+
+interface RowClip {
+  readonly clipLow: number;
+  readonly clipHigh: number;
+  /** > 1. Default Infinity, off. */
+  readonly dualClip?: number;
+  /** `"mean"` or `"sum"` of x over the kept tokens. Default `"mean"`. */
+  readonly reduce?: RatioReduction;
+  /** `"row"`: oldLogProbs has the sum of each row, [rows]. Default `"token"`. */
+  readonly oldLogProbsPer?: Per;
+}
+
+/** What the loss of a row is, with x = ℓ − old of a token and s the mean or sum of x over the row. */
+export type RowForm =
+  | ({
+      /** The clipped surrogate of s for every term; the gradient goes through s to all kept tokens. */
+      readonly form: "clip";
+    } & RowClip)
+  | ({
+      /** The clipped surrogate of s once a row; the gradient goes through s. Advantages and factors per row. */
+      readonly form: "clipOnce";
+    } & RowClip)
+  | ({
+      /** As `"clip"`, but the gradient of a term goes to its own token: −A·exp(s) where not clipped. */
+      readonly form: "clipLocal";
+    } & RowClip)
+  | {
+      /**
+       * −mean(A)·exp(Σ (n + ln factor)/d) once a row, n = min(x, clipHigh) for A > 0, max(x, −clipLow) for A < 0, over terms;
+       * d = terms (at least 1), or terms + countEpsilon. The clip widths are in log space.
+       */
+      readonly form: "geometric";
+      readonly clipLow: number;
+      readonly clipHigh: number;
+      /** >= 0. Default 0. */
+      readonly countEpsilon?: number;
+    }
+  | {
+      /**
+       * −p·A·ℓ for every term, p = exp(λ + k·ln w − λ·w) a constant for the gradient, with ln w = Σ x + Σ ln factor within
+       * [ln 1e-8, 20]. Shape k and rate λ by the sign of A (A = 0: positive). A factor per row counts once.
+       */
+      readonly form: "gamma";
+      readonly shapePositive: number;
+      readonly ratePositive: number;
+      readonly shapeNegative: number;
+      readonly rateNegative: number;
+    }
+  | {
+      /** (coefficient·s − A)² once a row; the gradient goes through s. Advantages and factors per row. */
+      readonly form: "squared";
+      readonly coefficient: number;
+      /** `"mean"` or `"sum"` of x over the kept tokens. Default `"mean"`. */
+      readonly reduce?: RatioReduction;
+      /** `"row"`: oldLogProbs has the sum of each row, [rows]. Default `"token"`. */
+      readonly oldLogProbsPer?: Per;
+    };
+
+export type RowLossOptions<Output extends LossOutput = LossOutput> = LossOptions<Output> &
+  LossBand &
+  RowForm & {
+    /** Log-probs under the policy that sampled, [n]; constants for the gradient. Default: the current ones, s = 0. */
+    readonly oldLogProbs?: FloatArray;
+  };
+
+const PER = ["token", "row"] as const;
+
+/**
+ * A loss of rows of tokens, summed with weights, and its gradient.
+ *
+ *     total = Σ_b rowWeights[b]·(Σ_t factor·loss(s, t), or the row's one value) + the KL term of `tokenLoss`
+ *
+ * Masked tokens are not read. A row without kept tokens has s = 0; forms of one value a row still count it, unless its weight
+ * is 0. An advantage, factor or weight of exactly 0 silences an infinity, not a NaN. NaN spreads to its row.
+ *
+ * @returns as `tokenLoss`; `losses` is [rows] for `"clipOnce"`, `"geometric"` and `"squared"`, `ratios` always
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equation 5 (clip); docs/ops/loss.md for the others
+ */
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output> {
+  const op = "rowLoss";
+  const form = needWord(op, "form", options.form, ROW_FORMS) + 1;
+  const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
+  const ownSum = options.form === "geometric" || options.form === "gamma";
+  for (const [name, value] of Object.entries({ reduce, oldLogProbsPer }))
+    if (ownSum && value !== undefined)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${options.form}" does not read it`);
+  return evaluateLoss(options, {
+    op,
+    run: "lossRow",
+    args: {
+      ...needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
+      form,
+      reduce: needWord(op, "reduce", reduce ?? "mean", REDUCTIONS),
+    },
+    old: options.oldLogProbs,
+    oldPerRow: needWord(op, "oldLogProbsPer", oldLogProbsPer ?? "token", PER) === 1,
+    marks: undefined,
+    rowsOnly: options.form === "clipOnce" || options.form === "squared",
+    lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",
+    ratiosPer: "row",
+  });
+}

@@ -1,0 +1,97 @@
+// Losses of tokens with their gradients. docs/ops/loss.md has the formulas of the forms.
+import { TOKEN_FORMS } from "../../backend/contract/loss";
+import { REDUCTIONS } from "../../backend/contract/ratio";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needWord } from "../../core/options";
+import { evaluateLoss, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
+
+/** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
+export type TokenForm =
+  | {
+      /** max(−A·r, −A·clip(r, 1 − clipLow, 1 + clipHigh)), the first with min(r, ratioCap); for A < 0 at most −A·dualClip. */
+      readonly form: "clip";
+      readonly clipLow: number;
+      readonly clipHigh: number;
+      /** > 1. Default Infinity, off. */
+      readonly dualClip?: number;
+    }
+  | {
+      /** −A·ℓ. `oldLogProbs` only for the figures. */
+      readonly form: "linear";
+    }
+  | {
+      /** −w·A·ℓ with w = clip(min(r, ratioCap), 1 − clipLow, 1 + clipHigh), a constant for the gradient. */
+      readonly form: "weighted";
+    }
+  | {
+      /** −A·(4/t)·sigmoid(t·(r − 1)), t > 0 by the sign of A (A = 0: negative). */
+      readonly form: "sigmoid";
+      readonly temperaturePositive: number;
+      readonly temperatureNegative: number;
+    }
+  | {
+      /** −A·r, and where `marks` says so + coefficient·|x|. */
+      readonly form: "marked";
+      readonly coefficient: number;
+      /** 1 = a marked token, [n]. */
+      readonly marks: Uint8Array;
+    }
+  | {
+      /** −A·min(ℓ, old + ln(1 + clipHigh)) for A > 0, else −A·max(ℓ, old + ln(1 − clipLow)). */
+      readonly form: "bounded";
+      readonly clipLow: number;
+      readonly clipHigh: number;
+    }
+  | {
+      /** ½·max((v − R)², (clip(v, old − clipLow, old + clipHigh) − R)²) of values v = logProbs and returns R = advantages. */
+      readonly form: "squared";
+    };
+
+export type TokenLossOptions<Output extends LossOutput = LossOutput> = LossOptions<Output> &
+  LossBand &
+  TokenForm & {
+    /** Log-probs under the policy that sampled, [n]; constants for the gradient. Default: the current ones, r = 1. */
+    readonly oldLogProbs?: FloatArray;
+  };
+
+/**
+ * A loss that sees one token at a time, summed over rows with weights, and its gradient.
+ *
+ *     total = Σ_b rowWeights[b]·Σ_t factor·loss(t) + kl.rowWeights[b]·kl.coefficient·Σ_t kl(t)
+ *
+ * Masked tokens are not read. An advantage, factor or weight of exactly 0 silences an infinity, not a NaN. NaN stays with
+ * its token and the sums that it enters.
+ *
+ * @returns the total to minimise, sums per row and batch, and the arrays that `outputs` lists; arrays float64 if an input
+ * is, else float32. Computed in float64
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017 (clip), Ye et al. 2020 (dual clip), Williams 1992 (linear); docs/ops/loss.md for the others
+ */
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: TokenLossOptions<Output>): LossResult<Output> {
+  return evaluateTokenLoss("tokenLoss", options);
+}
+
+/** As tokenLoss, in the name of the public function `op`. */
+export function evaluateTokenLoss<const Output extends LossOutput>(op: string, options: TokenLossOptions<Output>): LossResult<Output> {
+  const form = needWord(op, "form", options.form, TOKEN_FORMS) + 1;
+  const marks = (options as { readonly marks?: Uint8Array }).marks;
+  if ((options.form === "marked") !== (marks !== undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "marks", marks, `an array for form "marked", nothing for the others`);
+  return evaluateLoss(options, {
+    op,
+    run: "lossToken",
+    args: {
+      ...needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
+      form,
+      reduce: REDUCTIONS.indexOf("mean"),
+    },
+    old: options.oldLogProbs,
+    oldPerRow: false,
+    marks,
+    rowsOnly: false,
+    lossesPer: "token",
+    ratiosPer: "token",
+  });
+}
