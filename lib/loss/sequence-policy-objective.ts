@@ -5,22 +5,17 @@ import { needFloats, optionalMask } from "../core/arrays";
 import { asFloat, type FloatArray, isFloatArray, widestFloat } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
-import { needNumber, needWord } from "../core/options";
+import { needWord } from "../core/options";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { needItems } from "../ops/group/items";
 import { normalizeItems } from "../ops/group/normalize";
 import { evaluateClipped } from "../ops/ratio/clipped-objective";
+import { type ClipRange, needClipRange } from "./policy/clip-range";
 
 const EMPTY_SEQUENCE = ["throw", "skip"] as const;
 
 /** `shape` or `offsets` for flat log-probs; neither for an array per sequence. `groups` default to one group. */
-export interface SequencePolicyOptions extends RowLayout, GroupLayout, BackendOption {
-  /** Shorthand for equal clipLow and clipHigh. Give this or those two. */
-  readonly clip?: number;
-  /** The sequence ratio is clipped from below at 1 − clipLow. >= 0; from 1 on the bound is never reached. */
-  readonly clipLow?: number;
-  /** The sequence ratio is clipped from above at 1 + clipHigh. >= 0. */
-  readonly clipHigh?: number;
+export interface SequencePolicyOptions extends RowLayout, GroupLayout, ClipRange, BackendOption {
   /** Added to the std of the rewards, >= 0. Default 0. */
   readonly epsilon?: number;
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Only for flat log-probs. Default: all 1. */
@@ -116,19 +111,6 @@ function flatten(current: unknown, old: unknown, options: SequencePolicyOptions)
   return concatenate(current, old);
 }
 
-/** clipLow and clipHigh, from themselves or from the shorthand. Their range is checked where they are used. */
-function needClip({ clip, clipLow, clipHigh }: SequencePolicyOptions): { clipLow: number; clipHigh: number } {
-  if (clip === undefined) {
-    if (clipLow === undefined || clipHigh === undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", OP, clipLow === undefined ? "clipLow" : "clipHigh", undefined, "a number; or give clip");
-    return { clipLow, clipHigh };
-  }
-  if (clipLow !== undefined || clipHigh !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", OP, "clip", clip, "nothing where clipLow or clipHigh is given");
-  const width = needNumber(OP, "clip", clip, { min: 0, infinite: true });
-  return { clipLow: width, clipHigh: width };
-}
-
 function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
   for (let b = 0; b < rows.B; ++b) {
     const [begin, end] = [rowBegin(rows, b), rowEnd(rows, b)];
@@ -178,7 +160,7 @@ export function sequencePolicyObjective(
   rewards: FloatArray,
   options: SequencePolicyOptions,
 ): SequencePolicyResult<FloatArray | FloatArray[]> {
-  const clip = needClip(options);
+  const clip = needClipRange(OP, options);
   const emptySequence = EMPTY_SEQUENCE[needWord(OP, "emptySequence", options.emptySequence ?? "throw", EMPTY_SEQUENCE)];
   const flat = flatten(current, old, options);
   const rows = needRows(OP, flat.layout);

@@ -24,4 +24,8 @@ export const lightrft = {
   klShapedReward: { over: "all", negativeCoefficient: "zero" },
   overlongPenalty: { beyond: "grow" },
   highEntropyMask: { rule: "top", over: "row", least: 1, outOfRange: "keepAll" },
+  ppoLoss: { aggregation: "lightrft/policy" },
+  cpgdLoss: { aggregation: "lightrft/policy" },
+  klPenalty: {},
+  valueLoss: { aggregation: "lightrft/policy" },
 } as const satisfies Preset;

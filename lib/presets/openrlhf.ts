@@ -9,6 +9,11 @@ const estimate = {
   clipFractionOver: "all",
 } as const;
 
+const policy = {
+  metricNames: "openrlhf",
+  klClamps: { k1: { valueClamp: 10 }, k2: { valueClamp: 10 }, k3: { valueClamp: 10 } },
+} as const;
+
 export const openrlhf = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-9, varianceFloor: 0 },
   shapeGroupRewards: { epsilon: 1e-9, dropGroups: "zeroOrOne" },
@@ -22,4 +27,8 @@ export const openrlhf = {
   },
   klShapedReward: { over: "all", negativeCoefficient: "zero" },
   overlongPenalty: { beyond: "cap" },
+  ppoLoss: { ...policy, aggregation: "openrlhf/token", logClamp: 20 },
+  gspoLoss: { ...policy, aggregation: "openrlhf/sample" },
+  klPenalty: { klClamps: policy.klClamps },
+  valueLoss: { aggregation: "openrlhf/token" },
 } as const satisfies Preset;

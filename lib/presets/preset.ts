@@ -1,4 +1,12 @@
 // What a preset is: for each function, the options in which a source differs from the defaults. Data only.
+import type { KlPenaltyConventions } from "../loss/kl-penalty";
+import type { CispoLossConventions } from "../loss/policy/cispo-loss";
+import type { GmpoLossConventions } from "../loss/policy/gmpo-loss";
+import type { GspoLossConventions } from "../loss/policy/gspo-loss";
+import type { PolicyLossConventions } from "../loss/policy/options";
+import type { PpoLossConventions } from "../loss/policy/ppo-loss";
+import type { SapoLossConventions } from "../loss/policy/sapo-loss";
+import type { ValueLossConventions } from "../loss/value-loss";
 import type { GroupConventions } from "../ops/group";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
 import type { HighEntropyConventions } from "./mask-conventions";
@@ -37,6 +45,21 @@ export interface Preset {
   readonly klShapedReward?: KlShapedRewardConventions;
   readonly overlongPenalty?: OverlongConventions;
   readonly highEntropyMask?: HighEntropyConventions;
+  readonly ppoLoss?: PpoLossConventions;
+  readonly gspoLoss?: GspoLossConventions;
+  readonly gspoTokenLoss?: GspoLossConventions;
+  readonly gmpoLoss?: GmpoLossConventions;
+  readonly cispoLoss?: CispoLossConventions;
+  readonly sapoLoss?: SapoLossConventions;
+  readonly vespoLoss?: PolicyLossConventions;
+  readonly luspoLoss?: PolicyLossConventions & { readonly emptyRows?: "skip" | "count" };
+  readonly rlooLoss?: PolicyLossConventions & { readonly emptyRows?: "skip" | "count" };
+  readonly reinforceLoss?: PolicyLossConventions;
+  readonly clipCovLoss?: PolicyLossConventions;
+  readonly klCovLoss?: PolicyLossConventions;
+  readonly cpgdLoss?: PolicyLossConventions;
+  readonly klPenalty?: KlPenaltyConventions;
+  readonly valueLoss?: ValueLossConventions;
 }
 
 /** A function that presets know. */

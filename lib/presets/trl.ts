@@ -2,6 +2,9 @@
 // { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
 import type { Preset } from "./preset";
 
+// loss_type "dapo" is the default of its GRPO trainer; the others are an option, aggregation "trl/…".
+const policy = { metricNames: "trl", aggregation: "trl/dapo" } as const;
+
 export const trl = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "abstain" },
   multiRewardAdvantage: { aggregation: "sumThenNormalize", scale: "group", epsilon: 1e-4 },
@@ -10,4 +13,13 @@ export const trl = {
   miniLlmAdvantage: { maskMode: "steps", maskedWeight: 1e-4 },
   overlongPenalty: { beyond: "cap" },
   highEntropyMask: { rule: "quantile", over: "all", outOfRange: "refuse" },
+  ppoLoss: policy,
+  gspoLoss: policy,
+  gspoTokenLoss: policy,
+  gmpoLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
+  cispoLoss: { metricNames: "trl", aggregation: "trl/cispo" },
+  sapoLoss: { metricNames: "trl", aggregation: "trl/sapo" },
+  vespoLoss: { metricNames: "trl", aggregation: "trl/vespo" },
+  luspoLoss: { metricNames: "trl", aggregation: "trl/luspo", emptyRows: "count" },
+  rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
 } as const satisfies Preset;

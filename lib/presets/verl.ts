@@ -2,6 +2,12 @@
 // varianceFloor = epsilon (GRPO) and singleton "zero" (RLOO). A row alone in its group keeps its score almost everywhere.
 import type { Preset } from "./preset";
 
+const policy = {
+  aggregation: "verl/token-mean",
+  metricNames: "verl",
+  klClamps: { k3: { logClamp: 20, valueClamp: 10 } },
+} as const;
+
 export const verl = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-6, varianceFloor: 0, singleton: "raw", nan: "propagate" },
   gaeAdvantage: { maskMode: "skip", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
@@ -14,4 +20,15 @@ export const verl = {
   optimalTokenBaselineAdvantage: { epsilon: 1e-8 },
   klShapedReward: { over: "all", negativeCoefficient: "keep" },
   overlongPenalty: { beyond: "grow" },
+  ppoLoss: { ...policy, dualClip: 3, logClamp: 20 },
+  // The ratio of a row is exp(min(mean, 10)); one mean a row, whatever the trainer's aggregation.
+  gspoTokenLoss: { ...policy, aggregation: "verl/seq-mean-token-mean", maxLogRatio: 10 },
+  gmpoLoss: { ...policy, countEpsilon: 1e-8, emptyRows: "count" },
+  cispoLoss: { ...policy, logClamp: 20 },
+  sapoLoss: { ...policy, aggregation: "verl/seq-mean-token-mean", logClamp: 20 },
+  reinforceLoss: policy,
+  clipCovLoss: policy,
+  klCovLoss: policy,
+  klPenalty: { klClamps: policy.klClamps },
+  valueLoss: { aggregation: "verl/token-mean" },
 } as const satisfies Preset;

@@ -2,6 +2,7 @@
 import { argumentError } from "../../core/errors";
 import { needInt32 } from "../../core/arrays";
 import { needNumber } from "../../core/options";
+import { integersBelow } from "../../core/random";
 
 /** How samples are drawn. */
 export interface DrawOptions {
@@ -61,26 +62,5 @@ function givenDraws(op: string, n: number, indices: Int32Array): EachDraw {
         `0..${count - 1}, an index of a sample`,
       );
     for (let begin = 0; begin < given.length; begin += n) visit(given.subarray(begin, begin + n));
-  };
-}
-
-/**
- * Integers in [0, count), each equally likely. The words are SplitMix32: a counter with an odd step, its bits spread by two
- * multiplications. Words from the incomplete last stretch of length `count` below 2^32 are drawn again, so none is favoured.
- */
-function integersBelow(count: number, seed: number): () => number {
-  let state = seed >>> 0;
-  const word = (): number => {
-    state = (state + 0x9e3779b9) >>> 0;
-    let z = state;
-    z = Math.imul(z ^ (z >>> 16), 0x21f0aaad);
-    z = Math.imul(z ^ (z >>> 15), 0x735a2d97);
-    return (z ^ (z >>> 15)) >>> 0;
-  };
-  const limit = 2 ** 32 - (2 ** 32 % count);
-  return () => {
-    let x = word();
-    while (x >= limit) x = word();
-    return x % count;
   };
 }

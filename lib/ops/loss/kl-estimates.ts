@@ -21,6 +21,8 @@ export interface KlEstimatesResult {
   readonly gradLogProbs: FloatArray;
   /** Σ of each row, [rows], float64. */
   readonly rowSums: Float64Array;
+  /** Kept tokens of each row, [rows]. */
+  readonly counts: Float64Array;
 }
 
 export type { KlKind };
@@ -62,5 +64,5 @@ export function klEstimates(current: FloatArray, reference: FloatArray, options:
     outputs: ["klValues", "gradLogProbs"],
     out: memory,
   });
-  return { values: klValues, gradLogProbs, rowSums: rowFigures.kl };
+  return { values: klValues, gradLogProbs, rowSums: rowFigures.kl, counts: rowFigures.kept };
 }

@@ -87,7 +87,11 @@ const PER = ["token", "row"] as const;
  * @see Zheng et al. 2025, Group Sequence Policy Optimization, equation 5 (clip); docs/ops/loss.md for the others
  */
 export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output> {
-  const op = "rowLoss";
+  return evaluateRowLoss("rowLoss", options);
+}
+
+/** As rowLoss, in the name of the public function `op`. */
+export function evaluateRowLoss<const Output extends LossOutput>(op: string, options: RowLossOptions<Output>): LossResult<Output> {
   const form = needWord(op, "form", options.form, ROW_FORMS) + 1;
   const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
   const ownSum = options.form === "geometric" || options.form === "gamma";

@@ -31,3 +31,13 @@ export function offsetsOfSizes(sizes: ArrayLike<number>): Int32Array {
   for (let g = 0; g < sizes.length; ++g) offsets[g + 1] = offsets[g]! + sizes[g]!;
   return offsets;
 }
+
+/** 1 where a padding mask has 0. */
+export function complement(padding: Uint8Array): Uint8Array {
+  return padding.map((padded) => (padded === 0 ? 1 : 0));
+}
+
+/** 1 where both masks have it. */
+export function intersection(a: Uint8Array, b: Uint8Array): Uint8Array {
+  return a.map((kept, i) => (kept !== 0 && b[i] !== 0 ? 1 : 0));
+}

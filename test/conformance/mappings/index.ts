@@ -19,6 +19,10 @@ import { trl } from "./trl";
 import { trlAdvantage } from "./trl-advantage";
 import { verl } from "./verl";
 import { verlAdvantage } from "./verl-advantage";
+import { openrlhfLoss } from "./openrlhf-loss";
+import { lightrftLoss } from "./lightrft-loss";
+import { verlLoss } from "./verl-loss";
+import { trlLoss } from "./trl-loss";
 
 export const mappings = mappingTable([
   ...control,
@@ -40,4 +44,8 @@ export const mappings = mappingTable([
   ...trlAdvantage,
   ...verl,
   ...verlAdvantage,
+  ...openrlhfLoss,
+  ...lightrftLoss,
+  ...verlLoss,
+  ...trlLoss,
 ]);

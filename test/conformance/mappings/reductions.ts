@@ -32,7 +32,7 @@ function whitened(inputs: Inputs, { backend }: Context, conventions: WhitenConve
 }
 
 /** The counts of the larger batch that a case knows. */
-function counts(inputs: Inputs) {
+export function verlCounts(inputs: Inputs) {
   return {
     ...(inputs.has("batch_num_tokens") && { tokens: inputs.number("batch_num_tokens") }),
     ...(inputs.has("global_batch_size") && { rows: inputs.number("global_batch_size") }),
@@ -41,7 +41,8 @@ function counts(inputs: Inputs) {
   };
 }
 
-function verlMode(inputs: Inputs) {
+/** The aggregation of a case. */
+export function verlMode(inputs: Inputs) {
   const words = ["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"] as const;
   return `verl/${inputs.oneOf("loss_agg_mode", words)}` as const satisfies AggregationName;
 }
@@ -133,7 +134,7 @@ export const reductions: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
       const mode = inputs.boolean("token_level_loss") ? "openrlhf/token" : "openrlhf/sample";
-      const { loss, gradients } = negativeLogLikelihood(inputs.floats("per_token_logps"), { ...layout, ...counts(inputs), mode });
+      const { loss, gradients } = negativeLogLikelihood(inputs.floats("per_token_logps"), { ...layout, ...verlCounts(inputs), mode });
       return { loss, grad_per_token_logps: gradients };
     },
   },
@@ -226,7 +227,7 @@ export const reductions: readonly Mapping[] = [
     replacedBy: (golden) => (golden.name.includes("nan") ? notRead : nothing),
     run: (inputs, { backend }) => {
       const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
-      const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), { ...layout, ...counts(inputs), mode: verlMode(inputs) });
+      const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), { ...layout, ...verlCounts(inputs), mode: verlMode(inputs) });
       return { loss, grad_loss_mat: gradients };
     },
   },
@@ -239,7 +240,7 @@ export const reductions: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
       const mode = inputs.boolean("token_level_loss") ? "openrlhf/token" : "openrlhf/sample";
-      const { loss, gradients } = aggregateLoss(inputs.floats("loss"), { ...layout, ...counts(inputs), mode });
+      const { loss, gradients } = aggregateLoss(inputs.floats("loss"), { ...layout, ...verlCounts(inputs), mode });
       return { loss, grad_loss: gradients };
     },
   },

@@ -1,0 +1,55 @@
+// PPO's policy and value losses as one: what a model with two heads is trained on.
+import type { FloatArray } from "../core/dtype";
+import { needNumber } from "../core/options";
+import type { PolicyBatch } from "./policy/batch";
+import type { PolicyLossResult } from "./policy/evaluate";
+import { ppoLoss, type PpoLossOptions } from "./policy/ppo-loss";
+import { type ValueBatch, valueLoss, type ValueLossOptions, type ValueLossResult } from "./value-loss";
+
+export interface ActorCriticBatch extends PolicyBatch, Omit<ValueBatch, "mask"> {
+  /** 1 = a token whose value counts. Default: `mask`. */
+  readonly valueMask?: Uint8Array;
+}
+
+export interface ActorCriticLossOptions extends Omit<PpoLossOptions, "preset"> {
+  /** Weight of the value loss, >= 0. Default 0.5. */
+  readonly valueCoefficient?: number;
+  /** Values are clipped to the old ones ± valueClip. >= 0. Default: Infinity, off. */
+  readonly valueClip?: number;
+}
+
+export interface ActorCriticLossResult {
+  /** policy.loss + valueCoefficient · value.loss. */
+  readonly loss: number;
+  readonly policy: PolicyLossResult;
+  readonly value: ValueLossResult;
+  /** d loss / d logProbs, [n]. */
+  readonly gradLogProbs: FloatArray;
+  /** d loss / d values, [n]: valueCoefficient included. */
+  readonly gradValues: FloatArray;
+}
+
+/**
+ * `ppoLoss` plus `valueCoefficient` times `valueLoss`, with the gradients of the sum. Both are aggregated alike, each over its mask.
+ *
+ * @throws SurprisalError as those two
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9
+ */
+export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLossOptions): ActorCriticLossResult {
+  const { valueCoefficient, valueClip, ...policyOptions } = options;
+  const coefficient = needNumber("actorCriticLoss", "valueCoefficient", valueCoefficient ?? 0.5, { min: 0 });
+  const policy = ppoLoss(batch, policyOptions);
+  const { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend } = policyOptions;
+  const shared = { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend, clip: valueClip };
+  const given = Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined)) as ValueLossOptions;
+  const { mask: ownMask, valueMask, ...rest } = batch;
+  const mask = valueMask ?? ownMask;
+  const value = valueLoss({ ...rest, ...(mask && { mask }) }, given);
+  return {
+    loss: policy.loss + coefficient * value.loss,
+    policy,
+    value,
+    gradLogProbs: policy.gradLogProbs,
+    gradValues: value.gradValues.map((gradient) => coefficient * gradient),
+  };
+}

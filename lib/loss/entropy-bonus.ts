@@ -1,0 +1,55 @@
+// A reward for high entropy: minus coefficient times the weighted sum of the entropies.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import { type FloatArray, floatDType } from "../core/dtype";
+import { needNumber } from "../core/options";
+import { needRows } from "../core/rows";
+import { broadcastRows } from "../ops/group/broadcast";
+import { moments } from "../ops/reduce";
+import { type AggregationOptions, aggregationWeights } from "./aggregation";
+
+export interface EntropyBonusOptions extends AggregationOptions, BackendOption {
+  /** c, in loss per nat. A negative one punishes entropy. */
+  readonly coefficient: number;
+  /** w, one per row, in place of those of `mode`; a policy loss hands its own on. */
+  readonly rowWeights?: Float64Array;
+}
+
+export interface EntropyBonusResult {
+  /** −c·Σ_b w_b·Σ_t m_bt·H_bt, float64: to be added to the loss. */
+  readonly loss: number;
+  /** d loss / d entropies: −c·w_b at kept tokens, 0 under the mask; in the type of `entropies`. */
+  readonly gradEntropies: FloatArray;
+  /** Mean entropy of the kept tokens, nats; 0 where nothing is kept. */
+  readonly meanEntropy: number;
+}
+
+/**
+ * The entropy bonus of a batch and its gradient. Hand `gradEntropies` to `logprobBackward` together with the gradient of the
+ * log-probs: both come back in one pass over the logits.
+ *
+ *     loss = −c · Σ_b w_b Σ_t m_bt H_bt
+ *
+ * @param entropies per token, nats; [n] as `shape` or `offsets` say. What lies under the mask is not read
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ * @see Williams and Peng 1991, Function Optimization Using Connectionist Reinforcement Learning Algorithms
+ */
+export function entropyBonus(entropies: FloatArray, options: EntropyBonusOptions): EntropyBonusResult {
+  const op = "entropyBonus";
+  const rows = needRows(op, options);
+  const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const coefficient = needNumber(op, "coefficient", options.coefficient);
+  const weights = options.rowWeights ?? aggregationWeights(options);
+  const { shape, offsets, backend } = options;
+  const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
+  const { sums, counts } = moments(values, { ...where, over: "row" });
+  const slopes = weights.map((weight) => (weight === 0 ? 0 : -coefficient * weight));
+  const row = floatDType(values) === "float64" ? slopes : Float32Array.from(slopes);
+  const kept = counts.reduce((total, count) => total + count, 0);
+  return {
+    loss: sums.reduce((loss, sum, b) => (slopes[b] === 0 ? loss : loss + slopes[b]! * sum), 0),
+    gradEntropies: broadcastRows(op, "rowWeights", row, where),
+    meanEntropy: kept > 0 ? sums.reduce((total, sum) => total + sum, 0) / kept : 0,
+  };
+}

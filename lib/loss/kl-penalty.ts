@@ -1,0 +1,96 @@
+// KL to a reference policy per token, by the estimators that trainers use, as a loss of its own or inside a reward.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { needWord } from "../core/options";
+import { needRows, type RowLayout } from "../core/rows";
+import { klEstimates, type KlKind } from "../ops/loss";
+import { type PresetOption, resolvePreset } from "../presets";
+import type { KlClamps, KlTerm } from "./policy/options";
+
+/** The names of trainers: `kl` is k1, `mse` is k2, `low_var_kl` is k3. A `+` takes the value of the name and the gradient of k2. */
+const KINDS = {
+  k1: { kind: "k1" },
+  kl: { kind: "k1" },
+  abs: { kind: "abs" },
+  k2: { kind: "k2" },
+  mse: { kind: "k2" },
+  k3: { kind: "k3" },
+  low_var_kl: { kind: "k3" },
+  "k1+": { kind: "k1", gradientKind: "k2" },
+  "kl+": { kind: "k1", gradientKind: "k2" },
+  "abs+": { kind: "abs", gradientKind: "k2" },
+  "k2+": { kind: "k2" },
+  "mse+": { kind: "k2" },
+  "k3+": { kind: "k3", gradientKind: "k2" },
+  "low_var_kl+": { kind: "k3", gradientKind: "k2" },
+} as const satisfies Record<string, { readonly kind: KlKind; readonly gradientKind?: KlKind }>;
+
+/** An estimator as trainers call it. */
+export type KlEstimatorName = keyof typeof KINDS;
+
+/** The choices in which frameworks differ. */
+export interface KlPenaltyConventions {
+  /** Clamps by estimator. Default: none. */
+  readonly klClamps?: KlClamps;
+}
+
+export interface KlPenaltyOptions
+  extends RowLayout,
+    Pick<KlTerm, "logClamp" | "valueClamp">,
+    KlPenaltyConventions,
+    PresetOption<"klPenalty">,
+    BackendOption {
+  /** With d = ℓ − q: k1 d, abs |d|, k2 d²/2, k3 e^(−d) − 1 + d; or one of their other names. Default `"k3"`. */
+  readonly estimator?: KlEstimatorName;
+  /** 1 = a token of the policy; the others are not read and get 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+export interface KlPenaltyResult {
+  /** One estimate per token, nats; 0 under the mask. */
+  readonly values: FloatArray;
+  /** d values / d logProbs, per token; 0 under the mask and outside of a clamp. */
+  readonly gradLogProbs: FloatArray;
+  /** Σ of the row's values, float64, [rows]. */
+  readonly rowSums: Float64Array;
+  /** Mean over the kept tokens, nats; 0 without any. */
+  readonly mean: number;
+}
+
+/**
+ * Estimates of the KL of the policy to a reference, per token, and their derivative.
+ *
+ * k1 is unbiased for tokens of the policy itself, k3 too and never negative; as a loss, the gradient of k2 is the one that is right in
+ * expectation, which the names with `+` give. Without `shape` and `offsets` the tokens are one row.
+ *
+ * @param logProbs ℓ under the policy, nats
+ * @param referenceLogProbs q under the reference, nats; constants for the gradient
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman 2020, Approximating KL Divergence
+ */
+export function klPenalty(logProbs: FloatArray, referenceLogProbs: FloatArray, options: KlPenaltyOptions = {}): KlPenaltyResult {
+  const op = "klPenalty";
+  const resolved = resolvePreset(op, options.preset, options);
+  const layout = resolved.shape || resolved.offsets ? resolved : { shape: [1, (logProbs as FloatArray | undefined)?.length ?? 0] as const };
+  const rows = needRows(op, layout);
+  const mask = optionalMask(op, "mask", resolved.mask, rows.n, rows.meaning);
+  const estimator = resolved.estimator ?? "k3";
+  needWord<string>(op, "estimator", estimator, Object.keys(KINDS));
+  const named = KINDS[estimator];
+  const { logClamp, valueClamp, klClamps, backend } = resolved;
+  const clamps = { ...klClamps?.[named.kind], ...(logClamp !== undefined && { logClamp }), ...(valueClamp !== undefined && { valueClamp }) };
+  const { values, gradLogProbs, rowSums, counts } = klEstimates(
+    needFloats(op, "logProbs", logProbs, rows.n, rows.meaning),
+    needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning),
+    {
+      ...named,
+      ...clamps,
+      ...(rows.offsets ? { offsets: rows.offsets } : { shape: [rows.B, rows.T] }),
+      ...(mask && { mask }),
+      ...(backend && { backend }),
+    },
+  );
+  const kept = counts.reduce((sum, count) => sum + count, 0);
+  return { values, gradLogProbs, rowSums, mean: kept > 0 ? rowSums.reduce((sum, x) => sum + x, 0) / kept : 0 };
+}

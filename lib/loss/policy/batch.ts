@@ -1,0 +1,76 @@
+// What every policy loss reads: log-probs of three policies, advantages, and which tokens count.
+import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { needPerRowOrToken, type Per } from "../../core/per-row";
+import { needRows, type RowLayout, type Rows } from "../../core/rows";
+
+/** Per-token arrays have [n] elements, as `shape` or `offsets` say. Log-probs in nats. */
+export interface PolicyBatch extends RowLayout {
+  /** ℓ: log-probs under the policy that learns, per token. The gradient is for these. */
+  readonly logProbs: FloatArray;
+  /** o: log-probs under the policy that the ratio is taken to, per token. Default: ℓ itself, as a constant: every ratio is 1. */
+  readonly oldLogProbs?: FloatArray;
+  /** A: one per row or one per token. Constants. */
+  readonly advantages: FloatArray;
+  /** What an advantage belongs to. Default: by the length of `advantages`; must be said where rows are as many as tokens. */
+  readonly advantagesPer?: Per;
+  /** q: log-probs under the reference policy, per token. Needed by `kl`. */
+  readonly referenceLogProbs?: FloatArray;
+  /** u: log-probs of the sampler that made the rollouts, per token. For metrics alone. */
+  readonly samplerLogProbs?: FloatArray;
+  /** Entropies per token, nats. Needed by `entropyBonus`; their mean is a metric. */
+  readonly entropies?: FloatArray;
+  /** Constants that multiply the policy term, one per row or per token: weights for rollouts of another sampler. Default: 1. */
+  readonly rolloutWeights?: FloatArray;
+  /** What a weight belongs to. Default: by the length of `rolloutWeights`. */
+  readonly rolloutWeightsPer?: Per;
+  /** 1 = a token of the policy; the others are not read and get gradient 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** 1 = a token whose policy term counts. KL, entropy and metrics see every kept token. Default: all kept ones. */
+  readonly termMask?: Uint8Array;
+  /** 1 = a row whose policy term counts, [rows]. Default: all. The others keep their place in the aggregation, and their KL. */
+  readonly rowMask?: Uint8Array;
+}
+
+export interface CheckedPolicyBatch {
+  readonly rows: Rows;
+  readonly layout: RowLayout;
+  readonly mask: Uint8Array | null;
+  readonly logProbs: FloatArray;
+  readonly oldLogProbs: FloatArray | null;
+  readonly advantages: FloatArray;
+  readonly advantagesPer: Per;
+  readonly referenceLogProbs: FloatArray | null;
+  readonly samplerLogProbs: FloatArray | null;
+  readonly entropies: FloatArray | null;
+  readonly rolloutWeights: FloatArray | null;
+  readonly rolloutWeightsPer: Per;
+  readonly termMask: Uint8Array | null;
+  readonly rowMask: Uint8Array | null;
+}
+
+/** Every array checked; nothing is computed. */
+export function needPolicyBatch(op: string, batch: PolicyBatch): CheckedPolicyBatch {
+  const rows = needRows(op, batch);
+  const { n, B, meaning } = rows;
+  const advantages = needPerRowOrToken(op, "advantages", batch.advantages, rows, batch.advantagesPer);
+  const weights = batch.rolloutWeights
+    ? needPerRowOrToken(op, "rolloutWeights", batch.rolloutWeights, rows, batch.rolloutWeightsPer)
+    : null;
+  return {
+    rows,
+    layout: rows.offsets ? { offsets: rows.offsets } : { shape: [B, rows.T] },
+    mask: optionalMask(op, "mask", batch.mask, n, meaning),
+    logProbs: needFloats(op, "logProbs", batch.logProbs, n, meaning),
+    oldLogProbs: optionalFloats(op, "oldLogProbs", batch.oldLogProbs, n, meaning),
+    advantages: advantages.array,
+    advantagesPer: advantages.perToken ? "token" : "row",
+    referenceLogProbs: optionalFloats(op, "referenceLogProbs", batch.referenceLogProbs, n, meaning),
+    samplerLogProbs: optionalFloats(op, "samplerLogProbs", batch.samplerLogProbs, n, meaning),
+    entropies: optionalFloats(op, "entropies", batch.entropies, n, meaning),
+    rolloutWeights: weights && weights.array,
+    rolloutWeightsPer: weights?.perToken === false ? "row" : "token",
+    termMask: optionalMask(op, "termMask", batch.termMask, n, meaning),
+    rowMask: optionalMask(op, "rowMask", batch.rowMask, B, "one per row"),
+  };
+}

@@ -1,0 +1,47 @@
+// CISPO: REINFORCE with the clipped ratio as a constant weight, so that no token loses its gradient.
+import { needNumber } from "../../core/options";
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { PolicyBatch } from "./batch";
+import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+
+/** The choices in which frameworks differ. */
+export interface CispoLossConventions extends PolicyLossConventions {
+  /** The weight is at least 1 − clipLow. >= 0. Default: Infinity, no lower bound, as the paper recommends. */
+  readonly clipLow?: number;
+  /** The log ratio is clamped to ±logClamp before it is exponentiated. Default: Infinity, off. */
+  readonly logClamp?: number;
+}
+
+export interface CispoLossOptions extends CispoLossConventions, PolicyLossOptions, PresetOption<"cispoLoss"> {
+  /** The weight is at most 1 + clipHigh. >= 0; Infinity = not clipped. TRL's `epsilon_high` is the bound itself: one more. */
+  readonly clipHigh: number;
+}
+
+const METRICS = {
+  verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
+  trl: "above",
+} as const;
+
+/**
+ * CISPO's policy loss and its gradient, per token:
+ *
+ *     w = clip(exp(ℓ − o), 1 − clipLow, 1 + clipHigh), a constant;   l = −w·A·ℓ;   d l / d ℓ = −w·A
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see MiniMax 2025, MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention, equation 4
+ */
+export function cispoLoss(batch: PolicyBatch, options: CispoLossOptions): PolicyLossResult {
+  const op = "cispoLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  const evaluation = evaluatePolicy(op, batch, resolved, {
+    skeleton: "token",
+    form: {
+      form: "weighted",
+      clipLow: resolved.clipLow ?? Infinity,
+      clipHigh: needNumber(op, "clipHigh", resolved.clipHigh, { min: 0, infinite: true }),
+      logClamp: resolved.logClamp ?? Infinity,
+    },
+  });
+  return policyResult(evaluation, resolved, METRICS);
+}

@@ -1,0 +1,31 @@
+// CPGD: the policy gradient with the log-prob itself clipped. Its policy drift is a KL term.
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { PolicyBatch } from "./batch";
+import { type ClipRange, needClipRange } from "./clip-range";
+import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossOptions } from "./options";
+
+export interface CpgdLossOptions extends PolicyLossOptions, ClipRange, PresetOption<"cpgdLoss"> {}
+
+const METRICS = { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio" }, trl: "tokens" } as const;
+
+/**
+ * CPGD's policy loss and its gradient, per token:
+ *
+ *     c = min(ℓ, o + ln(1 + clipHigh)) where A > 0, else max(ℓ, o + ln(1 − clipLow));   l = −A·c
+ *     d l / d ℓ = −A inside the bound, else 0
+ *
+ * clipLow >= 1 takes the lower bound away.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Liu et al. 2025, CPGD: Toward Stable Rule-based Reinforcement Learning for Language Models
+ */
+export function cpgdLoss(batch: PolicyBatch, options: CpgdLossOptions): PolicyLossResult {
+  const op = "cpgdLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  const evaluation = evaluatePolicy(op, batch, resolved, {
+    skeleton: "token",
+    form: { form: "bounded", ...needClipRange(op, resolved) },
+  });
+  return policyResult(evaluation, resolved, METRICS);
+}

@@ -1,0 +1,71 @@
+// GSPO: one ratio a row. The gradient goes through the row's mean, or stays with each token.
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { PolicyBatch } from "./batch";
+import { type ClipRange, needClipRange } from "./clip-range";
+import { evaluatePolicy, type FormCall, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+
+/** The choices in which frameworks differ. */
+export interface GspoLossConventions extends PolicyLossConventions {
+  /** The row's mean log ratio is clamped from above, without gradient there. Default: Infinity, off. */
+  readonly maxLogRatio?: number;
+}
+
+export interface GspoLossOptions extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoLoss"> {
+  /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
+  readonly ratioCap?: number;
+}
+
+export interface GspoTokenLossOptions extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoTokenLoss"> {
+  /** As in `GspoLossOptions`. */
+  readonly ratioCap?: number;
+}
+
+const METRICS = {
+  verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio", "actor/pg_clipfrac_lower": "none" },
+  trl: "rows",
+} as const;
+
+/** The form with its parameters. */
+export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Omit<GspoLossOptions, "preset">): FormCall {
+  return {
+    skeleton: "row",
+    form: {
+      form,
+      ...needClipRange(op, options),
+      ratioCap: options.ratioCap ?? Infinity,
+      maxLogRatio: options.maxLogRatio ?? Infinity,
+    },
+  };
+}
+
+/**
+ * GSPO's policy loss and its gradient:
+ *
+ *     S_b = exp(mean over the kept tokens of row b of ℓ − o),   l_bt = max(−A_bt·S_b, −A_bt·clip(S_b, 1 − clipLow, 1 + clipHigh))
+ *     loss = Σ W_bt·l_bt,   d loss / d ℓ_bu = (Σ_t W_bt·k_bt) / c_b,   k_bt = −A_bt·S_b where not clipped, else 0
+ *
+ * c_b is the number of kept tokens of the row. Use clip widths of about 3e-4: S is a mean of many tokens.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 5 to 7
+ */
+export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLossResult {
+  const op = "gspoLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clip", resolved)), resolved, METRICS);
+}
+
+/**
+ * GSPO-token: the value of `gspoLoss`, but the ratio is S_b·exp(ℓ − stop-gradient(ℓ)), so that each token has the gradient of its
+ * own term: d loss / d ℓ_bt = W_bt·(−A_bt·S_b) where not clipped, else 0. With one advantage a row and weights that are equal
+ * within it, both have the same gradient.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 13 to 17
+ */
+export function gspoTokenLoss(batch: PolicyBatch, options: GspoTokenLossOptions): PolicyLossResult {
+  const op = "gspoTokenLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clipLocal", resolved)), resolved, METRICS);
+}

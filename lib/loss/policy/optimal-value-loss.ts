@@ -1,0 +1,30 @@
+// A*-PO: regression of the whole-sequence log ratio on the advantage over the optimal value.
+import { needNumber } from "../../core/options";
+import type { PolicyBatch } from "./batch";
+import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossOptions } from "./options";
+import { rowMeanWeights } from "./row-weights";
+
+export interface OptimalValueLossOptions extends PolicyLossOptions {
+  /** β₂ > 0: reward per nat of log ratio. */
+  readonly beta: number;
+}
+
+const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" } as const;
+
+/**
+ * A*-PO's loss and its gradient, with the reference policy's log-probs as `oldLogProbs` and A_b = r_b − V*_b of
+ * `optimalValueAdvantage`, R rows:
+ *
+ *     d_b = β₂ Σ_t (ℓ_bt − o_bt) − A_b,   loss = (1/R) Σ_b d_b²,   d loss / d ℓ_bt = 2·β₂·d_b / R
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Brantley et al. 2025, Accelerating RL for LLM Reasoning with Optimal Advantage Regression
+ */
+export function optimalValueLoss(batch: PolicyBatch, options: OptimalValueLossOptions): PolicyLossResult {
+  const op = "optimalValueLoss";
+  const coefficient = needNumber(op, "beta", options.beta, { min: 0, above: true });
+  const form = { form: "squared", reduce: "sum", coefficient } as const;
+  const evaluation = evaluatePolicy(op, batch, options, { skeleton: "row", form }, (_, checked) => rowMeanWeights(op, checked, options));
+  return policyResult(evaluation, options, METRICS);
+}

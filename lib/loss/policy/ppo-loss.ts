@@ -1,0 +1,52 @@
+// The clipped surrogate of PPO with its variants: clip-higher, dual clip, two-sided clipping.
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { PolicyBatch } from "./batch";
+import { type ClipRange, needClipRange } from "./clip-range";
+import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+
+/** The choices in which frameworks differ. */
+export interface PpoLossConventions extends PolicyLossConventions {
+  /** Dual clip c > 1: for A < 0 a token's loss is at most −A·c. Default: Infinity, off. */
+  readonly dualClip?: number;
+  /** The log ratio is clamped to ±logClamp, without gradient outside. Default: Infinity, off. */
+  readonly logClamp?: number;
+}
+
+export interface PpoLossOptions extends PpoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"ppoLoss"> {
+  /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
+  readonly ratioCap?: number;
+}
+
+const METRICS = {
+  verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "limited" },
+  trl: "tokens",
+} as const;
+
+/**
+ * PPO's policy loss and its gradient, per token:
+ *
+ *     r = exp(ℓ − o),   l = max(−A·r, −A·clip(r, 1 − clipLow, 1 + clipHigh)),   loss = Σ W·l
+ *     d l / d ℓ = −A·r where the unclipped term is the larger or equal one, else 0
+ *
+ * Unequal widths are DAPO's clip-higher. With the dual clip l is at most −A·dualClip for A < 0, without gradient there.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7; Yu et al. 2025, DAPO, equation 8
+ * (clip-higher); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep Reinforcement Learning (dual clip)
+ */
+export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {
+  const op = "ppoLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  const evaluation = evaluatePolicy(op, batch, resolved, {
+    skeleton: "token",
+    form: {
+      form: "clip",
+      ...needClipRange(op, resolved),
+      dualClip: resolved.dualClip ?? Infinity,
+      ratioCap: resolved.ratioCap ?? Infinity,
+      logClamp: resolved.logClamp ?? Infinity,
+    },
+  });
+  return policyResult(evaluation, resolved, METRICS);
+}

@@ -1,0 +1,50 @@
+// The clipped loss of RLOO: one ratio and one term a row, from whole-sequence log-probs.
+import { needFloats } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { needRows } from "../../core/rows";
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { PolicyBatch } from "./batch";
+import { type ClipRange, needClipRange } from "./clip-range";
+import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossOptions } from "./options";
+import { rowMeanWeights } from "./row-weights";
+
+/** `oldLogProbs` per token, or their sums per row. */
+export interface RlooBatch extends PolicyBatch {
+  /** Log-prob of each whole row under the old policy, [rows]. Give these or `oldLogProbs`. */
+  readonly oldSequenceLogProbs?: FloatArray;
+}
+
+export interface RlooLossOptions extends PolicyLossOptions, ClipRange, PresetOption<"rlooLoss"> {}
+
+const METRICS = { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio" }, trl: "rows" } as const;
+
+/**
+ * RLOO's policy loss and its gradient, with R rows:
+ *
+ *     r_b = exp(Σ_t ℓ_bt − o_b),   loss = (1/R) Σ_b max(−A_b·r_b, −A_b·clip(r_b, 1 − clipLow, 1 + clipHigh))
+ *     d loss / d ℓ_bt = −A_b·r_b / R where not clipped, else 0
+ *
+ * `aggregation` weighs the KL term and the entropy bonus alone.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Ahmadian et al. 2024, Back to Basics: Revisiting REINFORCE-Style Optimization for Learning from Human Feedback in LLMs
+ */
+export function rlooLoss(batch: RlooBatch, options: RlooLossOptions): PolicyLossResult {
+  const op = "rlooLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  const { oldSequenceLogProbs } = batch;
+  const old = oldSequenceLogProbs && needFloats(op, "oldSequenceLogProbs", oldSequenceLogProbs, needRows(op, batch).B, "one per row");
+  const evaluation = evaluatePolicy(
+    op,
+    batch,
+    resolved,
+    {
+      skeleton: "row",
+      form: { form: "clipOnce", reduce: "sum", ...needClipRange(op, resolved), ...(old && { oldLogProbsPer: "row" }) },
+      ...(old && { oldLogProbs: old }),
+    },
+    (_, checked) => rowMeanWeights(op, checked, resolved),
+  );
+  return policyResult(evaluation, resolved, METRICS);
+}

@@ -1,0 +1,103 @@
+// The critic's loss: squared error to the returns, clipped around the old values.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { needNumber } from "../core/options";
+import { needRows, type RowLayout } from "../core/rows";
+import { evaluateTokenLoss } from "../ops/loss/token-loss";
+import { type PresetOption, resolvePreset } from "../presets";
+import { type AggregationCounts, type AggregationMode, aggregationWeights } from "./aggregation";
+import type { AggregationName } from "../presets/aggregations";
+
+/** Per-token arrays have [n] elements, as `shape` or `offsets` say. */
+export interface ValueBatch extends RowLayout {
+  /** v: what the critic says now. The gradient is for these. */
+  readonly values: FloatArray;
+  /** V: what it said when the batch was made. Needed by `clip`. */
+  readonly oldValues?: FloatArray;
+  /** R: what it should say. */
+  readonly returns: FloatArray;
+  /** 1 = a token of the policy; the others are not read and get gradient 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+/** The choices in which frameworks differ. */
+export interface ValueLossConventions {
+  /** How losses of tokens become the loss of the batch. Default `"tokenMean"`. */
+  readonly aggregation?: AggregationMode | AggregationName;
+}
+
+export interface ValueLossOptions extends ValueLossConventions, AggregationCounts, PresetOption<"valueLoss">, BackendOption {
+  /** ε: v is clipped to V ± ε. >= 0. Default: Infinity, the plain squared error. */
+  readonly clip?: number;
+  /** Whether rows without a kept token count as rows. Default: as the aggregation says, else `"skip"`. */
+  readonly emptyRows?: "skip" | "count";
+}
+
+export interface ValueLossResult {
+  /** Σ W·l, float64. */
+  readonly loss: number;
+  /** d loss / d values, [n]; 0 under the mask. */
+  readonly gradValues: FloatArray;
+  /** l per token, 0 under the mask. */
+  readonly losses: FloatArray;
+  /** 1 where the clipped error is the larger one, [n]. */
+  readonly clipped: Uint8Array;
+  /** `critic/vf_loss`, and `critic/vf_clipfrac`: the share of kept tokens with `clipped`. */
+  readonly metrics: Readonly<Record<"critic/vf_loss" | "critic/vf_clipfrac", number>>;
+  /** What a kept token of each row weighs, [rows]. */
+  readonly rowWeights: Float64Array;
+}
+
+/**
+ * The value loss of PPO and its gradient, per token:
+ *
+ *     v̄ = clip(v, V − ε, V + ε),   l = ½·max((v − R)², (v̄ − R)²),   loss = Σ W·l
+ *     d l / d v = v − R where (v − R)² is the larger or equal one, else 0
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9 (the squared error); its authors' code (the clipping)
+ */
+export function valueLoss(batch: ValueBatch, options: ValueLossOptions = {}): ValueLossResult {
+  const op = "valueLoss";
+  const resolved = resolvePreset(op, options.preset, options);
+  const rows = needRows(op, batch);
+  const { n, meaning } = rows;
+  const values = needFloats(op, "values", batch.values, n, meaning);
+  const returns = needFloats(op, "returns", batch.returns, n, meaning);
+  const oldValues = optionalFloats(op, "oldValues", batch.oldValues, n, meaning);
+  const mask = optionalMask(op, "mask", batch.mask, n, meaning);
+  const clip = needNumber(op, "clip", resolved.clip ?? Infinity, { min: 0, infinite: true });
+  if (clip !== Infinity && !oldValues)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldValues", undefined, "values to clip around, since clip is given");
+  const { preset: _, clip: __, aggregation, backend, ...counts } = resolved;
+  const layout = {
+    ...(batch.shape && { shape: batch.shape }),
+    ...(batch.offsets && { offsets: batch.offsets }),
+    ...(mask && { mask }),
+    ...(backend && { backend }),
+  };
+  const rowWeights = aggregationWeights({ mode: aggregation ?? "tokenMean", ...layout, ...counts });
+  const result = evaluateTokenLoss(op, {
+    ...layout,
+    form: "squared",
+    logProbs: values,
+    ...(oldValues && { oldLogProbs: oldValues }),
+    advantages: returns,
+    advantagesPer: "token",
+    clipLow: clip,
+    clipHigh: clip,
+    rowWeights,
+    outputs: ["losses", "clipped", "gradLogProbs"],
+  });
+  const { kept, clipped } = result.figures;
+  return {
+    loss: result.total,
+    gradValues: result.gradLogProbs,
+    losses: result.losses,
+    clipped: result.clipped,
+    metrics: { "critic/vf_loss": result.total, "critic/vf_clipfrac": kept > 0 ? clipped / kept : 0 },
+    rowWeights,
+  };
+}
