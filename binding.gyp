@@ -7,6 +7,7 @@
       "sources": [
         "native/binding/addon.cc",
         "native/binding/call.cc",
+        "native/binding/correction.cc",
         "native/binding/delim.cc",
         "native/binding/group.cc",
         "native/binding/invoke.cc",
@@ -20,6 +21,7 @@
         "native/binding/select.cc",
         "native/binding/session.cc",
         "native/cpu/backend.cpp",
+        "native/cpu/correction.cpp",
         "native/cpu/delim.cpp",
         "native/cpu/group.cpp",
         "native/cpu/group_columns.cpp",

@@ -10,6 +10,7 @@ export { fromHalfBits, toHalfBits } from "./core/half";
 export type { HalfDType } from "./core/half";
 export type { DType, FloatArray } from "./core/dtype";
 export type { RowLayout } from "./core/rows";
+export * from "./ops/correction";
 export * from "./ops/delim";
 export * from "./ops/group";
 export * from "./ops/logprob";

@@ -1,5 +1,6 @@
 // A backend runs one op on memory it is given. It does not validate, allocate, choose or log: lib/ops does the first two,
 // lib/backend/select.ts the third, nobody the last. So every backend is as small as its arithmetic.
+import type { CorrectionOps } from "./contract/correction";
 import type { DelimOps } from "./contract/delim";
 import type { GroupOps } from "./contract/group";
 import type { LogprobOps } from "./contract/logprob";
@@ -17,7 +18,7 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 export type BackendChoice = BackendName | "auto";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps;
+export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps & CorrectionOps;
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 

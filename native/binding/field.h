@@ -64,6 +64,7 @@ std::vector<Op> reduce_ops();
 std::vector<Op> modulate_ops();
 std::vector<Op> select_ops();
 std::vector<Op> loss_ops();
+std::vector<Op> correction_ops();
 
 const std::vector<Op>& all_ops();
 

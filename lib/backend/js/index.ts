@@ -2,6 +2,7 @@
 import { setImmediate } from "node:timers/promises";
 
 import type { Backend, BackendOps, OpArgs, OpName } from "../backend";
+import { correctionOps } from "./correction";
 import { delimOps } from "./delim";
 import { groupOps } from "./group";
 import { logprobOps } from "./logprob";
@@ -12,7 +13,18 @@ import { reduceOps } from "./reduce";
 import { scanOps } from "./scan";
 import { selectOps } from "./select";
 
-const ops: BackendOps = { ...logprobOps, ...delimOps, ...groupOps, ...scanOps, ...ratioOps, ...modulateOps, ...reduceOps, ...selectOps, ...lossOps };
+const ops: BackendOps = {
+  ...logprobOps,
+  ...delimOps,
+  ...groupOps,
+  ...scanOps,
+  ...ratioOps,
+  ...modulateOps,
+  ...reduceOps,
+  ...selectOps,
+  ...lossOps,
+  ...correctionOps,
+};
 
 export const jsBackend: Backend = {
   name: "js",

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "surprisal/correction.h"
 #include "surprisal/delim.h"
 #include "surprisal/group.h"
 #include "surprisal/logprob.h"
@@ -100,6 +101,8 @@ typedef struct {
   srp_status (*reduce_affine)(srp_queue*, const srp_reduce_affine_args*);
   srp_status (*loss_token)(srp_queue*, const srp_loss_token_args*);
   srp_status (*loss_row)(srp_queue*, const srp_loss_row_args*);
+  srp_status (*correction_measure)(srp_queue*, const srp_correction_measure_args*);
+  srp_status (*correction_bound)(srp_queue*, const srp_correction_bound_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -135,7 +138,9 @@ typedef struct {
   X(reduce_whiten)         \
   X(reduce_affine)         \
   X(loss_token)            \
-  X(loss_row)
+  X(loss_row)              \
+  X(correction_measure)    \
+  X(correction_bound)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

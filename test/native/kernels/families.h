@@ -22,5 +22,7 @@ void reduce_agrees(Runner& run);
 void reduce_refuses(Runner& run);
 void select_agrees(Runner& run);
 void select_refuses(Runner& run);
+void correction_agrees(Runner& run);
+void correction_refuses(Runner& run);
 
 }  // namespace srp::test

@@ -31,6 +31,7 @@ const Family kFamilies[] = {
     {"modulate", modulate_agrees, modulate_refuses},
     {"reduce", reduce_agrees, reduce_refuses},
     {"select", select_agrees, select_refuses},
+    {"correction", correction_agrees, correction_refuses},
 };
 
 }  // namespace

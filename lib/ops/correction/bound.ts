@@ -1,0 +1,67 @@
+// Weights and masks from a bounded statistic of two policies' log-probs.
+import { OUTSIDE_RULES, type OutsideRule } from "../../backend/contract/correction";
+import { selectBackend } from "../../backend/select";
+import { needOutput, optionalFloats, optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, type FloatArray } from "../../core/dtype";
+import { needNumber, needWord } from "../../core/options";
+import { type MismatchOptions, needPair } from "./pair";
+
+export interface BoundMismatchOptions extends MismatchOptions {
+  /** A token outside of [low, high] weighs the bound (`"clamp"`) or nothing (`"zero"`). Default `"clamp"`. */
+  readonly outside?: OutsideRule;
+  /** Multiplies the weights of a row, one per row; a row with exactly 0 is not kept. Default 1. */
+  readonly rowFactors?: FloatArray;
+  /** The weight under the mask. Default 0. */
+  readonly maskedWeight?: number;
+  /** Reuse memory instead of allocating. `kept` may be `mask` itself; no other overlap. */
+  readonly out?: { readonly weights?: FloatArray; readonly kept?: Uint8Array };
+}
+
+export interface BoundMismatchResult {
+  /** One per token, float64 if an input is, else float32; `maskedWeight` under the mask. */
+  readonly weights: FloatArray;
+  /** 1 where the mask is, the statistic lies in [low, high] and the row's factor is not 0. */
+  readonly kept: Uint8Array;
+  /** How many are kept, one per row. */
+  readonly keptCounts: Int32Array;
+}
+
+/**
+ * A bounded statistic of two policies' log-probs as weights of tokens, and the mask of the tokens within the bounds.
+ *
+ *     weights[t] = rowFactors[b] · min(max(x[t], low), high)                  "clamp"
+ *     weights[t] = rowFactors[b] · x[t] where low <= x[t] <= high, else 0     "zero"
+ *
+ * A statistic of NaN is not kept and weighs NaN. A factor of exactly 0 gives 0, even for an infinite statistic.
+ *
+ * @param current log-probs under one policy, nats; [n] as `shape` or `offsets` say
+ * @param old log-probs under the other, same shape
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ */
+export function boundMismatch(current: FloatArray, old: FloatArray, options: BoundMismatchOptions): BoundMismatchResult {
+  const op = "boundMismatch";
+  const { rows, dtype, common } = needPair(op, current, old, options);
+  const outside = needWord(op, "outside", options.outside ?? "clamp", OUTSIDE_RULES);
+  const factors = optionalFloats(op, "rowFactors", options.rowFactors, rows.B, "one per row");
+  const masked = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { infinite: true });
+  const given = options.out?.weights;
+  const weights = given === undefined ? allocateFloat(dtype, rows.n) : needOutput(op, "weights", given, dtype, rows.n);
+  const kept = optionalMask(op, "out.kept", options.out?.kept, rows.n, "the size of the result") ?? new Uint8Array(rows.n);
+  const { mask, offsets } = common;
+  const inputs = { current, old, offsets, rowFactors: factors };
+  refuseOverlap(op, { weights, kept }, inputs);
+  const same = mask && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
+  refuseOverlap(op, { weights }, { mask });
+  if (!same) refuseOverlap(op, { kept }, { mask });
+  const keptCounts = new Int32Array(rows.B);
+  selectBackend(op, options.backend).ops.correctionBound({
+    ...common,
+    outside,
+    masked,
+    rowFactor: factors && Float64Array.from(factors),
+    weights,
+    kept,
+    keptCount: keptCounts,
+  });
+  return { weights, kept, keptCounts };
+}

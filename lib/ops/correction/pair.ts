@@ -1,0 +1,63 @@
+// What the correction ops have in common: log-probs of the same tokens under two policies, and a statistic of both.
+import { MISMATCH_STATISTICS, type MismatchStatistic } from "../../backend/contract/correction";
+import type { BackendOption } from "../../backend/select";
+import { needFloats, optionalMask } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type DTypeCode, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { needRows, type RowLayout, type Rows } from "../../core/rows";
+
+/** Options that the correction ops share. */
+export interface MismatchOptions extends RowLayout, BackendOption {
+  /**
+   * What is formed of d = current − old, clamped to ±logClamp:
+   * `"k1"` −d, `"k2"` d²/2, `"k3"` exp(d) − 1 − d, `"ratio"` exp(d);
+   * or of the probabilities p = exp(current) and q = exp(old): `"distance"` |p − q|, `"current"` p, `"old"` q, `"total"` p + q.
+   */
+  readonly statistic: MismatchStatistic;
+  /** Largest |d| that enters, > 0, nats. Default: no limit. Not used by the statistics of probabilities. */
+  readonly logClamp?: number;
+  /** Lower bound of the statistic, in its own unit. Default −∞. */
+  readonly low?: number;
+  /** Upper bound, >= `low`. Default ∞. */
+  readonly high?: number;
+  /** 1 = counts, 0 = is not read. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+/** Checked inputs. `common` is what the backend's argument structs share. */
+export interface Pair {
+  readonly rows: Rows;
+  readonly dtype: FloatDType;
+  readonly common: {
+    readonly dtype: DTypeCode;
+    readonly current: FloatArray;
+    readonly old: FloatArray;
+    readonly mask: Uint8Array | null;
+    readonly offsets: Int32Array | null;
+    readonly n: number;
+    readonly B: number;
+    readonly T: number;
+    readonly statistic: number;
+    readonly logClamp: number;
+    readonly low: number;
+    readonly high: number;
+  };
+}
+
+export function needPair(op: string, current: unknown, old: unknown, options: MismatchOptions): Pair {
+  const rows = needRows(op, options);
+  const { n, B, T, offsets, meaning } = rows;
+  const ours = needFloats(op, "current", current, n, meaning);
+  const theirs = needFloats(op, "old", old, n, meaning);
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const statistic = needWord(op, "statistic", options.statistic, MISMATCH_STATISTICS);
+  const logClamp = needNumber(op, "logClamp", options.logClamp ?? Infinity, { min: 0, above: true, infinite: true });
+  const low = needNumber(op, "low", options.low ?? -Infinity, { infinite: true });
+  const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
+  if (low > high) throw argumentError("ERR_SURPRISAL_OPTION", op, "low", low, `at most high = ${high}`);
+  const dtype = widestFloat(ours, theirs);
+  const code = DTYPE_CODE[dtype];
+  const both = { current: asFloat(ours, dtype), old: asFloat(theirs, dtype) };
+  return { rows, dtype, common: { dtype: code, ...both, mask, offsets, n, B, T, statistic, logClamp, low, high } };
+}

@@ -1,0 +1,84 @@
+// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), one row after the other.
+#include "backend.h"
+#include "surprisal/correction_steps.h"
+
+namespace srp::cpu {
+namespace {
+
+// A chunk's statistics are computed once and kept for the second walk.
+template <class F>
+MismatchSums measure_chunk(const srp_correction_measure_args& a, int64_t begin, int64_t end, Moments* x,
+                           Moments* bounded) {
+  double values[kChunk];
+  MismatchSums sums;
+  for (int64_t i = begin; i < end; ++i) {
+    if (a.mask && !a.mask[i]) continue;
+    const int64_t slot = sums.x.count;
+    values[slot] = sums.add<F>(a, i);
+  }
+  const ChunkSums bounded_sums = sums.bounded_sums(a);
+  const double mean = sums.x.mean(), bounded_mean = bounded_sums.mean();
+  ChunkDeviations deviations, bounded_deviations;
+  for (int64_t k = 0; k < sums.x.count; ++k) {
+    deviations.add(values[k], mean);
+    bounded_deviations.add(clamp(values[k], a.low, a.high), bounded_mean);
+  }
+  *x = chunk_moments(sums.x, deviations);
+  *bounded = chunk_moments(bounded_sums, bounded_deviations);
+  return sums;
+}
+
+template <class F>
+void measure(const srp_correction_measure_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    Moments x, bounded;
+    double difference = 0;
+    int32_t above = 0, below = 0;
+    for (int64_t begin = row.begin; begin < row.end; begin += kChunk) {
+      Moments chunk, bounded_chunk;
+      const int64_t end = begin + kChunk < row.end ? begin + kChunk : row.end;
+      const MismatchSums sums = measure_chunk<F>(a, begin, end, &chunk, &bounded_chunk);
+      x = merged(x, chunk);
+      bounded = merged(bounded, bounded_chunk);
+      difference += sums.difference;
+      above += sums.above;
+      below += sums.below;
+    }
+    store_measures(a, b, x, bounded, difference, above, below);
+  }
+}
+
+template <class F>
+void bound(const srp_correction_bound_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    int32_t kept = 0;
+    for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
+    if (a.kept_count) a.kept_count[b] = kept;
+  }
+}
+
+}  // namespace
+
+srp_status correction_measure(srp_queue*, const srp_correction_measure_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    measure<double>(*a);
+  else
+    measure<float>(*a);
+  return SRP_OK;
+}
+
+srp_status correction_bound(srp_queue*, const srp_correction_bound_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    bound<double>(*a);
+  else
+    bound<float>(*a);
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu

@@ -1,0 +1,85 @@
+/* How far two policies' log-probs of the same tokens are apart, and what is done about it: bounded weights and masks.
+ *
+ *   x[t], the statistic, of d = current[t] - old[t] clamped to [-log_clamp, log_clamp]:
+ *             K1        -d                     log(old / current)
+ *             K2        d^2 / 2
+ *             K3        exp(d) - 1 - d         >= 0, without cancelling at small d
+ *             RATIO     exp(d)
+ *             and of p = exp(current[t]), q = exp(old[t]), where log_clamp is not read:
+ *             DISTANCE  |p - q|                from the difference of the logs, so that close ones do not cancel
+ *             CURRENT   p
+ *             OLD       q
+ *             TOTAL     p + q
+ *
+ *   measure   of the kept tokens of row b
+ *             moments[b]      of x: count, sum, mean, M2, min, max as in reduce.h, for srp_reduce_merge
+ *             bounded[b]      of min(max(x, low), high), likewise
+ *             differences[b]  sum of current - old, not clamped
+ *             above[b], below[b]  how many have x > high, x < low
+ *
+ *   bound     f[b] = row_factor[b], 1 without
+ *             weights[t]      f[b] * min(max(x, low), high)  for SRP_OUTSIDE_CLAMP
+ *                             f[b] * x inside [low, high], else 0  for SRP_OUTSIDE_ZERO;  `masked` under the mask
+ *             kept[t]         1 where the mask is, low <= x <= high and f[b] is not 0, else 0
+ *             kept_count[b]   how many
+ *
+ * empty       rows without kept tokens: the moments of nothing, differences 0, counts 0
+ * zero        a row_factor of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
+ * nan         x is NaN: counts as above, is not kept, and its weight is NaN; so are its row's moments. No other row's
+ * order       as reduce.h: host backends cut a row into chunks of 4096 positions, add in order and merge one after the other;
+ *             device backends take a row at once with 256 lanes and a fixed tree. Masked positions add nothing, to the bit
+ * precision   float64 throughout. x relatively within 4 ulp of float64 (K3 below |d| = 1/16 and DISTANCE too); means and M2 as
+ *             reduce.h states; weights rounded once
+ * memory      `kept` may be the memory of `mask`; no other overlap; rows as in rows.h */
+#ifndef SURPRISAL_CORRECTION_H
+#define SURPRISAL_CORRECTION_H
+
+#include "surprisal/dtype.h"
+#include "surprisal/reduce.h"
+#include "surprisal/status.h"
+
+typedef enum {
+  SRP_STATISTIC_K1 = 0,
+  SRP_STATISTIC_K2 = 1,
+  SRP_STATISTIC_K3 = 2,
+  SRP_STATISTIC_RATIO = 3,
+  SRP_STATISTIC_DISTANCE = 4,
+  SRP_STATISTIC_CURRENT = 5,
+  SRP_STATISTIC_OLD = 6,
+  SRP_STATISTIC_TOTAL = 7
+} srp_statistic;
+
+typedef enum { SRP_OUTSIDE_CLAMP = 0, SRP_OUTSIDE_ZERO = 1 } srp_outside;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;              /* of current, old: SRP_F32 or SRP_F64 */
+  const void *current, *old;  /* [n] */
+  const uint8_t* mask;        /* [n] or NULL */
+  const int32_t* offsets;     /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  int32_t statistic;
+  double log_clamp;           /* > 0, infinity = off */
+  double low, high;           /* low <= high, infinities = off */
+  double *moments, *bounded;  /* [B,6] or NULL */
+  double* differences;        /* [B] or NULL */
+  int32_t *above, *below;     /* [B] or NULL */
+} srp_correction_measure_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;              /* of current, old, weights */
+  const void *current, *old;
+  const uint8_t* mask;
+  const int32_t* offsets;
+  const double* row_factor;   /* [B] or NULL = 1 */
+  int64_t n, B, T;
+  int32_t statistic, outside;
+  double log_clamp, low, high;
+  double masked;              /* the weight under the mask */
+  void* weights;              /* [n] or NULL */
+  uint8_t* kept;              /* [n] or NULL */
+  int32_t* kept_count;        /* [B] or NULL */
+} srp_correction_bound_args;
+
+#endif
