@@ -31,6 +31,7 @@ export * from "./loss/aggregation";
 export * from "./loss/actor-critic-loss";
 export * from "./loss/entropy-bonus";
 export * from "./loss/kl-penalty";
+export * from "./loss/correction";
 export * from "./loss/negative-log-likelihood";
 export * from "./loss/policy";
 export * from "./loss/sequence-policy-objective";

@@ -7,6 +7,7 @@ import type { PolicyLossConventions } from "../loss/policy/options";
 import type { PpoLossConventions } from "../loss/policy/ppo-loss";
 import type { SapoLossConventions } from "../loss/policy/sapo-loss";
 import type { ValueLossConventions } from "../loss/value-loss";
+import type { RolloutConventions } from "../loss/correction";
 import type { GroupConventions } from "../ops/group";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
 import type { HighEntropyConventions } from "./mask-conventions";
@@ -60,6 +61,10 @@ export interface Preset {
   readonly cpgdLoss?: PolicyLossConventions;
   readonly klPenalty?: KlPenaltyConventions;
   readonly valueLoss?: ValueLossConventions;
+  readonly rolloutWeights?: RolloutConventions;
+  readonly rolloutRejectionMask?: RolloutConventions;
+  readonly mismatchMetrics?: RolloutConventions;
+  readonly rolloutCorrection?: RolloutConventions;
 }
 
 /** A function that presets know. */

@@ -7,6 +7,7 @@ const policy = {
   metricNames: "verl",
   klClamps: { k3: { logClamp: 20, valueClamp: 10 } },
 } as const;
+const rollout = { emptyRows: "count", epsilon: 1e-8, logClamp: 20 } as const;
 
 export const verl = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-6, varianceFloor: 0, singleton: "raw", nan: "propagate" },
@@ -31,4 +32,8 @@ export const verl = {
   klCovLoss: policy,
   klPenalty: { klClamps: policy.klClamps },
   valueLoss: { aggregation: "verl/token-mean" },
+  rolloutWeights: rollout,
+  rolloutRejectionMask: rollout,
+  mismatchMetrics: rollout,
+  rolloutCorrection: rollout,
 } as const satisfies Preset;

@@ -1,6 +1,7 @@
 // Every mapping there is. A golden function without one counts as not implemented.
 import { mappingTable } from "../mapping";
 import { control } from "./control";
+import { correction } from "./correction";
 import { egpo } from "./egpo";
 import { empg } from "./empg";
 import { gspo } from "./gspo";
@@ -48,4 +49,5 @@ export const mappings = mappingTable([
   ...lightrftLoss,
   ...verlLoss,
   ...trlLoss,
+  ...correction,
 ]);

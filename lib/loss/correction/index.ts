@@ -1,0 +1,14 @@
+// The policy that sampled is not the one that learns: weights, rejection, diagnostics. docs/loss/correction.md has the formulas.
+export type { ImportanceRatioName } from "../../presets/importance-ratios";
+export { importanceRatio } from "./importance-ratio";
+export type { ImportanceRatioConventions, ImportanceRatioOptions, ImportanceRatioResult } from "./importance-ratio";
+export type { CorrectionMetrics, RolloutConventions, RolloutOptions } from "./mismatch";
+export { mismatchMetrics } from "./mismatch-metrics";
+export type { MismatchMetricsOptions, MismatchMetricsResult } from "./mismatch-metrics";
+export type { RejectionOption, RejectionThreshold } from "./rejection-options";
+export { rolloutCorrection } from "./rollout-correction";
+export type { RolloutCorrectionOptions, RolloutCorrectionResult } from "./rollout-correction";
+export { rolloutRejectionMask } from "./rollout-rejection-mask";
+export type { RejectionRules, RolloutRejectionMaskOptions, RolloutRejectionMaskResult } from "./rollout-rejection-mask";
+export { rolloutWeights } from "./rollout-weights";
+export type { RolloutWeightsOptions, RolloutWeightsResult, WeightRule } from "./rollout-weights";

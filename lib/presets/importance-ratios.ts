@@ -1,0 +1,16 @@
+// How frameworks name their ways to form and bound a ratio of the trainer's and the sampler's probabilities. Data only.
+import type { ImportanceRatioConventions } from "../loss/correction";
+
+/** By framework and the name there. */
+export const IMPORTANCE_RATIOS = {
+  "trl/token_truncate": { level: "token", outside: "clamp", high: 3, maskedRatio: 1 },
+  "trl/token_mask": { level: "token", outside: "zero", high: 3, maskedRatio: 1 },
+  "trl/sequence_truncate": { level: "sequence", outside: "clamp", high: 3 },
+  "trl/sequence_mask": { level: "sequence", outside: "zero", high: 3 },
+  "openrlhf/tis": { level: "token", outside: "clamp" },
+  "openrlhf/icepop": { level: "token", outside: "zero" },
+  "openrlhf/seq-mask-tis": { level: "token", outside: "zero", boundsOf: "rowMean" },
+} as const satisfies Record<string, ImportanceRatioConventions>;
+
+/** "framework/mode". */
+export type ImportanceRatioName = keyof typeof IMPORTANCE_RATIOS;
