@@ -1,10 +1,14 @@
 // How well two sets of log-probs of the same tokens agree: those of the trainer and those of the engine that sampled.
+import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needRows, type RowLayout } from "../../core/rows";
+import { measureMismatch, type MismatchStatistic } from "../../ops/correction";
+import { mergeMoments } from "../../ops/reduce";
+import { layoutOfRows } from "../batch-layout";
 import type { MetricRecord } from "./metric-record";
 
-export interface ProbabilityAgreementOptions extends RowLayout {
+export interface ProbabilityAgreementOptions extends RowLayout, BackendOption {
   /** 1 = compare this token. Default: all 1. */
   readonly mask?: Uint8Array;
 }
@@ -37,41 +41,27 @@ export function probabilityAgreement(
   options: ProbabilityAgreementOptions,
 ): ProbabilityAgreementResult {
   const op = "probabilityAgreement";
-  const { n, meaning } = needRows(op, options);
+  const rows = needRows(op, options);
+  const { n, meaning } = rows;
   const trainer = needFloats(op, "logProbs", logProbs, n, meaning);
   const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const { backend } = options;
+  const where = backend ? { backend } : {};
+  const layout = { ...layoutOfRows(rows), ...(mask && { mask }), ...where };
+  const over = (statistic: MismatchStatistic): Figures => {
+    const all = mergeMoments(measureMismatch(trainer, sampler, { ...layout, statistic }).moments, where);
+    return { count: all.counts[0]!, mean: all.means[0]!, m2: all.m2s[0]!, max: all.maxs[0]! };
+  };
 
-  // One pass with running means (Welford 1962): the squares are about the mean, and do not cancel.
-  let count = 0;
-  let max = 0;
-  const means = { difference: 0, p: 0, q: 0 };
-  const squares = { difference: 0, p: 0, q: 0, pq: 0 };
-  for (let i = 0; i < n; ++i) {
-    if (mask && mask[i] === 0) continue;
-    const p = Math.exp(trainer[i]!);
-    const q = Math.exp(sampler[i]!);
-    const difference = distance(trainer[i]!, sampler[i]!, Math.max(p, q));
-    ++count;
-    max = Math.max(max, difference); // NaN stays
-    const dd = difference - means.difference;
-    const dp = p - means.p;
-    const dq = q - means.q;
-    means.difference += dd / count;
-    means.p += dp / count;
-    means.q += dq / count;
-    squares.difference += dd * (difference - means.difference);
-    squares.p += dp * (p - means.p);
-    squares.q += dq * (q - means.q);
-    squares.pq += dp * (q - means.q);
-  }
-
+  const difference = over("distance");
+  const { count } = difference;
   const result = {
     count,
-    maxDifference: max,
-    meanDifference: means.difference,
-    stdDifference: count === 0 ? 0 : Math.sqrt(squares.difference / (count - 1)),
-    correlation: squares.pq / (Math.sqrt(squares.p) * Math.sqrt(squares.q)),
+    maxDifference: count === 0 ? 0 : difference.max,
+    meanDifference: difference.mean,
+    stdDifference: count === 0 ? 0 : Math.sqrt(difference.m2 / (count - 1)),
+    correlation: correlation(over("current").m2, over("old").m2, over("total").m2),
   };
   return {
     ...result,
@@ -85,8 +75,15 @@ export function probabilityAgreement(
   };
 }
 
-/** |exp(a) − exp(b)| from the larger of the two, with full precision where they are close. */
-function distance(a: number, b: number, larger: number): number {
-  if (a === b) return 0; // both may be −∞
-  return larger * -Math.expm1(-Math.abs(a - b));
+interface Figures {
+  readonly count: number;
+  readonly mean: number;
+  readonly m2: number;
+  readonly max: number;
+}
+
+/** From the M2 of p, of q and of p + q, which is M2(p) + M2(q) + 2 Σ (p − mean p)(q − mean q). */
+function correlation(p: number, q: number, total: number): number {
+  if (p === 0 || q === 0) return NaN;
+  return (total - (p + q)) / 2 / (Math.sqrt(p) * Math.sqrt(q));
 }

@@ -237,70 +237,72 @@ describe("lengthMetrics", () => {
   });
 });
 
-describe("probabilityAgreement", () => {
-  const shape = [3, 30] as const;
-  const mask = rng(1).mask(90, 0.7);
-  const logProbs = rng(2).f64(90, -4, 0);
-  const sampler = logProbs.map((x, i) => x + 0.1 * Math.sin(i));
+eachBackend((backend) => {
+  describe("probabilityAgreement", () => {
+    const shape = [3, 30] as const;
+    const mask = rng(1).mask(90, 0.7);
+    const logProbs = rng(2).f64(90, -4, 0);
+    const sampler = logProbs.map((x, i) => x + 0.1 * Math.sin(i));
 
-  test("matches the definitions", () => {
-    const pairs = Array.from(mask.keys())
-      .filter((i) => mask[i] !== 0)
-      .map((i) => [Math.exp(logProbs[i]!), Math.exp(sampler[i]!)] as const);
-    const differences = pairs.map(([p, q]) => Math.abs(p - q));
-    const p = pairs.map((pair) => pair[0]);
-    const q = pairs.map((pair) => pair[1]);
-    // cov(p, q) = (var(p + q) − var(p − q)) / 4
-    const covariance = (variance(pairs.map(([a, b]) => a + b)) - variance(pairs.map(([a, b]) => a - b))) / 4;
-    const got = probabilityAgreement(logProbs, sampler, { shape, mask });
-    expect(got).toBeAllClose(
-      {
-        count: pairs.length,
-        maxDifference: Math.max(...differences),
-        meanDifference: mean(differences),
-        stdDifference: Math.sqrt(variance(differences)),
-        correlation: covariance / Math.sqrt(variance(p) * variance(q)),
-        metrics: got.metrics,
-      },
-      { rtol: 1e-12, atol: 0 },
-    );
-    expect(got.metrics["training/rollout_probs_diff_max"]).toBe(got.maxDifference);
-  });
-
-  test("close probabilities do not cancel", () => {
-    const got = probabilityAgreement(Float64Array.of(-1), Float64Array.of(-1 - 2 ** -50), { shape: [1, 1] });
-    expect(got.maxDifference).toBeAllClose(Math.exp(-1) * 2 ** -50, { rtol: 1e-15, atol: 0 });
-  });
-
-  test("equal log-probs agree, also at minus infinity; exchanging the two changes nothing", () => {
-    const got = probabilityAgreement(Float64Array.of(-1, -Infinity, -2), Float64Array.of(-1, -Infinity, -2), { shape: [1, 3] });
-    expect(got).toMatchObject({ maxDifference: 0, meanDifference: 0, stdDifference: 0 });
-    expect(got.correlation).toBeCloseTo(1, 14);
-    expect(probabilityAgreement(sampler, logProbs, { shape, mask }).metrics).toEqual(
-      probabilityAgreement(logProbs, sampler, { shape, mask }).metrics,
-    );
-  });
-
-  test("what lies under the mask is not read; nothing kept is said so", () => {
-    const poisoned = logProbs.map((x, i) => (mask[i] ? x : NaN));
-    expect(probabilityAgreement(poisoned, sampler, { shape, mask })).toEqual(
-      probabilityAgreement(logProbs, sampler, { shape, mask }),
-    );
-    const none = probabilityAgreement(logProbs, sampler, { shape, mask: new Uint8Array(90) });
-    expect(none.metrics).toMatchObject({
-      "training/rollout_probs_diff_valid": 0,
-      "training/rollout_probs_diff_max": 0,
-      "training/rollout_probs_diff_mean": 0,
+    test("matches the definitions", () => {
+      const pairs = Array.from(mask.keys())
+        .filter((i) => mask[i] !== 0)
+        .map((i) => [Math.exp(logProbs[i]!), Math.exp(sampler[i]!)] as const);
+      const differences = pairs.map(([p, q]) => Math.abs(p - q));
+      const p = pairs.map((pair) => pair[0]);
+      const q = pairs.map((pair) => pair[1]);
+      // cov(p, q) = (var(p + q) − var(p − q)) / 4
+      const covariance = (variance(pairs.map(([a, b]) => a + b)) - variance(pairs.map(([a, b]) => a - b))) / 4;
+      const got = probabilityAgreement(logProbs, sampler, { shape, mask, backend });
+      expect(got).toBeAllClose(
+        {
+          count: pairs.length,
+          maxDifference: Math.max(...differences),
+          meanDifference: mean(differences),
+          stdDifference: Math.sqrt(variance(differences)),
+          correlation: covariance / Math.sqrt(variance(p) * variance(q)),
+          metrics: got.metrics,
+        },
+        { rtol: 1e-12, atol: 0 },
+      );
+      expect(got.metrics["training/rollout_probs_diff_max"]).toBe(got.maxDifference);
     });
-    expect(probabilityAgreement(Float64Array.of(-1), Float64Array.of(-2), { shape: [1, 1] }).stdDifference).toBeNaN();
-  });
 
-  test("bad input", () => {
-    const call = (a: unknown, b: unknown, options: object = { shape }): string | undefined =>
-      errorCode(() => probabilityAgreement(a as Float64Array, b as Float64Array, options));
-    expect(call([1], sampler)).toBe("ERR_SURPRISAL_DTYPE");
-    expect(call(logProbs, new Float64Array(3))).toBe("ERR_SURPRISAL_SHAPE");
-    expect(call(logProbs, sampler, {})).toBe("ERR_SURPRISAL_OPTION");
-    expect(call(logProbs, sampler, { shape, mask: new Uint8Array(1) })).toBe("ERR_SURPRISAL_SHAPE");
+    test("close probabilities do not cancel", () => {
+      const got = probabilityAgreement(Float64Array.of(-1), Float64Array.of(-1 - 2 ** -50), { shape: [1, 1], backend });
+      expect(got.maxDifference).toBeAllClose(Math.exp(-1) * 2 ** -50, { rtol: 1e-15, atol: 0 });
+    });
+
+    test("equal log-probs agree, also at minus infinity; exchanging the two changes nothing", () => {
+      const got = probabilityAgreement(Float64Array.of(-1, -Infinity, -2), Float64Array.of(-1, -Infinity, -2), { shape: [1, 3], backend });
+      expect(got).toMatchObject({ maxDifference: 0, meanDifference: 0, stdDifference: 0 });
+      expect(got.correlation).toBeCloseTo(1, 14);
+      expect(probabilityAgreement(sampler, logProbs, { shape, mask, backend }).metrics).toEqual(
+        probabilityAgreement(logProbs, sampler, { shape, mask, backend }).metrics,
+      );
+    });
+
+    test("what lies under the mask is not read; nothing kept is said so", () => {
+      const poisoned = logProbs.map((x, i) => (mask[i] ? x : NaN));
+      expect(probabilityAgreement(poisoned, sampler, { shape, mask, backend })).toEqual(
+        probabilityAgreement(logProbs, sampler, { shape, mask, backend }),
+      );
+      const none = probabilityAgreement(logProbs, sampler, { shape, mask: new Uint8Array(90), backend });
+      expect(none.metrics).toMatchObject({
+        "training/rollout_probs_diff_valid": 0,
+        "training/rollout_probs_diff_max": 0,
+        "training/rollout_probs_diff_mean": 0,
+      });
+      expect(probabilityAgreement(Float64Array.of(-1), Float64Array.of(-2), { shape: [1, 1], backend }).stdDifference).toBeNaN();
+    });
+
+    test("bad input", () => {
+      const call = (a: unknown, b: unknown, options: object = { shape }): string | undefined =>
+        errorCode(() => probabilityAgreement(a as Float64Array, b as Float64Array, options));
+      expect(call([1], sampler)).toBe("ERR_SURPRISAL_DTYPE");
+      expect(call(logProbs, new Float64Array(3))).toBe("ERR_SURPRISAL_SHAPE");
+      expect(call(logProbs, sampler, {})).toBe("ERR_SURPRISAL_OPTION");
+      expect(call(logProbs, sampler, { shape, mask: new Uint8Array(1) })).toBe("ERR_SURPRISAL_SHAPE");
+    });
   });
 });

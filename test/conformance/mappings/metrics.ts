@@ -55,11 +55,11 @@ export const metrics: readonly Mapping[] = [
     family: "verl",
     function: "calculate_debug_metrics",
     ours: "probabilityAgreement",
-    backendFree: true,
-    run: (inputs) => ({
+    run: (inputs, { backend }) => ({
       metrics: probabilityAgreement(inputs.floats("old_log_probs"), inputs.floats("rollout_log_probs"), {
         shape: inputs.shape2("response_mask"),
         mask: inputs.uint8("response_mask"),
+        backend,
       }).metrics,
     }),
   },
