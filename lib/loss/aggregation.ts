@@ -76,6 +76,12 @@ function conventionsOf(op: string, mode: AggregationOptions["mode"]): Aggregatio
   return MODES.some((word) => word === mode) ? undefined : AGGREGATIONS[mode as AggregationName];
 }
 
+/** What divides every weight: `accumulation`, where the mode uses it. */
+export function usedAccumulation({ mode, accumulation = 1 }: Pick<AggregationOptions, "mode" | "accumulation">): number {
+  const named = conventionsOf("usedAccumulation", mode);
+  return named && !named.uses.includes("accumulation") ? 1 : accumulation;
+}
+
 /** Counts that are given and enter. All are checked, used or not. */
 function needCounts(op: string, options: AggregationOptions, named: AggregationConventions | undefined): AggregationCounts {
   const counts: { -readonly [Name in keyof AggregationCounts]: number } = {};

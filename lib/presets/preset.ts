@@ -6,6 +6,7 @@ import type { GspoLossConventions } from "../loss/policy/gspo-loss";
 import type { PolicyLossConventions } from "../loss/policy/options";
 import type { PpoLossConventions } from "../loss/policy/ppo-loss";
 import type { SapoLossConventions } from "../loss/policy/sapo-loss";
+import type { VespoLossConventions } from "../loss/policy/vespo-loss";
 import type { ValueLossConventions } from "../loss/value-loss";
 import type { RolloutConventions } from "../loss/correction";
 import type { GroupConventions } from "../ops/group";
@@ -52,7 +53,7 @@ export interface Preset {
   readonly gmpoLoss?: GmpoLossConventions;
   readonly cispoLoss?: CispoLossConventions;
   readonly sapoLoss?: SapoLossConventions;
-  readonly vespoLoss?: PolicyLossConventions;
+  readonly vespoLoss?: VespoLossConventions;
   readonly luspoLoss?: PolicyLossConventions & { readonly emptyRows?: "skip" | "count" };
   readonly rlooLoss?: PolicyLossConventions & { readonly emptyRows?: "skip" | "count" };
   readonly reinforceLoss?: PolicyLossConventions;

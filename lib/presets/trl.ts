@@ -19,7 +19,7 @@ export const trl = {
   gmpoLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
   cispoLoss: { metricNames: "trl", aggregation: "trl/cispo" },
   sapoLoss: { metricNames: "trl", aggregation: "trl/sapo" },
-  vespoLoss: { metricNames: "trl", aggregation: "trl/vespo" },
+  vespoLoss: { metricNames: "trl", aggregation: "trl/vespo", rolloutWeightsOver: "all" },
   luspoLoss: { metricNames: "trl", aggregation: "trl/luspo", emptyRows: "count" },
   rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
 } as const satisfies Preset;

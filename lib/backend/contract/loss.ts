@@ -35,6 +35,8 @@ export const LOSS_FIGURES = [
   "ratio",
   "ratioK3",
   "rowRatio",
+  "outsidePositive",
+  "outsideNegative",
 ] as const;
 export type LossFigure = (typeof LOSS_FIGURES)[number];
 

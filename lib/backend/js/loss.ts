@@ -221,7 +221,10 @@ function addLogRatio(figures: Figures, x: number, logClamp: number): void {
 function addBand(figures: Figures, value: number, low: number, high: number, A: number): void {
   if (value < low && A < 0) ++figures.below;
   if (value > high && A > 0) ++figures.above;
-  if (value < low || value > high) ++figures.outside;
+  if (!(value < low || value > high)) return;
+  ++figures.outside;
+  if (A > 0) ++figures.outsidePositive;
+  if (A < 0) ++figures.outsideNegative;
 }
 
 /** +0, never −0. */

@@ -6,7 +6,7 @@ import { needNumber } from "../../core/options";
 import { klEstimates, type LossFigures, type LossKl, type RowForm, type RowLossOptions, type TokenForm, type TokenLossOptions } from "../../ops/loss";
 import { evaluateRowLoss } from "../../ops/loss/row-loss";
 import { evaluateTokenLoss } from "../../ops/loss/token-loss";
-import { type AggregationOptions, aggregationWeights } from "../aggregation";
+import { type AggregationOptions, aggregationWeights, usedAccumulation } from "../aggregation";
 import { moments } from "../../ops/reduce";
 import { entropyBonus } from "../entropy-bonus";
 import { type CheckedPolicyBatch, needPolicyBatch, type PolicyBatch } from "./batch";
@@ -60,10 +60,14 @@ export interface Evaluation extends Omit<PolicyLossResult, "metrics"> {
   readonly rowFigures: LossFigures<Float64Array>;
   /** Mean of u − o over kept tokens, nats; null without sampler and old log-probs. */
   readonly samplerGap: number | null;
+  /** Mean of o − ℓ over kept tokens where the ratio is not to o; else null, and in the figures. */
+  readonly oldGap: number | null;
   /** Of all kept tokens, nats; null without entropies. */
   readonly meanEntropy: number | null;
   /** Null without a bonus. */
   readonly entropyCoefficient: number | null;
+  /** What divided the weights because gradients of several batches are added. */
+  readonly accumulation: number;
 }
 
 /** The counts of the options, without those that are not given. */
@@ -107,11 +111,10 @@ function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, opt
   });
 }
 
-/** Mean of u − o. */
-function samplerGapOf(batch: CheckedPolicyBatch, { backend }: PolicyLossOptions): number | null {
-  const { samplerLogProbs, oldLogProbs } = batch;
-  if (!samplerLogProbs || !oldLogProbs) return null;
-  const { rowSums, counts } = klEstimates(samplerLogProbs, oldLogProbs, {
+/** Mean of a − b over kept tokens, or null where one of them is not given. */
+function meanGap(batch: CheckedPolicyBatch, a: FloatArray | null, b: FloatArray | null, { backend }: PolicyLossOptions): number | null {
+  if (!a || !b) return null;
+  const { rowSums, counts } = klEstimates(a, b, {
     kind: "k1",
     ...batch.layout,
     ...maskOption(batch.mask),
@@ -191,9 +194,11 @@ export function evaluatePolicy(
     batch,
     figures: result.figures,
     rowFigures: result.rowFigures,
-    samplerGap: samplerGapOf(batch, options),
+    samplerGap: meanGap(batch, batch.samplerLogProbs, batch.oldLogProbs, options),
+    oldGap: oldLogProbs === batch.oldLogProbs ? null : meanGap(batch, batch.oldLogProbs, batch.logProbs, options),
     meanEntropy: meanEntropyOf(batch, options),
     entropyCoefficient: options.entropyBonus?.coefficient ?? null,
+    accumulation: usedAccumulation({ ...options, mode: options.aggregation ?? "tokenMean" }),
     loss: result.total + entropyLoss,
     policyLoss: result.total - klLoss,
     klLoss,

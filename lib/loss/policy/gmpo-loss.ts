@@ -18,7 +18,7 @@ export interface GmpoLossConventions extends PolicyLossConventions {
 export interface GmpoLossOptions extends GmpoLossConventions, Omit<PolicyLossOptions, "emptyRows">, ClipRange, PresetOption<"gmpoLoss"> {}
 
 const METRICS = {
-  verl: { "actor/pg_clipfrac": "above", "actor/ppo_kl": "-logRatio", "actor/pg_clipfrac_lower": "below" },
+  verl: { "actor/pg_clipfrac": "outsidePositive", "actor/ppo_kl": "-logRatio", "actor/pg_clipfrac_lower": "outsideNegative" },
   trl: "tokens",
 } as const;
 

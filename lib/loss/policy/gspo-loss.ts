@@ -1,9 +1,13 @@
 // GSPO: one ratio a row. The gradient goes through the row's mean, or stays with each token.
+import { argumentError } from "../../core/errors";
+import { needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
 import { evaluatePolicy, type FormCall, type PolicyLossResult, policyResult } from "./evaluate";
 import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+
+const RATIO_TO = ["old", "sampler"] as const;
 
 /** The choices in which frameworks differ. */
 export interface GspoLossConventions extends PolicyLossConventions {
@@ -14,6 +18,8 @@ export interface GspoLossConventions extends PolicyLossConventions {
 export interface GspoLossOptions extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoLoss"> {
   /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
   readonly ratioCap?: number;
+  /** The policy that the ratio is taken to: `oldLogProbs`, or `samplerLogProbs`, in place of a correction by weights. Default `"old"`. */
+  readonly ratioTo?: (typeof RATIO_TO)[number];
 }
 
 export interface GspoTokenLossOptions extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoTokenLoss"> {
@@ -25,9 +31,10 @@ const METRICS = {
   verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio", "actor/pg_clipfrac_lower": "none" },
   trl: "rows",
 } as const;
+const TOKEN_METRICS = { ...METRICS, trl: "tokens" } as const;
 
 /** The form with its parameters. */
-export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Omit<GspoLossOptions, "preset">): FormCall {
+export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Omit<GspoLossOptions, "preset">): Extract<FormCall, { skeleton: "row" }> {
   return {
     skeleton: "row",
     form: {
@@ -53,7 +60,12 @@ export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Om
 export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLossResult {
   const op = "gspoLoss";
   const resolved = resolvePreset(op, options.preset, options);
-  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clip", resolved)), resolved, METRICS);
+  const form = sequenceForm(op, "clip", resolved);
+  const toSampler = needWord(op, "ratioTo", resolved.ratioTo ?? "old", RATIO_TO) === 1;
+  if (toSampler && batch.samplerLogProbs === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "samplerLogProbs", undefined, 'log-probs of the sampler, since ratioTo is "sampler"');
+  const call = toSampler ? { ...form, oldLogProbs: batch.samplerLogProbs! } : form;
+  return policyResult(evaluatePolicy(op, batch, resolved, call), resolved, METRICS);
 }
 
 /**
@@ -67,5 +79,5 @@ export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLo
 export function gspoTokenLoss(batch: PolicyBatch, options: GspoTokenLossOptions): PolicyLossResult {
   const op = "gspoTokenLoss";
   const resolved = resolvePreset(op, options.preset, options);
-  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clipLocal", resolved)), resolved, METRICS);
+  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clipLocal", resolved)), resolved, TOKEN_METRICS);
 }

@@ -71,7 +71,7 @@ function trlMetrics(e: Evaluation, { trl }: LossMetrics): Record<string, number>
   return {
     ...(e.kl && { kl: e.figures.kl / kept }),
     ...(e.meanEntropy !== null && { entropy: e.meanEntropy }),
-    ...(e.entropyCoefficient !== null && { policy_loss: e.loss - e.entropyLoss, entropy_coef: e.entropyCoefficient }),
+    ...(e.entropyCoefficient !== null && { policy_loss: (e.loss - e.entropyLoss) * e.accumulation, entropy_coef: e.entropyCoefficient }),
     ...trlClipping(e, trl),
   };
 }
@@ -85,7 +85,7 @@ function mean(e: Evaluation, name: LossFigure, factor = 1): number {
 function openrlhfMetrics(e: Evaluation): Record<string, number> {
   return {
     clip_ratio: mean(e, "clipped"),
-    ppo_kl: mean(e, "logRatio", -1),
+    ppo_kl: e.oldGap ?? mean(e, "logRatio", -1),
     ...(e.samplerGap !== null && { vllm_kl: e.samplerGap }),
   };
 }

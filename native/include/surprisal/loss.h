@@ -60,6 +60,8 @@ typedef enum {
   SRP_FIGURE_RATIO_K3,         /* sum of exp(x) - 1 - x */
   SRP_FIGURE_ROW_RATIO, /* loss_row: exp(s) after clamps, R (GEOMETRIC), p (GAMMA; the mean over terms where advantages
                                   are per token, 1 without a term). loss_token: largest ratio, -infinity if none */
+  SRP_FIGURE_OUTSIDE_POSITIVE, /* kept tokens outside of the band with A > 0 */
+  SRP_FIGURE_OUTSIDE_NEGATIVE, /* kept tokens outside of the band with A < 0 */
   SRP_LOSS_FIGURES
 } srp_loss_figure;
 

@@ -138,7 +138,10 @@ struct LossFigures {
   SRP_HD void add_band(double value, double low, double high, double advantage) {
     at[SRP_FIGURE_BELOW] += value < low && advantage < 0 ? 1 : 0;
     at[SRP_FIGURE_ABOVE] += value > high && advantage > 0 ? 1 : 0;
-    at[SRP_FIGURE_OUTSIDE] += value < low || value > high ? 1 : 0;
+    const bool outside = value < low || value > high;
+    at[SRP_FIGURE_OUTSIDE] += outside ? 1 : 0;
+    at[SRP_FIGURE_OUTSIDE_POSITIVE] += outside && advantage > 0 ? 1 : 0;
+    at[SRP_FIGURE_OUTSIDE_NEGATIVE] += outside && advantage < 0 ? 1 : 0;
   }
 
   SRP_HD void add_ratio(double ratio, double advantage, const LossParameters& p) {

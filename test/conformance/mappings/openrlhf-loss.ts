@@ -1,5 +1,5 @@
 // OpenRLHF: policy and value losses, KL estimates.
-import { gspoLoss, type KlEstimatorName, klPenalty, type PolicyBatch, ppoLoss, samplerWeights, valueLoss } from "../../../lib";
+import { gspoLoss, importanceRatio, type KlEstimatorName, klPenalty, type PolicyBatch, ppoLoss, valueLoss } from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 import { verlCounts } from "./reductions";
@@ -18,13 +18,13 @@ function aggregationOf(inputs: Inputs) {
 function corrected(inputs: Inputs, context: Context): Partial<PolicyBatch> {
   if (!inputs.has("enable_vllm_is_correction")) return {};
   const [low, high] = inputs.numbers("vllm_is_truncated_threshold");
-  const old = inputs.floats("old_log_probs");
-  const { weights } = samplerWeights(old, inputs.floats("rollout_log_probs"), {
+  const { ratios } = importanceRatio(inputs.floats("old_log_probs"), inputs.floats("rollout_log_probs"), {
     ...layoutOf(inputs, context),
-    kind: inputs.oneOf("vllm_is_correction_type", ["tis", "icepop", "seq-mask-tis"]),
-    range: [low!, high!],
+    mode: `openrlhf/${inputs.oneOf("vllm_is_correction_type", ["tis", "icepop", "seq-mask-tis"])}`,
+    low: low!,
+    high: high!,
   });
-  return { rolloutWeights: weights, rolloutWeightsPer: "token" };
+  return { rolloutWeights: ratios, rolloutWeightsPer: "token" };
 }
 
 export const openrlhfLoss: readonly Mapping[] = [
@@ -33,11 +33,13 @@ export const openrlhfLoss: readonly Mapping[] = [
     function: "PolicyLoss",
     ours: ["ppoLoss", "gspoLoss"],
     options: 'preset "openrlhf"',
-    differs: "gspo with the sampler's correction takes the sampler's log-probs as the old ones, and no weights",
+    differs: "gspo with the sampler's correction is ratioTo \"sampler\", without weights; it does not log vllm_kl",
     run: (inputs, context) => {
       const { shape, mask, backend } = layoutOf(inputs, context);
       const sequence = inputs.has("policy_loss_type");
-      const clip = { clipLow: inputs.number("clip_eps_low"), clipHigh: inputs.number("clip_eps_high") };
+      // Upstream's defaults where a case is silent.
+      const width = (name: string): number => (inputs.has(name) ? inputs.number(name) : 0.2);
+      const clip = { clipLow: width("clip_eps_low"), clipHigh: width("clip_eps_high") };
       const sampler = inputs.has("rollout_log_probs") ? inputs.floats("rollout_log_probs") : undefined;
       const batch: PolicyBatch = {
         shape,
@@ -50,12 +52,15 @@ export const openrlhfLoss: readonly Mapping[] = [
       };
       const dualClip = inputs.has("dual_clip") ? { dualClip: inputs.number("dual_clip") } : {};
       const { loss, metrics, gradLogProbs } = sequence
-        ? gspoLoss(
-            inputs.has("enable_vllm_is_correction") ? { ...batch, oldLogProbs: sampler! } : batch,
-            { preset: "openrlhf", ...verlCounts(inputs), ...clip, backend },
-          )
+        ? gspoLoss(batch, {
+            preset: "openrlhf",
+            ...verlCounts(inputs),
+            ...clip,
+            ratioTo: inputs.has("enable_vllm_is_correction") ? "sampler" : "old",
+            backend,
+          })
         : ppoLoss({ ...batch, ...corrected(inputs, context) }, { preset: "openrlhf", ...aggregationOf(inputs), ...clip, ...dualClip, backend });
-      return { loss, ...metrics, grad_log_probs: gradLogProbs };
+      return { loss, vllm_kl: null, ...metrics, ...(sequence && { vllm_kl: null }), grad_log_probs: gradLogProbs };
     },
   },
   {

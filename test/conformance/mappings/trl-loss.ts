@@ -118,10 +118,11 @@ function common(inputs: Inputs, context: Context, lossType: string): PolicyLossO
   };
 }
 
+/** The widths of a case; upstream's default where it has none. */
 function clipRange(inputs: Inputs) {
   return {
-    clipLow: inputs.number("epsilon_low"),
-    clipHigh: inputs.number("epsilon_high"),
+    clipLow: inputs.has("epsilon_low") ? inputs.number("epsilon_low") : 0.2,
+    clipHigh: inputs.has("epsilon_high") ? inputs.number("epsilon_high") : 0.2,
     ...(inputs.has("delta") && { ratioCap: inputs.number("delta") }),
   };
 }
@@ -192,7 +193,7 @@ export const trlLoss: readonly Mapping[] = [
   grpo("dapo", ["ppoLoss", "gspoLoss"]),
   grpo("cispo", "cispoLoss", { differs: "epsilon_high is the bound of the ratio, 1 + clipHigh here" }),
   grpo("sapo", "sapoLoss"),
-  grpo("vespo", "vespoLoss", { differs: "its sum of the sampler's ratios runs over padding too, where they must be 1" }),
+  grpo("vespo", "vespoLoss", { differs: "its sum of the sampler's ratios runs over padding too; here only with rolloutWeightsOver \"all\"" }),
   grpo("luspo", "luspoLoss", {
     replacedBy: "KL, masks and weights per token are averaged as the policy term is; upstream averages every column, padding included",
   }),
