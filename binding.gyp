@@ -31,7 +31,8 @@
         "native/cpu/ratio.cpp",
         "native/cpu/reduce.cpp",
         "native/cpu/scan.cpp",
-        "native/cpu/select.cpp"
+        "native/cpu/select.cpp",
+        "native/cpu/select_covariance.cpp"
       ],
       "include_dirs": [
         "native/include",

@@ -1,6 +1,6 @@
 // Thresholds and selections: the same bits everywhere, so the budget is 0.
-import { quantileMask, topMask } from "../../lib";
-import { membersOf, quantileOracle, topOracle } from "../../test/oracle/select";
+import { covarianceMask, quantileMask, topMask } from "../../lib";
+import { covariancesOracle, membersOf, quantileOracle, topOracle } from "../../test/oracle/select";
 import { rng } from "../../test/support/rng";
 import { exact } from "./budgets";
 import { floats, WIDE_FLOATS, type WideFloat } from "./inputs";
@@ -45,8 +45,38 @@ function kindCases(dtype: WideFloat, input: string, make: (n: number) => ArrayLi
   ];
 }
 
+/** Flags alone: no covariance of these lies so near another one, or an end of the range, that rounding decides. */
+function covarianceCases(dtype: WideFloat): Case[] {
+  const shape = [4, 75] as const;
+  const logProbs = floats(dtype, rng(116).f64(300, -3, 0));
+  const advantages = floats(dtype, rng(117).f64(300, -1, 2));
+  const mask = rng(118).mask(300, 0.7);
+  const [members] = membersOf(300, 4, mask, "all");
+  const covariances = covariancesOracle(logProbs, advantages, members!);
+  const [low, high] = [0.1, 0.5];
+  const inside = Uint8Array.from(covariances, (x) => (x > low && x < high ? 1 : 0));
+  const largest = topOracle(covariances, [members!], (candidates) => Math.floor(0.1 * candidates));
+  return [
+    {
+      op: "covarianceMask (between)",
+      dtype,
+      input: "random",
+      want: { selected: { values: inside, budget: exact } },
+      run: (backend) => ({ selected: covarianceMask(logProbs, advantages, { shape, mask, between: [low, high], backend }).selected }),
+    },
+    {
+      op: "covarianceMask (share)",
+      dtype,
+      input: "random",
+      want: { selected: { values: largest, budget: exact } },
+      run: (backend) => ({ selected: covarianceMask(logProbs, advantages, { shape, mask, share: 0.1, backend }).selected }),
+    },
+  ];
+}
+
 export function selectCases(): Case[] {
-  return WIDE_FLOATS.flatMap((dtype) =>
-    Object.entries(KINDS).flatMap(([input, make]) => (["row", "all"] as const).flatMap((over) => kindCases(dtype, input, make, over))),
-  );
+  return WIDE_FLOATS.flatMap((dtype) => [
+    ...Object.entries(KINDS).flatMap(([input, make]) => (["row", "all"] as const).flatMap((over) => kindCases(dtype, input, make, over))),
+    ...covarianceCases(dtype),
+  ]);
 }

@@ -45,8 +45,33 @@ Op top() {
                             });
 }
 
+Op covariance() {
+  using Args = srp_select_covariance_args;
+  return SRP_OP(select_covariance, {
+                                       SRP_SCALAR(dtype),
+                                       SRP_INPUT(advantage, kOwnDtype, a.advantage_per_token ? a.n : a.B),
+                                       SRP_INPUT(current, kOwnDtype, a.n),
+                                       SRP_INPUT(mask, SRP_U8, a.n),
+                                       SRP_INPUT(excluded, SRP_U8, a.n),
+                                       SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                       SRP_SCALAR(n),
+                                       SRP_SCALAR(B),
+                                       SRP_SCALAR(T),
+                                       SRP_SCALAR(advantage_per_token),
+                                       SRP_SCALAR(mode),
+                                       SRP_SCALAR(count_epsilon),
+                                       SRP_SCALAR(low),
+                                       SRP_SCALAR(high),
+                                       SRP_SCALAR(share),
+                                       SRP_SCALAR(k),
+                                       SRP_SCALAR(least),
+                                       SRP_IN_PLACE(selected, SRP_U8, a.n, excluded),
+                                       SRP_OUTPUT(count, SRP_I32, 1),
+                                   });
+}
+
 }  // namespace
 
-std::vector<Op> select_ops() { return {quantile(), top()}; }
+std::vector<Op> select_ops() { return {quantile(), top(), covariance()}; }
 
 }  // namespace srp::binding

@@ -1,7 +1,7 @@
 // Quantile and top-k masks (contract: surprisal/select.h), one unit after the other. A rank costs one pass over the unit
 // a digit of its keys and no memory, whatever the values are.
 #include "backend.h"
-#include "surprisal/select_keys.h"
+#include "select_ranks.h"
 
 namespace srp::cpu {
 namespace {
@@ -18,22 +18,6 @@ struct Candidates {
     const F* const values = static_cast<const F*>(a.values);
     for (int64_t i = range.begin; i < range.end; ++i)
       if (candidate(a.mask, i)) visit(i, order_key(values[i]));
-  }
-
-  // 0 <= rank < number of candidates.
-  RankedKey<Key> at_rank(int64_t rank) const {
-    RankedKey<Key> found = {0, 0, 0};
-    for (int shift = 8 * static_cast<int>(sizeof(Key)) - kDigitBits; shift >= 0; shift -= kDigitBits) {
-      int64_t counts[kDigits] = {};
-      each([&](int64_t, Key key) {
-        if (shares_digits(key, found.key, shift)) ++counts[digit(key, shift)];
-      });
-      int d = 0;
-      while (found.below + counts[d] <= rank) found.below += counts[d++];
-      found.key |= static_cast<Key>(d) << shift;
-      found.equal = counts[d];
-    }
-    return found;
   }
 
   // The smallest key above `key`, which must exist.
@@ -56,7 +40,7 @@ double threshold_of(const Candidates<F, srp_select_quantile_args>& candidates) {
   });
   if (count == 0 || !numbers) return NAN;
   const QuantileRank rank = quantile_rank(candidates.a.q, count);
-  const auto low = candidates.at_rank(rank.lower);
+  const auto low = key_at_rank(candidates, rank.lower);
   const bool last_of_equals = rank.lower + 1 == low.below + low.equal;
   const auto high = rank.fraction > 0 && last_of_equals ? candidates.next(low.key) : low.key;
   return interpolate(key_value(low.key), key_value(high), rank.fraction);
@@ -81,15 +65,11 @@ void top(const srp_select_top_args& a) {
   for (int64_t unit = 0; unit < unit_count(a); ++unit) {
     const Unit candidates{a, unit_range(a, unit)};
     for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
-    int64_t count = 0;
-    candidates.each([&](int64_t, auto) { ++count; });
-    const int64_t k = top_count(a, count);
+    const int64_t count = count_candidates(candidates), k = top_count(a, count);
     if (a.count) a.count[unit] = static_cast<int32_t>(k);
-    if (k == 0) continue;
-    const auto smallest = candidates.at_rank(count - k);
-    int64_t equals = k - (count - smallest.below - smallest.equal);  // how many of those at the k-th key are taken
+    TopCut<typename Unit::Key> cut(candidates, count, k);
     candidates.each([&](int64_t i, auto key) {
-      if (key > smallest.key || (key == smallest.key && equals-- > 0)) a.selected[i] = 1;
+      if (cut.takes(key)) a.selected[i] = 1;
     });
   }
 }

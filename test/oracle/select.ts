@@ -1,4 +1,6 @@
 // Masks of the highest values by full sorts of (value, index) pairs, and quantiles by the numbers of values on either side.
+import { momentsOracle } from "./reduce";
+
 /** Elements of a unit that take part. */
 export type Members = readonly number[];
 
@@ -37,4 +39,24 @@ export function quantileOracle(values: readonly number[], q: number): number {
   const weight = rank % 1;
   const low = atRank(values, Math.floor(rank));
   return weight === 0 ? low : low + weight * (atRank(values, Math.ceil(rank)) - low);
+}
+
+/**
+ * Covariance terms of the members of a batch, about means that are exact but for one rounding; what is left out is NaN.
+ * `advantages` one per token; finite numbers.
+ */
+export function covariancesOracle(
+  logProbs: ArrayLike<number>,
+  advantages: ArrayLike<number>,
+  members: Members,
+  countEpsilon = 0,
+): Float64Array {
+  const meanOf = (values: ArrayLike<number>): number => {
+    const { mean, count } = momentsOracle(members.map((i) => values[i]!));
+    return (mean / (count + countEpsilon)) * count;
+  };
+  const [middle, level] = [meanOf(logProbs), meanOf(advantages)];
+  const covariances = new Float64Array(logProbs.length).fill(NaN);
+  for (const i of members) covariances[i] = (logProbs[i]! - middle) * (advantages[i]! - level);
+  return covariances;
 }

@@ -33,7 +33,35 @@ export interface SelectTopArgs extends SelectArgs {
   readonly count: Int32Array | null;
 }
 
+/** Which covariances are selected, by position: numbers of the native interface. */
+export const COVARIANCE_MODES = ["range", "top"] as const;
+
+export interface SelectCovarianceArgs {
+  readonly dtype: DTypeCode;
+  readonly advantage: FloatArray;
+  readonly current: FloatArray;
+  readonly mask: Uint8Array | null;
+  /** `selected` may be its memory. */
+  readonly excluded: Uint8Array | null;
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  readonly advantagePerToken: number;
+  readonly mode: number;
+  readonly countEpsilon: number;
+  readonly low: number;
+  readonly high: number;
+  /** NaN: `k` decides. */
+  readonly share: number;
+  readonly k: number;
+  readonly least: number;
+  readonly selected: Uint8Array;
+  readonly count: Int32Array | null;
+}
+
 export interface SelectOps {
   selectQuantile(args: SelectQuantileArgs): void;
   selectTop(args: SelectTopArgs): void;
+  selectCovariance(args: SelectCovarianceArgs): void;
 }

@@ -1,6 +1,8 @@
 // Quantile and top-k masks (contract: native/include/surprisal/select.h), by sorting the candidates of each unit.
 import { rowBegin, rowEnd } from "../../core/rows";
 import { SCOPE_CODE, type SelectOps, type SelectQuantileArgs, type SelectTopArgs } from "../contract/select";
+import { selectCovariance } from "./select-covariance";
+import { topCount, topCut } from "./top-cut";
 
 type UnitArgs = SelectQuantileArgs | SelectTopArgs;
 
@@ -63,21 +65,11 @@ function selectQuantile(a: SelectQuantileArgs): void {
 
 function selectTop(a: SelectTopArgs): void {
   eachUnit(a, ({ number, begin, end, count, sorted }) => {
-    const wanted = Number.isNaN(a.share) ? a.k : Math.max(Math.floor(a.share * count), a.least);
-    const k = Math.min(wanted, count);
+    const k = topCount(a, count);
     if (a.count) a.count[number] = k;
-    // Every number above the k-th is taken, and the first of those equal to it. The k-th is NaN where numbers run out: then
-    // all of them are above it, and NaN counts as equal to it.
-    const smallest = k > 0 && k <= sorted.length ? sorted[sorted.length - k]! : k > 0 ? NaN : Infinity;
-    const above = (x: number): boolean => (Number.isNaN(smallest) ? !Number.isNaN(x) : x > smallest);
-    const equal = (x: number): boolean => (Number.isNaN(smallest) ? Number.isNaN(x) : x === smallest);
-    let left = k;
-    for (const x of sorted) if (above(x)) --left;
-    for (let i = begin; i < end; ++i) {
-      const x = a.values[i]!;
-      a.selected[i] = kept(a, i) && (above(x) || (equal(x) && left-- > 0)) ? 1 : 0;
-    }
+    const takes = topCut(sorted, k);
+    for (let i = begin; i < end; ++i) a.selected[i] = kept(a, i) && takes(a.values[i]!) ? 1 : 0;
   });
 }
 
-export const selectOps: SelectOps = { selectQuantile, selectTop };
+export const selectOps: SelectOps = { selectQuantile, selectTop, selectCovariance };

@@ -4,7 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray, floatDType, isFloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
 export interface SelectOptions extends RowLayout, BackendOption {
@@ -19,6 +19,12 @@ export interface SelectOptions extends RowLayout, BackendOption {
 
 const LONGEST = 2 ** 31 - 1;
 
+/** Refuses more positions than ranks are counted in. */
+export function needRankable(op: string, positions: number): void {
+  if (positions > LONGEST)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", positions, `at most ${LONGEST} positions that rank against each other`);
+}
+
 export interface SelectUnits {
   /** The number of rows, or 1. */
   readonly units: number;
@@ -26,17 +32,22 @@ export interface SelectUnits {
   readonly args: Pick<SelectTopArgs, "dtype" | "values" | "mask" | "offsets" | "n" | "B" | "T" | "over">;
 }
 
+/** The rows of `values`, which are one row where options say nothing of rows. */
+export function needRowsOf(op: string, name: string, values: unknown, { shape, offsets }: RowLayout): Rows {
+  if (!isFloatArray(values)) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, values, "a Float32Array or a Float64Array");
+  const n = values.length;
+  const flat = shape === undefined && offsets === undefined;
+  const rows = flat ? { n, B: 1, T: n, offsets: null, meaning: "one row" } : needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
+  needFloats(op, name, values, rows.n, rows.meaning);
+  return rows;
+}
+
 /** Checked values and options. */
 export function needUnits(op: string, values: FloatArray, options: SelectOptions): SelectUnits {
-  if (!isFloatArray(values)) throw argumentError("ERR_SURPRISAL_DTYPE", op, "values", values, "a Float32Array or a Float64Array");
-  const flat = options.shape === undefined && options.offsets === undefined;
-  const n = values.length;
-  const rows: Rows = flat ? { n, B: 1, T: n, offsets: null, meaning: "one row" } : needRows(op, options);
-  needFloats(op, "values", values, rows.n, rows.meaning);
+  const rows = needRowsOf(op, "values", values, options);
   const scope = SELECT_SCOPES[needWord(op, "over", options.over ?? "row", SELECT_SCOPES)]!;
   const longest = scope === "all" || rows.offsets ? rows.n : rows.T;
-  if (longest > LONGEST)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", options.shape, `at most ${LONGEST} positions that rank against each other`);
+  needRankable(op, longest);
   return {
     units: scope === "all" ? 1 : rows.B,
     args: {
@@ -49,6 +60,28 @@ export function needUnits(op: string, values: FloatArray, options: SelectOptions
       T: rows.T,
       over: SCOPE_CODE[scope],
     },
+  };
+}
+
+export interface TopOptions {
+  /** How many: this share of the candidates, in [0, 1], rounded down. Give this or `k`. */
+  readonly share?: number;
+  /** How many, an integer >= 0. */
+  readonly k?: number;
+  /** At least so many where `share` gives fewer and there are as many. Default 0. */
+  readonly least?: number;
+}
+
+const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true };
+
+/** How many the largest are, as backends take it. */
+export function needTop(op: string, { share, k, least }: TopOptions): Pick<SelectTopArgs, "share" | "k" | "least"> {
+  if ((share === undefined) === (k === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "share", share, "either share or k, not both");
+  return {
+    share: share === undefined ? NaN : needNumber(op, "share", share, { min: 0, max: 1 }),
+    k: needNumber(op, "k", k ?? 0, COUNT),
+    least: needNumber(op, "least", least ?? 0, COUNT),
   };
 }
 

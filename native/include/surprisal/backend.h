@@ -103,6 +103,7 @@ typedef struct {
   srp_status (*loss_row)(srp_queue*, const srp_loss_row_args*);
   srp_status (*correction_measure)(srp_queue*, const srp_correction_measure_args*);
   srp_status (*correction_bound)(srp_queue*, const srp_correction_bound_args*);
+  srp_status (*select_covariance)(srp_queue*, const srp_select_covariance_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -140,7 +141,8 @@ typedef struct {
   X(loss_token)            \
   X(loss_row)              \
   X(correction_measure)    \
-  X(correction_bound)
+  X(correction_bound)      \
+  X(select_covariance)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

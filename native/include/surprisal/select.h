@@ -1,4 +1,4 @@
-/* Masks of the tokens that rank highest: above a quantile, or the k largest.
+/* Masks of the tokens that rank highest: above a quantile, or the k largest; of values, or of covariances.
  *
  * A unit is a row (SRP_OVER_ROW) or everything (SRP_OVER_ALL); candidates are its kept tokens.
  *
@@ -8,16 +8,29 @@
  *   top       k = max(least, floor(share * count)) of the unit, or `k` itself where share is NaN; at most count
  *             selected[t] = 1 for the k largest candidates; equal values: the smaller index first
  *
+ *   covariance  of advantage and log-prob over the kept tokens of the whole batch:
+ *             cov[t] = (A[t] - mean A) (current[t] - mean current), mean = sum over kept / (kept + count_epsilon); the mean of
+ *             equal finite values is that value times kept / (kept + count_epsilon), so it is the value itself without epsilon
+ *             candidates = kept tokens with excluded[t] = 0; the excluded ones are part of the means
+ *               RANGE   the candidates with low < cov < high
+ *               TOP     the k candidates with the largest cov, k and ties as in top
+ *
  * masked    not read, never selected
- * nan       quantile: a NaN candidate makes the threshold NaN and selects nothing. top: a NaN ranks below -infinity
+ * nan       covariance: a NaN is in no range and ranks below -infinity; one NaN among the kept values makes every cov NaN. An
+ *           infinity makes its mean infinite, and every cov infinite or NaN
+ *           quantile: a NaN candidate makes the threshold NaN and selects nothing. top: a NaN ranks below -infinity
  * infinity  between neighbours of which one is infinite: (1 - f) x[i] + f x[i+1], so -infinity or +infinity wins, and
  *           between the two the threshold is NaN
  * -0, 0     equal; a threshold of 0 is +0
  * empty     a unit without candidates: threshold NaN, nothing selected
  * precision ranks are exact; the threshold is computed in float64, each operation rounded by itself: the same bits, and so
- *           the same selection, on every backend
+ *           the same selection, on every backend. A covariance likewise: two differences and their product in float64, from
+ *           sums whose order is part of the contract: 256 lanes a row, lane l adds positions l, l + 256, ... of it; lanes add up
+ *           by halves of 32, then the eight of them in order; the rows' sums in the same way, lane l adding rows l, l + 256, ...
+ *           So padding behind a row changes no bit
  * sizes     a unit has at most 2^31 - 1 positions, kept or not
- * memory    outputs may not overlap inputs; rows as in rows.h */
+ * memory    outputs may not overlap inputs, but `selected` of covariance may be the memory of `excluded`; rows as in rows.h.
+ *           No covariance is stored: a rank costs passes over the inputs. Device backends keep 7 numbers a row */
 #ifndef SURPRISAL_SELECT_H
 #define SURPRISAL_SELECT_H
 
@@ -51,5 +64,26 @@ typedef struct {
   uint8_t* selected;        /* [n] */
   int32_t* count;           /* [B] or [1]: how many were selected; or NULL */
 } srp_select_top_args;
+
+typedef enum { SRP_COVARIANCE_RANGE = 0, SRP_COVARIANCE_TOP = 1 } srp_covariance_mode;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;            /* of advantage and current: SRP_F32 or SRP_F64 */
+  const void* advantage;    /* [n] (advantage_per_token 1) or [B] */
+  const void* current;      /* [n] log-probs */
+  const uint8_t* mask;      /* [n] or NULL */
+  const uint8_t* excluded;  /* [n] or NULL = none */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  int32_t advantage_per_token;
+  int32_t mode;             /* srp_covariance_mode */
+  double count_epsilon;     /* >= 0 */
+  double low, high;         /* RANGE: not NaN; low >= high selects nothing */
+  double share;             /* TOP: 0..1, or NaN: use k */
+  int64_t k, least;         /* TOP: >= 0 */
+  uint8_t* selected;        /* [n] */
+  int32_t* count;           /* [1]: how many were selected; or NULL */
+} srp_select_covariance_args;
 
 #endif

@@ -94,7 +94,9 @@ SRP_HD double interpolate(double low, double high, double fraction) {
   return low + product(fraction, difference);
 }
 
-SRP_HD int64_t top_count(const srp_select_top_args& a, int64_t count) {
+// How many of `count` candidates the k largest are.
+template <class Args>
+SRP_HD int64_t top_count(const Args& a, int64_t count) {
   if (isnan(a.share)) return a.k < count ? a.k : count;
   const int64_t share = static_cast<int64_t>(floor(a.share * static_cast<double>(count)));
   const int64_t wanted = share > a.least ? share : a.least;
@@ -132,12 +134,17 @@ inline srp_status check(const srp_select_quantile_args* a) {
   return check_pointer("threshold and selected", output, a->n);
 }
 
+template <class Args>
+srp_status check_top(const Args* a) {
+  if (!isnan(a->share)) SRP_TRY(check_range("share", a->share, 0, 1));
+  SRP_TRY(check_count("k", a->k));
+  return check_count("least", a->least);
+}
+
 inline srp_status check(const srp_select_top_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_units(a));
-  if (!isnan(a->share)) SRP_TRY(check_range("share", a->share, 0, 1));
-  SRP_TRY(check_count("k", a->k));
-  SRP_TRY(check_count("least", a->least));
+  SRP_TRY(check_top(a));
   return check_pointer("selected", a->selected, a->n);
 }
 

@@ -7,6 +7,7 @@ namespace {
 
 using QuantileArgs = srp_select_quantile_args;
 using TopArgs = srp_select_top_args;
+using CovarianceArgs = srp_select_covariance_args;
 
 // Ranks are integers and a threshold is two operations on two of the values: the same bits.
 constexpr auto kSame = Tolerance::exact;
@@ -49,6 +50,42 @@ Call<TopArgs> top(Random& random, int32_t dtype, int32_t over, const Rows& rows)
   return call;
 }
 
+// Advantages and log-probs with ties among them, or with NaN and infinities. The means are added up in one order everywhere.
+Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, const Rows& rows) {
+  using Args = CovarianceArgs;
+  Call<Args> call(&srp_backend::select_covariance);
+  const std::vector<uint8_t> mask = random.flags(rows.n, random.one_of({0.7, 0.05, 0.0}));
+  const bool masked = random.chance(0.7);
+  call.args.dtype = dtype;
+  call.args.mode = mode;
+  call.args.advantage_per_token = random.one_of({0, 1});
+  std::vector<double> advantages = items(random, call.args.advantage_per_token ? rows.n : rows.B);
+  std::vector<double> current = items(random, rows.n);
+  if (masked && call.args.advantage_per_token) poison(advantages, mask);
+  if (masked) poison(current, mask);
+  call.rows(rows);
+  call.in("advantage", &Args::advantage, reals(dtype, advantages));
+  call.in("current", &Args::current, reals(dtype, current));
+  if (masked) call.in("mask", &Args::mask, flags(mask));
+  const int64_t excluded = random.integer(0, 2);
+  if (excluded) call.in("excluded", &Args::excluded, flags(random.flags(rows.n, 0.3)));
+  call.args.count_epsilon = random.one_of({0.0, 1e-8, 1.0});
+  // What the mode does not read is what it would refuse.
+  call.args.low = mode == SRP_COVARIANCE_RANGE ? random.one_of({0.1, -1.0, 0.0, -double{INFINITY}}) : double{NAN};
+  call.args.high = mode == SRP_COVARIANCE_RANGE ? random.one_of({2.0, 0.0, double{INFINITY}}) : double{NAN};
+  call.args.share = mode == SRP_COVARIANCE_TOP ? random.one_of({double{NAN}, 0.0, 0.2, 1.0}) : -1;
+  call.args.k = mode == SRP_COVARIANCE_TOP ? random.one_of({0, 1, 5, 300, INT32_MAX}) : -1;
+  call.args.least = mode == SRP_COVARIANCE_TOP ? random.one_of({0, 1, 1000}) : -1;
+  if (excluded == 2)
+    call.in_place("excluded", &Args::selected, kSame());
+  else
+    call.out("selected", &Args::selected, SRP_U8, rows.n, kSame());
+  if (random.chance(0.7)) call.out("count", &Args::count, SRP_I32, 1, kSame());
+  return call;
+}
+
+constexpr int32_t kCovarianceModes[] = {SRP_COVARIANCE_RANGE, SRP_COVARIANCE_TOP};
+
 template <class Make>
 void agree(Runner& run, Make make) {
   for (const int32_t dtype : {SRP_F32, SRP_F64})
@@ -84,6 +121,16 @@ void select_agrees(Runner& run) {
   agree(run, [&](int32_t dtype, int32_t over, const Rows& rows) { return quantile(random, dtype, over, rows); });
   run.begin("select_top", "agrees");
   agree(run, [&](int32_t dtype, int32_t over, const Rows& rows) { return top(random, dtype, over, rows); });
+
+  run.begin("select_covariance", "agrees");
+  // Also more rows than there are lanes.
+  const Rows rows_beyond_lanes = padded(300, 3);
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (const int32_t mode : kCovarianceModes) {
+      for (const Rows& rows : row_shapes())
+        for (int i = 0; i < 4; ++i) run.agree(covariance(random, dtype, mode, rows));
+      run.agree(covariance(random, dtype, mode, rows_beyond_lanes));
+    }
 }
 
 void select_refuses(Runner& run) {
@@ -110,6 +157,34 @@ void select_refuses(Runner& run) {
                   SRP_BAD_ARGUMENT);
     refuse_negative(run, good, &TopArgs::k, &TopArgs::least);
     refuse_null(run, good, &TopArgs::selected);
+  }
+
+  run.begin("select_covariance", "refuses");
+  for (const int32_t mode : kCovarianceModes) {
+    using Args = CovarianceArgs;
+    const Call<Args> good = covariance(random, SRP_F32, mode, rows);
+    expect_struct_checks(run, good);
+    refuse_dtypes(run, good);
+    refuse_rows(run, good, rows);
+    refuse_enumerators(run, good, "mode", &Args::mode, SRP_COVARIANCE_TOP);
+    refuse_enumerators(run, good, "advantage_per_token", &Args::advantage_per_token, 1);
+    refuse_values(run, good, "count_epsilon", &Args::count_epsilon, {-1, double{NAN}, double{INFINITY}},
+                  SRP_BAD_ARGUMENT);
+    refuse_null(run, good, &Args::advantage, &Args::current, &Args::selected);
+    run.refused("tokens beyond int32", good.with([](Args& a) {
+      a.offsets = nullptr;
+      a.B = 1;
+      a.n = a.T = int64_t{1} << 31;
+    }),
+                SRP_BAD_SHAPE);
+    if (mode == SRP_COVARIANCE_RANGE) {
+      refuse_values(run, good, "low", &Args::low, {double{NAN}}, SRP_BAD_ARGUMENT);
+      refuse_values(run, good, "high", &Args::high, {double{NAN}}, SRP_BAD_ARGUMENT);
+    } else {
+      refuse_values(run, good, "share", &Args::share, {-0.1, 1.1, double{INFINITY}}, SRP_BAD_ARGUMENT);
+      refuse_negative(run, good, &Args::k, &Args::least);
+    }
+    run.agree(good);
   }
 }
 

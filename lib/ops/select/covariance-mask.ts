@@ -1,0 +1,96 @@
+// Tokens by the covariance of advantage and log-prob.
+import { COVARIANCE_MODES } from "../../backend/contract/select";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber } from "../../core/options";
+import { needPerRowOrToken, type Per } from "../../core/per-row";
+import type { RowLayout } from "../../core/rows";
+import { needFlags, needRankable, needRowsOf, needTop, type TopOptions } from "./units";
+
+export interface CovarianceMaskOptions extends RowLayout, TopOptions, BackendOption {
+  /** Select the candidates with low < covariance < high; ±Infinity allowed. Give this, `share` or `k`. */
+  readonly between?: readonly [low: number, high: number];
+  /** 1 = takes part. Values under the mask are not read and never selected. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** 1 = counts in the means, but is no candidate. Default: all 0. */
+  readonly excluded?: Uint8Array;
+  /** What an advantage belongs to. Default: by the length of `advantages`; must be said of packed rows that are as many as tokens. */
+  readonly advantagesPer?: Per;
+  /** Added to the number of kept tokens where the means are formed, >= 0. Default 0. */
+  readonly countEpsilon?: number;
+  /** Reuse memory instead of allocating. May be `excluded` itself; no other overlap. */
+  readonly out?: { readonly selected?: Uint8Array };
+}
+
+export interface CovarianceMaskResult {
+  /** 1 = selected; one per token. */
+  readonly selected: Uint8Array;
+  /** How many are selected. */
+  readonly count: number;
+}
+
+function needRange(op: string, between: unknown): { low: number; high: number } {
+  if (!Array.isArray(between) || between.length !== 2)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "between", between, "[low, high]");
+  const [first, second] = between as unknown[];
+  const low = needNumber(op, "between[0]", first, { infinite: true });
+  return { low, high: needNumber(op, "between[1]", second, { min: low, infinite: true }) };
+}
+
+/**
+ * Marks tokens by how far their log-prob and their advantage lie together from the means of the batch.
+ *
+ *     cov[t] = (A[t] − mean A)·(logProbs[t] − mean logProbs),   mean = Σ over kept tokens / (kept + countEpsilon)
+ *     between     candidates with low < cov[t] < high
+ *     share, k    the k candidates with the largest cov, k = max(least, ⌊share·candidates⌋) or as given; of equal ones those with
+ *                 the smaller index. NaN ranks below −∞
+ *
+ * Candidates are the kept tokens that are not `excluded`. Equal advantages, or equal log-probs, give covariances of exactly 0.
+ * Computed in float64, with the same bits, and so the same flags, on every backend.
+ *
+ * @param logProbs in nats, [n] as `shape` or `offsets` say; without both, one row
+ * @param advantages [n] or [rows]
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models, section 4
+ */
+export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
+  const op = "covarianceMask";
+  const rows = needRowsOf(op, "logProbs", logProbs, options);
+  const { n, B, T, offsets, meaning } = rows;
+  needRankable(op, n);
+  const { array, perToken } = needPerRowOrToken(op, "advantages", advantages, rows, options.advantagesPer);
+  const { between } = options;
+  if (between !== undefined && (options.share ?? options.k ?? options.least) !== undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "between", between, "either between, or share or k");
+  const choice =
+    between === undefined
+      ? { mode: COVARIANCE_MODES.indexOf("top"), low: 0, high: 0, ...needTop(op, options) }
+      : { mode: COVARIANCE_MODES.indexOf("range"), ...needRange(op, between), share: NaN, k: 0, least: 0 };
+  const countEpsilon = needNumber(op, "countEpsilon", options.countEpsilon ?? 0, { min: 0 });
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const excluded = optionalMask(op, "excluded", options.excluded, n, meaning);
+  const selected = needFlags(op, options.out?.selected, n);
+  const same = excluded && overlaps(selected, excluded) && selected.byteOffset === excluded.byteOffset;
+  refuseOverlap(op, { selected }, { logProbs, advantages, mask, excluded: same ? null : excluded, offsets });
+  const dtype = widestFloat(logProbs, array);
+  const count = new Int32Array(1);
+  selectBackend(op, options.backend).ops.selectCovariance({
+    ...choice,
+    dtype: DTYPE_CODE[dtype],
+    advantage: asFloat(array, dtype),
+    current: asFloat(logProbs, dtype),
+    mask,
+    excluded,
+    offsets,
+    n,
+    B,
+    T,
+    advantagePerToken: perToken ? 1 : 0,
+    countEpsilon,
+    selected,
+    count,
+  });
+  return { selected, count: count[0]! };
+}

@@ -1,0 +1,97 @@
+// Selection by covariance (contract: surprisal/select.h): a pass for the means, then one that compares, or the passes that a
+// rank costs. Covariances are computed anew in each.
+#include "backend.h"
+#include "select_ranks.h"
+#include "surprisal/select_covariance.h"
+
+namespace srp::cpu {
+namespace {
+
+// As the lanes of a device add up: 32 by halves, and eight such sums in order.
+struct Lanes {
+  static constexpr int kWarp = 32;
+  PairSums lanes[kSumLanes];
+
+  PairSums total() {
+    for (int first = 0; first < kSumLanes; first += kWarp)
+      for (int half = kWarp / 2; half > 0; half /= 2)
+        for (int l = first; l < first + half; ++l) merge(lanes[l], lanes[l + half]);
+    for (int first = kWarp; first < kSumLanes; first += kWarp) merge(lanes[0], lanes[first]);
+    return lanes[0];
+  }
+};
+
+template <class F>
+PairSums sums_of_row(const Pairs<F>& pairs, int64_t b) {
+  const Range row = row_range(pairs.a.offsets, pairs.a.T, pairs.a.n, b);
+  Lanes lanes;
+  for (int64_t i = row.begin; i < row.end; ++i)
+    if (pairs.kept(i)) lanes.lanes[(i - row.begin) % kSumLanes].add(pairs.advantage(b, i), pairs.current(i));
+  return lanes.total();
+}
+
+template <class F>
+PairMeans means_of_batch(const Pairs<F>& pairs) {
+  Lanes lanes;
+  for (int64_t b = 0; b < pairs.a.B; ++b) merge(lanes.lanes[b % kSumLanes], sums_of_row(pairs, b));
+  return means_of(lanes.total(), pairs.a.count_epsilon);
+}
+
+template <class F>
+struct Covariances {
+  using Key = uint64_t;
+  const Pairs<F> pairs;
+  const PairMeans means;
+
+  // visit(token, row) for all tokens in order.
+  template <class Visit>
+  void each_token(Visit visit) const {
+    for (int64_t b = 0; b < pairs.a.B; ++b) {
+      const Range row = row_range(pairs.a.offsets, pairs.a.T, pairs.a.n, b);
+      for (int64_t i = row.begin; i < row.end; ++i) visit(i, b);
+    }
+  }
+  Key key(int64_t i, int64_t b) const { return order_key(pairs.covariance(means, b, i)); }
+
+  template <class Visit>
+  void each(Visit visit) const {
+    each_token([&](int64_t i, int64_t b) {
+      if (pairs.candidate(i)) visit(i, key(i, b));
+    });
+  }
+};
+
+template <class F>
+void covariance(const srp_select_covariance_args& a) {
+  const Pairs<F> pairs{a};
+  const Covariances<F> covariances{pairs, means_of_batch(pairs)};
+  // A token's flag is written after its `excluded` was read for the last time: both may be the same byte.
+  int64_t selected = 0;
+  if (a.mode == SRP_COVARIANCE_RANGE) {
+    covariances.each_token([&](int64_t i, int64_t b) {
+      a.selected[i] = pairs.candidate(i) && pairs.in_range(pairs.covariance(covariances.means, b, i));
+      selected += a.selected[i];
+    });
+  } else {
+    const int64_t count = count_candidates(covariances);
+    selected = top_count(a, count);
+    TopCut<uint64_t> cut(covariances, count, selected);
+    covariances.each_token(
+        [&](int64_t i, int64_t b) { a.selected[i] = pairs.candidate(i) && cut.takes(covariances.key(i, b)); });
+  }
+  if (a.count) *a.count = static_cast<int32_t>(selected);
+}
+
+}  // namespace
+
+srp_status select_covariance(srp_queue*, const srp_select_covariance_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    covariance<double>(*a);
+  else
+    covariance<float>(*a);
+  return SRP_OK;
+}
+
+}  // namespace srp::cpu
