@@ -1,14 +1,14 @@
 // Policy losses: value, metrics and gradient. docs/loss/policy.md has them side by side.
 export type { PolicyBatch } from "./batch";
 export * from "./cispo-loss";
-//TMP export * from "./clip-cov-loss";
+export * from "./clip-cov-loss";
 export type { ClipRange } from "./clip-range";
 export * from "./cpgd-loss";
 export type { PolicyLossResult } from "./evaluate";
 export * from "./gmpo-loss";
 export { gspoLoss, gspoTokenLoss } from "./gspo-loss";
 export type { GspoLossConventions, GspoLossOptions, GspoTokenLossOptions } from "./gspo-loss";
-//TMP export * from "./kl-cov-loss";
+export * from "./kl-cov-loss";
 export * from "./luspo-loss";
 export * from "./optimal-value-loss";
 export type { EntropyBonus, KlClamps, KlTerm, MetricNames, PolicyLossConventions, PolicyLossOptions } from "./options";

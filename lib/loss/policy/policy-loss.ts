@@ -1,11 +1,11 @@
 // Policy losses by name: one line each.
 import { argumentError } from "../../core/errors";
 import { cispoLoss } from "./cispo-loss";
-//TMP import { clipCovLoss } from "./clip-cov-loss";
+import { clipCovLoss } from "./clip-cov-loss";
 import { cpgdLoss } from "./cpgd-loss";
 import { gmpoLoss } from "./gmpo-loss";
 import { gspoLoss, gspoTokenLoss } from "./gspo-loss";
-//TMP import { klCovLoss } from "./kl-cov-loss";
+import { klCovLoss } from "./kl-cov-loss";
 import { luspoLoss } from "./luspo-loss";
 import { optimalValueLoss } from "./optimal-value-loss";
 import { ppoLoss } from "./ppo-loss";
@@ -26,8 +26,8 @@ const LOSSES = {
   luspo: luspoLoss,
   rloo: rlooLoss,
   reinforce: reinforceLoss,
-//TMP   clipCov: clipCovLoss,
-//TMP   klCov: klCovLoss,
+  clipCov: clipCovLoss,
+  klCov: klCovLoss,
   cpgd: cpgdLoss,
   optimalValue: optimalValueLoss,
 } as const;

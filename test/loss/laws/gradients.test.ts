@@ -1,6 +1,6 @@
 // Every policy loss against its definition: the value, and the gradient as a finite difference of the definition.
 import fc from "fast-check";
-import { type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
+import { clipCovLoss, klCovLoss, type KlCovLossResult, type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
 import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm } from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { type CaseOptions, generate, moved } from "./loss-case";
@@ -123,6 +123,23 @@ function slopes(total: (c: LossCase) => number, c: LossCase, b: number, t: numbe
   return [(here - total(moved(c, b, t, -step))) / step, (total(moved(c, b, t, step)) - here) / step];
 }
 
+/** The gradient is the slope of `total` at every kept token, one of the two at a kink, and exactly 0 under the mask. */
+function expectGradient(gradLogProbs: ArrayLike<number>, total: (c: LossCase) => number, oracle: LossCase, place: (b: number, t: number) => number): void {
+  oracle.mask.forEach((row, b) =>
+    row.forEach((on, t) => {
+      const got = gradLogProbs[place(b, t)]!;
+      if (!on) {
+        expect(got).toBe(0);
+        return;
+      }
+      const [left, right] = slopes(total, oracle, b, t);
+      // One step of a float64 difference loses half the digits; the second derivative times the step adds to that.
+      const allowed = 2e-4 * (1 + Math.abs(got));
+      expect(Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2))).toBeLessThanOrEqual(allowed);
+    }),
+  );
+}
+
 function check(name: keyof typeof LOSSES, checked: Checked, given: CaseOptions & { seed: number }, mode: Aggregation, kl: Kl | undefined, backend: BackendName): void {
   const perRow = checked.perRow ?? given.perRow;
   const options = { ...given, perRow, ...(checked.noFactors && { factors: "none" as const, terms: false }) };
@@ -146,22 +163,54 @@ function check(name: keyof typeof LOSSES, checked: Checked, given: CaseOptions &
   const total = (c: LossCase): number => policyTerm[name]!(c, mode, checked.settings) + (klSettings ? klTerm(c, mode, klSettings, checked.settings) : 0);
 
   expect(Math.abs(loss - total(oracle))).toBeLessThanOrEqual(1e-10 * (1 + Math.abs(loss)));
-  oracle.mask.forEach((row, b) =>
-    row.forEach((on, t) => {
-      const got = gradLogProbs[place(b, t)]!;
-      if (!on) {
-        expect(got).toBe(0);
-        return;
-      }
-      const [left, right] = slopes(total, oracle, b, t);
-      // One step of a float64 difference loses half the digits; the second derivative times the step adds to that.
-      const allowed = 2e-4 * (1 + Math.abs(got));
-      expect(Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2))).toBeLessThanOrEqual(allowed);
-    }),
-  );
+  expectGradient(gradLogProbs, total, oracle, place);
 }
 
-test("every loss of policyLoss is here, or in a test of its own", () => {
+/** Flags of the arrays as flags of the rows. */
+function rowsOf(flags: Uint8Array, c: LossCase, place: (b: number, t: number) => number): boolean[][] {
+  return c.mask.map((row, b) => row.map((_, t) => flags[place(b, t)] === 1));
+}
+
+/** The covariances of the kept tokens, and where they are. */
+function covariances(c: LossCase) {
+  const tokens = c.mask.flatMap((row, b) => row.flatMap((on, t) => (on ? [{ b, t, a: c.advantages[b]![t]!, l: c.current[b]![t]! }] : [])));
+  const mean = (values: number[]): number => values.reduce((x, y) => x + y, 0) / values.length;
+  const a = mean(tokens.map((token) => token.a));
+  const l = mean(tokens.map((token) => token.l));
+  return tokens.map((token) => ({ ...token, covariance: (token.a - a) * (token.l - l) }));
+}
+
+function checkSelected(name: "clipCov" | "klCov", given: CaseOptions & { seed: number }, mode: Aggregation, backend: BackendName): void {
+  const { batch, oracle, place } = generate(given.seed, { ...given, terms: false });
+  const common = { aggregation: mode, length: 7, backend } as const;
+  const kept = covariances(oracle);
+  const result =
+    name === "clipCov"
+      ? clipCovLoss(batch, { ...common, ...band, share: 0.3, between: [0.05, 2], seed: 5 })
+      : klCovLoss(batch, { ...common, share: 0.3, coefficient: 0.7 });
+  const marked = rowsOf("dropped" in result ? result.dropped : (result as KlCovLossResult).selected, oracle, place);
+  const chosen = kept.filter(({ b, t }) => marked[b]![t]);
+  const n = Math.max(Math.floor(0.3 * kept.length), 1);
+  if (name === "klCov") {
+    expect(chosen).toHaveLength(Math.min(n, kept.length));
+    const others = kept.filter(({ b, t }) => !marked[b]![t]);
+    for (const { covariance } of chosen) expect(others.filter((other) => other.covariance > covariance + 1e-9)).toEqual([]);
+  } else {
+    const free = kept.filter(({ b, t, a, covariance }) => {
+      const ratio = Math.exp(oracle.current[b]![t]! - oracle.old[b]![t]!);
+      const clipped = (ratio > 1.28 && a > 0) || (ratio < 0.8 && a < 0);
+      return !clipped && covariance > 0.05 && covariance < 2;
+    });
+    expect(chosen).toHaveLength(Math.min(n, free.length));
+    for (const token of chosen) expect(free).toContainEqual(token);
+  }
+  const settings: LossSettings = { ...(name === "clipCov" ? band : none), coefficient: 0.7, marked };
+  const total = (c: LossCase): number => policyTerm[name]!(c, mode, settings);
+  expect(Math.abs(result.loss - total(oracle))).toBeLessThanOrEqual(1e-10 * (1 + Math.abs(result.loss)));
+  expectGradient(result.gradLogProbs, total, oracle, place);
+}
+
+test("every loss of policyLoss is here, or selects its tokens", () => {
   expect([...Object.keys(LOSSES), "clipCov", "klCov"].sort()).toEqual([...policyLossNames].sort());
 });
 
@@ -175,4 +224,11 @@ eachBackend((backend) => {
       );
     },
   );
+
+  test.each(["clipCov", "klCov"] as const)("%s: selection, value and gradient are those of the definition", (name) => {
+    fc.assert(
+      fc.property(cases, modes, (given, mode) => checkSelected(name, given, mode, backend)),
+      { numRuns: 60 },
+    );
+  });
 });
