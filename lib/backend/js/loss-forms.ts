@@ -51,7 +51,9 @@ export function clipTerm(logRatio: number, advantage: number, p: ClipParameters)
   const clipped = banded > free;
   const limit = advantage < 0 ? -advantage * p.dualClip : Infinity;
   const limited = surrogate > limit;
-  const moves = !clipped && !limited && clamped === logRatio && ratio <= p.ratioCap;
+  // A cap inside of the band hands a negative advantage's term to the banded branch, which moves there.
+  const branchMoves = clipped ? clippedRatio === ratio : ratio <= p.ratioCap;
+  const moves = branchMoves && !limited && clamped === logRatio;
   return {
     loss: limited ? limit : surrogate,
     slope: moves ? -scaled(advantage, ratio) : 0,

@@ -135,7 +135,9 @@ struct ClipForm {
     const N surrogate = select(free_wins, free_loss, banded_loss);
     const N limit = -scaled(advantage, N(p.dual_clip));
     const auto limited = both(advantage<N(0), surrogate> limit);
-    const auto sloped = both(both(free_wins, !limited), both(!x.held, !above_cap));
+    // A cap inside of the band hands a negative advantage's term to the banded branch, which moves there.
+    const auto moves = select(free_wins, !above_cap, banded == ratio);
+    const auto sloped = both(both(moves, !limited), !x.held);
     // A NaN is neither ahead nor behind: it must be carried over by hand. (0 * inf can make one branch NaN alone.)
     const N sum = free_loss + banded_loss;
     const auto defined = both(free_loss == free_loss, banded_loss == banded_loss);

@@ -1,0 +1,189 @@
+// The losses by their definitions, in float64: values only. What is a constant for the gradient is computed from a second
+// copy of the log-probs (`frozen`), so that a derivative is the plain quotient of two values.
+import type { RowLossOptions, TokenLossOptions } from "../../lib";
+
+export type LossCase = { kind: "token"; options: TokenLossOptions } | { kind: "row"; options: RowLossOptions };
+
+/** What one evaluation gives. `losses`, `kls`, `clipped` are per token, 0 under the mask. */
+export interface LossValues {
+  total: number;
+  losses: number[];
+  rowLosses: number[];
+  kls: number[];
+  clipped: number[];
+  rows: { kept: number; terms: number; loss: number; kl: number; logRatio: number; below: number; above: number; outside: number }[];
+}
+
+const clip = (x: number, low: number, high: number) => (x < low ? low : x > high ? high : x);
+
+/** The parameters of any form, by name. */
+type Numbers = Record<string, number | undefined>;
+
+export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<number>, frozen: ArrayLike<number>): LossValues {
+  const p = options as unknown as Numbers;
+  const off = (name: string) => p[name] ?? Infinity;
+  const low = 1 - off("clipLow");
+  const high = 1 + off("clipHigh");
+  const bounds = options.shape
+    ? Array.from({ length: options.shape[0] }, (_, b) => [b * options.shape![1], (b + 1) * options.shape![1]] as const)
+    : Array.from({ length: options.offsets!.length - 1 }, (_, b) => [options.offsets![b]!, options.offsets![b + 1]!] as const);
+  const n = logProbs.length;
+  const values: LossValues = {
+    total: 0,
+    losses: new Array<number>(n).fill(0),
+    rowLosses: [],
+    kls: new Array<number>(n).fill(0),
+    clipped: new Array<number>(n).fill(0),
+    rows: [],
+  };
+  const oldPerRow = (options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
+  const old = (i: number) => (options.oldLogProbs && !oldPerRow ? options.oldLogProbs[i]! : frozen[i]!);
+  const clampLog = (x: number) => clip(x, -off("logClamp"), Math.min(off("logClamp"), off("maxLogRatio")));
+
+  const surrogate = (r: number, A: number) => {
+    const free = -A * Math.min(r, off("ratioCap"));
+    const banded = -A * clip(r, low, high);
+    const worse = Math.max(free, banded);
+    return { loss: A < 0 ? Math.min(worse, -A * off("dualClip")) : worse, clipped: banded > free };
+  };
+
+  const token = (i: number, A: number): { loss: number; ratio: number; clipped: boolean } => {
+    const l = logProbs[i]!;
+    const o = old(i);
+    const r = Math.exp(clampLog(l - o));
+    const raw = Math.exp(l - o);
+    switch (options.form as TokenLossOptions["form"]) {
+      case "clip":
+        return { ...surrogate(r, A), ratio: r };
+      case "linear":
+        return { loss: -A * l, ratio: raw, clipped: false };
+      case "weighted": {
+        const constant = Math.exp(clampLog(frozen[i]! - o));
+        const w = clip(Math.min(constant, off("ratioCap")), low, high);
+        return { loss: -w * A * l, ratio: constant, clipped: w !== constant };
+      }
+      case "sigmoid": {
+        const t = A > 0 ? p.temperaturePositive! : p.temperatureNegative!;
+        return { loss: -A * (4 / t / (1 + Math.exp(-t * (r - 1)))), ratio: r, clipped: false };
+      }
+      case "marked": {
+        const mark = (options as { marks: Uint8Array }).marks[i];
+        return { loss: -A * r + (mark ? p.coefficient! * Math.abs(clampLog(l - o)) : 0), ratio: r, clipped: false };
+      }
+      case "bounded": {
+        const bound = A > 0 ? Math.min(l, o + Math.log(1 + p.clipHigh!)) : Math.max(l, o + (p.clipLow! < 1 ? Math.log(1 - p.clipLow!) : -Infinity));
+        return { loss: -A * bound, ratio: raw, clipped: bound !== l };
+      }
+      case "squared": {
+        const held = clip(l, o - off("clipLow"), o + off("clipHigh"));
+        return { loss: 0.5 * Math.max((l - A) ** 2, (held - A) ** 2), ratio: raw, clipped: (held - A) ** 2 > (l - A) ** 2 };
+      }
+    }
+  };
+
+  const klOf = (d: number, frozenD: number) => {
+    const kl = options.kl!;
+    const estimate = (name: string, x: number) =>
+      name === "k1" ? x : name === "abs" ? Math.abs(x) : name === "k2" ? x ** 2 / 2 : Math.expm1(-x) + x;
+    const value = (x: number) =>
+      clip(estimate(kl.kind, clip(x, -(kl.logClamp ?? Infinity), kl.logClamp ?? Infinity)), -(kl.valueClamp ?? Infinity), kl.valueClamp ?? Infinity);
+    const slope = kl.gradientKind ?? kl.kind;
+    return slope === kl.kind ? value(d) : estimate(slope, d) - estimate(slope, frozenD) + value(frozenD);
+  };
+
+  bounds.forEach(([begin, end], b) => {
+    const kept = Array.from({ length: end - begin }, (_, t) => begin + t).filter((i) => !options.mask || options.mask[i]);
+    const isTerm = (i: number) => !options.termMask || options.termMask[i] !== 0;
+    const terms = kept.filter(isTerm);
+    const A = (i: number) => options.advantages[options.advantagesPer === "row" ? b : i]!;
+    const f = (i: number) => (options.factors ? options.factors[options.factorsPer === "row" ? b : i]! : 1);
+    const sum = (items: number[], value: (i: number) => number) => items.reduce((all, i) => all + value(i), 0);
+    const x = (i: number) => logProbs[i]! - old(i);
+    const divisor = (options as { reduce?: string }).reduce === "sum" ? 1 : Math.max(kept.length, 1);
+    const rowRatio = (l: ArrayLike<number>) => {
+      const total = oldPerRow ? sum(kept, (i) => l[i]!) - options.oldLogProbs![b]! : sum(kept, (i) => l[i]! - old(i));
+      return total / divisor;
+    };
+
+    let rowLoss: number | null = null;
+    // What a token's KL is multiplied by, and what a figure holds against the band.
+    let ratioFor = (i: number) => Math.exp(clampLog(x(i)));
+    let bandOf = (i: number) => Math.min(token(i, A(i)).ratio, off("ratioCap"));
+    let band = [low, high];
+    if (kind === "token") {
+      for (const i of kept) values.clipped[i] = token(i, A(i)).clipped ? 1 : 0;
+      for (const i of terms) values.losses[i] = f(i) * token(i, A(i)).loss;
+    } else {
+      const form = options.form;
+      const S = Math.exp(clampLog(rowRatio(logProbs)));
+      bandOf = () => Math.min(S, off("ratioCap"));
+      if (form === "clip" || form === "clipOnce") {
+        ratioFor = () => S;
+        for (const i of kept) values.clipped[i] = surrogate(S, A(i)).clipped ? 1 : 0;
+        if (form === "clip") for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i)).loss;
+        else rowLoss = (options.factors?.[b] ?? 1) * surrogate(S, options.advantages[b]!).loss;
+      } else if (form === "clipLocal") {
+        const s = rowRatio(frozen);
+        ratioFor = (i) => Math.exp(clampLog(s + logProbs[i]! - frozen[i]!));
+        for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i)).clipped ? 1 : 0;
+        for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i)).loss;
+      } else if (form === "geometric") {
+        const within = (i: number) => (A(i) > 0 ? Math.min(x(i), p.clipHigh!) : A(i) < 0 ? Math.max(x(i), -p.clipLow!) : 0);
+        const d = p.countEpsilon ? terms.length + p.countEpsilon : Math.max(terms.length, 1);
+        const R = Math.exp(sum(terms, (i) => within(i) + Math.log(f(i))) / d);
+        rowLoss = -(options.advantagesPer === "row" ? options.advantages[b]! : sum(terms, A) / d) * R;
+        for (const i of kept) values.clipped[i] = A(i) !== 0 && within(i) !== x(i) ? 1 : 0;
+        bandOf = x;
+        band = [-p.clipLow!, p.clipHigh!];
+      } else if (form === "gamma") {
+        const [small, large] = [Math.log(1e-8), 20];
+        const logF = (i: number) => clip(Math.log(f(i)), small, large);
+        const logFactors = !options.factors ? 0 : options.factorsPer === "row" ? clip(Math.log(options.factors[b]!), small, large) : sum(kept, logF);
+        const w = Math.exp(clip(sum(kept, (i) => clampLog(frozen[i]! - old(i))) + clip(logFactors, small, large), small, large));
+        const density = (k: number, rate: number) => Math.exp(rate) * w ** k * Math.exp(-rate * w);
+        for (const i of terms)
+          values.losses[i] =
+            -(A(i) >= 0 ? density(p.shapePositive!, p.ratePositive!) : density(p.shapeNegative!, p.rateNegative!)) * A(i) * logProbs[i]!;
+        bandOf = (i) => Math.min(Math.exp(x(i)), off("ratioCap"));
+      } else {
+        ratioFor = () => S;
+        rowLoss = (options.factors?.[b] ?? 1) * (p.coefficient! * rowRatio(logProbs) - options.advantages[b]!) ** 2;
+      }
+    }
+    if (options.kl) {
+      const q = options.kl.referenceLogProbs;
+      for (const i of kept)
+        values.kls[i] = klOf(logProbs[i]! - q[i]!, frozen[i]! - q[i]!) * (options.kl.timesRatio ? ratioFor(i) : 1);
+    }
+    const loss = rowLoss ?? sum(terms, (i) => values.losses[i]!);
+    const kl = sum(kept, (i) => values.kls[i]!);
+    const weight = options.rowWeights?.[b] ?? 1;
+    values.total += weight * loss + (options.kl?.rowWeights?.[b] ?? weight) * (options.kl?.coefficient ?? 1) * kl;
+    values.rowLosses.push(loss);
+    const count = (test: (i: number) => boolean) => kept.filter(test).length;
+    values.rows.push({
+      kept: kept.length,
+      terms: terms.length,
+      loss,
+      kl,
+      logRatio: oldPerRow ? rowRatio(logProbs) : sum(kept, x),
+      below: count((i) => bandOf(i) < band[0]! && A(i) < 0),
+      above: count((i) => bandOf(i) > band[1]! && A(i) > 0),
+      outside: count((i) => bandOf(i) < band[0]! || bandOf(i) > band[1]!),
+    });
+  });
+  return values;
+}
+
+/** d total / d log-prob by central differences. */
+export function lossGradient(loss: LossCase, step = 1e-6): number[] {
+  const at = Float64Array.from(loss.options.logProbs);
+  return Array.from(at, (value, i) => {
+    const moved = (by: number) => {
+      const l = Float64Array.from(at);
+      l[i] = value + by;
+      return lossOracle(loss, l, at).total;
+    };
+    return (moved(step) - moved(-step)) / (2 * step);
+  });
+}
