@@ -1,0 +1,118 @@
+// Arrays of several dimensions as callers hold them: a typed array, or a tensor of another library that knows its own shape
+// and type.
+import { needLength } from "./arrays";
+import { typedArrayName } from "./dtype";
+import { argumentError, show } from "./errors";
+
+/** A Float16Array, which Node has from version 24 on. */
+export interface Float16View extends ArrayBufferView {
+  readonly length: number;
+  readonly [Symbol.toStringTag]: "Float16Array";
+}
+
+/** Memory of a tensor; half types are bits in a Uint16Array, or a Float16Array. */
+export type TensorView = Float32Array | Float64Array | Uint16Array | Float16View;
+export type TensorDType = "float32" | "float16" | "bfloat16" | "float64";
+
+interface Tensor {
+  readonly data: unknown;
+  readonly dims?: unknown;
+  readonly shape?: unknown;
+  readonly type?: unknown;
+  readonly dtype?: unknown;
+}
+
+export interface ReadTensor<View extends TensorView> {
+  /** What the caller gave, without its tensor. */
+  readonly view: View;
+  readonly dtype: TensorDType;
+  /** The tensor's own shape: all dimensions but the last are rows. */
+  readonly own: { readonly rows: number; readonly width: number } | undefined;
+}
+
+function asTensor(op: string, name: string, value: unknown): Tensor {
+  if (ArrayBuffer.isView(value)) return { data: value };
+  if (typeof value === "object" && value !== null && "data" in value) return value;
+  throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a typed array, {data, shape, dtype} or {data, dims, type}");
+}
+
+const STORAGE: Readonly<Record<string, readonly TensorDType[]>> = {
+  Float32Array: ["float32"],
+  Float64Array: ["float64"],
+  Float16Array: ["float16"],
+  Uint16Array: ["float16", "bfloat16"],
+};
+
+function needDType(op: string, name: string, tensor: Tensor, option: unknown, allowed: readonly TensorDType[]): TensorDType {
+  const possible = (STORAGE[typedArrayName(tensor.data) ?? ""] ?? []).filter((dtype) => allowed.includes(dtype));
+  if (possible.length === 0) {
+    const floats = allowed.includes("float64") ? "a Float32Array or Float64Array" : "a Float32Array";
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, tensor.data, `${floats}, or half types as Uint16Array or Float16Array`);
+  }
+  const named = tensor.dtype ?? tensor.type;
+  if (option !== undefined && named !== undefined && named !== option)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", option, `that of the tensor, ${show(named)}`);
+  const dtype = option ?? named ?? (possible.length === 1 ? possible[0] : undefined);
+  if (!possible.includes(dtype as TensorDType))
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "dtype",
+      dtype,
+      `${possible.map((word) => `"${word}"`).join(" or ")} for a ${String(typedArrayName(tensor.data))}`,
+    );
+  return dtype as TensorDType;
+}
+
+/** A size: an integer from 0 to `limit`. */
+export function needSize(op: string, name: string, value: unknown, limit = Number.MAX_SAFE_INTEGER): number {
+  if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= limit) return value as number;
+  throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, limit < 2 ** 31 ? `an integer in [0, ${limit}]` : "an integer >= 0");
+}
+
+function ownShape(op: string, name: string, tensor: Tensor): ReadTensor<TensorView>["own"] {
+  const dims = tensor.shape ?? tensor.dims;
+  if (dims === undefined) return undefined;
+  if (!Array.isArray(dims) || dims.length === 0)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.shape`, dims, "the sizes of its dimensions, the last one that of a row");
+  const sizes = dims.map((size, i) => needSize(op, `${name}.shape[${i}]`, size));
+  return { rows: sizes.slice(0, -1).reduce((product, size) => product * size, 1), width: sizes.at(-1)! };
+}
+
+/** Memory, type and shape of what a caller gave. `option` is the type that the call names, if it does. */
+export function readTensor<View extends TensorView>(
+  op: string,
+  name: string,
+  value: unknown,
+  option: unknown,
+  allowed: readonly TensorDType[],
+): ReadTensor<View> {
+  const tensor = asTensor(op, name, value);
+  const dtype = needDType(op, name, tensor, option, allowed);
+  return { view: tensor.data as View, dtype, own: ownShape(op, name, tensor) };
+}
+
+/** A view as backends take it: a Float16Array by its bits, in the same memory. */
+export function bitsOf<View extends TensorView>(view: View): Exclude<View, Float16View> {
+  const array = typedArrayName(view) === "Float16Array" ? new Uint16Array(view.buffer, view.byteOffset, view.length) : view;
+  return array as Exclude<View, Float16View>;
+}
+
+/** A new array of the same kind and length. */
+function emptyLike(view: TensorView): TensorView {
+  const kind = typedArrayName(view);
+  if (kind === "Float32Array") return new Float32Array(view.length);
+  if (kind === "Float64Array") return new Float64Array(view.length);
+  if (kind === "Uint16Array") return new Uint16Array(view.length);
+  const { Float16Array } = globalThis as unknown as { Float16Array: new (length: number) => Float16View };
+  return new Float16Array(view.length);
+}
+
+/** Memory of the kind and length of a view: the caller's where given, or new. */
+export function needLike<View extends TensorView>(op: string, name: string, value: unknown, like: View, of: string): View {
+  if (value == null) return emptyLike(like) as View;
+  const kind = String(typedArrayName(like));
+  if (typedArrayName(value) !== kind) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a ${kind}, as the ${of} are`);
+  needLength(op, name, value as TensorView, like.length, `as many as ${of}`);
+  return value as View;
+}
