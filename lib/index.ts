@@ -19,6 +19,7 @@ export * from "./ops/ratio";
 export * from "./ops/reduce";
 export * from "./ops/scan";
 export * from "./ops/select";
+export * from "./ops/linear";
 export * from "./advantage/edge-grpo-advantage";
 export * from "./advantage/egpo-advantage";
 export * from "./advantage/empg-advantage";

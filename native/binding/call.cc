@@ -60,6 +60,13 @@ srp_status Call::read_scalar(napi_env env, napi_value value, const Field& field)
   return SRP_OK;
 }
 
+int32_t Call::wanted_dtype(const Field& field) const {
+  if (field.dtype != kOwnDtype && field.dtype != kWideDtype) return field.dtype;
+  int32_t own;
+  memcpy(&own, args_ + sizeof(uint32_t), sizeof own);  // every struct: size, dtype, ...
+  return field.dtype == kOwnDtype || own == SRP_F64 ? own : static_cast<int32_t>(SRP_F32);
+}
+
 srp_status Call::read_array(napi_env env, napi_value value, const Field& field) {
   napi_valuetype kind;
   if (napi_typeof(env, value, &kind) != napi_ok) return refuse(SRP_BAD_ARGUMENT, field, "cannot be read");
@@ -69,8 +76,7 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
   void* data;
   if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok)
     return refuse(SRP_BAD_DTYPE, field, "is not a typed array");
-  int32_t wanted = field.dtype;
-  if (wanted == kOwnDtype) memcpy(&wanted, args_ + sizeof(uint32_t), sizeof wanted);  // every struct: size, dtype, ...
+  const int32_t wanted = wanted_dtype(field);
   if (!same_storage(dtype_of(type), wanted))
     return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
   const int64_t count = field.count(args_);

@@ -38,6 +38,7 @@ class Call {
  private:
   srp_status refuse(srp_status status, const Field& field, const std::string& what);
   srp_status read_scalar(napi_env env, napi_value value, const Field& field);
+  int32_t wanted_dtype(const Field& field) const;
   srp_status read_array(napi_env env, napi_value value, const Field& field);
   srp_status check_overlap();
   srp_status stage_in(const srp_backend& backend, srp_queue* queue);

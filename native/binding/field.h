@@ -20,12 +20,13 @@ struct Field {
   const char* name;  // the C name
   Kind kind;
   size_t offset;  // in the args struct
-  int32_t dtype;  // of an array; kOwnDtype = the struct's dtype field
+  int32_t dtype;  // of an array; kOwnDtype = the struct's dtype field, kWideDtype = float64 where that is, else float32
   int64_t (*count)(const void*);  // elements an array needs, from the scalars already filled; < 0 = contradictory sizes
   const char* in_place_of;  // an output that may be the very memory of this input; NULL = none
 };
 
 constexpr int32_t kOwnDtype = 0;
+constexpr int32_t kWideDtype = -1;
 
 template <class T>
 constexpr Kind scalar_kind() {
@@ -65,6 +66,7 @@ std::vector<Op> modulate_ops();
 std::vector<Op> select_ops();
 std::vector<Op> loss_ops();
 std::vector<Op> correction_ops();
+std::vector<Op> linear_ops();
 
 const std::vector<Op>& all_ops();
 

@@ -11,7 +11,7 @@ import { runBackend, type BackendReport } from "./run";
 const WHOLE_FAMILIES: Readonly<Record<string, readonly string[]>> = {
   empg: [],
   gspo: [],
-  logits: ["fused_linear_logprob_entropy"],
+  logits: [],
   egpo: [
     "extract_number_answer",
     "flatten_to_ints",

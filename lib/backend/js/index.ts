@@ -12,6 +12,7 @@ import { ratioOps } from "./ratio";
 import { reduceOps } from "./reduce";
 import { scanOps } from "./scan";
 import { selectOps } from "./select";
+import { linearOps } from "./linear";
 
 const ops: BackendOps = {
   ...logprobOps,
@@ -24,6 +25,7 @@ const ops: BackendOps = {
   ...selectOps,
   ...lossOps,
   ...correctionOps,
+  ...linearOps,
 };
 
 export const jsBackend: Backend = {

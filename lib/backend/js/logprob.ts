@@ -16,7 +16,7 @@ import {
 } from "../contract/logprob";
 
 /** z of a raw logit. Differences of z come from differences of logits where they can: z of size M has lost their digits. */
-class LogitMap {
+export class LogitMap {
   private readonly slope: number;
   private readonly rate: number;
   private readonly height: number;
@@ -47,7 +47,7 @@ class LogitMap {
 }
 
 /** The sums of a row; the first index of the maximum is in none of them. */
-interface RowSums {
+export interface RowSums {
   /** Raw logit; NaN or +∞: the row has one; −∞: it has no finite logit. */
   readonly maxLogit: number;
   /** S' */
@@ -58,7 +58,7 @@ interface RowSums {
   readonly squares: number;
 }
 
-function withoutSums(maxLogit: number): RowSums {
+export function withoutSums(maxLogit: number): RowSums {
   const nothing = maxLogit === -Infinity ? 0 : NaN;
   return { maxLogit, rest: nothing, weighted: nothing, squares: nothing };
 }
@@ -91,7 +91,7 @@ function sumRow(map: LogitMap, x: Float32Array): RowSums {
 }
 
 /** A row's results before rounding. */
-interface RowResult {
+export interface RowResult {
   readonly maxLogit: number;
   readonly log1pSum: number;
   readonly meanGap: number;
@@ -99,9 +99,9 @@ interface RowResult {
   readonly sumSq: number;
 }
 
-const IGNORED: RowResult = { maxLogit: 0, log1pSum: 0, meanGap: 0, lse: 0, sumSq: 0 };
+export const IGNORED: RowResult = { maxLogit: 0, log1pSum: 0, meanGap: 0, lse: 0, sumSq: 0 };
 
-function finishRow(map: LogitMap, { maxLogit, rest, weighted, squares }: RowSums): RowResult {
+export function finishRow(map: LogitMap, { maxLogit, rest, weighted, squares }: RowSums): RowResult {
   if (!Number.isFinite(maxLogit)) {
     const kept = maxLogit === -Infinity ? -Infinity : NaN;
     return { maxLogit: kept, log1pSum: NaN, meanGap: NaN, lse: NaN, sumSq: NaN };
@@ -118,7 +118,7 @@ function finishRow(map: LogitMap, { maxLogit, rest, weighted, squares }: RowSums
 }
 
 /** In a row without a finite logit log1pSum is NaN, and so is this. */
-function targetLogprob(map: LogitMap, row: RowResult, logit: number): number {
+export function targetLogprob(map: LogitMap, row: RowResult, logit: number): number {
   return map.belowMax(logit, row.maxLogit) - row.log1pSum;
 }
 
@@ -140,7 +140,7 @@ function storeIgnored(out: LogprobOutputs, n: number, K: number): void {
   out.logprob?.fill(0, n * K, (n + 1) * K);
 }
 
-function halfTypeOf(code: number): HalfDType | undefined {
+export function halfTypeOf(code: number): HalfDType | undefined {
   if (code === DTYPE_CODE.float16) return "float16";
   return code === DTYPE_CODE.bfloat16 ? "bfloat16" : undefined;
 }
@@ -197,7 +197,7 @@ function logprobPartial(a: LogprobPartialArgs): void {
 }
 
 /** The maximum stays out of the sums: the earlier shard's on equality, as its index is the smaller one. */
-function mergeSums(map: LogitMap, a: RowSums, b: RowSums): RowSums {
+export function mergeSums(map: LogitMap, a: RowSums, b: RowSums): RowSums {
   if (Number.isNaN(a.maxLogit) || Number.isNaN(b.maxLogit)) return withoutSums(NaN);
   const [high, low] = b.maxLogit > a.maxLogit ? [b, a] : [a, b];
   if (!Number.isFinite(high.maxLogit)) return withoutSums(high.maxLogit);

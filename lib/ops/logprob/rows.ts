@@ -73,7 +73,7 @@ function needTargets(op: string, value: unknown, N: number): { targets: Int32Arr
 }
 
 /** Flags of the rows to read, or null for all: those that `keep` keeps and whose targets are not all `ignoreIndex`. */
-function keptRows(
+export function keptRows(
   op: string,
   keep: Uint8Array | null,
   ignoreIndex: unknown,
@@ -89,7 +89,7 @@ function keptRows(
   return kept;
 }
 
-function checkTargets(
+export function checkTargets(
   op: string,
   { targets, keep, N, K }: Pick<CheckedRows, "targets" | "keep" | "N" | "K">,
   vocabSize: number,

@@ -20,6 +20,7 @@
 #include "surprisal/correction.h"
 #include "surprisal/delim.h"
 #include "surprisal/group.h"
+#include "surprisal/linear.h"
 #include "surprisal/logprob.h"
 #include "surprisal/loss.h"
 #include "surprisal/modulate.h"
@@ -104,6 +105,8 @@ typedef struct {
   srp_status (*correction_measure)(srp_queue*, const srp_correction_measure_args*);
   srp_status (*correction_bound)(srp_queue*, const srp_correction_bound_args*);
   srp_status (*select_covariance)(srp_queue*, const srp_select_covariance_args*);
+  srp_status (*linear_forward)(srp_queue*, const srp_linear_forward_args*);
+  srp_status (*linear_backward)(srp_queue*, const srp_linear_backward_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -142,7 +145,9 @@ typedef struct {
   X(loss_row)              \
   X(correction_measure)    \
   X(correction_bound)      \
-  X(select_covariance)
+  X(select_covariance)     \
+  X(linear_forward)        \
+  X(linear_backward)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

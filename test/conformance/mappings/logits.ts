@@ -1,7 +1,7 @@
 // Log-probs and entropies of logits, and the gradient of the logits.
-import { logprob, logprobBackward } from "../../../lib";
+import { linearLogprob, linearLogprobBackward, logprob, logprobBackward } from "../../../lib";
 import type { Mapping } from "../mapping";
-import { float32Logits } from "./tensors";
+import { float32Logits, float32Tensor } from "./tensors";
 
 export const logits: readonly Mapping[] = [
   {
@@ -25,6 +25,24 @@ export const logits: readonly Mapping[] = [
         sum_pi_squared: result.sumSquares,
         grad_logits: gradient,
       };
+    },
+  },
+  {
+    family: "logits",
+    function: "fused_linear_logprob_entropy",
+    ours: ["linearLogprob", "linearLogprobBackward"],
+    run: (inputs, { backend }) => {
+      const hidden = float32Tensor(inputs, "hidden_states");
+      const weight = float32Tensor(inputs, "vocab_weights");
+      const targets = inputs.int32("input_ids");
+      const options = { temperature: inputs.number("temperature"), backend };
+      const result = linearLogprob(hidden, weight, targets, options);
+      const { gradHidden, gradWeight } = linearLogprobBackward(hidden, weight, targets, result, {
+        ...options,
+        gradLogProbs: inputs.floats("grad_logp"),
+        gradEntropies: inputs.floats("grad_entropy"),
+      });
+      return { logp: result.logProbs, entropy: result.entropies, grad_hidden_states: gradHidden, grad_vocab_weights: gradWeight };
     },
   },
 ];

@@ -3,6 +3,11 @@ import type { Inputs } from "../inputs";
 
 export function float32Logits(inputs: Inputs, name = "logits") {
   return { data: inputs.float32(name), shape: inputs.shape(name), dtype: "float32" };
+export function float32Tensor(inputs: Inputs, name: string) {
+}
+
+export function float32Logits(inputs: Inputs) {
+  return float32Tensor(inputs, "logits");
 }
 
 /** The same numbers as bfloat16, which they are already: the upper halves of their bits. */

@@ -1,0 +1,146 @@
+// From gradients of log-probs and entropies to those of hidden states and the head.
+import type { LinearBackwardArgs } from "../../backend/contract/linear";
+import { selectBackend } from "../../backend/select";
+import { needFloat64, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { allocateFloat, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needWord } from "../../core/options";
+import { bitsOf, needLike } from "../../core/tensor";
+import type { LinearLogprobState } from "./forward";
+import { type CheckedHead, type HeadTensor, type HeadView, type LinearHeadOptions, needHead } from "./head";
+
+const PARTS = ["hidden", "weight", "bias"] as const;
+/** What has a gradient. */
+export type LinearPart = (typeof PARTS)[number];
+
+export interface LinearLogprobGradients {
+  /** dL/d hidden, [rows, dim], of hidden's kind; 0 in rows that are not kept. null where not asked for. */
+  readonly gradHidden: HeadView | null;
+  /** dL/d weight, the size of weight, float64 where hidden is, else float32; 0 in the padding. null where not asked for. */
+  readonly gradWeight: FloatArray | null;
+  /** dL/d bias, one a row of weight, of gradWeight's type. null where not asked for. */
+  readonly gradBias: FloatArray | null;
+}
+
+/** The options of the forward pass again, and what comes back from the loss. At least one gradient is needed. */
+export interface LinearLogprobBackwardOptions extends LinearHeadOptions {
+  /** dL/d logprob, [rows]. */
+  readonly gradLogProbs?: FloatArray;
+  /** dL/d entropy, [rows]. */
+  readonly gradEntropies?: FloatArray;
+  /** Gradients to compute; each costs a product, weight and bias one together. Default: hidden, weight, and bias if there is one. */
+  readonly gradients?: readonly LinearPart[];
+  /**
+   * true: what is computed for weight and bias is added to `out.gradWeight` and `out.gradBias`, which must be given: micro-batches
+   * add up. Default false: they are overwritten.
+   */
+  readonly accumulate?: boolean;
+  /** Reuse memory for any of the results. Must not overlap the inputs. */
+  readonly out?: { readonly gradHidden?: HeadView; readonly gradWeight?: FloatArray; readonly gradBias?: FloatArray };
+}
+
+/** The parts asked for, as a set. */
+function neededParts(op: string, parts: readonly LinearPart[] | undefined, bias: boolean): ReadonlySet<LinearPart> {
+  if (parts === undefined) return new Set(bias ? PARTS : ["hidden", "weight"]);
+  if (!Array.isArray(parts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, `a list of ${PARTS.join(", ")}`);
+  parts.forEach((part, i) => needWord(op, `gradients[${i}]`, part as LinearPart, PARTS));
+  if (parts.includes("bias") && !bias)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, "no bias among them, as none is given");
+  return new Set(parts as LinearPart[]);
+}
+
+function asWide(array: FloatArray | null, wide: FloatDType): FloatArray | null {
+  if (!array || floatDType(array) === wide) return array;
+  return wide === "float64" ? Float64Array.from(array) : Float32Array.from(array);
+}
+
+function needGradients(op: string, head: CheckedHead, options: LinearLogprobBackwardOptions): LinearLogprobGradients {
+  const parts = neededParts(op, options.gradients, head.bias !== null);
+  const { accumulate = false, out } = options;
+  if (typeof accumulate !== "boolean") throw argumentError("ERR_SURPRISAL_OPTION", op, "accumulate", accumulate, "true or false");
+  const sum = (name: "gradWeight" | "gradBias", part: LinearPart, length: number): FloatArray | null => {
+    if (!parts.has(part)) return null;
+    if (accumulate && out?.[name] === undefined)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, undefined, "the sums to add to", "accumulate is true");
+    return out?.[name] === undefined ? allocateFloat(head.wide, length) : needOutput(op, name, out[name], head.wide, length);
+  };
+  return {
+    gradHidden: parts.has("hidden") ? needLike(op, "out.gradHidden", out?.gradHidden, head.view, "hidden") : null,
+    gradWeight: sum("gradWeight", "weight", head.padded * head.D),
+    gradBias: sum("gradBias", "bias", head.padded),
+  };
+}
+
+function needArgs(
+  op: string,
+  head: CheckedHead,
+  state: LinearLogprobState,
+  options: LinearLogprobBackwardOptions,
+  result: LinearLogprobGradients,
+): LinearBackwardArgs {
+  const { N, wide } = head;
+  const gradLogprob = asWide(optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"), wide);
+  const gradEntropy = asWide(optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"), wide);
+  if (!gradLogprob && !gradEntropy)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
+  if (gradLogprob && !head.targets)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", null, "the ids that gradLogProbs belong to");
+  const given = (name: keyof LinearLogprobState) => needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
+  return {
+    ...head,
+    maxLogit: given("maxLogits"),
+    log1pSum: given("log1pSums"),
+    meanGap: gradEntropy && given("meanGaps"),
+    gradLogprob,
+    gradEntropy,
+    accumulate: options.accumulate ? 1 : 0,
+    gradHidden: result.gradHidden && bitsOf(result.gradHidden),
+    gradWeight: result.gradWeight,
+    gradBias: result.gradBias,
+  };
+}
+
+/**
+ * Gradients of hidden states and of a linear head, from those of log-probs and entropies.
+ *
+ *     g = dL/dx as `logprobBackward` has it,      dL/d hidden = g · weight,      dL/d weight = gᵀ · hidden,      dL/d bias = Σ_rows g
+ *
+ * The logits are formed again, a part at a time, once for hidden and once for weight and bias. The entropy's gradient is
+ * part of all of them. Rows that are not kept get 0 and add nothing.
+ *
+ * @param hidden, weight, targets as in the forward pass, unchanged
+ * @param state the result of `linearLogprob` on these, with the same options
+ * @returns the gradients asked for: `out`'s memory where given. That of hidden in hidden's type; those of weight and bias in
+ *   float32 (float64), since micro-batches add up in them
+ * @throws SurprisalError as `linearLogprob`
+ */
+export function linearLogprobBackward(
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  state: LinearLogprobState,
+  options: LinearLogprobBackwardOptions,
+): LinearLogprobGradients {
+  const op = "linearLogprobBackward";
+  const head = needHead(op, hidden, weight, targets, options);
+  const result = needGradients(op, head, options);
+  const args = needArgs(op, head, state, options, result);
+  refuseOverlap(
+    op,
+    { gradHidden: args.gradHidden, gradWeight: args.gradWeight, gradBias: args.gradBias },
+    {
+      hidden: args.hidden,
+      weight: args.weight,
+      bias: args.bias,
+      targets: args.targets,
+      keep: args.keep,
+      maxLogits: args.maxLogit,
+      log1pSums: args.log1pSum,
+      meanGaps: args.meanGap,
+      gradLogProbs: args.gradLogprob,
+      gradEntropies: args.gradEntropy,
+    },
+  );
+  selectBackend(op, options.backend).ops.linearBackward(args);
+  return result;
+}

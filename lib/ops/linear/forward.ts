@@ -1,0 +1,84 @@
+// Log-probs and entropies straight from hidden states, without logits in memory. docs/ops/linear.md has formulas and precision.
+import type { LinearForwardArgs } from "../../backend/contract/linear";
+import { selectBackend } from "../../backend/select";
+import { needFloat64, needOutput, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { allocateFloat, type FloatArray } from "../../core/dtype";
+import { type CheckedHead, type HeadTensor, type LinearHeadOptions, needHead } from "./head";
+
+/** Per row [rows]. The first four are float64 where hidden is, else float32. */
+export interface LinearLogprobResult {
+  /** ln p(target) in nats. Empty without targets. */
+  readonly logProbs: FloatArray;
+  /** −Σ p ln p in nats. */
+  readonly entropies: FloatArray;
+  /** ln Σ exp z. */
+  readonly logSumExps: FloatArray;
+  /** Σ p², the probability that two samples agree. */
+  readonly sumSquares: FloatArray;
+  /** The largest raw logit. */
+  readonly maxLogits: Float64Array;
+  /** logSumExp − M, M being the largest z. */
+  readonly log1pSums: Float64Array;
+  /** M − Σ p z; entropy = log1pSum + meanGap. */
+  readonly meanGaps: Float64Array;
+}
+
+/** What the backward pass needs of a forward result. */
+export type LinearLogprobState = Pick<LinearLogprobResult, "maxLogits" | "log1pSums" | "meanGaps">;
+
+export interface LinearLogprobOptions extends LinearHeadOptions {
+  /** Reuse memory for any of the results. Must not overlap the inputs. */
+  readonly out?: Partial<LinearLogprobResult>;
+}
+
+function needResult(op: string, out: Partial<LinearLogprobResult> | undefined, { N, wide, targets }: CheckedHead): LinearLogprobResult {
+  const floats = (name: keyof LinearLogprobResult, length = N): FloatArray =>
+    out?.[name] === undefined ? allocateFloat(wide, length) : needOutput(op, name, out[name], wide, length);
+  const exact = (name: keyof LinearLogprobResult): Float64Array =>
+    out?.[name] === undefined ? new Float64Array(N) : needFloat64(op, `out.${name}`, out[name], N, "the size of the result");
+  return {
+    logProbs: floats("logProbs", targets ? N : 0),
+    entropies: floats("entropies"),
+    logSumExps: floats("logSumExps"),
+    sumSquares: floats("sumSquares"),
+    maxLogits: exact("maxLogits"),
+    log1pSums: exact("log1pSums"),
+    meanGaps: exact("meanGaps"),
+  };
+}
+
+/**
+ * Log-probs of targets and the entropy of every row of hidden states under a linear head. The logits are never in memory as a
+ * whole: what is beside the arguments grows with `chunkRows` and dim, not with rows · vocab.
+ *
+ *     x = hidden · weightᵀ (+ bias),      logprob and entropy of x as `logprob` has them
+ *
+ * @param hidden float32, float16, bfloat16 or float64, [rows, dim]
+ * @param weight of the same type, [vocab, dim]; with `vocab` in the options the rows beyond it are padding
+ * @param targets one id a row; null for none
+ * @returns arrays of one number a row, in nats. Keep the result for `linearLogprobBackward`
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (a target) or _BUFFER, naming the argument
+ */
+export function linearLogprob(
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  options: LinearLogprobOptions = {},
+): LinearLogprobResult {
+  const op = "linearLogprob";
+  const head = needHead(op, hidden, weight, targets, options);
+  const result = needResult(op, options.out, head);
+  refuseOverlap(op, { ...result }, { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, keep: head.keep });
+  const args: LinearForwardArgs = {
+    ...head,
+    logprob: head.targets && result.logProbs,
+    entropy: result.entropies,
+    lse: result.logSumExps,
+    sumSq: result.sumSquares,
+    maxLogit: result.maxLogits,
+    log1pSum: result.log1pSums,
+    meanGap: result.meanGaps,
+  };
+  selectBackend(op, options.backend).ops.linearForward(args);
+  return result;
+}

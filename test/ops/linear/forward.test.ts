@@ -1,0 +1,130 @@
+import { linearLogprob, logprob, type HeadDType, type LinearLogprobOptions } from "../../../lib";
+import { headOracle, logitsOf } from "../../oracle/linear";
+import { type BackendName, eachBackend } from "../../support/each-backend";
+import { HEAD_DTYPES, MAPS, problem, SHAPES, stored } from "./problems";
+
+/**
+ * float64 throughout, up to its rounding; a float32 result one rounding. CUDA products of float32: each logit within 2e-6 of
+ * sum |hidden weight|, which is below 15 in these problems, and the scale of no map is above 2.2.
+ */
+function tolerance(backend: BackendName, dtype: HeadDType) {
+  if (dtype === "float64") return { rtol: 1e-12, atol: 1e-12 };
+  return backend === "js" || backend === "cpu" ? { rtol: 1.2e-7, atol: 1e-12 } : { rtol: 1e-6, atol: 3e-5 };
+}
+
+eachBackend((backend) => {
+  describe.each(HEAD_DTYPES)("%s", (dtype) => {
+    test.each(MAPS)("rows are those of the definition with %j", (map) => {
+      for (const shape of SHAPES)
+        for (const withBias of [true, false]) {
+          const { N, D, V, hidden, weight, bias, targets } = problem(shape, dtype);
+          const got = linearLogprob(hidden.view, weight.view, targets, {
+            shape: [N, D],
+            dtype,
+            ...(withBias && { bias: bias.view }),
+            ...map,
+            backend,
+          });
+          const want = headOracle({
+            ...{ N, D, V, map, targets },
+            hidden: hidden.numbers,
+            weight: weight.numbers,
+            ...(withBias && { bias: bias.numbers }),
+          });
+          const close = tolerance(backend, dtype);
+          expect(got.logProbs).toBeAllClose(want.logProbs, close);
+          expect(got.entropies).toBeAllClose(want.entropies, close);
+          expect(got.logSumExps).toBeAllClose(want.logSumExps, close);
+          expect(got.sumSquares).toBeAllClose(want.sumSquares, close);
+          expect(got.maxLogits).toBeAllClose(
+            want.logits.map((x) => Math.max(...x)),
+            tolerance(backend, dtype === "float64" ? dtype : "float32"),
+          );
+          const kind = dtype === "float64" ? Float64Array : Float32Array;
+          expect(got.logProbs).toBeInstanceOf(kind);
+          expect(got.entropies).toBeInstanceOf(kind);
+        }
+    });
+  });
+
+  test.each(MAPS)("it is logprob of explicit logits with %j", (map) => {
+    const { N, D, V, hidden, weight, bias, targets } = problem([20, 17, 300], "float32", 4);
+    const explicit = logitsOf({ hidden: hidden.numbers, weight: weight.numbers, bias: bias.numbers, N, D, V });
+    const logits = Float32Array.from(explicit.flatMap((row) => Array.from(row)));
+    const want = logprob(logits, targets, { shape: [N, V], ...map, backend });
+    const got = linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], bias: bias.view, ...map, backend });
+    // Explicit logits are rounded to float32: 6e-8 of at most 16.
+    for (const name of ["logProbs", "entropies", "logSumExps", "maxLogits", "log1pSums", "meanGaps", "sumSquares"] as const)
+      expect(got[name]).toBeAllClose(want[name], { rtol: 1e-6, atol: 1e-5 });
+  });
+
+  test("a nearly certain row keeps its digits", () => {
+    // Logits 23.5 and 0, 0: S' = 2 e^-23.5, H near 1e-9. Each is one product of numbers with few bits: exact on every backend.
+    const result = linearLogprob(Float32Array.of(1, 0), Float32Array.of(0, 0, 23.5, 1, 0, -1), [1], { shape: [1, 2], backend });
+    const rest = 2 * Math.exp(-23.5);
+    expect(result.logProbs).toBeAllClose([-Math.log1p(rest)], { rtol: 1e-6 });
+    expect(result.entropies).toBeAllClose([Math.log1p(rest) + (rest * 23.5) / (1 + rest)], { rtol: 1e-6 });
+  });
+
+  test("chunks change no bit, and a row gives the same bits alone", () => {
+    const { N, D, V, hidden, weight, targets } = problem([150, 40, 70], "float32", 5);
+    const run = (options: LinearLogprobOptions) => linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], backend, ...options });
+    const whole = run({});
+    for (const chunkRows of [1, 7, 64, 100, 150, 10_000]) expect(run({ chunkRows })).toEqual(whole);
+    const alone = linearLogprob((hidden.view as Float32Array).subarray(77 * D, 78 * D), weight.view, [targets[77]!], { shape: [1, D], vocab: V, backend });
+    expect(alone.logProbs[0]).toBe(whole.logProbs[77]);
+    expect(alone.meanGaps[0]).toBe(whole.meanGaps[77]);
+  });
+
+  test("rows that are not kept and padding are not read; their results are 0", () => {
+    const { N, D, V, hidden, weight, bias, targets } = problem([70, 6, 9], "float32", 6);
+    const keep = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || n > 65 ? 0 : 1));
+    const ids = targets.map((id, n) => (n % 5 === 0 ? -100 : keep[n] ? id : 2 ** 30));
+    const read = (n: number) => keep[n] === 1 && n % 5 !== 0;
+    const options = { shape: [N, D] as const, vocab: V, keep, ignoreIndex: -100, backend };
+    const poisoned = Float32Array.from(hidden.view as Float32Array, (h, i) => (read(Math.floor(i / D)) ? h : NaN));
+    const padded = Float32Array.from({ length: (V + 4) * D }, (_, i) => (i < V * D ? (weight.view as Float32Array)[i]! : NaN));
+    const paddedBias = Float32Array.from({ length: V + 4 }, (_, j) => (j < V ? (bias.view as Float32Array)[j]! : NaN));
+    const got = linearLogprob(poisoned, padded, ids, { ...options, bias: paddedBias });
+    const all = linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], bias: bias.view, backend });
+    for (const name of ["logProbs", "entropies", "logSumExps", "sumSquares", "maxLogits", "log1pSums", "meanGaps"] as const)
+      expect(Array.from(got[name])).toEqual(Array.from(all[name], (x, n) => (read(n) ? x : 0)));
+  });
+
+  test("a bias of −∞ masks an id; a row without a finite logit, or with NaN, is NaN", () => {
+    const hidden = Float32Array.of(1, 2, NaN);
+    const weight = Float32Array.of(0.5, -1, 2);
+    const options = { shape: [3, 1] as const, backend };
+    const masked = linearLogprob(hidden, weight, [0, 2, 0], { ...options, bias: Float32Array.of(0, 0, -Infinity) });
+    const open = linearLogprob(hidden, weight.subarray(0, 2), [0, 0, 0], options);
+    expect([masked.logProbs[0], masked.logProbs[1]]).toEqual([open.logProbs[0], -Infinity]);
+    expect(masked.entropies).toEqual(open.entropies);
+    expect([masked.entropies[2], masked.logProbs[2], masked.maxLogits[2]]).toEqual([NaN, NaN, NaN]);
+    const none = linearLogprob(hidden, weight, null, { ...options, bias: new Float32Array(3).fill(-Infinity) });
+    expect([none.maxLogits[0], none.entropies[0], none.logSumExps[0]]).toEqual([-Infinity, NaN, NaN]);
+  });
+
+  test("tensors know their shape; results go where the caller says; no targets give no log-probs", () => {
+    const { N, D, V, hidden, weight, targets } = problem([6, 4, 5], "float16", 7);
+    const tensors = [
+      { data: hidden.view, shape: [2, 3, D], dtype: "float16" },
+      { data: weight.view, dims: [V, D], type: "float16" },
+    ] as const;
+    const want = linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], dtype: "float16", backend });
+    const out = { entropies: new Float32Array(N), maxLogits: new Float64Array(N) };
+    const got = linearLogprob(...tensors, targets, { out, backend });
+    expect(got).toEqual(want);
+    expect(got.entropies).toBe(out.entropies);
+    expect(got.maxLogits).toBe(out.maxLogits);
+    const without = linearLogprob(...tensors, null, { backend });
+    expect(without.logProbs).toHaveLength(0);
+    expect(without.entropies).toEqual(want.entropies);
+  });
+
+  test("no rows give empty results, no ids rows without a finite logit", () => {
+    const weight = stored([1, 2, 3, 4], "float32").view;
+    expect(linearLogprob(new Float32Array(0), weight, [], { shape: [0, 2], backend }).logProbs).toHaveLength(0);
+    const none = linearLogprob(Float32Array.of(1, 2), new Float32Array(0), null, { shape: [1, 2], backend });
+    expect([none.maxLogits[0], none.entropies[0]]).toEqual([-Infinity, NaN]);
+  });
+});
