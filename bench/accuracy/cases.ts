@@ -1,6 +1,7 @@
 // All cases, by family. A reduced set has the same ops and kinds of input, with fewer types and shorter rows.
 import { delimCases } from "./cases-delim";
 import { groupCases } from "./cases-group";
+import { linearCases } from "./cases-linear";
 import { logprobCases } from "./cases-logprob";
 import { modulateCases } from "./cases-modulate";
 import { ratioCases } from "./cases-ratio";
@@ -18,4 +19,5 @@ export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = 
   ratio: ratioCases,
   modulate: modulateCases,
   select: selectCases,
+  linear: linearCases,
 };

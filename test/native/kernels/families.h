@@ -24,5 +24,7 @@ void select_agrees(Runner& run);
 void select_refuses(Runner& run);
 void correction_agrees(Runner& run);
 void correction_refuses(Runner& run);
+void linear_agrees(Runner& run);
+void linear_refuses(Runner& run);
 
 }  // namespace srp::test

@@ -32,6 +32,7 @@ const Family kFamilies[] = {
     {"reduce", reduce_agrees, reduce_refuses},
     {"select", select_agrees, select_refuses},
     {"correction", correction_agrees, correction_refuses},
+    {"linear", linear_agrees, linear_refuses},
 };
 
 }  // namespace
