@@ -1,4 +1,5 @@
 // All cases, by family. A reduced set has the same ops and kinds of input, with fewer types and shorter rows.
+import { correctionCases } from "./cases-correction";
 import { delimCases } from "./cases-delim";
 import { groupCases } from "./cases-group";
 import { linearCases } from "./cases-linear";
@@ -20,4 +21,5 @@ export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = 
   modulate: modulateCases,
   select: selectCases,
   linear: linearCases,
+  correction: correctionCases,
 };

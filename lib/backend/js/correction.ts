@@ -26,10 +26,10 @@ function bounded(x: number, low: number, high: number): number {
 
 /** exp(d) − 1 − d: near 0 by the sum of dⁿ/n! from n = 2 on, since the two numbers of size d would cancel. */
 function exponentialBeyondLine(d: number): number {
-  if (!(Math.abs(d) < 0.0625)) return Math.expm1(d) - d;
+  if (!(Math.abs(d) < 0.5)) return Math.expm1(d) - d;
   let term = (d * d) / 2;
   let sum = term;
-  for (let n = 3; n <= 10; ++n) sum += term *= d / n;
+  for (let n = 3; n <= 15; ++n) sum += term *= d / n;
   return sum;
 }
 

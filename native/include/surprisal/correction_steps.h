@@ -11,12 +11,12 @@
 
 namespace srp {
 
-// exp(d) - 1 - d. Near 0 the two numbers of size d would cancel: the sum of d^n / n! from n = 2 on, whose 10th term is
-// 2^-53 of the first at d = 1/16.
+// exp(d) - 1 - d. Near 0 the two numbers of size d would cancel: the sum of d^n / n! from n = 2 to 15, where the next term
+// is 2^-57 of the first at d = 1/2.
 SRP_HD double exponential_beyond_line(double d) {
-  if (!(fabs(d) < 0.0625)) return expm1(d) - d;
+  if (!(fabs(d) < 0.5)) return expm1(d) - d;
   double sum = 0;
-  for (int n = 10; n >= 3; --n) sum = (sum + 1) * d / n;
+  for (int n = 15; n >= 3; --n) sum = (sum + 1) * d * (1.0 / n);
   return (sum + 1) * d * d / 2;
 }
 
