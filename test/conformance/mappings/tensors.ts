@@ -1,9 +1,8 @@
 // Logits as a golden case holds them, with any number of leading dimensions: tensors that know their own shape.
 import type { Inputs } from "../inputs";
 
-export function float32Logits(inputs: Inputs, name = "logits") {
-  return { data: inputs.float32(name), shape: inputs.shape(name), dtype: "float32" };
 export function float32Tensor(inputs: Inputs, name: string) {
+  return { data: inputs.float32(name), shape: inputs.shape(name), dtype: "float32" };
 }
 
 export function float32Logits(inputs: Inputs) {

@@ -26,7 +26,7 @@ import {
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 import { complement, intersection } from "./arrange";
-import { float32Logits } from "./tensors";
+import { float32Tensor } from "./tensors";
 
 const LOSS_TYPES = ["grpo", "bnpo", "dr_grpo", "dapo", "cispo", "sapo", "vespo", "luspo"] as const;
 
@@ -269,7 +269,7 @@ export const trlLoss: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const shape = inputs.shape2("labels");
       const mask = Uint8Array.from(inputs.int32("labels"), (label) => (label === -100 ? 0 : 1));
-      const tensor = float32Logits(inputs, "student_logits");
+      const tensor = float32Tensor(inputs, "student_logits");
       const temperature = inputs.number("temperature");
       const targets = inputs.int32("completion_tokens");
       const student = logprob(tensor, targets, { temperature, backend });
