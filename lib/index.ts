@@ -85,3 +85,4 @@ export * from "./advantage/remax-advantage";
 export * from "./advantage/resampling-weights";
 export type { OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./advantage/outcome";
 export * from "./ops/loss";
+export * from "./ops/divergence";

@@ -11,6 +11,7 @@ import type { ReduceOps } from "./contract/reduce";
 import type { ScanOps } from "./contract/scan";
 import type { SelectOps } from "./contract/select";
 import type { LinearOps } from "./contract/linear";
+import type { DivergenceOps } from "./contract/divergence";
 
 export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
 /** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
@@ -19,7 +20,7 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 export type BackendChoice = BackendName | "auto";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps & CorrectionOps & LinearOps;
+export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps & CorrectionOps & LinearOps & DivergenceOps;
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 

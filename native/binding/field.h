@@ -67,6 +67,7 @@ std::vector<Op> select_ops();
 std::vector<Op> loss_ops();
 std::vector<Op> correction_ops();
 std::vector<Op> linear_ops();
+std::vector<Op> divergence_ops();
 
 const std::vector<Op>& all_ops();
 

@@ -25,7 +25,7 @@ const std::vector<Op>& all_ops() {
   static const std::vector<Op>& ops = *[] {
     auto* const all = new std::vector<Op>;
     for (auto family :
-         {logprob_ops, delim_ops, group_ops, scan_ops, ratio_ops, modulate_ops, reduce_ops, select_ops, loss_ops, correction_ops, linear_ops})
+         {logprob_ops, delim_ops, group_ops, scan_ops, ratio_ops, modulate_ops, reduce_ops, select_ops, loss_ops, correction_ops, linear_ops, divergence_ops})
       for (Op& op : family()) all->push_back(std::move(op));
     return all;
   }();

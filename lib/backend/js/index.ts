@@ -26,6 +26,7 @@ const ops: BackendOps = {
   ...lossOps,
   ...correctionOps,
   ...linearOps,
+  ...divergenceOps,
 };
 
 export const jsBackend: Backend = {

@@ -7,4 +7,5 @@ export type { LogprobMergeOptions, LogprobPartialOptions } from "./shards";
 export type { LogprobResult, LogprobState } from "./results";
 export type { AsyncOption } from "./blocks";
 export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
+export type { WideLogitDType, WideLogits, WideLogitView } from "./logits";
 export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";

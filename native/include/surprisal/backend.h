@@ -28,6 +28,7 @@
 #include "surprisal/reduce.h"
 #include "surprisal/scan.h"
 #include "surprisal/select.h"
+#include "surprisal/divergence.h"
 #include "surprisal/status.h"
 
 #define SRP_ABI_VERSION 1
@@ -107,6 +108,8 @@ typedef struct {
   srp_status (*select_covariance)(srp_queue*, const srp_select_covariance_args*);
   srp_status (*linear_forward)(srp_queue*, const srp_linear_forward_args*);
   srp_status (*linear_backward)(srp_queue*, const srp_linear_backward_args*);
+  srp_status (*divergence_rows)(srp_queue*, const srp_divergence_rows_args*);
+  srp_status (*divergence_top)(srp_queue*, const srp_divergence_top_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -147,7 +150,9 @@ typedef struct {
   X(correction_bound)      \
   X(select_covariance)     \
   X(linear_forward)        \
-  X(linear_backward)
+  X(linear_backward)       \
+  X(divergence_rows)       \
+  X(divergence_top)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

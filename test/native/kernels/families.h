@@ -26,5 +26,7 @@ void correction_agrees(Runner& run);
 void correction_refuses(Runner& run);
 void linear_agrees(Runner& run);
 void linear_refuses(Runner& run);
+void divergence_agrees(Runner& run);
+void divergence_refuses(Runner& run);
 
 }  // namespace srp::test

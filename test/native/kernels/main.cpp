@@ -33,6 +33,7 @@ const Family kFamilies[] = {
     {"select", select_agrees, select_refuses},
     {"correction", correction_agrees, correction_refuses},
     {"linear", linear_agrees, linear_refuses},
+    {"divergence", divergence_agrees, divergence_refuses},
 };
 
 }  // namespace

@@ -1,0 +1,127 @@
+// How far a student's distribution over the vocabulary is from a teacher's, and the gradient to the student's logits.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloat64, needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { asFloat, type FloatArray } from "../../core/dtype";
+import { needNumber } from "../../core/options";
+import { type LogitViewOf, needGradient, type WideLogits, type WideLogitView } from "../logprob/logits";
+import { type LogitPairLayout, needPair } from "./pairs";
+import { needSupport, type SupportOptions } from "./support";
+
+export interface DivergenceOptions extends LogitPairLayout, SupportOptions, BackendOption {
+  /** Which divergence, in [0, 1]: 0 is KL(teacher‖student), 1 is KL(student‖teacher), between them Jensen-Shannon. */
+  readonly beta: number;
+  /** Divides both logits, > 0. Default 1. */
+  readonly temperature?: number;
+  /** One flag a row; a row with 0 is not read: its divergence is 0, its gradient exactly 0. Default: all 1. */
+  readonly keep?: Uint8Array;
+}
+
+export interface DivergenceBackwardOptions extends DivergenceOptions {
+  /** Memory for the gradient, of the student's kind; without a support it may be the student's logits, which are overwritten then. */
+  readonly out?: WideLogitView;
+}
+
+/** What a call is to fill. */
+interface Wanted {
+  readonly divergences?: Float64Array;
+  /** Weight of each row in the loss. */
+  readonly gradDivergences?: FloatArray;
+  readonly out?: unknown;
+}
+
+/** Both outputs of the op in one call; the gradient where `gradDivergences` is given, else null. */
+export function evaluateDivergence(
+  op: string,
+  student: unknown,
+  teacher: unknown,
+  options: DivergenceOptions,
+  wanted: Wanted,
+): WideLogitView | null {
+  const pair = needPair(op, student, teacher, options);
+  const { N, V, dtype } = pair.student;
+  const beta = needNumber(op, "beta", options.beta, { min: 0, max: 1 });
+  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 1e-30, max: 1e30 });
+  const keep = optionalMask(op, "keep", options.keep, N, "one a row");
+  const support = needSupport(op, options, N, V, keep);
+  const divergence = wanted.divergences ?? null;
+  const given = wanted.gradDivergences && needFloats(op, "gradDivergences", wanted.gradDivergences, N, "one a row");
+  const weight = given ? (asFloat(given, "float64") as Float64Array) : null;
+  const gradient = given ? needGradient(op, pair.student, wanted.out) : null;
+  const grad = gradient && gradient.grad;
+  const x = pair.student.logits;
+  const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
+  refuseOverlap(
+    op,
+    { divergences: divergence, gradient: grad },
+    { ...(!inPlace && { student: x }), teacher: pair.teacher.logits, keep, gradDivergences: weight, support: support.support },
+  );
+  selectBackend(op, options.backend).ops.divergenceRows({
+    dtype,
+    student: x,
+    teacher: pair.teacher.logits,
+    keep,
+    weight,
+    ...support,
+    N,
+    V,
+    studentStride: pair.student.stride,
+    teacherStride: pair.teacher.stride,
+    beta,
+    temperature,
+    divergence,
+    grad,
+  });
+  return gradient && gradient.view;
+}
+
+/**
+ * The divergence of each row, in nats. With S and T the softmax of student / temperature and teacher / temperature:
+ *
+ *     beta 0:  KL(T‖S) = Σ T ln(T/S)
+ *     beta 1:  KL(S‖T) = Σ S ln(S/T)
+ *     else:    M = (1 − beta)·S + beta·T,   beta·KL(T‖M) + (1 − beta)·KL(S‖M)
+ *
+ * over the vocabulary, or over a support of K ids a row. Logits of −∞ are masked ids, 0·ln 0 = 0: the mixture stays finite where
+ * one side lacks an id, a KL whose second argument lacks one is ∞. A row without a finite logit is NaN.
+ *
+ * @param student logits, [rows, vocab]: float32, float64, or half types
+ * @param teacher logits of the same shape and type; they get no gradient
+ * @returns [rows], float64 whatever the logits' type; 0 for rows that `keep` leaves out
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (an id outside the vocabulary, or twice in a row) or _BUFFER
+ * @see Agarwal et al. 2024, On-Policy Distillation of Language Models (generalized Jensen-Shannon divergence)
+ */
+export function divergence(
+  student: WideLogits,
+  teacher: WideLogits,
+  options: DivergenceOptions & { readonly out?: Float64Array },
+): Float64Array {
+  const op = "divergence";
+  const rows = needPair(op, student, teacher, options).student.N;
+  const divergences = options.out === undefined ? new Float64Array(rows) : needFloat64(op, "out", options.out, rows, "one a row");
+  evaluateDivergence(op, student, teacher, options, { divergences });
+  return divergences;
+}
+
+/**
+ * Gradient of the student's logits, from that of the divergences.
+ *
+ *     dL/dx[j] = dL/dD · (h[j] − S[j]·Σ h) / temperature,   h = S − T  |  S ln(S/T)  |  (1 − beta)·S ln(S/M)
+ *
+ * Ids outside a support get 0 when they are dropped, their share of the pool's gradient when they are pooled. Columns of the
+ * padding and rows left out get exactly 0, as do rows with a gradient of 0.
+ *
+ * @param gradDivergences dL/d divergence, [rows]
+ * @returns the gradient, of the student's kind and length: `out` if given
+ * @throws SurprisalError as `divergence`
+ */
+export function divergenceBackward<L extends WideLogits>(
+  student: L,
+  teacher: WideLogits,
+  gradDivergences: FloatArray,
+  options: DivergenceBackwardOptions,
+): LogitViewOf<L> {
+  const op = "divergenceBackward";
+  const rows = needPair(op, student, teacher, options).student.N;
+  needFloats(op, "gradDivergences", gradDivergences, rows, "one a row");
+  return evaluateDivergence(op, student, teacher, options, { gradDivergences, out: options.out }) as LogitViewOf<L>;
+}

@@ -1,0 +1,172 @@
+// Divergence of two rows of logits and its gradient (contract: surprisal/divergence.h), in float64: the maxima, the sums
+// of both softmaxes, the terms, the gradient.
+#include <algorithm>
+#include <memory>
+#include <new>
+
+#include "backend.h"
+#include "surprisal/divergence_terms.h"
+#include "surprisal/select_keys.h"
+
+namespace srp::cpu {
+namespace {
+
+template <class F>
+Softmax softmax(const LogitRow<F>& row, double temperature) {
+  Softmax found = {-INFINITY, -1, 0, temperature};
+  for (int64_t i = 0; i < row.count; ++i) {
+    const double x = row[i];
+    if (x != x) return {x, -1, 0, temperature};
+    if (x > found.max) {
+      found.max = x;
+      found.first = row.id(i);
+    }
+  }
+  if (!found.finite()) return found;
+  for (int64_t i = 0; i < row.count; ++i)
+    if (row.id(i) != found.first) found.rest += exp((row[i] - found.max) / temperature);
+  return found;
+}
+
+template <class F>
+void fill(F* to, int64_t count, double value) {
+  for (int64_t j = 0; j < count; ++j) store(to, j, value);
+}
+
+template <class F>
+class Row {
+ public:
+  Row(const srp_divergence_rows_args& a, int64_t n) : a_(a) {
+    const F* const student = static_cast<const F*>(a.student) + n * a.student_stride;
+    const F* const teacher = static_cast<const F*>(a.teacher) + n * a.teacher_stride;
+    const int32_t* const ids = a.support ? a.support + n * a.K : nullptr;
+    student_ = {student, ids, ids ? a.K : a.V};
+    teacher_ = {teacher, ids, ids ? a.K : a.V};
+    pooled_ = a.outside == SRP_OUTSIDE_POOLED;
+    S_ = softmax(pooled_ ? LogitRow<F>{student, nullptr, a.V} : student_, a.temperature);
+    T_ = softmax(pooled_ ? LogitRow<F>{teacher, nullptr, a.V} : teacher_, a.temperature);
+    kind_ = row_kind(S_, T_);
+    if (kind_ == RowKind::kPlain)
+      sum_terms();
+    else
+      end_ = {NAN, NAN, NAN};
+  }
+
+  double value() const { return end_.value; }
+
+  void gradient(F* grad, double weight) const {
+    fill(grad + a_.V, a_.student_stride - a_.V, 0);
+    if (weight == 0 || kind_ == RowKind::kEmpty) return fill(grad, a_.V, 0);
+    if (kind_ == RowKind::kNaN) return fill(grad, a_.V, NAN);
+    const double factor = weight / a_.temperature, log_S = S_.log_sum(), log_T = T_.log_sum();
+    if (pooled_)
+      for (int64_t j = 0; j < a_.V; ++j)
+        store(grad, j, factor * end_.pool_gradient(S_.log_prob(load(student_.logits, j), log_S)));
+    else if (student_.ids)
+      fill(grad, a_.V, 0);
+    for (int64_t i = 0; i < student_.count; ++i)
+      store(grad, student_.id(i),
+            factor * end_.inside_gradient(S_.log_prob(student_[i], log_S), T_.log_prob(teacher_[i], log_T), a_.beta));
+  }
+
+ private:
+  void sum_terms() {
+    Term sum = {0, 0};
+    Side S = {0, false}, T = {0, false};
+    const double log_S = S_.log_sum(), log_T = T_.log_sum();
+    for (int64_t i = 0; i < student_.count; ++i) {
+      const double ls = S_.log_prob(student_[i], log_S), lt = T_.log_prob(teacher_[i], log_T);
+      const Term term = divergence_term(a_.beta, ls, lt);
+      sum.value += term.value;
+      sum.slope += term.slope;
+      if (!pooled_) continue;
+      S.add(S_, student_.id(i), ls);
+      T.add(T_, student_.id(i), lt);
+    }
+    end_ = pooled_ ? add_pool(a_, sum, S.outside(S_), T.outside(T_)) : RowEnd{sum.value, sum.slope, 0};
+  }
+
+  const srp_divergence_rows_args& a_;
+  LogitRow<F> student_, teacher_;
+  bool pooled_;
+  Softmax S_, T_;
+  RowKind kind_;
+  RowEnd end_;
+};
+
+template <class F>
+srp_status rows(const srp_divergence_rows_args& a) {
+  for (int64_t n = 0; n < a.N; ++n) {
+    F* const grad = a.grad ? static_cast<F*>(a.grad) + n * a.student_stride : nullptr;
+    if (!row_kept(a.keep, n)) {
+      if (a.divergence) a.divergence[n] = 0;
+      if (grad) fill(grad, a.student_stride, 0);
+      continue;
+    }
+    const Row<F> row(a, n);
+    if (a.divergence) a.divergence[n] = row.value();
+    if (grad) row.gradient(grad, a.weight ? a.weight[n] : 1);
+  }
+  return SRP_OK;
+}
+
+// The k best of a row in a heap whose front is the worst of them.
+template <class F>
+srp_status top(const srp_divergence_top_args& a) {
+  using Key = decltype(order_key(to_float(F{})));
+  struct Entry {
+    Key key;
+    int32_t id;
+    bool operator<(const Entry& other) const { return key != other.key ? key > other.key : id < other.id; }
+  };
+  if (a.N == 0 || a.K == 0) return SRP_OK;  // and K may be any number
+  const std::unique_ptr<Entry[]> best(new (std::nothrow) Entry[static_cast<size_t>(a.K)]);
+  if (!best) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld ids a row", static_cast<long long>(a.K));
+  Entry* const begin = best.get();
+  Entry* const end = begin + a.K;
+  for (int64_t n = 0; n < a.N; ++n) {
+    int32_t* const ids = a.ids + n * a.K;
+    if (!row_kept(a.keep, n)) {
+      std::fill(ids, ids + a.K, 0);
+      continue;
+    }
+    const F* const x = static_cast<const F*>(a.logits) + n * a.stride;
+    for (int64_t j = 0; j < a.K; ++j) begin[j] = {order_key(to_float(x[j])), static_cast<int32_t>(j)};
+    std::make_heap(begin, end);
+    for (int64_t j = a.K; j < a.V; ++j) {
+      const Key key = order_key(to_float(x[j]));
+      if (key <= begin->key) continue;  // an equal one has the larger id
+      std::pop_heap(begin, end);
+      end[-1] = {key, static_cast<int32_t>(j)};
+      std::push_heap(begin, end);
+    }
+    for (int64_t i = 0; i < a.K; ++i) ids[i] = begin[i].id;
+    std::sort(ids, ids + a.K);
+  }
+  return SRP_OK;
+}
+
+srp_status check_support(const srp_divergence_rows_args& a) {
+  for (int64_t n = 0; n < a.N && a.support; ++n)
+    if (row_kept(a.keep, n)) SRP_TRY(check_indices("support", a.support + n * a.K, a.K, a.V));
+  return SRP_OK;
+}
+
+}  // namespace
+
+srp_status divergence_rows(srp_queue*, const srp_divergence_rows_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_support(*a));
+  if (a->dtype == SRP_F32) return rows<float>(*a);
+  if (a->dtype == SRP_F64) return rows<double>(*a);
+  return a->dtype == SRP_F16 ? rows<Half>(*a) : rows<BFloat16>(*a);
+}
+
+srp_status divergence_top(srp_queue*, const srp_divergence_top_args* a) {
+  SRP_TRY(check(a));
+  if (a->dtype == SRP_F32) return top<float>(*a);
+  if (a->dtype == SRP_F64) return top<double>(*a);
+  return a->dtype == SRP_F16 ? top<Half>(*a) : top<BFloat16>(*a);
+}
+
+}  // namespace srp::cpu
