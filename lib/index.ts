@@ -86,3 +86,4 @@ export * from "./advantage/resampling-weights";
 export type { OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./advantage/outcome";
 export * from "./ops/loss";
 export * from "./ops/divergence";
+export * from "./loss/distillation";

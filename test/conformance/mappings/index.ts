@@ -24,6 +24,7 @@ import { openrlhfLoss } from "./openrlhf-loss";
 import { lightrftLoss } from "./lightrft-loss";
 import { verlLoss } from "./verl-loss";
 import { trlLoss } from "./trl-loss";
+import { distillation } from "./distillation";
 
 export const mappings = mappingTable([
   ...control,
@@ -50,4 +51,5 @@ export const mappings = mappingTable([
   ...verlLoss,
   ...trlLoss,
   ...correction,
+  ...distillation,
 ]);
