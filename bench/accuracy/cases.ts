@@ -9,6 +9,7 @@ import { ratioCases } from "./cases-ratio";
 import { reduceCases } from "./cases-reduce";
 import { scanCases } from "./cases-scan";
 import { selectCases } from "./cases-select";
+import { divergenceCases } from "./cases-divergence";
 import type { Case } from "./measure";
 
 export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = {
@@ -22,4 +23,5 @@ export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = 
   select: selectCases,
   linear: linearCases,
   correction: correctionCases,
+  divergence: divergenceCases,
 };
