@@ -3,7 +3,7 @@
 // a row in the cache.
 #include "backend.cuh"
 #include "common.cuh"
-#include "ranked.cuh"
+#include "select_ranks.cuh"
 #include "surprisal/divergence_terms.h"
 
 namespace srp::cuda {
@@ -129,10 +129,20 @@ __global__ void divergence_rows_kernel(srp_divergence_rows_args a, uint32_t* fau
   }
 }
 
+// The logits of a row as candidates: all of them.
+template <class F>
+struct RowKeys {
+  using Key = decltype(order_key(to_float(F{})));
+  const F* x;
+  Range range;
+  __device__ bool has(int64_t) const { return true; }
+  __device__ Key key(int64_t j) const { return order_key(to_float(x[j])); }
+};
+
 // The key of the worst id that is taken, then two counts in index order: of its equals, and of what is taken.
 template <class F>
 __global__ void divergence_top_kernel(srp_divergence_top_args a) {
-  using Key = decltype(order_key(to_float(F{})));
+  using Key = typename RowKeys<F>::Key;
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     int32_t* const ids = a.ids + n * a.K;
     if (!row_kept(a.keep, n)) {
@@ -140,9 +150,7 @@ __global__ void divergence_top_kernel(srp_divergence_top_args a) {
       continue;
     }
     const F* const x = static_cast<const F*>(a.logits) + n * a.stride;
-    const auto worst = key_at_rank<Key>(a.V - a.K, [&](auto visit) {
-      for (int64_t j = threadIdx.x; j < a.V; j += blockDim.x) visit(j, order_key(to_float(x[j])));
-    });
+    const auto worst = key_at_rank(RowKeys<F>{x, {0, a.V, true}}, a.V - a.K);
     const int64_t equals = a.K - (a.V - worst.below - worst.equal);
     int64_t seen = 0, taken = 0;
     for (int64_t base = 0; base < a.V; base += blockDim.x) {  // in step: every thread counts
