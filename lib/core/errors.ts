@@ -17,7 +17,9 @@ export type ErrorCode =
   /** A backend could not allocate. */
   | "ERR_SURPRISAL_OUT_OF_MEMORY"
   /** A device failed during a launch or a copy; outputs are unspecified. */
-  | "ERR_SURPRISAL_DEVICE";
+  | "ERR_SURPRISAL_DEVICE"
+  /** A worker of a collective ended, threw, was waited for in vain, or made another call than the others. */
+  | "ERR_SURPRISAL_COLLECTIVE";
 
 /** The facts behind a message, for programs. */
 export interface ErrorDetails {

@@ -33,6 +33,10 @@ export interface Groups {
   readonly offsets: Int32Array;
   /** The group number of each item. */
   readonly ids: Int32Array;
+  /** The labels behind the groups: what makes them the same groups on another worker. null = offsets, or one group for all. */
+  readonly labels: ArrayLike<number | bigint | string> | null;
+  /** All items are one group, and so are those of other workers. */
+  readonly whole: boolean;
 }
 
 const INTEGER_ARRAYS = new Set([
@@ -92,12 +96,12 @@ export function groupsByLabel(op: string, name: string, labels: unknown, count: 
   const G = sizes.length;
   const offsets = new Int32Array(G + 1);
   for (let g = 0; g < G; ++g) offsets[g + 1] = offsets[g]! + sizes[g]!;
-  if (sorted) return { G, members: null, offsets, ids };
+  if (sorted) return { G, members: null, offsets, ids, labels: list, whole: false };
 
   const members = new Int32Array(count);
   const next = offsets.slice(0, G);
   for (let i = 0; i < count; ++i) members[next[ids[i]!]!++] = i;
-  return { G, members, offsets, ids };
+  return { G, members, offsets, ids, labels: list, whole: false };
 }
 
 /** Consecutive groups. Offsets run from 0 to `count` and never go down. */
@@ -110,13 +114,13 @@ export function groupsByOffsets(op: string, name: string, offsets: unknown, coun
   if (checked[G] !== count) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
   const ids = new Int32Array(count);
   for (let g = 0; g < G; ++g) ids.fill(g, checked[g], checked[g + 1]);
-  return { G, members: null, offsets: checked, ids };
+  return { G, members: null, offsets: checked, ids, labels: null, whole: false };
 }
 
 /** All items in one group; no group where there is no item. */
 export function oneGroup(count: number): Groups {
   const G = count > 0 ? 1 : 0;
-  return { G, members: null, offsets: Int32Array.from(G ? [0, count] : [0]), ids: new Int32Array(count) };
+  return { G, members: null, offsets: Int32Array.from(G ? [0, count] : [0]), ids: new Int32Array(count), labels: null, whole: true };
 }
 
 /** Reads and checks `groups` or `groupOffsets` of an options object, for `count` items. Neither = all in one group. */

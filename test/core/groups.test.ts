@@ -61,7 +61,14 @@ describe("labels", () => {
   });
 
   test("no rows, no groups", () => {
-    expect(groupsByLabel("op", "groups", [], 0)).toEqual({ G: 0, members: null, offsets: Int32Array.of(0), ids: new Int32Array(0) });
+    expect(groupsByLabel("op", "groups", [], 0)).toEqual({
+      G: 0,
+      members: null,
+      offsets: Int32Array.of(0),
+      ids: new Int32Array(0),
+      labels: [],
+      whole: false,
+    });
   });
 
   test("what is wrong is named", () => {
