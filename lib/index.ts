@@ -87,3 +87,5 @@ export type { OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./adv
 export * from "./ops/loss";
 export * from "./ops/divergence";
 export * from "./loss/distillation";
+export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "./core/collective";
+export * from "./control/broadcast-state";

@@ -1,10 +1,12 @@
 // From rewards of rows to normalised advantages of tokens, over the micro-batches of a step.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
+import { type Collective, type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
+import { concatenated, gatherRagged } from "../core/row-partials";
 import { needRows, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { type RunningMoments, scaleByMoments, updateRunningMoments } from "../control/running-moments";
 import { groupPlace } from "../ops/group";
@@ -40,10 +42,11 @@ export interface PipelineBatch extends RowLayout {
  */
 export interface AdvantagePipelineOptions
   extends PipelineConventions,
-    Omit<EstimateOptions, "backend">,
+    Omit<EstimateOptions, "backend" | "collective">,
     GroupLayout,
     PresetOption<"advantagePipeline">,
-    BackendOption {
+    BackendOption,
+    CollectiveOption {
   /** State of a running normalisation of rewards: they are divided by the std of all rewards so far, their own batch included. */
   readonly runningMoments?: RunningMoments;
   /** The running mean is subtracted too. Default false. */
@@ -106,19 +109,9 @@ function needBatch(op: string, given: PipelineBatch): CheckedBatch {
 }
 
 /** The pieces of one array, as long as the lengths say. */
-function split<A extends FloatArray>(all: A, lengths: readonly number[]): A[] {
+function split<A extends FloatArray>(all: A, lengths: Iterable<number>): A[] {
   let begin = 0;
-  return lengths.map((length) => all.slice(begin, (begin += length)) as A);
-}
-
-function concatenate(arrays: readonly FloatArray[]): Float64Array {
-  const all = new Float64Array(arrays.reduce((sum, array) => sum + array.length, 0));
-  let begin = 0;
-  for (const array of arrays) {
-    all.set(array, begin);
-    begin += array.length;
-  }
-  return all;
+  return Array.from(lengths, (length) => all.slice(begin, (begin += length)) as A);
 }
 
 function shapeRewards(
@@ -126,19 +119,33 @@ function shapeRewards(
   batches: readonly CheckedBatch[],
   estimator: PipelineEstimator,
   epsilon: number,
-  { groups, groupOffsets, backend }: AdvantagePipelineOptions,
+  { groups, groupOffsets, backend, collective }: AdvantagePipelineOptions,
 ): Float64Array[] {
   const own = batches.map(({ rewards }) => rewards);
   if (groups === undefined && groupOffsets === undefined) return own;
   if (estimator === "cpgd") throw argumentError("ERR_SURPRISAL_OPTION", op, "groups", groups ?? groupOffsets, 'nothing with estimator "cpgd", which compares the rows of a batch');
-  const { rewards } = shapeGroupRewards(concatenate(own), {
+  const { rewards } = shapeGroupRewards(concatenated(own), {
     estimator,
     epsilon,
     ...(groups && { groups }),
     ...(groupOffsets && { groupOffsets }),
     ...(backend && { backend }),
+    ...(collective && { collective }),
   });
   return split(rewards as Float64Array, batches.map(({ rows }) => rows.B));
+}
+
+/** The state behind each batch here, and behind the last of all workers, whose batches follow each other rank by rank. */
+function runThrough(start: RunningMoments, batches: readonly Float64Array[], collective: Collective | undefined) {
+  const lengths = Float64Array.from(batches, (batch) => batch.length);
+  const values = concatenated(batches);
+  const lengthsOfAll = collective ? gatherRagged(collective, lengths) : [lengths];
+  const valuesOfAll = collective ? gatherRagged(collective, values) : [values];
+  let state = start;
+  const states = lengthsOfAll.map((list, rank) =>
+    split(valuesOfAll[rank]!, list).map((batch) => (state = updateRunningMoments(state, batch).moments)),
+  );
+  return { states: states[collective?.rank ?? 0]!, last: state };
 }
 
 /** Advantages of all batches as one packed batch, so that their statistics are those of all. */
@@ -146,7 +153,7 @@ function normalizeTogether(
   batches: readonly CheckedBatch[],
   advantages: readonly FloatArray[],
   conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor">>,
-  backend: BackendOption,
+  backend: BackendOption & CollectiveOption,
 ): FloatArray[] {
   const offsets = [0];
   const mask = new Uint8Array(advantages.reduce((sum, array) => sum + array.length, 0));
@@ -157,7 +164,7 @@ function normalizeTogether(
     else mask.fill(1, begin, begin + rows.n);
     begin += rows.n;
   }
-  const all = whiten(concatenate(advantages), {
+  const all = whiten(concatenated(advantages), {
     offsets: Int32Array.from(offsets),
     mask,
     over: "all",
@@ -175,7 +182,8 @@ function normalizeTogether(
  *     → estimate (see `estimateAdvantages`) → (A − mean) / sqrt(max(var, varianceFloor)) over all kept tokens of all batches
  *
  * Each stage is a function of its own too: `shapeGroupRewards`, `updateRunningMoments`, `clipFraction`, `klShapedReward`,
- * `estimateAdvantages`, `whiten`. γ is the same in every batch. Nothing kept: zeros.
+ * `estimateAdvantages`, `whiten`. γ is the same in every batch. Nothing kept: zeros. With a `collective` the batches of its
+ * workers follow each other, rank by rank; what is of a micro-batch stays there.
  *
  * @param batches in the order in which their rewards enter the running moments
  * @returns for each batch, in the widest float type of its inputs; computed in float64
@@ -195,26 +203,24 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   const checked = batches.map((batch) => needBatch(op, batch));
   const shaped = shapeRewards(op, checked, estimator, epsilon, options);
 
-  let { runningMoments } = options;
+  const { collective, ...conventions } = resolved;
+  const running = options.runningMoments && runThrough(options.runningMoments, shaped, collective);
   const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
     let rewards: FloatArray = shaped[i]!;
-    if (runningMoments) {
-      runningMoments = updateRunningMoments(runningMoments, rewards).moments;
-      rewards = scaleByMoments(rewards, runningMoments, { subtractMean: options.subtractRunningMean === true });
-    }
+    if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true });
     const rewardClipFraction = clip ? fractionOutside(rewards, clip[0], clip[1], null) : 0;
     rewards = rewards.map((reward) => clipReward(reward, clip));
     const where = { ...layout, ...(mask && { mask }) };
     const tokenRewards = groupPlace({ row: rewards, ...(kl && { values: kl }) }, { ...where, scale: -beta, ...backend });
     const batch = { ...where, tokenRewards, rewards: checked[i]!.rewards, ...(given.values && { values: given.values }) };
-    const { advantages, returns, clipFraction } = estimate(op, batch, { ...resolved, ...backend });
+    const { advantages, returns, clipFraction } = estimate(op, batch, { ...conventions, ...backend });
     const sequenceReturns = rowSums(op, tokenRewards, rows, null, options.backend);
     return { advantages, returns, tokenRewards, rewards, sequenceReturns, rewardClipFraction, advantageClipFraction: clipFraction };
   });
 
   const advantages = estimated.map((result) => result.advantages);
   const normalized = (resolved.normalized ?? NORMALIZED).includes(estimator)
-    ? normalizeTogether(checked, advantages, { scale, varianceFloor }, backend)
+    ? normalizeTogether(checked, advantages, { scale, varianceFloor }, { ...backend, ...collectiveOption(options) })
     : advantages;
   return {
     batches: estimated.map((result, i) => {
@@ -228,6 +234,6 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
         sequenceReturns: rounded(result.sequenceReturns),
       };
     }),
-    runningMoments,
+    runningMoments: running?.last,
   };
 }

@@ -1,6 +1,7 @@
 // Batches as the entropy-modulated advantages take them: checked, and taken apart into options of the ops underneath.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import type { CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { type GroupLayout, needGroups } from "../core/groups";
@@ -67,7 +68,7 @@ export function baseAdvantages(
   batch: CheckedBatch,
   scoreOver: "all" | "kept",
   conventions: GroupConventions,
-  backend: BackendOption,
+  backend: BackendOption & CollectiveOption,
 ): Float64Array {
   const keptOnly = needWord(op, "scoreOver", scoreOver, ["all", "kept"]) === 1;
   const { rewards, rows, mask } = batch;

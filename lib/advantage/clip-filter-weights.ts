@@ -1,12 +1,13 @@
 // Weights that make up for the groups of a batch that teach nothing.
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { normalizeItems } from "../ops/group/normalize";
 
-export interface ClipFilterWeightsOptions extends GroupLayout, BackendOption {
+export interface ClipFilterWeightsOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Largest weight of a row, > 0. Default 3. */
   readonly clip?: number;
   /** Weight of the rows of a group whose rewards are all equal, >= 0. Default 1. */
@@ -40,7 +41,7 @@ export function clipFilterWeights(rewards: FloatArray, options: ClipFilterWeight
   const { stds, counts, groupIds } = normalizeItems(
     op,
     { values: asFloat(given, "float64"), groups },
-    { ...(options.backend && { backend: options.backend }) },
+    { ...(options.backend && { backend: options.backend }), ...collectiveOption(options) },
   );
   // The std of equal numbers is exactly 0.
   const degenerate = Uint8Array.from(stds, (std, g) => (counts[g]! > 0 && std === 0 ? 1 : 0));

@@ -1,6 +1,7 @@
 // Advantages of whole responses relative to the batch (CPGD).
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
@@ -12,7 +13,7 @@ import { rowSums } from "./row-sums";
 
 const WEIGHTINGS = ["std", "clipFilter", "none"] as const;
 
-export interface CpgdAdvantageOptions extends RowLayout, BackendOption {
+export interface CpgdAdvantageOptions extends RowLayout, BackendOption, CollectiveOption {
   /**
    * What becomes of the difference from the batch's mean: divided by the std (population) + ε; times min(rows, `clip`), the
    * clip-filter-like weight of a batch that is one group; or nothing. Default `"std"`.
@@ -68,9 +69,10 @@ export function cpgdAdvantage(rewards: FloatArray, options: CpgdAdvantageOptions
   const { normalized } = normalizeItems(
     op,
     { values: scores, groups: oneGroup(rows.B) },
-    { scale: weighting === "std" ? "std" : "none", ddof: 0, epsilon, ...backend },
+    { scale: weighting === "std" ? "std" : "none", ddof: 0, epsilon, ...backend, ...collectiveOption(options) },
   );
-  const weight = weighting === "clipFilter" ? Math.min(rows.B, clip) : 1;
+  const batchRows = options.collective ? options.collective.allReduce(Int32Array.of(rows.B), "sum")[0]! : rows.B;
+  const weight = weighting === "clipFilter" ? Math.min(batchRows, clip) : 1;
   const perRow = Float64Array.from(normalized, (a) => a * weight);
   const rowAdvantages = floatDType(given) === "float64" ? perRow : Float32Array.from(perRow);
   const advantages = broadcastRows(op, "rewards", rowAdvantages, { ...layoutOf(options), ...(mask && { mask }), ...backend });

@@ -1,6 +1,7 @@
 // Group advantages weighted by sequence entropy within the group (EDGE-GRPO).
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { type FloatArray, widestFloat } from "../core/dtype";
 import { needNumber, needWord } from "../core/options";
 import type { SequenceWeights } from "../ops/modulate";
@@ -15,7 +16,7 @@ export interface EdgeGrpoBatch extends RewardedBatch {
   readonly entropies: FloatArray;
 }
 
-export interface EdgeGrpoAdvantageOptions extends EdgeGrpoConventions, PresetOption<"edgeGrpoAdvantage">, BackendOption {}
+export interface EdgeGrpoAdvantageOptions extends EdgeGrpoConventions, PresetOption<"edgeGrpoAdvantage">, BackendOption, CollectiveOption {}
 
 export type EdgeGrpoMetrics = Readonly<Record<`edge/${string}`, number>>;
 
@@ -24,7 +25,7 @@ export interface EdgeGrpoAdvantageResult extends SequenceWeights {
   readonly advantages: FloatArray;
   /** Not weighted, per token; 0 under the mask. */
   readonly returns: FloatArray;
-  /** Scalars for logging; docs/advantage/edge-grpo.md lists them. */
+  /** Scalars for logging, over the rows of all workers; docs/advantage/edge-grpo.md lists them. */
   readonly metrics: EdgeGrpoMetrics;
 }
 
@@ -59,6 +60,7 @@ export function edgeGrpoAdvantage(batch: EdgeGrpoBatch, options: EdgeGrpoAdvanta
   const resolved = resolvePreset(op, options.preset, options);
   const { groupAdvantage: presetBase } = resolvePreset(op, options.preset, {});
   const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const together = collectiveOption(options);
   const weightMode = resolved.weightMode ?? "ratio";
   const modeId = needWord(op, "weightMode", weightMode, ["ratio", "zscore"]);
   const low = needNumber(op, "lambdaMin", resolved.lambdaMin ?? 0.5, { min: 0 });
@@ -67,7 +69,7 @@ export function edgeGrpoAdvantage(batch: EdgeGrpoBatch, options: EdgeGrpoAdvanta
   const { rows, layout, grouping, mask } = checked;
   const entropies = needFloats(op, "entropies", batch.entropies, rows.n, rows.meaning);
 
-  const weights = weighSequences(op, "entropies", entropies, {
+  const { own: weights, all } = weighSequences(op, "entropies", entropies, {
     ...layout,
     ...grouping,
     ...(mask && { mask }),
@@ -78,14 +80,15 @@ export function edgeGrpoAdvantage(batch: EdgeGrpoBatch, options: EdgeGrpoAdvanta
     ...(resolved.varianceFloor !== undefined && { varianceFloor: resolved.varianceFloor }),
     ...weightConventions(resolved),
     ...backend,
+    ...together,
   });
   const conventions = { ...presetBase, ...options.groupAdvantage };
-  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, backend);
+  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
   const dtype = widestFloat(checked.rewards, entropies);
   return {
     ...weights,
     advantages: spreadRows(op, checked, base.map((a, b) => a * weights.weights[b]!), dtype, backend),
     returns: spreadRows(op, checked, base, dtype, backend),
-    metrics: metricsOf(weights, modeId),
+    metrics: metricsOf(all, modeId),
   };
 }

@@ -1,6 +1,7 @@
 // Group advantages rescaled by relative sequence entropy (EGPO).
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
@@ -35,7 +36,8 @@ export interface EgpoAdvantageOptions
   extends EgpoConventions,
     AnswerThinkingConventions,
     PresetOption<"egpoAdvantage">,
-    BackendOption {}
+    BackendOption,
+    CollectiveOption {}
 
 export type EgpoMetrics = Readonly<Record<`egpo/${string}`, number>>;
 
@@ -46,9 +48,9 @@ export interface EgpoAdvantageResult extends SequenceWeights {
   readonly returns: FloatArray;
   /** The tokens whose entropy counted. */
   readonly entropyMask: Uint8Array;
-  /** Rows with tokens to measure whose entropy is NaN or infinite. */
+  /** Rows with tokens to measure whose entropy is NaN or infinite, on all workers. */
   readonly nonFiniteRows: number;
-  /** Scalars for logging; docs/advantage/egpo.md lists them. */
+  /** Scalars for logging, over the rows of all workers; docs/advantage/egpo.md lists them. */
   readonly metrics: EgpoMetrics;
 }
 
@@ -125,6 +127,7 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
   const resolved = resolvePreset(op, options.preset, options);
   const { groupAdvantage: presetBase } = resolvePreset(op, options.preset, {});
   const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const together = collectiveOption(options);
   const low = needNumber(op, "lambdaMin", resolved.lambdaMin ?? 0.5, { min: 0 });
   const high = needNumber(op, "lambdaMax", resolved.lambdaMax ?? 2, { min: 0, infinite: true });
   const modeId = needWord(op, "negativeWeightMode", resolved.negativeWeightMode ?? "clamp", NEGATIVE_WEIGHT_MODES);
@@ -138,7 +141,7 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
   const entropyMask = entropyMaskOf(op, batch, checked, resolved);
   const positive = positiveRows(checked, backend);
 
-  const weights = weighSequences(op, source, values, {
+  const { own: weights, all, allPositive } = weighSequences(op, source, values, {
     ...layout,
     ...grouping,
     mask: entropyMask,
@@ -147,16 +150,17 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
     ...boundsOf(modeId, low, high),
     ...weightConventions(resolved),
     ...backend,
+    ...together,
   });
   const conventions = { ...presetBase, ...options.groupAdvantage };
-  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, backend);
+  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
   const dtype = widestFloat(checked.rewards, values);
   return {
     ...weights,
     advantages: spreadRows(op, checked, base.map((a, b) => a * weights.weights[b]!), dtype, backend),
     returns: spreadRows(op, checked, base, dtype, backend),
     entropyMask,
-    nonFiniteRows: chosen(weights.sequenceEntropies, (b) => !Number.isFinite(weights.sequenceEntropies[b])).length,
-    metrics: metricsOf(weights, positive, modeId, ddof),
+    nonFiniteRows: chosen(all.sequenceEntropies, (b) => !Number.isFinite(all.sequenceEntropies[b])).length,
+    metrics: metricsOf(all, allPositive, modeId, ddof),
   };
 }

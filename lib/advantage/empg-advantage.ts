@@ -1,9 +1,11 @@
 // Entropy-modulated advantages of multi-step rollouts (EMPG): find the steps, weigh them, modulate.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask, refuseOverlap } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/options";
+import { checkTogether } from "../core/row-partials";
 import { needRows, type RowLayout, type Rows } from "../core/rows";
 import { type FindSpansOptions, findSpans, spanMeans } from "../ops/delim";
 import type { TokenIds } from "../core/arrays";
@@ -37,7 +39,8 @@ export interface EmpgAdvantageOptions
   extends EmpgConventions,
     Pick<FindSpansOptions, "start" | "end" | "head">,
     PresetOption<"empgAdvantage">,
-    BackendOption {
+    BackendOption,
+    CollectiveOption {
   /** Reuse memory instead of allocating; may be the very array `batch.advantages`. */
   readonly out?: { readonly advantages?: FloatArray };
 }
@@ -114,19 +117,21 @@ export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): 
   needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]);
   const advantages = tokenAdvantages(op, batch, n, meaning, backend);
 
-  const { k, kFuture, epsilon, zeta, scope, out, preset: _, nonFinite: __, ...matching } = resolved;
+  const { k, kFuture, epsilon, zeta, scope, out, preset: _, nonFinite: __, collective, ...matching } = resolved;
+  const together = collectiveOption(options);
   const tokens = ArrayBuffer.isView(batch.tokens) ? batch.tokens : null;
   refuseOverlap(op, { advantages: out?.advantages }, { entropies, tokens });
   const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(rows, mask) : undefined);
   const { spans } = findSpans(batch.tokens, { ...layout, ...matching, ...(lengths && { lengths }) });
   const stepEntropies = spanMeans(entropies, spans, { ...layout, ...backend });
-  if (nonFinite === "throw") refuseNonFinite(op, stepEntropies, spans);
+  if (nonFinite === "throw") checkTogether(op, collective, () => refuseNonFinite(op, stepEntropies, spans));
   const weights = weighSteps(op, "entropies", stepEntropies, {
     ...(k !== undefined && { k }),
     ...(kFuture !== undefined && { kFuture }),
     ...(epsilon !== undefined && { epsilon }),
     nonFinite: "propagate", // refused above, with the step's place
     ...backend,
+    ...together,
   });
   const modulated = applyToSpans(op, advantages, spans, {
     ...layout,
@@ -137,6 +142,7 @@ export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): 
     ...(mask && { mask }),
     ...(out && { out }),
     ...backend,
+    ...together,
   });
   return { ...modulated, spans, stepEntropies, ...weights };
 }

@@ -1,6 +1,7 @@
 // Advantages and returns of one batch of tokens from rewards per token, by the name of an estimator.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
@@ -28,7 +29,7 @@ export interface EstimateBatch extends RowLayout {
   readonly mask?: Uint8Array;
 }
 
-export interface EstimateOptions extends EstimateConventions, BackendOption {
+export interface EstimateOptions extends EstimateConventions, BackendOption, CollectiveOption {
   readonly estimator: PipelineEstimator;
   /** Discount per token, in [0, 1]. Default 1. */
   readonly gamma?: number;
@@ -49,7 +50,7 @@ export interface EstimateResult {
   readonly advantages: FloatArray;
   /** Neither whitened nor clipped. */
   readonly returns: FloatArray;
-  /** What the clip changed, measured before it; 0 where nothing is clipped. */
+  /** What the clip changed of the tokens here, measured before it; 0 where nothing is clipped. */
   readonly clipFraction: number;
 }
 
@@ -65,7 +66,7 @@ function scan(op: string, batch: EstimateBatch, rows: Rows, mask: Uint8Array | n
   if (estimator === "cpgd") {
     const rewards = needFloats(op, "rewards", batch.rewards, rows.B, "one per row");
     const { weighting } = options;
-    const { advantages } = cpgdAdvantage(asFloat(rewards, "float64"), { ...where, ...(weighting && { weighting }) });
+    const { advantages } = cpgdAdvantage(asFloat(rewards, "float64"), { ...where, ...collectiveOption(options), ...(weighting && { weighting }) });
     return { advantages, returns: advantages.slice() };
   }
   const given = needNumber(op, "gamma", options.gamma ?? 1, { min: 0, max: 1 });
@@ -101,6 +102,7 @@ export function estimate(op: string, batch: EstimateBatch, options: EstimateOpti
         epsilon,
         ...(mask && { mask }),
         ...(options.backend && { backend: options.backend }),
+        ...collectiveOption(options),
       })
     : advantages;
   if (limit === Infinity) return { advantages: whitened, returns, clipFraction: 0 };

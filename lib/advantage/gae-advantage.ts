@@ -1,5 +1,6 @@
 // Generalized advantages of a critic, whitened over the batch.
 import type { BackendOption } from "../backend/select";
+import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { gae } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
@@ -16,7 +17,7 @@ export interface GaeBatch extends TokenRewardBatch {
   readonly bootstrap?: FloatArray;
 }
 
-export interface GaeAdvantageOptions extends WhitenedScanConventions, PresetOption<"gaeAdvantage">, BackendOption {
+export interface GaeAdvantageOptions extends WhitenedScanConventions, PresetOption<"gaeAdvantage">, BackendOption, CollectiveOption {
   /** Discount of one step, in [0, 1]. */
   readonly gamma: number;
   /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */

@@ -28,7 +28,8 @@ export function gpgAdvantage(batch: OutcomeBatch, options: GpgAdvantageOptions =
   const normalizer = needNumber(op, "normalizer", options.normalizer ?? 1, { min: 0, above: true });
   const scored = needScores(op, batch, options);
   const { scores } = scored;
-  const scoring = scores.reduce((count, score) => count + (score !== 0 ? 1 : 0), 0);
-  const alpha = scores.length / Math.max(scoring, 1);
+  const here = Int32Array.of(scores.length, scores.filter((score) => score !== 0).length);
+  const [rows, scoring] = options.collective ? options.collective.allReduce(here, "sum") : here;
+  const alpha = rows! / Math.max(scoring!, 1);
   return { ...compareScores(op, scored, { scale: "none", singleton, gain: alpha / normalizer }), alpha };
 }

@@ -1,6 +1,7 @@
 // Advantages of a group of rollouts relative to each other: GRPO, Dr. GRPO, RLOO and their kin.
 import type { BackendOption } from "../backend/select";
 import { needFloats, needOutput, optionalMask, refuseOverlap } from "../core/arrays";
+import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, type FloatDType, floatDType } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needWord } from "../core/options";
@@ -13,7 +14,13 @@ import { rowSums } from "./row-sums";
 const REWARD_LEVELS = ["row", "token"] as const;
 const SCORE_SCOPES = ["all", "kept"] as const;
 
-export interface GroupAdvantageOptions extends GroupConventions, GroupLayout, RowLayout, PresetOption<"groupAdvantage">, BackendOption {
+export interface GroupAdvantageOptions
+  extends GroupConventions,
+    GroupLayout,
+    RowLayout,
+    PresetOption<"groupAdvantage">,
+    BackendOption,
+    CollectiveOption {
   /**
    * What `rewards` holds: one number per row, or one per token as `shape` or `offsets` say. Then a row's score is the sum of
    * its tokens. Default `"row"`.

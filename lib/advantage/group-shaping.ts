@@ -1,6 +1,7 @@
 // Rewards of rollouts compared within their group, before they are placed on tokens.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type Collective, type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { type GroupLayout, needGroups } from "../core/groups";
@@ -34,7 +35,8 @@ export interface ShapeGroupRewardsOptions
     GroupLayout,
     RowLayout,
     PresetOption<"shapeGroupRewards">,
-    BackendOption {
+    BackendOption,
+    CollectiveOption {
   readonly estimator: PipelineEstimator;
   /** 1 = the policy's token. With `shape` or `offsets`: the result has the mask without the rows of dropped groups. */
   readonly mask?: Uint8Array;
@@ -54,14 +56,13 @@ export interface MaskedShapedRewards extends ShapedRewards {
   readonly mask: Uint8Array;
 }
 
-function keptGroups(rewards: FloatArray, ids: Int32Array, stds: FloatArray, counts: Int32Array, zeroOrOne: boolean): Uint8Array {
-  // The std of equal numbers is exactly 0.
-  const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 ? 0 : 1));
-  if (zeroOrOne)
-    rewards.forEach((reward, b) => {
-      if (reward !== 0 && reward !== 1) kept[ids[b]!] = 1;
-    });
-  return kept;
+/** Groups with a reward other than 0 and 1, on any worker. */
+function otherRewards(rewards: FloatArray, ids: Int32Array, G: number, collective: Collective | undefined): Int32Array {
+  const others = new Int32Array(G);
+  rewards.forEach((reward, b) => {
+    if (reward !== 0 && reward !== 1) others[ids[b]!] = 1;
+  });
+  return collective ? collective.allReduce(others, "max") : others;
 }
 
 function maskGroups(rows: Rows, mask: Uint8Array | null, kept: Uint8Array, ids: Int32Array): Uint8Array {
@@ -109,10 +110,12 @@ export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupReward
   const { normalized, stds, counts, groupIds } = normalizeItems(
     op,
     { values: asFloat(given, "float64"), groups },
-    { ...conventions, epsilon, singleton: "zero", ...(options.backend && { backend: options.backend }) },
+    { ...conventions, epsilon, singleton: "zero", ...(options.backend && { backend: options.backend }), ...collectiveOption(options) },
   );
   const shaped = floatDType(given) === "float64" ? normalized : Float32Array.from(normalized);
-  const kept = keptGroups(given, groupIds, stds, counts, zeroOrOne);
+  const others = zeroOrOne ? otherRewards(given, groupIds, stds.length, options.collective) : null;
+  // The std of equal numbers is exactly 0.
+  const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 && !others?.[g] ? 0 : 1));
   const result = { rewards: conventions ? shaped : given.slice(), keptGroups: kept, groupIds };
   return rows ? { ...result, mask: maskGroups(rows, mask, kept, groupIds) } : result;
 }

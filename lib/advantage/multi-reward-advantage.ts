@@ -1,8 +1,12 @@
 // Group advantages from several reward functions, each of which may abstain.
 import type { BackendOption } from "../backend/select";
+import type { Collective, CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
+import { gatherGroups } from "../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups, oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
+import { needAgreement } from "../core/row-partials";
+import { gatherFloats } from "../ops/group/items";
 import { type GroupConventions, type GroupNormalizeResult, normalizeItems } from "../ops/group/normalize";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { MultiRewardConventions } from "../presets/reward-conventions";
@@ -19,7 +23,8 @@ export interface MultiRewardAdvantageOptions
   extends MultiRewardConventions,
     GroupLayout,
     PresetOption<"multiRewardAdvantage">,
-    BackendOption {
+    BackendOption,
+    CollectiveOption {
   /** Weight of each reward function. Default: all 1. */
   readonly weights?: ArrayLike<number>;
 }
@@ -94,6 +99,16 @@ function normalizeThenSum(
   return { advantages: Float64Array.from(batch.normalized), sums, stds: stdsOfRows(batch, everything) };
 }
 
+/** The rewards and groups of all workers; the rows here are begin … end − 1. */
+function gatherRewards(op: string, collective: Collective | undefined, given: CheckedRewards, groups: Groups) {
+  if (!collective) return { given, groups, begin: 0, end: given.B };
+  needAgreement(op, "the number of reward functions", collective, given.columns.length);
+  const gathered = given.columns.map((column) => gatherFloats(op, collective, column));
+  const { values, begin, end } = gathered[0]!;
+  const columns = gathered.map((column) => column.values);
+  return { given: { ...given, columns, B: values.length }, groups: gatherGroups(op, collective, groups), begin, end };
+}
+
 function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
   return dtype === "float64" ? values : Float32Array.from(values);
 }
@@ -107,7 +122,7 @@ function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
  *                          a_b = (R_b − mean) / (std + ε) over the batch
  *
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
- * 0; equal scores give exact zeros. In float64 throughout.
+ * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
  *
  * @param rewards an array per reward function, [rows] each; or one such array
  * @param options `groups` (a label per row) or `groupOffsets`; neither = one group. Preset `"trl"`: ε = 1e-4
@@ -121,13 +136,14 @@ export function multiRewardAdvantage(
 ): MultiRewardAdvantageResult {
   const op = "multiRewardAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
-  const given = needRewardColumns(op, rewards, options.weights);
-  const groups = needGroups(op, options, given.B);
+  const local = needRewardColumns(op, rewards, options.weights);
+  const localGroups = needGroups(op, options, local.B);
   const { aggregation = "sumThenNormalize", scale = "group" } = resolved;
   needWord(op, "scale", scale, SCALES);
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
   const backend: BackendOption = options.backend ? { backend: options.backend } : {};
   const separately = needWord(op, "aggregation", aggregation, AGGREGATIONS) === 1;
+  const { given, groups, begin, end } = gatherRewards(op, options.collective, local, localGroups);
   const { advantages, sums, stds } = separately
     ? normalizeThenSum(op, given, groups, epsilon, backend)
     : sumThenNormalize(op, given, groups, scale, epsilon, backend);
@@ -136,10 +152,10 @@ export function multiRewardAdvantage(
   const numbers = (values: Float64Array): number[] => Array.from(values).filter((x) => !Number.isNaN(x));
   const dtype = widestFloat(...given.columns);
   return {
-    advantages: rounded(advantages, dtype),
-    rewards: rounded(sums, dtype),
-    stds: rounded(stds, dtype),
-    zeroStd,
+    advantages: rounded(advantages.slice(begin, end), dtype),
+    rewards: rounded(sums.slice(begin, end), dtype),
+    stds: rounded(stds.slice(begin, end), dtype),
+    zeroStd: zeroStd.slice(begin, end),
     metrics: {
       reward: average(numbers(sums)),
       reward_std: average(numbers(stds)),

@@ -1,5 +1,6 @@
 // Returns less a baseline per column of the group, in which rows count by the norm of their gradient.
 import type { BackendOption } from "../backend/select";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import type { GroupLayout } from "../core/groups";
 import { needWord } from "../core/options";
@@ -25,7 +26,8 @@ export interface OptimalTokenBaselineBatch extends TokenRewardBatch, GroupLayout
 export interface OptimalTokenBaselineOptions
   extends TokenBaselineConventions,
     PresetOption<"optimalTokenBaselineAdvantage">,
-    BackendOption {
+    BackendOption,
+    CollectiveOption {
   /**
    * What a column is: a `"position"` of the row, or the number of `"kept"` tokens before (rollouts of several turns, between
    * which lie tokens of the environment). Default `"position"`.
@@ -99,7 +101,8 @@ export function optimalTokenBaselineAdvantage(
     weights: batch.importanceWeights ? checked.tokens("importanceWeights", batch.importanceWeights) : null,
   };
   const dense = byKept ? compacted(checked, given) : null;
-  const columns = dense ? { offsets: dense.offsets, ...(options.backend && { backend: options.backend }) } : checked.where;
+  const { backend } = options;
+  const columns = dense ? { offsets: dense.offsets, ...(backend && { backend }), ...collectiveOption(options) } : checked.where;
   const { returns, logProbs, sumSquares, weights } = dense ? dense.arrays : given;
   const { pathNorms } = scoreNorms(logProbs, sumSquares, { ...columns, ...(weights && { weights }) });
   const { baselines, centred } = groupColumns(returns, pathNorms, {

@@ -1,12 +1,13 @@
 // Advantages relative to the value of the optimal policy of KL-regularised RL, estimated from a group of samples (A*-PO).
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { groupLogSumExp } from "../ops/group";
 
-export interface OptimalValueAdvantageOptions extends GroupLayout, BackendOption {
+export interface OptimalValueAdvantageOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** β₁ of the value: small, and it is the best reward of the group; large, and it is the mean. > 0. */
   readonly beta: number;
 }
@@ -46,6 +47,7 @@ export function optimalValueAdvantage(rewards: FloatArray, options: OptimalValue
     ...(groups && { groups }),
     ...(groupOffsets && { groupOffsets }),
     ...(backend && { backend }),
+    ...collectiveOption(options),
   });
   const advantages = Float64Array.from(given, (reward, b) => reward - softMeans[groupIds[b]!]!);
   const rounded = (array: FloatArray): FloatArray => (floatDType(given) === "float64" ? array : Float32Array.from(array));

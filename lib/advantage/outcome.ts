@@ -1,5 +1,6 @@
 // What the estimators of outcome rewards have in common: a score per row, compared with its group, spread over the tokens.
 import type { BackendOption } from "../backend/select";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { needGroups } from "../core/groups";
 import { needWord } from "../core/options";
@@ -11,7 +12,7 @@ import { rowSums } from "./row-sums";
 /** Rollouts with outcome rewards: per row, or per token and summed. */
 export type OutcomeBatch = RewardedBatch;
 
-export interface OutcomeOptions extends BackendOption {
+export interface OutcomeOptions extends BackendOption, CollectiveOption {
   /**
    * Which token rewards count for the score: `"all"` positions of the row, also those under the mask, as the trainers do; or
    * the `"kept"` ones. Default `"all"`.
@@ -41,6 +42,7 @@ export interface ScoredBatch {
   readonly batch: CheckedBatch;
   readonly scores: Float64Array;
   readonly backend: BackendOption;
+  readonly together: CollectiveOption;
 }
 
 export function needScores(op: string, given: OutcomeBatch, options: OutcomeOptions): ScoredBatch {
@@ -49,14 +51,14 @@ export function needScores(op: string, given: OutcomeBatch, options: OutcomeOpti
   const keptOnly = needWord(op, "scoreOver", options.scoreOver ?? "all", ["all", "kept"]) === 1;
   const { rewards, rows, mask, perToken } = batch;
   const scores = perToken ? rowSums(op, rewards, rows, keptOnly ? mask : null, options.backend) : Float64Array.from(rewards);
-  return { batch, scores, backend };
+  return { batch, scores, backend, together: collectiveOption(options) };
 }
 
 /** Scores compared within their groups, and spread. */
 export function compareScores(op: string, scored: ScoredBatch, conventions: GroupNormalizeOptions): OutcomeAdvantageResult {
-  const { batch, scores, backend } = scored;
+  const { batch, scores, backend, together } = scored;
   const groups = needGroups(op, batch.grouping, batch.rows.B);
-  const group = normalizeItems(op, { values: scores, groups }, { ...conventions, ...backend });
+  const group = normalizeItems(op, { values: scores, groups }, { ...conventions, ...backend, ...together });
   const rowAdvantages = group.normalized as Float64Array;
   const advantages = spreadRows(op, batch, rowAdvantages, floatDType(batch.rewards), backend);
   const { means, stds, groupIds } = group;

@@ -1,6 +1,7 @@
 // From scores, log-probs and a critic to what a PPO step needs: rewards per token, advantages, returns.
 import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
@@ -32,7 +33,7 @@ export interface PpoBatch extends RowLayout {
   readonly tokens?: TokenIds;
 }
 
-export interface PpoAdvantageOptions extends PpoConventions, PresetOption<"ppoAdvantage">, BackendOption {
+export interface PpoAdvantageOptions extends PpoConventions, PresetOption<"ppoAdvantage">, BackendOption, CollectiveOption {
   /** Discount per token, in [0, 1]. */
   readonly gamma: number;
   /** As in `gae`, in [0, 1]. */
@@ -116,7 +117,7 @@ export function ppoAdvantage(batch: PpoBatch, options: PpoAdvantageOptions): Ppo
   const kl = tokenKl(op, logProbs, referenceLogProbs, resolved.klEstimator ?? "k1", { ...where, mask });
   const valueMask = behind ? withOneMore(rows, mask) : (mask?.slice() ?? new Uint8Array(rows.n).fill(1));
   const stretch = { ...where, mask: valueMask };
-  const whitening = { over: "all", varianceEpsilon } as const;
+  const whitening = { over: "all", varianceEpsilon, ...collectiveOption(options) } as const;
   const placed = groupPlace({ row, values: kl }, { ...stretch, scale: -beta });
   const rewards = resolved.whitenRewards === true ? whiten(placed, { ...stretch, ...whitening, keepMean: true }) : placed;
   const { maskMode } = resolved;

@@ -1,5 +1,6 @@
 // Discounted returns, or outcome rewards less the group's mean, whitened over the batch.
 import type { BackendOption } from "../backend/select";
+import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { discountedReturns } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
@@ -11,7 +12,11 @@ import { needTokenBatch, roundedTo, type TokenRewardBatch, whitenTokens } from "
 
 export type { WhitenedBaselineConventions } from "../presets/estimator-conventions";
 
-export interface ReinforcePlusPlusOptions extends WhitenedScanConventions, PresetOption<"reinforcePlusPlusAdvantage">, BackendOption {
+export interface ReinforcePlusPlusOptions
+  extends WhitenedScanConventions,
+    PresetOption<"reinforcePlusPlusAdvantage">,
+    BackendOption,
+    CollectiveOption {
   /** Discount of one step, in [0, 1]. Default 1. */
   readonly gamma?: number;
 }
@@ -71,7 +76,7 @@ export function reinforcePlusPlusBaselineAdvantage(
   const compared = compareScores(op, scored, { scale: "none", singleton });
   const { rows, mask, rewards } = scored.batch;
   const tokens = spreadRows(op, scored.batch, compared.rowAdvantages as Float64Array, "float64", scored.backend);
-  const where = { ...layoutOfRows(rows), ...(mask && { mask }), ...scored.backend };
+  const where = { ...layoutOfRows(rows), ...(mask && { mask }), ...scored.backend, ...scored.together };
   const advantages = roundedTo(floatDType(rewards), whitenTokens(tokens, { where }, whitening));
   return { ...compared, advantages, returns: advantages };
 }

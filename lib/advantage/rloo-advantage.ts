@@ -1,12 +1,13 @@
 // Leave-one-out advantages of rewards that were penalised for the distance from a reference policy.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { type GroupLayout, type Groups, needGroups } from "../core/groups";
+import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
-import { normalizeItems } from "../ops/group/normalize";
+import { type GroupNormalizeResult, normalizeItems } from "../ops/group/normalize";
 import { logRatio } from "../ops/ratio";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { RlooConventions } from "../presets/reward-conventions";
@@ -17,7 +18,13 @@ import { needRewardColumns, type RewardColumns, weightedSums } from "./weighted-
 export type { RlooConventions } from "../presets/reward-conventions";
 export type { RewardClip } from "./reward-clip";
 
-export interface RlooAdvantageOptions extends RlooConventions, GroupLayout, RowLayout, PresetOption<"rlooAdvantage">, BackendOption {
+export interface RlooAdvantageOptions
+  extends RlooConventions,
+    GroupLayout,
+    RowLayout,
+    PresetOption<"rlooAdvantage">,
+    BackendOption,
+    CollectiveOption {
   /** Weight of each reward function. Default: all 1. */
   readonly weights?: ArrayLike<number>;
   /** The weighted sum is clipped to this range, before the penalty. Default: not clipped. */
@@ -59,8 +66,8 @@ function rowKls(op: string, B: number, options: RlooAdvantageOptions, backend: B
 }
 
 /** Advantages of rows that stand alone count as missing: they have nothing to be compared with. */
-function withoutLoners(advantages: FloatArray, rewards: Float64Array, counts: Int32Array, { ids }: Groups): Float64Array {
-  return Float64Array.from(advantages, (a, b) => (Number.isNaN(rewards[b]) || counts[ids[b]!]! < 2 ? NaN : a));
+function withoutLoners({ normalized, counts, groupIds }: GroupNormalizeResult, rewards: Float64Array): Float64Array {
+  return Float64Array.from(normalized, (a, b) => (Number.isNaN(rewards[b]) || counts[groupIds[b]!]! < 2 ? NaN : a));
 }
 
 /**
@@ -87,20 +94,21 @@ export function rlooAdvantage(rewards: RewardColumns, options: RlooAdvantageOpti
   const range = needRewardClip(op, options.rewardClip);
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
   const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const together = collectiveOption(options);
 
   const kls = beta > 0 ? rowKls(op, given.B, options, backend) : new Float64Array(given.B);
   const penalised = weightedSums(given, backend).map((sum, b) => clipReward(sum, range) - beta * kls[b]!);
   const others = normalizeItems(
     op,
     { values: penalised, groups },
-    { center: "leaveOneOut", scale: "none", nan: "abstain", singleton: "zero", ...backend },
+    { center: "leaveOneOut", scale: "none", nan: "abstain", singleton: "zero", ...backend, ...together },
   );
   const advantages =
     resolved.normalize === true
       ? normalizeItems(
           op,
-          { values: withoutLoners(others.normalized, penalised, others.counts, groups), groups: needGroups(op, {}, given.B) },
-          { nan: "abstain", singleton: "zero", epsilon, ...backend },
+          { values: withoutLoners(others, penalised), groups: needGroups(op, {}, given.B) },
+          { nan: "abstain", singleton: "zero", epsilon, ...backend, ...together },
         ).normalized
       : others.normalized;
   const dtype = widestFloat(...given.columns, options.oldLogProbs, options.referenceLogProbs);

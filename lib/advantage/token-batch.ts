@@ -1,6 +1,7 @@
 // Batches with a reward per token, as the estimators along token rows take them.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, type FloatDType, floatDType, widestFloat } from "../core/dtype";
 import { needRows, type RowLayout, type Rows } from "../core/rows";
 import { whiten } from "../ops/reduce";
@@ -21,8 +22,8 @@ export interface CheckedTokens {
   readonly mask: Uint8Array | null;
   readonly rewards: FloatArray;
   readonly dtype: FloatDType;
-  /** Layout, mask and backend. */
-  readonly where: RowLayout & BackendOption & { readonly mask?: Uint8Array };
+  /** Layout, mask, backend, and the workers that share the batch. */
+  readonly where: RowLayout & BackendOption & CollectiveOption & { readonly mask?: Uint8Array };
   /** One more per-token array in float64. */
   readonly tokens: (name: string, values: unknown) => FloatArray;
 }
@@ -31,8 +32,9 @@ export function needTokenBatch(
   op: string,
   batch: TokenRewardBatch,
   others: readonly (FloatArray | undefined)[],
-  { backend }: BackendOption,
+  options: BackendOption & CollectiveOption,
 ): CheckedTokens {
+  const { backend } = options;
   const rows = needRows(op, batch);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const tokens = (name: string, values: unknown): FloatArray => asFloat(needFloats(op, name, values, rows.n, rows.meaning), "float64");
@@ -41,7 +43,7 @@ export function needTokenBatch(
     mask,
     rewards: tokens("tokenLevelRewards", batch.tokenLevelRewards),
     dtype: widestFloat(batch.tokenLevelRewards, ...others),
-    where: { ...layoutOf(batch), ...(mask && { mask }), ...(backend && { backend }) },
+    where: { ...layoutOf(batch), ...(mask && { mask }), ...(backend && { backend }), ...collectiveOption(options) },
     tokens,
   };
 }
@@ -51,7 +53,7 @@ export function roundedTo(dtype: FloatDType, values: FloatArray): FloatArray {
   return floatDType(values) === dtype ? values : Float32Array.from(values);
 }
 
-/** Whitens over the kept tokens of the batch; 0 under the mask. A copy where there is nothing to do. */
+/** Whitens over the kept tokens of the batch, on all its workers; 0 under the mask. A copy where there is nothing to do. */
 export function whitenTokens(values: FloatArray, { where }: Pick<CheckedTokens, "where">, whitening: Whitening | undefined): FloatArray {
   if (whitening === false) return values.slice();
   return whiten(values, { varianceEpsilon: 1e-8, ...whitening, ...where, over: "all" });

@@ -1,8 +1,10 @@
 // Mean and variance of all numbers seen so far: an explicit state, and updates that return a new one.
 import { needFloats } from "../core/arrays";
+import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/options";
+import { gatherRowPartials } from "../core/row-partials";
 
 /** What the numbers seen so far come to. Plain data: to be stored as JSON, and to be merged across workers. */
 export interface RunningMoments {
@@ -20,7 +22,7 @@ export const NO_MOMENTS: RunningMoments = Object.freeze({ count: 0, mean: 0, m2:
 export interface RunningMomentsUpdate {
   /** The moments with the batch in them: the state of the next call. */
   readonly moments: RunningMoments;
-  /** The moments of the batch alone. */
+  /** The moments of the batch alone, on all its workers. */
   readonly batch: RunningMoments;
 }
 
@@ -71,13 +73,20 @@ export function mergeRunningMoments(a: RunningMoments, b: RunningMoments): Runni
  *
  * @param moments the state so far; `NO_MOMENTS` at the start
  * @param values any number of numbers; none leave the state as it is
+ * @param options `collective`: the numbers of all its workers enter, in the order of the ranks, and every rank gets one state
  * @throws SurprisalError ERR_SURPRISAL_DTYPE, _OPTION or _BUFFER, naming the argument
  */
-export function updateRunningMoments(moments: RunningMoments, values: FloatArray): RunningMomentsUpdate {
+export function updateRunningMoments(
+  moments: RunningMoments,
+  values: FloatArray,
+  options: CollectiveOption = {},
+): RunningMomentsUpdate {
   const op = "updateRunningMoments";
   needMoments(op, "moments", moments);
   const length = ArrayBuffer.isView(values) ? values.length : 0;
-  const batch = momentsOf(needFloats(op, "values", values, length, "its own length"));
+  const given = needFloats(op, "values", values, length, "its own length");
+  const { collective } = options;
+  const batch = momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given);
   return { moments: merged(moments, batch), batch };
 }
 

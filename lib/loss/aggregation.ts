@@ -1,9 +1,11 @@
 // Losses per token added up to the loss of a batch: what each token weighs.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import type { Collective, CollectiveOption } from "../core/collective";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
+import { gatherRowPartials } from "../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
 import { moments } from "../ops/reduce";
@@ -47,7 +49,8 @@ export interface AggregationConventions {
   readonly uses: readonly (keyof AggregationCounts)[];
 }
 
-export interface AggregationOptions extends AggregationCounts, RowLayout, BackendOption {
+/** With a `collective` N, R and the width of `shape` are those of the batch on all its workers, and so is the loss. */
+export interface AggregationOptions extends AggregationCounts, RowLayout, BackendOption, CollectiveOption {
   /**
    * A mode by what it computes, or as a framework calls it: `"verl/seq-mean-token-mean"`, `"trl/dapo"`. The latter takes of
    * the counts below those that the framework uses and ignores the others, so that a trainer can pass all it has.
@@ -103,10 +106,10 @@ function keptPerRow(rows: Rows, mask: Uint8Array | null): Float64Array {
   });
 }
 
-function needLength(op: string, rows: Rows, length: number | undefined): number {
+function needLength(op: string, rows: Rows, length: number | undefined, collective: Collective | undefined): number {
   if (length !== undefined) return length;
   if (rows.offsets) throw argumentError("ERR_SURPRISAL_OPTION", op, "length", length, "a number > 0 for packed rows");
-  return rows.T;
+  return collective ? collective.allReduce(Float64Array.of(rows.T), "max")[0]! : rows.T;
 }
 
 function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
@@ -115,9 +118,13 @@ function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Ui
   const counts = needCounts(op, options, named);
   const countEmpty = needWord(op, "emptyRows", options.emptyRows ?? named?.emptyRows ?? "skip", EMPTY_ROWS) === 1;
   const kept = keptPerRow(rows, mask);
-  const N = counts.tokens ?? kept.reduce((sum, c) => sum + c, 0);
-  const R = counts.rows ?? (countEmpty ? rows.B : kept.filter((c) => c > 0).length);
-  const L = mode === "fixedLength" ? needLength(op, rows, counts.length) : 1;
+  const { collective } = options;
+  // Whole numbers: their sum is exact in any order.
+  const here = Float64Array.of(kept.reduce((sum, c) => sum + c, 0), countEmpty ? rows.B : kept.filter((c) => c > 0).length);
+  const [tokens, counted] = collective ? collective.allReduce(here, "sum") : here;
+  const N = counts.tokens ?? tokens!;
+  const R = counts.rows ?? counted!;
+  const L = mode === "fixedLength" ? needLength(op, rows, counts.length, collective) : 1;
   const factor = (counts.workers ?? 1) / (counts.accumulation ?? 1);
   const divisor = { tokenMean: () => N, rowMean: (c: number) => c * R, rowSum: () => R, fixedLength: () => L * R }[mode];
   return kept.map((c) => (c > 0 ? factor / divisor(c) : 0));
@@ -157,9 +164,10 @@ export function aggregateLoss(losses: FloatArray, options: AggregationOptions): 
     ...(options.backend && { backend: options.backend }),
   };
   const { sums } = moments(values, { ...where, over: "row" });
+  const shares = gatherRowPartials(op, options.collective, sums.map((sum, b) => rowWeights[b]! * sum)).partials;
   const row = floatDType(values) === "float64" ? rowWeights : Float32Array.from(rowWeights);
   return {
-    loss: sums.reduce((loss, sum, b) => loss + rowWeights[b]! * sum, 0),
+    loss: shares.reduce((loss, share) => loss + share, 0),
     rowWeights,
     gradients: broadcastRows(op, "rowWeights", row, where),
   };

@@ -1,12 +1,15 @@
 // Baselines per column over the rows of a group.
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloats, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import type { Collective, CollectiveOption } from "../../core/collective";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
-import { type GroupLayout, needGroups } from "../../core/groups";
+import { gatherGroups } from "../../core/gathered-groups";
+import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { needNumber } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
+import { concatenated, gatherRagged, gatherRowPartials } from "../../core/row-partials";
+import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
 
-export interface GroupColumnsOptions extends RowLayout, GroupLayout, BackendOption {
+export interface GroupColumnsOptions extends RowLayout, GroupLayout, BackendOption, CollectiveOption {
   /** 1 = a token that counts, 0 = never read, result 0. Default: all 1. */
   readonly mask?: Uint8Array;
   /** Added to the summed weights, >= 0. Default 0. */
@@ -24,12 +27,46 @@ export interface GroupColumnsResult {
   readonly centred: FloatArray;
 }
 
+interface Tokens {
+  readonly values: FloatArray;
+  readonly weights: FloatArray;
+  readonly mask: Uint8Array | null;
+  readonly offsets: Int32Array | null;
+  readonly B: number;
+  readonly T: number;
+}
+
+/** The tokens of all workers as packed rows; those here start at `begin`. */
+function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups: Groups) {
+  const { values, weights, mask, B } = tokens;
+  const lengths = Float64Array.from({ length: B }, (_, b) => rowEnd(tokens, b) - rowBegin(tokens, b));
+  const rows = gatherRowPartials(op, collective, lengths);
+  const offsets = new Int32Array(rows.partials.length + 1);
+  rows.partials.forEach((length, b) => (offsets[b + 1] = offsets[b]! + length));
+  const gather = (array: ArrayLike<number>): Float64Array => concatenated(gatherRagged(collective, Float64Array.from(array)));
+  const everywhere = gatherGroups(op, collective, groups);
+  return {
+    values: gather(values),
+    weights: gather(weights),
+    mask: Uint8Array.from(gather(mask ?? new Uint8Array(values.length).fill(1)), (flag) => (flag !== 0 ? 1 : 0)),
+    offsets,
+    members: everywhere.members,
+    groupOffsets: everywhere.offsets,
+    n: offsets.at(-1)!,
+    B: rows.partials.length,
+    T: 0,
+    G: everywhere.G,
+    begin: offsets[rows.begin]!,
+  };
+}
+
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
  *
  *     baseline_t = Σ_rows w·x / (Σ_rows w + ε) over the rows with a kept token at t,   centred = x − baseline
  *
- * A group of one row has baseline 0, and so has a column whose divisor is 0. Sums in float64, in row order.
+ * A group of one row has baseline 0, and so has a column whose divisor is 0. Sums in float64, in row order. With a
+ * `collective` groups span its workers.
  *
  * @param values per token; [n] as `shape` or `offsets` say
  * @param weights per token, same shape
@@ -52,7 +89,19 @@ export function groupColumns(values: FloatArray, weights: FloatArray, options: G
   const baselines = output("baselines");
   const centred = output("centred");
   refuseOverlap(op, { baselines, centred }, { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets });
-  selectBackend(op, options.backend).ops.groupColumns({
+  const { ops } = selectBackend(op, options.backend);
+  const zeroTail = options.zeroTail ? 1 : 0;
+  const { collective } = options;
+  if (collective) {
+    const here = { values: asFloat(given, "float64"), weights: asFloat(givenWeights, "float64"), mask, offsets, B, T };
+    const all = gatherTokens(op, collective, here, groups);
+    const found = { baselines: new Float64Array(all.n), centred: new Float64Array(all.n) };
+    ops.groupColumns({ ...all, dtype: DTYPE_CODE.float64, epsilon, zeroTail, ...found });
+    baselines.set(found.baselines.subarray(all.begin, all.begin + n));
+    centred.set(found.centred.subarray(all.begin, all.begin + n));
+    return { baselines, centred };
+  }
+  ops.groupColumns({
     dtype: DTYPE_CODE[dtype],
     values: asFloat(given, dtype),
     weights: asFloat(givenWeights, dtype),
@@ -65,7 +114,7 @@ export function groupColumns(values: FloatArray, weights: FloatArray, options: G
     T,
     G: groups.G,
     epsilon,
-    zeroTail: options.zeroTail ? 1 : 0,
+    zeroTail,
     baselines,
     centred,
   });

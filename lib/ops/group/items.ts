@@ -1,8 +1,11 @@
 // What the ops on groups of items have in common.
 import type { GroupArgs } from "../../backend/contract/group";
 import { needFloats, refuseOverlap } from "../../core/arrays";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import type { Collective } from "../../core/collective";
+import { DTYPE_CODE, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { gatherRowPartials, needAgreement } from "../../core/row-partials";
 
 /** One checked array of items and its groups. */
 export interface GroupedItems {
@@ -15,6 +18,28 @@ export function needItems(op: string, name: string, values: unknown, layout: Gro
   const length = ArrayBuffer.isView(values) ? (values as FloatArray).length : 0;
   const floats = needFloats(op, name, values, length, "its own length");
   return { values: floats, groups: needGroups(op, layout, floats.length) };
+}
+
+/** Items of all workers; those here are begin … end − 1. */
+export interface GatheredItems extends GroupedItems {
+  readonly begin: number;
+  readonly end: number;
+}
+
+/** Numbers of all workers, one an item, in the type that the ranks share. */
+export function gatherFloats(op: string, collective: Collective | undefined, values: FloatArray): Pick<GatheredItems, "values" | "begin" | "end"> {
+  if (!collective) return { values, begin: 0, end: values.length };
+  const dtype: FloatDType = floatDType(values);
+  needAgreement(op, "bytes a number", collective, values.BYTES_PER_ELEMENT);
+  const { partials, begin, end } = gatherRowPartials(op, collective, Float64Array.from(values));
+  // float32 in float64 and back is the same number.
+  return { values: dtype === "float64" ? partials : Float32Array.from(partials), begin, end };
+}
+
+/** The items of all workers, in the order of the global batch, where there is a collective. */
+export function gatherItems(op: string, collective: Collective | undefined, items: GroupedItems): GatheredItems {
+  if (!collective) return { ...items, begin: 0, end: items.values.length };
+  return { ...gatherFloats(op, collective, items.values), groups: gatherGroups(op, collective, items.groups) };
 }
 
 /** The fields that every op on groups passes to a backend. */

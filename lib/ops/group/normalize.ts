@@ -12,11 +12,12 @@ import {
 } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
-import { type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 /** The choices in which systems differ when they normalise a group. */
 export interface GroupConventions {
@@ -39,7 +40,7 @@ export interface GroupConventions {
   readonly nan?: NanPolicy;
 }
 
-export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, BackendOption {
+export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, BackendOption, CollectiveOption {
   /**
    * How often each item counts in its group's statistics, >= 0: weighted mean, variance and leave-one-out mean. 0 leaves the
    * item out; a group of weight 0 has mean NaN and results 0. Default: 1 each.
@@ -78,8 +79,30 @@ export function needConventions(op: string, conventions: GroupConventions): Grou
   };
 }
 
+/** The items of all workers normalised, and of the results what belongs to the items here. */
+function normalizeTogether(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
+  const { collective, out, groups: _, groupOffsets: __, ...conventions } = options;
+  const weights = optionalFloats(op, "weights", options.weights, items.values.length, "one per item");
+  const dtype = widestFloat(items.values, weights);
+  const given = out?.normalized;
+  if (given) {
+    needOutput(op, "normalized", given, dtype, items.values.length);
+    refuseItemOverlap(op, { normalized: given }, items.values, options);
+  }
+  const all = gatherItems(op, collective, { ...items, values: asFloat(items.values, dtype) });
+  const { normalized, means, stds, counts, groupIds } = normalizeItems(op, all, {
+    ...conventions,
+    ...(weights && { weights: gatherFloats(op, collective, asFloat(weights, dtype)).values }),
+    ...(out && { out: { ...(out.means && { means: out.means }), ...(out.stds && { stds: out.stds }) } }),
+  });
+  const own = normalized.slice(all.begin, all.end);
+  given?.set(own);
+  return { normalized: given ?? own, means, stds, counts, groupIds: groupIds.slice(all.begin, all.end) };
+}
+
 /** Runs on items that are checked already, for the public function `op`. */
 export function normalizeItems(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
+  if (options.collective) return normalizeTogether(op, items, options);
   const { values, groups } = items;
   const conventions = needConventions(op, options);
   const weights = optionalFloats(op, "weights", options.weights, values.length, "one per item");
@@ -121,7 +144,8 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
  *     scale  "none"          y_i = x_i − c_i
  *     center "runnerUp"      c_i = second largest x for the largest item, x_i for the others
  *
- * A group whose numbers are all equal gives exact zeros. Statistics in float64; results in the type of `values`.
+ * A group whose numbers are all equal gives exact zeros. Statistics in float64; results in the type of `values`. With a
+ * `collective` a label is one group wherever its items lie, and what is listed per group is of the groups of all workers.
  *
  * @param values one number per item, in their own unit
  * @param options `groups` (a label per item) or `groupOffsets`; neither = all items in one group

@@ -1,12 +1,13 @@
 // Softmax within each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needOutput } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber } from "../../core/options";
-import { itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
-export interface GroupSoftmaxOptions extends GroupLayout, BackendOption {
+export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divides the values; > 0. Small: the best item takes all, equal best ones share exactly. Default 1. */
   readonly temperature?: number;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
@@ -33,11 +34,14 @@ export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = 
       ? allocateFloat(dtype, items.values.length)
       : needOutput(op, "weights", given, dtype, items.values.length);
   refuseItemOverlap(op, { weights }, items.values, options);
-  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights, lse: null, softMean: null });
+  const all = gatherItems(op, options.collective, items);
+  const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
+  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(all), temperature, weights: found, lse: null, softMean: null });
+  if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }
 
-export interface GroupLogSumExpOptions extends GroupLayout, BackendOption {
+export interface GroupLogSumExpOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divides the values; > 0. Default 1. */
   readonly temperature?: number;
 }
@@ -66,11 +70,13 @@ export interface GroupLogSumExpResult {
  */
 export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOptions = {}): GroupLogSumExpResult {
   const op = "groupLogSumExp";
-  const items = needItems(op, "values", values, options);
+  const local = needItems(op, "values", values, options);
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
+  const items = gatherItems(op, options.collective, local);
   const { G, ids } = items.groups;
   const dtype = floatDType(items.values);
-  const result = { logSumExps: allocateFloat(dtype, G), softMeans: allocateFloat(dtype, G), groupIds: ids };
+  const groupIds = options.collective ? ids.slice(items.begin, items.end) : ids;
+  const result = { logSumExps: allocateFloat(dtype, G), softMeans: allocateFloat(dtype, G), groupIds };
   selectBackend(op, options.backend).ops.groupSoftmax({
     ...itemArgs(items),
     temperature,

@@ -1,12 +1,13 @@
 // Best and second best of each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
-import { itemArgs, needItems } from "./items";
+import { gatherItems, itemArgs, needItems } from "./items";
 
-export interface GroupTop2Options extends GroupLayout, BackendOption {}
+export interface GroupTop2Options extends GroupLayout, BackendOption, CollectiveOption {}
 
-/** One entry per group. An index counts all items; −1, with the value NaN, where there is none. */
+/** One entry per group. An index counts all items, those of all workers with a collective; −1, with the value NaN, where there is none. */
 export interface GroupTop2Result {
   readonly best: Int32Array;
   readonly second: Int32Array;
@@ -25,7 +26,7 @@ export interface GroupTop2Result {
  */
 export function groupTop2(values: FloatArray, options: GroupTop2Options = {}): GroupTop2Result {
   const op = "groupTop2";
-  const items = needItems(op, "values", values, options);
+  const items = gatherItems(op, options.collective, needItems(op, "values", values, options));
   const { G, ids } = items.groups;
   const dtype = floatDType(items.values);
   const result = {
@@ -33,7 +34,7 @@ export function groupTop2(values: FloatArray, options: GroupTop2Options = {}): G
     second: new Int32Array(G),
     bestValues: allocateFloat(dtype, G),
     secondValues: allocateFloat(dtype, G),
-    groupIds: ids,
+    groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
   selectBackend(op, options.backend).ops.groupTop2({
     ...itemArgs(items),

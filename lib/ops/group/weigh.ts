@@ -2,10 +2,11 @@
 import { WEIGH_FORMS } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needOutput } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
-import { itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 /** What a weight is made of. */
 export type WeighForm =
@@ -14,7 +15,7 @@ export type WeighForm =
   /** One number for the largest of a group, one for its smallest, one for the rest. Equal extremes count as largest. */
   | { readonly form: "extremes"; readonly atMax: number; readonly atMin: number; readonly between: number };
 
-export interface GroupWeighOptions extends GroupLayout, BackendOption {
+export interface GroupWeighOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Added to every weight. Default 0. */
   readonly floor?: number;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
@@ -38,15 +39,17 @@ export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWe
   const given = options.out?.weights;
   const weights = given === undefined ? allocateFloat(dtype, length) : needOutput(op, "weights", given, dtype, length);
   refuseItemOverlap(op, { weights }, items.values, options);
-  selectBackend(op, options.backend).ops.groupWeigh({
-    ...itemArgs(items),
+  const numbers = {
     form: needWord(op, "form", form.form, WEIGH_FORMS),
     power: byPower ? needNumber(op, "power", form.power, { min: 0 }) : 1,
     atMax: byPower ? 0 : needNumber(op, "atMax", form.atMax),
     atMin: byPower ? 0 : needNumber(op, "atMin", form.atMin),
     between: byPower ? 0 : needNumber(op, "between", form.between),
     floor: needNumber(op, "floor", options.floor ?? 0),
-    weights,
-  });
+  };
+  const all = gatherItems(op, options.collective, items);
+  const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
+  selectBackend(op, options.backend).ops.groupWeigh({ ...itemArgs(all), ...numbers, weights: found });
+  if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }

@@ -9,3 +9,5 @@ export type { AsyncOption } from "./blocks";
 export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
 export type { WideLogitDType, WideLogits, WideLogitView } from "./logits";
 export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";
+export { logprobTogether } from "./together";
+export type { LogprobTogetherOptions, LogprobTogetherResult } from "./together";

@@ -1,6 +1,6 @@
 // A vocabulary that lies on several workers: each makes states of its columns, and the states merge to what one worker with
 // all columns would have got.
-import { IGNORED_REST, STATE_SUMS } from "../../backend/contract/logprob";
+import { IGNORED_REST, type LogprobMergeArgs, STATE_SUMS } from "../../backend/contract/logprob";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { typedArrayName } from "../../core/dtype";
@@ -99,10 +99,15 @@ export function logprobMerge(states: readonly Float64Array[], options: LogprobMe
   if (!Number.isSafeInteger(N) || N < 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "rows", N, "an integer >= 0");
   const map = needLogitMap(op, options);
   const { joined, K } = joinStates(op, states, N);
-  checkCovered(op, joined, states.length, N, K);
   const result = needResult(op, options.out, N, K);
   // `joined` is a copy; an output inside a state would still destroy what the caller may merge again.
   refuseOverlap(op, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
-  selectBackend(op, options.backend).ops.logprobMerge({ ...map, ...asOutputs(result), states: joined, P: states.length, N, K });
+  mergeJoined(op, { ...map, ...asOutputs(result), states: joined, P: states.length, N, K }, options);
   return result;
+}
+
+/** Merges checked states [P, N, 4 + K]; refuses targets that are in none. */
+export function mergeJoined(op: string, args: LogprobMergeArgs, { backend }: BackendOption): void {
+  checkCovered(op, args.states, args.P, args.N, args.K);
+  selectBackend(op, backend).ops.logprobMerge(args);
 }

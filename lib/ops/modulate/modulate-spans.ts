@@ -1,15 +1,17 @@
 // Step weights applied to the tokens of their spans.
-import { type Scope, SCOPES } from "../../backend/contract/modulate";
+import { type ModulateOps, type ModulateSpansArgs, type Scope, SCOPES } from "../../backend/contract/modulate";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloat64, needFloats, needInt32, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import type { Collective, CollectiveOption } from "../../core/collective";
 import { allocateFloat, DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
+import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 
 export type { Scope } from "../../backend/contract/modulate";
 
-export interface ModulateSpansOptions extends RowLayout, BackendOption {
+export interface ModulateSpansOptions extends RowLayout, BackendOption, CollectiveOption {
   /** Factor of each span; [S], from `stepWeights`. */
   readonly scales: Float64Array;
   /** Clarity of each span; [S], from `stepWeights`. */
@@ -87,24 +89,59 @@ export function applyToSpans(
   const inPlace = out.buffer === input.buffer && out.byteOffset === input.byteOffset;
   refuseOverlap(op, { advantages: out }, { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity });
   const mean = new Float64Array(1);
-  selectBackend(op, options.backend).ops.modulateSpans({
-    dtype: DTYPE_CODE[dtype],
-    advantages: input,
-    mask,
-    offsets,
-    spans: checked,
-    scale,
-    clarity,
-    n,
-    B,
-    T,
-    S,
-    zeta,
-    scope,
-    out,
+  const args = { advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean };
+  const { ops } = selectBackend(op, options.backend);
+  if (options.collective) return modulateTogether(op, options.collective, ops, { ...args, dtype: DTYPE_CODE[dtype], out });
+  ops.modulateSpans({ ...args, dtype: DTYPE_CODE[dtype], out });
+  return { advantages: out, mean: mean[0]! };
+}
+
+/** Which elements the mean is subtracted from. */
+function inScope({ scope, mask, spans, S, n, ...rows }: ModulateSpansArgs): Uint8Array {
+  if (SCOPES[scope] === "mask") return mask!;
+  if (SCOPES[scope] === "all") return new Uint8Array(n).fill(1);
+  const inside = new Uint8Array(n);
+  for (let s = 0; s < S; ++s) {
+    const at = rowBegin(rows, spans[3 * s]!);
+    inside.fill(1, at + spans[3 * s + 1]!, at + spans[3 * s + 2]!);
+  }
+  return inside;
+}
+
+/** As the op, with the mean over the spans of all workers. The backend does every sum that it does for one worker. */
+function modulateTogether(op: string, collective: Collective, ops: ModulateOps, a: ModulateSpansArgs): ModulatedSpans {
+  const { n, S, spans, out, mean } = a;
+  const modulated = new Float64Array(n);
+  const dtype = DTYPE_CODE.float64;
+  // A mask that keeps nothing: the mean of the spans here is subtracted nowhere.
+  const nowhere = { scope: SCOPES.indexOf("mask"), mask: new Uint8Array(n) };
+  ops.modulateSpans({ ...a, ...nowhere, dtype, advantages: Float64Array.from(a.advantages), out: modulated });
+  const heads = Float64Array.from({ length: S }, (_, s) => modulated[rowBegin(a, spans[3 * s]!) + spans[3 * s + 1]!]!);
+  const all = gatherRowPartials(op, collective, heads).partials;
+  // The heads of all workers as spans of one token each, left as they are: what is wanted is their mean.
+  const count = all.length;
+  const unit = new Float64Array(count).fill(1);
+  ops.modulateSpans({
+    ...nowhere,
+    dtype,
+    advantages: all,
+    mask: new Uint8Array(count),
+    offsets: null,
+    spans: Int32Array.from({ length: 3 * count }, (_, i) => [i / 3, 0, 1][i % 3]!),
+    scale: unit,
+    clarity: unit,
+    n: count,
+    B: count,
+    T: 1,
+    S: count,
+    zeta: 0,
+    out: new Float64Array(count),
     mean,
   });
-  return { advantages: out, mean: mean[0]! };
+  const shift = mean[0]!;
+  const subtract = inScope(a);
+  for (let i = 0; i < n; ++i) out[i] = count > 0 && subtract[i] !== 0 ? modulated[i]! - shift : modulated[i]!;
+  return { advantages: out, mean: shift };
 }
 
 /**

@@ -1,11 +1,21 @@
 // Weights of sequences from their mean entropy relative to their group.
-import { NON_FINITE, type NonFiniteRows, WEIGHT_FORMS, type WeightForm } from "../../backend/contract/modulate";
+import {
+  type ModulateOps,
+  type ModulateRowsArgs,
+  NON_FINITE,
+  type NonFiniteRows,
+  WEIGHT_FORMS,
+  type WeightForm,
+} from "../../backend/contract/modulate";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
+import type { Collective, CollectiveOption } from "../../core/collective";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { type GroupLayout, needGroups } from "../../core/groups";
+import { gatherGroups } from "../../core/gathered-groups";
+import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
+import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, type RowLayout } from "../../core/rows";
 
 export type { NonFiniteRows, WeightForm } from "../../backend/contract/modulate";
@@ -13,7 +23,7 @@ export type { NonFiniteRows, WeightForm } from "../../backend/contract/modulate"
 /** Lowest and highest weight. Where low exceeds high, high wins. high may be Infinity. */
 export type WeightBounds = readonly [low: number, high: number];
 
-export interface SequenceWeightsOptions extends RowLayout, GroupLayout, BackendOption {
+export interface SequenceWeightsOptions extends RowLayout, GroupLayout, BackendOption, CollectiveOption {
   /** 1 = a token that counts in the mean, 0 = never read. Default: all 1. */
   readonly mask?: Uint8Array;
   /** What the values are: entropies, or log-probs of the sampled tokens, whose negative is averaged. Default `"entropies"`. */
@@ -90,13 +100,90 @@ function needBounds(op: string, name: string, bounds: WeightBounds): WeightBound
   return [low, high];
 }
 
-/** As sequenceWeights, in the name of the public function `op` and its argument `name`. */
+/** Weights of the rows here, and of the rows of all workers. */
+export interface WeighedSequences {
+  readonly own: SequenceWeights;
+  readonly all: SequenceWeights;
+  /** The `positive` of all rows, 1 where none is given. */
+  readonly allPositive: Uint8Array;
+}
+
+function emptyWeights(B: number): SequenceWeights {
+  return {
+    weights: new Float64Array(B),
+    entropyRatios: new Float64Array(B),
+    sequenceEntropies: new Float64Array(B),
+    groupMeanEntropies: new Float64Array(B),
+    lengths: new Int32Array(B),
+    valid: new Uint8Array(B),
+  };
+}
+
+type RowsArgs = Omit<ModulateRowsArgs, "sequenceEntropy" | "groupMean" | "ratio" | "weight" | "length" | "valid">;
+
+function run(ops: ModulateOps, args: RowsArgs): SequenceWeights {
+  const result = emptyWeights(args.B);
+  ops.modulateRows({
+    ...args,
+    sequenceEntropy: result.sequenceEntropies,
+    groupMean: result.groupMeanEntropies,
+    ratio: result.entropyRatios,
+    weight: result.weights,
+    length: result.lengths,
+    valid: result.valid,
+  });
+  return result;
+}
+
+/**
+ * Measures the rows here, and compares them with those of all workers: there each is a row of one token, its mean entropy,
+ * or a row without tokens. The backend does every sum that it does for one worker.
+ */
+function weighTogether(op: string, collective: Collective, ops: ModulateOps, args: RowsArgs, groups: Groups): WeighedSequences {
+  const measured = run(ops, args);
+  const width = 3;
+  const rows = new Float64Array(width * args.B);
+  for (let b = 0; b < args.B; ++b) rows.set([measured.sequenceEntropies[b]!, measured.lengths[b]!, args.positive ? args.positive[b]! : 1], width * b);
+  const { partials, begin, end } = gatherRowPartials(op, collective, rows, width);
+  const B = partials.length / width;
+  const field = (k: number): Float64Array => Float64Array.from({ length: B }, (_, b) => partials[width * b + k]!);
+  const lengths = Int32Array.from(field(1));
+  const allPositive = Uint8Array.from(field(2), (flag) => (flag !== 0 ? 1 : 0));
+  const everywhere = gatherGroups(op, collective, groups);
+  const compared = run(ops, {
+    ...args,
+    dtype: DTYPE_CODE.float64,
+    // The op negates again, and -0 stays -0.
+    entropy: field(0).map((entropy) => (args.negate ? -entropy : entropy)),
+    mask: Uint8Array.from(lengths, (length) => (length > 0 ? 1 : 0)),
+    positive: allPositive,
+    offsets: null,
+    members: everywhere.members,
+    groupOffsets: everywhere.offsets,
+    n: B,
+    B,
+    T: 1,
+    G: everywhere.G,
+  });
+  const all = { ...compared, lengths };
+  const own = {
+    weights: all.weights.slice(begin, end),
+    entropyRatios: all.entropyRatios.slice(begin, end),
+    sequenceEntropies: all.sequenceEntropies.slice(begin, end),
+    groupMeanEntropies: all.groupMeanEntropies.slice(begin, end),
+    lengths: lengths.slice(begin, end),
+    valid: all.valid.slice(begin, end),
+  };
+  return { own, all, allPositive };
+}
+
+/** As sequenceWeights, in the name of the public function `op` and its argument `name`; with the rows of all workers. */
 export function weighSequences(
   op: string,
   name: string,
   values: FloatArray,
   options: SequenceWeightsOptions,
-): SequenceWeights {
+): WeighedSequences {
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const entropy = needFloats(op, name, values, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
@@ -105,15 +192,8 @@ export function weighSequences(
   const bounds = needBounds(op, "bounds", options.bounds ?? [0.5, 2]);
   const negativeBounds = options.negativeBounds === undefined ? bounds : needBounds(op, "negativeBounds", options.negativeBounds);
   const singleton = SINGLETONS[needWord(op, "singleton", options.singleton ?? "one", SINGLETONS)];
-  const result = {
-    weights: new Float64Array(B),
-    entropyRatios: new Float64Array(B),
-    sequenceEntropies: new Float64Array(B),
-    groupMeanEntropies: new Float64Array(B),
-    lengths: new Int32Array(B),
-    valid: new Uint8Array(B),
-  };
-  selectBackend(op, options.backend).ops.modulateRows({
+  const { ops } = selectBackend(op, options.backend);
+  const args: RowsArgs = {
     dtype: DTYPE_CODE[floatDType(entropy)],
     entropy,
     mask,
@@ -140,14 +220,10 @@ export function weighSequences(
     singletonOne: singleton === "one" ? 1 : 0,
     singletonZeroMean: singleton === "standard" ? 1 : 0,
     zeroOne: 1 - needWord(op, "zeroMean", options.zeroMean ?? "one", ["one", "formula"]),
-    sequenceEntropy: result.sequenceEntropies,
-    groupMean: result.groupMeanEntropies,
-    ratio: result.entropyRatios,
-    weight: result.weights,
-    length: result.lengths,
-    valid: result.valid,
-  });
-  return result;
+  };
+  if (options.collective) return weighTogether(op, options.collective, ops, args, groups);
+  const own = run(ops, args);
+  return { own, all: own, allPositive: positive ?? new Uint8Array(B).fill(1) };
 }
 
 /**
@@ -158,7 +234,7 @@ export function weighSequences(
  *     "zscore":  ratio = 1 + β·clamp((μ − H) / max(σ, ε), ±zClip),   σ with ddof 1
  *     weight = clamp(ratio, bounds)
  *
- * Neither `groups` nor `groupOffsets`: all rows are one group.
+ * Neither `groups` nor `groupOffsets`: all rows are one group. With a `collective` groups span its workers.
  *
  * @param values per token, nats; [n] as `shape` or `offsets` say. Shannon entropies, or with `values: "logProbs"` the
  * log-probs of the sampled tokens: their negative mean estimates the entropy from one sample per token
@@ -166,5 +242,5 @@ export function weighSequences(
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
  */
 export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights {
-  return weighSequences("sequenceWeights", "values", values, options);
+  return weighSequences("sequenceWeights", "values", values, options).own;
 }

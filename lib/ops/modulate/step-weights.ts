@@ -1,11 +1,13 @@
 // Weights of steps from their entropies, over a whole batch.
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloats } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
+import { checkTogether, gatherRowPartials } from "../../core/row-partials";
 
-export interface StepWeightsOptions extends BackendOption {
+export interface StepWeightsOptions extends BackendOption, CollectiveOption {
   /** Sharpness of the self-calibrating scale; 0 makes every scale 1, negative favours uncertain steps. Default 1. */
   readonly k?: number;
   /** Sharpness of the future clarity (k_f in the paper). Default 1. */
@@ -32,6 +34,13 @@ export interface StepWeights {
   readonly clarities: Float64Array;
 }
 
+function refuseNonFinite(op: string, name: string, entropies: FloatArray): void {
+  const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
+  if (step < 0) return;
+  const hint = 'nonFinite: "propagate" lets it through';
+  throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${step}]`, entropies[step], "a finite entropy of every step", hint);
+}
+
 /** As stepWeights, in the name of the public function `op` and its argument `name`. */
 export function weighSteps(op: string, name: string, entropies: FloatArray, options: StepWeightsOptions): StepWeights {
   const S = ArrayBuffer.isView(entropies) ? entropies.length : 0;
@@ -40,22 +49,15 @@ export function weighSteps(op: string, name: string, entropies: FloatArray, opti
   const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
   const throws = needWord(op, "nonFinite", options.nonFinite ?? "throw", ["throw", "propagate"]) === 0;
-  const offender = throws ? given.findIndex((entropy) => !Number.isFinite(entropy)) : -1;
-  if (offender >= 0)
-    throw argumentError(
-      "ERR_SURPRISAL_VALUE",
-      op,
-      `${name}[${offender}]`,
-      given[offender],
-      "a finite entropy of every step",
-      'nonFinite: "propagate" lets it through',
-    );
-  const entropyNorms = new Float64Array(S);
-  const scales = new Float64Array(S);
-  const clarities = new Float64Array(S);
+  if (throws) checkTogether(op, options.collective, () => refuseNonFinite(op, name, given));
+  const { partials: entropy, begin, end } = gatherRowPartials(op, options.collective, Float64Array.from(given));
+  const all = entropy.length;
+  const entropyNorms = new Float64Array(all);
+  const scales = new Float64Array(all);
+  const clarities = new Float64Array(all);
   selectBackend(op, options.backend).ops.modulateSteps({
-    entropy: Float64Array.from(given),
-    S,
+    entropy,
+    S: all,
     k,
     kF,
     epsilon,
@@ -63,7 +65,8 @@ export function weighSteps(op: string, name: string, entropies: FloatArray, opti
     scale: scales,
     clarity: clarities,
   });
-  return { entropyNorms, scales, clarities };
+  const own = (values: Float64Array): Float64Array => (options.collective ? values.slice(begin, end) : values);
+  return { entropyNorms: own(entropyNorms), scales: own(scales), clarities: own(clarities) };
 }
 
 /**
@@ -73,7 +76,7 @@ export function weighSteps(op: string, name: string, entropies: FloatArray, opti
  *     scale[s] = exp(−k·Hn[s]) / (mean exp(−k·Hn) + ε),   clarity[s] = exp(−kFuture·Hn[s])
  *
  * One step, or equal entropies: Hn 0, scale 1/(1 + ε), clarity 1. A range far below ε is squashed towards 0. No steps: empty
- * results.
+ * results. With a `collective` the batch is that of all its workers; results are of the steps here.
  *
  * @param entropies mean entropy of each step of the whole batch, nats; [S]
  * @returns float64, [S] each

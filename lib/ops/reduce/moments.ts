@@ -3,10 +3,13 @@ import { MOMENT_COUNT, MOMENT_FIELDS, REDUCE_SCOPES, type ReduceRowArgs, type Re
 import { NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloat64, needFloats, optionalMask } from "../../core/arrays";
+import type { Collective, CollectiveOption } from "../../core/collective";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
+import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
 /**
@@ -82,7 +85,7 @@ export interface ReduceLayout extends RowLayout, GroupLayout {
   readonly over?: ReduceScope;
 }
 
-export interface MomentsOptions extends ReduceLayout, BackendOption {
+export interface MomentsOptions extends ReduceLayout, BackendOption, CollectiveOption {
   /** NaN: makes its unit NaN, or abstains (left out, as if masked). Default `"propagate"`. */
   readonly nan?: NanPolicy;
 }
@@ -126,17 +129,42 @@ export function reductionArgs({ values, mask, rows: { n, B, T, offsets } }: Redu
   return { dtype: DTYPE_CODE[floatDType(values)], values, mask, offsets, n, B, T };
 }
 
+/** Moments of all units, and the group of each row here; with a collective, groups are those of all workers. */
+export interface UnitMoments {
+  readonly moments: Moments;
+  readonly groupIds: Int32Array | null;
+}
+
 /** Runs on what is checked already, for the public function `op`. */
-export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, backend: BackendOption["backend"]): Moments {
+export function momentsOfUnits(
+  op: string,
+  reduction: Reduction,
+  nanPolicy: number,
+  backend: BackendOption["backend"],
+  collective?: Collective,
+): UnitMoments {
   const { ops } = selectBackend(op, backend);
-  const { B } = reduction.rows;
-  const partials = new Float64Array(B * MOMENT_COUNT);
-  ops.reduceMoments({ ...reductionArgs(reduction), nanPolicy, partials });
-  if (REDUCE_SCOPES[reduction.over] === "row") return new Moments(partials);
-  const { groups, units: G } = reduction;
+  const rows = new Float64Array(reduction.rows.B * MOMENT_COUNT);
+  ops.reduceMoments({ ...reductionArgs(reduction), nanPolicy, partials: rows });
+  if (REDUCE_SCOPES[reduction.over] === "row") return { moments: new Moments(rows), groupIds: null };
+  const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENT_COUNT);
+  const groups = reduction.groups && collective ? gatherGroups(op, collective, reduction.groups) : reduction.groups;
+  const G = groups ? groups.G : 1;
   const merged = new Float64Array(G * MOMENT_COUNT);
-  ops.reduceMerge({ partials, members: groups && groups.members, offsets: groups && groups.offsets, B, G, merged });
-  return new Moments(merged);
+  ops.reduceMerge({
+    partials,
+    members: groups && groups.members,
+    offsets: groups && groups.offsets,
+    B: partials.length / MOMENT_COUNT,
+    G,
+    merged,
+  });
+  return { moments: new Moments(merged), groupIds: groups && groups.ids.subarray(begin, end) };
+}
+
+/** The moments alone, of this worker. */
+export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, backend: BackendOption["backend"]): Moments {
+  return momentsOfUnits(op, reduction, nanPolicy, backend).moments;
 }
 
 /**
@@ -145,7 +173,8 @@ export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, b
  *     count = Σ m,   sum = Σ m·x,   mean = sum / count,   M2 = Σ m·(x − mean)²
  *
  * Rows are summed in chunks of 4096 positions in two passes each, and merged in order: neither other rows nor padding behind
- * a row nor the number of threads changes a bit. Equal numbers have exactly themselves as mean and M2 = 0.
+ * a row nor the number of threads changes a bit. Equal numbers have exactly themselves as mean and M2 = 0. With a
+ * `collective`, groups and "all" are those of all workers, and units are numbered in the order of the global batch.
  *
  * @param values numbers, in their own unit; [n] as `shape` or `offsets` say, or one row
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -155,7 +184,7 @@ export function moments(values: FloatArray, options: MomentsOptions = {}): Momen
   const op = "moments";
   const reduction = needReduction(op, values, options);
   const nanPolicy = needWord(op, "nan", options.nan ?? "propagate", NAN_POLICIES);
-  return momentsOf(op, reduction, nanPolicy, options.backend);
+  return momentsOfUnits(op, reduction, nanPolicy, options.backend, options.collective).moments;
 }
 
 /**

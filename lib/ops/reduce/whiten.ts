@@ -3,10 +3,11 @@ import { GROUP_SCALES, type GroupScale, NAN_POLICIES, type NanPolicy } from "../
 import { WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needOutput, overlaps, refuseOverlap } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
-import { Moments, momentsOf, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+import { Moments, momentsOfUnits, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {
@@ -32,8 +33,8 @@ export interface WhitenConventions {
   readonly transformMasked?: boolean;
 }
 
-export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendOption {
-  /** Use these moments, one unit each, instead of those of `values`: merged from all workers, or already at hand. */
+export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendOption, CollectiveOption {
+  /** Use these moments, one unit each, instead of those of `values`, here or on the workers of a `collective`. */
   readonly moments?: Pick<Moments, "partials">;
   /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
   readonly out?: { readonly whitened?: FloatArray };
@@ -78,7 +79,8 @@ function needMoments(op: string, given: Pick<Moments, "partials">, units: number
  *     variance = M2 / (count − ddof),   0 where count <= ddof
  *     y = (x − mean) / (sqrt(max(variance, varianceFloor) + varianceEpsilon) + epsilon),   + mean with keepMean
  *
- * A number equal to the mean gives exactly 0, so a constant unit gives exact zeros. Computed in float64, rounded once.
+ * A number equal to the mean gives exactly 0, so a constant unit gives exact zeros. Computed in float64, rounded once. With a
+ * `collective` groups and `over: "all"` span its workers.
  *
  * @param values numbers; [n] as `shape` or `offsets` say, or one row
  * @returns numbers in the type of `values`; `moments` says what they came from
@@ -104,13 +106,14 @@ export function whiten(values: FloatArray, options: WhitenOptions = {}): FloatAr
   const given = options.moments === undefined ? undefined : needMoments(op, options.moments, reduction.units);
   const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction);
   if (given) refuseOverlap(op, { whitened }, { moments: given.partials });
-  const used = given ?? momentsOf(op, reduction, conventions.nanPolicy, options.backend);
+  const found = given ? undefined : momentsOfUnits(op, reduction, conventions.nanPolicy, options.backend, options.collective);
+  const used = given ?? found!.moments;
   selectBackend(op, options.backend).ops.reduceWhiten({
     ...reductionArgs(reduction),
     ...conventions,
-    unit: reduction.groups && reduction.groups.ids,
+    unit: found?.groupIds ?? (reduction.groups && reduction.groups.ids),
     moments: used.partials,
-    units: reduction.units,
+    units: used.units,
     over: reduction.over,
     out: whitened,
   });
