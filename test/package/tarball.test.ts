@@ -96,6 +96,25 @@ console.log(JSON.stringify({ names, same, required: Object.keys(required).sort()
   expect(result.names).not.toContain("default");
 });
 
+test("surprisal/collective is an entry of its own in both formats, which the main entry does not load", () => {
+  const required = `
+require("surprisal");
+const loaded = () => Object.keys(require.cache).some((path) => /dist.collective/.test(path));
+const before = loaded();
+const { singleCollective } = require("surprisal/collective");
+console.log(before, loaded(), singleCollective().size);
+`;
+  expect(consumer.run("collective.cjs", required)).toBe("false true 1\n");
+  const imported = `
+import { createCollective, joinCollective } from "surprisal/collective";
+import { createRequire } from "node:module";
+const [handle] = createCollective(1);
+console.log(joinCollective(handle).allReduce(Float64Array.of(3), "sum")[0]);
+console.log(createRequire(import.meta.url)("surprisal/collective").createCollective === createCollective);
+`;
+  expect(consumer.run("collective.mjs", imported)).toBe("3\ntrue\n");
+});
+
 test("loading it prints nothing and opens no native code", () => {
   const program = `
 require("surprisal");
