@@ -84,9 +84,14 @@ test("once a rank is lost every call of the others is refused, with the same rea
 });
 
 test("a rank that comes too late is named, and the others learn that the waiting ended", async () => {
+  const started = new Int32Array(new SharedArrayBuffer(4));
   const outcomes = await runRanks(
-    [0, 1, 2],
-    (c) => {
+    [started, started, started],
+    (c, _, count) => {
+      // Threads start at their leisure; the clock runs from when all have.
+      Atomics.add(count, 0, 1);
+      Atomics.notify(count, 0);
+      for (let seen = Atomics.load(count, 0); seen < 3; seen = Atomics.load(count, 0)) Atomics.wait(count, 0, seen);
       if (c.rank === 2) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
       return c.allReduce(Float64Array.of(1), "sum");
     },
