@@ -3,15 +3,18 @@ import {
   groupBroadcast,
   groupColumns,
   type GroupConventions,
+  groupEntropy,
   groupLogSumExp,
   groupNormalize,
   groupPlace,
   groupSoftmax,
+  groupTilt,
   groupTop2,
   groupWeigh,
 } from "../../lib";
 import { groupNormalizeOracle, groupSoftmaxOracle, groupTop2Oracle, partition } from "../../test/oracle/group";
 import { groupColumnsOracle } from "../../test/oracle/group-columns";
+import { groupEntropyOracle, groupTiltOracle } from "../../test/oracle/group-weights";
 import { rowOracle } from "../../test/oracle/logprob";
 import { placeOracle } from "../../test/oracle/place";
 import { rng } from "../../test/support/rng";
@@ -149,6 +152,46 @@ function itemCases(dtype: WideFloat, input: string, make: Make, n: number, label
   ];
 }
 
+/** Distributions over 8 groups of 12: positive numbers and log-factors. */
+function distributionCases(dtype: WideFloat, input: string, make: Make, logs: Make): Case[] {
+  const n = 96;
+  const labels = Int32Array.from({ length: n }, (_, i) => i % 8);
+  const groups = partition(labels);
+  const values = floats(dtype, make(n));
+  const logFactors = floats(dtype, logs(n));
+  const [temperature, coefficient] = [0.5, 0.25];
+  // An exponent is rounded relative to itself, and its error is one of the weight.
+  const exponent = largest(Array.from(values, (x, i) => (Math.abs(Math.log(x)) + coefficient * Math.abs(logFactors[i]!)) / temperature));
+  const entropies = groupEntropyOracle(values, groups);
+  return [
+    {
+      op: "groupTilt",
+      dtype,
+      input,
+      want: {
+        weights: {
+          values: groupTiltOracle(values, groups, { temperature, coefficient, logFactors }),
+          budget: float64Sum(dtype, 12, (want) => want * (1 + exponent)),
+        },
+      },
+      run: (backend) => ({ weights: groupTilt(values, { groups: labels, logFactors, temperature, coefficient, backend }) }),
+    },
+    {
+      op: "groupEntropy",
+      dtype,
+      input,
+      want: {
+        entropies: { values: entropies, budget: float64Sum(dtype, 12, (want) => 1 + want) },
+        evennesses: { values: entropies.map((h) => h / Math.log(12)), budget: float64Sum(dtype, 12, (want) => 1 + want) },
+      },
+      run: (backend) => {
+        const got = groupEntropy(values, { groups: labels, normalize: true, backend });
+        return { entropies: got.entropies, evennesses: got.evennesses };
+      },
+    },
+  ];
+}
+
 /** Rows of tokens: half of them masked, the last row short. */
 function rowCases(dtype: WideFloat, input: string, make: Make): Case[] {
   const B = 8;
@@ -219,8 +262,14 @@ export function groupCases(reduced: boolean): Case[] {
   );
   const items = kinds.flatMap(({ dtype, input, make }) => itemCases(dtype, input, make, n, labels));
   const rows = kinds.flatMap(({ dtype, input, make }) => rowCases(dtype, input, make));
+  const positive = (n: number): Float64Array => rng(54).f64(n, 0.01, 1);
+  const distributions = WIDE_FLOATS.flatMap((dtype) => [
+    ...distributionCases(dtype, "random, log-probs per token", positive, (n) => rng(55).f64(n, -3, 0)),
+    ...distributionCases(dtype, "random, summed log-probs", positive, (n) => rng(56).f64(n, -900, -100)),
+    ...distributionCases(dtype, "one near 1, the rest 1e-9", (n) => positive(n).map((x, i) => (i < 8 ? 1 : 1e-9 * x)), (n) => rng(57).f64(n, -3, 0)),
+  ]);
   const long = (["random", "offset 1e6"] as const).flatMap((input) =>
     itemCases("float64", `${input}, one group of 2048`, KINDS[input]!, 2048, new Int32Array(2048)),
   );
-  return [...items, ...rows, ...(reduced ? [] : long)];
+  return [...items, ...rows, ...distributions, ...(reduced ? [] : long)];
 }

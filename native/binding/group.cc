@@ -42,6 +42,41 @@ Op softmax() {
                                    SRP_OUTPUT(weights, kOwnDtype, a.n),
                                    SRP_OUTPUT(lse, kOwnDtype, a.G),
                                    SRP_OUTPUT(soft_mean, kOwnDtype, a.G),
+                                   SRP_SCALAR(floor),
+                               });
+}
+
+Op tilt() {
+  using Args = srp_group_tilt_args;
+  return SRP_OP(group_tilt, {
+                                SRP_SCALAR(dtype),
+                                SRP_INPUT(values, kOwnDtype, a.n),
+                                SRP_INPUT(log_factors, kOwnDtype, a.n),
+                                SRP_INPUT(counts, kOwnDtype, a.n),
+                                SRP_INPUT(members, SRP_I32, a.n),
+                                SRP_INPUT(offsets, SRP_I32, plus(a.G, 1)),
+                                SRP_SCALAR(n),
+                                SRP_SCALAR(G),
+                                SRP_SCALAR(temperature),
+                                SRP_SCALAR(coefficient),
+                                SRP_SCALAR(least),
+                                SRP_OUTPUT(weights, kOwnDtype, a.n),
+                            });
+}
+
+Op entropy() {
+  using Args = srp_group_entropy_args;
+  return SRP_OP(group_entropy, {
+                                   SRP_SCALAR(dtype),
+                                   SRP_INPUT(values, kOwnDtype, a.n),
+                                   SRP_INPUT(members, SRP_I32, a.n),
+                                   SRP_INPUT(offsets, SRP_I32, plus(a.G, 1)),
+                                   SRP_SCALAR(n),
+                                   SRP_SCALAR(G),
+                                   SRP_SCALAR(normalized),
+                                   SRP_SCALAR(least),
+                                   SRP_OUTPUT(entropy, kOwnDtype, a.G),
+                                   SRP_OUTPUT(evenness, kOwnDtype, a.G),
                                });
 }
 
@@ -138,6 +173,8 @@ Op place() {
 
 }  // namespace
 
-std::vector<Op> group_ops() { return {normalize(), softmax(), top2(), broadcast(), place(), columns(), weigh()}; }
+std::vector<Op> group_ops() {
+  return {normalize(), softmax(), top2(), broadcast(), place(), columns(), weigh(), tilt(), entropy()};
+}
 
 }  // namespace srp::binding

@@ -55,13 +55,42 @@ void softmax(const srp_group_softmax_args& a) {
       if (x > largest) largest = x;  // passes over NaN; the sum does not
     });
     const double shift = softmax_shift(largest);
-    const auto term = [&](int64_t i) { return exp((load(values, i) - shift) / a.temperature); };
+    const auto term = [&](int64_t i) { return softmax_term(load(values, i), shift, a.temperature); };
     double sum = 0;
     each_item(a, g, [&](int64_t i) { sum += term(i); });
-    if (weights) each_item(a, g, [&](int64_t i) { store(weights, i, softmax_weight(term(i), sum)); });
     const int64_t count = a.offsets[g + 1] - a.offsets[g];
+    if (weights)
+      each_item(a, g, [&](int64_t i) { store(weights, i, with_floor(softmax_weight(term(i), sum), a.floor, count)); });
     if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
     if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
+  }
+}
+
+template <class F>
+void tilt(const srp_group_tilt_args& a) {
+  for (int64_t g = 0; g < a.G; ++g) {
+    double largest = -INFINITY;
+    each_item(a, g, [&](int64_t i) {
+      const double z = tilt_exponent<F>(a, i);
+      if (z > largest) largest = z;
+    });
+    const double shift = softmax_shift(largest);
+    double sum = 0;
+    each_item(a, g, [&](int64_t i) { sum += tilt_term<F>(a, shift, i); });
+    each_item(a, g,
+              [&](int64_t i) { store(static_cast<F*>(a.weights), i, softmax_weight(tilt_term<F>(a, shift, i), sum)); });
+  }
+}
+
+template <class F>
+void entropy(const srp_group_entropy_args& a) {
+  const F* const values = static_cast<const F*>(a.values);
+  for (int64_t g = 0; g < a.G; ++g) {
+    double sum = 0, result = 0;
+    if (a.normalized) each_item(a, g, [&](int64_t i) { sum += at_least(load(values, i), a.least); });
+    each_item(a, g, [&](int64_t i) { result += entropy_term<F>(a, sum, i); });
+    if (a.entropy) store(static_cast<F*>(a.entropy), g, result);
+    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(result, a.offsets[g + 1] - a.offsets[g]));
   }
 }
 
@@ -146,6 +175,24 @@ srp_status group_softmax(srp_queue*, const srp_group_softmax_args* a) {
     softmax<double>(*a);
   else
     softmax<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_tilt(srp_queue*, const srp_group_tilt_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    tilt<double>(*a);
+  else
+    tilt<float>(*a);
+  return SRP_OK;
+}
+
+srp_status group_entropy(srp_queue*, const srp_group_entropy_args* a) {
+  SRP_TRY(check_items(a));
+  if (a->dtype == SRP_F64)
+    entropy<double>(*a);
+  else
+    entropy<float>(*a);
   return SRP_OK;
 }
 

@@ -133,7 +133,7 @@ GroupEntropy measure_group(const srp_modulate_rows_args& a, const RowEntropy* ro
     const RowEntropy& row = rows[member(a.members, i)];
     if (row.valid) squares += (row.mean - mean) * (row.mean - mean);
   }
-  return group_entropy(a, count, mean, squares);
+  return entropy_statistics(a, count, mean, squares);
 }
 
 void weigh_rows(const srp_modulate_rows_args& a, const RowEntropy* rows) {

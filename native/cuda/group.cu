@@ -117,19 +117,62 @@ struct Softmax {
     largest = Team::reduce(largest, Max{});
 
     const double shift = softmax_shift(largest);
-    const auto term = [&](int64_t i) { return exp((load(values, i) - shift) / a.temperature); };
+    const auto term = [&](int64_t i) { return softmax_term(load(values, i), shift, a.temperature); };
     double sum = 0;
     each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += term(i); });
     sum = Team::reduce(sum, Sum{});
 
     F* const weights = static_cast<F*>(a.weights);
+    const int64_t count = group.end - group.begin;
     if (weights)
       each_item<Team>(a.members, a.n, group, faults,
-                      [&](int64_t i) { store(weights, i, softmax_weight(term(i), sum)); });
+                      [&](int64_t i) { store(weights, i, with_floor(softmax_weight(term(i), sum), a.floor, count)); });
     if (Team::rank() != 0) return;
-    const int64_t count = group.end - group.begin;
     if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
     if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
+  }
+};
+
+struct Tilt {
+  using Args = srp_group_tilt_args;
+  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
+
+  template <class Team, class F>
+  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
+    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
+    double largest = -INFINITY;
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+      const double z = tilt_exponent<F>(a, i);
+      if (z > largest) largest = z;
+    });
+    const double shift = softmax_shift(Team::reduce(largest, Max{}));
+    double sum = 0;
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += tilt_term<F>(a, shift, i); });
+    sum = Team::reduce(sum, Sum{});
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+      store(static_cast<F*>(a.weights), i, softmax_weight(tilt_term<F>(a, shift, i), sum));
+    });
+  }
+};
+
+struct Entropy {
+  using Args = srp_group_entropy_args;
+  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
+
+  template <class Team, class F>
+  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
+    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
+    const F* const values = static_cast<const F*>(a.values);
+    double sum = 0, result = 0;
+    if (a.normalized) {  // the same for the whole team
+      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += at_least(load(values, i), a.least); });
+      sum = Team::reduce(sum, Sum{});
+    }
+    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { result += entropy_term<F>(a, sum, i); });
+    result = Team::reduce(result, Sum{});
+    if (Team::rank() != 0) return;
+    if (a.entropy) store(static_cast<F*>(a.entropy), g, result);
+    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(result, group.end - group.begin));
   }
 };
 
@@ -257,6 +300,10 @@ srp_status group_normalize(srp_queue* queue, const srp_group_normalize_args* a) 
 }
 srp_status group_softmax(srp_queue* queue, const srp_group_softmax_args* a) {
   return launch<Softmax>(queue, a, "group_softmax");
+}
+srp_status group_tilt(srp_queue* queue, const srp_group_tilt_args* a) { return launch<Tilt>(queue, a, "group_tilt"); }
+srp_status group_entropy(srp_queue* queue, const srp_group_entropy_args* a) {
+  return launch<Entropy>(queue, a, "group_entropy");
 }
 srp_status group_top2(srp_queue* queue, const srp_group_top2_args* a) { return launch<Top2>(queue, a, "group_top2"); }
 srp_status group_weigh(srp_queue* queue, const srp_group_weigh_args* a) {

@@ -180,7 +180,7 @@ __global__ void weigh_rows_kernel(srp_modulate_rows_args a, const double* entrop
     const int64_t b = checked_member(a, i);
     if (b >= 0 && row_valid(a, entropy[b], length[b])) squares += (entropy[b] - mean) * (entropy[b] - mean);
   }
-  const GroupEntropy statistics = group_entropy(a, count, mean, block_sum(squares));
+  const GroupEntropy statistics = entropy_statistics(a, count, mean, block_sum(squares));
   for (int64_t i = group.begin + threadIdx.x; i < group.end; i += blockDim.x) {
     const int64_t b = checked_member(a, i);
     if (b < 0) continue;

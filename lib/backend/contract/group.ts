@@ -48,6 +48,23 @@ export interface GroupSoftmaxArgs extends GroupArgs {
   readonly weights: FloatArray | null;
   readonly lse: FloatArray | null;
   readonly softMean: FloatArray | null;
+  readonly floor: number;
+}
+
+export interface GroupTiltArgs extends GroupArgs {
+  readonly logFactors: FloatArray | null;
+  readonly counts: FloatArray | null;
+  readonly temperature: number;
+  readonly coefficient: number;
+  readonly least: number;
+  readonly weights: FloatArray;
+}
+
+export interface GroupEntropyArgs extends GroupArgs {
+  readonly normalized: number;
+  readonly least: number;
+  readonly entropy: FloatArray | null;
+  readonly evenness: FloatArray | null;
 }
 
 export interface GroupColumnsArgs {
@@ -122,4 +139,6 @@ export interface GroupOps {
   groupPlace(args: GroupPlaceArgs): void;
   groupColumns(args: GroupColumnsArgs): void;
   groupWeigh(args: GroupWeighArgs): void;
+  groupTilt(args: GroupTiltArgs): void;
+  groupEntropy(args: GroupEntropyArgs): void;
 }

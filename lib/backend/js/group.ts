@@ -11,16 +11,14 @@ import {
   type GroupNormalizeArgs,
   type GroupOps,
   type GroupPlaceArgs,
-  type GroupSoftmaxArgs,
   type GroupTop2Args,
-  type GroupWeighArgs,
-  WEIGH_FORMS,
 } from "../contract/group";
+import { eachItem } from "./group-items";
+import { groupEntropy, groupSoftmax, groupTilt, groupWeigh } from "./group-weights";
 
 const UNCENTRED = GROUP_CENTERS.indexOf("none");
 const LEAVE_ONE_OUT = GROUP_CENTERS.indexOf("leaveOneOut");
 const RUNNER_UP = GROUP_CENTERS.indexOf("runnerUp");
-const POWER = WEIGH_FORMS.indexOf("power");
 const BY_STD = GROUP_SCALES.indexOf("std");
 const ZERO = GROUP_SINGLETONS.indexOf("zero");
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
@@ -113,11 +111,6 @@ function centreOf(numbers: readonly Item[]) {
   };
 }
 
-/** Calls `visit` with the items of group g, in their order. */
-function eachItem(a: { readonly members: Int32Array | null; readonly offsets: Int32Array }, g: number, visit: (i: number) => void): void {
-  for (let k = a.offsets[g]!; k < a.offsets[g + 1]!; ++k) visit(a.members ? a.members[k]! : k);
-}
-
 function groupNormalize(a: GroupNormalizeArgs): void {
   for (let g = 0; g < a.G; ++g) {
     const weightOf = (i: number): number => (a.weights ? a.weights[i]! : 1);
@@ -134,24 +127,6 @@ function groupNormalize(a: GroupNormalizeArgs): void {
     if (a.mean) a.mean[g] = mean;
     if (a.std) a.std[g] = std;
     if (a.count) a.count[g] = count;
-  }
-}
-
-function groupSoftmax(a: GroupSoftmaxArgs): void {
-  for (let g = 0; g < a.G; ++g) {
-    let largest = -Infinity;
-    eachItem(a, g, (i) => {
-      if (a.values[i]! > largest) largest = a.values[i]!; // passes over NaN; the sum does not
-    });
-    // An infinite largest number can't be shifted by; a group with +infinity has an infinite sum and no weights.
-    const shift = Number.isFinite(largest) ? largest : 0;
-    const term = (i: number): number => Math.exp((a.values[i]! - shift) / a.temperature);
-    let sum = 0;
-    eachItem(a, g, (i) => (sum += term(i)));
-    const { weights } = a;
-    if (weights) eachItem(a, g, (i) => (weights[i] = sum === Infinity ? NaN : term(i) / sum));
-    if (a.lse) a.lse[g] = shift / a.temperature + Math.log(sum);
-    if (a.softMean) a.softMean[g] = shift + a.temperature * Math.log(sum / (a.offsets[g + 1]! - a.offsets[g]!));
   }
 }
 
@@ -244,22 +219,6 @@ function groupColumns(a: GroupColumnsArgs): void {
   }
 }
 
-function groupWeigh(a: GroupWeighArgs): void {
-  for (let g = 0; g < a.G; ++g) {
-    let low = Infinity;
-    let high = -Infinity;
-    eachItem(a, g, (i) => {
-      if (a.values[i]! < low) low = a.values[i]!;
-      if (a.values[i]! > high) high = a.values[i]!;
-    });
-    eachItem(a, g, (i) => {
-      const x = a.values[i]!;
-      const weight = a.form === POWER ? Math.abs(x) ** a.power : x === high ? a.atMax : x === low ? a.atMin : a.between;
-      a.weights[i] = Number.isNaN(x) ? NaN : weight + a.floor;
-    });
-  }
-}
-
 export const groupOps: GroupOps = {
   groupNormalize,
   groupSoftmax,
@@ -268,4 +227,6 @@ export const groupOps: GroupOps = {
   groupPlace,
   groupColumns,
   groupWeigh,
+  groupTilt,
+  groupEntropy,
 };

@@ -15,3 +15,7 @@ export { groupWeigh } from "./weigh";
 export type { GroupWeighOptions, WeighForm } from "./weigh";
 export { groupTop2 } from "./top2";
 export type { GroupTop2Options, GroupTop2Result } from "./top2";
+export { groupTilt } from "./tilt";
+export type { GroupTiltOptions, GroupTiltSettings } from "./tilt";
+export { groupEntropy } from "./entropy";
+export type { GroupEntropyOptions, GroupEntropyResult } from "./entropy";

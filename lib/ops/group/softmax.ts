@@ -9,15 +9,24 @@ import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divides the values; > 0. Small: the best item takes all, equal best ones share exactly. Default 1. */
+export interface GroupSoftmaxOptions extends GroupLayout, BackendOption {
+  /** Divides the values; >= 0. 0, the limit: the best item takes all, equal best ones share exactly. Default 1. */
   readonly temperature?: number;
+  /**
+   * Smallest weight, >= 0: the weights are mixed with the uniform ones. From 1/count on they are uniform, never inverted.
+   * Default 0.
+   */
+  readonly floor?: number;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
   readonly out?: { readonly weights?: FloatArray };
 }
 
 /**
- * Weights within each group: w_i = exp((x_i − max)/τ) / Σ_j exp((x_j − max)/τ), which sum to 1.
+ * Weights within each group, which sum to 1:
  *
- * −∞ has weight 0. A group of −∞ only, or with NaN or +∞, is NaN. float64 inside; the result has the type of `values`.
+ *     p_i = exp((x_i − max)/τ) / Σ_j exp((x_j − max)/τ),   w_i = p_i + f·(1 − count·p_i),   f = min(floor, 1/count)
+ *
+ * −∞ has weight 0, or the floor. A group of −∞ only, or with NaN or +∞, is NaN. float64 inside; the result has the type of `values`.
  *
  * @param values one number per item (a score, a log-probability)
  * @param options `groups` or `groupOffsets`; neither = all items in one group
@@ -26,7 +35,8 @@ export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, Collect
 export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = {}): FloatArray {
   const op = "groupSoftmax";
   const items = needItems(op, "values", values, options);
-  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
+  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0 });
+  const floor = needNumber(op, "floor", options.floor ?? 0, { min: 0 });
   const dtype = floatDType(items.values);
   const given = options.out?.weights;
   const weights =
@@ -38,6 +48,7 @@ export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = 
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
   selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(all), temperature, weights: found, lse: null, softMean: null });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
+  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights, lse: null, softMean: null, floor });
   return weights;
 }
 
@@ -83,6 +94,7 @@ export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOption
     weights: null,
     lse: result.logSumExps,
     softMean: result.softMeans,
+    floor: 0,
   });
   return result;
 }

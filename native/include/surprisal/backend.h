@@ -110,6 +110,8 @@ typedef struct {
   srp_status (*linear_backward)(srp_queue*, const srp_linear_backward_args*);
   srp_status (*divergence_rows)(srp_queue*, const srp_divergence_rows_args*);
   srp_status (*divergence_top)(srp_queue*, const srp_divergence_top_args*);
+  srp_status (*group_tilt)(srp_queue*, const srp_group_tilt_args*);
+  srp_status (*group_entropy)(srp_queue*, const srp_group_entropy_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -152,7 +154,9 @@ typedef struct {
   X(linear_forward)        \
   X(linear_backward)       \
   X(divergence_rows)       \
-  X(divergence_top)
+  X(divergence_top)        \
+  X(group_tilt)            \
+  X(group_entropy)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

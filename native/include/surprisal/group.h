@@ -11,9 +11,15 @@
  *               weights (x_i counts w_i times): mean = sum w x / sum w, M2 = sum w (x - mean)^2, count below = sum w,
  *                       leave-one-out (sum w x - w_i x_i) / (sum w - w_i). Weight 0: the item is in no statistic; a group of
  *                       weight 0 has mean and std NaN and outputs 0
- *   softmax     w_i = exp((x_i - max) / temperature) / sum_j exp((x_j - max) / temperature)
+ *   softmax     p_i = exp((x_i - max) / temperature) / sum_j exp((x_j - max) / temperature)
+ *               temperature 0: its limit, the items equal to the largest share the group equally (then without lse, soft_mean)
+ *               w_i = p_i + f (1 - count p_i),  f = min(floor, 1 / count): mixed with the uniform weights, none below f
  *               lse = ln sum_j exp(x_j / temperature),  soft_mean = temperature (lse - ln count); a group of equal numbers
  *               has that number as soft_mean, exactly
+ *   tilt        z_i = ln max(x_i, least) + coefficient l_i,  p = softmax of z as above,  w_i = p_i m_i / sum_j p_j m_j:
+ *               p is proportional to x^(1 / temperature) exp(l coefficient / temperature).  m_i = max(count_i, 1)
+ *   entropy     H = -sum x_i ln max(x_i, least), of the numbers as they are; or, normalized, of y_i = max(x_i, least) / sum_j
+ *               max(x_j, least).  evenness = H / ln count, 0 for a group of one.  0 ln 0 = 0
  *   top2        best = largest value, second = largest of the rest; ties to the smaller item index
  *   columns     column t of the rows of a group: position t from the row's begin. Over the rows with a kept token there
  *               baseline[t] = sum w x / (sum w + epsilon);  centred[t] = x[t] - baseline[t];  0 under the mask
@@ -37,12 +43,13 @@
  *             output 0; a group with one number left counts as a singleton; with none: mean and std NaN, outputs 0
  *             softmax propagates; top2 never picks a NaN (index -1, value NaN where there is none)
  * infinities  follow IEEE arithmetic: a group with one has an infinite or NaN mean and a NaN std
- * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity
+ * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of z; l is not
+ *             read where coefficient is 0; a NaN count makes its group NaN
  * precision   float64, corrected two-pass: y's error is 2 ulp of the output dtype plus count * 2^-53 of the group's largest
  *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             Host backends add in item order, device backends in a fixed order that depends on n and G only
  * memory      outputs may not overlap inputs; groups as in rows.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
- *             best -1. broadcast, place: rows as in rows.h, what lies under the mask is not read
+ *             best -1, entropy 0. broadcast, place: rows as in rows.h, what lies under the mask is not read
  * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked
  *             what the formula gives (then it is read). The number of a row without a kept token is seen nowhere. A NaN in
  *             row passes the clip. One rounding, of the sum in float64 */
@@ -88,10 +95,38 @@ typedef struct {
   const int32_t* members;
   const int32_t* offsets;
   int64_t n, G;
-  double temperature;      /* > 0 */
+  double temperature;      /* >= 0 */
   void* weights;           /* [n] or NULL */
   void *lse, *soft_mean;   /* [G], each may be NULL; of an empty group -infinity and NaN */
+  double floor;            /* >= 0, of the weights; not of lse and soft_mean */
 } srp_group_softmax_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;           /* of values, log_factors, counts, weights */
+  const void* values;      /* [n] */
+  const void* log_factors; /* [n] or NULL = 0: l */
+  const void* counts;      /* [n] or NULL = 1 */
+  const int32_t* members;
+  const int32_t* offsets;
+  int64_t n, G;
+  double temperature;      /* >= 0 */
+  double coefficient;      /* >= 0 */
+  double least;            /* >= 0 */
+  void* weights;           /* [n] */
+} srp_group_tilt_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;           /* of values, entropy, evenness */
+  const void* values;
+  const int32_t* members;
+  const int32_t* offsets;
+  int64_t n, G;
+  int32_t normalized;      /* 0 or 1 */
+  double least;            /* >= 0 */
+  void *entropy, *evenness; /* [G], each may be NULL, not both */
+} srp_group_entropy_args;
 
 typedef struct {
   uint32_t size;

@@ -159,14 +159,57 @@ SRP_HD double place_row(const srp_group_place_args& a, int64_t b) {
   return x;
 }
 
-// The end of softmax: sum is of exp((x - shift) / temperature). An infinite largest number can't be shifted by.
+// Softmax: the sum is of its terms. An infinite largest number can't be shifted by.
 SRP_HD double softmax_shift(double largest) { return isinf(largest) ? 0 : largest; }
+// At temperature 0 the largest numbers have 1 each; one beyond the shift is infinite, and so is its term.
+SRP_HD double softmax_term(double x, double shift, double temperature) {
+  if (temperature > 0) return exp((x - shift) / temperature);
+  return isnan(x) ? NAN : x > shift ? INFINITY : x == shift ? 1 : 0;
+}
 SRP_HD double log_sum_exp(double shift, double sum, double temperature) { return shift / temperature + log(sum); }
 SRP_HD double soft_mean(double shift, double sum, double temperature, int64_t count) {
   return shift + temperature * log(sum / static_cast<double>(count));
 }
 // A group with +infinity has no weights: its sum is infinite.
 SRP_HD double softmax_weight(double term, double sum) { return isinf(sum) ? NAN : term / sum; }
+// Mixed with the uniform weights. In this form a group of one and uniform weights stay what they are, exactly.
+SRP_HD double with_floor(double weight, double floor, int64_t count) {
+  const double n = static_cast<double>(count), uniform = 1 / n;
+  return weight + (floor < uniform ? floor : uniform) * (1 - n * weight);
+}
+
+// Not fmax, which passes over NaN.
+SRP_HD double at_least(double x, double least) { return x < least ? least : x; }
+
+// The exponent of item i, before the temperature.
+template <class F>
+SRP_HD double tilt_exponent(const srp_group_tilt_args& a, int64_t i) {
+  const double z = log(at_least(load(static_cast<const F*>(a.values), i), a.least));
+  return a.log_factors && a.coefficient != 0 ? z + a.coefficient * load(static_cast<const F*>(a.log_factors), i) : z;
+}
+template <class F>
+SRP_HD double tilt_count(const srp_group_tilt_args& a, int64_t i) {
+  return a.counts ? at_least(load(static_cast<const F*>(a.counts), i), 1) : 1;
+}
+// What item i adds to the sum of its group.
+template <class F>
+SRP_HD double tilt_term(const srp_group_tilt_args& a, double shift, int64_t i) {
+  return softmax_term(tilt_exponent<F>(a, i), shift, a.temperature) * tilt_count<F>(a, i);
+}
+
+// x ln x in an entropy, with another x inside the logarithm.
+SRP_HD double entropy_term(double x, double inside) { return x == 0 ? 0 : -(x * log(inside)); }
+// Of item i; `sum` is of the numbers that are at least `least`.
+template <class F>
+SRP_HD double entropy_term(const srp_group_entropy_args& a, double sum, int64_t i) {
+  const double x = load(static_cast<const F*>(a.values), i);
+  const double raised = at_least(x, a.least);
+  return a.normalized ? entropy_term(raised / sum, raised / sum) : entropy_term(x, raised);
+}
+SRP_HD double evenness(double entropy, int64_t count) {
+  if (count < 2) return isnan(entropy) ? NAN : 0;
+  return entropy / log(static_cast<double>(count));
+}
 
 // Tokens of a row up to its last kept one.
 SRP_HD int64_t kept_length(const uint8_t* mask, Range row) {
@@ -223,8 +266,27 @@ inline srp_status check(const srp_group_softmax_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
   SRP_TRY(check_range("temperature", a->temperature, 0, DBL_MAX));
-  if (a->temperature == 0) return fail(SRP_BAD_ARGUMENT, "temperature is 0, expected more");
+  SRP_TRY(check_range("floor", a->floor, 0, DBL_MAX));
+  if (a->temperature == 0 && (a->lse || a->soft_mean))
+    return fail(SRP_BAD_ARGUMENT, "temperature is 0, expected more where lse or soft_mean is asked for");
   return a->lse || a->soft_mean ? SRP_OK : check_pointer("weights", a->weights, a->n);
+}
+
+inline srp_status check(const srp_group_tilt_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
+  SRP_TRY(check_range("temperature", a->temperature, 0, DBL_MAX));
+  SRP_TRY(check_range("coefficient", a->coefficient, 0, DBL_MAX));
+  SRP_TRY(check_range("least", a->least, 0, DBL_MAX));
+  return check_pointer("weights", a->weights, a->n);
+}
+
+inline srp_status check(const srp_group_entropy_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
+  SRP_TRY(check_enum("normalized", a->normalized, 1));
+  SRP_TRY(check_range("least", a->least, 0, DBL_MAX));
+  return check_pointer("entropy and evenness", a->entropy ? a->entropy : a->evenness, a->G);
 }
 
 inline srp_status check(const srp_group_top2_args* a) {

@@ -55,7 +55,7 @@ struct GroupEntropy {
   bool one;  // every row has ratio 1
 };
 
-SRP_HD GroupEntropy group_entropy(const srp_modulate_rows_args& a, int64_t count, double mean, double squares) {
+SRP_HD GroupEntropy entropy_statistics(const srp_modulate_rows_args& a, int64_t count, double mean, double squares) {
   if (count == 1 && a.singleton_one) return {mean, 1, true};
   if (count == 1 && a.singleton_zero_mean) return {0, 1, false};
   const double variance = count > 1 ? squares / static_cast<double>(count - 1) : 0.0;

@@ -9,6 +9,8 @@ using NormalizeArgs = srp_group_normalize_args;
 using SoftmaxArgs = srp_group_softmax_args;
 using Top2Args = srp_group_top2_args;
 using WeighArgs = srp_group_weigh_args;
+using TiltArgs = srp_group_tilt_args;
+using EntropyArgs = srp_group_entropy_args;
 
 template <class Args>
 void inputs(Call<Args>& call, Random& random, int32_t dtype, const Groups& groups) {
@@ -48,10 +50,48 @@ Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
   Call<SoftmaxArgs> call(&srp_backend::group_softmax);
   inputs(call, random, dtype, groups);
   call.args.temperature = random.one_of({0.1, 1.0, 7.0});
+  call.args.floor = random.one_of({0.0, 1e-6, 0.4});
   const int64_t absent = random.integer(0, 4);
   if (absent != 1) call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
   if (absent != 2) call.out("lse", &SoftmaxArgs::lse, dtype, groups.G, Tolerance::sums(dtype));
   if (absent != 3) call.out("soft_mean", &SoftmaxArgs::soft_mean, dtype, groups.G, Tolerance::sums(dtype));
+  return call;
+}
+
+// At temperature 0 there are weights alone. Largest numbers are equal on both sides, to the bit.
+Call<SoftmaxArgs> cold_softmax(Random& random, int32_t dtype, const Groups& groups) {
+  Call<SoftmaxArgs> call(&srp_backend::group_softmax);
+  inputs(call, random, dtype, groups);
+  call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
+  return call;
+}
+
+// Positive values: of the exponents one is the largest by far more than a backend's logarithm may differ.
+Call<TiltArgs> tilt(Random& random, int32_t dtype, const Groups& groups) {
+  Call<TiltArgs> call(&srp_backend::group_tilt);
+  inputs(call, random, dtype, groups);
+  call.args.temperature = random.one_of({0.1, 1.0, 7.0});
+  call.args.coefficient = random.one_of({0.0, 0.5});
+  call.args.least = random.one_of({0.0, 1e-12, 0.3});
+  if (random.chance(0.7)) call.in("log_factors", &TiltArgs::log_factors, reals(dtype, items(random, groups.n)));
+  if (random.chance(0.5)) call.in("counts", &TiltArgs::counts, reals(dtype, weights(random, groups.n)));
+  call.out("weights", &TiltArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
+  return call;
+}
+
+Call<EntropyArgs> entropy(Random& random, int32_t dtype, int32_t normalized, const Groups& groups) {
+  Call<EntropyArgs> call(&srp_backend::group_entropy);
+  call.args.dtype = dtype;
+  call.args.n = groups.n;
+  call.args.G = groups.G;
+  call.in("values", &EntropyArgs::values, reals(dtype, weights(random, groups.n)));
+  if (!groups.members.empty()) call.in("members", &EntropyArgs::members, ints(groups.members));
+  if (groups.G > 0) call.in("offsets", &EntropyArgs::offsets, ints(groups.offsets));
+  call.args.normalized = normalized;
+  call.args.least = random.one_of({0.0, 1e-12, 0.3});
+  const int64_t absent = random.integer(0, 3);
+  if (absent != 1) call.out("entropy", &EntropyArgs::entropy, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 2) call.out("evenness", &EntropyArgs::evenness, dtype, groups.G, Tolerance::sums(dtype));
   return call;
 }
 
@@ -116,7 +156,16 @@ void group_agrees(Runner& run) {
             run.agree(call);
   });
   run.begin("group_softmax", "agrees");
-  each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(softmax(random, dtype, groups)); });
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) {
+    run.agree(softmax(random, dtype, groups));
+    run.agree(cold_softmax(random, dtype, groups));
+  });
+  run.begin("group_tilt", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(tilt(random, dtype, groups)); });
+  run.begin("group_entropy", "agrees");
+  each_grouping(random, [&](int32_t dtype, const Groups& groups) {
+    for (const int32_t normalized : {0, 1}) run.agree(entropy(random, dtype, normalized, groups));
+  });
   run.begin("group_top2", "agrees");
   each_grouping(random, [&](int32_t dtype, const Groups& groups) { run.agree(top2(random, dtype, groups)); });
   run.begin("group_weigh", "agrees");
@@ -150,8 +199,30 @@ void group_refuses(Runner& run) {
     refuse(run, good, groups);
     run.refused("there is no output", good.with([](SoftmaxArgs& a) { a.weights = a.lse = a.soft_mean = nullptr; }),
                 SRP_BAD_ARGUMENT);
-    refuse_values(run, good, "temperature", &SoftmaxArgs::temperature, {0.0, -1.0, double{NAN}, double{INFINITY}},
-                  SRP_BAD_ARGUMENT);
+    for (double SoftmaxArgs::* scalar : {&SoftmaxArgs::temperature, &SoftmaxArgs::floor})
+      refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+    Call<SoftmaxArgs> cold = cold_softmax(random, SRP_F64, groups);
+    cold.out("lse", &SoftmaxArgs::lse, SRP_F64, groups.G, Tolerance::exact());
+    run.refused("temperature 0 has no lse", cold, SRP_BAD_ARGUMENT);
+  }
+
+  run.begin("group_tilt", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<TiltArgs> good = tilt(random, SRP_F32, groups);
+    refuse(run, good, groups);
+    refuse_null(run, good, &TiltArgs::weights);
+    for (double TiltArgs::* scalar : {&TiltArgs::temperature, &TiltArgs::coefficient, &TiltArgs::least})
+      refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  }
+
+  run.begin("group_entropy", "refuses");
+  for (const Groups& groups : {small, large}) {
+    const Call<EntropyArgs> good = entropy(random, SRP_F64, 1, groups);
+    refuse(run, good, groups);
+    run.refused("there is no output", good.with([](EntropyArgs& a) { a.entropy = a.evenness = nullptr; }),
+                SRP_BAD_ARGUMENT);
+    refuse_enumerators(run, good, "normalized", &EntropyArgs::normalized, 1);
+    refuse_values(run, good, "least", &EntropyArgs::least, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
   }
 
   run.begin("group_top2", "refuses");

@@ -1,0 +1,53 @@
+// Entropy of the weights of each group.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { needNumber } from "../../core/options";
+import { itemArgs, needItems } from "./items";
+
+export interface GroupEntropyOptions extends GroupLayout, BackendOption {
+  /** Divide the values of each group by their sum first. Default false: they are taken as they are. */
+  readonly normalize?: boolean;
+  /** Smaller values count as this inside the logarithm, and where values are normalised, >= 0. Default 0. */
+  readonly least?: number;
+}
+
+/** One entry per group. */
+export interface GroupEntropyResult {
+  /** Nats; 0 for an empty group. */
+  readonly entropies: FloatArray;
+  /** Entropy over ln count: 1 where all weights are equal, 0 where one has all, and for a group of one. */
+  readonly evennesses: FloatArray;
+  /** The group number of each item: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+/**
+ * Shannon entropy of each group of weights, and how much of the largest possible one that is:
+ *
+ *     H = −Σ x_i·ln max(x_i, least),   evenness = H / ln count
+ *     with `normalize`, of y_i = max(x_i, least) / Σ_j max(x_j, least) in place of x_i
+ *
+ * 0·ln 0 = 0. Without `normalize` this is an entropy only where values are >= 0 and sum to 1. NaN makes its group NaN. float64
+ * inside; the results have the type of `values`.
+ *
+ * @param values one weight per item
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupEntropy(values: FloatArray, options: GroupEntropyOptions = {}): GroupEntropyResult {
+  const op = "groupEntropy";
+  const items = needItems(op, "values", values, options);
+  const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
+  const dtype = floatDType(items.values);
+  const { G, ids } = items.groups;
+  const result = { entropies: allocateFloat(dtype, G), evennesses: allocateFloat(dtype, G), groupIds: ids };
+  selectBackend(op, options.backend).ops.groupEntropy({
+    ...itemArgs(items),
+    normalized: options.normalize === true ? 1 : 0,
+    least,
+    entropy: result.entropies,
+    evenness: result.evennesses,
+  });
+  return result;
+}

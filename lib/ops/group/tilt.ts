@@ -1,0 +1,73 @@
+// Weights of a group that are tilted by log-factors: powers of one distribution times powers of another.
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import type { GroupLayout } from "../../core/groups";
+import { needNumber } from "../../core/options";
+import { type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+
+/** The numbers of a tilt. */
+export interface GroupTiltSettings {
+  /** Exponents are divided by it, >= 0. 0, the limit: the largest exponent takes all, equal ones share exactly. Default 1. */
+  readonly temperature?: number;
+  /** Of the log-factors, >= 0. At 0 they are not read. Default 1. */
+  readonly coefficient?: number;
+  /** Smaller values count as this, >= 0. Default 0: a value of 0 has weight 0. */
+  readonly least?: number;
+}
+
+export interface GroupTiltOptions extends GroupTiltSettings, GroupLayout, BackendOption {
+  /** l_i, one per item: log-probabilities up to a constant of the group. Default: 0. */
+  readonly logFactors?: FloatArray;
+  /** How often each weight counts, one per item; below 1 counts as 1. Default: 1 each. */
+  readonly counts?: FloatArray;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly weights?: FloatArray };
+}
+
+/** Runs on items that are checked already, for the public function `op`; `names` are what it calls the two other inputs. */
+export function tiltItems(
+  op: string,
+  { values, groups }: GroupedItems,
+  options: GroupTiltOptions,
+  names: { readonly logFactors: string; readonly counts: string },
+): FloatArray {
+  const logFactors = optionalFloats(op, names.logFactors, options.logFactors, values.length, "one per item");
+  const counts = optionalFloats(op, names.counts, options.counts, values.length, "one per item");
+  const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0 });
+  const coefficient = needNumber(op, "coefficient", options.coefficient ?? 1, { min: 0 });
+  const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
+  const dtype = widestFloat(values, logFactors, counts);
+  const given = options.out?.weights;
+  const weights = given === undefined ? allocateFloat(dtype, values.length) : needOutput(op, "weights", given, dtype, values.length);
+  refuseItemOverlap(op, { weights }, values, options);
+  refuseOverlap(op, { weights }, { [names.logFactors]: logFactors, [names.counts]: counts });
+  selectBackend(op, options.backend).ops.groupTilt({
+    ...itemArgs({ values: asFloat(values, dtype), groups }),
+    logFactors: logFactors && asFloat(logFactors, dtype),
+    counts: counts && asFloat(counts, dtype),
+    temperature,
+    coefficient,
+    least,
+    weights,
+  });
+  return weights;
+}
+
+/**
+ * Weights within each group from powers of `values` and exponentials of `logFactors`, which sum to 1:
+ *
+ *     z_i = ln max(x_i, least) + coefficient·l_i,   p = softmax(z / temperature):   p_i ∝ x_i^(1/τ) · exp(l_i)^(coefficient/τ)
+ *     w_i = p_i·m_i / Σ_j p_j·m_j,   m_i = max(counts_i, 1)
+ *
+ * A value of 0 (unless `least` lifts it) and a log-factor of −∞ give weight 0; a group of such items only is NaN, and so is
+ * one with NaN or an infinite exponent. float64 inside; the result has the widest type of the inputs.
+ *
+ * @param values one number per item, >= 0: a distribution over the group, which need not sum to 1
+ * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @throws SurprisalError as `groupNormalize`
+ */
+export function groupTilt(values: FloatArray, options: GroupTiltOptions = {}): FloatArray {
+  const op = "groupTilt";
+  return tiltItems(op, needItems(op, "values", values, options), options, { logFactors: "logFactors", counts: "counts" });
+}
