@@ -89,3 +89,4 @@ export * from "./ops/divergence";
 export * from "./loss/distillation";
 export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "./core/collective";
 export * from "./control/broadcast-state";
+export * from "./advantage/maxent";

@@ -1,6 +1,12 @@
-// MaxEnt-GRPO. Its unscaled form has { scale: "none" }.
+// MaxEnt-GRPO. The unscaled form of its group advantages has { scale: "none" }.
 import type { Preset } from "./preset";
 
 export const maxent = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "propagate" },
+  rewardTotals: { rounding: "float32" },
+  splitReferenceLogProbs: { surplus: "ignore" },
+  splitReferenceTokenCounts: { surplus: "ignore" },
+  listwiseWeights: { unpaired: "empty" },
+  semanticEntropyScales: { missingCounts: "sum" },
+  rewardStatistics: { rounding: "float32", missingCounts: "sum" },
 } as const satisfies Preset;

@@ -12,6 +12,13 @@ import type { RolloutConventions } from "../loss/correction";
 import type { GroupConventions } from "../ops/group";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
 import type { HighEntropyConventions } from "./mask-conventions";
+import type {
+  ListwiseWeightConventions,
+  ReferenceConventions,
+  RewardStatisticsConventions,
+  RewardTotalConventions,
+  SemanticEntropyConventions,
+} from "./maxent-conventions";
 import type { EstimateConventions, GroupShapingConventions, PipelineConventions } from "./pipeline-conventions";
 import type {
   BaselineConventions,
@@ -66,6 +73,12 @@ export interface Preset {
   readonly rolloutRejectionMask?: RolloutConventions;
   readonly mismatchMetrics?: RolloutConventions;
   readonly rolloutCorrection?: RolloutConventions;
+  readonly rewardTotals?: RewardTotalConventions;
+  readonly splitReferenceLogProbs?: ReferenceConventions;
+  readonly splitReferenceTokenCounts?: ReferenceConventions;
+  readonly listwiseWeights?: ListwiseWeightConventions;
+  readonly semanticEntropyScales?: SemanticEntropyConventions;
+  readonly rewardStatistics?: RewardStatisticsConventions;
 }
 
 /** A function that presets know. */

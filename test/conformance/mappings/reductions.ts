@@ -11,7 +11,7 @@ import {
   type WhitenConventions,
 } from "../../../lib";
 import { isGoldenArray } from "../golden";
-import { Inputs } from "../inputs";
+import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 import { transpose, transposeMask, unpack } from "./arrange";
 import { float32Logits } from "./tensors";
@@ -205,19 +205,6 @@ export const reductions: readonly Mapping[] = [
     options: "ddof 0, varianceFloor 1e-8, transformMasked",
     replacedBy: "sums and counts are of the same tokens: the kept ones",
     run: (inputs, context) => acrossBatches(inputs, context, "std"),
-  },
-  {
-    family: "maxent",
-    function: "reward_moments",
-    ours: "moments",
-    options: "stds(0)",
-    differs: "the std of no rewards is 0",
-    run: (inputs, { backend }) => {
-      const all = moments(inputs.floats("total_utils"), { backend });
-      return { mean: all.means[0], std: all.stds(0)[0] };
-    },
-    skip: (golden) =>
-      new Inputs(golden.inputs).floats("total_utils").length === 0 ? "of no rewards there is no std; upstream calls it 0" : undefined,
   },
   {
     family: "verl",

@@ -1,0 +1,98 @@
+// Listwise weights: the maximum-entropy compromise between a target distribution and the reference policy.
+import type { BackendOption } from "../../backend/select";
+import { type FloatArray, widestFloat, allocateFloat, isFloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { groupSoftmax } from "../../ops/group";
+import { needItems } from "../../ops/group/items";
+import { tiltItems } from "../../ops/group/tilt";
+import { type PresetOption, resolvePreset } from "../../presets";
+import type { ListwiseWeightConventions } from "../../presets/maxent-conventions";
+import { type PromptLayout, promptGrouping, promptItems } from "./prompts";
+
+/** The numbers of the closed form. */
+export interface ListwiseWeightSettings {
+  /** κ, >= 0: `maxentTemperature(tau, beta)`. 0 = the largest exponents share exactly. */
+  readonly temperature: number;
+  /** Coefficient of the reference, >= 0; at 0 its log-probs are not read. Default 0. */
+  readonly beta?: number;
+  /** Smaller targets count as this, >= 0. Default 1e-12. */
+  readonly least?: number;
+}
+
+export interface ListwiseWeightsOptions
+  extends ListwiseWeightSettings, ListwiseWeightConventions, PromptLayout, PresetOption<"listwiseWeights">, BackendOption {
+  /** Log-probs of the completions under the reference policy, nats, per token or summed. Needed where beta > 0. */
+  readonly referenceLogProbs?: FloatArray;
+  /** Multiplies each weight by its token count, at least 1, and renormalises. Default: not. */
+  readonly tokenCounts?: FloatArray;
+  /** Reuse memory instead of allocating. Must not overlap the inputs. */
+  readonly out?: { readonly weights?: FloatArray };
+}
+
+const UNPAIRED = ["refuse", "empty"] as const;
+
+const isEmpty = (value: unknown): boolean => isFloatArray(value) && value.length === 0;
+
+/**
+ * Weights of the completions of each prompt, in closed form:
+ *
+ *     w_i ∝ max(q_i, least)^(1/κ) · π_ref,i^(beta/κ) = softmax_i[(ln max(q_i, least) + beta·l_i) / κ]
+ *
+ * With κ = tau + beta this maximises <w, ln q> + tau·H(w) − beta·KL(w ‖ π_ref). κ = 1, beta = 0 gives q back; κ → ∞ is uniform,
+ * κ → 0 the set of the best, beta → ∞ the reference. Only differences of log-probs within a group matter. A log-prob of −∞ has
+ * weight 0; a group of those only, or with NaN in what is used, is NaN. Weights are constants for the gradient.
+ *
+ * @param targets q, one per completion: `rewardDistribution`; taken as it is, not normalised again
+ * @param options `groups`, `groupOffsets` or `shape`; none = one prompt
+ * @returns one weight per completion, summing to 1 in each group, in the widest float type of the inputs
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOptions): FloatArray {
+  const op = "listwiseWeights";
+  const resolved = resolvePreset(op, options.preset, options);
+  const { referenceLogProbs, tokenCounts, out, backend } = resolved;
+  const temperature = needNumber(op, "temperature", resolved.temperature, { min: 0 });
+  const beta = needNumber(op, "beta", resolved.beta ?? 0, { min: 0 });
+  const least = needNumber(op, "least", resolved.least ?? 1e-12, { min: 0 });
+  const layout = promptGrouping(op, resolved);
+  const unpaired = needWord(op, "unpaired", resolved.unpaired ?? "refuse", UNPAIRED);
+  if (UNPAIRED[unpaired] === "empty" && referenceLogProbs !== undefined && (isEmpty(targets) || isEmpty(referenceLogProbs)))
+    return allocateFloat(widestFloat(targets, referenceLogProbs), 0);
+  if (beta > 0 && referenceLogProbs === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "referenceLogProbs", undefined, "one log-prob per completion; or beta 0");
+  return tiltItems(
+    op,
+    needItems(op, "targets", targets, layout),
+    {
+      ...layout,
+      temperature,
+      coefficient: beta,
+      least,
+      ...(referenceLogProbs !== undefined && { logFactors: referenceLogProbs }),
+      ...(tokenCounts !== undefined && { counts: tokenCounts }),
+      ...(out && { out }),
+      ...(backend && { backend }),
+    },
+    { logFactors: "referenceLogProbs", counts: "tokenCounts" },
+  );
+}
+
+export interface UniformWeightsOptions extends PromptLayout, BackendOption {
+  /** Completions; needed where no groups are given. */
+  readonly count?: number;
+}
+
+/**
+ * Equal weights, 1/n in a group of n: what is left where there is nothing to weigh by.
+ *
+ * @param options `groups`, `groupOffsets`, `shape`, or the `count` of one prompt
+ * @returns float64
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _RANGE, naming the argument
+ */
+export function uniformListwiseWeights(options: UniformWeightsOptions): FloatArray {
+  const op = "uniformListwiseWeights";
+  const layout = promptGrouping(op, options);
+  const count = needNumber(op, "count", options.count ?? promptItems(layout), { min: 0, integer: true });
+  return groupSoftmax(new Float64Array(count), { ...layout, ...(options.backend && { backend: options.backend }) });
+}

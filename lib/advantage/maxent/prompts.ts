@@ -1,0 +1,37 @@
+// The completions of prompts, as MaxEnt-GRPO's functions take them: groups, or a matrix with a prompt a row.
+import { type GroupLayout, needGroups } from "../../core/groups";
+import { argumentError } from "../../core/errors";
+import { needRows } from "../../core/rows";
+import { groupingOf } from "../batch";
+
+export interface PromptLayout extends GroupLayout {
+  /** [prompts, completions of each], row-major, where all prompts have as many. In place of `groups` and `groupOffsets`. */
+  readonly shape?: readonly [prompts: number, completions: number];
+}
+
+/** The groups of a layout: `shape` as offsets. */
+export function promptGrouping(op: string, layout: PromptLayout): GroupLayout {
+  const { shape } = layout;
+  if (shape === undefined) return groupingOf(layout);
+  if (layout.groups != null || layout.groupOffsets != null)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, "nothing where groups or groupOffsets are given");
+  const { B, T } = needRows(op, { shape });
+  return { groupOffsets: Int32Array.from({ length: B + 1 }, (_, g) => g * T) };
+}
+
+/** How many completions a layout says there are; undefined where it does not. */
+export function promptItems({ groups, groupOffsets }: GroupLayout): number | undefined {
+  return groupOffsets?.[groupOffsets.length - 1] ?? groups?.length;
+}
+
+export interface PromptSizes {
+  /** Completions of each prompt. */
+  readonly counts: Int32Array;
+  /** The group number of each completion: labels are numbered by first appearance. */
+  readonly groupIds: Int32Array;
+}
+
+export function promptSizes(op: string, layout: GroupLayout, items: number): PromptSizes {
+  const { G, offsets, ids } = needGroups(op, layout, items);
+  return { counts: Int32Array.from({ length: G }, (_, g) => offsets[g + 1]! - offsets[g]!), groupIds: ids };
+}

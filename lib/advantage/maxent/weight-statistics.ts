@@ -1,0 +1,108 @@
+// Weights with what is logged about them: listwise, uniform, or the advantages of plain GRPO in their place.
+import type { BackendOption } from "../../backend/select";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import type { GroupConventions } from "../../ops/group";
+import { groupAdvantage } from "../group-advantage";
+import { type ListwiseWeightSettings, listwiseWeights, uniformListwiseWeights, type UniformWeightsOptions } from "./listwise-weights";
+import { promptGrouping, type PromptLayout, promptSizes, type PromptSizes } from "./prompts";
+import { referenceLogProbs, type ReferenceStatistics } from "./reference-statistics";
+import { weightEntropies } from "./weight-entropy";
+
+export interface WeightStatistics extends PromptSizes {
+  /** One per completion. */
+  readonly weights: FloatArray;
+  /** Of the groups that are not empty, nats: mean, smallest, largest. */
+  readonly entropy: number;
+  readonly entropyMin: number;
+  readonly entropyMax: number;
+  /** w_i − 1/n, one per completion. */
+  readonly deviations: Float64Array;
+}
+
+export interface WeightStatisticsOptions extends PromptLayout, BackendOption {}
+
+/**
+ * Statistics of weights that are there already; null where there is no completion.
+ *
+ * @throws SurprisalError as `weightEntropies`
+ */
+export function weightStatistics(weights: FloatArray, options: WeightStatisticsOptions = {}): WeightStatistics | null {
+  const { mean, min, max, deviations } = weightEntropies(weights, options);
+  if (weights.length === 0) return null;
+  const sizes = promptSizes("weightStatistics", promptGrouping("weightStatistics", options), weights.length);
+  return { weights, ...sizes, entropy: mean, entropyMin: min, entropyMax: max, deviations };
+}
+
+/**
+ * Statistics of equal weights, 1/n in a group of n; null where there is no completion.
+ *
+ * @throws SurprisalError as `uniformListwiseWeights`
+ */
+export function uniformWeightStatistics(options: UniformWeightsOptions): WeightStatistics | null {
+  return weightStatistics(uniformListwiseWeights(options), options);
+}
+
+export interface ListwiseWeightStatisticsOptions extends ListwiseWeightSettings, BackendOption {
+  /** Group g is completions groupOffsets[g] … groupOffsets[g+1]. */
+  readonly groupOffsets: Int32Array;
+  /** Mean log-probs of the reference per token; false: summed ones. Default true. */
+  readonly lengthNormalize?: boolean;
+}
+
+/**
+ * Listwise weights from a target distribution and the statistics of the reference policy, and what is logged about them; null
+ * where there is no completion. Token counts divide summed log-probs and never reweigh.
+ *
+ * @param targets q, one per completion
+ * @param reference not read at beta 0
+ * @throws SurprisalError as `listwiseWeights` and `splitReferenceLogProbs`
+ */
+export function listwiseWeightStatistics(
+  targets: FloatArray,
+  reference: ReferenceStatistics,
+  options: ListwiseWeightStatisticsOptions,
+): WeightStatistics | null {
+  const op = "listwiseWeightStatistics";
+  const { temperature, beta = 0, least, groupOffsets, lengthNormalize, backend } = options;
+  const where = backend ? { backend } : {};
+  const normalize = lengthNormalize === undefined ? {} : { lengthNormalize };
+  const [logProbs] = beta === 0 ? [undefined] : referenceLogProbs(op, reference, groupOffsets, normalize);
+  const weights = listwiseWeights(targets, {
+    temperature,
+    beta,
+    groupOffsets,
+    ...(least !== undefined && { least }),
+    ...(logProbs && { referenceLogProbs: logProbs }),
+    ...where,
+  });
+  return weightStatistics(weights, { groupOffsets, ...where });
+}
+
+export interface AdvantageWeightStatisticsOptions extends PromptLayout, BackendOption {
+  /** Divide by the group's std, where advantages are computed. Default `"std"`. */
+  readonly scale?: NonNullable<GroupConventions["scale"]>;
+}
+
+/**
+ * The advantages of plain GRPO in the place of weights: given ones, or those of the rewards where none are given. They are no
+ * distribution: their entropies are 0 and they have no deviations. Null where there is no completion.
+ *
+ * @param batch `advantages` or `rewards`, one per completion
+ * @throws SurprisalError ERR_SURPRISAL_OPTION where both or neither are given; else as `groupAdvantage`
+ */
+export function advantageWeightStatistics(
+  { advantages, rewards }: { readonly advantages?: FloatArray; readonly rewards?: FloatArray },
+  options: AdvantageWeightStatisticsOptions = {},
+): WeightStatistics | null {
+  const op = "advantageWeightStatistics";
+  if ((advantages === undefined) === (rewards === undefined))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "either advantages or rewards, one per completion");
+  const layout = promptGrouping(op, options);
+  const { scale = "std", backend } = options;
+  const weights =
+    advantages ?? groupAdvantage(rewards!, { preset: "maxent", scale, ...layout, ...(backend && { backend }) }).advantages;
+  if (weights.length === 0) return null;
+  const sizes = promptSizes(op, layout, weights.length);
+  return { weights, ...sizes, entropy: 0, entropyMin: 0, entropyMax: 0, deviations: new Float64Array(0) };
+}
