@@ -90,3 +90,4 @@ export * from "./loss/distillation";
 export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "./core/collective";
 export * from "./control/broadcast-state";
 export * from "./advantage/maxent";
+export * from "./loss/listwise-policy-loss";

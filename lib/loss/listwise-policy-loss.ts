@@ -1,0 +1,99 @@
+// Policies that imitate weights over the completions of a prompt: the cross entropy of MaxEnt-GRPO.
+import type { BackendOption } from "../backend/select";
+import { needFloats, optionalMask } from "../core/arrays";
+import { allocateFloat, type FloatArray, widestFloat } from "../core/dtype";
+import { SurprisalError } from "../core/errors";
+import { type GroupLayout, needGroups } from "../core/groups";
+import { needRows, type RowLayout } from "../core/rows";
+import { groupLogSumExp, groupSoftmax } from "../ops/group";
+import { broadcastRows } from "../ops/group/broadcast";
+import { moments } from "../ops/reduce";
+
+export interface ListwisePolicyLossOptions extends RowLayout, GroupLayout, BackendOption {
+  /** 1 = a token of the completion; the others are not read and get gradient 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** A completion's score is its mean log-prob per token; false: its summed log-prob, which favours short ones. Default true. */
+  readonly lengthNormalize?: boolean;
+}
+
+export interface ListwisePolicyLoss {
+  /** Mean over the prompts that have completions, to be minimised, float64; 0 without any. */
+  readonly loss: number;
+  /** d loss / d logProbs; 0 under the mask. Weights are constants. */
+  readonly gradLogProbs: FloatArray;
+  /** −Σ w_i·ln π_i of each prompt, float64; 0 for one without completions. */
+  readonly losses: Float64Array;
+  /** s_i, mean or summed log-prob, nats, one per completion, float64. */
+  readonly scores: Float64Array;
+  /** π_i: the policy's own distribution over the completions of each prompt, float64. */
+  readonly policyWeights: Float64Array;
+}
+
+const OP = "listwisePolicyLoss";
+
+function refuseEmpty(counts: Float64Array): void {
+  const row = counts.indexOf(0);
+  if (row >= 0)
+    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${OP}: completion ${row} has no token, expected at least one; drop it`, {
+      op: OP,
+      name: "logProbs",
+      got: 0,
+      want: "at least one token",
+    });
+}
+
+/**
+ * Cross entropy between given weights and the policy, over the completions of each prompt:
+ *
+ *     s_i = mean (or sum) over tokens of logProbs_i,   ln π_i = s_i − ln Σ_j exp s_j over the prompt
+ *     loss = mean over prompts of −Σ_i w_i·ln π_i
+ *     d loss / d logProbs_it = (π_i·Σ_j w_j − w_i) / prompts   / tokens_i where scores are means
+ *
+ * The smallest loss of a prompt is the entropy of its weights, where π = w. Weights of 0 add nothing, whatever their score; NaN
+ * spreads to its prompt and to the loss.
+ *
+ * @param logProbs of the tokens under the policy, nats, [n] as `shape` or `offsets` say
+ * @param weights one per completion, constants: `listwiseWeights`
+ * @param options `groups` or `groupOffsets` of the completions; neither = one prompt
+ * @returns the gradient in the widest float type of the inputs
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE (a completion without tokens too), _DTYPE, _OPTION, _RANGE or _BUFFER
+ */
+export function listwisePolicyLoss(logProbs: FloatArray, weights: FloatArray, options: ListwisePolicyLossOptions): ListwisePolicyLoss {
+  const rows = needRows(OP, options);
+  const mask = optionalMask(OP, "mask", options.mask, rows.n, rows.meaning);
+  const given = needFloats(OP, "logProbs", logProbs, rows.n, rows.meaning);
+  const w = needFloats(OP, "weights", weights, rows.B, "one per completion");
+  const groups = needGroups(OP, options, rows.B);
+  const where = options.backend ? { backend: options.backend } : {};
+  const normalize = options.lengthNormalize ?? true;
+  const { shape, offsets } = options;
+  const layout = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...where };
+
+  const { counts, means, sums } = moments(given, { ...layout, over: "row" });
+  refuseEmpty(counts);
+  const scores = normalize ? means : sums;
+  // Prompts keep their numbers: empty ones stay among them.
+  const order = options.groupOffsets ? { groupOffsets: options.groupOffsets, ...where } : { groups: groups.ids, ...where };
+  const policyWeights = Float64Array.from(groupSoftmax(scores, order));
+  const { logSumExps } = groupLogSumExp(scores, order);
+
+  const losses = new Float64Array(groups.G);
+  const totals = new Float64Array(groups.G);
+  groups.ids.forEach((g, i) => {
+    totals[g]! += w[i]!;
+    if (w[i] !== 0) losses[g]! -= w[i]! * (scores[i]! - logSumExps[g]!);
+  });
+  const prompts = new Set(groups.ids).size;
+  const dtype = widestFloat(given, w);
+  const gradScores = allocateFloat(dtype, rows.B);
+  groups.ids.forEach((g, i) => {
+    gradScores[i] = (policyWeights[i]! * totals[g]! - w[i]!) / prompts / (normalize ? counts[i]! : 1);
+  });
+  return {
+    loss: prompts === 0 ? 0 : losses.reduce((sum, loss) => sum + loss, 0) / prompts,
+    gradLogProbs: broadcastRows(OP, "weights", gradScores, layout),
+    losses,
+    scores,
+    policyWeights,
+  };
+}
