@@ -1,27 +1,25 @@
-// The four methods: how the rewards of a batch become one advantage per token, and whether entropy is in the objective.
-import { type BackendOption, egpoAdvantage, empgAdvantage, type FloatArray, groupAdvantage } from "../../lib";
-import type { Rollouts } from "./sampler";
+// The five methods: how the rewards of a batch become an objective. Four make one advantage per token of them, one makes weights.
+import {
+  type BackendOption,
+  egpoAdvantage,
+  empgAdvantage,
+  type FloatArray,
+  groupAdvantage,
+  listwiseWeights,
+  maxentTemperature,
+  moments,
+  rewardDistribution,
+} from "../../lib";
+import { clippedTerms, imitation, type Judged, type Objective } from "./objective";
 import { ANSWER, ANSWER_END, STEP, STEP_END } from "./task";
-
-/** A batch after the policy that sampled it has looked at it again. */
-export interface Judged extends Rollouts {
-  readonly rewards: Float64Array;
-  /** Log-probs of the tokens before the update, nats. */
-  readonly oldLogProbs: Float32Array;
-  /** Entropy of the policy at each token before the update, nats. */
-  readonly entropies: Float32Array;
-}
 
 export interface Method {
   readonly name: MethodName;
   readonly title: string;
-  /** Weight of the mean entropy in the objective, per nat. */
-  readonly entropyWeight: number;
-  /** Advantages [rows * tokens]. */
-  readonly advantages: (batch: Judged, backend: BackendOption) => FloatArray;
+  readonly objective: (batch: Judged, backend: BackendOption) => Objective;
 }
 
-export const METHOD_NAMES = ["grpo", "grpo-entropy", "empg", "egpo"] as const;
+export const METHOD_NAMES = ["grpo", "grpo-entropy", "empg", "egpo", "maxent"] as const;
 export type MethodName = (typeof METHOD_NAMES)[number];
 
 /** GRPO: the reward against the mean of its group, in standard deviations; the same at every token of a response. */
@@ -47,9 +45,35 @@ function relativeToAnswers(batch: Judged, backend: BackendOption): FloatArray {
   ).advantages;
 }
 
+/** Of the distribution by rewards, and of the weights: entropy and reference coefficient. */
+const MAXENT = { rewardTemperature: 0.25, tau: 0.5, beta: 0.5 } as const;
+
+/**
+ * MaxEnt: weights between the distribution of the rewards and the policy that sampled, kept spread by the entropy coefficient. The
+ * policy imitates them within each group.
+ */
+function weightsOfResponses({ rewards, groups, shape, mask, oldLogProbs }: Judged, backend: BackendOption): FloatArray {
+  const { rewardTemperature, tau, beta } = MAXENT;
+  const targets = rewardDistribution(rewards, { groups, temperature: rewardTemperature, ...backend });
+  const referenceLogProbs = moments(oldLogProbs, { shape, mask, over: "row", ...backend }).means;
+  return listwiseWeights(targets, { groups, temperature: maxentTemperature(tau, beta), beta, referenceLogProbs, ...backend });
+}
+
+type Advantages = (batch: Judged, backend: BackendOption) => FloatArray;
+
+/** The clipped objective with advantages [rows * tokens]; `entropyWeight` of the mean entropy, per nat. */
+function clipped(name: MethodName, title: string, advantages: Advantages, entropyWeight = 0): Method {
+  return { name, title, objective: (batch, backend) => clippedTerms(batch, advantages(batch, backend), entropyWeight, backend) };
+}
+
 export const METHODS: Readonly<Record<MethodName, Method>> = {
-  grpo: { name: "grpo", title: "GRPO", entropyWeight: 0, advantages: relativeToGroup },
-  "grpo-entropy": { name: "grpo-entropy", title: "GRPO + entropy term", entropyWeight: 0.03, advantages: relativeToGroup },
-  empg: { name: "empg", title: "EMPG", entropyWeight: 0, advantages: relativeToSteps },
-  egpo: { name: "egpo", title: "EGPO", entropyWeight: 0, advantages: relativeToAnswers },
+  grpo: clipped("grpo", "GRPO", relativeToGroup),
+  "grpo-entropy": clipped("grpo-entropy", "GRPO + entropy term", relativeToGroup, 0.03),
+  empg: clipped("empg", "EMPG", relativeToSteps),
+  egpo: clipped("egpo", "EGPO", relativeToAnswers),
+  maxent: {
+    name: "maxent",
+    title: "MaxEnt weights",
+    objective: (batch, backend) => imitation(batch, weightsOfResponses(batch, backend), backend),
+  },
 };

@@ -1,6 +1,7 @@
 // One run: a cold start on the form of a response, then policy gradient on the rewards.
-import { type BackendOption, clippedObjective, logprob, logprobBackward } from "../../lib";
-import { type Judged, type Method, METHODS, type MethodName } from "./methods";
+import { type BackendOption, logprob, logprobBackward } from "../../lib";
+import { type Method, METHODS, type MethodName } from "./methods";
+import { CLIP, type Judged } from "./objective";
 import { Policy } from "./policy";
 import { Random } from "./random";
 import { demonstrate, sample } from "./sampler";
@@ -11,7 +12,7 @@ export const SETTINGS = {
   groups: 16,
   groupSize: 8,
   innerSteps: 2,
-  clip: 0.2,
+  clip: CLIP,
   learningRate: 0.01,
   coldStartSteps: 25,
 } as const;
@@ -71,14 +72,14 @@ function trainStep(policy: Policy, random: Random, method: Method, step: number,
   let logits = policy.logits(features);
   let current = logprob(logits, tokens, options);
   const batch: Judged = { ...rollouts, rewards, oldLogProbs: current.logProbs, entropies: current.entropies };
-  const advantages = method.advantages(batch, backend);
+  const objective = method.objective(batch, backend);
 
   for (let inner = 0; inner < SETTINGS.innerSteps; ++inner) {
     if (inner > 0) {
       logits = policy.logits(features);
       current = logprob(logits, tokens, options);
     }
-    const gradients = objectiveGradients(batch, current.logProbs, advantages, method.entropyWeight, backend);
+    const gradients = objective(current.logProbs);
     policy.ascend(features, logprobBackward(logits, tokens, current, { ...options, ...gradients }));
   }
 
@@ -91,33 +92,6 @@ function trainStep(policy: Policy, random: Random, method: Method, step: number,
     solved: mean(solved, shape[0]),
     entropy: mean(batch.entropies, kept), // 0 under the mask
   };
-}
-
-/**
- * Gradient of the objective with respect to log-probs and entropies. The objective is the mean over responses of the mean over
- * their tokens of the clipped term + entropyWeight * entropy.
- */
-function objectiveGradients(
-  { shape, mask, lengths, oldLogProbs }: Judged,
-  current: Float32Array,
-  advantages: ReturnType<Method["advantages"]>,
-  entropyWeight: number,
-  backend: BackendOption,
-) {
-  const [rows, width] = shape;
-  const rowWeights = Float64Array.from(lengths, (length) => 1 / (rows * length));
-  const { gradLogProbs } = clippedObjective(current, oldLogProbs, advantages, {
-    level: "token",
-    clipLow: SETTINGS.clip,
-    clipHigh: SETTINGS.clip,
-    rowWeights,
-    shape,
-    mask,
-    ...backend,
-  });
-  if (entropyWeight === 0) return { gradLogProbs };
-  const gradEntropies = Float32Array.from(mask, (kept, i) => kept * entropyWeight * rowWeights[Math.floor(i / width)]!);
-  return { gradLogProbs, gradEntropies };
 }
 
 function mean(values: Iterable<number>, count: number): number {

@@ -152,7 +152,7 @@ describe("the command line", () => {
     const { status, stdout } = demo("--steps", "2", "--seeds", "1,2", "--out", folder);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^method +reward start +end +spread +against GRPO +right answers +entropy +steps\/s$/m);
-    for (const title of ["GRPO", "GRPO \\+ entropy term", "EMPG", "EGPO"])
+    for (const title of ["GRPO", "GRPO \\+ entropy term", "EMPG", "EGPO", "MaxEnt weights"])
       expect(stdout).toMatch(new RegExp(`^${title} +-?\\d\\.\\d\\d +-?\\d\\.\\d\\d +\\d\\.\\d\\d`, "m"));
   });
 
