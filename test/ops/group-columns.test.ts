@@ -69,6 +69,14 @@ eachBackend((backend) => {
     expect([...none.baselines, ...none.centred]).toEqual([0, 0, 5, 6]);
   });
 
+  test("equal values are their own baseline, whatever epsilon is; not where they weigh nothing", () => {
+    const values = Float64Array.of(0.97, 0.1, 0.97, 0.1, 0.97, 0.1);
+    const weights = Float64Array.of(0.3, 0, 1e-9, 0, 0.7, 0);
+    const { baselines, centred } = groupColumns(values, weights, { shape: [3, 2], epsilon: 0.5, backend });
+    expect([...baselines]).toEqual([0.97, 0, 0.97, 0, 0.97, 0]);
+    expect([...centred]).toEqual([0, 0.1, 0, 0.1, 0, 0.1]);
+  });
+
   test.each([[[0, 4] as const], [[4, 0] as const]])("an empty batch %j gives empty results", (empty) => {
     const none = new Float32Array(0);
     expect(groupColumns(none, none, { shape: empty, backend }).baselines).toHaveLength(0);

@@ -198,18 +198,23 @@ function groupColumns(a: GroupColumnsArgs): void {
       const here = rows.filter((b) => rowBegin(a, b) + t < rowEnd(a, b));
       const isKept = (i: number): boolean => !a.mask || a.mask[i] !== 0;
       let sum = 0;
-      let divisor = 0;
+      let weight = 0;
       let reached = 0;
+      let first: number | undefined;
+      let constant = true;
       for (const b of here) {
         const i = rowBegin(a, b) + t;
         if (reach.get(b)! > t) ++reached;
         if (!isKept(i)) continue;
+        first ??= a.values[i]!;
+        constant &&= a.values[i] === first;
         sum += a.weights[i]! * a.values[i]!;
-        divisor += a.weights[i]!;
+        weight += a.weights[i]!;
       }
-      divisor += a.epsilon;
+      const divisor = weight + a.epsilon;
       const none = rows.length === 1 || (a.zeroTail !== 0 && reached === 1) || divisor === 0;
-      const baseline = none ? 0 : sum / divisor;
+      // Equal numbers are their own mean, whatever epsilon and rounding would make of them.
+      const baseline = none ? 0 : constant && weight > 0 ? first! : sum / divisor;
       for (const b of here) {
         const i = rowBegin(a, b) + t;
         if (a.baselines) a.baselines[i] = isKept(i) ? baseline : 0;

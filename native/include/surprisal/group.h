@@ -23,6 +23,7 @@
  *   top2        best = largest value, second = largest of the rest; ties to the smaller item index
  *   columns     column t of the rows of a group: position t from the row's begin. Over the rows with a kept token there
  *               baseline[t] = sum w x / (sum w + epsilon);  centred[t] = x[t] - baseline[t];  0 under the mask
+ *               equal numbers x and sum w > 0: baseline x, whatever epsilon is, so that centred is 0 exactly
  *               a group of one row has baseline 0; so has, with zero_tail, a column that one row alone reaches (its last
  *               kept token is there or behind); so has a column with sum w + epsilon == 0
  *   weigh       POWER     w_i = |x_i|^power + floor

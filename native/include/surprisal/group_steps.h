@@ -220,15 +220,20 @@ SRP_HD int64_t kept_length(const uint8_t* mask, Range row) {
 
 // One column of a group: adds up the rows that have a kept token there.
 struct Column {
-  double sum = 0, weight = 0;
+  double sum = 0, weight = 0, first = 0;
+  bool empty = true, constant = true;
 
   SRP_HD void add(double x, double w) {
+    if (empty) first = x;
+    empty = false;
+    constant = constant && x == first;
     sum += w * x;
     weight += w;
   }
   // alone: one row of the group reaches the column, or none.
   SRP_HD double baseline(const srp_group_columns_args& a, int64_t rows, bool alone) const {
     if (rows == 1 || (a.zero_tail && alone)) return 0;
+    if (constant && weight > 0) return first;
     const double divisor = weight + a.epsilon;
     return divisor == 0 ? 0 : sum / divisor;
   }
