@@ -1,6 +1,6 @@
-// What holds for every estimator that compares the rewards of rows, on generated batches.
+// What holds for every function that compares the rewards of rows, on generated batches; every-estimator.test.ts has the estimators.
 import fc from "fast-check";
-import { clipFilterWeights, multiRewardAdvantage, optimalValueAdvantage, rlooAdvantage, shapeGroupRewards } from "../../../lib";
+import { clipFilterWeights, shapeGroupRewards } from "../../../lib";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 
 interface Rows {
@@ -11,27 +11,7 @@ interface Rows {
 /** One number per row. */
 type Estimator = (rows: Rows, backend: BackendName) => ArrayLike<number>;
 
-/** A second reward function, from the first: with an opinion of its own, and none on some rows. */
-function second(rewards: Float64Array): Float64Array {
-  return rewards.map((x) => (x < -0.8 ? NaN : x * x));
-}
-
 const advantages: Readonly<Record<string, Estimator>> = {
-  "multiRewardAdvantage, group": ({ rewards, groups }, backend) => multiRewardAdvantage(rewards, { groups: groups, backend }).advantages,
-  "multiRewardAdvantage, batch": ({ rewards, groups }, backend) =>
-    multiRewardAdvantage([rewards, second(rewards)], { groups: groups, scale: "batch", weights: [1, 2], backend }).advantages,
-  "multiRewardAdvantage, normalizeThenSum": ({ rewards, groups }, backend) =>
-    multiRewardAdvantage([rewards, second(rewards)], {
-      groups: groups,
-      aggregation: "normalizeThenSum",
-      epsilon: 1e-4,
-      backend,
-    }).advantages,
-  rlooAdvantage: ({ rewards, groups }, backend) => rlooAdvantage(rewards, { groups: groups, backend }).advantages,
-  "rlooAdvantage, normalize": ({ rewards, groups }, backend) =>
-    rlooAdvantage(rewards, { groups: groups, normalize: true, backend }).advantages,
-  optimalValueAdvantage: ({ rewards, groups }, backend) =>
-    optimalValueAdvantage(rewards, { groups: groups, beta: 0.5, backend }).advantages,
   "shapeGroupRewards, groupNorm": ({ rewards, groups }, backend) =>
     shapeGroupRewards(rewards, { estimator: "groupNorm", groups: groups, backend }).rewards,
   "shapeGroupRewards, rloo": ({ rewards, groups }, backend) =>

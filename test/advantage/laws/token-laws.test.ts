@@ -1,14 +1,10 @@
-// What holds for every estimator of token advantages, on generated batches.
+// What holds for the pipelines from rewards to token advantages, on generated batches; every-estimator.test.ts has the estimators.
 import fc from "fast-check";
 import {
   advantagePipeline,
-  cpgdAdvantage,
   estimateAdvantages,
-  iwOpdAdvantage,
-  miniLlmAdvantage,
   NO_MOMENTS,
   type PipelineEstimator,
-  ppoAdvantage,
 } from "../../../lib";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { back, packed, poisoned, reversed, type TokenBatch, tokenCase, widened } from "./token-batch";
@@ -51,24 +47,6 @@ const estimators: Readonly<Record<string, Estimator>> = {
   'advantagePipeline, reinforceBaseline, preset "lightrft"': pipeline("reinforceBaseline", "lightrft"),
   "advantagePipeline, reinforce": pipeline("reinforce"),
   "advantagePipeline, groupNorm": pipeline("groupNorm"),
-  cpgdAdvantage: ({ layout, mask, rewards }, backend) => ({
-    advantages: cpgdAdvantage(rewards, { ...layout, mask, backend }).advantages,
-  }),
-  ppoAdvantage: ({ layout, mask, tokens, rewards }, backend) => {
-    const batch = { ...layout, mask, scores: rewards, logProbs: tokens.a, referenceLogProbs: tokens.b, values: tokens.c };
-    const options = { gamma: 0.9, lambda: 0.8, klCoefficient: 0.1, klEstimator: "k3", whitenRewards: true, backend } as const;
-    const { advantages, returns, rewards: tokenRewards } = ppoAdvantage(batch, options);
-    return { advantages, returns, tokenRewards };
-  },
-  miniLlmAdvantage: ({ layout, mask, tokens }, backend) => ({
-    ...miniLlmAdvantage(
-      { ...layout, mask, studentLogProbs: tokens.a, teacherLogProbs: tokens.b },
-      { gamma: 0.9, lengthNormalization: true, backend },
-    ),
-  }),
-  iwOpdAdvantage: ({ layout, mask, tokens }, backend) => ({
-    ...iwOpdAdvantage({ ...layout, mask, rolloutLogProbs: tokens.a, teacherLogProbs: tokens.b }, { gamma: 0.5, backend }),
-  }),
 };
 
 const cases = fc
