@@ -14,10 +14,10 @@ import { whiten } from "../ops/reduce";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { PipelineConventions, PipelineEstimator } from "../presets/pipeline-conventions";
 import { layoutOf } from "./batch";
-import { fractionOutside } from "./clip-fraction";
+import { clipped } from "./clip-fraction";
 import { estimate, type EstimateOptions } from "./estimate-advantages";
 import { needEstimator, shapeGroupRewards } from "./group-shaping";
-import { clipReward, needRewardClip, type RewardClip } from "./reward-clip";
+import { needRewardClip, type RewardClip } from "./reward-clip";
 import { rowSums } from "./row-sums";
 
 export type { PipelineConventions } from "../presets/pipeline-conventions";
@@ -154,6 +154,8 @@ function normalizeTogether(
   advantages: readonly FloatArray[],
   conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor">>,
   backend: BackendOption & CollectiveOption,
+  conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor" | "transformMasked">>,
+  backend: BackendOption,
 ): FloatArray[] {
   const offsets = [0];
   const mask = new Uint8Array(advantages.reduce((sum, array) => sum + array.length, 0));
@@ -210,6 +212,13 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
     if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true });
     const rewardClipFraction = clip ? fractionOutside(rewards, clip[0], clip[1], null) : 0;
     rewards = rewards.map((reward) => clipReward(reward, clip));
+    if (runningMoments) {
+      runningMoments = updateRunningMoments(runningMoments, rewards).moments;
+      rewards = scaleByMoments(rewards, runningMoments, { subtractMean: options.subtractRunningMean === true });
+    }
+    const [low, high] = clip ?? [-Infinity, Infinity];
+    const { values: bounded, fraction: rewardClipFraction } = clipped(rewards, { shape: [1, rows.B], low, high, ...backend });
+    rewards = bounded;
     const where = { ...layout, ...(mask && { mask }) };
     const tokenRewards = groupPlace({ row: rewards, ...(kl && { values: kl }) }, { ...where, scale: -beta, ...backend });
     const batch = { ...where, tokenRewards, rewards: checked[i]!.rewards, ...(given.values && { values: given.values }) };
@@ -221,6 +230,7 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   const advantages = estimated.map((result) => result.advantages);
   const normalized = (resolved.normalized ?? NORMALIZED).includes(estimator)
     ? normalizeTogether(checked, advantages, { scale, varianceFloor }, { ...backend, ...collectiveOption(options) })
+    ? normalizeTogether(checked, advantages, { scale, varianceFloor, transformMasked: resolved.transformMasked === true }, backend)
     : advantages;
   return {
     batches: estimated.map((result, i) => {

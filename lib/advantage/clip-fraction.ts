@@ -1,9 +1,11 @@
 // How much a clip would change.
+import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
+import { clamp, type ClampOptions } from "../ops/reduce";
 
-export interface ClipFractionOptions {
+export interface ClipFractionOptions extends BackendOption {
   /** Values below this count. Default −Infinity. */
   readonly low?: number;
   /** Values above this count. Default Infinity. */
@@ -12,17 +14,11 @@ export interface ClipFractionOptions {
   readonly mask?: Uint8Array;
 }
 
-/** As clipFraction; `total` divides instead of the number of kept values. */
-export function fractionOutside(values: FloatArray, low: number, high: number, mask: Uint8Array | null, total?: number): number {
-  let kept = 0;
-  let outside = 0;
-  for (let i = 0; i < values.length; ++i) {
-    if (mask && mask[i] === 0) continue;
-    ++kept;
-    if (values[i]! < low || values[i]! > high) ++outside;
-  }
-  const count = total ?? kept;
-  return count > 0 ? outside / count : 0;
+/** Bounds on an array, and the share of its kept numbers that they change; 0 where nothing is kept. */
+export function clipped(values: FloatArray, options: ClampOptions): { readonly values: FloatArray; readonly fraction: number } {
+  const { clamped, kept, outside } = clamp(values, options);
+  const sum = (counts: Int32Array): number => counts.reduce((total, count) => total + count, 0);
+  return { values: clamped, fraction: sum(kept) > 0 ? sum(outside) / sum(kept) : 0 };
 }
 
 /**
@@ -38,5 +34,5 @@ export function clipFraction(values: FloatArray, options: ClipFractionOptions): 
   const mask = optionalMask(op, "mask", options.mask, length, "as many as values");
   const low = needNumber(op, "low", options.low ?? -Infinity, { infinite: true });
   const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
-  return fractionOutside(given, low, high, mask);
+  return clipped(given, { shape: [1, length], low, high, ...(mask && { mask }), ...(options.backend && { backend: options.backend }) }).fraction;
 }

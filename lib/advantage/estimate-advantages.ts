@@ -11,7 +11,7 @@ import { discountedReturns, gae } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { EstimateConventions, PipelineEstimator } from "../presets/pipeline-conventions";
 import { layoutOf } from "./batch";
-import { fractionOutside } from "./clip-fraction";
+import { clipped } from "./clip-fraction";
 import { cpgdAdvantage, type CpgdAdvantageOptions } from "./cpgd-advantage";
 import { needEstimator } from "./group-shaping";
 
@@ -71,10 +71,11 @@ function scan(op: string, batch: EstimateBatch, rows: Rows, mask: Uint8Array | n
   }
   const given = needNumber(op, "gamma", options.gamma ?? 1, { min: 0, max: 1 });
   const gamma = options.undiscounted?.includes(estimator) ? 1 : given;
-  const steps = { ...where, gamma, ...(options.maskMode && { maskMode: options.maskMode }) };
+  const transformMasked = options.transformMasked === true;
+  const steps = { ...where, gamma, transformMasked, ...(options.maskMode && { maskMode: options.maskMode }) };
   const rewards = needTokens(op, "tokenRewards", batch, rows, estimator);
-  // With maskMode "steps" a masked token can have a number; it is nobody's advantage.
-  const kept = (values: FloatArray): FloatArray => (mask ? affine(values, where) : values);
+  // With maskMode "steps" a masked token can have a number; it is nobody's advantage unless a convention says so.
+  const kept = (values: FloatArray): FloatArray => (mask && options.transformMasked !== true ? affine(values, where) : values);
   if (estimator !== "gae") {
     const returns = kept(discountedReturns(rewards, steps));
     return { advantages: returns.slice(), returns };
@@ -100,17 +101,17 @@ export function estimate(op: string, batch: EstimateBatch, options: EstimateOpti
         ...layoutOf(batch),
         over: "all",
         epsilon,
+        transformMasked: options.transformMasked === true,
         ...(mask && { mask }),
         ...(options.backend && { backend: options.backend }),
         ...collectiveOption(options),
       })
     : advantages;
   if (limit === Infinity) return { advantages: whitened, returns, clipFraction: 0 };
-  return {
-    advantages: whitened.map((a) => Math.min(Math.max(a, -limit), limit)),
-    returns,
-    clipFraction: fractionOutside(whitened, -limit, limit, mask, everywhere ? rows.n : undefined),
-  };
+  const bounds = { ...layoutOf(batch), low: -limit, high: limit, ...(options.backend && { backend: options.backend }) };
+  const all = options.transformMasked === true;
+  const result = clipped(whitened, { ...bounds, ...(mask && !everywhere && { mask, transformMasked: all }) });
+  return { advantages: result.values, returns, clipFraction: result.fraction };
 }
 
 /**

@@ -26,7 +26,7 @@ export interface GaeAdvantageOptions extends WhitenedScanConventions, PresetOpti
 
 /** Per token. */
 export interface GaeAdvantageResult {
-  /** Whitened over the kept tokens, 0 under the mask. */
+  /** Whitened over the kept tokens; 0 under the mask, but for `transformMasked`. */
   readonly advantages: FloatArray;
   /** What the critic learns: raw advantage + value. */
   readonly returns: FloatArray;
@@ -44,18 +44,19 @@ export interface GaeAdvantageResult {
  */
 export function gaeAdvantage(batch: GaeBatch, options: GaeAdvantageOptions): GaeAdvantageResult {
   const op = "gaeAdvantage";
-  const { maskMode, whitening } = resolvePreset(op, options.preset, options);
+  const { maskMode, whitening, transformMasked = false } = resolvePreset(op, options.preset, options);
   const checked = needTokenBatch(op, batch, [batch.values, batch.bootstrap], options);
   const { bootstrap } = batch;
   const raw = gae(checked.rewards, checked.tokens("values", batch.values), {
     ...checked.where,
     gamma: options.gamma,
     lambda: options.lambda,
+    transformMasked,
     ...(maskMode && { maskMode }),
     ...(bootstrap && { bootstrap }),
   });
   return {
-    advantages: roundedTo(checked.dtype, whitenTokens(raw.advantages, checked, whitening)),
+    advantages: roundedTo(checked.dtype, whitenTokens(raw.advantages, checked, whitening, transformMasked)),
     returns: roundedTo(checked.dtype, raw.returns),
     rawAdvantages: roundedTo(checked.dtype, raw.advantages),
   };

@@ -3,9 +3,9 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../core/rows";
+import { needRows, type RowLayout } from "../core/rows";
 import { logRatio } from "../ops/ratio";
-import { prefixSums } from "../ops/scan";
+import { shareWeights } from "../ops/scan";
 import { layoutOf } from "./batch";
 
 export interface IwOpdBatch extends RowLayout {
@@ -57,25 +57,6 @@ export function iwOpdAdvantage(batch: IwOpdBatch, options: IwOpdAdvantageOptions
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const common = { ...layoutOf(batch), ...(mask && { mask }), ...(options.backend && { backend: options.backend }) };
   const { logRatios: differences } = logRatio(teacher, rollout, { ...common, level: "token" });
-
-  // Float64: the sums before a token and of the whole row meet in a quotient.
-  const magnitudes = Float64Array.from(differences, Math.abs);
-  const before = prefixSums(magnitudes, { ...common, exclusive: true });
-  const weights = differences.slice();
-  const advantages = differences.slice();
-  for (let b = 0; b < rows.B; ++b) {
-    const begin = rowBegin(rows, b);
-    const end = rowEnd(rows, b);
-    let last = end - 1;
-    while (mask && last >= begin && mask[last] === 0) --last;
-    const total = last >= begin ? Math.max(before[last]! + magnitudes[last]!, epsilon) : epsilon;
-    for (let i = begin; i <= last; ++i) {
-      const weight = mask && mask[i] === 0 ? 0 : 1 + gamma * (1 - before[i]! / total);
-      weights[i] = weight;
-      advantages[i] = weight * differences[i]!;
-    }
-    weights.fill(0, last + 1, end);
-    advantages.fill(0, last + 1, end);
-  }
+  const { weights, products: advantages } = shareWeights(differences, { ...common, gain: gamma, epsilon });
   return { advantages, weights, differences };
 }

@@ -6,6 +6,7 @@ import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { groupLogSumExp } from "../ops/group";
+import { affine } from "../ops/reduce";
 
 export interface OptimalValueAdvantageOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** β₁ of the value: small, and it is the best reward of the group; large, and it is the mean. > 0. */
@@ -49,7 +50,8 @@ export function optimalValueAdvantage(rewards: FloatArray, options: OptimalValue
     ...(backend && { backend }),
     ...collectiveOption(options),
   });
-  const advantages = Float64Array.from(given, (reward, b) => reward - softMeans[groupIds[b]!]!);
+  const own = Float64Array.from(groupIds, (g) => softMeans[g]!);
+  const advantages = affine(asFloat(given, "float64"), { shape: [length, 1], center: own, ...(backend && { backend }) });
   const rounded = (array: FloatArray): FloatArray => (floatDType(given) === "float64" ? array : Float32Array.from(array));
   return { advantages: rounded(advantages), values: rounded(softMeans), groupIds };
 }

@@ -25,7 +25,7 @@ export interface ReinforcePlusPlusOptions
 export interface ReinforcePlusPlusResult {
   /** Whitened over the kept tokens, 0 under the mask. */
   readonly advantages: FloatArray;
-  /** Discounted returns, before whitening. */
+  /** Discounted returns, before whitening; 0 under the mask, but for `transformMasked`. */
   readonly returns: FloatArray;
 }
 
@@ -33,7 +33,7 @@ export interface ReinforcePlusPlusResult {
  * REINFORCE++: discounted returns G[t] = r[t] + γ·G(next), whitened over the kept tokens of the batch.
  *
  * A masked token inside a row is skipped. Preset `"verl"` cuts the return there: what was rewarded behind a masked token does
- * not reach the tokens before it.
+ * not reach the tokens before it. Returns of masked tokens are then what is earned from there to the cut, as upstream.
  *
  * @returns in the type of the rewards; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
@@ -41,9 +41,14 @@ export interface ReinforcePlusPlusResult {
  */
 export function reinforcePlusPlusAdvantage(batch: TokenRewardBatch, options: ReinforcePlusPlusOptions = {}): ReinforcePlusPlusResult {
   const op = "reinforcePlusPlusAdvantage";
-  const { maskMode, whitening } = resolvePreset(op, options.preset, options);
+  const { maskMode, whitening, transformMasked = false } = resolvePreset(op, options.preset, options);
   const checked = needTokenBatch(op, batch, [], options);
-  const returns = discountedReturns(checked.rewards, { ...checked.where, gamma: options.gamma ?? 1, ...(maskMode && { maskMode }) });
+  const returns = discountedReturns(checked.rewards, {
+    ...checked.where,
+    gamma: options.gamma ?? 1,
+    transformMasked,
+    ...(maskMode && { maskMode }),
+  });
   return {
     advantages: roundedTo(checked.dtype, whitenTokens(returns, checked, whitening)),
     returns: roundedTo(checked.dtype, returns),

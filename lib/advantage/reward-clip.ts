@@ -14,8 +14,3 @@ export function needRewardClip(op: string, range: RewardClip | undefined): Rewar
     throw argumentError("ERR_SURPRISAL_OPTION", op, "rewardClip", range, "[low, high], two numbers");
   return [low, high];
 }
-
-/** Within the range; NaN stays NaN. */
-export function clipReward(reward: number, range: RewardClip | null): number {
-  return range ? Math.min(Math.max(reward, range[0]), range[1]) : reward;
-}

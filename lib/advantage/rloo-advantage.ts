@@ -8,11 +8,13 @@ import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { type GroupNormalizeResult, normalizeItems } from "../ops/group/normalize";
+import { groupPlace } from "../ops/group";
+import { normalizeItems } from "../ops/group/normalize";
 import { logRatio } from "../ops/ratio";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { RlooConventions } from "../presets/reward-conventions";
 import { layoutOf } from "./batch";
-import { clipReward, needRewardClip, type RewardClip } from "./reward-clip";
+import { needRewardClip, type RewardClip } from "./reward-clip";
 import { needRewardColumns, type RewardColumns, weightedSums } from "./weighted-rewards";
 
 export type { RlooConventions } from "../presets/reward-conventions";
@@ -97,7 +99,8 @@ export function rlooAdvantage(rewards: RewardColumns, options: RlooAdvantageOpti
   const together = collectiveOption(options);
 
   const kls = beta > 0 ? rowKls(op, given.B, options, backend) : new Float64Array(given.B);
-  const penalised = weightedSums(given, backend).map((sum, b) => clipReward(sum, range) - beta * kls[b]!);
+  const terms = { row: weightedSums(given, backend), values: kls };
+  const penalised = Float64Array.from(groupPlace(terms, { shape: [given.B, 1], scale: -beta, ...(range && { clip: range }), ...backend }));
   const others = normalizeItems(
     op,
     { values: penalised, groups },

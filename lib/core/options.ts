@@ -41,3 +41,10 @@ export function needWord<Word extends string>(op: string, name: string, value: W
     throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `one of ${words.map((word) => `"${word}"`).join(", ")}`);
   return index;
 }
+
+/** A yes or no, as backends take it. */
+export function needFlag(op: string, name: string, value: unknown): number {
+  if (value === undefined || value === false) return 0;
+  if (value === true) return 1;
+  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, "true or false");
+}

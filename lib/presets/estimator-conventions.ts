@@ -11,6 +11,11 @@ export type Whitening = false | Pick<WhitenConventions, "ddof" | "varianceEpsilo
 export interface WhitenedScanConventions {
   /** What a masked token is to the scan. Default `"skip"`. */
   readonly maskMode?: MaskMode;
+  /**
+   * Masked tokens get what the scan has there, see `gae`, and advantages of `gaeAdvantage` are whitened there, too; their
+   * numbers are read for that alone. Default false: 0.
+   */
+  readonly transformMasked?: boolean;
   /** Default: ddof 1, 1e-8 added to the variance. */
   readonly whitening?: Whitening;
 }

@@ -4,6 +4,7 @@ import type { Preset } from "./preset";
 
 const estimate = {
   maskMode: "steps",
+  transformMasked: true,
   undiscounted: ["reinforceBaseline"],
   neverWhitened: ["groupNorm"],
   whitenEpsilon: 1e-8,

@@ -4,6 +4,7 @@ import type { Preset } from "./preset";
 
 const estimate = {
   maskMode: "steps",
+  transformMasked: true,
   undiscounted: ["rloo", "reinforceBaseline", "groupNorm", "drGrpo"],
   neverWhitened: [],
   clipFractionOver: "all",

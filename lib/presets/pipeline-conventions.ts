@@ -24,6 +24,11 @@ export interface GroupShapingConventions {
 export interface EstimateConventions {
   /** What a masked token is to the scan, see `gae`. Default `"skip"`. */
   readonly maskMode?: MaskMode;
+  /**
+   * Masked tokens get what the scan (with `maskMode: "steps"` without reading them), the whitening, the clip and the
+   * normalisation have there, instead of 0. Default false.
+   */
+  readonly transformMasked?: boolean;
   /** Estimators for which γ counts as 1, whatever is given. Default: none. */
   readonly undiscounted?: readonly PipelineEstimator[];
   /** Estimators that `whiten` leaves alone. Default: none. */

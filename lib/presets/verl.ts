@@ -11,8 +11,8 @@ const rollout = { emptyRows: "count", epsilon: 1e-8, logClamp: 20 } as const;
 
 export const verl = {
   groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-6, varianceFloor: 0, singleton: "raw", nan: "propagate" },
-  gaeAdvantage: { maskMode: "skip", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
-  reinforcePlusPlusAdvantage: { maskMode: "cut", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
+  gaeAdvantage: { maskMode: "skip", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
+  reinforcePlusPlusAdvantage: { maskMode: "cut", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   reinforcePlusPlusBaselineAdvantage: { singleton: "raw", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   leaveOneOutAdvantage: { singleton: "raw" },
   opoAdvantage: { singleton: "raw" },

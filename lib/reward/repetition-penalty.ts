@@ -1,10 +1,12 @@
 // A penalty for responses that repeat themselves, by the n-grams of their token ids.
+import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
 import { allocateFloat, type FloatArray, floatDType } from "../core/dtype";
 import { needNumber } from "../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../core/rows";
+import { needRows, type RowLayout } from "../core/rows";
+import { countNgrams } from "../ops/delim";
 
-export interface RepetitionPenaltyOptions extends RowLayout {
+export interface RepetitionPenaltyOptions extends RowLayout, BackendOption {
   /** Tokens of an n-gram, an integer >= 1. */
   readonly ngram: number;
   /** The penalty where all n-grams were the same, <= 0, in units of the reward. */
@@ -48,68 +50,19 @@ export function repetitionPenalty(
   const maxPenalty = needNumber(op, "maxPenalty", options.maxPenalty, { max: 0 });
 
   const dtype = floatDType(given);
-  const result = {
-    rewards: allocateFloat(dtype, rows.B),
-    penalties: allocateFloat(dtype, rows.B),
-    ngrams: new Int32Array(rows.B),
-    distinct: new Int32Array(rows.B),
-  };
-  for (let b = 0; b < rows.B; ++b) {
-    const { total, distinct } = countNgrams(runs(ids, mask, rowBegin(rows, b), rowEnd(rows, b)), ngram);
-    const repeated = total - distinct;
-    const penalty = repeated === 0 ? 0 : maxPenalty * (repeated / total);
-    result.ngrams[b] = total;
-    result.distinct[b] = distinct;
+  const { totals, distinct } = countNgrams(ids, {
+    ...(options.shape && { shape: options.shape }),
+    ...(options.offsets && { offsets: options.offsets }),
+    length: ngram,
+    ...(mask && { mask }),
+    ...(options.backend && { backend: options.backend }),
+  });
+  const result = { rewards: allocateFloat(dtype, rows.B), penalties: allocateFloat(dtype, rows.B), ngrams: totals, distinct };
+  given.forEach((reward, b) => {
+    const repeated = totals[b]! - distinct[b]!;
+    const penalty = repeated === 0 ? 0 : maxPenalty * (repeated / totals[b]!);
     result.penalties[b] = penalty;
-    result.rewards[b] = given[b]! + penalty;
-  }
+    result.rewards[b] = reward + penalty;
+  });
   return result;
-}
-
-/** The stretches of kept tokens in [begin, end). */
-function runs(ids: Int32Array, mask: Uint8Array | null, begin: number, end: number): Int32Array[] {
-  if (!mask) return [ids.subarray(begin, end)];
-  const found: Int32Array[] = [];
-  let start = begin;
-  for (let i = begin; i <= end; ++i)
-    if (i === end || mask[i] === 0) {
-      if (i > start) found.push(ids.subarray(start, i));
-      start = i + 1;
-    }
-  return found;
-}
-
-/**
- * Numbers what it sees: the tokens first, then pairs of them, fours and so on by doubling; an n-gram is the two longest such
- * grams that cover it together. A pair of numbers below 2^26 makes one exact key.
- */
-function countNgrams(stretches: readonly Int32Array[], n: number): { total: number; distinct: number } {
-  const long = stretches.filter((stretch) => stretch.length >= n);
-  if (long.length === 0) return { total: 0, distinct: 0 };
-  let numbers = new Numbering();
-  let grams = long.map((stretch) => Array.from(stretch, (id) => numbers.of(id)));
-  for (let length = 1; length < n;) {
-    const step = Math.min(length, n - length);
-    const { size } = numbers;
-    const pairs = new Numbering();
-    grams = grams.map((gram) => gram.slice(step).map((second, i) => pairs.of(gram[i]! * size + second)));
-    numbers = pairs;
-    length += step;
-  }
-  return { total: grams.reduce((sum, run) => sum + run.length, 0), distinct: numbers.size };
-}
-
-/** Keys numbered 0, 1, … by first appearance. */
-class Numbering {
-  private readonly numbers = new Map<number, number>();
-
-  get size(): number {
-    return this.numbers.size;
-  }
-
-  of(key: number): number {
-    let number = this.numbers.get(key);
-    if (number === undefined) this.numbers.set(key, (number = this.numbers.size));
-    return number;
-  }
 }

@@ -64,8 +64,22 @@ Op mask() {
                             });
 }
 
+Op ngrams() {
+  using Args = srp_delim_ngrams_args;
+  return SRP_OP(delim_ngrams, {
+                                  SRP_INPUT(tokens, SRP_I32, a.n),
+                                  SRP_INPUT(mask, SRP_U8, a.n),
+                                  SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                  SRP_SCALAR(n),
+                                  SRP_SCALAR(B),
+                                  SRP_SCALAR(T),
+                                  SRP_SCALAR(length),
+                                  SRP_OUTPUT(counts, SRP_I32, times(a.B, 2)),
+                              });
+}
+
 }  // namespace
 
-std::vector<Op> delim_ops() { return {spans(), means(), mask()}; }
+std::vector<Op> delim_ops() { return {spans(), means(), mask(), ngrams()}; }
 
 }  // namespace srp::binding

@@ -76,8 +76,49 @@ Op affine() {
                                });
 }
 
+Op clamp() {
+  using Args = srp_reduce_clamp_args;
+  return SRP_OP(reduce_clamp, {
+                                  SRP_SCALAR(dtype),
+                                  SRP_INPUT(values, kOwnDtype, a.n),
+                                  SRP_INPUT(mask, SRP_U8, a.n),
+                                  SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                  SRP_SCALAR(n),
+                                  SRP_SCALAR(B),
+                                  SRP_SCALAR(T),
+                                  SRP_SCALAR(low),
+                                  SRP_SCALAR(high),
+                                  SRP_SCALAR(transform_masked),
+                                  SRP_IN_PLACE(out, kOwnDtype, a.n, values),
+                                  SRP_OUTPUT(counts, SRP_I32, times(a.B, SRP_CLAMPED_COUNTS)),
+                              });
+}
+
+Op gamma() {
+  using Args = srp_reduce_gamma_args;
+  return SRP_OP(reduce_gamma, {
+                                  SRP_SCALAR(dtype),
+                                  SRP_INPUT(values, kOwnDtype, a.n),
+                                  SRP_INPUT(factor, kOwnDtype, a.n),
+                                  SRP_INPUT(mask, SRP_U8, a.n),
+                                  SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                  SRP_INPUT(sign, kOwnDtype, a.B),
+                                  SRP_SCALAR(n),
+                                  SRP_SCALAR(B),
+                                  SRP_SCALAR(T),
+                                  SRP_SCALAR(bound),
+                                  SRP_SCALAR(shape_positive),
+                                  SRP_SCALAR(rate_positive),
+                                  SRP_SCALAR(shape_negative),
+                                  SRP_SCALAR(rate_negative),
+                                  SRP_OUTPUT(weights, kOwnDtype, a.B),
+                                  SRP_OUTPUT(log_weights, kOwnDtype, a.B),
+                                  SRP_SCALAR(all_factors),
+                              });
+}
+
 }  // namespace
 
-std::vector<Op> reduce_ops() { return {moments(), merge(), whiten(), affine()}; }
+std::vector<Op> reduce_ops() { return {moments(), merge(), whiten(), affine(), clamp(), gamma()}; }
 
 }  // namespace srp::binding

@@ -22,6 +22,7 @@ Op gae() {
                               SRP_SCALAR(mask_mode),
                               SRP_OUTPUT(advantages, kOwnDtype, a.n),
                               SRP_OUTPUT(returns, kOwnDtype, a.n),
+                              SRP_SCALAR(transform_masked),
                           });
 }
 
@@ -40,6 +41,7 @@ Op returns() {
                                   SRP_SCALAR(gamma),
                                   SRP_SCALAR(mask_mode),
                                   SRP_OUTPUT(returns, kOwnDtype, a.n),
+                                  SRP_SCALAR(transform_masked),
                               });
 }
 
@@ -107,8 +109,25 @@ Op prefix() {
                              });
 }
 
+Op shares() {
+  using Args = srp_scan_shares_args;
+  return SRP_OP(scan_shares, {
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(values, kOwnDtype, a.n),
+                                 SRP_INPUT(mask, SRP_U8, a.n),
+                                 SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                 SRP_SCALAR(n),
+                                 SRP_SCALAR(B),
+                                 SRP_SCALAR(T),
+                                 SRP_SCALAR(gain),
+                                 SRP_SCALAR(epsilon),
+                                 SRP_OUTPUT(weights, kOwnDtype, a.n),
+                                 SRP_OUTPUT(products, kOwnDtype, a.n),
+                             });
+}
+
 }  // namespace
 
-std::vector<Op> scan_ops() { return {gae(), returns(), vtrace(), tail(), prefix()}; }
+std::vector<Op> scan_ops() { return {gae(), returns(), vtrace(), tail(), prefix(), shares()}; }
 
 }  // namespace srp::binding

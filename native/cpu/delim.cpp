@@ -88,6 +88,25 @@ void means(const srp_delim_means_args& a) {
   }
 }
 
+// Counts the n-grams of a row with a table of where each was seen first; slots are -1 or a position in the row.
+void ngrams_of_row(const srp_delim_ngrams_args& a, int64_t b, int32_t* table) {
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  const int64_t slots = 2 * (row.end - row.begin);
+  for (int64_t s = 0; s < slots; ++s) table[s] = -1;
+  int32_t total = 0, distinct = 0;
+  for (int64_t i = row.begin; i < row.end; ++i) {
+    if (!ngram_at(a, row, i)) continue;
+    ++total;
+    int64_t slot = ngram_slot(a, i, slots);
+    while (table[slot] >= 0 && !same_ngram(a, row.begin + table[slot], i)) slot = slot + 1 < slots ? slot + 1 : 0;
+    if (table[slot] >= 0) continue;
+    table[slot] = static_cast<int32_t>(i - row.begin);
+    ++distinct;
+  }
+  a.counts[2 * b] = total;
+  a.counts[2 * b + 1] = distinct;
+}
+
 }  // namespace
 
 srp_status delim_spans(srp_queue*, const srp_delim_spans_args* a) {
@@ -120,6 +139,20 @@ srp_status delim_means(srp_queue*, const srp_delim_means_args* a) {
     means<double>(*a);
   else
     means<float>(*a);
+  return SRP_OK;
+}
+
+srp_status delim_ngrams(srp_queue*, const srp_delim_ngrams_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  int64_t longest = 1;
+  for (int64_t b = 0; b < a->B; ++b) {
+    const Range row = row_range(a->offsets, a->T, a->n, b);
+    if (row.end - row.begin > longest) longest = row.end - row.begin;
+  }
+  const std::unique_ptr<int32_t[]> table(new (std::nothrow) int32_t[static_cast<size_t>(2 * longest)]);
+  if (!table) return fail(SRP_OUT_OF_MEMORY, "out of memory: a row of %lld tokens", static_cast<long long>(longest));
+  for (int64_t b = 0; b < a->B; ++b) ngrams_of_row(*a, b, table.get());
   return SRP_OK;
 }
 

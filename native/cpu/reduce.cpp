@@ -52,6 +52,28 @@ void affine(const srp_reduce_affine_args& a) {
   }
 }
 
+template <class F>
+void clamp(const srp_reduce_clamp_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    Clamped<F> clamped{a};
+    for (int64_t i = row.begin; i < row.end; ++i) clamped.step(i);
+    if (!a.counts) continue;
+    a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_KEPT] = clamped.kept;
+    a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_OUTSIDE] = clamped.outside;
+  }
+}
+
+template <class F>
+void gamma(const srp_reduce_gamma_args& a) {
+  for (int64_t b = 0; b < a.B; ++b) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    double sum = 0;
+    for (int64_t i = row.begin; i < row.end; ++i) sum += gamma_term<F>(a, i);
+    store_gamma<F>(a, b, sum);
+  }
+}
+
 }  // namespace
 
 srp_status reduce_moments(srp_queue*, const srp_reduce_moments_args* a) {
@@ -95,6 +117,26 @@ srp_status reduce_affine(srp_queue*, const srp_reduce_affine_args* a) {
     affine<double>(*a);
   else
     affine<float>(*a);
+  return SRP_OK;
+}
+
+srp_status reduce_clamp(srp_queue*, const srp_reduce_clamp_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    clamp<double>(*a);
+  else
+    clamp<float>(*a);
+  return SRP_OK;
+}
+
+srp_status reduce_gamma(srp_queue*, const srp_reduce_gamma_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  if (a->dtype == SRP_F64)
+    gamma<double>(*a);
+  else
+    gamma<float>(*a);
   return SRP_OK;
 }
 

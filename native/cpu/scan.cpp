@@ -36,5 +36,6 @@ srp_status scan_returns(srp_queue*, const srp_scan_returns_args* a) { return sca
 srp_status scan_vtrace(srp_queue*, const srp_scan_vtrace_args* a) { return scan<VtraceScan>(a); }
 srp_status scan_tail(srp_queue*, const srp_scan_tail_args* a) { return scan<TailScan>(a); }
 srp_status scan_prefix(srp_queue*, const srp_scan_prefix_args* a) { return scan<PrefixScan>(a); }
+srp_status scan_shares(srp_queue*, const srp_scan_shares_args* a) { return scan<SharesScan>(a); }
 
 }  // namespace srp::cpu

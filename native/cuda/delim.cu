@@ -194,6 +194,32 @@ __global__ void span_mask_kernel(srp_delim_mask_args a, const int32_t* reach, ui
   }
 }
 
+// A block takes a row. A slot is taken by compare-and-swap; who takes it for an n-gram does not change how many are taken,
+// since equal n-grams walk the same slots and the first of them stops the others.
+__global__ void ngrams_kernel(srp_delim_ngrams_args a, int32_t* tables, uint32_t* faults) {
+  const int64_t b = blockIdx.x;
+  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
+  const int64_t slots = 2 * (row.end - row.begin);
+  int* const table = tables + 2 * row.begin;
+  int32_t total = 0, distinct = 0;
+  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
+    if (!ngram_at(a, row, i)) continue;
+    ++total;
+    int64_t slot = ngram_slot(a, i, slots);
+    for (;;) {
+      const int found = atomicCAS(table + slot, -1, static_cast<int>(i - row.begin));
+      if (found < 0) ++distinct;
+      if (found < 0 || same_ngram(a, row.begin + found, i)) break;
+      slot = slot + 1 < slots ? slot + 1 : 0;
+    }
+  }
+  total = block_sum(total);
+  distinct = block_sum(distinct);
+  if (threadIdx.x != 0) return;
+  a.counts[2 * b] = total;
+  a.counts[2 * b + 1] = distinct;
+}
+
 }  // namespace
 
 srp_status delim_spans(srp_queue* queue, const srp_delim_spans_args* a) {
@@ -228,6 +254,20 @@ srp_status delim_means(srp_queue* queue, const srp_delim_means_args* a) {
   else
     SRP_LAUNCH(span_means_kernel<float>, grid, block, 0, queue->stream, *a, queue->faults);
   return launched("delim_means");
+}
+
+srp_status delim_ngrams(srp_queue* queue, const srp_delim_ngrams_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid("delim_ngrams", a->B));
+  SRP_TRY(enter(queue));
+  if (a->B == 0) return SRP_OK;
+  const size_t bytes = static_cast<size_t>(a->n) * 2 * sizeof(int32_t);
+  const Scratch tables(queue, bytes);
+  SRP_TRY(tables.status());
+  SRP_TRY(check_cuda(cudaMemsetAsync(tables.as<int32_t>(), 0xff, bytes, queue->stream), "delim_ngrams"));
+  SRP_LAUNCH(ngrams_kernel, dim3(static_cast<unsigned>(a->B)), dim3(kThreads), 0, queue->stream, *a,
+             tables.as<int32_t>(), queue->faults);
+  return launched("delim_ngrams");
 }
 
 srp_status delim_mask(srp_queue* queue, const srp_delim_mask_args* a) {

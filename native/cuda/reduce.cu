@@ -158,6 +158,29 @@ srp_status map_rows(srp_queue* queue, const typename Op::Args* a, const char* op
   return launched(op);
 }
 
+// A block takes a row: its counts have one writer.
+template <class F>
+__global__ void clamp_rows_kernel(srp_reduce_clamp_args a, uint32_t* faults) {
+  const int64_t b = blockIdx.x;
+  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
+  Clamped<F> clamped{a};
+  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) clamped.step(i);
+  const int32_t kept = block_sum(clamped.kept), outside = block_sum(clamped.outside);
+  if (threadIdx.x != 0 || !a.counts) return;
+  a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_KEPT] = kept;
+  a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_OUTSIDE] = outside;
+}
+
+template <class F>
+__global__ void gamma_rows_kernel(srp_reduce_gamma_args a, uint32_t* faults) {
+  const int64_t b = blockIdx.x;
+  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
+  double sum = 0;
+  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) sum += gamma_term<F>(a, i);
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) store_gamma<F>(a, b, sum);
+}
+
 }  // namespace
 
 srp_status reduce_moments(srp_queue* queue, const srp_reduce_moments_args* a) {
@@ -195,6 +218,32 @@ srp_status reduce_whiten(srp_queue* queue, const srp_reduce_whiten_args* a) {
 }
 srp_status reduce_affine(srp_queue* queue, const srp_reduce_affine_args* a) {
   return map_rows<Affine>(queue, a, "reduce_affine");
+}
+
+srp_status reduce_clamp(srp_queue* queue, const srp_reduce_clamp_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid("reduce_clamp", a->B));
+  SRP_TRY(enter(queue));
+  if (a->B == 0) return SRP_OK;
+  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  if (a->dtype == SRP_F64)
+    SRP_LAUNCH((clamp_rows_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+  else
+    SRP_LAUNCH((clamp_rows_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+  return launched("reduce_clamp");
+}
+
+srp_status reduce_gamma(srp_queue* queue, const srp_reduce_gamma_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid("reduce_gamma", a->B));
+  SRP_TRY(enter(queue));
+  if (a->B == 0) return SRP_OK;
+  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  if (a->dtype == SRP_F64)
+    SRP_LAUNCH((gamma_rows_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+  else
+    SRP_LAUNCH((gamma_rows_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+  return launched("reduce_gamma");
 }
 
 }  // namespace srp::cuda

@@ -49,5 +49,8 @@ srp_status scan_tail(srp_queue* queue, const srp_scan_tail_args* a) { return sca
 srp_status scan_prefix(srp_queue* queue, const srp_scan_prefix_args* a) {
   return scan<PrefixScan>(queue, a, "scan_prefix");
 }
+srp_status scan_shares(srp_queue* queue, const srp_scan_shares_args* a) {
+  return scan<SharesScan>(queue, a, "scan_shares");
+}
 
 }  // namespace srp::cuda

@@ -61,8 +61,21 @@ export interface DelimMaskArgs {
   readonly mask: Uint8Array;
 }
 
+export interface DelimNgramsArgs {
+  readonly tokens: Int32Array;
+  readonly mask: Uint8Array | null;
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  readonly length: number;
+  /** [B, 2]: n-grams, different ones. */
+  readonly counts: Int32Array;
+}
+
 export interface DelimOps {
   delimSpans(args: DelimSpansArgs): void;
   delimMeans(args: DelimMeansArgs): void;
   delimMask(args: DelimMaskArgs): void;
+  delimNgrams(args: DelimNgramsArgs): void;
 }

@@ -61,9 +61,36 @@ export interface ReduceAffineArgs extends ReduceRowArgs {
   readonly out: FloatArray;
 }
 
+/** Fields of the counts of clamp, in their order: SRP_CLAMPED_KEPT and its like. */
+export const CLAMP_COUNTS = ["kept", "outside"] as const;
+
+export interface ReduceClampArgs extends ReduceRowArgs {
+  readonly low: number;
+  readonly high: number;
+  readonly transformMasked: number;
+  readonly out: FloatArray | null;
+  /** [B, 2], or null. */
+  readonly counts: Int32Array | null;
+}
+
+export interface ReduceGammaArgs extends ReduceRowArgs {
+  readonly factor: FloatArray | null;
+  readonly sign: FloatArray;
+  readonly bound: number;
+  readonly shapePositive: number;
+  readonly ratePositive: number;
+  readonly shapeNegative: number;
+  readonly rateNegative: number;
+  readonly weights: FloatArray | null;
+  readonly logWeights: FloatArray | null;
+  readonly allFactors: number;
+}
+
 export interface ReduceOps {
   reduceMoments(args: ReduceMomentsArgs): void;
   reduceMerge(args: ReduceMergeArgs): void;
   reduceWhiten(args: ReduceWhitenArgs): void;
   reduceAffine(args: ReduceAffineArgs): void;
+  reduceClamp(args: ReduceClampArgs): void;
+  reduceGamma(args: ReduceGammaArgs): void;
 }

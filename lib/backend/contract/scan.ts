@@ -28,10 +28,12 @@ export interface ScanGaeArgs extends ScanArgs {
   readonly lambda: number;
   readonly advantages: FloatArray | null;
   readonly returns: FloatArray | null;
+  readonly transformMasked: number;
 }
 
 export interface ScanReturnsArgs extends ScanArgs {
   readonly returns: FloatArray;
+  readonly transformMasked: number;
 }
 
 export interface ScanVtraceArgs extends ScanArgs {
@@ -78,10 +80,25 @@ export interface ScanPrefixArgs {
   readonly sums: FloatArray | null;
 }
 
+export interface ScanSharesArgs {
+  readonly dtype: DTypeCode;
+  readonly values: FloatArray;
+  readonly mask: Uint8Array | null;
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  readonly gain: number;
+  readonly epsilon: number;
+  readonly weights: FloatArray | null;
+  readonly products: FloatArray | null;
+}
+
 export interface ScanOps {
   scanGae(args: ScanGaeArgs): void;
   scanReturns(args: ScanReturnsArgs): void;
   scanVtrace(args: ScanVtraceArgs): void;
   scanTail(args: ScanTailArgs): void;
   scanPrefix(args: ScanPrefixArgs): void;
+  scanShares(args: ScanSharesArgs): void;
 }

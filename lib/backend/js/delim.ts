@@ -1,8 +1,10 @@
 // Spans between delimiters (contract: native/include/surprisal/delim.h). Each row is read once from its end, to note the
 // next end of a span at or behind every token, and once from its begin, to follow the starts.
+import { rowBegin, rowEnd } from "../../core/rows";
 import {
   type DelimMaskArgs,
   type DelimMeansArgs,
+  type DelimNgramsArgs,
   type DelimOps,
   type DelimSpansArgs,
   HEAD_SPAN,
@@ -154,4 +156,52 @@ function delimMask(a: DelimMaskArgs): void {
   }
 }
 
-export const delimOps: DelimOps = { delimSpans, delimMeans, delimMask };
+/**
+ * Numbers what it sees: the tokens first, then pairs of them, fours and so on by doubling; an n-gram is the two longest such
+ * grams that cover it together. A pair of numbers below 2^26 makes one exact key.
+ */
+function delimNgrams(a: DelimNgramsArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    let numbers = new Numbering();
+    let grams = runs(a, rowBegin(a, b), rowEnd(a, b)).map((run) => Array.from(run, (id) => numbers.of(id)));
+    for (let length = 1; length < a.length && grams.length > 0;) {
+      const step = Math.min(length, a.length - length);
+      const { size } = numbers;
+      const pairs = new Numbering();
+      grams = grams.map((gram) => gram.slice(step).map((second, i) => pairs.of(gram[i]! * size + second)));
+      numbers = pairs;
+      length += step;
+    }
+    a.counts[2 * b] = grams.reduce((sum, run) => sum + run.length, 0);
+    a.counts[2 * b + 1] = grams.length > 0 ? numbers.size : 0;
+  }
+}
+
+/** The stretches of kept tokens in [begin, end) that are long enough. */
+function runs({ tokens, mask, length }: DelimNgramsArgs, begin: number, end: number): Int32Array[] {
+  const found: Int32Array[] = [];
+  let start = begin;
+  for (let i = begin; i <= end; ++i)
+    if (i === end || (mask && mask[i] === 0)) {
+      if (i - start >= length) found.push(tokens.subarray(start, i));
+      start = i + 1;
+    }
+  return found;
+}
+
+/** Keys numbered 0, 1, … by first appearance. */
+class Numbering {
+  private readonly numbers = new Map<number, number>();
+
+  get size(): number {
+    return this.numbers.size;
+  }
+
+  of(key: number): number {
+    let number = this.numbers.get(key);
+    if (number === undefined) this.numbers.set(key, (number = this.numbers.size));
+    return number;
+  }
+}
+
+export const delimOps: DelimOps = { delimSpans, delimMeans, delimMask, delimNgrams };

@@ -3,10 +3,13 @@
 import { rowBegin, rowEnd } from "../../core/rows";
 import { GROUP_SCALES, NAN_POLICIES } from "../contract/group";
 import {
+  CLAMP_COUNTS,
   MOMENT_COUNT,
   MOMENT_FIELDS,
   REDUCE_SCOPES,
   type ReduceAffineArgs,
+  type ReduceClampArgs,
+  type ReduceGammaArgs,
   type ReduceMergeArgs,
   type ReduceMomentsArgs,
   type ReduceOps,
@@ -157,4 +160,46 @@ function reduceAffine(a: ReduceAffineArgs): void {
   }
 }
 
-export const reduceOps: ReduceOps = { reduceMoments, reduceMerge, reduceWhiten, reduceAffine };
+function clip(x: number, low: number, high: number): number {
+  return Math.min(Math.max(x, low), high);
+}
+
+function reduceClamp(a: ReduceClampArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    let kept = 0;
+    let outside = 0;
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+      const counts = !a.mask || a.mask[i] !== 0;
+      const read = counts || a.transformMasked !== 0;
+      const x = read ? a.values[i]! : 0;
+      if (counts) ++kept;
+      if (counts && (x < a.low || x > a.high)) ++outside;
+      if (a.out) a.out[i] = read ? clip(x, a.low, a.high) : 0;
+    }
+    a.counts?.set([kept, outside], b * CLAMP_COUNTS.length);
+  }
+}
+
+/** What a ratio is not taken below. */
+const TINY = 1e-8;
+
+function reduceGamma(a: ReduceGammaArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    let sum = 0;
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+      const kept = !a.mask || a.mask[i] !== 0;
+      const term = kept ? clip(a.values[i]!, -a.bound, a.bound) : 0;
+      const multiplies = a.factor && (kept || a.allFactors !== 0);
+      sum += multiplies ? term + clip(Math.log(a.factor[i]!), Math.log(TINY), a.bound) : term;
+    }
+    const positive = a.sign[b]! >= 0;
+    const shape = positive ? a.shapePositive : a.shapeNegative;
+    const rate = positive ? a.ratePositive : a.rateNegative;
+    const logWeight = clip(sum, Math.log(TINY), a.bound);
+    const weight = Math.exp(rate + shape * logWeight - rate * Math.exp(logWeight));
+    if (a.weights) a.weights[b] = Number.isFinite(weight) ? weight : 0;
+    if (a.logWeights) a.logWeights[b] = logWeight;
+  }
+}
+
+export const reduceOps: ReduceOps = { reduceMoments, reduceMerge, reduceWhiten, reduceAffine, reduceClamp, reduceGamma };

@@ -9,6 +9,7 @@ import {
   type ScanOps,
   type ScanPrefixArgs,
   type ScanReturnsArgs,
+  type ScanSharesArgs,
   type ScanTailArgs,
   type ScanVtraceArgs,
 } from "../contract/scan";
@@ -27,19 +28,22 @@ function scanGae(a: ScanGaeArgs): void {
     let nextAdvantage = 0;
     for (let i = rowEnd(a, b) - 1; i >= rowBegin(a, b); --i) {
       const kept = !a.mask || a.mask[i] !== 0;
-      if (!kept && a.maskMode !== STEPS) {
-        if (a.maskMode === CUT) nextValue = nextAdvantage = 0;
-        put(a.advantages, i, 0);
-        put(a.returns, i, 0);
+      const cut = !kept && a.maskMode === CUT;
+      if (!kept && a.maskMode !== STEPS && !(cut && a.transformMasked)) {
+        if (cut) nextValue = nextAdvantage = 0;
+        put(a.advantages, i, a.transformMasked ? nextAdvantage : 0);
+        put(a.returns, i, a.transformMasked ? nextAdvantage + a.value[i]! : 0);
         continue;
       }
-      const gamma = kept && a.discount ? a.discount[i]! : a.gamma;
-      const value = kept ? a.value[i]! : 0;
-      const delta = (kept ? a.reward[i]! : 0) + gamma * nextValue - value;
+      const read = kept || cut;
+      const gamma = read && a.discount ? a.discount[i]! : a.gamma;
+      const value = read ? a.value[i]! : 0;
+      const delta = (read ? a.reward[i]! : 0) + gamma * nextValue - value;
       nextAdvantage = delta + gamma * a.lambda * nextAdvantage;
       nextValue = value;
       put(a.advantages, i, nextAdvantage);
       put(a.returns, i, nextAdvantage + value);
+      if (cut) nextValue = nextAdvantage = 0;
     }
   }
 }
@@ -49,14 +53,17 @@ function scanReturns(a: ScanReturnsArgs): void {
     let next = a.bootstrap ? a.bootstrap[b]! : 0;
     for (let i = rowEnd(a, b) - 1; i >= rowBegin(a, b); --i) {
       const kept = !a.mask || a.mask[i] !== 0;
-      if (!kept && a.maskMode !== STEPS) {
-        if (a.maskMode === CUT) next = 0;
-        a.returns[i] = 0;
+      const cut = !kept && a.maskMode === CUT;
+      if (!kept && a.maskMode !== STEPS && !(cut && a.transformMasked)) {
+        if (cut) next = 0;
+        a.returns[i] = a.transformMasked ? next : 0;
         continue;
       }
-      const gamma = kept && a.discount ? a.discount[i]! : a.gamma;
-      next = (kept ? a.reward[i]! : 0) + gamma * next;
+      const read = kept || cut;
+      const gamma = read && a.discount ? a.discount[i]! : a.gamma;
+      next = (read ? a.reward[i]! : 0) + gamma * next;
       a.returns[i] = next;
+      if (cut) next = 0;
     }
   }
 }
@@ -145,4 +152,21 @@ function scanPrefix(a: ScanPrefixArgs): void {
   }
 }
 
-export const scanOps: ScanOps = { scanGae, scanReturns, scanVtrace, scanTail, scanPrefix };
+function scanShares(a: ScanSharesArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    const isKept = (i: number): boolean => !a.mask || a.mask[i] !== 0;
+    let total = 0;
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) if (isKept(i)) total += Math.abs(a.values[i]!);
+    if (total < a.epsilon) total = a.epsilon;
+    let before = 0;
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
+      const x = isKept(i) ? a.values[i]! : 0;
+      const weight = isKept(i) ? 1 + a.gain * (1 - before / total) : 0;
+      before += Math.abs(x);
+      put(a.weights, i, weight);
+      put(a.products, i, weight * x);
+    }
+  }
+}
+
+export const scanOps: ScanOps = { scanGae, scanReturns, scanVtrace, scanTail, scanPrefix, scanShares };

@@ -3,7 +3,7 @@ import { type DelimSpansArgs, INCLUDE_END, type IncludeEnd } from "../../backend
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needIds, needInt32, type TokenIds } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/options";
 import type { RowLayout, Rows } from "../../core/rows";
 import { type Delimiter, needDelimiter } from "./delimiter";
 import { needSpanRows } from "./rows";
@@ -70,12 +70,6 @@ function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null 
   if (wrong >= 0)
     throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${wrong}]`, lengths[wrong], `an integer in [0, ${rows.T}]`);
   return lengths;
-}
-
-function needFlag(op: string, name: string, value: unknown): number {
-  if (value === undefined) return 0;
-  if (typeof value !== "boolean") throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, "true or false");
-  return value ? 1 : 0;
 }
 
 /** Column k of a [count, width] array. */

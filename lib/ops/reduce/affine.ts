@@ -2,10 +2,10 @@
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needNumber } from "../../core/options";
+import { needFlag, needNumber } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import { type Reduction, reductionArgs } from "./moments";
-import { mappedOutput, needFlag } from "./whiten";
+import { mappedOutput } from "./whiten";
 
 export interface AffineOptions extends RowLayout, BackendOption {
   /** 1 = mapped, 0 = result 0 without being read. Default: all 1. */

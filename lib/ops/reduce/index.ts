@@ -6,3 +6,7 @@ export { mergeMoments, Moments, moments } from "./moments";
 export type { MergeMomentsOptions, MomentsOptions, ReduceLayout } from "./moments";
 export { whiten } from "./whiten";
 export type { WhitenConventions, WhitenOptions } from "./whiten";
+export { clamp } from "./clamp";
+export type { ClampOptions, ClampResult } from "./clamp";
+export { gammaWeights } from "./gamma-weights";
+export type { GammaShape, GammaWeightsOptions, GammaWeightsResult } from "./gamma-weights";

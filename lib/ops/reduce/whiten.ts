@@ -8,6 +8,8 @@ import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { Moments, momentsOfUnits, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+import { needFlag, needNumber, needWord } from "../../core/options";
+import { Moments, momentsOf, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {
@@ -38,13 +40,6 @@ export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendO
   readonly moments?: Pick<Moments, "partials">;
   /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
   readonly out?: { readonly whitened?: FloatArray };
-}
-
-/** A yes or no, as backends take it. */
-export function needFlag(op: string, name: string, value: unknown): number {
-  if (value === undefined || value === false) return 0;
-  if (value === true) return 1;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, "true or false");
 }
 
 /** The caller's output, which may be the memory of `values`, or a new array. */

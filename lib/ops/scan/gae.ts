@@ -40,6 +40,7 @@ export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions
   call.refuseOverlap({ advantages, returns });
   selectBackend("gae", options.backend).ops.scanGae({
     ...call.common,
+    transformMasked: call.transformMasked,
     reward: call.input("rewards"),
     value: call.input("values"),
     lambda,
@@ -60,6 +61,11 @@ export function discountedReturns(rewards: FloatArray, options: DiscountedReturn
   const call = prepare("discountedReturns", { rewards }, options);
   const returns = call.output("returns", options.out?.returns);
   call.refuseOverlap({ returns });
-  selectBackend("discountedReturns", options.backend).ops.scanReturns({ ...call.common, reward: call.input("rewards"), returns });
+  selectBackend("discountedReturns", options.backend).ops.scanReturns({
+    ...call.common,
+    transformMasked: call.transformMasked,
+    reward: call.input("rewards"),
+    returns,
+  });
   return returns;
 }

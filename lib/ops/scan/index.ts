@@ -5,6 +5,8 @@ export type { DiscountedReturnsOptions, GaeOptions, GaeResult } from "./gae";
 export type { ScanOptions } from "./options";
 export { prefixSums, scoreNorms } from "./prefix";
 export type { PrefixSumsOptions, ScoreNormsOptions, ScoreNormsResult } from "./prefix";
+export { shareWeights } from "./shares";
+export type { ShareWeightsOptions, ShareWeightsResult } from "./shares";
 export { tailSums } from "./tail";
 export type { TailSumsOptions } from "./tail";
 export { vtrace } from "./vtrace";

@@ -3,7 +3,7 @@ import { MASK_MODES, type MaskMode, type ScanReturnsArgs } from "../../backend/c
 import type { BackendOption } from "../../backend/select";
 import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
-import { needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
 /** Options that every scan has. */
@@ -21,6 +21,12 @@ export interface ScanOptions extends RowLayout, BackendOption {
    * All three agree for padding behind the last kept token, unless there is a bootstrap value. Default `"skip"`.
    */
   readonly maskMode?: MaskMode;
+  /**
+   * What a masked token gets with `"skip"` and `"cut"`: 0, or what the scan has there, for which alone its numbers are then
+   * read. `"skip"`: the advantage carried over it, as return that plus its value; of `discountedReturns` the return carried
+   * over it. `"cut"`: as a kept token, before the carry becomes 0. Default false. Not of `vtrace`.
+   */
+  readonly transformMasked?: boolean;
   /** One value per row for the state behind its last step (a truncated rollout). Default: 0. */
   readonly bootstrap?: FloatArray;
 }
@@ -33,7 +39,8 @@ export interface PreparedScan {
   readonly output: (name: string, given: FloatArray | undefined) => FloatArray;
   readonly refuseOverlap: (outputs: Readonly<Record<string, FloatArray>>) => void;
   /** The fields that each of these ops passes to a backend. */
-  readonly common: Omit<ScanReturnsArgs, "reward" | "returns">;
+  readonly common: Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked">;
+  readonly transformMasked: number;
 }
 
 export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, options: ScanOptions): PreparedScan {
@@ -68,5 +75,6 @@ export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, o
       gamma,
       maskMode,
     },
+    transformMasked: needFlag(op, "transformMasked", options.transformMasked),
   };
 }

@@ -112,6 +112,10 @@ typedef struct {
   srp_status (*divergence_top)(srp_queue*, const srp_divergence_top_args*);
   srp_status (*group_tilt)(srp_queue*, const srp_group_tilt_args*);
   srp_status (*group_entropy)(srp_queue*, const srp_group_entropy_args*);
+  srp_status (*reduce_clamp)(srp_queue*, const srp_reduce_clamp_args*);
+  srp_status (*reduce_gamma)(srp_queue*, const srp_reduce_gamma_args*);
+  srp_status (*scan_shares)(srp_queue*, const srp_scan_shares_args*);
+  srp_status (*delim_ngrams)(srp_queue*, const srp_delim_ngrams_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -156,7 +160,11 @@ typedef struct {
   X(divergence_rows)       \
   X(divergence_top)        \
   X(group_tilt)            \
-  X(group_entropy)
+  X(group_entropy)         \
+  X(reduce_clamp)          \
+  X(reduce_gamma)          \
+  X(scan_shares)           \
+  X(delim_ngrams)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

@@ -20,9 +20,13 @@
  *   means     means[s] = sum of values over span s / its length, float64; an empty span gives NaN
  *   mask      out[t] = 1 inside any span, else 0
  *
+ *   ngrams    counts[b] = (n-grams of row b, how many different ones): `length` neighbouring tokens that the mask keeps, all
+ *             of them, compared id by id
+ *
  * spans given to means and mask may come from anywhere, in any order: a row outside [0,B) or a range outside the row is
  *           SRP_OUT_OF_RANGE
- * cost      spans and mask are linear in tokens (times the alternatives tried at a token), overlapping or not
+ * cost      spans and mask are linear in tokens (times the alternatives tried at a token), overlapping or not; ngrams in
+ *           tokens times length, on average (an open hash table of two int32 a token; equal hashes are compared by id)
  * precision integers are exact; means sum in float64 in token order
  * memory    outputs may not overlap inputs */
 #ifndef SURPRISAL_DELIM_H
@@ -68,5 +72,15 @@ typedef struct {
   int64_t n, B, T, S;
   uint8_t* mask; /* [n] */
 } srp_delim_mask_args;
+
+typedef struct {
+  uint32_t size;
+  const int32_t* tokens; /* [n] */
+  const uint8_t* mask; /* [n] or NULL = all kept */
+  const int32_t* offsets;
+  int64_t n, B, T;
+  int64_t length; /* >= 1 */
+  int32_t* counts; /* [B,2] */
+} srp_delim_ngrams_args;
 
 #endif

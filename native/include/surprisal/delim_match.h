@@ -202,6 +202,40 @@ inline srp_status check(const srp_delim_means_args* a) {
   return check_pointer("means", a->means, a->S);
 }
 
+// Whether an n-gram begins at token i of a row.
+SRP_HD bool ngram_at(const srp_delim_ngrams_args& a, Range row, int64_t i) {
+  if (a.length > row.end - i) return false;
+  for (int64_t k = 0; a.mask && k < a.length; ++k)
+    if (!a.mask[i + k]) return false;
+  return true;
+}
+
+SRP_HD bool same_ngram(const srp_delim_ngrams_args& a, int64_t i, int64_t j) {
+  for (int64_t k = 0; k < a.length; ++k)
+    if (a.tokens[i + k] != a.tokens[j + k]) return false;
+  return true;
+}
+
+// The slot of a table of `slots` where the search for the n-gram at i begins. It decides about speed, not about the result.
+SRP_HD int64_t ngram_slot(const srp_delim_ngrams_args& a, int64_t i, int64_t slots) {
+  uint64_t hash = 0x9e3779b97f4a7c15u;
+  for (int64_t k = 0; k < a.length; ++k) {
+    hash ^= static_cast<uint32_t>(a.tokens[i + k]);
+    hash *= 0xd6e8feb86659fd93u;
+    hash ^= hash >> 32;
+  }
+  return static_cast<int64_t>(hash % static_cast<uint64_t>(slots));
+}
+
+inline srp_status check(const srp_delim_ngrams_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_span_rows(a->offsets, a->n, a->B, a->T));
+  if (a->length < 1)
+    return fail(SRP_BAD_ARGUMENT, "length is %lld, expected 1 or more", static_cast<long long>(a->length));
+  SRP_TRY(check_pointer("tokens", a->tokens, a->n));
+  return check_pointer("counts", a->counts, a->B);
+}
+
 inline srp_status check(const srp_delim_mask_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_span_rows(a->offsets, a->n, a->B, a->T));

@@ -11,12 +11,18 @@
  *               out = (x - c) / d, + c where keep_mean is set
  *             a value equal to c gives exactly 0 (c with keep_mean), whatever d is
  *   affine    out[t] = (x[t] - center[b]) scale[b]
+ *   clamp     out[t] = min(max(x[t], low), high); high where low > high. NaN stays NaN
+ *             counts[b] = (kept tokens, those of them with x < low or x > high), as SRP_CLAMPED_* says
+ *   gamma     l = min(max(sum of clip(x[t], -bound, bound) + sum of clip(ln factor[t], ln(tiny), bound), ln(tiny)), bound),
+ *             over the kept tokens of the row (factors with all_factors: over all its positions), tiny 1e-8;  weights[b] = exp(rate + shape l - rate e^l), 0 where that is not
+ *             finite; log_weights[b] = l. (shape, rate) are those of a positive row where sign[b] >= 0, else of a negative
+ *             one. A weight is a gamma density in e^l without its scale; it is 1 at l = 0
  *
  * constant    min == max, finite: mean is that value and M2 is 0, exactly; so with count_epsilon 0 whitening such a unit
  *             gives exact zeros
  * empty       count 0, sum 0, mean 0, M2 0, min +infinity, max -infinity: the identity of merge; a partial with count 0 is it,
  *             whatever else it says
- * masked      not read; whiten and affine write 0 there, or, with transform_masked, what the formula gives (then it is read)
+ * masked      not read; whiten, affine and clamp write 0 there, or, with transform_masked, what the formula gives (then it is read)
  * nan         SRP_NAN_PROPAGATE: NaN in sum, mean, M2, min and max of its row. SRP_NAN_ABSTAIN: as if masked, and whiten
  *             writes 0 there
  * infinities  follow IEEE arithmetic: the mean is infinite or NaN, M2 is NaN
@@ -29,7 +35,7 @@
  *             in order and a partial holds a rounded mean. Ascending numbers came to a tenth of it (measured), device backends
  *             stay near c = 1. Deviations of 1e-150 ... 1e150. Outputs of whiten and affine are rounded once: 2 ulp of the
  *             output dtype beyond that
- * memory      `out` of whiten and affine may be the memory of `values`; no other overlap; rows and groups as in rows.h
+ * memory      `out` of whiten, affine and clamp may be the memory of `values`; no other overlap; rows and groups as in rows.h
  *             (groups index rows) */
 #ifndef SURPRISAL_REDUCE_H
 #define SURPRISAL_REDUCE_H
@@ -98,5 +104,36 @@ typedef struct {
   int32_t transform_masked;
   void* out;                /* [n] */
 } srp_reduce_affine_args;
+
+/* Fields of the counts of clamp. */
+enum { SRP_CLAMPED_KEPT = 0, SRP_CLAMPED_OUTSIDE, SRP_CLAMPED_COUNTS };
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;            /* of values and out */
+  const void* values;       /* [n] */
+  const uint8_t* mask;      /* [n] or NULL */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  double low, high;         /* -infinity, infinity = no bound; not NaN */
+  int32_t transform_masked;
+  void* out;                /* [n] or NULL */
+  int32_t* counts;          /* [B,2] or NULL; not both */
+} srp_reduce_clamp_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;            /* of values, factor, sign, weights, log_weights */
+  const void* values;       /* [n] */
+  const void* factor;       /* [n] or NULL = 1 */
+  const uint8_t* mask;      /* [n] or NULL */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  const void* sign;         /* [B] */
+  int64_t n, B, T;
+  double bound;             /* >= 0 */
+  double shape_positive, rate_positive, shape_negative, rate_negative; /* >= 0 */
+  void *weights, *log_weights; /* [B], each may be NULL, not both */
+  int32_t all_factors;      /* 0 or 1 */
+} srp_reduce_gamma_args;
 
 #endif

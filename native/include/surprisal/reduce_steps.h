@@ -140,6 +140,56 @@ class Whitening {
   bool abstain_;
 };
 
+// Clamps one number and counts it.
+template <class F>
+struct Clamped {
+  const srp_reduce_clamp_args& a;
+  int32_t kept = 0, outside = 0;
+
+  SRP_HD void step(int64_t i) {
+    F* const out = static_cast<F*>(a.out);
+    const bool counts = !a.mask || a.mask[i];
+    if (!counts && !a.transform_masked) {
+      if (out) store(out, i, 0.0);
+      return;
+    }
+    const double x = load(static_cast<const F*>(a.values), i);
+    const bool below = x < a.low, above = x > a.high;
+    if (counts) ++kept;
+    if (counts && (below || above)) ++outside;
+    // The upper bound comes last, as where the two are the wrong way round.
+    const double raised = below ? a.low : x;
+    if (out) store(out, i, raised > a.high ? a.high : raised);
+  }
+};
+
+constexpr double kTiny = 1e-8;
+
+SRP_HD double clip(double x, double low, double high) {
+  const double raised = x < low ? low : x;
+  return raised > high ? high : raised;
+}
+
+// What token i adds to the logarithm of its row's weight.
+template <class F>
+SRP_HD double gamma_term(const srp_reduce_gamma_args& a, int64_t i) {
+  const bool kept = !a.mask || a.mask[i];
+  const double term = kept ? clip(load(static_cast<const F*>(a.values), i), -a.bound, a.bound) : 0;
+  if (!a.factor || !(kept || a.all_factors)) return term;
+  return term + clip(log(load(static_cast<const F*>(a.factor), i)), log(kTiny), a.bound);
+}
+
+template <class F>
+SRP_HD void store_gamma(const srp_reduce_gamma_args& a, int64_t b, double sum) {
+  const bool positive = load(static_cast<const F*>(a.sign), b) >= 0;
+  const double shape = positive ? a.shape_positive : a.shape_negative;
+  const double rate = positive ? a.rate_positive : a.rate_negative;
+  const double l = clip(sum, log(kTiny), a.bound);
+  const double weight = exp(rate + shape * l - rate * exp(l));
+  if (a.weights) store(static_cast<F*>(a.weights), b, isfinite(weight) ? weight : 0.0);
+  if (a.log_weights) store(static_cast<F*>(a.log_weights), b, l);
+}
+
 // The unit of row b; -1 where the group's number points outside.
 SRP_HD int64_t unit_of(const srp_reduce_whiten_args& a, int64_t b) {
   if (a.over == SRP_OVER_ROW) return b;
@@ -191,6 +241,33 @@ inline srp_status check(const srp_reduce_whiten_args* a) {
   SRP_TRY(check_pointer("moments", a->moments, a->units));
   SRP_TRY(check_pointer("values", a->values, a->n));
   return check_pointer("out", a->out, a->n);
+}
+
+inline srp_status check(const srp_reduce_clamp_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_range("low", a->low, -INFINITY, INFINITY));
+  SRP_TRY(check_range("high", a->high, -INFINITY, INFINITY));
+  SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  if (a->out) return SRP_OK;
+  return check_pointer("out and counts", a->counts, a->n + a->B);
+}
+
+inline srp_status check(const srp_reduce_gamma_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_enum("all_factors", a->all_factors, 1));
+  SRP_TRY(check_range("bound", a->bound, 0, DBL_MAX));
+  SRP_TRY(check_range("shape_positive", a->shape_positive, 0, DBL_MAX));
+  SRP_TRY(check_range("rate_positive", a->rate_positive, 0, DBL_MAX));
+  SRP_TRY(check_range("shape_negative", a->shape_negative, 0, DBL_MAX));
+  SRP_TRY(check_range("rate_negative", a->rate_negative, 0, DBL_MAX));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  SRP_TRY(check_pointer("sign", a->sign, a->B));
+  return check_pointer("weights and log_weights", a->weights ? a->weights : a->log_weights, a->B);
 }
 
 inline srp_status check(const srp_reduce_affine_args* a) {

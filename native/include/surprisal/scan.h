@@ -1,5 +1,5 @@
 /* Scans along token rows. Right to left: generalized advantage estimation, discounted returns, V-trace, tail sums.
- * Left to right: prefix sums.
+ * Left to right: prefix sums, weights by what is left of a sum.
  *
  *   gae       delta[t] = reward[t] + g[t] * V(next) - value[t]
  *             advantages[t] = delta[t] + g[t] * lambda * advantages(next);  returns[t] = advantages[t] + value[t]
@@ -16,14 +16,19 @@
  *   prefix    sums[t] = sum over kept i <= t of term[i]; exclusive: i < t
  *             term[i] = values[i], or where values is NULL (1 - 2 exp(log_prob[i]) + sum_squares[i]) weight[i]^2: the squared
  *             norm of the gradient of weight * log_prob with respect to the logits, sum_squares being the sum of p^2
+ *   shares    weights[t] = 1 + gain (1 - s[t] / max(s, epsilon)), where s[t] = sum over kept i < t of |x[i]|, s over all kept
+ *             i of the row;  products[t] = weights[t] x[t]
  *
  * g[t]      discount[t] where the array is given (gamma * (1 - done)), else gamma
  * next      the step behind t; behind the last one V = targets = returns = bootstrap[b], advantages = acc = 0
  * masked    SRP_MASK_SKIP   not a step: nothing decays, the chain runs on; outputs 0
  *           SRP_MASK_STEPS  a step with reward, value 0 and w 1; outputs as computed (they can be non-zero left of a kept token)
  *           SRP_MASK_CUT    the carry becomes 0 there (values, returns and accumulators); outputs 0
- *             tail knows SKIP and STEPS (x 0); prefix skips. Outputs of prefix under the mask are 0
+ *             tail knows SKIP and STEPS (x 0); prefix and shares skip, and are 0 under the mask
  *           What lies under the mask is never read, in any mode (discount included: gamma stands in for it in STEPS).
+ *           transform_masked of gae and returns: SKIP and CUT write there what a scan has at that token instead of 0, and read
+ *           it for that output alone: SKIP  advantages: the carry, returns: the carry + value[t] (of the op returns: the carry)
+ *           CUT  as at a kept token, before the carry becomes 0
  * shapes    rows as in rows.h; per-token arrays [n]; bootstrap [B]
  * edges     n or B 0: nothing written, SRP_OK. NaN spreads to earlier steps of its row, to no other row
  * precision carried in float64, rounded once: error <= 1e-7 * (1 + max|x|) for T <= 32768 with float32 outputs
@@ -49,6 +54,7 @@ typedef struct {
   double gamma, lambda;
   int32_t mask_mode;
   void *advantages, *returns;    /* [n], each may be NULL, not both */
+  int32_t transform_masked;      /* 0 or 1; STEPS does it anyway */
 } srp_scan_gae_args;
 
 typedef struct {
@@ -63,6 +69,7 @@ typedef struct {
   double gamma;
   int32_t mask_mode;
   void* returns;                 /* [n] */
+  int32_t transform_masked;
 } srp_scan_returns_args;
 
 typedef struct {
@@ -109,5 +116,17 @@ typedef struct {
   int32_t exclusive;             /* 0 or 1 */
   void *terms, *sums;            /* [n], each may be NULL, not both */
 } srp_scan_prefix_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;
+  const void* values;            /* [n] */
+  const uint8_t* mask;
+  const int32_t* offsets;
+  int64_t n, B, T;
+  double gain;                   /* >= 0 */
+  double epsilon;                /* > 0 */
+  void *weights, *products;      /* [n], each may be NULL, not both */
+} srp_scan_shares_args;
 
 #endif

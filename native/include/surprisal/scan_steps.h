@@ -33,19 +33,22 @@ struct GaeScan {
     F* const advantages = static_cast<F*>(a.advantages);
     F* const returns = static_cast<F*>(a.returns);
     const bool kept = !a.mask || a.mask[i];
-    if (!kept && a.mask_mode != SRP_MASK_STEPS) {
-      if (a.mask_mode == SRP_MASK_CUT) next_value = next_advantage = 0;
-      if (advantages) advantages[i] = F(0);
-      if (returns) returns[i] = F(0);
+    const bool cut = !kept && a.mask_mode == SRP_MASK_CUT;
+    if (!kept && a.mask_mode != SRP_MASK_STEPS && !(cut && a.transform_masked)) {
+      if (cut) next_value = next_advantage = 0;
+      if (advantages) store(advantages, i, a.transform_masked ? next_advantage : 0.0);
+      if (returns) store(returns, i, a.transform_masked ? next_advantage + load(static_cast<const F*>(a.value), i) : 0.0);
       return;
     }
-    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
-    const double value = kept ? load(static_cast<const F*>(a.value), i) : 0;
+    const bool read = kept || cut;
+    const double gamma = read ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+    const double reward = read ? load(static_cast<const F*>(a.reward), i) : 0;
+    const double value = read ? load(static_cast<const F*>(a.value), i) : 0;
     next_advantage = reward + gamma * next_value - value + gamma * a.lambda * next_advantage;
     next_value = value;
     if (advantages) store(advantages, i, next_advantage);
     if (returns) store(returns, i, next_advantage + value);
+    if (cut) next_value = next_advantage = 0;
   }
 };
 
@@ -60,15 +63,18 @@ struct ReturnsScan {
   SRP_HD void step(const Args& a, int64_t i) {
     F* const returns = static_cast<F*>(a.returns);
     const bool kept = !a.mask || a.mask[i];
-    if (!kept && a.mask_mode != SRP_MASK_STEPS) {
-      if (a.mask_mode == SRP_MASK_CUT) next_return = 0;
-      returns[i] = F(0);
+    const bool cut = !kept && a.mask_mode == SRP_MASK_CUT;
+    if (!kept && a.mask_mode != SRP_MASK_STEPS && !(cut && a.transform_masked)) {
+      if (cut) next_return = 0;
+      store(returns, i, a.transform_masked ? next_return : 0.0);
       return;
     }
-    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
+    const bool read = kept || cut;
+    const double gamma = read ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+    const double reward = read ? load(static_cast<const F*>(a.reward), i) : 0;
     next_return = reward + gamma * next_return;
     store(returns, i, next_return);
+    if (cut) next_return = 0;
   }
 };
 
@@ -178,6 +184,31 @@ struct PrefixScan {
   }
 };
 
+template <class F>
+struct SharesScan {
+  using Args = srp_scan_shares_args;
+  static constexpr bool kForward = true;
+  double before, total;  // sums of magnitudes: of the kept tokens before the one at hand, of all
+
+  SRP_HD SharesScan(const Args& a, int64_t b) : before(0), total(0) {
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    for (int64_t i = row.begin; i < row.end; ++i)
+      if (!a.mask || a.mask[i]) total += fabs(load(static_cast<const F*>(a.values), i));
+    if (total < a.epsilon) total = a.epsilon;  // NaN stays
+  }
+
+  SRP_HD void step(const Args& a, int64_t i) {
+    F* const weights = static_cast<F*>(a.weights);
+    F* const products = static_cast<F*>(a.products);
+    const bool kept = !a.mask || a.mask[i];
+    const double x = kept ? load(static_cast<const F*>(a.values), i) : 0;
+    const double weight = kept ? 1 + a.gain * (1 - before / total) : 0;
+    before += fabs(x);
+    if (weights) store(weights, i, weight);
+    if (products) store(products, i, weight * x);
+  }
+};
+
 inline srp_status check_scan(int32_t dtype, const int32_t* offsets, int64_t n, int64_t B, int64_t T, double gamma,
                              int32_t mask_mode) {
   SRP_TRY(check_float(dtype));
@@ -190,6 +221,7 @@ inline srp_status check(const srp_scan_gae_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
   SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
   SRP_TRY(check_pointer("reward", a->reward, a->n));
   SRP_TRY(check_pointer("value", a->value, a->n));
   return check_pointer("advantages and returns", a->advantages ? a->advantages : a->returns, a->n);
@@ -198,6 +230,7 @@ inline srp_status check(const srp_scan_gae_args* a) {
 inline srp_status check(const srp_scan_returns_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
+  SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
   SRP_TRY(check_pointer("reward", a->reward, a->n));
   return check_pointer("returns", a->returns, a->n);
 }
@@ -237,6 +270,16 @@ inline srp_status check(const srp_scan_prefix_args* a) {
     SRP_TRY(check_pointer("sum_squares", a->sum_squares, a->n));
   }
   return check_pointer("terms and sums", a->terms ? a->terms : a->sums, a->n);
+}
+
+inline srp_status check(const srp_scan_shares_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_range("gain", a->gain, 0, DBL_MAX));
+  SRP_TRY(check_range("epsilon", a->epsilon, DBL_TRUE_MIN, DBL_MAX));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  return check_pointer("weights and products", a->weights ? a->weights : a->products, a->n);
 }
 
 }  // namespace srp

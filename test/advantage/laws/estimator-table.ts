@@ -105,7 +105,14 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
     variants: {
       defaults: { run: gae({ gamma: 0.9, lambda: 0.8 }), constant: gae({ gamma: 1, lambda: 1 }) },
       'maskMode "cut"': { run: gae({ gamma: 0.9, lambda: 0.8, maskMode: "cut" }), constant: gae({ gamma: 1, lambda: 1 }) },
-      'preset "verl"': { run: gae({ gamma: 0.9, lambda: 0.8, preset: "verl" }), constant: gae({ gamma: 1, lambda: 1, preset: "verl" }) },
+      'preset "verl"': {
+        run: gae({ gamma: 0.9, lambda: 0.8, preset: "verl" }),
+        exempt: {
+          poison: "masked tokens have the carried advantage, and a return with their own value",
+          zero: "masked tokens have the carried advantage, whitened",
+          constant: "padding has advantage 0 before the whitening, which moves it by the mean",
+        },
+      },
     },
   },
   grpo: {
@@ -128,7 +135,10 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
       defaults: { run: reinforcePlusPlus({ gamma: 0.9 }), constant: reinforcePlusPlus({}) },
       'preset "verl"': {
         run: reinforcePlusPlus({ gamma: 0.9, preset: "verl" }),
-        exempt: { constant: "a masked token cuts the return off: tokens before it have 0, those behind it the reward" },
+        exempt: {
+          poison: "the return of a masked token begins with its own reward",
+          constant: "a masked token cuts the return off: tokens before it have 0, those behind it the reward",
+        },
       },
     },
   },

@@ -55,13 +55,16 @@ const cases = fc
 const runs = { numRuns: 20 };
 
 eachBackend((backend) => {
-  describe.each(Object.entries(estimators))("%s", (_, estimate) => {
-    test("what lies under the mask changes no bit, and the result there is 0", () => {
+  describe.each(Object.entries(estimators))("%s", (name, estimate) => {
+    // These presets have what the steps and the whitening come to under the mask, still without reading what lies there.
+    const transformed = /preset/.test(name);
+
+    test(`what lies under the mask changes no bit${transformed ? "" : ", and the result there is 0"}`, () => {
       fc.assert(
         fc.property(cases, (given) => {
           const clean = estimate(given.padded, backend);
           expect(estimate(poisoned(given), backend)).toEqual(clean);
-          for (const values of Object.values(clean))
+          for (const values of transformed ? [] : Object.values(clean))
             expect(Array.from(values).filter((x, i) => given.padded.mask[i] === 0 && x !== 0)).toEqual([]);
         }),
         runs,
@@ -85,8 +88,9 @@ eachBackend((backend) => {
         fc.property(cases, (given) => {
           const clean = estimate(given.padded, backend);
           const { batch, place } = packed(given);
-          for (const [name, values] of Object.entries(estimate(batch, backend)))
-            expect(back(given, values, place)).toEqual(Array.from(clean[name]!));
+          const shared = (b: number, t: number) => (place(b, t) === undefined ? undefined : b * given.width + t);
+          for (const [result, values] of Object.entries(estimate(batch, backend)))
+            expect(back(given, values, place)).toEqual(back(given, clean[result]!, shared));
         }),
         runs,
       );

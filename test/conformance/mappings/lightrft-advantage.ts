@@ -94,7 +94,6 @@ export const lightrftAdvantage: readonly Mapping[] = [
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     replacedBy: ({ name }) =>
       name.startsWith("cpgd") ? "one reward per row is its score" : "the clip fraction is measured before the clip; one token whitens to 0",
-    masked: (inputs) => ({ advantages: inputs.uint8("mask"), returns: inputs.uint8("mask") }),
     run: (inputs, { backend }) => {
       const shape = inputs.shape2("mask");
       const mask = inputs.uint8("mask");
@@ -169,9 +168,8 @@ export const lightrftAdvantage: readonly Mapping[] = [
     function: "clip_fraction",
     ours: "clipFraction",
     differs: "the fraction stands once for each element",
-    backendFree: true,
-    run: (inputs) => {
-      const fraction = clipFraction(inputs.floats("values"), { low: inputs.number("min"), high: inputs.number("max") });
+    run: (inputs, { backend }) => {
+      const fraction = clipFraction(inputs.floats("values"), { low: inputs.number("min"), high: inputs.number("max"), backend });
       return { fraction: new Array<number>(inputs.shape("values")[0]!).fill(fraction) };
     },
   },
@@ -200,10 +198,6 @@ export const lightrftAdvantage: readonly Mapping[] = [
     ours: "advantagePipeline",
     options: 'preset "lightrft"',
     differs: "no clip fraction where no clip of the rewards is given",
-    masked: (inputs) => {
-      const masks = items(inputs, "masks").map((experience) => experience.uint8("masks"));
-      return { advantages: masks, returns: masks };
-    },
     replacedBy: "gamma is the same in every batch",
     run: (inputs, { backend }) => {
       const clip = inputs.number("reward_clip");

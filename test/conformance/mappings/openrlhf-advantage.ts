@@ -46,7 +46,6 @@ export const openrlhfAdvantage: readonly Mapping[] = [
     ours: "advantagePipeline",
     options: 'preset "openrlhf"',
     differs: "groups are of one size, by the position of a sample",
-    masked: (inputs) => ({ advantages: inputs.uint8("action_mask"), returns: inputs.uint8("action_mask") }),
     run: (inputs, { backend }) => {
       const { batches } = advantagePipeline(microBatches(inputs), {
         preset: "openrlhf",

@@ -1,5 +1,5 @@
 // TRL: advantages from several reward functions, leave-one-out, PPO's preparation, distillation.
-import { type KlEstimator, miniLlmAdvantage, multiRewardAdvantage, ppoAdvantage, rlooAdvantage } from "../../../lib";
+import { gammaWeights, type KlEstimator, miniLlmAdvantage, multiRewardAdvantage, ppoAdvantage, rlooAdvantage } from "../../../lib";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { offsetsOfSizes } from "./arrange";
@@ -108,6 +108,25 @@ export const trlAdvantage: readonly Mapping[] = [
       );
       const { advantages, returns, rewards, valueMask } = result;
       return { advantages, returns, rewards, padding_mask: inverse(mask), padding_mask_p1: inverse(valueMask) };
+    },
+  },
+  {
+    family: "trl",
+    function: "get_gamma_weights",
+    ours: "gammaWeights",
+    options: 'factorsOver "all"',
+    differs: "the shape is called k and the rate lambda",
+    run: (inputs, { backend }) => {
+      const of = (sign: "pos" | "neg") => ({ shape: inputs.number(`k_${sign}`), rate: inputs.number(`lambda_${sign}`) });
+      const { weights } = gammaWeights(inputs.floats("log_ratio_per_token"), inputs.floats("advantages"), {
+        shape: inputs.shape2("mask"),
+        mask: inputs.uint8("mask"),
+        ...(inputs.has("importance_sampling_ratio") && { factors: inputs.floats("importance_sampling_ratio") }),
+        factorsOver: "all",
+        ...(inputs.has("k_pos") && { positive: of("pos"), negative: of("neg") }),
+        backend,
+      });
+      return { phi_seq: weights };
     },
   },
   {

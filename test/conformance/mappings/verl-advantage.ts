@@ -12,7 +12,7 @@ import {
   resamplingWeights,
 } from "../../../lib";
 import type { Inputs } from "../inputs";
-import type { Context, DefinedFlags, Mapping, Outputs } from "../mapping";
+import type { Context, Mapping, Outputs } from "../mapping";
 
 function tokenBatch(inputs: Inputs) {
   return {
@@ -24,11 +24,6 @@ function tokenBatch(inputs: Inputs) {
 
 function outcomeBatch(inputs: Inputs): OutcomeBatch {
   return { ...tokenBatch(inputs), groups: inputs.int32("index") };
-}
-
-/** Upstream carries its scan through the mask, with the values or rewards that lie there; here they are not read. */
-function carried(inputs: Inputs, ...names: readonly string[]): DefinedFlags {
-  return Object.fromEntries(names.map((name) => [name, inputs.uint8("response_mask")]));
 }
 
 function both({ advantages, returns }: { readonly advantages: unknown; readonly returns: unknown }): Outputs {
@@ -62,7 +57,6 @@ export const verlAdvantage: readonly Mapping[] = [
     function: "compute_gae_advantage_return",
     ours: "gaeAdvantage",
     options: 'preset "verl"',
-    differs: "the scan goes on through the mask, with what lies there",
     run: (inputs, { backend }) =>
       both(
         gaeAdvantage(
@@ -70,7 +64,6 @@ export const verlAdvantage: readonly Mapping[] = [
           { preset: "verl", gamma: inputs.number("gamma"), lambda: inputs.number("lam"), backend },
         ),
       ),
-    masked: (inputs) => carried(inputs, "advantages", "returns"),
   },
   {
     family: "verl",
@@ -92,10 +85,8 @@ export const verlAdvantage: readonly Mapping[] = [
     function: "compute_reinforce_plus_plus_outcome_advantage",
     ours: "reinforcePlusPlusAdvantage",
     options: 'preset "verl"',
-    differs: "the scan goes on through the mask, with what lies there",
     run: (inputs, { backend }) =>
       both(reinforcePlusPlusAdvantage(tokenBatch(inputs), { preset: "verl", gamma: inputs.number("gamma"), backend })),
-    masked: (inputs) => carried(inputs, "returns"),
   },
   {
     family: "verl",

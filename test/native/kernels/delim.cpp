@@ -9,6 +9,7 @@ namespace {
 using SpansArgs = srp_delim_spans_args;
 using MeansArgs = srp_delim_means_args;
 using MaskArgs = srp_delim_mask_args;
+using NgramsArgs = srp_delim_ngrams_args;
 
 constexpr int64_t kAlphabet = 4;  // few token ids, so that delimiters are everywhere
 
@@ -96,6 +97,19 @@ Call<MaskArgs> mask(Random& random, const Rows& rows, int64_t count) {
   call.rows(rows);
   call.in("spans", &MaskArgs::spans, ints(spans));
   call.out("mask", &MaskArgs::mask, SRP_U8, rows.n, Tolerance::exact());
+  return call;
+}
+
+Call<NgramsArgs> ngrams(Random& random, const Rows& rows, int64_t length) {
+  Call<NgramsArgs> call(&srp_backend::delim_ngrams);
+  const int64_t ids = random.one_of({int64_t{1}, int64_t{3}, int64_t{50}});
+  std::vector<int32_t> tokens;
+  for (int64_t i = 0; i < rows.n; ++i) tokens.push_back(static_cast<int32_t>(random.integer(0, ids)) - 1);
+  call.args.length = length;
+  call.rows(rows);
+  call.in("tokens", &NgramsArgs::tokens, ints(tokens));
+  if (random.chance(0.5)) call.in("mask", &NgramsArgs::mask, flags(random.flags(rows.n, 0.8)));
+  call.out("counts", &NgramsArgs::counts, SRP_I32, rows.B * 2, Tolerance::exact());
   return call;
 }
 
@@ -200,6 +214,10 @@ void delim_agrees(Runner& run) {
   run.begin("delim_mask", "agrees");
   for (const Rows& rows : row_shapes())
     for (const int64_t count : kSpanCounts) run.agree(mask(random, rows, count));
+
+  run.begin("delim_ngrams", "agrees");
+  for (const Rows& rows : row_shapes())
+    for (const int64_t length : {int64_t{1}, int64_t{2}, int64_t{5}, INT64_MAX}) run.agree(ngrams(random, rows, length));
 }
 
 void delim_refuses(Runner& run) {
@@ -218,6 +236,15 @@ void delim_refuses(Runner& run) {
   const Call<MaskArgs> cover = mask(random, rows, 9);
   refuse_span_users(run, cover, rows);
   refuse_null(run, cover, &MaskArgs::mask);
+
+  run.begin("delim_ngrams", "refuses");
+  const Call<NgramsArgs> good = ngrams(random, rows, 2);
+  expect_struct_checks(run, good);
+  refuse_negative(run, good, &NgramsArgs::n, &NgramsArgs::B, &NgramsArgs::T);
+  refuse_values(run, good, "length", &NgramsArgs::length, {0, -1}, SRP_BAD_ARGUMENT);
+  refuse_null(run, good, &NgramsArgs::tokens, &NgramsArgs::counts);
+  mislead_offsets(run, good, "offsets", rows.B, rows.n);
+  run.agree(good);
 }
 
 }  // namespace srp::test

@@ -9,6 +9,8 @@ using MomentsArgs = srp_reduce_moments_args;
 using MergeArgs = srp_reduce_merge_args;
 using WhitenArgs = srp_reduce_whiten_args;
 using AffineArgs = srp_reduce_affine_args;
+using ClampArgs = srp_reduce_clamp_args;
+using GammaArgs = srp_reduce_gamma_args;
 
 // Float64 sums in another order; counts and extremes are within it anyway.
 const Tolerance kPartials = Tolerance::sums(SRP_F64);
@@ -100,6 +102,33 @@ Call<WhitenArgs> whiten(Random& random, int32_t dtype, int32_t over, const Rows&
   return call;
 }
 
+Call<ClampArgs> clamp(Random& random, int32_t dtype, const Rows& rows) {
+  Call<ClampArgs> call(&srp_backend::reduce_clamp);
+  call.args.transform_masked = random.one_of({0, 1});
+  inputs(call, random, dtype, rows, call.args.transform_masked != 0);
+  call.args.low = random.one_of({-double{INFINITY}, -1.0, 0.5});
+  call.args.high = random.one_of({double{INFINITY}, 1.0, 0.25});  // below low at times
+  const int64_t absent = random.integer(0, 2);
+  if (absent != 1) output(call, random, dtype, rows.n);
+  if (absent != 2) call.out("counts", &ClampArgs::counts, SRP_I32, rows.B * SRP_CLAMPED_COUNTS, Tolerance::exact());
+  return call;
+}
+
+Call<GammaArgs> gamma(Random& random, int32_t dtype, const Rows& rows) {
+  Call<GammaArgs> call(&srp_backend::reduce_gamma);
+  inputs(call, random, dtype, rows, false);
+  if (random.chance(0.5)) call.in("factor", &GammaArgs::factor, reals(dtype, random.reals(rows.n, 0.5, 2)));
+  call.in("sign", &GammaArgs::sign, reals(dtype, random.reals(rows.B, -1, 1)));
+  call.args.bound = random.one_of({20.0, 1.0});
+  call.args.all_factors = random.one_of({0, 1});
+  call.args.shape_positive = call.args.rate_negative = 2;
+  call.args.rate_positive = call.args.shape_negative = 3;
+  const int64_t absent = random.integer(0, 2);
+  if (absent != 1) call.out("weights", &GammaArgs::weights, dtype, rows.B, Tolerance::sums(dtype));
+  if (absent != 2) call.out("log_weights", &GammaArgs::log_weights, dtype, rows.B, Tolerance::sums(dtype));
+  return call;
+}
+
 Call<AffineArgs> affine(Random& random, int32_t dtype, const Rows& rows) {
   Call<AffineArgs> call(&srp_backend::reduce_affine);
   call.args.transform_masked = random.one_of({0, 1});
@@ -165,6 +194,8 @@ void reduce_agrees(Runner& run) {
       run.agree(whiten(random, dtype, over, chunked_rows()));
     }
   agree(run, "reduce_affine", [&](int32_t dtype, const Rows& rows) { return affine(random, dtype, rows); });
+  agree(run, "reduce_clamp", [&](int32_t dtype, const Rows& rows) { return clamp(random, dtype, rows); });
+  agree(run, "reduce_gamma", [&](int32_t dtype, const Rows& rows) { return gamma(random, dtype, rows); });
 }
 
 void reduce_refuses(Runner& run) {
@@ -215,6 +246,36 @@ void reduce_refuses(Runner& run) {
     refuse(run, good, rows);
     refuse_enumerators(run, good, "transform_masked", &AffineArgs::transform_masked, 1);
     refuse_null(run, good, &AffineArgs::out);
+  }
+
+  run.begin("reduce_clamp", "refuses");
+  for (const Rows& rows : shapes) {
+    Call<ClampArgs> good(&srp_backend::reduce_clamp);
+    inputs(good, random, SRP_F32, rows, false);
+    good.args.low = -1;
+    good.args.high = 1;
+    good.out("counts", &ClampArgs::counts, SRP_I32, rows.B * SRP_CLAMPED_COUNTS, Tolerance::exact());
+    refuse(run, good, rows);
+    refuse_enumerators(run, good, "transform_masked", &ClampArgs::transform_masked, 1);
+    refuse_values(run, good, "low", &ClampArgs::low, {double{NAN}}, SRP_BAD_ARGUMENT);
+    refuse_values(run, good, "high", &ClampArgs::high, {double{NAN}}, SRP_BAD_ARGUMENT);
+    refuse_null(run, good, &ClampArgs::counts);
+  }
+
+  run.begin("reduce_gamma", "refuses");
+  for (const Rows& rows : shapes) {
+    Call<GammaArgs> good(&srp_backend::reduce_gamma);
+    inputs(good, random, SRP_F64, rows, false);
+    good.in("sign", &GammaArgs::sign, reals(SRP_F64, random.reals(rows.B, -1, 1)));
+    good.args.bound = 20;
+    good.out("weights", &GammaArgs::weights, SRP_F64, rows.B, kPartials);
+    refuse(run, good, rows);
+    refuse_values(run, good, "bound", &GammaArgs::bound, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+    refuse_enumerators(run, good, "all_factors", &GammaArgs::all_factors, 1);
+    for (double GammaArgs::* shape : {&GammaArgs::shape_positive, &GammaArgs::rate_positive, &GammaArgs::shape_negative,
+                                      &GammaArgs::rate_negative})
+      refuse_values(run, good, "a shape", shape, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+    refuse_null(run, good, &GammaArgs::sign, &GammaArgs::weights);
   }
 }
 

@@ -10,6 +10,7 @@ using Returns = Call<srp_scan_returns_args>;
 using Vtrace = Call<srp_scan_vtrace_args>;
 using Tail = Call<srp_scan_tail_args>;
 using Prefix = Call<srp_scan_prefix_args>;
+using Shares = Call<srp_scan_shares_args>;
 
 // Both backends walk a row in the same direction in float64 by the same text: the same bits.
 constexpr auto kSame = Tolerance::exact;
@@ -27,9 +28,14 @@ void inputs(Call<Args>& call, const Setting& s) {
   const int64_t n = s.rows.n;
   const std::vector<uint8_t> mask = random.flags(n, 0.7);
   const bool masked = random.chance(0.7);
+  bool reads_masked = false;
+  if constexpr (!std::is_same_v<Args, srp_scan_vtrace_args>) {
+    call.args.transform_masked = random.one_of({0, 1});
+    reads_masked = call.args.transform_masked != 0 && s.mask_mode != SRP_MASK_STEPS;
+  }
   const auto tokens = [&](double low, double high) {
     std::vector<double> values = random.reals(n, low, high);
-    if (masked) poison(values, mask);
+    if (masked && !reads_masked) poison(values, mask);
     return reals(s.dtype, values);
   };
   call.args.dtype = s.dtype;
@@ -106,6 +112,24 @@ Tail tail(const Setting& s) {
   call.in("values", &Args::values, reals(s.dtype, values));
   if (masked) call.in("mask", &Args::mask, flags(mask));
   call.out("tails", &Args::tails, s.dtype, s.rows.n, kSame());
+  return call;
+}
+
+Shares shares(const Setting& s) {
+  Shares call(&srp_backend::scan_shares);
+  using Args = srp_scan_shares_args;
+  Random& random = s.random;
+  const std::vector<uint8_t> mask = random.flags(s.rows.n, random.one_of({0.7, 0.0}));
+  const bool masked = random.chance(0.7);
+  std::vector<double> values = random.reals(s.rows.n, -1, 1);
+  if (masked) poison(values, mask);
+  call.args.dtype = s.dtype;
+  call.args.gain = random.one_of({0.0, 0.5, 3.0});
+  call.args.epsilon = random.one_of({1e-8, 100.0});
+  call.rows(s.rows);
+  call.in("values", &Args::values, reals(s.dtype, values));
+  if (masked) call.in("mask", &Args::mask, flags(mask));
+  outputs(call, s, "weights", &Args::weights, "products", &Args::products);
   return call;
 }
 
@@ -187,6 +211,18 @@ void refuse_prefix(Runner& run, const Prefix& good, const Rows& rows, bool given
   run.agree(good);
 }
 
+void refuse_shares(Runner& run, const Shares& good, const Rows& rows) {
+  using Args = srp_scan_shares_args;
+  expect_struct_checks(run, good);
+  refuse_dtypes(run, good);
+  refuse_values(run, good, "gain", &Args::gain, {-0.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "epsilon", &Args::epsilon, {0.0, -0.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  refuse_null(run, good, &Args::values);
+  run.refused("there is no output", good.with([](Args& a) { a.weights = a.products = nullptr; }), SRP_BAD_ARGUMENT);
+  refuse_rows(run, good, rows);
+  run.agree(good);
+}
+
 }  // namespace
 
 void scan_agrees(Runner& run) {
@@ -197,6 +233,7 @@ void scan_agrees(Runner& run) {
   agree(run, "scan_tail", {SRP_MASK_SKIP, SRP_MASK_STEPS}, tail);
   // It has no modes: the two rounds are of the two kinds of terms.
   agree(run, "scan_prefix", {0, 1}, [](const Setting& s) { return prefix(s, s.mask_mode == 0); });
+  agree(run, "scan_shares", {0}, shares);
 }
 
 void scan_refuses(Runner& run) {
@@ -209,6 +246,7 @@ void scan_refuses(Runner& run) {
   refuse(run, advantages, rows);
   refuse_values(run, advantages, "lambda", &srp_scan_gae_args::lambda, {-0.1, 1.1, double{NAN}}, SRP_BAD_ARGUMENT);
   refuse_null(run, advantages, &srp_scan_gae_args::value);
+  refuse_enumerators(run, advantages, "transform_masked", &srp_scan_gae_args::transform_masked, 1);
   run.refused("there is no output", advantages.with([](srp_scan_gae_args& a) { a.advantages = a.returns = nullptr; }),
               SRP_BAD_ARGUMENT);
 
@@ -216,6 +254,7 @@ void scan_refuses(Runner& run) {
   const Returns sums = returns(setting);
   refuse(run, sums, rows);
   refuse_null(run, sums, &srp_scan_returns_args::returns);
+  refuse_enumerators(run, sums, "transform_masked", &srp_scan_returns_args::transform_masked, 1);
 
   run.begin("scan_vtrace", "refuses");
   const Vtrace targets = vtrace(setting);
@@ -234,6 +273,9 @@ void scan_refuses(Runner& run) {
 
   run.begin("scan_prefix", "refuses");
   for (const bool given : {true, false}) refuse_prefix(run, prefix(setting, given), rows, given);
+
+  run.begin("scan_shares", "refuses");
+  refuse_shares(run, shares(setting), rows);
 }
 
 }  // namespace srp::test

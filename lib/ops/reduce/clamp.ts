@@ -1,0 +1,55 @@
+// Bounds on numbers, and how many they change.
+import { CLAMP_COUNTS } from "../../backend/contract/reduce";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { needFloats, optionalMask } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { needFlag, needNumber } from "../../core/options";
+import { needRows, type RowLayout } from "../../core/rows";
+import { type Reduction, reductionArgs } from "./moments";
+import { mappedOutput } from "./whiten";
+
+export interface ClampOptions extends RowLayout, BackendOption {
+  /** Numbers below become this. Default −Infinity. */
+  readonly low?: number;
+  /** Numbers above become this; it wins where `low` is larger. Default Infinity. */
+  readonly high?: number;
+  /** 1 = clamped and counted, 0 = result 0 without being read. Default: all 1. */
+  readonly mask?: Uint8Array;
+  /** Masked positions are clamped, too, instead of 0; they are not counted. Default false. */
+  readonly transformMasked?: boolean;
+  /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
+  readonly out?: { readonly clamped?: FloatArray };
+}
+
+export interface ClampResult {
+  /** Per token; NaN stays NaN. */
+  readonly clamped: FloatArray;
+  /** Kept tokens of each row. */
+  readonly kept: Int32Array;
+  /** Those of them that lay strictly outside [low, high]. NaN does not. */
+  readonly outside: Int32Array;
+}
+
+/**
+ * Clamps each kept number and counts per row what the bounds changed: out[t] = min(max(values[t], low), high), 0 under the mask.
+ *
+ * @param values numbers; [n] as `shape` or `offsets` say
+ * @returns numbers in the type of `values`, and counts per row
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export function clamp(values: FloatArray, options: ClampOptions): ClampResult {
+  const op = "clamp";
+  const rows = needRows(op, options);
+  const floats = needFloats(op, "values", values, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const low = needNumber(op, "low", options.low ?? -Infinity, { infinite: true });
+  const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
+  const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
+  const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
+  const out = mappedOutput(op, "clamped", options.out?.clamped, reduction);
+  const counts = new Int32Array(rows.B * CLAMP_COUNTS.length);
+  selectBackend(op, options.backend).ops.reduceClamp({ ...reductionArgs(reduction), low, high, transformMasked, out, counts });
+  const field = (name: (typeof CLAMP_COUNTS)[number]): Int32Array =>
+    counts.filter((_, i) => i % CLAMP_COUNTS.length === CLAMP_COUNTS.indexOf(name));
+  return { clamped: out, kept: field("kept"), outside: field("outside") };
+}
