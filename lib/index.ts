@@ -91,3 +91,5 @@ export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction
 export * from "./control/broadcast-state";
 export * from "./advantage/maxent";
 export * from "./loss/listwise-policy-loss";
+export * from "./advantage/whiten-advantages";
+export * from "./advantage/draw-rows";

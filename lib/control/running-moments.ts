@@ -5,6 +5,7 @@ import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/options";
 import { gatherRowPartials } from "../core/row-partials";
+import { mergeMoments, Moments, moments as momentsOf } from "../ops/reduce";
 
 /** What the numbers seen so far come to. Plain data: to be stored as JSON, and to be merged across workers. */
 export interface RunningMoments {
@@ -34,26 +35,19 @@ function needMoments(op: string, name: string, moments: RunningMoments): void {
     if (typeof moments[field] !== "number") throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${field}`, moments[field], "a number");
 }
 
-/** In two passes: the square of a deviation is not drowned by a large mean. */
-function momentsOf(values: FloatArray): RunningMoments {
-  const count = values.length;
-  if (count === 0) return NO_MOMENTS;
-  let sum = 0;
-  for (const x of values) sum += x;
-  const constant = values.every((x) => x === values[0]);
-  const mean = constant ? values[0]! : sum / count;
-  let m2 = 0;
-  for (const x of values) m2 += (x - mean) ** 2;
-  return { count, mean, m2 };
+const NOTHING_SEEN = new Moments(Float64Array.of(0, 0, 0, 0, Infinity, -Infinity));
+
+/** The state as moments of one unit; its extremes are not known. */
+function partialOf({ count, mean, m2 }: RunningMoments): Moments {
+  return count === 0 ? NOTHING_SEEN : new Moments(Float64Array.of(count, count * mean, mean, m2, -Infinity, Infinity));
+}
+
+function stateOf({ counts, means, m2s }: Moments): RunningMoments {
+  return { count: counts[0]!, mean: means[0]!, m2: m2s[0]! };
 }
 
 function merged(a: RunningMoments, b: RunningMoments): RunningMoments {
-  if (a.count === 0) return b;
-  if (b.count === 0) return a;
-  const count = a.count + b.count;
-  const delta = b.mean - a.mean;
-  const mean = a.mean + (delta * b.count) / count;
-  return { count, mean, m2: a.m2 + b.m2 + (delta * delta * a.count * b.count) / count };
+  return stateOf(mergeMoments([partialOf(a), partialOf(b)]));
 }
 
 /**
@@ -87,6 +81,7 @@ export function updateRunningMoments(
   const given = needFloats(op, "values", values, length, "its own length");
   const { collective } = options;
   const batch = momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given);
+  const batch = stateOf(momentsOf(needFloats(op, "values", values, length, "its own length")));
   return { moments: merged(moments, batch), batch };
 }
 

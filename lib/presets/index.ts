@@ -8,6 +8,7 @@ import { lightrft } from "./lightrft";
 import { maxent } from "./maxent";
 import { openrlhf } from "./openrlhf";
 import { paper } from "./paper";
+import { pufferlib } from "./pufferlib";
 import type { Preset, PresetFunction } from "./preset";
 import { trl } from "./trl";
 import { verl } from "./verl";
@@ -25,6 +26,7 @@ const PRESETS = {
   maxent,
   "empg-literal": empgLiteral,
   paper,
+  pufferlib,
 } as const satisfies Record<string, Preset>;
 
 /** A source whose conventions a function can take over. */

@@ -29,4 +29,5 @@ export const lightrft = {
   cpgdLoss: { aggregation: "lightrft/policy" },
   klPenalty: {},
   valueLoss: { aggregation: "lightrft/policy" },
+  whitenAdvantages: { ddof: 0, varianceFloor: 1e-8, transformMasked: true },
 } as const satisfies Preset;

@@ -32,4 +32,5 @@ export const openrlhf = {
   gspoLoss: { ...policy, aggregation: "openrlhf/sample" },
   klPenalty: { klClamps: policy.klClamps },
   valueLoss: { aggregation: "openrlhf/token" },
+  whitenAdvantages: { ddof: 0, varianceFloor: 1e-8, transformMasked: true },
 } as const satisfies Preset;

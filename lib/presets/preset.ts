@@ -10,6 +10,7 @@ import type { VespoLossConventions } from "../loss/policy/vespo-loss";
 import type { ValueLossConventions } from "../loss/value-loss";
 import type { RolloutConventions } from "../loss/correction";
 import type { GroupConventions } from "../ops/group";
+import type { WhitenConventions } from "../ops/reduce";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
 import type { HighEntropyConventions } from "./mask-conventions";
 import type {
@@ -79,6 +80,7 @@ export interface Preset {
   readonly listwiseWeights?: ListwiseWeightConventions;
   readonly semanticEntropyScales?: SemanticEntropyConventions;
   readonly rewardStatistics?: RewardStatisticsConventions;
+  readonly whitenAdvantages?: WhitenConventions;
 }
 
 /** A function that presets know. */

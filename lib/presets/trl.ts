@@ -22,4 +22,5 @@ export const trl = {
   vespoLoss: { metricNames: "trl", aggregation: "trl/vespo", rolloutWeightsOver: "all" },
   luspoLoss: { metricNames: "trl", aggregation: "trl/luspo", emptyRows: "count" },
   rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
+  whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, transformMasked: true },
 } as const satisfies Preset;

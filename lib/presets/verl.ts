@@ -36,4 +36,5 @@ export const verl = {
   rolloutRejectionMask: rollout,
   mismatchMetrics: rollout,
   rolloutCorrection: rollout,
+  whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, countEpsilon: 1e-8, transformMasked: true },
 } as const satisfies Preset;

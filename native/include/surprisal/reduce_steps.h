@@ -154,7 +154,7 @@ struct Clamped {
       return;
     }
     const double x = load(static_cast<const F*>(a.values), i);
-    const bool below = x < a.low, above = x > a.high;
+    const bool below = x<a.low, above = x> a.high;
     if (counts) ++kept;
     if (counts && (below || above)) ++outside;
     // The upper bound comes last, as where the two are the wrong way round.

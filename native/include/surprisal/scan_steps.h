@@ -37,7 +37,8 @@ struct GaeScan {
     if (!kept && a.mask_mode != SRP_MASK_STEPS && !(cut && a.transform_masked)) {
       if (cut) next_value = next_advantage = 0;
       if (advantages) store(advantages, i, a.transform_masked ? next_advantage : 0.0);
-      if (returns) store(returns, i, a.transform_masked ? next_advantage + load(static_cast<const F*>(a.value), i) : 0.0);
+      if (returns)
+        store(returns, i, a.transform_masked ? next_advantage + load(static_cast<const F*>(a.value), i) : 0.0);
       return;
     }
     const bool read = kept || cut;

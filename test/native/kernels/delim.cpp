@@ -217,7 +217,8 @@ void delim_agrees(Runner& run) {
 
   run.begin("delim_ngrams", "agrees");
   for (const Rows& rows : row_shapes())
-    for (const int64_t length : {int64_t{1}, int64_t{2}, int64_t{5}, INT64_MAX}) run.agree(ngrams(random, rows, length));
+    for (const int64_t length : {int64_t{1}, int64_t{2}, int64_t{5}, INT64_MAX})
+      run.agree(ngrams(random, rows, length));
 }
 
 void delim_refuses(Runner& run) {

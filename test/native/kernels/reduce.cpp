@@ -272,8 +272,8 @@ void reduce_refuses(Runner& run) {
     refuse(run, good, rows);
     refuse_values(run, good, "bound", &GammaArgs::bound, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     refuse_enumerators(run, good, "all_factors", &GammaArgs::all_factors, 1);
-    for (double GammaArgs::* shape : {&GammaArgs::shape_positive, &GammaArgs::rate_positive, &GammaArgs::shape_negative,
-                                      &GammaArgs::rate_negative})
+    for (double GammaArgs::* shape :
+         {&GammaArgs::shape_positive, &GammaArgs::rate_positive, &GammaArgs::shape_negative, &GammaArgs::rate_negative})
       refuse_values(run, good, "a shape", shape, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     refuse_null(run, good, &GammaArgs::sign, &GammaArgs::weights);
   }

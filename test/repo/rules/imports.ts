@@ -12,7 +12,7 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // Presets are data; what they fill in are the option types of these.
   presets: ["core", "ops"],
   // From here on nothing touches a backend.
-  control: ["core", "collective", "presets"],
+  control: ["core", "collective", "ops", "presets"],
   advantage: ["core", "ops", "control", "presets"],
   loss: ["core", "ops", "control", "presets"],
   reward: ["core", "ops", "presets"],
