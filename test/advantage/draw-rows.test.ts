@@ -5,8 +5,8 @@ import { rng } from "../support/rng";
 
 describe("drawRows", () => {
   const seeded = (seed: number) => {
-    const { uniform } = rng(seed);
-    return () => uniform();
+    const generator = rng(seed);
+    return () => generator.uniform();
   };
 
   test("the same seed draws the same rows, another others", () => {

@@ -251,8 +251,8 @@ inline srp_status check(const srp_reduce_clamp_args* a) {
   SRP_TRY(check_range("high", a->high, -INFINITY, INFINITY));
   SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
   SRP_TRY(check_pointer("values", a->values, a->n));
-  if (a->out) return SRP_OK;
-  return check_pointer("out and counts", a->counts, a->n + a->B);
+  if (a->counts) return SRP_OK;
+  return check_pointer("out and counts", a->out, a->n);
 }
 
 inline srp_status check(const srp_reduce_gamma_args* a) {
