@@ -152,10 +152,8 @@ function runThrough(start: RunningMoments, batches: readonly Float64Array[], col
 function normalizeTogether(
   batches: readonly CheckedBatch[],
   advantages: readonly FloatArray[],
-  conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor">>,
-  backend: BackendOption & CollectiveOption,
   conventions: Required<Pick<PipelineConventions, "scale" | "varianceFloor" | "transformMasked">>,
-  backend: BackendOption,
+  backend: BackendOption & CollectiveOption,
 ): FloatArray[] {
   const offsets = [0];
   const mask = new Uint8Array(advantages.reduce((sum, array) => sum + array.length, 0));
@@ -210,12 +208,6 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
     let rewards: FloatArray = shaped[i]!;
     if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true });
-    const rewardClipFraction = clip ? fractionOutside(rewards, clip[0], clip[1], null) : 0;
-    rewards = rewards.map((reward) => clipReward(reward, clip));
-    if (runningMoments) {
-      runningMoments = updateRunningMoments(runningMoments, rewards).moments;
-      rewards = scaleByMoments(rewards, runningMoments, { subtractMean: options.subtractRunningMean === true });
-    }
     const [low, high] = clip ?? [-Infinity, Infinity];
     const { values: bounded, fraction: rewardClipFraction } = clipped(rewards, { shape: [1, rows.B], low, high, ...backend });
     rewards = bounded;
@@ -229,8 +221,12 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
 
   const advantages = estimated.map((result) => result.advantages);
   const normalized = (resolved.normalized ?? NORMALIZED).includes(estimator)
-    ? normalizeTogether(checked, advantages, { scale, varianceFloor }, { ...backend, ...collectiveOption(options) })
-    ? normalizeTogether(checked, advantages, { scale, varianceFloor, transformMasked: resolved.transformMasked === true }, backend)
+    ? normalizeTogether(
+        checked,
+        advantages,
+        { scale, varianceFloor, transformMasked: resolved.transformMasked === true },
+        { ...backend, ...collectiveOption(options) },
+      )
     : advantages;
   return {
     batches: estimated.map((result, i) => {

@@ -53,9 +53,10 @@ export function roundedTo(dtype: FloatDType, values: FloatArray): FloatArray {
   return floatDType(values) === dtype ? values : Float32Array.from(values);
 }
 
-/** Whitens over the kept tokens of the batch, on all its workers; 0 under the mask. A copy where there is nothing to do. */
-export function whitenTokens(values: FloatArray, { where }: Pick<CheckedTokens, "where">, whitening: Whitening | undefined): FloatArray {
-/** Whitens over the kept tokens of the batch; 0 under the mask unless masked tokens get the same map. A copy where there is nothing to do. */
+/**
+ * Whitens over the kept tokens of the batch, on all its workers; 0 under the mask unless masked tokens get the same map. A copy
+ * where there is nothing to do.
+ */
 export function whitenTokens(values: FloatArray, { where }: Pick<CheckedTokens, "where">, whitening: Whitening | undefined, transformMasked = false): FloatArray {
   if (whitening === false) return values.slice();
   return whiten(values, { varianceEpsilon: 1e-8, ...whitening, ...where, over: "all", transformMasked });

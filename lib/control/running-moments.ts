@@ -80,8 +80,7 @@ export function updateRunningMoments(
   const length = ArrayBuffer.isView(values) ? values.length : 0;
   const given = needFloats(op, "values", values, length, "its own length");
   const { collective } = options;
-  const batch = momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given);
-  const batch = stateOf(momentsOf(needFloats(op, "values", values, length, "its own length")));
+  const batch = stateOf(momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given));
   return { moments: merged(moments, batch), batch };
 }
 

@@ -12,6 +12,7 @@ import { ratioOps } from "./ratio";
 import { reduceOps } from "./reduce";
 import { scanOps } from "./scan";
 import { selectOps } from "./select";
+import { divergenceOps } from "./divergence";
 import { linearOps } from "./linear";
 
 const ops: BackendOps = {

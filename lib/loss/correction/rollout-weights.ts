@@ -1,11 +1,10 @@
 // Importance weights for what a sampler generated and a trainer learns from.
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/dtype";
-import { needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/options";
 import { boundMismatch } from "../../ops/correction";
 import { broadcastRows } from "../../ops/group/broadcast";
 import { mergeMoments } from "../../ops/reduce";
-import { needFlag } from "../../ops/reduce/whiten";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { average, bounded, countAbove, countBelow, largest, rowFigures, share, smallest, type Spread, sum, weightedSpread } from "./figures";
 import { type Bounds, type CorrectionMetrics, Mismatch, type RolloutOptions } from "./mismatch";

@@ -65,10 +65,8 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
  *
  *     baseline_t = Σ_rows w·x / (Σ_rows w + ε) over the rows with a kept token at t,   centred = x − baseline
  *
- * A group of one row has baseline 0, and so has a column whose divisor is 0. Sums in float64, in row order. With a
- * `collective` groups span its workers.
  * A group of one row has baseline 0, and so has a column whose divisor is 0. Equal values are their own baseline, exactly and
- * whatever ε is, unless all weigh 0. Sums in float64, in row order.
+ * whatever ε is, unless all weigh 0. Sums in float64, in row order. With a `collective` groups span its workers.
  *
  * @param values per token; [n] as `shape` or `offsets` say
  * @param weights per token, same shape

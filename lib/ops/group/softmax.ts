@@ -8,8 +8,6 @@ import { needNumber } from "../../core/options";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, CollectiveOption {
-  /** Divides the values; > 0. Small: the best item takes all, equal best ones share exactly. Default 1. */
-export interface GroupSoftmaxOptions extends GroupLayout, BackendOption {
   /** Divides the values; >= 0. 0, the limit: the best item takes all, equal best ones share exactly. Default 1. */
   readonly temperature?: number;
   /**
@@ -46,9 +44,8 @@ export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = 
   refuseItemOverlap(op, { weights }, items.values, options);
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(all), temperature, weights: found, lse: null, softMean: null });
+  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(all), temperature, weights: found, lse: null, softMean: null, floor });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
-  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(items), temperature, weights, lse: null, softMean: null, floor });
   return weights;
 }
 

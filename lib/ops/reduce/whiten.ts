@@ -6,10 +6,8 @@ import { needOutput, overlaps, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
-import { Moments, momentsOfUnits, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
 import { needFlag, needNumber, needWord } from "../../core/options";
-import { Moments, momentsOf, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+import { Moments, momentsOfUnits, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {

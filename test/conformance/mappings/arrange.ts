@@ -40,6 +40,8 @@ export function complement(padding: Uint8Array): Uint8Array {
 /** 1 where both masks have it. */
 export function intersection(a: Uint8Array, b: Uint8Array): Uint8Array {
   return a.map((kept, i) => (kept !== 0 && b[i] !== 0 ? 1 : 0));
+}
+
 /** The group number of each item, where groups of these sizes stand one behind the other. */
 export function idsOfSizes(sizes: ArrayLike<number>): Int32Array {
   return Int32Array.from(Array.from(sizes).flatMap((size, g) => new Array<number>(size).fill(g)));
