@@ -4,6 +4,7 @@ import { delimCases } from "./cases-delim";
 import { groupCases } from "./cases-group";
 import { linearCases } from "./cases-linear";
 import { logprobCases } from "./cases-logprob";
+import { lossCases } from "./cases-loss";
 import { modulateCases } from "./cases-modulate";
 import { ratioCases } from "./cases-ratio";
 import { reduceCases } from "./cases-reduce";
@@ -24,4 +25,5 @@ export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = 
   linear: linearCases,
   correction: correctionCases,
   divergence: divergenceCases,
+  loss: lossCases,
 };
