@@ -452,15 +452,16 @@ inline srp_status check_loss_values(const LossArgs* a) {
 
 inline srp_status check_loss(const LossArgs* a, int32_t last_form) {
   SRP_TRY(check_size(a));
+  const bool reference = a->reference || a->n == 0;  // an empty array may be NULL
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_first("form", a->form, 1, last_form));
   SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, 1));
-  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, a->factor ? 1 : 0));
+  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, a->factor || a->n == 0 ? 1 : 0));
   SRP_TRY(check_enum("reduce", a->reduce, SRP_REDUCE_SUM));
-  SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, a->reference ? SRP_KL_K3 : 0));
-  SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, a->reference ? SRP_KL_K3 : 0));
-  SRP_TRY(check_enum("kl_ratio", a->kl_ratio, a->reference ? 1 : 0));
+  SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
+  SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
+  SRP_TRY(check_enum("kl_ratio", a->kl_ratio, reference ? 1 : 0));
   SRP_TRY(check_loss_values(a));
   SRP_TRY(check_pointer("current", a->current, a->n));
   return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);

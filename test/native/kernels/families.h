@@ -28,5 +28,7 @@ void linear_agrees(Runner& run);
 void linear_refuses(Runner& run);
 void divergence_agrees(Runner& run);
 void divergence_refuses(Runner& run);
+void loss_agrees(Runner& run);
+void loss_refuses(Runner& run);
 
 }  // namespace srp::test

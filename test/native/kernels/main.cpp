@@ -34,6 +34,7 @@ const Family kFamilies[] = {
     {"correction", correction_agrees, correction_refuses},
     {"linear", linear_agrees, linear_refuses},
     {"divergence", divergence_agrees, divergence_refuses},
+    {"loss", loss_agrees, loss_refuses},
 };
 
 }  // namespace
