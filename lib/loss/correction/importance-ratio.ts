@@ -1,16 +1,16 @@
 // Ratios of the trainer's and the sampler's probabilities, bounded or cut off: the factor of a policy loss.
-import { OUTSIDE_RULES, type OutsideRule } from "../../backend/contract/correction";
 import type { BackendOption } from "../../backend/select";
 import { type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import type { RowLayout } from "../../core/rows";
-import { boundMismatch } from "../../ops/correction";
+import { boundMismatch, type OutsideRule } from "../../ops/correction";
 import { IMPORTANCE_RATIOS, type ImportanceRatioName } from "../../presets/importance-ratios";
 import { bounded } from "./figures";
 import { type Bounds, Mismatch, UNBOUNDED } from "./mismatch";
 
 const LEVELS = ["token", "sequence"] as const;
+const OUTSIDE = ["clamp", "zero"] as const satisfies readonly OutsideRule[];
 const BOUNDS_OF = ["ratio", "rowMean"] as const;
 
 /** What a framework's name stands for. */
@@ -104,7 +104,7 @@ export function importanceRatio(
   const op = "importanceRatio";
   const settings = settle(op, options);
   const level = LEVELS[needWord<string>(op, "level", settings.level ?? "none", LEVELS)];
-  const outside = OUTSIDE_RULES[needWord(op, "outside", settings.outside ?? "clamp", OUTSIDE_RULES)]!;
+  const outside = OUTSIDE[needWord(op, "outside", settings.outside ?? "clamp", OUTSIDE)]!;
   const byRow = needWord(op, "boundsOf", settings.boundsOf ?? "ratio", BOUNDS_OF) === 1;
   if (byRow && (level !== "token" || outside !== "zero"))
     throw argumentError("ERR_SURPRISAL_OPTION", op, "boundsOf", "rowMean", '"ratio" unless level is "token" and outside is "zero"');

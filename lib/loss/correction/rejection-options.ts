@@ -1,7 +1,7 @@
 // The ways to reject tokens or rows by how far apart two policies are, and their thresholds.
-import type { MismatchStatistic } from "../../backend/contract/correction";
 import { argumentError, show } from "../../core/errors";
 import { needWord } from "../../core/options";
+import type { MismatchStatistic } from "../../ops/correction";
 import type { Bounds } from "./mismatch";
 
 /**
