@@ -1,4 +1,5 @@
 // Losses of tokens and of rows (surprisal/loss.h).
+// Losses of tokens and of rows, with their gradients (surprisal/loss.h).
 #include "families.h"
 #include "refusals.h"
 
@@ -40,6 +41,24 @@ Call<Args> losses(const Setting& s) {
   Call<Args> call(kRow ? &srp_backend::loss_row : &srp_backend::loss_token);
   const int64_t n = s.rows.n, B = s.rows.B;
   const bool only = kRow && rows_only(s.form), own_sum = s.form == SRP_ROW_GEOMETRIC || s.form == SRP_ROW_GAMMA;
+using Args = srp_loss_token_args;  // of both ops
+
+  bool row;  // loss_row
+
+  bool once() const {
+    return row && (form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED);
+  }
+  // No part of the form is of one token.
+  bool whole() const { return row && (form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED); }
+  bool sums_its_own() const { return row && (form == SRP_ROW_GEOMETRIC || form == SRP_ROW_GAMMA); }
+};
+
+void inputs(Call<Args>& call, const Setting& s) {
+  Args& a = call.args;
+  a.dtype = s.dtype;
+  a.form = s.form;
+  a.advantage_per_token = s.whole() ? 0 : random.one_of({0, 1});
+  a.old_per_row = s.row && !s.sums_its_own() && random.chance(0.2) ? 1 : 0;
   std::vector<double> old = random.reals(n, -4, 0), current = old, reference = old;
   for (double& value : current) value += random.real(-0.4, 0.4);
   for (double& value : reference) value += random.real(-0.4, 0.4);
@@ -85,6 +104,63 @@ Call<Args> losses(const Setting& s) {
   const auto present = [&] { return random.chance(0.85); };
   if (present()) call.out("loss", &Args::loss, s.dtype, once ? B : n, sums);
   if (present()) call.out("ratio", &Args::ratio, s.dtype, kRow ? B : n, sums);
+  std::vector<double> advantage = random.reals(a.advantage_per_token ? n : B, -2, 2);
+  for (double& value : advantage)
+    if (random.chance(0.1)) value = 0;
+  const bool masked = random.chance(0.7);
+  if (masked) {
+    if (a.advantage_per_token) poison(advantage, mask);
+  }
+  if (a.old_per_row)
+  else if (random.chance(0.85))
+  call.in("advantage", &Args::advantage, reals(s.dtype, advantage));
+    a.factor_per_token = s.whole() ? 0 : random.one_of({0, 1});
+    std::vector<double> factor = random.reals(a.factor_per_token ? n : B, 0.1, 2);
+    if (masked && a.factor_per_token) poison(factor, mask);
+    call.in("factor", &Args::factor, reals(s.dtype, factor));
+  }
+  if (random.chance(0.6)) {
+    a.kl_form = static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
+    a.kl_slope_form = random.chance(0.7) ? a.kl_form : static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
+    a.kl_ratio = random.one_of({0, 1});
+  }
+  if (random.chance(0.5)) call.in("kl_weight", &Args::kl_weight, reals(SRP_F64, random.reals(B, 0, 1)));
+  if (masked) call.in("mask", &Args::mask, flags(mask));
+  if (!s.whole() && random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(n, 0.6)));
+  if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(n, 0.3)));
+}
+
+void scalars(Args& a, Random& random) {
+  a.reduce = random.one_of({SRP_REDUCE_MEAN, SRP_REDUCE_SUM});
+  a.clip_low = random.one_of({0.0, 0.1, 0.2, double{INFINITY}});
+  a.clip_high = random.one_of({0.0, 0.1, 0.3, double{INFINITY}});
+  a.dual_clip = random.one_of({1.1, 3.0, double{INFINITY}});
+  a.ratio_cap = random.one_of({1.2, double{INFINITY}});
+  a.log_clamp = random.one_of({0.25, double{INFINITY}});
+  a.max_log_ratio = random.one_of({0.0, 0.15, double{INFINITY}});
+  a.temperature_positive = random.one_of({1.0, 3.0});
+  a.temperature_negative = random.one_of({1.05, 0.5});
+  a.coefficient = random.one_of({0.0, 0.5});
+  a.shape_positive = 2;
+  a.rate_positive = 3;
+  a.shape_negative = 3;
+  a.rate_negative = 2;
+  a.count_epsilon = random.one_of({0.0, 1e-8});
+  a.kl_coefficient = random.one_of({0.0, 0.05});
+  a.kl_log_clamp = random.one_of({0.2, double{INFINITY}});
+  a.kl_value_clamp = random.one_of({0.1, double{INFINITY}});
+}
+
+// Decisions at a bound compare one rounding of the same numbers on both sides, except in THROUGH and LOCAL forms, where a row's
+// ratio comes from a sum in another order: random ratios do not lie that near to a bound.
+Call<Args> loss(const Setting& s) {
+  Random& random = s.random;
+  Call<Args> call(s.row ? &srp_backend::loss_row : &srp_backend::loss_token);
+  inputs(call, s);
+  scalars(call.args, random);
+  const int64_t n = s.rows.n, B = s.rows.B;
+  if (present()) call.out("loss", &Args::loss, s.dtype, s.once() ? B : n, sums);
+  if (present()) call.out("ratio", &Args::ratio, s.dtype, s.row ? B : n, sums);
   if (present()) call.out("kl", &Args::kl, s.dtype, n, sums);
   if (present()) call.out("clipped", &Args::clipped, SRP_U8, n, Tolerance::exact());
   if (present()) call.out("grad", &Args::grad, s.dtype, n, sums);
@@ -122,6 +198,45 @@ void refuse(Runner& run, const char* op, int32_t last) {
     refuse_enumerators(run, good, "factor_per_token", &Args::factor_per_token, 1);
     refuse_null(run, good, &Args::current, &Args::advantage);
     refuse_rows(run, good, rows);
+int32_t last_form(bool row) {
+  return row ? static_cast<int32_t>(SRP_ROW_SQUARED) : static_cast<int32_t>(SRP_LOSS_SQUARED);
+}
+
+void agree(Runner& run, Random& random, bool row) {
+  run.begin(row ? "loss_row" : "loss_token", "agrees");
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (int32_t form = 1; form <= last_form(row); ++form)
+      for (const Rows& rows : row_shapes())
+        for (int i = 0; i < 2; ++i) run.agree(loss({row, dtype, form, rows, random}));
+  run.agree(loss({row, SRP_F32, 1, many_rows(), random}));
+}
+
+void refuse(Runner& run, Random& random, bool row) {
+  run.begin(row ? "loss_row" : "loss_token", "refuses");
+  const Rows rows = packed({3, 4, 300, 5});
+  for (int32_t form = 1; form <= last_form(row); ++form) {
+    const Setting setting{row, SRP_F32, form, rows, random};
+    const Call<Args> good = loss(setting);
+    refuse_enumerators(run, good, "advantage_per_token", &Args::advantage_per_token, setting.whole() ? 0 : 1);
+    refuse_values(run, good, "old_per_row", &Args::old_per_row, {-1, 2, INT32_MAX}, SRP_BAD_ARGUMENT);
+    run.refused("a factor per token without factors", good.with([](Args& a) {
+      a.factor = nullptr;
+      a.factor_per_token = 1;
+    }),
+                SRP_BAD_ARGUMENT);
+    run.refused("a KL form without reference", good.with([](Args& a) {
+      a.reference = nullptr;
+      a.kl_form = a.kl_slope_form = SRP_KL_K1;
+    }),
+                SRP_BAD_ARGUMENT);
+    if (!row || setting.sums_its_own())
+      run.refused("old per row", good.with([](Args& a) { a.old_per_row = 1; }), SRP_BAD_ARGUMENT);
+    if (setting.whole()) {
+      static const uint8_t terms[512] = {};
+      run.refused("terms of a whole row", good.with([](Args& a) { a.term_mask = terms; }), SRP_BAD_ARGUMENT);
+    }
+    if (form > 1) continue;
+    refuse_values(run, good, "form", &Args::form, {0, -1, last_form(row) + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
     for (double Args::* scalar :
          {&Args::clip_low, &Args::clip_high, &Args::dual_clip, &Args::ratio_cap, &Args::log_clamp, &Args::max_log_ratio,
           &Args::temperature_positive, &Args::temperature_negative, &Args::count_epsilon, &Args::kl_log_clamp,
@@ -135,6 +250,9 @@ void refuse(Runner& run, const char* op, int32_t last) {
       run.refused("a form without terms",
                   good.with([](Args& a) { a.term_mask = static_cast<const uint8_t*>(a.current); }), SRP_BAD_ARGUMENT);
     }
+    for (double Args::* scalar : {&Args::coefficient, &Args::shape_positive, &Args::rate_positive,
+                                  &Args::shape_negative, &Args::rate_negative, &Args::kl_coefficient})
+    refuse_values(run, good, "dual_clip", &Args::dual_clip, {1.0}, SRP_BAD_ARGUMENT);
     run.agree(good);
   }
 }
@@ -149,6 +267,12 @@ void loss_agrees(Runner& run) {
 void loss_refuses(Runner& run) {
   refuse<false>(run, "loss_token", SRP_LOSS_SQUARED);
   refuse<true>(run, "loss_row", SRP_ROW_SQUARED);
+  Random random(19);
+  for (const bool row : {false, true}) agree(run, random, row);
+}
+
+  Random random(20);
+  for (const bool row : {false, true}) refuse(run, random, row);
 }
 
 }  // namespace srp::test
