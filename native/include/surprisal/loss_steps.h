@@ -462,11 +462,6 @@ inline srp_status check_loss(const LossArgs* a, int32_t last_form) {
   SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
   SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
   SRP_TRY(check_enum("kl_ratio", a->kl_ratio, reference ? 1 : 0));
-  const bool empty = a->n == 0;  // an array that is given may be NULL then
-  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, a->factor || empty ? 1 : 0));
-  SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, a->reference || empty ? SRP_KL_K3 : 0));
-  SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, a->reference || empty ? SRP_KL_K3 : 0));
-  SRP_TRY(check_enum("kl_ratio", a->kl_ratio, a->reference || empty ? 1 : 0));
   SRP_TRY(check_loss_values(a));
   SRP_TRY(check_pointer("current", a->current, a->n));
   return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);
