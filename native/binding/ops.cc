@@ -24,8 +24,8 @@ const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.
   static const std::vector<Op>& ops = *[] {
     auto* const all = new std::vector<Op>;
-    for (auto family :
-         {logprob_ops, delim_ops, group_ops, scan_ops, ratio_ops, modulate_ops, reduce_ops, select_ops, loss_ops, correction_ops, linear_ops, divergence_ops})
+    for (auto family : {logprob_ops, delim_ops, group_ops, scan_ops, ratio_ops, modulate_ops, reduce_ops, select_ops,
+                        loss_ops, correction_ops, linear_ops, divergence_ops})
       for (Op& op : family()) all->push_back(std::move(op));
     return all;
   }();

@@ -188,7 +188,7 @@ function checkSelected(name: "clipCov" | "klCov", given: CaseOptions & { seed: n
     name === "clipCov"
       ? clipCovLoss(batch, { ...common, ...band, share: 0.3, between: [0.05, 2], seed: 5 })
       : klCovLoss(batch, { ...common, share: 0.3, coefficient: 0.7 });
-  const marked = rowsOf("dropped" in result ? result.dropped : (result as KlCovLossResult).selected, oracle, place);
+  const marked = rowsOf("dropped" in result ? result.dropped : (result).selected, oracle, place);
   const chosen = kept.filter(({ b, t }) => marked[b]![t]);
   const n = Math.max(Math.floor(0.3 * kept.length), 1);
   if (name === "klCov") {
