@@ -30,6 +30,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       gamma: 1,
       lambda: 1,
       maskMode: 0,
+      transformMasked: 0,
       advantages,
       returns: new Float32Array(4),
     };
@@ -92,7 +93,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
     const returns = new Float32Array(2);
     const args: Record<string, unknown> = {
       dtype: 1, reward: Float32Array.of(1, 2), discount: null, mask: null, bootstrap: null, offsets: null,
-      n: 2, B: 1, T: 2, gamma: 1, maskMode: 0, returns,
+      n: 2, B: 1, T: 2, gamma: 1, maskMode: 0, transformMasked: 0, returns,
     };
     const session = addon.openCpu();
     await expect(callAsync(session, ...fields.map((field) => args[field]))).resolves.toBeNull();
