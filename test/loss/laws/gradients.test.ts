@@ -1,6 +1,6 @@
 // Every policy loss against its definition: the value, and the gradient as a finite difference of the definition.
 import fc from "fast-check";
-import { clipCovLoss, klCovLoss, type KlCovLossResult, type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
+import { clipCovLoss, klCovLoss, type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
 import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm } from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { type CaseOptions, generate, moved } from "./loss-case";

@@ -123,14 +123,17 @@ void divergence_agrees(Runner& run) {
   for (const Shape& shape : kShapes)
     for (const int32_t dtype : kDtypes)
       for (const double beta : {0.0, 0.3, 1.0})
-        for (const bool pooled : {false, true})
-          if (!pooled || shape.K > 0) run.agree(rows(random, dtype, shape, beta, pooled, 0.8));
+        for (const bool pooled : {false, true}) {
+          if (pooled && shape.K == 0) continue;
+          if (shape.V > 1000 && dtype != (beta == 0.3 ? SRP_F64 : SRP_BF16))
+            continue;  // long rows take their time in fibers
+          run.agree(rows(random, dtype, shape, beta, pooled, 0.8));
+        }
   run.agree(rows(random, SRP_F32, kManyRows, 0.5, true, 1));
 
   run.begin("divergence_top", "agrees");
   for (const Shape& shape : kShapes)
-    for (const int32_t dtype : kDtypes)
-      for (int turn = 0; turn < 3; ++turn) run.agree(top(random, dtype, shape));
+    for (const int32_t dtype : kDtypes) run.agree(top(random, dtype, shape));
   run.agree(top(random, SRP_BF16, kManyRows));
 }
 

@@ -40,9 +40,13 @@ const Family kFamilies[] = {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && !strcmp(argv[1], "families")) {
+    for (const Family& family : kFamilies) printf("%s\n", family.name);
+    return 0;
+  }
   const bool agree = argc > 2 && !strcmp(argv[1], "agree");
   if (!agree && (argc < 3 || strcmp(argv[1], "refuse") != 0)) {
-    fprintf(stderr, "usage: kernels agree|refuse ORDER...\n");
+    fprintf(stderr, "usage: kernels families | agree|refuse ORDER...\n");
     return 2;
   }
   std::vector<int> orders;
