@@ -4,6 +4,7 @@ import type { CispoLossConventions } from "../loss/policy/cispo-loss";
 import type { GmpoLossConventions } from "../loss/policy/gmpo-loss";
 import type { GspoLossConventions } from "../loss/policy/gspo-loss";
 import type { PolicyLossConventions } from "../loss/policy/options";
+import type { BypassLossConventions } from "../loss/policy/bypass-loss";
 import type { PpoLossConventions } from "../loss/policy/ppo-loss";
 import type { SapoLossConventions } from "../loss/policy/sapo-loss";
 import type { VespoLossConventions } from "../loss/policy/vespo-loss";
@@ -81,6 +82,7 @@ export interface Preset {
   readonly semanticEntropyScales?: SemanticEntropyConventions;
   readonly rewardStatistics?: RewardStatisticsConventions;
   readonly whitenAdvantages?: WhitenConventions;
+  readonly bypassLoss?: BypassLossConventions;
 }
 
 /** A function that presets know. */

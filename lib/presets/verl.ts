@@ -37,4 +37,5 @@ export const verl = {
   mismatchMetrics: rollout,
   rolloutCorrection: rollout,
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, countEpsilon: 1e-8, transformMasked: true },
+  bypassLoss: { ...policy, dualClip: 3, logClamp: 20, correctionConventions: rollout },
 } as const satisfies Preset;

@@ -7,7 +7,7 @@ export { mismatchMetrics } from "./mismatch-metrics";
 export type { MismatchMetricsOptions, MismatchMetricsResult } from "./mismatch-metrics";
 export type { RejectionOption, RejectionThreshold } from "./rejection-options";
 export { rolloutCorrection } from "./rollout-correction";
-export type { RolloutCorrectionOptions, RolloutCorrectionResult } from "./rollout-correction";
+export type { CorrectionRules, RolloutCorrectionOptions, RolloutCorrectionResult } from "./rollout-correction";
 export { rolloutRejectionMask } from "./rollout-rejection-mask";
 export type { RejectionRules, RolloutRejectionMaskOptions, RolloutRejectionMaskResult } from "./rollout-rejection-mask";
 export { rolloutWeights } from "./rollout-weights";

@@ -57,15 +57,17 @@ export class Mismatch {
     readonly oldLogProbs: FloatArray,
     readonly rolloutLogProbs: FloatArray,
     options: RolloutOptions,
+    /** Where the caller wrote the conventions: a path that ends in a point, or nothing. */
+    at = "",
   ) {
     this.rows = needRows(op, options);
     const { n, B, T, offsets, meaning } = this.rows;
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
     needFloats(op, "rolloutLogProbs", rolloutLogProbs, n, meaning);
     this.mask = optionalMask(op, "mask", options.mask, n, meaning);
-    this.epsilon = needNumber(op, "epsilon", options.epsilon ?? 0, { min: 0 });
-    this.logClamp = needNumber(op, "logClamp", options.logClamp ?? 20, { min: 0, above: true, infinite: true });
-    this.countsEmptyRows = needWord(op, "emptyRows", options.emptyRows ?? "skip", EMPTY_ROWS) === 1;
+    this.epsilon = needNumber(op, `${at}epsilon`, options.epsilon ?? 0, { min: 0 });
+    this.logClamp = needNumber(op, `${at}logClamp`, options.logClamp ?? 20, { min: 0, above: true, infinite: true });
+    this.countsEmptyRows = needWord(op, `${at}emptyRows`, options.emptyRows ?? "skip", EMPTY_ROWS) === 1;
     this.layout = {
       ...(offsets ? { offsets } : { shape: [B, T] as const }),
       ...(this.mask && { mask: this.mask }),

@@ -6,12 +6,15 @@ import { type CorrectionMetrics, Mismatch, type RolloutOptions } from "./mismatc
 import { rejectMismatch, type RejectionRules } from "./rollout-rejection-mask";
 import { weigh, type WeightRule } from "./rollout-weights";
 
-export interface RolloutCorrectionOptions extends RolloutOptions, PresetOption<"rolloutCorrection"> {
+/** What is corrected, and how. */
+export interface CorrectionRules {
   /** As the options of `rolloutWeights`. Absent: no weights. */
   readonly weights?: WeightRule;
   /** As the options of `rolloutRejectionMask`. Absent: nothing is rejected. */
   readonly rejection?: RejectionRules;
 }
+
+export interface RolloutCorrectionOptions extends RolloutOptions, CorrectionRules, PresetOption<"rolloutCorrection"> {}
 
 export interface RolloutCorrectionResult {
   /** One per token, or null without `weights`. They know nothing of the rejection: what is rejected is out of the mask. */
@@ -36,10 +39,20 @@ export function rolloutCorrection(
   options: RolloutCorrectionOptions,
 ): RolloutCorrectionResult {
   const op = "rolloutCorrection";
-  const settings = resolvePreset(op, options.preset, options);
-  const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs, settings);
-  const weighed = settings.weights && weigh(op, batch, settings.weights);
-  const rejected = settings.rejection && rejectMismatch(op, batch, settings.rejection);
+  return correctMismatch(op, oldLogProbs, rolloutLogProbs, resolvePreset(op, options.preset, options));
+}
+
+/** As rolloutCorrection, in the name of the public function `op` whose caller wrote rules and conventions under `at`. */
+export function correctMismatch(
+  op: string,
+  oldLogProbs: FloatArray,
+  rolloutLogProbs: FloatArray,
+  options: RolloutOptions & CorrectionRules,
+  at = "",
+): RolloutCorrectionResult {
+  const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs, options, at);
+  const weighed = options.weights && weigh(op, batch, options.weights, `${at}weights.`);
+  const rejected = options.rejection && rejectMismatch(op, batch, options.rejection, `${at}rejection.`);
   const all = { ...weighed?.metrics, ...rejected?.metrics, ...compareMismatch(batch) };
   const metrics = Object.fromEntries(Object.entries(all).map(([name, value]) => [`rollout_corr/${name}`, value]));
   return { weights: weighed?.weights ?? null, mask: rejected?.mask ?? unchanged(batch), metrics };

@@ -100,9 +100,9 @@ function reject(batch: Mismatch, rules: readonly RejectionRule[], keepRows: Uint
   return { mask: mask!, counts };
 }
 
-/** The mask of a batch, in the name of the public function `op`. */
-export function rejectMismatch(op: string, batch: Mismatch, given: RejectionRules): RolloutRejectionMaskResult {
-  const rules = needRules(op, given.options, given.thresholds);
+/** The mask of a batch, in the name of the public function `op` whose caller wrote the rules under `at`. */
+export function rejectMismatch(op: string, batch: Mismatch, given: RejectionRules, at = ""): RolloutRejectionMaskResult {
+  const rules = needRules(op, given.options, given.thresholds, at);
   const keepRows = new Uint8Array(batch.rows.B).fill(1);
   let metrics: CorrectionMetrics = {};
   for (const rule of rules) {

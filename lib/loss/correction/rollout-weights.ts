@@ -109,11 +109,11 @@ function ofRows(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWei
   return { weights: broadcastRows("rolloutWeights", "weights", row, layout), metrics };
 }
 
-/** The weights of a batch, in the name of the public function `op`. */
-export function weigh(op: string, batch: Mismatch, rule: WeightRule): RolloutWeightsResult {
-  const level = needWord(op, "level", rule.level, LEVELS);
-  const threshold = needNumber(op, "threshold", rule.threshold ?? 2, { min: 1 });
-  const normalize = needFlag(op, "batchNormalize", rule.batchNormalize) === 1;
+/** The weights of a batch, in the name of the public function `op` whose caller wrote the rule under `at`. */
+export function weigh(op: string, batch: Mismatch, rule: WeightRule, at = ""): RolloutWeightsResult {
+  const level = needWord(op, `${at}level`, rule.level, LEVELS);
+  const threshold = needNumber(op, `${at}threshold`, rule.threshold ?? 2, { min: 1 });
+  const normalize = needFlag(op, `${at}batchNormalize`, rule.batchNormalize) === 1;
   return (level === 0 ? ofTokens : ofRows)(batch, { low: 1 / threshold, high: threshold }, normalize);
 }
 

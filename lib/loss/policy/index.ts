@@ -1,5 +1,6 @@
 // Policy losses: value, metrics and gradient. docs/loss/policy.md has them side by side.
 export type { PolicyBatch } from "./batch";
+export * from "./bypass-loss";
 export * from "./cispo-loss";
 export * from "./clip-cov-loss";
 export type { ClipRange } from "./clip-range";
@@ -13,8 +14,10 @@ export * from "./luspo-loss";
 export * from "./optimal-value-loss";
 export type { EntropyBonus, KlClamps, KlTerm, MetricNames, PolicyLossConventions, PolicyLossOptions } from "./options";
 export * from "./policy-loss";
-export * from "./ppo-loss";
-export * from "./reinforce-loss";
+export { ppoLoss } from "./ppo-loss";
+export type { PpoClipping, PpoLossConventions, PpoLossOptions } from "./ppo-loss";
+export { reinforceLoss } from "./reinforce-loss";
+export type { ReinforceLossOptions } from "./reinforce-loss";
 export * from "./rloo-loss";
 export * from "./sapo-loss";
 export * from "./vespo-loss";

@@ -1,5 +1,6 @@
 // Policy losses by name: one line each.
 import { argumentError } from "../../core/errors";
+import { bypassLoss } from "./bypass-loss";
 import { cispoLoss } from "./cispo-loss";
 import { clipCovLoss } from "./clip-cov-loss";
 import { cpgdLoss } from "./cpgd-loss";
@@ -30,6 +31,7 @@ const LOSSES = {
   klCov: klCovLoss,
   cpgd: cpgdLoss,
   optimalValue: optimalValueLoss,
+  bypass: bypassLoss,
 } as const;
 
 type Losses = typeof LOSSES;

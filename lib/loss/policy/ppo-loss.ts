@@ -13,10 +13,13 @@ export interface PpoLossConventions extends PolicyLossConventions {
   readonly logClamp?: number;
 }
 
-export interface PpoLossOptions extends PpoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"ppoLoss"> {
+/** What is clipped, and how. */
+export interface PpoClipping extends PpoLossConventions, ClipRange {
   /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
   readonly ratioCap?: number;
 }
+
+export interface PpoLossOptions extends PpoClipping, PolicyLossOptions, PresetOption<"ppoLoss"> {}
 
 const METRICS = {
   verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "limited" },
@@ -37,16 +40,20 @@ const METRICS = {
  */
 export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {
   const op = "ppoLoss";
-  const resolved = resolvePreset(op, options.preset, options);
-  const evaluation = evaluatePolicy(op, batch, resolved, {
+  return evaluateClipped(op, batch, resolvePreset(op, options.preset, options));
+}
+
+/** As ppoLoss, in the name of the public function `op`. */
+export function evaluateClipped(op: string, batch: PolicyBatch, options: PpoClipping & PolicyLossOptions): PolicyLossResult {
+  const evaluation = evaluatePolicy(op, batch, options, {
     skeleton: "token",
     form: {
       form: "clip",
-      ...needClipRange(op, resolved),
-      dualClip: resolved.dualClip ?? Infinity,
-      ratioCap: resolved.ratioCap ?? Infinity,
-      logClamp: resolved.logClamp ?? Infinity,
+      ...needClipRange(op, options),
+      dualClip: options.dualClip ?? Infinity,
+      ratioCap: options.ratioCap ?? Infinity,
+      logClamp: options.logClamp ?? Infinity,
     },
   });
-  return policyResult(evaluation, resolved, METRICS);
+  return policyResult(evaluation, options, METRICS);
 }

@@ -19,6 +19,10 @@ const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" } as const;
  */
 export function reinforceLoss(batch: PolicyBatch, options: ReinforceLossOptions = {}): PolicyLossResult {
   const op = "reinforceLoss";
-  const resolved = resolvePreset(op, options.preset, options);
-  return policyResult(evaluatePolicy(op, batch, resolved, { skeleton: "token", form: { form: "linear" } }), resolved, METRICS);
+  return evaluateLinear(op, batch, resolvePreset(op, options.preset, options));
+}
+
+/** As reinforceLoss, in the name of the public function `op`. */
+export function evaluateLinear(op: string, batch: PolicyBatch, options: PolicyLossOptions): PolicyLossResult {
+  return policyResult(evaluatePolicy(op, batch, options, { skeleton: "token", form: { form: "linear" } }), options, METRICS);
 }

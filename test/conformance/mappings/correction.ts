@@ -22,7 +22,7 @@ function fromLogRatio(inputs: Inputs): [FloatArray, FloatArray] {
   return [ratios, new Float32Array(ratios.length)];
 }
 
-function weightRule(inputs: Inputs) {
+export function weightRule(inputs: Inputs) {
   return {
     level: inputs.oneOf("rollout_is", ["token", "sequence"]),
     ...(inputs.has("rollout_is_threshold") && { threshold: inputs.number("rollout_is_threshold") }),
@@ -30,7 +30,7 @@ function weightRule(inputs: Inputs) {
   };
 }
 
-function rejectionRules(inputs: Inputs) {
+export function rejectionRules(inputs: Inputs) {
   const thresholds = inputs.value("rollout_rs_threshold");
   return {
     options: inputs.string("rollout_rs").split(",") as RejectionOption[],

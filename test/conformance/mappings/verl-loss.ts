@@ -1,5 +1,6 @@
 // verl: policy and value losses, the KL penalty.
 import {
+  bypassLoss,
   cispoLoss,
   clipCovLoss,
   gmpoLoss,
@@ -17,6 +18,7 @@ import {
 import type { GoldenRecord } from "../golden";
 import { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
+import { rejectionRules, weightRule } from "./correction";
 import { verlCounts, verlMode } from "./reductions";
 
 const nothing = "nothing kept: the loss is 0, and so is its gradient";
@@ -144,6 +146,25 @@ export const verlLoss: readonly Mapping[] = [
       const own = settings(inputs);
       const options = { share: own.number("kl_cov_ratio"), coefficient: own.number("ppo_kl_coef") };
       return outputs(klCovLoss(batchOf(inputs), { ...common(inputs, context), ...options }));
+    },
+  },
+  {
+    family: "verl",
+    function: "compute_policy_loss_bypass_mode",
+    ours: "bypassLoss",
+    options: 'preset "verl"',
+    differs: "the sampler's log-probs are samplerLogProbs here",
+    run: (inputs, context) => {
+      const rules = new Inputs(settings(inputs).value("rollout_correction") as GoldenRecord);
+      const correction = {
+        ...(rules.has("rollout_is") && { weights: weightRule(rules) }),
+        ...(rules.has("rollout_rs") && { rejection: rejectionRules(rules) }),
+      };
+      const { oldLogProbs, ...batch } = batchOf(inputs);
+      const options = { ...common(inputs, context), correction };
+      const clips = rules.oneOf("loss_type", ["ppo_clip", "reinforce"]) === "ppo_clip";
+      const objective = clips ? ({ objective: "clip", ...clipRange(inputs) } as const) : ({ objective: "reinforce" } as const);
+      return outputs(bypassLoss({ ...batch, samplerLogProbs: oldLogProbs! }, { ...options, ...objective }));
     },
   },
   {
