@@ -74,8 +74,8 @@ export interface AggregatedLoss {
 const COUNTS = ["tokens", "rows", "length", "workers", "accumulation"] as const satisfies readonly (keyof AggregationCounts)[];
 
 /** The framework's convention of that name, or undefined for a mode by what it computes. */
-function conventionsOf(op: string, mode: AggregationOptions["mode"]): AggregationConventions | undefined {
-  needWord<string>(op, "mode", mode, [...MODES, ...Object.keys(AGGREGATIONS)]);
+function conventionsOf(op: string, mode: AggregationOptions["mode"], name = "mode"): AggregationConventions | undefined {
+  needWord<string>(op, name, mode, [...MODES, ...Object.keys(AGGREGATIONS)]);
   return MODES.some((word) => word === mode) ? undefined : AGGREGATIONS[mode as AggregationName];
 }
 
@@ -112,8 +112,8 @@ function needLength(op: string, rows: Rows, length: number | undefined, collecti
   return collective ? collective.allReduce(Float64Array.of(rows.T), "max")[0]! : rows.T;
 }
 
-function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
-  const named = conventionsOf(op, options.mode);
+function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null, name?: string): Float64Array {
+  const named = conventionsOf(op, options.mode, name);
   const mode = named ? named.mode : (options.mode as AggregationMode);
   const counts = needCounts(op, options, named);
   const countEmpty = needWord(op, "emptyRows", options.emptyRows ?? named?.emptyRows ?? "skip", EMPTY_ROWS) === 1;
@@ -138,9 +138,13 @@ function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Ui
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function aggregationWeights(options: AggregationOptions): Float64Array {
-  const op = "aggregationWeights";
+  return weighRows("aggregationWeights", options);
+}
+
+/** As aggregationWeights, in the name of the public function `op` whose caller wrote the mode as `name`. */
+export function weighRows(op: string, options: AggregationOptions, name?: string): Float64Array {
   const rows = needRows(op, options);
-  return weightsOf(op, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning));
+  return weightsOf(op, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning), name);
 }
 
 /**

@@ -6,7 +6,7 @@ import { needNumber } from "../core/options";
 import { needRows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
 import { moments } from "../ops/reduce";
-import { type AggregationOptions, aggregationWeights } from "./aggregation";
+import { type AggregationOptions, weighRows } from "./aggregation";
 
 export interface EntropyBonusOptions extends AggregationOptions, BackendOption {
   /** c, in loss per nat. A negative one punishes entropy. */
@@ -35,12 +35,23 @@ export interface EntropyBonusResult {
  * @see Williams and Peng 1991, Function Optimization Using Connectionist Reinforcement Learning Algorithms
  */
 export function entropyBonus(entropies: FloatArray, options: EntropyBonusOptions): EntropyBonusResult {
-  const op = "entropyBonus";
+  return evaluateBonus("entropyBonus", entropies, options, { at: "", mode: "mode" });
+}
+
+/** Where the caller of a policy loss wrote what this one takes. */
+interface BonusNames {
+  /** The coefficient's path, up to its last point. */
+  readonly at: string;
+  readonly mode: string;
+}
+
+/** As entropyBonus, in the name of the public function `op`. */
+export function evaluateBonus(op: string, entropies: FloatArray, options: EntropyBonusOptions, { at, mode }: BonusNames): EntropyBonusResult {
   const rows = needRows(op, options);
   const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-  const coefficient = needNumber(op, "coefficient", options.coefficient);
-  const weights = options.rowWeights ?? aggregationWeights(options);
+  const coefficient = needNumber(op, `${at}coefficient`, options.coefficient);
+  const weights = options.rowWeights ?? weighRows(op, options, mode);
   const { shape, offsets, backend } = options;
   const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
   const { sums, counts } = moments(values, { ...where, over: "row" });

@@ -7,7 +7,7 @@ import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { evaluateTokenLoss } from "../ops/loss/token-loss";
 import { type PresetOption, resolvePreset } from "../presets";
-import { type AggregationCounts, type AggregationMode, aggregationWeights } from "./aggregation";
+import { type AggregationCounts, type AggregationMode, weighRows } from "./aggregation";
 import type { AggregationName } from "../presets/aggregations";
 
 /** Per-token arrays have [n] elements, as `shape` or `offsets` say. */
@@ -78,7 +78,7 @@ export function valueLoss(batch: ValueBatch, options: ValueLossOptions = {}): Va
     ...(mask && { mask }),
     ...(backend && { backend }),
   };
-  const rowWeights = aggregationWeights({ mode: aggregation ?? "tokenMean", ...layout, ...counts });
+  const rowWeights = weighRows(op, { mode: aggregation ?? "tokenMean", ...layout, ...counts }, "aggregation");
   const result = evaluateTokenLoss(op, {
     ...layout,
     form: "squared",

@@ -3,6 +3,7 @@ import { type BypassBatch, bypassLoss, type BypassLossOptions, type PolicyBatch,
 import { statisticOf } from "../oracle/correction";
 import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm } from "../oracle/policy-loss";
 import { eachBackend } from "../support/each-backend";
+import { errorFacts } from "../support/error-facts";
 import { type CaseOptions, generate, moved } from "./laws/loss-case";
 
 const band = { clipLow: 0.2, clipHigh: 0.28 };
@@ -132,15 +133,8 @@ eachBackend((backend) => {
 test("errors are bypassLoss's own, and name the argument as it was written", () => {
   const { batch } = generate(1, plain);
   const ours = bypassed(batch);
-  const details = (given: object, options: object): unknown => {
-    try {
-      bypassLoss({ ...ours, ...given }, { objective: "clip", ...band, ...options });
-    } catch (error) {
-      const { code, details } = error as { code: string; details: { op: string; name: string } };
-      return [code, details.op, details.name];
-    }
-    return undefined;
-  };
+  const details = (given: object, options: object) =>
+    errorFacts(() => bypassLoss({ ...ours, ...given }, { objective: "clip", ...band, ...options }));
   const option = (name: string) => ["ERR_SURPRISAL_OPTION", "bypassLoss", name];
   expect(details({}, {})).toBeUndefined();
   expect(details({}, { objective: "ppo" })).toEqual(option("objective"));

@@ -5,7 +5,8 @@ import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
-import { measureMismatch, type MismatchMeasures, type MismatchStatistic } from "../../ops/correction";
+import type { MismatchMeasures, MismatchStatistic } from "../../ops/correction";
+import { measurePair } from "../../ops/correction/measure";
 
 const EMPTY_ROWS = ["skip", "count"] as const;
 
@@ -53,7 +54,7 @@ export class Mismatch {
   #kept: Float64Array | undefined;
 
   constructor(
-    op: string,
+    readonly op: string,
     readonly oldLogProbs: FloatArray,
     readonly rolloutLogProbs: FloatArray,
     options: RolloutOptions,
@@ -80,7 +81,7 @@ export class Mismatch {
     const key = `${statistic} ${logClamp}`;
     const taken = this.#taken.get(key);
     if (taken && (!bounds || (taken.bounds?.low === bounds.low && taken.bounds.high === bounds.high))) return taken.measures;
-    const measures = measureMismatch(this.oldLogProbs, this.rolloutLogProbs, { ...this.layout, statistic, logClamp, ...bounds });
+    const measures = measurePair(this.op, this.oldLogProbs, this.rolloutLogProbs, { ...this.layout, statistic, logClamp, ...bounds });
     this.#taken.set(key, { bounds, measures });
     return measures;
   }

@@ -3,7 +3,7 @@ import { needInt32 } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { integersBelow } from "../../core/random";
-import { covarianceMask } from "../../ops/select";
+import { markCovariances } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
@@ -80,7 +80,7 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
   const form: FormCall = { skeleton: "token", form: { form: "clip", ...needClipRange(op, resolved) } };
   const checked = needPolicyBatch(op, batch);
   const plain = evaluatePolicy(op, batch, resolved, form);
-  const { selected, count } = covarianceMask(checked.logProbs, checked.advantages, {
+  const { selected, count } = markCovariances(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
     ...(checked.mask && { mask: checked.mask }),
     advantagesPer: checked.advantagesPer,

@@ -6,9 +6,9 @@ import { needNumber } from "../../core/options";
 import { klEstimates, type LossFigures, type LossKl, type RowForm, type RowLossOptions, type TokenForm, type TokenLossOptions } from "../../ops/loss";
 import { evaluateRowLoss } from "../../ops/loss/row-loss";
 import { evaluateTokenLoss } from "../../ops/loss/token-loss";
-import { type AggregationOptions, aggregationWeights, usedAccumulation } from "../aggregation";
+import { type AggregationOptions, usedAccumulation, weighRows } from "../aggregation";
 import { moments } from "../../ops/reduce";
-import { entropyBonus } from "../entropy-bonus";
+import { evaluateBonus } from "../entropy-bonus";
 import { type CheckedPolicyBatch, needPolicyBatch, type PolicyBatch } from "./batch";
 import { type LossMetrics, policyMetrics } from "./metrics";
 import type { EntropyBonus, PolicyLossOptions } from "./options";
@@ -86,13 +86,9 @@ function countsOf({ tokens, rows, length, workers, accumulation, emptyRows, back
 const maskOption = (mask: Uint8Array | null) => (mask ? { mask } : {});
 
 /** The aggregation's weights, over all kept tokens. */
-function weightsOf(batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
-  return aggregationWeights({
-    mode: options.aggregation ?? "tokenMean",
-    ...batch.layout,
-    ...maskOption(batch.mask),
-    ...countsOf(options),
-  });
+function weightsOf(op: string, batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
+  const mode = options.aggregation ?? "tokenMean";
+  return weighRows(op, { mode, ...batch.layout, ...maskOption(batch.mask), ...countsOf(options) }, "aggregation");
 }
 
 /** −coefficient·Σ W·H and its gradient. */
@@ -101,14 +97,15 @@ function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, opt
     throw argumentError("ERR_SURPRISAL_OPTION", op, "entropies", undefined, "entropies per token, since entropyBonus is given");
   const chosen = optionalMask(op, "entropyBonus.mask", bonus.mask, batch.rows.n, batch.rows.meaning);
   const kept = chosen && batch.mask ? chosen.map((on, i) => (on !== 0 && batch.mask![i] !== 0 ? 1 : 0)) : (chosen ?? batch.mask);
-  return entropyBonus(batch.entropies, {
+  const own = {
     coefficient: bonus.coefficient,
     mode: bonus.aggregation ?? options.aggregation ?? "tokenMean",
     ...(bonus.aggregation === undefined && { rowWeights: weights }),
     ...batch.layout,
     ...maskOption(kept),
     ...countsOf(options),
-  });
+  };
+  return evaluateBonus(op, batch.entropies, own, { at: "entropyBonus.", mode: "entropyBonus.aggregation" });
 }
 
 /** Mean of a − b over kept tokens, or null where one of them is not given. */
@@ -162,7 +159,7 @@ export function evaluatePolicy(
   weights?: (aggregated: Float64Array, batch: CheckedPolicyBatch) => Float64Array,
 ): Evaluation {
   const batch = needPolicyBatch(op, given);
-  const aggregated = weightsOf(batch, options);
+  const aggregated = weightsOf(op, batch, options);
   const own = weights ? weights(aggregated, batch) : aggregated;
   const { rowMask } = batch;
   const rowWeights = rowMask ? own.map((weight, b) => (rowMask[b] === 0 ? 0 : weight)) : own;

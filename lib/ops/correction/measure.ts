@@ -29,7 +29,11 @@ export interface MismatchMeasures {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function measureMismatch(current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures {
-  const op = "measureMismatch";
+  return measurePair("measureMismatch", current, old, options);
+}
+
+/** As measureMismatch, in the name of the public function `op`. */
+export function measurePair(op: string, current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures {
   const { rows, common } = needPair(op, current, old, options);
   const moments = new Float64Array(rows.B * MOMENT_COUNT);
   const bounded = new Float64Array(rows.B * MOMENT_COUNT);

@@ -1,8 +1,8 @@
 // Estimates of KL(policy ‖ reference) from the log-probs of sampled tokens, with their derivatives.
 import type { KlKind } from "../../backend/contract/loss";
 import type { BackendOption } from "../../backend/select";
-import { needFloats } from "../../core/arrays";
-import type { FloatArray } from "../../core/dtype";
+import { needFloats, needOutput, refuseOverlap } from "../../core/arrays";
+import { type FloatArray, widestFloat } from "../../core/dtype";
 import { needRows, type RowLayout } from "../../core/rows";
 import type { LossArrays, LossKl } from "./options";
 import { evaluateTokenLoss } from "./token-loss";
@@ -45,24 +45,23 @@ export function klEstimates(current: FloatArray, reference: FloatArray, options:
   const op = "klEstimates";
   const { kind, gradientKind, logClamp, valueClamp, out, ...where } = options;
   const { n, B, meaning } = needRows(op, where);
+  const logProbs = needFloats(op, "current", current, n, meaning);
+  const referenceLogProbs = needFloats(op, "reference", reference, n, meaning);
   const memory: Partial<LossArrays> = {
-    ...(out?.values && { klValues: out.values }),
+    ...(out?.values && { klValues: needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n) }),
     ...(out?.gradLogProbs && { gradLogProbs: out.gradLogProbs }),
   };
+  refuseOverlap(op, { values: out?.values, gradLogProbs: out?.gradLogProbs }, { current, reference, mask: where.mask, offsets: where.offsets });
   const noPolicyTerm = { form: "linear", advantages: new Float32Array(B), advantagesPer: "row" } as const;
-  const { klValues, gradLogProbs, rowFigures } = evaluateTokenLoss(op, {
-    ...where,
-    ...noPolicyTerm,
-    logProbs: needFloats(op, "current", current, n, meaning),
-    kl: {
-      referenceLogProbs: needFloats(op, "reference", reference, n, meaning),
-      kind,
-      ...(gradientKind !== undefined && { gradientKind }),
-      ...(logClamp !== undefined && { logClamp }),
-      ...(valueClamp !== undefined && { valueClamp }),
-    },
-    outputs: ["klValues", "gradLogProbs"],
-    out: memory,
-  });
+  const kl = {
+    referenceLogProbs,
+    kind,
+    ...(gradientKind !== undefined && { gradientKind }),
+    ...(logClamp !== undefined && { logClamp }),
+    ...(valueClamp !== undefined && { valueClamp }),
+  };
+  const outputs = ["klValues", "gradLogProbs"] as const;
+  const given = { ...where, ...noPolicyTerm, logProbs, kl, outputs, out: memory };
+  const { klValues, gradLogProbs, rowFigures } = evaluateTokenLoss(op, given, "");
   return { values: klValues, gradLogProbs, rowSums: rowFigures.kl, counts: rowFigures.kept };
 }

@@ -117,6 +117,8 @@ export interface LossCall {
   readonly marks: Uint8Array | undefined;
   /** The form takes no array per token but logProbs and oldLogProbs. */
   readonly rowsOnly: boolean;
+  /** Where the caller wrote the KL term: a path that ends in a point, or nothing. */
+  readonly klAt: string;
   /** Sizes of `losses` and `ratios`. */
   readonly lossesPer: Per;
   readonly ratiosPer: Per;
@@ -124,7 +126,7 @@ export interface LossCall {
 
 const OUTPUTS: readonly LossOutput[] = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"];
 
-function needKl(op: string, kl: LossKl | undefined, n: number, B: number, meaning: string) {
+function needKl({ op, klAt: at }: LossCall, kl: LossKl | undefined, n: number, B: number, meaning: string) {
   if (kl === undefined)
     return { reference: null, weights: null, args: { klForm: 0, klSlopeForm: 0, klRatio: 0, klCoefficient: 0, klLogClamp: Infinity, klValueClamp: Infinity } };
   const bound = { min: 0, above: true, infinite: true } as const;
@@ -132,12 +134,12 @@ function needKl(op: string, kl: LossKl | undefined, n: number, B: number, meanin
     reference: needFloats(op, "kl.referenceLogProbs", kl.referenceLogProbs, n, meaning),
     weights: optionalFloats(op, "kl.rowWeights", kl.rowWeights, B, "one per row"),
     args: {
-      klForm: needWord(op, "kl.kind", kl.kind, KL_KINDS) + 1,
-      klSlopeForm: needWord(op, "kl.gradientKind", kl.gradientKind ?? kl.kind, KL_KINDS) + 1,
+      klForm: needWord(op, `${at}kind`, kl.kind, KL_KINDS) + 1,
+      klSlopeForm: needWord(op, `${at}gradientKind`, kl.gradientKind ?? kl.kind, KL_KINDS) + 1,
       klRatio: kl.timesRatio ? 1 : 0,
-      klCoefficient: needNumber(op, "kl.coefficient", kl.coefficient ?? 1),
-      klLogClamp: needNumber(op, "kl.logClamp", kl.logClamp ?? Infinity, bound),
-      klValueClamp: needNumber(op, "kl.valueClamp", kl.valueClamp ?? Infinity, bound),
+      klCoefficient: needNumber(op, `${at}coefficient`, kl.coefficient ?? 1),
+      klLogClamp: needNumber(op, `${at}logClamp`, kl.logClamp ?? Infinity, bound),
+      klValueClamp: needNumber(op, `${at}valueClamp`, kl.valueClamp ?? Infinity, bound),
     },
   };
 }
@@ -181,7 +183,7 @@ export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Out
   if (call.rowsOnly && termMask)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "termMask", termMask, "nothing: this form has one value a row, and no terms of tokens");
   const marks = optionalMask(op, "marks", call.marks, n, meaning);
-  const kl = needKl(op, options.kl, n, B, meaning);
+  const kl = needKl(call, options.kl, n, B, meaning);
   const dtype = widestFloat(current, old, advantage.array, factor?.array, kl.reference);
 
   const wanted: readonly LossOutput[] = options.outputs ?? ["gradLogProbs"];

@@ -109,6 +109,7 @@ export function evaluateRowLoss<const Output extends LossOutput>(op: string, opt
     old: options.oldLogProbs,
     oldPerRow: needWord(op, "oldLogProbsPer", oldLogProbsPer ?? "token", PER) === 1,
     marks: undefined,
+    klAt: "kl.",
     rowsOnly: options.form === "clipOnce" || options.form === "squared",
     lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",
     ratiosPer: "row",

@@ -73,8 +73,12 @@ export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(opti
   return evaluateTokenLoss("tokenLoss", options);
 }
 
-/** As tokenLoss, in the name of the public function `op`. */
-export function evaluateTokenLoss<const Output extends LossOutput>(op: string, options: TokenLossOptions<Output>): LossResult<Output> {
+/** As tokenLoss, in the name of the public function `op` whose caller wrote the KL term under `klAt`. */
+export function evaluateTokenLoss<const Output extends LossOutput>(
+  op: string,
+  options: TokenLossOptions<Output>,
+  klAt = "kl.",
+): LossResult<Output> {
   const form = needWord(op, "form", options.form, TOKEN_FORMS) + 1;
   const marks = (options as { readonly marks?: Uint8Array }).marks;
   if ((options.form === "marked") !== (marks !== undefined))
@@ -91,6 +95,7 @@ export function evaluateTokenLoss<const Output extends LossOutput>(op: string, o
     oldPerRow: false,
     marks,
     rowsOnly: false,
+    klAt,
     lossesPer: "token",
     ratiosPer: "token",
   });

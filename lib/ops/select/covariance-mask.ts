@@ -56,7 +56,11 @@ function needRange(op: string, between: unknown): { low: number; high: number } 
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models, section 4
  */
 export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
-  const op = "covarianceMask";
+  return markCovariances("covarianceMask", logProbs, advantages, options);
+}
+
+/** As covarianceMask, in the name of the public function `op`. */
+export function markCovariances(op: string, logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
   const rows = needRowsOf(op, "logProbs", logProbs, options);
   const { n, B, T, offsets, meaning } = rows;
   needRankable(op, n);

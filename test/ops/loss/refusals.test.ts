@@ -45,7 +45,7 @@ test.each([
 test("klEstimates names itself and its own arguments", () => {
   expect(() => klEstimates(new Float32Array(5), new Float32Array(6), { shape: [2, 3], kind: "k1" })).toThrow(/klEstimates: current/);
   expect(() => klEstimates(new Float32Array(6), new Float32Array(5), { shape: [2, 3], kind: "k1" })).toThrow(/klEstimates: reference/);
-  expect(() => klEstimates(new Float32Array(6), new Float32Array(6), { shape: [2, 3], kind: "k9" as "k1" })).toThrow(/klEstimates: kl\.kind/);
+  expect(() => klEstimates(new Float32Array(6), new Float32Array(6), { shape: [2, 3], kind: "k9" as "k1" })).toThrow(/klEstimates: kind/);
 });
 
 test("nothing is written where a call is refused, and the given memory is used where it is not", () => {
