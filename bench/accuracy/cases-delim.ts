@@ -1,5 +1,5 @@
 // Spans are integers; their means are sums in float64.
-import { findSpans, spanMask, spanMeans } from "../../lib";
+import { countNgrams, findSpans, spanMask, spanMeans } from "../../lib";
 import { type SpanRules, spanMaskOracle, spanMeansOracle, spansOracle } from "../../test/oracle/delim";
 import { momentsOracle } from "../../test/oracle/reduce";
 import { rng } from "../../test/support/rng";
@@ -63,5 +63,23 @@ export function delimCases(reduced: boolean): Case[] {
       };
     }),
   );
-  return [integers, ...means];
+  const mask = rng(34).mask(B * T, 0.9);
+  // n-grams as text: what is counted apart there differs in some id.
+  const texts = rowsOf(tokens, T).map((row, b) =>
+    row.flatMap((_, t) => {
+      const at = [t, t + 1, t + 2];
+      return at.every((i) => i < T && mask[b * T + i] === 1) ? [at.map((i) => row[i]).join(" ")] : [];
+    }),
+  );
+  const ngrams: Case = {
+    op: "countNgrams",
+    dtype: "float32",
+    input: "random ids, length 3",
+    want: {
+      totals: { values: texts.map((row) => row.length), budget: exact },
+      distinct: { values: texts.map((row) => new Set(row).size), budget: exact },
+    },
+    run: (backend) => ({ ...countNgrams(tokens, { shape, mask, length: 3, backend }) }),
+  };
+  return [integers, ngrams, ...means];
 }

@@ -1,10 +1,10 @@
 // Moments against exact arithmetic, whitening against the differences of all pairs.
-import { affine, mergeMoments, moments, type Moments, whiten } from "../../lib";
+import { affine, clamp, gammaWeights, mergeMoments, moments, type Moments, whiten } from "../../lib";
 import { whitened } from "../../test/oracle/estimators";
 import { momentsOracle } from "../../test/oracle/reduce";
 import { rng } from "../../test/support/rng";
-import { exact, float64Sum, U64, ulps, unstated } from "./budgets";
-import { floats, largest, rowsOf, WIDE_FLOATS, type WideFloat } from "./inputs";
+import { exact, float64Sum, roundingOf, U64, ulps, unstated } from "./budgets";
+import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
 import type { Case, Expected } from "./measure";
 
 type Make = (n: number) => ArrayLike<number>;
@@ -118,6 +118,70 @@ function mapCases(dtype: WideFloat, input: string, make: Make): Case[] {
   ];
 }
 
+/** Bounds inside the range of the numbers: what comes out is one of three numbers, and counts are whole. */
+function clampCase(dtype: WideFloat, input: string, make: Make): Case {
+  const B = 5;
+  const T = 37;
+  const values = floats(dtype, make(B * T));
+  const mask = rng(65).mask(B * T, 0.7);
+  const sorted = Array.from(values).sort((a, b) => a - b);
+  const low = sorted[Math.floor(0.2 * sorted.length)]!;
+  const high = sorted[Math.floor(0.7 * sorted.length)]!;
+  const inside = Array.from(values, (x) => (x < low ? low : x > high ? high : x));
+  const kept = rowsOf(mask, T).map((flags) => flags.filter((flag) => flag === 1).length);
+  const moved = rowsOf(Array.from(values, (x, i) => (mask[i] === 1 && x !== inside[i] ? 1 : 0)), T).map(sumOf);
+  return {
+    op: "clamp",
+    dtype,
+    input,
+    want: {
+      clamped: { values: inside.map((x, i) => (mask[i] === 1 ? x : 0)), budget: exact },
+      kept: { values: kept, budget: exact },
+      outside: { values: moved, budget: exact },
+    },
+    run: (backend) => ({ ...clamp(values, { shape: [B, T], mask, low, high, backend }) }),
+  };
+}
+
+/** Log ratios of rows that agree, drift apart, and lie at the bound. */
+const DRIFTS: Readonly<Record<string, number>> = { "near 1": 1e-3, "drifting, ±0.3": 0.3, "at the bound, ±8": 8 };
+const BOUND = 20;
+
+function gammaCase(dtype: WideFloat, input: string, drift: number): Case {
+  const B = 6;
+  const T = 40;
+  const ratios = floats(dtype, rng(68).f64(B * T, -drift, drift));
+  const factors = floats(dtype, rng(69).f64(B * T, 0.5, 1.5));
+  const signs = floats(dtype, Array.from({ length: B }, (_, b) => (b % 2 === 0 ? 1 : -1)));
+  const clip = (x: number): number => Math.min(Math.max(x, Math.log(1e-8)), BOUND);
+  const terms = rowsOf(ratios, T).map((row, b) => [...row, ...rowsOf(factors, T)[b]!.map(Math.log)]);
+  // Both sums from exact arithmetic: a plain one would have the errors that are looked for.
+  const sums = terms.map((row) => momentsOracle(row.slice(0, T)).sum + clip(momentsOracle(row.slice(T)).sum));
+  const logs = sums.map(clip);
+  const sizes = terms.map((row) => sumOf(row.map(Math.abs)) + 1);
+  const shapes = Array.from(signs, (sign) => (sign >= 0 ? [2, 3] : [3, 2]) as [number, number]);
+  const weights = logs.map((w, b) => Math.exp(shapes[b]![1] + shapes[b]![0] * w - shapes[b]![1] * Math.exp(w)));
+  // d ln φ / d ln w = shape − rate·w, which magnifies what the sum and its exponential lose.
+  const slope = (b: number): number => 16 + Math.abs(shapes[b]![0] * logs[b]!) + shapes[b]![1] * (1 + Math.exp(logs[b]!) * (1 + Math.abs(logs[b]!)));
+  const lost = (b: number): number => (2 * T + 16) * U64 * sizes[b]!;
+  return {
+    op: "gammaWeights",
+    dtype,
+    input,
+    want: {
+      logWeights: { values: logs, budget: { says: "float64, rounded once", allowed: (want, b) => roundingOf(dtype, want) + lost(b) } },
+      weights: {
+        values: weights,
+        budget: {
+          says: "float64, rounded once, times the condition",
+          allowed: (want, b) => roundingOf(dtype, want) + want * (slope(b) * (lost(b) + 4 * U64)),
+        },
+      },
+    },
+    run: (backend) => ({ ...gammaWeights(ratios, signs, { shape: [B, T], factors, bound: BOUND, backend }) }),
+  };
+}
+
 export function reduceCases(reduced: boolean): Case[] {
   return WIDE_FLOATS.flatMap((dtype) =>
     Object.entries(KINDS).flatMap(([input, make]) => [
@@ -125,6 +189,7 @@ export function reduceCases(reduced: boolean): Case[] {
       // Several chunks of 4096; 60 000 is the length up to which the header gives figures.
       ...(reduced ? [] : momentCases(dtype, `${input}, 3 rows of 20 000`, make, 3, 20_000)),
       ...mapCases(dtype, input, make),
+      clampCase(dtype, input, make),
     ]),
-  );
+  ).concat(WIDE_FLOATS.flatMap((dtype) => Object.entries(DRIFTS).map(([input, drift]) => gammaCase(dtype, input, drift))));
 }

@@ -1,10 +1,10 @@
 // Scans along rows: short masked rows against double sums, long rows with γλ = 1 against compensated sums.
-import { discountedReturns, gae, prefixSums, scoreNorms, tailSums, vtrace } from "../../lib";
+import { discountedReturns, gae, prefixSums, scoreNorms, shareWeights, tailSums, vtrace } from "../../lib";
 import { gaeOracle, plainRows, type PlainRow, returnsOracle, vtraceOracle } from "../../test/oracle/scan";
 import { prefixSumsOracle, scoreNormOracle, tailSumsOracle } from "../../test/oracle/scan-sums";
 import { rng } from "../../test/support/rng";
-import { roundingOf, U64 } from "./budgets";
-import { floats, largest, rowsOf, WIDE_FLOATS, type WideFloat } from "./inputs";
+import { float64Sum, roundingOf, U64 } from "./budgets";
+import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
 import type { Budget, Case } from "./measure";
 
 type Make = (n: number, seed: number) => ArrayLike<number>;
@@ -185,11 +185,36 @@ function scoreCase(dtype: WideFloat): Case {
   };
 }
 
+/** Each weight from a sum of its own over the tokens from it on: nothing is subtracted from the row's total. */
+function shareCase(dtype: WideFloat, input: string, make: Make, T: number): Case {
+  const B = 4;
+  const values = floats(dtype, make(B * T, 4));
+  const mask = rng(79).mask(B * T, 0.8);
+  const gain = 1.5;
+  const weights = rowsOf(values, T).flatMap((row, b) => {
+    const sizes = row.map((x, t) => (mask[b * T + t] === 1 ? Math.abs(x) : 0));
+    const total = Math.max(sumOf(sizes), 1e-8);
+    return row.map((_, t) => (mask[b * T + t] === 1 ? 1 + (gain * sumOf(sizes.slice(t))) / total : 0));
+  });
+  const products = weights.map((weight, i) => (mask[i] === 1 ? weight * values[i]! : 0));
+  return {
+    op: "shareWeights",
+    dtype,
+    input,
+    want: {
+      weights: { values: weights, budget: float64Sum(dtype, T, () => 1 + gain) },
+      products: { values: products, budget: float64Sum(dtype, T, (_, i) => (1 + gain) * Math.abs(values[i]!)) },
+    },
+    run: (backend) => ({ ...shareWeights(values, { shape: [B, T], mask, gain, backend }) }),
+  };
+}
+
 export function scanCases(reduced: boolean): Case[] {
   return WIDE_FLOATS.flatMap((dtype) => [
     ...Object.entries(KINDS).flatMap(([input, make]) => [
       ...shortCases(dtype, input, make, reduced ? 37 : 96),
       ...longCases(dtype, input, make, reduced ? 2048 : 32_768),
+      shareCase(dtype, input, make, reduced ? 37 : 400),
     ]),
     scoreCase(dtype),
   ]);

@@ -3,6 +3,7 @@ import { FAMILIES } from "../../bench/accuracy/cases";
 import { exact, unstated } from "../../bench/accuracy/budgets";
 import { type Case, compare, isOutside, measure, type Measurement } from "../../bench/accuracy/measure";
 import { toMarkdown } from "../../bench/accuracy/table";
+import { jsBackend } from "../../lib/backend/js";
 import { eachBackend } from "../support/each-backend";
 
 const CASES = Object.fromEntries(Object.entries(FAMILIES).map(([family, cases]) => [family, cases(true)]));
@@ -43,6 +44,24 @@ eachBackend((backend) => {
       expect(measure(spoiled(one, () => NaN), backend).every(isOutside)).toBe(true);
     }
   });
+});
+
+/** Ops without a case of their own, and why. */
+const NO_CASE: Readonly<Record<string, string>> = {};
+
+test("every op of the table runs in some case, or says why not", () => {
+  const table = jsBackend.ops as unknown as Record<string, (args: unknown) => void>;
+  const seen = new Set<string>();
+  const spies = Object.keys(table).map((op) => {
+    const run = table[op]!;
+    return jest.spyOn(table, op).mockImplementation((args) => {
+      seen.add(op);
+      run(args);
+    });
+  });
+  for (const cases of Object.values(CASES)) for (const one of cases) one.run("js");
+  for (const spy of spies) spy.mockRestore();
+  expect(Object.keys(table).filter((op) => !seen.has(op)).sort()).toEqual(Object.keys(NO_CASE).sort());
 });
 
 test("an error beyond the budget is outside, at it within, without one neither", () => {
