@@ -159,7 +159,7 @@ function gammaCase(dtype: WideFloat, input: string, drift: number): Case {
   const sums = terms.map((row) => momentsOracle(row.slice(0, T)).sum + clip(momentsOracle(row.slice(T)).sum));
   const logs = sums.map(clip);
   const sizes = terms.map((row) => sumOf(row.map(Math.abs)) + 1);
-  const shapes = Array.from(signs, (sign) => (sign >= 0 ? [2, 3] : [3, 2]) as [number, number]);
+  const shapes = Array.from(signs, (sign): readonly [shape: number, rate: number] => (sign >= 0 ? [2, 3] : [3, 2]));
   const weights = logs.map((w, b) => Math.exp(shapes[b]![1] + shapes[b]![0] * w - shapes[b]![1] * Math.exp(w)));
   // d ln φ / d ln w = shape − rate·w, which magnifies what the sum and its exponential lose.
   const slope = (b: number): number => 16 + Math.abs(shapes[b]![0] * logs[b]!) + shapes[b]![1] * (1 + Math.exp(logs[b]!) * (1 + Math.abs(logs[b]!)));
