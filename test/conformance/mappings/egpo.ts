@@ -9,7 +9,7 @@ import {
 } from "../../../lib";
 import type { GoldenCase } from "../golden";
 import type { Inputs } from "../inputs";
-import type { DefinedFlags, Mapping, Outputs } from "../mapping";
+import type { Mapping, Outputs } from "../mapping";
 
 const MODES: readonly string[] = ["answer", "thinking", "joint"] satisfies AnswerThinkingMode[];
 
@@ -72,21 +72,16 @@ function scaling(inputs: Inputs) {
 }
 
 /**
- * Upstream multiplies a row's advantage by the mask, so that a NaN stays NaN under it; no rule defines a value there, and
- * the library has 0. Where all of these inputs are finite, 0 is compared too.
+ * The first revision multiplies a row's advantage by the mask, so that a NaN stays NaN under it; no rule defines a value there, and
+ * the library has 0. That is so in groups with a NaN in `source`; in all others 0 is compared too.
  */
-function definedAdvantages(inputs: Inputs, ...sources: readonly string[]): ArrayLike<number> {
+function definedAdvantages(inputs: Inputs, source: string): ArrayLike<number> {
   const mask = inputs.uint8("response_mask");
-  const finite = sources.every((name) => inputs.floats(name).every(Number.isFinite));
-  return finite ? mask.map(() => 1) : mask;
-}
-
-/** Log-probs decide about the weighted advantages only. */
-function definedEgpo(inputs: Inputs): DefinedFlags {
-  return {
-    advantages: definedAdvantages(inputs, "token_level_rewards", "old_log_probs"),
-    returns: definedAdvantages(inputs, "token_level_rewards"),
-  };
+  const [, T] = inputs.shape2("response_mask");
+  const groups = inputs.int32("index");
+  const values = inputs.floats(source);
+  const spoiled = new Set(groups.filter((_, b) => !values.subarray(b * T, (b + 1) * T).every(Number.isFinite)));
+  return mask.map((flag, i) => (flag !== 0 || !spoiled.has(groups[Math.floor(i / T)]!) ? 1 : 0));
 }
 
 const noTag = "a vocabulary without the tag is said by null: no response has one";
@@ -160,7 +155,8 @@ export const egpo: readonly Mapping[] = [
     differs: 'any other mode is the whole response, here "joint"',
     preset: (golden) => (replacement(golden) === undefined ? "egpo-first" : undefined),
     replacedBy: replacement,
-    masked: definedEgpo,
+    // Log-probs decide about the weighted advantages only.
+    masked: (inputs) => ({ advantages: definedAdvantages(inputs, "old_log_probs") }),
     run: (inputs, { backend }) =>
       egpoOutputs(egpoAdvantage(egpoBatch(inputs), { preset: "egpo-first", ...egpoOptions(inputs), backend })),
   },
@@ -173,7 +169,6 @@ export const egpo: readonly Mapping[] = [
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     preset: (golden) => (replacement(golden) === undefined ? "egpo" : undefined),
     replacedBy: replacement,
-    masked: definedEgpo,
     run: (inputs, { backend }) =>
       egpoOutputs(
         egpoAdvantage(egpoBatch(inputs), {
