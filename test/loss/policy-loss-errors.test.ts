@@ -78,6 +78,11 @@ test.each([
   expect(facts(name, {}, options)).toEqual(["ERR_SURPRISAL_OPTION", `${name}Loss`, argument]);
 });
 
+test("vespo with weights over all columns, which are added up first", () => {
+  const given = { rolloutWeights: logProbs.map(Math.exp), rolloutWeightsPer: "token" };
+  expect(facts("vespo", given, { rolloutWeightsOver: "all", backend: "fortran" })).toEqual(["ERR_SURPRISAL_OPTION", "vespoLoss", "backend"]);
+});
+
 test("klEstimates names its own arguments, not those of the loss inside", () => {
   const call = (options: object) => errorFacts(() => klEstimates(logProbs, logProbs, { shape, kind: "k3", ...options }));
   const option = (name: string) => ["ERR_SURPRISAL_OPTION", "klEstimates", name];

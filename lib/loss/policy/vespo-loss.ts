@@ -1,9 +1,8 @@
 // VESPO: REINFORCE with a gamma-shaped weight of the whole sequence's ratio.
-import type { FloatArray } from "../../core/dtype";
 import { needNumber, needWord } from "../../core/options";
+import { weighByGamma } from "../../ops/reduce/gamma-weights";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
-import { rowBegin, rowEnd } from "../../core/rows";
 import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
 import type { PolicyLossConventions, PolicyLossOptions } from "./options";
 
@@ -26,23 +25,23 @@ export interface VespoLossOptions extends VespoLossConventions, PolicyLossOption
 
 const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "weight" } as const;
 
-const [LOWEST, HIGHEST] = [Math.log(1e-8), 20];
-const clip = (x: number): number => Math.min(Math.max(x, LOWEST), HIGHEST);
-
-function logSum(weights: FloatArray, begin: number, end: number): number {
-  let sum = 0;
-  for (let i = begin; i < end; ++i) sum += clip(Math.log(weights[i]!));
-  return sum;
-}
+/** Largest |log ratio| of a token, and largest logarithm of the row's ratio. */
+const BOUND = 20;
 
 /** Weights per token as one a row: exp of the sum of their logarithms over every column, each and the sum within [ln 1e-8, 20]. */
-function withRowWeights(op: string, batch: PolicyBatch): PolicyBatch {
-  const { rolloutWeights, rolloutWeightsPer, rows } = needPolicyBatch(op, batch);
+function withRowWeights(op: string, batch: PolicyBatch, backend: PolicyLossOptions["backend"]): PolicyBatch {
+  const { rolloutWeights, rolloutWeightsPer, rows, layout } = needPolicyBatch(op, batch);
   if (!rolloutWeights || rolloutWeightsPer === "row") return batch;
-  const weights = Float64Array.from({ length: rows.B }, (_, b) =>
-    Math.exp(clip(logSum(rolloutWeights, rowBegin(rows, b), rowEnd(rows, b)))),
-  );
-  return { ...batch, rolloutWeights: weights, rolloutWeightsPer: "row" };
+  // No log ratio is kept, so that the rows' sums are of the factors alone. The signs ask for float64.
+  const { logWeights } = weighByGamma(op, rolloutWeights, new Float64Array(rows.B), {
+    ...layout,
+    mask: new Uint8Array(rows.n),
+    factors: rolloutWeights,
+    factorsOver: "all",
+    bound: BOUND,
+    ...(backend && { backend }),
+  });
+  return { ...batch, rolloutWeights: logWeights.map(Math.exp), rolloutWeightsPer: "row" };
 }
 
 /**
@@ -62,11 +61,11 @@ export function vespoLoss(batch: PolicyBatch, options: VespoLossOptions = {}): P
   const shape = { min: 0 } as const;
   const rate = { min: 0, above: true } as const;
   const all = needWord(op, "rolloutWeightsOver", resolved.rolloutWeightsOver ?? "kept", ["kept", "all"]) === 1;
-  const evaluation = evaluatePolicy(op, all ? withRowWeights(op, batch) : batch, resolved, {
+  const evaluation = evaluatePolicy(op, all ? withRowWeights(op, batch, resolved.backend) : batch, resolved, {
     skeleton: "row",
     form: {
       form: "gamma",
-      logClamp: 20,
+      logClamp: BOUND,
       shapePositive: needNumber(op, "shapePositive", resolved.shapePositive ?? 2, shape),
       ratePositive: needNumber(op, "ratePositive", resolved.ratePositive ?? 3, rate),
       shapeNegative: needNumber(op, "shapeNegative", resolved.shapeNegative ?? 3, shape),

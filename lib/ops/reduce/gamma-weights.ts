@@ -48,7 +48,11 @@ export interface GammaWeightsResult {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function gammaWeights(logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult {
-  const op = "gammaWeights";
+  return weighByGamma("gammaWeights", logRatios, signs, options);
+}
+
+/** As gammaWeights, in the name of the public function `op`. */
+export function weighByGamma(op: string, logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult {
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const values = needFloats(op, "logRatios", logRatios, n, meaning);
   const sign = needFloats(op, "signs", signs, B, "one per row");
