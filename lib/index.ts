@@ -93,3 +93,4 @@ export * from "./advantage/maxent";
 export * from "./loss/listwise-policy-loss";
 export * from "./advantage/whiten-advantages";
 export * from "./advantage/draw-rows";
+export * from "./control/maxent";

@@ -9,4 +9,7 @@ export const maxent = {
   listwiseWeights: { unpaired: "empty" },
   semanticEntropyScales: { missingCounts: "sum" },
   rewardStatistics: { rounding: "float32", missingCounts: "sum" },
+  updateMaxentMeta: { unknownMethod: "ignore" },
+  saveControllers: { layout: "coefficients", unsetAverage: "tau", negative: "keep" },
+  loadControllers: { unsetAverage: "tau" },
 } as const satisfies Preset;

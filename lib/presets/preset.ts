@@ -12,6 +12,7 @@ import type { ValueLossConventions } from "../loss/value-loss";
 import type { RolloutConventions } from "../loss/correction";
 import type { GroupConventions } from "../ops/group";
 import type { WhitenConventions } from "../ops/reduce";
+import type { LoadControllersConventions, MetaUpdateConventions, SaveControllersConventions } from "./controller-conventions";
 import type { EdgeGrpoConventions, EgpoConventions, EmpgConventions } from "./entropy-conventions";
 import type { HighEntropyConventions } from "./mask-conventions";
 import type {
@@ -83,6 +84,9 @@ export interface Preset {
   readonly rewardStatistics?: RewardStatisticsConventions;
   readonly whitenAdvantages?: WhitenConventions;
   readonly bypassLoss?: BypassLossConventions;
+  readonly updateMaxentMeta?: MetaUpdateConventions;
+  readonly saveControllers?: SaveControllersConventions;
+  readonly loadControllers?: LoadControllersConventions;
 }
 
 /** A function that presets know. */

@@ -25,6 +25,8 @@ export type {
   SemanticEntropyScales,
   SemanticEntropySettings,
 } from "./semantic-entropy";
+export { maxentSettings } from "./settings";
+export type { MaxentConfiguration, MaxentSettings } from "./settings";
 export { maxentTemperature } from "./temperature";
 export type { MaxentTemperatureMode } from "./temperature";
 export { weightEntropies } from "./weight-entropy";

@@ -2,7 +2,7 @@
 import { needNumber, needWord } from "../../core/options";
 
 /** What the entropy and reference coefficients add up to. */
-export const MAXENT_TEMPERATURES = ["tau+beta", "tau"] as const;
+export const MAXENT_TEMPERATURES = ["tau+beta", "tau", "one"] as const;
 export type MaxentTemperatureMode = (typeof MAXENT_TEMPERATURES)[number];
 
 /**
@@ -10,6 +10,7 @@ export type MaxentTemperatureMode = (typeof MAXENT_TEMPERATURES)[number];
  *
  *     "tau+beta"   κ = tau + beta, the maximiser of <w, ln q> + tau·H(w) − beta·KL(w ‖ π_ref): a pull to the reference
  *     "tau"        κ = tau, the maximiser of <w, ln q + beta·ln π_ref> + tau·H(w): beta sharpens the weights
+ *     "one"        κ = 1, whatever the coefficients are: plain GRPO, whose advantages need no temperature
  *
  * 0 is the limit in which the best completions share all weight.
  *
@@ -22,5 +23,5 @@ export function maxentTemperature(tau: number, beta: number, mode: MaxentTempera
   const op = "maxentTemperature";
   const entropy = needNumber(op, "tau", tau, { min: 0 });
   const reference = needNumber(op, "beta", beta, { min: 0 });
-  return needWord(op, "mode", mode, MAXENT_TEMPERATURES) === 0 ? entropy + reference : entropy;
+  return [entropy + reference, entropy, 1][needWord(op, "mode", mode, MAXENT_TEMPERATURES)]!;
 }
