@@ -94,3 +94,5 @@ export * from "./loss/listwise-policy-loss";
 export * from "./advantage/whiten-advantages";
 export * from "./advantage/draw-rows";
 export * from "./control/maxent";
+export * from "./control/persistence";
+export type { ControllerKind, ControllerStates } from "./control/persistence-kinds";

@@ -19,7 +19,9 @@ export type ErrorCode =
   /** A device failed during a launch or a copy; outputs are unspecified. */
   | "ERR_SURPRISAL_DEVICE"
   /** A worker of a collective ended, threw, was waited for in vain, or made another call than the others. */
-  | "ERR_SURPRISAL_COLLECTIVE";
+  | "ERR_SURPRISAL_COLLECTIVE"
+  /** A file cannot be read or written, or its content is not what it should be. */
+  | "ERR_SURPRISAL_FILE";
 
 /** The facts behind a message, for programs. */
 export interface ErrorDetails {

@@ -25,6 +25,7 @@ import { lightrftLoss } from "./lightrft-loss";
 import { verlLoss } from "./verl-loss";
 import { trlLoss } from "./trl-loss";
 import { distillation } from "./distillation";
+import { maxentControl } from "./maxent-control";
 
 export const mappings = mappingTable([
   ...control,
@@ -52,4 +53,5 @@ export const mappings = mappingTable([
   ...trlLoss,
   ...correction,
   ...distillation,
+  ...maxentControl,
 ]);
