@@ -12,6 +12,7 @@ const WHOLE_FAMILIES: Readonly<Record<string, readonly string[]>> = {
   empg: [],
   gspo: [],
   logits: [],
+  maxent: ["completion_runtime_info", "prepare_generation_batch", "ref_logprob_fields", "seed_extract_answer"],
   egpo: [
     "extract_number_answer",
     "flatten_to_ints",
