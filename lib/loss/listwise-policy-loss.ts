@@ -1,15 +1,18 @@
 // Policies that imitate weights over the completions of a prompt: the cross entropy of MaxEnt-GRPO.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import type { CollectiveOption } from "../core/collective";
 import { allocateFloat, type FloatArray, widestFloat } from "../core/dtype";
 import { SurprisalError } from "../core/errors";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { gatherGroups } from "../core/gathered-groups";
+import { type GroupLayout, type Groups, needGroups } from "../core/groups";
+import { gatherRowPartials } from "../core/row-partials";
 import { needRows, type RowLayout } from "../core/rows";
 import { groupLogSumExp, groupSoftmax } from "../ops/group";
 import { broadcastRows } from "../ops/group/broadcast";
 import { moments } from "../ops/reduce";
 
-export interface ListwisePolicyLossOptions extends RowLayout, GroupLayout, BackendOption {
+export interface ListwisePolicyLossOptions extends RowLayout, GroupLayout, BackendOption, CollectiveOption {
   /** 1 = a token of the completion; the others are not read and get gradient 0. Default: all 1. */
   readonly mask?: Uint8Array;
   /** A completion's score is its mean log-prob per token; false: its summed log-prob, which favours short ones. Default true. */
@@ -21,7 +24,7 @@ export interface ListwisePolicyLoss {
   readonly loss: number;
   /** d loss / d logProbs; 0 under the mask. Weights are constants. */
   readonly gradLogProbs: FloatArray;
-  /** −Σ w_i·ln π_i of each prompt, float64; 0 for one without completions. */
+  /** −Σ w_i·ln π_i of each prompt, of those of all workers, float64; 0 for one without completions. */
   readonly losses: Float64Array;
   /** s_i, mean or summed log-prob, nats, one per completion, float64. */
   readonly scores: Float64Array;
@@ -50,7 +53,7 @@ function refuseEmpty(counts: Float64Array): void {
  *     d loss / d logProbs_it = (π_i·Σ_j w_j − w_i) / prompts   / tokens_i where scores are means
  *
  * The smallest loss of a prompt is the entropy of its weights, where π = w. Weights of 0 add nothing, whatever their score; NaN
- * spreads to its prompt and to the loss.
+ * spreads to its prompt and to the loss. With a `collective` prompts span its workers, and the loss is that of all.
  *
  * @param logProbs of the tokens under the policy, nats, [n] as `shape` or `offsets` say
  * @param weights one per completion, constants: `listwiseWeights`
@@ -62,8 +65,9 @@ export function listwisePolicyLoss(logProbs: FloatArray, weights: FloatArray, op
   const rows = needRows(OP, options);
   const mask = optionalMask(OP, "mask", options.mask, rows.n, rows.meaning);
   const given = needFloats(OP, "logProbs", logProbs, rows.n, rows.meaning);
-  const w = needFloats(OP, "weights", weights, rows.B, "one per completion");
-  const groups = needGroups(OP, options, rows.B);
+  const ownWeights = needFloats(OP, "weights", weights, rows.B, "one per completion");
+  const local = needGroups(OP, options, rows.B);
+  const { collective } = options;
   const where = options.backend ? { backend: options.backend } : {};
   const normalize = options.lengthNormalize ?? true;
   const { shape, offsets } = options;
@@ -71,29 +75,34 @@ export function listwisePolicyLoss(logProbs: FloatArray, weights: FloatArray, op
 
   const { counts, means, sums } = moments(given, { ...layout, over: "row" });
   refuseEmpty(counts);
-  const scores = normalize ? means : sums;
+  const own = normalize ? means : sums;
+  // From here on the completions of all workers.
+  const groups: Groups = collective ? gatherGroups(OP, collective, local) : local;
+  const { partials: scores, begin, end } = gatherRowPartials(OP, collective, own);
+  const w = gatherRowPartials(OP, collective, Float64Array.from(ownWeights)).partials;
   // Prompts keep their numbers: empty ones stay among them.
-  const order = options.groupOffsets ? { groupOffsets: options.groupOffsets, ...where } : { groups: groups.ids, ...where };
+  const { G, offsets: bounds, members } = groups;
+  const order = members ? { groups: groups.ids, ...where } : { groupOffsets: bounds, ...where };
   const policyWeights = Float64Array.from(groupSoftmax(scores, order));
   const { logSumExps } = groupLogSumExp(scores, order);
 
-  const losses = new Float64Array(groups.G);
-  const totals = new Float64Array(groups.G);
+  const losses = new Float64Array(G);
+  const totals = new Float64Array(G);
   groups.ids.forEach((g, i) => {
     totals[g]! += w[i]!;
     if (w[i] !== 0) losses[g]! -= w[i]! * (scores[i]! - logSumExps[g]!);
   });
   const prompts = new Set(groups.ids).size;
-  const dtype = widestFloat(given, w);
-  const gradScores = allocateFloat(dtype, rows.B);
-  groups.ids.forEach((g, i) => {
-    gradScores[i] = (policyWeights[i]! * totals[g]! - w[i]!) / prompts / (normalize ? counts[i]! : 1);
-  });
+  const gradScores = allocateFloat(widestFloat(given, ownWeights), rows.B);
+  for (let i = begin; i < end; ++i) {
+    const slope = (policyWeights[i]! * totals[groups.ids[i]!]! - w[i]!) / prompts;
+    gradScores[i - begin] = slope / (normalize ? counts[i - begin]! : 1);
+  }
   return {
     loss: prompts === 0 ? 0 : losses.reduce((sum, loss) => sum + loss, 0) / prompts,
     gradLogProbs: broadcastRows(OP, "weights", gradScores, layout),
     losses,
-    scores,
-    policyWeights,
+    scores: own,
+    policyWeights: policyWeights.slice(begin, end),
   };
 }

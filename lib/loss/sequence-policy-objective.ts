@@ -2,6 +2,7 @@
 // docs/loss/sequence-policy-objective.md has the formulas and worked examples.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
+import { type CollectiveOption, collectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, isFloatArray, widestFloat } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
@@ -15,7 +16,7 @@ import { type ClipRange, needClipRange } from "./policy/clip-range";
 const EMPTY_SEQUENCE = ["throw", "skip"] as const;
 
 /** `shape` or `offsets` for flat log-probs; neither for an array per sequence. `groups` default to one group. */
-export interface SequencePolicyOptions extends RowLayout, GroupLayout, ClipRange, BackendOption {
+export interface SequencePolicyOptions extends RowLayout, GroupLayout, ClipRange, BackendOption, CollectiveOption {
   /** Added to the std of the rewards, >= 0. Default 0. */
   readonly epsilon?: number;
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Only for flat log-probs. Default: all 1. */
@@ -133,7 +134,7 @@ function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
  *     gradient of each token = A_i·ratio_i / (sequences · tokens_i), 0 where the clipped term is strictly smaller
  *
  * Every sequence weighs the same, whatever its length. With several groups the advantages are per group, the mean is over
- * all sequences. An infinite ratio with advantage 0 adds 0; NaN spreads to its sequence and to the objective.
+ * all sequences; with a `collective` those of all its workers. An infinite ratio with advantage 0 adds 0; NaN spreads to its sequence and to the objective.
  *
  * @param current log-probs under the current policy, nats: flat with `shape` or `offsets`, or one array per sequence
  * @param old log-probs under the policy that sampled, in the same form
@@ -168,7 +169,7 @@ export function sequencePolicyObjective(
   if (emptySequence === "throw") refuseEmpty(rows, mask);
 
   const { groups, groupOffsets, backend, maxLogRatio } = options;
-  const where = backend === undefined ? {} : { backend };
+  const where = { ...(backend !== undefined && { backend }), ...collectiveOption(options) };
   const checked = needFloats(OP, "rewards", rewards, rows.B, "one per sequence");
   const wide = asFloat(checked, widestFloat(checked, flat.current, flat.old));
   const items = needItems(OP, "rewards", wide, { ...(groups && { groups }), ...(groupOffsets && { groupOffsets }) });

@@ -171,6 +171,50 @@ export function everyUser(collective: Collective | undefined, s: typeof surprisa
     result[`loss, ${mode}`] = own({ weights: loss.rowWeights, gradients: loss.gradients }, { loss: loss.loss });
   }
   result["negative log-likelihood"] = own({}, { loss: s.negativeLogLikelihood(p.logProbs, { ...where, mode: "tokenMean" }).loss });
+  const tilt = s.groupTilt(s.groupSoftmax(rewards, { groups, ...run }), { groups, logFactors: p.scores, counts: p.rewards, temperature: 0.4, ...run });
+  const spread = s.groupEntropy(doubles, { groups, normalize: true, least: 1e-3, ...run });
+  result["groupTilt and groupEntropy"] = own({ tilt, ids: spread.groupIds }, { entropies: spread.entropies, evennesses: spread.evennesses });
+  const distribution = s.rewardDistribution(rewards, { groups, temperature: 0.8, floor: 0.01, ...run });
+  const weights = s.listwiseWeights(distribution, { groups, temperature: 0.5, beta: 0.2, referenceLogProbs: rewards, ...run });
+  result["reward distribution and listwise weights"] = own({ distribution, weights, uniform: s.uniformListwiseWeights({ groups, ...run }) });
+  const entropies = s.weightEntropies(weights, { groups, ...run });
+  result["weight entropies"] = own({ deviations: entropies.deviations }, { all: entropies.entropies, mean: entropies.mean, min: entropies.min, max: entropies.max });
+  const statistics = [
+    s.weightStatistics(weights, { groups, ...run })!,
+    s.uniformWeightStatistics({ groups, ...run })!,
+    s.listwiseWeightStatistics(distribution, { means: rewards }, { groupOffsets: Int32Array.from({ length: rows + 1 }, (_, i) => i), temperature: 0.5, beta: 0.2, ...run })!,
+    s.advantageWeightStatistics({ rewards: doubles }, { groups, ...run })!,
+  ];
+  statistics.forEach((one, i) => {
+    const { entropy, entropyMin, entropyMax, counts } = one;
+    result[`weight statistics ${i}`] = own({ weights: one.weights, ids: one.groupIds, deviations: one.deviations }, { entropy, entropyMin, entropyMax, counts });
+  });
+  result["weight logging view"] = own({}, { ...s.weightLoggingView(statistics[0]!, run) });
+  const semantic = { logProbSums: doubles, clusters: Array.from(p.scores, (id) => (id === 0 ? null : id)) };
+  const seed = s.semanticEntropyScales(semantic, { groups, lengthNormalize: false, ...run });
+  result["semantic entropy"] = own({}, { ...seed });
+  const rewarded = s.rewardStatistics(
+    { rewards: [rewards, p.other], groups, ...semantic, completions: Array.from(rewards, (x) => ({ truncated: x > 2 })) },
+    { zeroTruncated: true, semanticEntropy: { lengthNormalize: false, alpha: 0.4 }, ...run },
+  )!;
+  result["reward statistics"] = own(
+    { totals: rewarded.totals, advantages: rewarded.advantages, distribution: rewarded.distribution, ids: rewarded.groupIds, truncated: rewarded.truncated! },
+    { mean: rewarded.mean, std: rewarded.std, counts: rewarded.counts, scales: rewarded.semanticEntropy!.scales },
+  );
+  for (const level of ["token", "sequence"] as const) {
+    const clipped = s.clippedObjective(p.logProbs, p.reference, rewards, { level, clipLow: 0.2, clipHigh: 0.3, dualClip: 3, advantagesPer: "row", ...where });
+    const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = clipped;
+    result[`clipped objective, ${level}`] = own({ gradients: clipped.gradLogProbs, terms: clipped.terms }, { objective, clipFraction, dualClipFraction, meanRatio, maxRatio });
+  }
+  const gspo = s.sequencePolicyObjective(p.logProbs, p.reference, rewards, { clipLow: 0.2, clipHigh: 0.3, groups, emptySequence: "skip", ...where });
+  const { objective, clipFraction, meanRatio, maxRatio, rewardMean, rewardStd } = gspo;
+  result["sequence policy objective"] = own(
+    { gradients: gspo.gradLogProbs, advantages: gspo.advantages, ratios: gspo.ratios, terms: gspo.perSequence, clipped: gspo.clipped },
+    { objective, clipFraction, meanRatio, maxRatio, rewardMean, rewardStd },
+  );
+  // All tokens count: a completion without any is refused.
+  const listwise = s.listwisePolicyLoss(p.logProbs, weights, { shape, groups, ...run });
+  result["listwise policy loss"] = own({ gradients: listwise.gradLogProbs, scores: listwise.scores, policy: listwise.policyWeights }, { loss: listwise.loss, losses: listwise.losses });
   const moving = s.updateRunningMoments({ count: 3, mean: 0.25, m2: 1.5 }, rewards, run);
   result["running moments"] = own({}, { ...moving.moments, batch: moving.batch });
   return result;

@@ -1,5 +1,6 @@
 // Listwise weights: the maximum-entropy compromise between a target distribution and the reference policy.
 import type { BackendOption } from "../../backend/select";
+import { type CollectiveOption, collectiveOption } from "../../core/collective";
 import { type FloatArray, widestFloat, allocateFloat, isFloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
@@ -21,7 +22,7 @@ export interface ListwiseWeightSettings {
 }
 
 export interface ListwiseWeightsOptions
-  extends ListwiseWeightSettings, ListwiseWeightConventions, PromptLayout, PresetOption<"listwiseWeights">, BackendOption {
+  extends ListwiseWeightSettings, ListwiseWeightConventions, PromptLayout, PresetOption<"listwiseWeights">, BackendOption, CollectiveOption {
   /** Log-probs of the completions under the reference policy, nats, per token or summed. Needed where beta > 0. */
   readonly referenceLogProbs?: FloatArray;
   /** Multiplies each weight by its token count, at least 1, and renormalises. Default: not. */
@@ -73,12 +74,13 @@ export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOpt
       ...(tokenCounts !== undefined && { counts: tokenCounts }),
       ...(out && { out }),
       ...(backend && { backend }),
+      ...collectiveOption(resolved),
     },
     { logFactors: "referenceLogProbs", counts: "tokenCounts" },
   );
 }
 
-export interface UniformWeightsOptions extends PromptLayout, BackendOption {
+export interface UniformWeightsOptions extends PromptLayout, BackendOption, CollectiveOption {
   /** Completions; needed where no groups are given. */
   readonly count?: number;
 }
@@ -94,5 +96,5 @@ export function uniformListwiseWeights(options: UniformWeightsOptions): FloatArr
   const op = "uniformListwiseWeights";
   const layout = promptGrouping(op, options);
   const count = needNumber(op, "count", options.count ?? promptItems(layout), { min: 0, integer: true });
-  return groupSoftmax(new Float64Array(count), { ...layout, ...(options.backend && { backend: options.backend }) });
+  return groupSoftmax(new Float64Array(count), { ...layout, ...(options.backend && { backend: options.backend }), ...collectiveOption(options) });
 }

@@ -1,11 +1,12 @@
 // The target distribution of a prompt: its completions by reward.
 import type { BackendOption } from "../../backend/select";
+import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { groupSoftmax } from "../../ops/group";
 
-export interface RewardDistributionOptions extends GroupLayout, BackendOption {
+export interface RewardDistributionOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divides the rewards, >= 0; 0 = the best ones share. Default 1. */
   readonly temperature?: number;
   /** Smallest share of a completion, >= 0; from 1/n on all are equal. Default 1e-6. */

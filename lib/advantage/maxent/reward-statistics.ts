@@ -1,5 +1,6 @@
 // From the rewards of a batch to everything that MaxEnt-GRPO and SEED-GRPO make of them.
 import type { BackendOption } from "../../backend/select";
+import { type CollectiveOption, collectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
@@ -24,7 +25,7 @@ export interface RewardStatisticsBatch extends Partial<SemanticBatch>, GroupLayo
   readonly completions?: readonly (CompletionRecord | null)[];
 }
 
-export interface RewardStatisticsOptions extends RewardStatisticsConventions, PresetOption<"rewardStatistics">, BackendOption {
+export interface RewardStatisticsOptions extends RewardStatisticsConventions, PresetOption<"rewardStatistics">, BackendOption, CollectiveOption {
   /** Of the distribution, >= 0. Default 1. */
   readonly temperature?: number;
   /** Smallest share in the distribution, >= 0. Default 1e-6. */
@@ -69,7 +70,7 @@ function semanticOf(batch: RewardStatisticsBatch, count: number, options: Reward
     OP,
     { logProbSums: logProbSums!, clusters: clusters!, ...(tokenCounts && { tokenCounts }) },
     count,
-    { ...groupingOf(batch), ...settings, ...(missingCounts && { missingCounts }), ...(backend && { backend }) },
+    { ...groupingOf(batch), ...settings, ...(missingCounts && { missingCounts }), ...(backend && { backend }), ...collectiveOption(options) },
   );
 }
 
@@ -87,7 +88,7 @@ function semanticOf(batch: RewardStatisticsBatch, count: number, options: Reward
  */
 export function rewardStatistics(batch: RewardStatisticsBatch, options: RewardStatisticsOptions = {}): RewardStatistics | null {
   const resolved = resolvePreset(OP, options.preset, options);
-  const where: BackendOption = resolved.backend ? { backend: resolved.backend } : {};
+  const where: BackendOption & CollectiveOption = { ...(resolved.backend && { backend: resolved.backend }), ...collectiveOption(options) };
   const layout = groupingOf(batch);
   const items = promptItems(layout);
   const { totals, perReward } = totalsOf(OP, batch.rewards, {
@@ -95,8 +96,8 @@ export function rewardStatistics(batch: RewardStatisticsBatch, options: RewardSt
     ...(items !== undefined && { count: items }),
     ...(resolved.rounding && { rounding: resolved.rounding }),
   });
-  const sizes = promptSizes(OP, layout, totals.length);
-  if (totals.length === 0) return null;
+  const sizes = promptSizes(OP, layout, totals.length, options);
+  if (sizes.counts.every((count) => count === 0)) return null;
 
   const truncated = truncatedOf(batch, totals.length, resolved);
   truncated?.forEach((flag, i) => flag !== 0 && (totals[i] = 0));

@@ -1,10 +1,12 @@
 // SEED-GRPO: prompts whose answers disagree in meaning get smaller advantages.
 import type { BackendOption } from "../../backend/select";
 import { needFloats } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
+import { gatherRowPartials } from "../../core/row-partials";
 import { groupEntropy, groupLogSumExp, groupSoftmax } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { SemanticEntropyConventions } from "../../presets/maxent-conventions";
@@ -35,7 +37,7 @@ export interface SemanticEntropySettings {
 }
 
 export interface SemanticEntropyOptions
-  extends SemanticEntropySettings, SemanticEntropyConventions, GroupLayout, PresetOption<"semanticEntropyScales">, BackendOption {}
+  extends SemanticEntropySettings, SemanticEntropyConventions, GroupLayout, PresetOption<"semanticEntropyScales">, BackendOption, CollectiveOption {}
 
 export interface SemanticEntropyScales {
   /** H over the clusters of each prompt, nats, float64; 0 for a group without completions. */
@@ -66,10 +68,25 @@ function likelihoods(op: string, batch: SemanticBatch, count: number, options: S
   });
 }
 
+function needClusters(op: string, clusters: ClusterIds, count: number): void {
+  if (clusters.length !== count) throw argumentError("ERR_SURPRISAL_SHAPE", op, "clusters.length", clusters.length, `${count}, one per completion`);
+}
+
+/** The clusters of all workers, where ids are numbers that all read the same. */
+function gatherClusters(op: string, { collective }: CollectiveOption, clusters: ClusterIds): ClusterIds {
+  if (!collective) return clusters;
+  const own = Float64Array.from({ length: clusters.length }, (_, i) => {
+    const id = clusters[i];
+    if (id == null) return NaN;
+    const number = typeof id === "bigint" ? Number(id) : id;
+    if (typeof number === "number" && Number.isSafeInteger(number)) return number;
+    throw argumentError("ERR_SURPRISAL_VALUE", op, `clusters[${i}]`, id, "an integer within ±(2^53 − 1), or null, where workers share prompts");
+  });
+  return Array.from(gatherRowPartials(op, collective, own).partials, (id) => (Number.isNaN(id) ? null : id));
+}
+
 /** Clusters numbered over the whole batch by first appearance, and the group of each. */
-function numberClusters(op: string, clusters: ClusterIds, { groupIds }: PromptSizes) {
-  if (clusters.length !== groupIds.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "clusters.length", clusters.length, `${groupIds.length}, one per completion`);
+function numberClusters(clusters: ClusterIds, { groupIds }: PromptSizes) {
   const known = new Map<number, Map<string | number | bigint, number>>();
   const groups: number[] = [];
   const ids = Int32Array.from(groupIds, (group, i) => {
@@ -86,7 +103,7 @@ function numberClusters(op: string, clusters: ClusterIds, { groupIds }: PromptSi
 }
 
 function semanticEntropies(op: string, logLikelihoods: Float64Array, clusters: ClusterIds, sizes: PromptSizes, where: BackendOption): Float64Array {
-  const { ids, groups } = numberClusters(op, clusters, sizes);
+  const { ids, groups } = numberClusters(clusters, sizes);
   const { logSumExps: totals } = groupLogSumExp(logLikelihoods, { groups: sizes.groupIds, ...where });
   totals.forEach((total, g) => {
     if (!Number.isFinite(total))
@@ -105,8 +122,13 @@ export function semanticScales(op: string, batch: SemanticBatch, count: number, 
   const alpha = needNumber(op, "alpha", options.alpha ?? 0.0417, { min: 0 });
   const generations = needNumber(op, "generations", options.generations ?? 0, { min: 0, integer: true });
   const where: BackendOption = options.backend ? { backend: options.backend } : {};
-  const sizes = promptSizes(op, groupingOf(options), count);
-  const entropies = semanticEntropies(op, likelihoods(op, batch, count, options), batch.clusters, sizes, where);
+  const local = likelihoods(op, batch, count, options);
+  needClusters(op, batch.clusters, count);
+  const clusters = gatherClusters(op, options, batch.clusters);
+  const own = promptSizes(op, groupingOf(options), count, options);
+  const all = (numbers: ArrayLike<number>): Float64Array => gatherRowPartials(op, options.collective, Float64Array.from(numbers)).partials;
+  const sizes: PromptSizes = { counts: own.counts, groupIds: options.collective ? Int32Array.from(all(own.groupIds)) : own.groupIds };
+  const entropies = semanticEntropies(op, all(local), clusters, sizes, where);
   const widest = generations > 0 ? generations : sizes.counts.reduce((most, n) => Math.max(most, n), 0);
   const none = sizes.counts.length === 0;
   const maxEntropy = none || widest <= 1 ? 0 : Math.log(widest);

@@ -1,5 +1,6 @@
 // How spread the weights of each prompt are.
 import type { BackendOption } from "../../backend/select";
+import { type CollectiveOption, collectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { groupEntropy } from "../../ops/group";
 import { type PromptLayout, promptGrouping, promptSizes } from "./prompts";
@@ -7,7 +8,7 @@ import { type PromptLayout, promptGrouping, promptSizes } from "./prompts";
 /** Weights below count as this inside the logarithm. */
 export const LEAST_WEIGHT = 1e-12;
 
-export interface WeightEntropyOptions extends PromptLayout, BackendOption {}
+export interface WeightEntropyOptions extends PromptLayout, BackendOption, CollectiveOption {}
 
 export interface WeightEntropies {
   /** One per group, nats; 0 for an empty one. */
@@ -41,9 +42,9 @@ export function meanOf(numbers: readonly number[]): number {
 export function weightEntropies(weights: FloatArray, options: WeightEntropyOptions = {}): WeightEntropies {
   const op = "weightEntropies";
   const layout = promptGrouping(op, options);
-  const where = options.backend ? { backend: options.backend } : {};
+  const where = { ...(options.backend && { backend: options.backend }), ...collectiveOption(options) };
   const { entropies } = groupEntropy(weights, { ...layout, least: LEAST_WEIGHT, ...where });
-  const { counts, groupIds } = promptSizes(op, layout, weights.length);
+  const { counts, groupIds } = promptSizes(op, layout, weights.length, options);
   const present = Array.from(entropies).filter((_, g) => counts[g]! > 0);
   return {
     entropies,

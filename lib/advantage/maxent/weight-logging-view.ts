@@ -1,5 +1,7 @@
 // What a log shows of the weights of a batch.
 import type { BackendOption } from "../../backend/select";
+import type { CollectiveOption } from "../../core/collective";
+import { argumentError } from "../../core/errors";
 import { groupEntropy } from "../../ops/group";
 import { rewardMoments } from "./reward-moments";
 import { LEAST_WEIGHT, meanOf } from "./weight-entropy";
@@ -27,12 +29,15 @@ interface Part {
 
 /**
  * Figures for a log, from the statistics of one worker or of several. Prompts without completions do not count; prompts count
- * alike, whichever worker had them. 0 where there is none.
+ * alike, whichever worker had them. 0 where there is none. A worker gives the statistics of all, or its own together with the
+ * `collective` that they were made with.
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE or _SHAPE
  */
-export function weightLoggingView(statistics: Logged | readonly Logged[], options: BackendOption = {}): WeightLoggingView {
+export function weightLoggingView(statistics: Logged | readonly Logged[], options: BackendOption & CollectiveOption = {}): WeightLoggingView {
   const list: readonly Logged[] = Array.isArray(statistics) ? (statistics as readonly Logged[]) : [statistics as Logged];
+  if (options.collective && list.length !== 1)
+    throw argumentError("ERR_SURPRISAL_OPTION", "weightLoggingView", "statistics.length", list.length, "one worker's, where there is a collective");
   const parts = list.map((one): Part => {
     const { evennesses } = groupEntropy(one.weights, { groups: one.groupIds, normalize: true, least: LEAST_WEIGHT, ...options });
     return { statistics: one, evennesses: Array.from(evennesses) };

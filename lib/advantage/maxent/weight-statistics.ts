@@ -1,5 +1,6 @@
 // Weights with what is logged about them: listwise, uniform, or the advantages of plain GRPO in their place.
 import type { BackendOption } from "../../backend/select";
+import { type CollectiveOption, collectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupConventions } from "../../ops/group";
@@ -20,7 +21,10 @@ export interface WeightStatistics extends PromptSizes {
   readonly deviations: Float64Array;
 }
 
-export interface WeightStatisticsOptions extends PromptLayout, BackendOption {}
+export interface WeightStatisticsOptions extends PromptLayout, BackendOption, CollectiveOption {}
+
+/** No completion, on any worker. */
+const isNone = ({ counts }: PromptSizes): boolean => counts.every((count) => count === 0);
 
 /**
  * Statistics of weights that are there already; null where there is no completion.
@@ -29,8 +33,9 @@ export interface WeightStatisticsOptions extends PromptLayout, BackendOption {}
  */
 export function weightStatistics(weights: FloatArray, options: WeightStatisticsOptions = {}): WeightStatistics | null {
   const { mean, min, max, deviations } = weightEntropies(weights, options);
-  if (weights.length === 0) return null;
-  const sizes = promptSizes("weightStatistics", promptGrouping("weightStatistics", options), weights.length);
+  const op = "weightStatistics";
+  const sizes = promptSizes(op, promptGrouping(op, options), weights.length, options);
+  if (isNone(sizes)) return null;
   return { weights, ...sizes, entropy: mean, entropyMin: min, entropyMax: max, deviations };
 }
 
@@ -43,7 +48,7 @@ export function uniformWeightStatistics(options: UniformWeightsOptions): WeightS
   return weightStatistics(uniformListwiseWeights(options), options);
 }
 
-export interface ListwiseWeightStatisticsOptions extends ListwiseWeightSettings, BackendOption {
+export interface ListwiseWeightStatisticsOptions extends ListwiseWeightSettings, BackendOption, CollectiveOption {
   /** Group g is completions groupOffsets[g] … groupOffsets[g+1]. */
   readonly groupOffsets: Int32Array;
   /** Mean log-probs of the reference per token; false: summed ones. Default true. */
@@ -65,7 +70,7 @@ export function listwiseWeightStatistics(
 ): WeightStatistics | null {
   const op = "listwiseWeightStatistics";
   const { temperature, beta = 0, least, groupOffsets, lengthNormalize, backend } = options;
-  const where = backend ? { backend } : {};
+  const where = { ...(backend && { backend }), ...collectiveOption(options) };
   const normalize = lengthNormalize === undefined ? {} : { lengthNormalize };
   const [logProbs] = beta === 0 ? [undefined] : referenceLogProbs(op, reference, groupOffsets, normalize);
   const weights = listwiseWeights(targets, {
@@ -79,7 +84,7 @@ export function listwiseWeightStatistics(
   return weightStatistics(weights, { groupOffsets, ...where });
 }
 
-export interface AdvantageWeightStatisticsOptions extends PromptLayout, BackendOption {
+export interface AdvantageWeightStatisticsOptions extends PromptLayout, BackendOption, CollectiveOption {
   /** Divide by the group's std, where advantages are computed. Default `"std"`. */
   readonly scale?: NonNullable<GroupConventions["scale"]>;
 }
@@ -101,8 +106,8 @@ export function advantageWeightStatistics(
   const layout = promptGrouping(op, options);
   const { scale = "std", backend } = options;
   const weights =
-    advantages ?? groupAdvantage(rewards!, { preset: "maxent", scale, ...layout, ...(backend && { backend }) }).advantages;
-  if (weights.length === 0) return null;
-  const sizes = promptSizes(op, layout, weights.length);
+    advantages ?? groupAdvantage(rewards!, { preset: "maxent", scale, ...layout, ...(backend && { backend }), ...collectiveOption(options) }).advantages;
+  const sizes = promptSizes(op, layout, weights.length, options);
+  if (isNone(sizes)) return null;
   return { weights, ...sizes, entropy: 0, entropyMin: 0, entropyMax: 0, deviations: new Float64Array(0) };
 }

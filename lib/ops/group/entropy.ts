@@ -1,18 +1,19 @@
 // Entropy of the weights of each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber } from "../../core/options";
-import { itemArgs, needItems } from "./items";
+import { gatherItems, itemArgs, needItems } from "./items";
 
-export interface GroupEntropyOptions extends GroupLayout, BackendOption {
+export interface GroupEntropyOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divide the values of each group by their sum first. Default false: they are taken as they are. */
   readonly normalize?: boolean;
   /** Smaller values count as this inside the logarithm, and where values are normalised, >= 0. Default 0. */
   readonly least?: number;
 }
 
-/** One entry per group. */
+/** One entry per group; with a `collective` of the groups of all workers. */
 export interface GroupEntropyResult {
   /** Nats; 0 for an empty group. */
   readonly entropies: FloatArray;
@@ -37,11 +38,12 @@ export interface GroupEntropyResult {
  */
 export function groupEntropy(values: FloatArray, options: GroupEntropyOptions = {}): GroupEntropyResult {
   const op = "groupEntropy";
-  const items = needItems(op, "values", values, options);
+  const local = needItems(op, "values", values, options);
   const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
+  const items = gatherItems(op, options.collective, local);
   const dtype = floatDType(items.values);
   const { G, ids } = items.groups;
-  const result = { entropies: allocateFloat(dtype, G), evennesses: allocateFloat(dtype, G), groupIds: ids };
+  const result = { entropies: allocateFloat(dtype, G), evennesses: allocateFloat(dtype, G), groupIds: options.collective ? ids.slice(items.begin, items.end) : ids };
   selectBackend(op, options.backend).ops.groupEntropy({
     ...itemArgs(items),
     normalized: options.normalize === true ? 1 : 0,

@@ -1,10 +1,11 @@
 // Weights of a group that are tilted by log-factors: powers of one distribution times powers of another.
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber } from "../../core/options";
-import { type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 /** The numbers of a tilt. */
 export interface GroupTiltSettings {
@@ -16,7 +17,7 @@ export interface GroupTiltSettings {
   readonly least?: number;
 }
 
-export interface GroupTiltOptions extends GroupTiltSettings, GroupLayout, BackendOption {
+export interface GroupTiltOptions extends GroupTiltSettings, GroupLayout, BackendOption, CollectiveOption {
   /** l_i, one per item: log-probabilities up to a constant of the group. Default: 0. */
   readonly logFactors?: FloatArray;
   /** How often each weight counts, one per item; below 1 counts as 1. Default: 1 each. */
@@ -42,15 +43,20 @@ export function tiltItems(
   const weights = given === undefined ? allocateFloat(dtype, values.length) : needOutput(op, "weights", given, dtype, values.length);
   refuseItemOverlap(op, { weights }, values, options);
   refuseOverlap(op, { weights }, { [names.logFactors]: logFactors, [names.counts]: counts });
+  const { collective } = options;
+  const all = gatherItems(op, collective, { values: asFloat(values, dtype), groups });
+  const found = collective ? allocateFloat(dtype, all.values.length) : weights;
+  const ofAll = (array: FloatArray | null): FloatArray | null => array && gatherFloats(op, collective, asFloat(array, dtype)).values;
   selectBackend(op, options.backend).ops.groupTilt({
-    ...itemArgs({ values: asFloat(values, dtype), groups }),
-    logFactors: logFactors && asFloat(logFactors, dtype),
-    counts: counts && asFloat(counts, dtype),
+    ...itemArgs(all),
+    logFactors: ofAll(logFactors),
+    counts: ofAll(counts),
     temperature,
     coefficient,
     least,
-    weights,
+    weights: found,
   });
+  if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }
 

@@ -3,12 +3,14 @@ import { LOSS_FORM } from "../../backend/contract/ratio";
 import { selectBackend } from "../../backend/select";
 import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import type { Collective, CollectiveOption } from "../../core/collective";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
+import { gatherRowPartials } from "../../core/row-partials";
 import { needUnits, type RatioOptions, type Units } from "./units";
 
-export interface ClippedObjectiveOptions extends RatioOptions {
+export interface ClippedObjectiveOptions extends RatioOptions, CollectiveOption {
   /** The ratio is clipped from below at 1 − clipLow. >= 0; Infinity = not clipped. From 1 on the bound is never reached. */
   readonly clipLow: number;
   /** The ratio is clipped from above at 1 + clipHigh. >= 0; Infinity = not clipped. */
@@ -83,31 +85,31 @@ function countKept(mask: Uint8Array | null, n: number): number {
 }
 
 /** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
-function defaultWeights({ rows, level, common }: Units): Float64Array {
-  const total = level === "token" ? countKept(common.mask, rows.n) : rows.B;
+function defaultWeights({ rows, level, common }: Units, collective: Collective | undefined): Float64Array {
+  const here = level === "token" ? countKept(common.mask, rows.n) : rows.B;
+  const total = collective ? collective.allReduce(Float64Array.of(here), "sum")[0]! : here;
   return new Float64Array(rows.B).fill(total > 0 ? 1 / total : 0);
 }
 
-/** Batch figures from the rows' partial sums, in row order. */
-function summarize(
-  objectives: Float64Array,
-  ratioSum: Float64Array,
-  ratioMax: Float64Array,
-  counts: Record<"terms" | "clipped" | "limited", Int32Array>,
-) {
-  let objective = 0;
-  let ratios = 0;
+/** What the rows add up from: [objective, sum and largest of the ratios, terms, clipped ones, limited ones] of each. */
+const ROW_FIGURES = 6;
+
+/** Batch figures from the rows' partial sums, in row order; of the rows of all workers. */
+function summarize(op: string, collective: Collective | undefined, figures: readonly ArrayLike<number>[]) {
+  const own = new Float64Array(figures[0]!.length * ROW_FIGURES);
+  figures.forEach((figure, k) => {
+    for (let b = 0; b < figure.length; ++b) own[b * ROW_FIGURES + k] = figure[b]!;
+  });
+  const { partials } = gatherRowPartials(op, collective, own, ROW_FIGURES);
+  let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
   let maxRatio = -Infinity;
-  let terms = 0;
-  let clipped = 0;
-  let limited = 0;
-  for (let b = 0; b < objectives.length; ++b) {
-    objective += objectives[b]!;
-    ratios += ratioSum[b]!;
-    maxRatio = Math.max(maxRatio, ratioMax[b]!);
-    terms += counts.terms[b]!;
-    clipped += counts.clipped[b]!;
-    limited += counts.limited[b]!;
+  for (let at = 0; at < partials.length; at += ROW_FIGURES) {
+    objective += partials[at]!;
+    ratios += partials[at + 1]!;
+    maxRatio = Math.max(maxRatio, partials[at + 2]!);
+    terms += partials[at + 3]!;
+    clipped += partials[at + 4]!;
+    limited += partials[at + 5]!;
   }
   return {
     objective,
@@ -129,6 +131,8 @@ export function evaluateClipped(
   const units = needUnits(op, current, old, options);
   const { rows, common } = units;
   const { n, B } = rows;
+  if (options.collective && units.level === "group")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "collective", options.collective, 'none at level "group", whose ratios need all rows of a group');
   const checked = needAdvantages(op, advantages, units, options.advantagesPer);
   const width = { min: 0, infinite: true } as const;
   const parameters = {
@@ -167,7 +171,7 @@ export function evaluateClipped(
     },
   );
 
-  const rowWeights = weights ? Float64Array.from(weights) : defaultWeights(units);
+  const rowWeights = weights ? Float64Array.from(weights) : defaultWeights(units, options.collective);
   const objectives = new Float64Array(B);
   const ratioSum = new Float64Array(B);
   const ratioMax = new Float64Array(B);
@@ -195,7 +199,7 @@ export function evaluateClipped(
     limitedCount: counts.limited,
   });
   return {
-    ...summarize(objectives, ratioSum, ratioMax, counts),
+    ...summarize(op, options.collective, [objectives, ratioSum, ratioMax, counts.terms, counts.clipped, counts.limited]),
     objectives,
     terms,
     ratios,
@@ -214,7 +218,8 @@ export function evaluateClipped(
  *
  * The gradient is that of the branch that was taken (the unclipped one in a tie), and goes through the mean of a row or
  * group to each of its tokens. An advantage of exactly 0 gives a term of exactly 0, even for an infinite ratio. NaN spreads
- * to its token, row or group, and to the sums it enters.
+ * to its token, row or group, and to the sums it enters. With a `collective` the objective, its gradient and the figures are those
+ * of the batch on all its workers (not at level "group").
  *
  * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
  * @param old log-probs under the policy that sampled, same shape; constants for the gradient
