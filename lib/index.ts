@@ -28,15 +28,25 @@ export { answerThinkingMask } from "./advantage/answer-thinking-mask";
 export type { AnswerThinkingConventions, AnswerThinkingMaskOptions, AnswerThinkingMode, ThinkEnd } from "./advantage/answer-thinking-mask";
 export * from "./advantage/masks";
 export * from "./advantage/metrics";
-export * from "./loss/aggregation";
+export { aggregateLoss, aggregationWeights } from "./loss/aggregation";
+export type {
+  AggregatedLoss,
+  AggregationConventions,
+  AggregationCounts,
+  AggregationMode,
+  AggregationName,
+  AggregationOptions,
+} from "./loss/aggregation";
 export * from "./loss/actor-critic-loss";
-export * from "./loss/entropy-bonus";
+export { entropyBonus } from "./loss/entropy-bonus";
+export type { EntropyBonusOptions, EntropyBonusResult } from "./loss/entropy-bonus";
 export * from "./loss/kl-penalty";
 export * from "./loss/correction";
 export * from "./loss/negative-log-likelihood";
 export * from "./loss/policy";
 export * from "./loss/sequence-policy-objective";
-export * from "./loss/value-loss";
+export { valueLoss } from "./loss/value-loss";
+export type { ValueBatch, ValueLossConventions, ValueLossOptions, ValueLossResult } from "./loss/value-loss";
 export * from "./reward";
 export type { PresetName, PresetNameFor, PresetOption } from "./presets";
 export { clipFilterWeights } from "./advantage/clip-filter-weights";

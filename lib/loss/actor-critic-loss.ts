@@ -3,8 +3,8 @@ import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
 import type { PolicyBatch } from "./policy/batch";
 import type { PolicyLossResult } from "./policy/evaluate";
-import { ppoLoss, type PpoLossOptions } from "./policy/ppo-loss";
-import { type ValueBatch, valueLoss, type ValueLossOptions, type ValueLossResult } from "./value-loss";
+import { evaluatePpoLoss, type PpoLossOptions } from "./policy/ppo-loss";
+import { evaluateValueLoss, type ValueBatch, type ValueLossOptions, type ValueLossResult } from "./value-loss";
 
 export interface ActorCriticBatch extends PolicyBatch, Omit<ValueBatch, "mask"> {
   /** 1 = a token whose value counts. Default: `mask`. */
@@ -37,14 +37,16 @@ export interface ActorCriticLossResult {
  */
 export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLossOptions): ActorCriticLossResult {
   const { valueCoefficient, valueClip, ...policyOptions } = options;
-  const coefficient = needNumber("actorCriticLoss", "valueCoefficient", valueCoefficient ?? 0.5, { min: 0 });
-  const policy = ppoLoss(batch, policyOptions);
+  const op = "actorCriticLoss";
+  const coefficient = needNumber(op, "valueCoefficient", valueCoefficient ?? 0.5, { min: 0 });
+  const policy = evaluatePpoLoss(op, batch, policyOptions);
   const { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend } = policyOptions;
   const shared = { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend, clip: valueClip };
   const given = Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined)) as ValueLossOptions;
   const { mask: ownMask, valueMask, ...rest } = batch;
   const mask = valueMask ?? ownMask;
-  const value = valueLoss({ ...rest, ...(mask && { mask }) }, given);
+  const names = { clip: "valueClip", mask: valueMask ? "valueMask" : "mask" };
+  const value = evaluateValueLoss(op, names, { ...rest, ...(mask && { mask }) }, given);
   return {
     loss: policy.loss + coefficient * value.loss,
     policy,

@@ -8,7 +8,7 @@ import { needNumber, needWord } from "../core/options";
 import { gatherRowPartials } from "../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
-import { moments } from "../ops/reduce";
+import { rowMoments } from "../ops/reduce/moments";
 import { type AggregationName, AGGREGATIONS } from "../presets/aggregations";
 
 export type { AggregationName } from "../presets/aggregations";
@@ -75,13 +75,14 @@ const COUNTS = ["tokens", "rows", "length", "workers", "accumulation"] as const 
 
 /** The framework's convention of that name, or undefined for a mode by what it computes. */
 function conventionsOf(op: string, mode: AggregationOptions["mode"], name = "mode"): AggregationConventions | undefined {
+function conventionsOf(op: string, name: string, mode: AggregationOptions["mode"]): AggregationConventions | undefined {
   needWord<string>(op, name, mode, [...MODES, ...Object.keys(AGGREGATIONS)]);
   return MODES.some((word) => word === mode) ? undefined : AGGREGATIONS[mode as AggregationName];
 }
 
 /** What divides every weight: `accumulation`, where the mode uses it. */
 export function usedAccumulation({ mode, accumulation = 1 }: Pick<AggregationOptions, "mode" | "accumulation">): number {
-  const named = conventionsOf("usedAccumulation", mode);
+  const named = conventionsOf("usedAccumulation", "mode", mode);
   return named && !named.uses.includes("accumulation") ? 1 : accumulation;
 }
 
@@ -114,6 +115,8 @@ function needLength(op: string, rows: Rows, length: number | undefined, collecti
 
 function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null, name?: string): Float64Array {
   const named = conventionsOf(op, options.mode, name);
+function weightsOf(op: string, name: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
+  const named = conventionsOf(op, name, options.mode);
   const mode = named ? named.mode : (options.mode as AggregationMode);
   const counts = needCounts(op, options, named);
   const countEmpty = needWord(op, "emptyRows", options.emptyRows ?? named?.emptyRows ?? "skip", EMPTY_ROWS) === 1;
@@ -145,6 +148,12 @@ export function aggregationWeights(options: AggregationOptions): Float64Array {
 export function weighRows(op: string, options: AggregationOptions, name?: string): Float64Array {
   const rows = needRows(op, options);
   return weightsOf(op, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning), name);
+  return evaluateWeights("aggregationWeights", "mode", options);
+}
+
+/** As aggregationWeights, in the name of the public function `op`, which calls the mode `name`. */
+export function evaluateWeights(op: string, name: string, options: AggregationOptions): Float64Array {
+  return weightsOf(op, name, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning));
 }
 
 /**
@@ -156,18 +165,22 @@ export function weighRows(op: string, options: AggregationOptions, name?: string
  * @throws SurprisalError as `aggregationWeights`
  */
 export function aggregateLoss(losses: FloatArray, options: AggregationOptions): AggregatedLoss {
-  const op = "aggregateLoss";
+  return evaluateAggregate("aggregateLoss", "losses", losses, options);
+}
+
+/** As aggregateLoss, in the name of the public function `op` and its argument `name`. */
+export function evaluateAggregate(op: string, name: string, losses: FloatArray, options: AggregationOptions): AggregatedLoss {
   const rows = needRows(op, options);
-  const values = needFloats(op, "losses", losses, rows.n, rows.meaning);
+  const values = needFloats(op, name, losses, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-  const rowWeights = weightsOf(op, options, rows, mask);
+  const rowWeights = weightsOf(op, "mode", options, rows, mask);
   const where = {
     ...(options.shape && { shape: options.shape }),
     ...(options.offsets && { offsets: options.offsets }),
     ...(mask && { mask }),
     ...(options.backend && { backend: options.backend }),
   };
-  const { sums } = moments(values, { ...where, over: "row" });
+  const { sums } = rowMoments(op, values, where);
   const shares = gatherRowPartials(op, options.collective, sums.map((sum, b) => rowWeights[b]! * sum)).partials;
   const row = floatDType(values) === "float64" ? rowWeights : Float32Array.from(rowWeights);
   return {

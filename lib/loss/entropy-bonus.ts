@@ -1,12 +1,14 @@
 // A reward for high entropy: minus coefficient times the weighted sum of the entropies.
 import type { BackendOption } from "../backend/select";
-import { needFloats, optionalMask } from "../core/arrays";
+import { needFloat64, needFloats, optionalMask } from "../core/arrays";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { needNumber } from "../core/options";
 import { needRows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
 import { moments } from "../ops/reduce";
 import { type AggregationOptions, weighRows } from "./aggregation";
+import { rowMoments } from "../ops/reduce/moments";
+import { type AggregationOptions, evaluateWeights } from "./aggregation";
 
 export interface EntropyBonusOptions extends AggregationOptions, BackendOption {
   /** c, in loss per nat. A negative one punishes entropy. */
@@ -52,9 +54,22 @@ export function evaluateBonus(op: string, entropies: FloatArray, options: Entrop
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const coefficient = needNumber(op, `${at}coefficient`, options.coefficient);
   const weights = options.rowWeights ?? weighRows(op, options, mode);
+  return evaluateEntropyBonus("entropyBonus", { coefficient: "coefficient", mode: "mode" }, entropies, options);
+}
+
+/** As entropyBonus, in the name of the public function `op`, which has its own names for two options. */
+export function evaluateEntropyBonus(
+  op: string,
+  names: Readonly<Record<"coefficient" | "mode", string>>,
+  entropies: FloatArray,
+  options: EntropyBonusOptions,
+): EntropyBonusResult {
+  const coefficient = needNumber(op, names.coefficient, options.coefficient);
+  const given = options.rowWeights;
+  const weights = given ? needFloat64(op, "rowWeights", given, rows.B, "one per row") : evaluateWeights(op, names.mode, options);
   const { shape, offsets, backend } = options;
   const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
-  const { sums, counts } = moments(values, { ...where, over: "row" });
+  const { sums, counts } = rowMoments(op, values, where);
   const slopes = weights.map((weight) => (weight === 0 ? 0 : -coefficient * weight));
   const row = floatDType(values) === "float64" ? slopes : Float32Array.from(slopes);
   const kept = counts.reduce((total, count) => total + count, 0);

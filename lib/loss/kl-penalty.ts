@@ -2,9 +2,10 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { needWord } from "../core/options";
+import { needNumber, needWord } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
-import { klEstimates, type KlKind } from "../ops/loss";
+import type { KlKind } from "../ops/loss";
+import { evaluateKlEstimates } from "../ops/loss/kl-estimates";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { KlClamps, KlTerm } from "./policy/options";
 
@@ -79,13 +80,16 @@ export function klPenalty(logProbs: FloatArray, referenceLogProbs: FloatArray, o
   needWord<string>(op, "estimator", estimator, Object.keys(KINDS));
   const named = KINDS[estimator];
   const { logClamp, valueClamp, klClamps, backend } = resolved;
-  const clamps = { ...klClamps?.[named.kind], ...(logClamp !== undefined && { logClamp }), ...(valueClamp !== undefined && { valueClamp }) };
-  const { values, gradLogProbs, rowSums, counts } = klEstimates(
+  const clamps = klClamps?.[named.kind];
+  const bound = { min: 0, above: true, infinite: true } as const;
+  const { values, gradLogProbs, rowSums, counts } = evaluateKlEstimates(
+    op,
     needFloats(op, "logProbs", logProbs, rows.n, rows.meaning),
     needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning),
     {
       ...named,
-      ...clamps,
+      logClamp: needNumber(op, "logClamp", logClamp ?? clamps?.logClamp ?? Infinity, bound),
+      valueClamp: needNumber(op, "valueClamp", valueClamp ?? clamps?.valueClamp ?? Infinity, bound),
       ...(rows.offsets ? { offsets: rows.offsets } : { shape: [rows.B, rows.T] }),
       ...(mask && { mask }),
       ...(backend && { backend }),

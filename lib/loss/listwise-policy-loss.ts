@@ -10,7 +10,7 @@ import { gatherRowPartials } from "../core/row-partials";
 import { needRows, type RowLayout } from "../core/rows";
 import { groupLogSumExp, groupSoftmax } from "../ops/group";
 import { broadcastRows } from "../ops/group/broadcast";
-import { moments } from "../ops/reduce";
+import { rowMoments } from "../ops/reduce/moments";
 
 export interface ListwisePolicyLossOptions extends RowLayout, GroupLayout, BackendOption, CollectiveOption {
   /** 1 = a token of the completion; the others are not read and get gradient 0. Default: all 1. */
@@ -73,7 +73,7 @@ export function listwisePolicyLoss(logProbs: FloatArray, weights: FloatArray, op
   const { shape, offsets } = options;
   const layout = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...where };
 
-  const { counts, means, sums } = moments(given, { ...layout, over: "row" });
+  const { counts, means, sums } = rowMoments(OP, given, layout);
   refuseEmpty(counts);
   const own = normalize ? means : sums;
   // From here on the completions of all workers.

@@ -1,8 +1,7 @@
 // The loss of imitation: log-probs of given tokens, negated and aggregated.
-import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { affine } from "../ops/reduce";
-import { aggregateLoss, type AggregatedLoss, type AggregationOptions } from "./aggregation";
+import { type AggregatedLoss, type AggregationOptions, evaluateAggregate } from "./aggregation";
 
 /**
  * Supervised loss −Σ_b w_b·Σ_t m_bt·logProbs_bt with the weights of `aggregationWeights`. What lies under the mask is not read.
@@ -13,13 +12,10 @@ import { aggregateLoss, type AggregatedLoss, type AggregationOptions } from "./a
  */
 export function negativeLogLikelihood(logProbs: FloatArray, options: AggregationOptions): AggregatedLoss {
   const op = "negativeLogLikelihood";
-  const given: unknown = logProbs;
-  const length = ArrayBuffer.isView(given) ? (given as FloatArray).length : 0;
-  const values = needFloats(op, "logProbs", given, length, "its own length");
-  const { loss, rowWeights, gradients } = aggregateLoss(values, options);
+  const { loss, rowWeights, gradients } = evaluateAggregate(op, "logProbs", logProbs, options);
   const { mask, backend } = options;
   const negated = affine(gradients, {
-    shape: [1, length],
+    shape: [1, gradients.length],
     scale: -1,
     out: { mapped: gradients },
     ...(mask && { mask }), // 0 under it, not -0

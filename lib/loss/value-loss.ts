@@ -8,6 +8,7 @@ import { needRows, type RowLayout } from "../core/rows";
 import { evaluateTokenLoss } from "../ops/loss/token-loss";
 import { type PresetOption, resolvePreset } from "../presets";
 import { type AggregationCounts, type AggregationMode, weighRows } from "./aggregation";
+import { type AggregationCounts, type AggregationMode, evaluateWeights } from "./aggregation";
 import type { AggregationName } from "../presets/aggregations";
 
 /** Per-token arrays have [n] elements, as `shape` or `offsets` say. */
@@ -61,17 +62,27 @@ export interface ValueLossResult {
  */
 export function valueLoss(batch: ValueBatch, options: ValueLossOptions = {}): ValueLossResult {
   const op = "valueLoss";
-  const resolved = resolvePreset(op, options.preset, options);
+  const { preset: _, ...resolved } = resolvePreset(op, options.preset, options);
+  return evaluateValueLoss(op, { clip: "clip", mask: "mask" }, batch, resolved);
+}
+
+/** As valueLoss with its preset resolved, in the name of the public function `op`, which has its own names for two arguments. */
+export function evaluateValueLoss(
+  op: string,
+  names: Readonly<Record<"clip" | "mask", string>>,
+  batch: ValueBatch,
+  resolved: Omit<ValueLossOptions, "preset">,
+): ValueLossResult {
   const rows = needRows(op, batch);
   const { n, meaning } = rows;
   const values = needFloats(op, "values", batch.values, n, meaning);
   const returns = needFloats(op, "returns", batch.returns, n, meaning);
   const oldValues = optionalFloats(op, "oldValues", batch.oldValues, n, meaning);
-  const mask = optionalMask(op, "mask", batch.mask, n, meaning);
-  const clip = needNumber(op, "clip", resolved.clip ?? Infinity, { min: 0, infinite: true });
+  const mask = optionalMask(op, names.mask, batch.mask, n, meaning);
+  const clip = needNumber(op, names.clip, resolved.clip ?? Infinity, { min: 0, infinite: true });
   if (clip !== Infinity && !oldValues)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldValues", undefined, "values to clip around, since clip is given");
-  const { preset: _, clip: __, aggregation, backend, ...counts } = resolved;
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldValues", undefined, `values to clip around, since ${names.clip} is given`);
+  const { clip: _, aggregation, backend, ...counts } = resolved;
   const layout = {
     ...(batch.shape && { shape: batch.shape }),
     ...(batch.offsets && { offsets: batch.offsets }),
@@ -79,6 +90,7 @@ export function valueLoss(batch: ValueBatch, options: ValueLossOptions = {}): Va
     ...(backend && { backend }),
   };
   const rowWeights = weighRows(op, { mode: aggregation ?? "tokenMean", ...layout, ...counts }, "aggregation");
+  const rowWeights = evaluateWeights(op, "aggregation", { mode: aggregation ?? "tokenMean", ...layout, ...counts });
   const result = evaluateTokenLoss(op, {
     ...layout,
     form: "squared",

@@ -1,6 +1,7 @@
 // What every policy loss reads: log-probs of three policies, advantages, and which tokens count.
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
+import { needWord } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
@@ -47,6 +48,13 @@ export interface CheckedPolicyBatch {
   readonly rolloutWeightsPer: Per;
   readonly termMask: Uint8Array | null;
   readonly rowMask: Uint8Array | null;
+}
+
+/** The batch of a loss of one term a row, which takes advantages and weights per row only. */
+export function ofWholeRows<Batch extends PolicyBatch>(op: string, batch: Batch): Batch {
+  for (const name of ["advantagesPer", "rolloutWeightsPer"] as const)
+    if (batch[name] !== undefined) needWord<string>(op, name, batch[name], ["row"]);
+  return { ...batch, advantagesPer: "row", rolloutWeightsPer: "row" };
 }
 
 /** Every array checked; nothing is computed. */

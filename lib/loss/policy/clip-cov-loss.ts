@@ -4,6 +4,7 @@ import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { integersBelow } from "../../core/random";
 import { markCovariances } from "../../ops/select/covariance-mask";
+import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
@@ -81,6 +82,7 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
   const checked = needPolicyBatch(op, batch);
   const plain = evaluatePolicy(op, batch, resolved, form);
   const { selected, count } = markCovariances(op, checked.logProbs, checked.advantages, {
+  const { selected, count } = evaluateCovarianceMask(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
     ...(checked.mask && { mask: checked.mask }),
     advantagesPer: checked.advantagesPer,

@@ -2,16 +2,18 @@
 import type { FloatArray } from "../../core/dtype";
 import { optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/options";
 import { klEstimates, type LossFigures, type LossKl, type RowForm, type RowLossOptions, type TokenForm, type TokenLossOptions } from "../../ops/loss";
 import { evaluateRowLoss } from "../../ops/loss/row-loss";
 import { evaluateTokenLoss } from "../../ops/loss/token-loss";
 import { type AggregationOptions, usedAccumulation, weighRows } from "../aggregation";
 import { moments } from "../../ops/reduce";
 import { evaluateBonus } from "../entropy-bonus";
+import { type AggregationOptions, evaluateWeights, usedAccumulation } from "../aggregation";
+import { evaluateEntropyBonus } from "../entropy-bonus";
 import { type CheckedPolicyBatch, needPolicyBatch, type PolicyBatch } from "./batch";
 import { type LossMetrics, policyMetrics } from "./metrics";
-import type { EntropyBonus, PolicyLossOptions } from "./options";
+import { type EntropyBonus, METRIC_NAMES, type PolicyLossOptions } from "./options";
 
 /** What a loss answers. Arrays per token are 0 under the mask, in the widest float type of the inputs. */
 export interface PolicyLossResult {
@@ -89,6 +91,12 @@ const maskOption = (mask: Uint8Array | null) => (mask ? { mask } : {});
 function weightsOf(op: string, batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
   const mode = options.aggregation ?? "tokenMean";
   return weighRows(op, { mode, ...batch.layout, ...maskOption(batch.mask), ...countsOf(options) }, "aggregation");
+  return evaluateWeights(op, "aggregation", {
+    mode: options.aggregation ?? "tokenMean",
+    ...batch.layout,
+    ...maskOption(batch.mask),
+    ...countsOf(options),
+  });
 }
 
 /** −coefficient·Σ W·H and its gradient. */
@@ -98,6 +106,8 @@ function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, opt
   const chosen = optionalMask(op, "entropyBonus.mask", bonus.mask, batch.rows.n, batch.rows.meaning);
   const kept = chosen && batch.mask ? chosen.map((on, i) => (on !== 0 && batch.mask![i] !== 0 ? 1 : 0)) : (chosen ?? batch.mask);
   const own = {
+  const names = { coefficient: "entropyBonus.coefficient", mode: "entropyBonus.aggregation" };
+  return evaluateEntropyBonus(op, names, batch.entropies, {
     coefficient: bonus.coefficient,
     mode: bonus.aggregation ?? options.aggregation ?? "tokenMean",
     ...(bonus.aggregation === undefined && { rowWeights: weights }),
@@ -132,13 +142,13 @@ function klOf(op: string, batch: CheckedPolicyBatch, { kl, klClamps }: PolicyLos
   const { referenceLogProbs } = batch;
   if (!referenceLogProbs)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "referenceLogProbs", undefined, "log-probs of the reference policy, since kl is given");
-  const { kind = "k3", gradientKind, logClamp, valueClamp, importanceCorrected = false, coefficient } = kl;
+  const { kind = "k3", gradientKind, logClamp, valueClamp, importanceCorrected, coefficient } = kl;
   const given = { ...(logClamp !== undefined && { logClamp }), ...(valueClamp !== undefined && { valueClamp }) };
   return {
     referenceLogProbs,
     kind,
     ...(gradientKind && { gradientKind }),
-    timesRatio: importanceCorrected,
+    timesRatio: needFlag(op, "kl.importanceCorrected", importanceCorrected) === 1,
     coefficient: needNumber(op, "kl.coefficient", coefficient),
     rowWeights,
     ...klClamps?.[kind],
@@ -159,6 +169,7 @@ export function evaluatePolicy(
   weights?: (aggregated: Float64Array, batch: CheckedPolicyBatch) => Float64Array,
 ): Evaluation {
   const batch = needPolicyBatch(op, given);
+  needWord(op, "metricNames", options.metricNames ?? "verl", METRIC_NAMES);
   const aggregated = weightsOf(op, batch, options);
   const own = weights ? weights(aggregated, batch) : aggregated;
   const { rowMask } = batch;

@@ -1,6 +1,6 @@
 // A*-PO: regression of the whole-sequence log ratio on the advantage over the optimal value.
 import { needNumber } from "../../core/options";
-import type { PolicyBatch } from "./batch";
+import { ofWholeRows, type PolicyBatch } from "./batch";
 import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
 import { rowMeanWeights } from "./row-weights";
@@ -25,6 +25,8 @@ export function optimalValueLoss(batch: PolicyBatch, options: OptimalValueLossOp
   const op = "optimalValueLoss";
   const coefficient = needNumber(op, "beta", options.beta, { min: 0, above: true });
   const form = { form: "squared", reduce: "sum", coefficient } as const;
-  const evaluation = evaluatePolicy(op, batch, options, { skeleton: "row", form }, (_, checked) => rowMeanWeights(op, checked, options));
+  const evaluation = evaluatePolicy(op, ofWholeRows(op, batch), options, { skeleton: "row", form }, (_, checked) =>
+    rowMeanWeights(op, checked, options),
+  );
   return policyResult(evaluation, options, METRICS);
 }

@@ -30,8 +30,9 @@ export interface EntropyBonus {
   readonly aggregation?: AggregationMode | AggregationName;
 }
 
+export const METRIC_NAMES = ["verl", "trl", "trlPpo", "openrlhf", "pufferlib"] as const;
 /** How sources call what they log: `"trlPpo"` is TRL's PPO trainer, `"trl"` its others. */
-export type MetricNames = "verl" | "trl" | "trlPpo" | "openrlhf" | "pufferlib";
+export type MetricNames = (typeof METRIC_NAMES)[number];
 
 /** Where an estimator is cut off, and has no gradient. */
 export type KlClamps = Readonly<Partial<Record<KlKind, Pick<KlTerm, "logClamp" | "valueClamp">>>>;

@@ -46,6 +46,12 @@ export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLoss
 /** As ppoLoss, in the name of the public function `op`. */
 export function evaluateClipped(op: string, batch: PolicyBatch, options: PpoClipping & PolicyLossOptions): PolicyLossResult {
   const evaluation = evaluatePolicy(op, batch, options, {
+  return evaluatePpoLoss(op, batch, resolvePreset(op, options.preset, options));
+}
+
+/** As ppoLoss with its preset resolved, in the name of the public function `op`. */
+export function evaluatePpoLoss(op: string, batch: PolicyBatch, resolved: Omit<PpoLossOptions, "preset">): PolicyLossResult {
+  const evaluation = evaluatePolicy(op, batch, resolved, {
     skeleton: "token",
     form: {
       form: "clip",

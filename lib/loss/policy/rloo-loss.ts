@@ -3,7 +3,7 @@ import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needRows } from "../../core/rows";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
+import { ofWholeRows, type PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
 import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
@@ -37,7 +37,7 @@ export function rlooLoss(batch: RlooBatch, options: RlooLossOptions): PolicyLoss
   const old = oldSequenceLogProbs && needFloats(op, "oldSequenceLogProbs", oldSequenceLogProbs, needRows(op, batch).B, "one per row");
   const evaluation = evaluatePolicy(
     op,
-    batch,
+    ofWholeRows(op, batch),
     resolved,
     {
       skeleton: "row",

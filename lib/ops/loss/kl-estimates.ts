@@ -42,7 +42,11 @@ export type { KlKind };
  * @see http://joschu.net/blog/kl-approx.html
  */
 export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
-  const op = "klEstimates";
+  return evaluateKlEstimates("klEstimates", current, reference, options);
+}
+
+/** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
+export function evaluateKlEstimates(op: string, current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
   const { kind, gradientKind, logClamp, valueClamp, out, ...where } = options;
   const { n, B, meaning } = needRows(op, where);
   const logProbs = needFloats(op, "current", current, n, meaning);

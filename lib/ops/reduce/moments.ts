@@ -167,6 +167,11 @@ export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, b
   return momentsOfUnits(op, reduction, nanPolicy, backend).moments;
 }
 
+/** Of each row, in the name of the public function `op`. */
+export function rowMoments(op: string, values: FloatArray, { backend, ...layout }: Omit<MomentsOptions, "over">): Moments {
+  return momentsOf(op, needReduction(op, values, { ...layout, over: "row" }), 0, backend);
+}
+
 /**
  * Count, sum, mean, M2, minimum and maximum of the kept numbers of each unit, in float64.
  *

@@ -61,6 +61,15 @@ export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, opt
 
 /** As covarianceMask, in the name of the public function `op`. */
 export function markCovariances(op: string, logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
+  return evaluateCovarianceMask("covarianceMask", logProbs, advantages, options);
+}
+
+export function evaluateCovarianceMask(
+  op: string,
+  logProbs: FloatArray,
+  advantages: FloatArray,
+  options: CovarianceMaskOptions,
+): CovarianceMaskResult {
   const rows = needRowsOf(op, "logProbs", logProbs, options);
   const { n, B, T, offsets, meaning } = rows;
   needRankable(op, n);

@@ -128,7 +128,7 @@ function filled(given: TokenCase): TokenCase {
 /** Two columns at least, so that rows and tokens differ in number. */
 const casesOf = ({ full }: Variant): fc.Arbitrary<TokenCase> =>
   fc
-    .record({ seed: fc.integer(), rows: fc.integer({ min: 1, max: 5 }), width: fc.integer({ min: 2, max: 9 }) })
+    .record({ seed: fc.integer(), rows: fc.integer({ min: 1, max: 5 }), width: fc.integer({ min: 2, max: 8 }) })
     .map(({ seed, rows, width }) => tokenCase(seed, rows, width))
     .map((given) => (full ? filled(given) : given));
 
@@ -178,7 +178,7 @@ test("a loss that breaks each law is caught by each", () => {
 
 eachBackend((backend) => {
   // The emulated device starts a fiber a thread: it sees fewer batches.
-  const runs = { numRuns: backend === "emulated" ? 1 : 4 };
+  const runs = { numRuns: backend === "emulated" ? 1 : 3 };
   for (const [name, loss] of Object.entries(LOSSES))
     describe(name, () => {
       for (const [title, variant] of Object.entries(loss.variants)) {
