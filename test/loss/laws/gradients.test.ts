@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { clipCovLoss, klCovLoss, type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
 import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm } from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
-import { type CaseOptions, generate, moved } from "./loss-case";
+import { expectGradient } from "./finite-difference";
+import { type CaseOptions, generate } from "./loss-case";
 
 interface Checked {
   readonly settings: LossSettings;
@@ -113,31 +114,6 @@ function klOf(kl: Kl) {
   const { importanceCorrected, gradient, ...rest } = kl;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return importanceCorrected ? { ...given, importanceCorrected } : { ...given, ...(gradient && { gradientKind: gradient }) };
-}
-
-const step = 1e-6;
-
-/** The derivative of the definition by one log-prob: from both sides, which differ at a kink. */
-function slopes(total: (c: LossCase) => number, c: LossCase, b: number, t: number): readonly [left: number, right: number] {
-  const here = total(c);
-  return [(here - total(moved(c, b, t, -step))) / step, (total(moved(c, b, t, step)) - here) / step];
-}
-
-/** The gradient is the slope of `total` at every kept token, one of the two at a kink, and exactly 0 under the mask. */
-function expectGradient(gradLogProbs: ArrayLike<number>, total: (c: LossCase) => number, oracle: LossCase, place: (b: number, t: number) => number): void {
-  oracle.mask.forEach((row, b) =>
-    row.forEach((on, t) => {
-      const got = gradLogProbs[place(b, t)]!;
-      if (!on) {
-        expect(got).toBe(0);
-        return;
-      }
-      const [left, right] = slopes(total, oracle, b, t);
-      // One step of a float64 difference loses half the digits; the second derivative times the step adds to that.
-      const allowed = 2e-4 * (1 + Math.abs(got));
-      expect(Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2))).toBeLessThanOrEqual(allowed);
-    }),
-  );
 }
 
 function check(name: keyof typeof LOSSES, checked: Checked, given: CaseOptions & { seed: number }, mode: Aggregation, kl: Kl | undefined, backend: BackendName): void {

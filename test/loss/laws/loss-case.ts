@@ -20,6 +20,8 @@ export interface CaseOptions {
   readonly terms: boolean;
   readonly rowMask: boolean;
   readonly onPolicy: boolean;
+  /** Log ratios, to the old policy and to the reference, of up to ± this beside the usual ones. Default: none. */
+  readonly far?: number;
 }
 
 /** Numbers per row, or one for all its tokens. */
@@ -33,9 +35,10 @@ export function generate(seed: number, options: CaseOptions): GeneratedBatch {
   const perRow = (draw: () => number): Matrix => lengths.map((length) => new Array<number>(length).fill(draw()));
 
   const old = matrix(() => -3 * r.uniform());
-  // A third of the ratios near 1, a third across the clip edges, a third far out.
-  const current = old.map((row) => row.map((o) => o + [0.05, 0.6, 3][Math.floor(3 * r.uniform())]! * (2 * r.uniform() - 1)));
-  const reference = old.map((row) => row.map((o) => o + 0.8 * (2 * r.uniform() - 1)));
+  // As many ratios near 1 as across the clip edges as far out.
+  const spreads = [0.05, 0.6, 3, ...(options.far === undefined ? [] : [options.far])];
+  const current = old.map((row) => row.map((o) => o + spreads[Math.floor(spreads.length * r.uniform())]! * (2 * r.uniform() - 1)));
+  const reference = old.map((row) => row.map((o) => o + (options.far !== undefined && r.uniform() < 0.3 ? options.far : 0.8) * (2 * r.uniform() - 1)));
   const advantage = (): number => (r.uniform() < 0.15 ? 0 : 4 * r.uniform() - 2);
   const advantages = (options.perRow ? perRow : matrix)(advantage);
   const weight = (): number => 0.25 + 2 * r.uniform();
