@@ -78,7 +78,7 @@ function rounded(values: FloatArray, dtype: FloatDType, out?: FloatArray): Float
  * advantages are also spread over the tokens; `preset` takes a trainer's conventions
  * @returns in the type of `rewards`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
- * @see Shao et al. 2024, DeepSeekMath, section 4.1.2; Liu et al. 2025, Understanding R1-Zero-Like Training; Ahmadian et al.
+ * @see Shao et al. 2024, DeepSeekMath (outcome supervision); Liu et al. 2025, Understanding R1-Zero-Like Training; Ahmadian et al.
  * 2024, Back to Basics
  */
 export function groupAdvantage(

@@ -13,7 +13,7 @@ export interface GrpoAdvantageOptions extends GroupConventions, OutcomeOptions, 
  * @param batch rewards per row or per token, groups, and where the tokens lie
  * @returns per token in the type of the rewards, per row and per group in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
- * @see Shao et al. 2024, DeepSeekMath, section 4.1.2; Liu et al. 2025, Understanding R1-Zero-Like Training
+ * @see Shao et al. 2024, DeepSeekMath (outcome supervision); Liu et al. 2025, Understanding R1-Zero-Like Training
  */
 export function grpoAdvantage(batch: OutcomeBatch, options: GrpoAdvantageOptions = {}): OutcomeAdvantageResult {
   const op = "grpoAdvantage";

@@ -15,7 +15,7 @@ export interface LeaveOneOutAdvantageOptions extends BaselineConventions, Outcom
  * @param batch rewards per row or per token, groups, and where the tokens lie
  * @returns per token in the type of the rewards, per row and per group in float64
  * @throws SurprisalError as `grpoAdvantage`
- * @see Ahmadian et al. 2024, Back to Basics, equation 8
+ * @see Ahmadian et al. 2024, Back to Basics (leave one out)
  */
 export function leaveOneOutAdvantage(batch: OutcomeBatch, options: LeaveOneOutAdvantageOptions = {}): OutcomeAdvantageResult {
   const op = "leaveOneOutAdvantage";

@@ -47,7 +47,7 @@ export interface MiniLlmAdvantageResult {
  *
  * @returns in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Gu et al. 2024, MiniLLM: Knowledge Distillation of Large Language Models, section 2.2
+ * @see Gu et al. 2024, MiniLLM: Knowledge Distillation of Large Language Models
  */
 export function miniLlmAdvantage(batch: MiniLlmBatch, options: MiniLlmAdvantageOptions): MiniLlmAdvantageResult {
   const op = "miniLlmAdvantage";

@@ -28,7 +28,7 @@ function keptLengths({ rows, mask }: CheckedBatch): Float64Array {
  * @param batch rewards per row or per token, groups, and where the tokens lie
  * @returns per token in the type of the rewards, per row and per group in float64
  * @throws SurprisalError as `grpoAdvantage`
- * @see Hao et al. 2025, On-Policy RL with Optimal Reward Baseline, section 3
+ * @see Hao et al. 2025, On-Policy RL with Optimal Reward Baseline
  */
 export function opoAdvantage(batch: OutcomeBatch, options: OpoAdvantageOptions = {}): OpoAdvantageResult {
   const op = "opoAdvantage";

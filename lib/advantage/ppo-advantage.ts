@@ -91,7 +91,7 @@ function endsMissing(op: string, rows: Rows, batch: PpoBatch, endToken: number |
  * @param batch rollouts; `shape` or `offsets` say where their tokens lie
  * @returns in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Ziegler et al. 2019, Fine-Tuning Language Models from Human Preferences, section 2
+ * @see Ziegler et al. 2019, Fine-Tuning Language Models from Human Preferences (KL penalty in the reward)
  */
 export function ppoAdvantage(batch: PpoBatch, options: PpoAdvantageOptions): PpoAdvantageResult {
   const op = "ppoAdvantage";

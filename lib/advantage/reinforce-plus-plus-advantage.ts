@@ -69,7 +69,7 @@ export interface ReinforcePlusPlusBaselineOptions
  * @param batch rewards per row or per token, groups, and where the tokens lie
  * @returns per token in the type of the rewards; `rowAdvantages` are before whitening
  * @throws SurprisalError as `grpoAdvantage`
- * @see Hu et al. 2025, REINFORCE++, section 3.3
+ * @see Hu et al. 2025, REINFORCE++ (the form with a group baseline)
  */
 export function reinforcePlusPlusBaselineAdvantage(
   batch: OutcomeBatch,

@@ -27,7 +27,7 @@ export interface RemaxAdvantageResult {
  *
  * @returns in the widest float type of the inputs; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Li et al. 2024, ReMax, algorithm 2
+ * @see Li et al. 2024, ReMax (the greedy response as baseline)
  */
 export function remaxAdvantage(batch: RemaxBatch, options: BackendOption = {}): RemaxAdvantageResult {
   const op = "remaxAdvantage";

@@ -84,7 +84,7 @@ function withoutLoners({ normalized, counts, groupIds }: GroupNormalizeResult, r
  * @param options `groups` or `groupOffsets`; neither = one group. Preset `"trl"`: ε = 1e-4
  * @returns in the widest float type of the inputs; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
- * @see Ahmadian et al. 2024, Back to Basics, equation 8
+ * @see Ahmadian et al. 2024, Back to Basics (leave one out)
  */
 export function rlooAdvantage(rewards: RewardColumns, options: RlooAdvantageOptions = {}): RlooAdvantageResult {
   const op = "rlooAdvantage";

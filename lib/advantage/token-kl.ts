@@ -14,7 +14,7 @@ const ESTIMATORS = ["k1", "k2", "k3"] as const;
  */
 export type KlEstimator = (typeof ESTIMATORS)[number];
 
-/** Per token, float64; 0 under the mask, which is not read. @see http://joschu.net/blog/kl-approx.html */
+/** Per token, float64; 0 under the mask, which is not read. @see Schulman 2020, http://joschu.net/blog/kl-approx.html */
 export function tokenKl(
   op: string,
   logProbs: FloatArray,

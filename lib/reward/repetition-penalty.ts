@@ -34,7 +34,7 @@ export interface RepetitionPenaltyResult {
  * @param tokens ids, as `shape` or `offsets` say
  * @returns in the type of `rewards`; n-grams are compared exactly, no hash decides
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Yeo et al. 2025, Demystifying Long Chain-of-Thought Reasoning in LLMs, appendix B.2
+ * @see Yeo et al. 2025, Demystifying Long Chain-of-Thought Reasoning in LLMs
  */
 export function repetitionPenalty(
   rewards: FloatArray,

@@ -34,7 +34,7 @@ export interface OffPolicyRowMaskResult {
  * @param logProbs ℓ under the current policy, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u under the policy that sampled, or the old one; same shape
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see DeepSeek-AI 2025, DeepSeek-V3.2, section 3.1
+ * @see DeepSeek-AI 2025, DeepSeek-V3.2 (off-policy sequence masking)
  */
 export function offPolicyRowMask(
   advantages: FloatArray,

@@ -72,7 +72,7 @@ function chosen(flags: Uint8Array, places: Int32Array): Uint8Array {
  *     n = max(⌊share·N⌋, 1) candidates, or all there are, add nothing and have no gradient; they keep their weight in the mean
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models, section 4
+ * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models (Clip-Cov)
  */
 export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): ClipCovLossResult {
   const op = "clipCovLoss";

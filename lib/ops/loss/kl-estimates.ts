@@ -39,7 +39,7 @@ export type { KlKind };
  * @param reference log-probs under the reference model, same shape
  * @returns arrays float64 if an input is, else float32; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see http://joschu.net/blog/kl-approx.html
+ * @see Schulman 2020, Approximating KL Divergence, http://joschu.net/blog/kl-approx.html
  */
 export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
   return evaluateKlEstimates("klEstimates", current, reference, options);

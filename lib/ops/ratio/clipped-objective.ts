@@ -227,7 +227,7 @@ export function evaluateClipped(
  * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7 (token); Zheng et al. 2025, Group Sequence
- * Policy Optimization, equation 5 (sequence); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep
+ * Policy Optimization (sequence); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep
  * Reinforcement Learning (dual clip)
  */
 export function clippedObjective(

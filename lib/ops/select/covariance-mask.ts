@@ -53,7 +53,7 @@ function needRange(op: string, between: unknown): { low: number; high: number } 
  * @param logProbs in nats, [n] as `shape` or `offsets` say; without both, one row
  * @param advantages [n] or [rows]
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models, section 4
+ * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
 export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
   return markCovariances("covarianceMask", logProbs, advantages, options);
