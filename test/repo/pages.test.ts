@@ -8,7 +8,7 @@ const pages = files.filter((file) => file.endsWith(".md"));
 const functionPages = pages.filter(isFunctionPage);
 const functions = Object.entries(library).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
 
-test("pages about functions have their parts: sections, units, a formula", () => {
+test("pages about functions have their parts: sections, units, a formula, an example", () => {
   expect(functionPages.length).toBeGreaterThan(50);
   expect(functionPages.flatMap((page) => missingParts(page, read(page)))).toEqual([]);
 });
@@ -50,13 +50,14 @@ describe("docs/papers.md", () => {
 
 describe("the rule itself", () => {
   test("names what a page lacks", () => {
-    const page = "# f\n\n    y = x\n\n## Shapes and options\n\nUnits: none.\n\n## Edges\n\n## Precision\n\n## Example\n";
+    const page = "# f\n\n    y = x\n\n## Shapes and options\n\nUnits: none.\n\n## Edges\n\n## Precision\n\n## Example\n\n```js\n```\n";
     expect(missingParts("docs/ops/f.md", page)).toEqual([
       'docs/ops/f.md: no section "Where systems differ"',
       'docs/ops/f.md: no section "Sources"',
     ]);
-    expect(missingParts("p", "```js\n    const x = 1;\n```\n").slice(-2)).toEqual([
+    expect(missingParts("p", "```js\n    const x = 1;\n```\n").slice(-3)).toEqual([
       'p: no line "Units: …"',
+      'p: no program in section "Example"',
       "p: no formula, indented by four spaces",
     ]);
   });

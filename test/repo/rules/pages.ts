@@ -13,10 +13,11 @@ function hasFormula(text: string): boolean {
   return /^ {4}\S/m.test(text.replaceAll(/^```[\s\S]*?^```/gm, ""));
 }
 
-/** What a page lacks: sections, the units, the formula. */
+/** What a page lacks: sections, the units, the formula, an example (test/docs runs it). */
 export function missingParts(path: string, text: string): string[] {
   const missing = SECTIONS.filter((section) => !text.includes(`\n## ${section}\n`)).map((section) => `${path}: no section "${section}"`);
   if (!/^Units: /m.test(text)) missing.push(`${path}: no line "Units: …"`);
+  if (!/\n## Example\n[\s\S]*^```js\n/m.test(text)) missing.push(`${path}: no program in section "Example"`);
   if (!hasFormula(text)) missing.push(`${path}: no formula, indented by four spaces`);
   return missing;
 }
