@@ -74,7 +74,6 @@ export interface AggregatedLoss {
 const COUNTS = ["tokens", "rows", "length", "workers", "accumulation"] as const satisfies readonly (keyof AggregationCounts)[];
 
 /** The framework's convention of that name, or undefined for a mode by what it computes. */
-function conventionsOf(op: string, mode: AggregationOptions["mode"], name = "mode"): AggregationConventions | undefined {
 function conventionsOf(op: string, name: string, mode: AggregationOptions["mode"]): AggregationConventions | undefined {
   needWord<string>(op, name, mode, [...MODES, ...Object.keys(AGGREGATIONS)]);
   return MODES.some((word) => word === mode) ? undefined : AGGREGATIONS[mode as AggregationName];
@@ -113,8 +112,6 @@ function needLength(op: string, rows: Rows, length: number | undefined, collecti
   return collective ? collective.allReduce(Float64Array.of(rows.T), "max")[0]! : rows.T;
 }
 
-function weightsOf(op: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null, name?: string): Float64Array {
-  const named = conventionsOf(op, options.mode, name);
 function weightsOf(op: string, name: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
   const named = conventionsOf(op, name, options.mode);
   const mode = named ? named.mode : (options.mode as AggregationMode);
@@ -141,18 +138,12 @@ function weightsOf(op: string, name: string, options: AggregationOptions, rows: 
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function aggregationWeights(options: AggregationOptions): Float64Array {
-  return weighRows("aggregationWeights", options);
-}
-
-/** As aggregationWeights, in the name of the public function `op` whose caller wrote the mode as `name`. */
-export function weighRows(op: string, options: AggregationOptions, name?: string): Float64Array {
-  const rows = needRows(op, options);
-  return weightsOf(op, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning), name);
   return evaluateWeights("aggregationWeights", "mode", options);
 }
 
 /** As aggregationWeights, in the name of the public function `op`, which calls the mode `name`. */
 export function evaluateWeights(op: string, name: string, options: AggregationOptions): Float64Array {
+  const rows = needRows(op, options);
   return weightsOf(op, name, options, rows, optionalMask(op, "mask", options.mask, rows.n, rows.meaning));
 }
 

@@ -5,8 +5,6 @@ import { type FloatArray, floatDType } from "../core/dtype";
 import { needNumber } from "../core/options";
 import { needRows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
-import { moments } from "../ops/reduce";
-import { type AggregationOptions, weighRows } from "./aggregation";
 import { rowMoments } from "../ops/reduce/moments";
 import { type AggregationOptions, evaluateWeights } from "./aggregation";
 
@@ -37,23 +35,6 @@ export interface EntropyBonusResult {
  * @see Williams and Peng 1991, Function Optimization Using Connectionist Reinforcement Learning Algorithms
  */
 export function entropyBonus(entropies: FloatArray, options: EntropyBonusOptions): EntropyBonusResult {
-  return evaluateBonus("entropyBonus", entropies, options, { at: "", mode: "mode" });
-}
-
-/** Where the caller of a policy loss wrote what this one takes. */
-interface BonusNames {
-  /** The coefficient's path, up to its last point. */
-  readonly at: string;
-  readonly mode: string;
-}
-
-/** As entropyBonus, in the name of the public function `op`. */
-export function evaluateBonus(op: string, entropies: FloatArray, options: EntropyBonusOptions, { at, mode }: BonusNames): EntropyBonusResult {
-  const rows = needRows(op, options);
-  const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
-  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-  const coefficient = needNumber(op, `${at}coefficient`, options.coefficient);
-  const weights = options.rowWeights ?? weighRows(op, options, mode);
   return evaluateEntropyBonus("entropyBonus", { coefficient: "coefficient", mode: "mode" }, entropies, options);
 }
 
@@ -64,6 +45,9 @@ export function evaluateEntropyBonus(
   entropies: FloatArray,
   options: EntropyBonusOptions,
 ): EntropyBonusResult {
+  const rows = needRows(op, options);
+  const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const coefficient = needNumber(op, names.coefficient, options.coefficient);
   const given = options.rowWeights;
   const weights = given ? needFloat64(op, "rowWeights", given, rows.B, "one per row") : evaluateWeights(op, names.mode, options);

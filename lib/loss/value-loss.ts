@@ -7,7 +7,6 @@ import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { evaluateTokenLoss } from "../ops/loss/token-loss";
 import { type PresetOption, resolvePreset } from "../presets";
-import { type AggregationCounts, type AggregationMode, weighRows } from "./aggregation";
 import { type AggregationCounts, type AggregationMode, evaluateWeights } from "./aggregation";
 import type { AggregationName } from "../presets/aggregations";
 
@@ -89,7 +88,6 @@ export function evaluateValueLoss(
     ...(mask && { mask }),
     ...(backend && { backend }),
   };
-  const rowWeights = weighRows(op, { mode: aggregation ?? "tokenMean", ...layout, ...counts }, "aggregation");
   const rowWeights = evaluateWeights(op, "aggregation", { mode: aggregation ?? "tokenMean", ...layout, ...counts });
   const result = evaluateTokenLoss(op, {
     ...layout,

@@ -8,7 +8,7 @@ import { correctMismatch } from "../correction/rollout-correction";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
 import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
-import { evaluateClipped, type PpoClipping, type PpoLossConventions } from "./ppo-loss";
+import { evaluatePpoLoss, type PpoClipping, type PpoLossConventions } from "./ppo-loss";
 import { evaluateLinear } from "./reinforce-loss";
 
 const OBJECTIVES = ["clip", "reinforce"] as const;
@@ -104,6 +104,6 @@ export function bypassLoss(batch: BypassBatch, options: BypassLossOptions): Bypa
   const masked = { ...given, mask };
   const result = weighted
     ? evaluateLinear(op, weights ? { ...masked, rolloutWeights: weights, rolloutWeightsPer: "token" } : masked, resolved)
-    : evaluateClipped(op, masked, resolved);
+    : evaluatePpoLoss(op, masked, resolved);
   return { ...result, metrics: { ...result.metrics, ...corrected.metrics }, weights, mask };
 }

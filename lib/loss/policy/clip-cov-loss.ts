@@ -3,7 +3,6 @@ import { needInt32 } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { integersBelow } from "../../core/random";
-import { markCovariances } from "../../ops/select/covariance-mask";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
@@ -81,7 +80,6 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
   const form: FormCall = { skeleton: "token", form: { form: "clip", ...needClipRange(op, resolved) } };
   const checked = needPolicyBatch(op, batch);
   const plain = evaluatePolicy(op, batch, resolved, form);
-  const { selected, count } = markCovariances(op, checked.logProbs, checked.advantages, {
   const { selected, count } = evaluateCovarianceMask(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
     ...(checked.mask && { mask: checked.mask }),

@@ -6,10 +6,8 @@ import { needFlag, needNumber, needWord } from "../../core/options";
 import { klEstimates, type LossFigures, type LossKl, type RowForm, type RowLossOptions, type TokenForm, type TokenLossOptions } from "../../ops/loss";
 import { evaluateRowLoss } from "../../ops/loss/row-loss";
 import { evaluateTokenLoss } from "../../ops/loss/token-loss";
-import { type AggregationOptions, usedAccumulation, weighRows } from "../aggregation";
-import { moments } from "../../ops/reduce";
-import { evaluateBonus } from "../entropy-bonus";
 import { type AggregationOptions, evaluateWeights, usedAccumulation } from "../aggregation";
+import { moments } from "../../ops/reduce";
 import { evaluateEntropyBonus } from "../entropy-bonus";
 import { type CheckedPolicyBatch, needPolicyBatch, type PolicyBatch } from "./batch";
 import { type LossMetrics, policyMetrics } from "./metrics";
@@ -89,8 +87,6 @@ const maskOption = (mask: Uint8Array | null) => (mask ? { mask } : {});
 
 /** The aggregation's weights, over all kept tokens. */
 function weightsOf(op: string, batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
-  const mode = options.aggregation ?? "tokenMean";
-  return weighRows(op, { mode, ...batch.layout, ...maskOption(batch.mask), ...countsOf(options) }, "aggregation");
   return evaluateWeights(op, "aggregation", {
     mode: options.aggregation ?? "tokenMean",
     ...batch.layout,
@@ -105,7 +101,6 @@ function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, opt
     throw argumentError("ERR_SURPRISAL_OPTION", op, "entropies", undefined, "entropies per token, since entropyBonus is given");
   const chosen = optionalMask(op, "entropyBonus.mask", bonus.mask, batch.rows.n, batch.rows.meaning);
   const kept = chosen && batch.mask ? chosen.map((on, i) => (on !== 0 && batch.mask![i] !== 0 ? 1 : 0)) : (chosen ?? batch.mask);
-  const own = {
   const names = { coefficient: "entropyBonus.coefficient", mode: "entropyBonus.aggregation" };
   return evaluateEntropyBonus(op, names, batch.entropies, {
     coefficient: bonus.coefficient,
@@ -114,8 +109,7 @@ function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, opt
     ...batch.layout,
     ...maskOption(kept),
     ...countsOf(options),
-  };
-  return evaluateBonus(op, batch.entropies, own, { at: "entropyBonus.", mode: "entropyBonus.aggregation" });
+  });
 }
 
 /** Mean of a − b over kept tokens, or null where one of them is not given. */

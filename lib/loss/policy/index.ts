@@ -18,8 +18,6 @@ export { ppoLoss } from "./ppo-loss";
 export type { PpoClipping, PpoLossConventions, PpoLossOptions } from "./ppo-loss";
 export { reinforceLoss } from "./reinforce-loss";
 export type { ReinforceLossOptions } from "./reinforce-loss";
-export type { PpoLossConventions, PpoLossOptions } from "./ppo-loss";
-export * from "./reinforce-loss";
 export * from "./rloo-loss";
 export * from "./sapo-loss";
 export * from "./vespo-loss";

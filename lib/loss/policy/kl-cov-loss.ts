@@ -1,6 +1,5 @@
 // KL-Cov: the plain surrogate with a penalty on the few tokens of highest covariance.
 import { needNumber } from "../../core/options";
-import { markCovariances } from "../../ops/select/covariance-mask";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
@@ -36,7 +35,6 @@ export function klCovLoss(batch: PolicyBatch, options: KlCovLossOptions = {}): K
   const op = "klCovLoss";
   const resolved = resolvePreset(op, options.preset, options);
   const checked = needPolicyBatch(op, batch);
-  const { selected } = markCovariances(op, checked.logProbs, checked.advantages, {
   const { selected } = evaluateCovarianceMask(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
     ...(checked.mask && { mask: checked.mask }),

@@ -40,12 +40,6 @@ const METRICS = {
  */
 export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {
   const op = "ppoLoss";
-  return evaluateClipped(op, batch, resolvePreset(op, options.preset, options));
-}
-
-/** As ppoLoss, in the name of the public function `op`. */
-export function evaluateClipped(op: string, batch: PolicyBatch, options: PpoClipping & PolicyLossOptions): PolicyLossResult {
-  const evaluation = evaluatePolicy(op, batch, options, {
   return evaluatePpoLoss(op, batch, resolvePreset(op, options.preset, options));
 }
 
@@ -55,11 +49,11 @@ export function evaluatePpoLoss(op: string, batch: PolicyBatch, resolved: Omit<P
     skeleton: "token",
     form: {
       form: "clip",
-      ...needClipRange(op, options),
-      dualClip: options.dualClip ?? Infinity,
-      ratioCap: options.ratioCap ?? Infinity,
-      logClamp: options.logClamp ?? Infinity,
+      ...needClipRange(op, resolved),
+      dualClip: resolved.dualClip ?? Infinity,
+      ratioCap: resolved.ratioCap ?? Infinity,
+      logClamp: resolved.logClamp ?? Infinity,
     },
   });
-  return policyResult(evaluation, options, METRICS);
+  return policyResult(evaluation, resolved, METRICS);
 }

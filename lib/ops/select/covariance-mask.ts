@@ -56,14 +56,10 @@ function needRange(op: string, between: unknown): { low: number; high: number } 
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
 export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
-  return markCovariances("covarianceMask", logProbs, advantages, options);
-}
-
-/** As covarianceMask, in the name of the public function `op`. */
-export function markCovariances(op: string, logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
   return evaluateCovarianceMask("covarianceMask", logProbs, advantages, options);
 }
 
+/** As covarianceMask, in the name of the public function `op`. */
 export function evaluateCovarianceMask(
   op: string,
   logProbs: FloatArray,
