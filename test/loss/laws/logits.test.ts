@@ -142,11 +142,11 @@ eachBackend((backend) => {
       const where = { shape: [N, V] as const, keep: MASK, backend };
       const state = logprob(logits, c.targets, where);
       const result = evaluate(name, c, backend, { logProbs: state.logProbs, entropies: state.entropies });
-      const gradient = logprobBackward(logits, c.targets, state, {
+      const gradient = logprobBackward<Float32Array>(logits, c.targets, state, {
         ...where,
         gradLogProbs: result.gradLogProbs,
         gradEntropies: result.gradEntropies!,
-      }) as Float32Array;
+      });
 
       const at = Float64Array.from(logits);
       const total = definition(name, c, tokensOf(at, c.targets), result.dropped ?? result.selected);
