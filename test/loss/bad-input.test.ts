@@ -9,7 +9,6 @@ import {
   negativeLogLikelihood,
   policyLoss,
   type PolicyLossName,
-  policyLossNames,
   sequencePolicyObjective,
   SurprisalError,
   valueLoss,
@@ -106,7 +105,9 @@ const WHOLE_ROWS: readonly Case[] = [
 ];
 
 /** Options that are fine, and what each loss refuses beside what all refuse. */
-const POLICIES: Readonly<Record<PolicyLossName, readonly [options: object, cases: readonly Case[]]>> = {
+// bypassLoss, one of two others after a correction: bypass-loss.test.ts.
+type TestedName = Exclude<PolicyLossName, "bypass">;
+const POLICIES: Readonly<Record<TestedName, readonly [options: object, cases: readonly Case[]]>> = {
   ppo: [{ clip: 0.2 }, [...BAND, ["dualClip", { dualClip: 1 }, OPTION], ["ratioCap", { ratioCap: 0 }, OPTION], ["logClamp", { logClamp: NaN }, OPTION]]],
   gspo: [
     { clip: 0.2 },
@@ -166,7 +167,7 @@ function policyCall(name: PolicyLossName, options: object): Call {
   };
 }
 
-const policies = policyLossNames.map((name): readonly [string, Refusals] => [
+const policies = (Object.keys(POLICIES) as TestedName[]).map((name): readonly [string, Refusals] => [
   `${name}Loss`,
   { call: policyCall(name, POLICIES[name][0]), cases: [...POLICY, ...POLICIES[name][1]] },
 ]);

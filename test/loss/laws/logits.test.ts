@@ -31,7 +31,9 @@ interface Chain {
   readonly ratio?: NonNullable<KlSettings["corrected"]>;
 }
 
-const CHAINS: Readonly<Record<PolicyLossName, Chain>> = {
+// bypassLoss is one of two others after a correction, and has its laws in bypass-loss.test.ts.
+type ChainedName = Exclude<PolicyLossName, "bypass">;
+const CHAINS: Readonly<Record<ChainedName, Chain>> = {
   ppo: { options: { ...band, dualClip: 3 }, settings: { ...band, dualClip: 3 }, ratio: "token" },
   gspo: { options: band, settings: band, ratio: "mean" },
   gspoToken: { options: band, settings: band },
@@ -79,7 +81,7 @@ function matrix<Value>(value: (i: number, b: number) => Value): Value[][] {
 }
 
 /** The whole loss as a function of the logits; what is constant for the gradient is taken at `frozen`. */
-function definition(name: PolicyLossName, c: Constants, frozen: readonly Token[], marks: Uint8Array | undefined) {
+function definition(name: ChainedName, c: Constants, frozen: readonly Token[], marks: Uint8Array | undefined) {
   const { settings, ratio } = CHAINS[name];
   const common = {
     frozen: matrix((i) => frozen[i]!.logProb),
@@ -103,7 +105,7 @@ function definition(name: PolicyLossName, c: Constants, frozen: readonly Token[]
   };
 }
 
-function evaluate(name: PolicyLossName, c: Constants, backend: BackendName, state: Pick<PolicyBatch, "logProbs" | "entropies">) {
+function evaluate(name: ChainedName, c: Constants, backend: BackendName, state: Pick<PolicyBatch, "logProbs" | "entropies">) {
   const { options, ratio } = CHAINS[name];
   const call = policyLoss as unknown as (
     name: string,
@@ -131,11 +133,11 @@ function slopesOf(total: (x: Float64Array) => number, at: Float64Array): number[
 }
 
 test("every loss of policyLoss has its chain", () => {
-  expect(Object.keys(CHAINS).sort()).toEqual([...policyLossNames].sort());
+  expect([...Object.keys(CHAINS), "bypass"].sort()).toEqual([...policyLossNames].sort());
 });
 
 eachBackend((backend) => {
-  test.each(policyLossNames)("%s: with KL and entropy bonus, through explicit logits", (name) => {
+  test.each(Object.keys(CHAINS) as ChainedName[])("%s: with KL and entropy bonus, through explicit logits", (name) => {
     for (const seed of [11, 12, 13]) {
       const c = constants(seed);
       const logits = rng(seed + 100).normal(N * V);
