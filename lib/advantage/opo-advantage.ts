@@ -1,8 +1,7 @@
 // Scores less a baseline that counts each rollout by its length.
-import { rowBegin, rowEnd } from "../core/rows";
+import { keptPerRow } from "../core/rows";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { BaselineConventions } from "../presets/estimator-conventions";
-import type { CheckedBatch } from "./batch";
 import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
 
 export interface OpoAdvantageOptions extends BaselineConventions, OutcomeOptions, PresetOption<"opoAdvantage"> {}
@@ -10,14 +9,6 @@ export interface OpoAdvantageOptions extends BaselineConventions, OutcomeOptions
 export interface OpoAdvantageResult extends OutcomeAdvantageResult {
   /** Kept tokens of each row: what it weighs in the baseline. */
   readonly lengths: Float64Array;
-}
-
-function keptLengths({ rows, mask }: CheckedBatch): Float64Array {
-  return Float64Array.from({ length: rows.B }, (_, b) => {
-    const begin = rowBegin(rows, b);
-    const end = rowEnd(rows, b);
-    return mask ? mask.subarray(begin, end).reduce((count, kept) => count + (kept !== 0 ? 1 : 0), 0) : end - begin;
-  });
 }
 
 /**
@@ -34,6 +25,6 @@ export function opoAdvantage(batch: OutcomeBatch, options: OpoAdvantageOptions =
   const op = "opoAdvantage";
   const { singleton = "zero" } = resolvePreset(op, options.preset, options);
   const scored = needScores(op, batch, options);
-  const lengths = keptLengths(scored.batch);
+  const lengths = keptPerRow(scored.batch.rows, scored.batch.mask);
   return { ...compareScores(op, scored, { scale: "none", singleton, weights: lengths }), lengths };
 }

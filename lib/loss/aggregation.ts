@@ -6,7 +6,7 @@ import { type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import { gatherRowPartials } from "../core/row-partials";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { keptPerRow, needRows, type RowLayout, type Rows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
 import { rowMoments } from "../ops/reduce/moments";
 import { type AggregationName, AGGREGATIONS } from "../presets/aggregations";
@@ -95,15 +95,6 @@ function needCounts(op: string, options: AggregationOptions, named: AggregationC
     if (!named || named.uses.includes(name)) counts[name] = count;
   }
   return counts;
-}
-
-function keptPerRow(rows: Rows, mask: Uint8Array | null): Float64Array {
-  return Float64Array.from({ length: rows.B }, (_, b) => {
-    if (!mask) return rowEnd(rows, b) - rowBegin(rows, b);
-    let kept = 0;
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask[i] !== 0) ++kept;
-    return kept;
-  });
 }
 
 function needLength(op: string, rows: Rows, length: number | undefined, collective: Collective | undefined): number {
