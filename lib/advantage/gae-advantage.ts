@@ -40,7 +40,7 @@ export interface GaeAdvantageResult {
  *
  * @returns in the widest float type of the inputs; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation
+ * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation, equation 16
  */
 export function gaeAdvantage(batch: GaeBatch, options: GaeAdvantageOptions): GaeAdvantageResult {
   const op = "gaeAdvantage";

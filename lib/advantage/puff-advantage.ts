@@ -70,7 +70,7 @@ function stepsOf(rows: Rows, values: FloatArray) {
  *
  * @returns in the widest float type of the inputs; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Espeholt et al. 2018, IMPALA (truncated importance weights)
+ * @see Espeholt et al. 2018, IMPALA, equation 1 (truncated importance weights)
  */
 export function puffAdvantage(batch: PuffBatch, options: PuffAdvantageOptions): PuffAdvantageResult {
   const op = "puffAdvantage";

@@ -33,7 +33,7 @@ export interface ActorCriticLossResult {
  * `ppoLoss` plus `valueCoefficient` times `valueLoss`, with the gradients of the sum. Both are aggregated alike, each over its mask.
  *
  * @throws SurprisalError as those two
- * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, the combined objective
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9 (the combined objective)
  */
 export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLossOptions): ActorCriticLossResult {
   const { valueCoefficient, valueClip, ...policyOptions } = options;

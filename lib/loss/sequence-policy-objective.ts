@@ -141,7 +141,7 @@ function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
  * @param rewards one per sequence
  * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (empty sequences too), _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER
- * @see Zheng et al. 2025, Group Sequence Policy Optimization (the sequence-level objective)
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 5 to 7 (the objective, advantages, ratio)
  */
 export function sequencePolicyObjective(
   current: FloatArray,

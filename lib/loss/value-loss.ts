@@ -57,7 +57,7 @@ export interface ValueLossResult {
  *     d l / d v = v − R where (v − R)² is the larger or equal one, else 0
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, the combined objective (the squared error); its authors' code (the clipping)
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9 (the squared error); its authors' code (the clipping)
  */
 export function valueLoss(batch: ValueBatch, options: ValueLossOptions = {}): ValueLossResult {
   const op = "valueLoss";

@@ -41,7 +41,7 @@ export interface KlShapedRewardOptions
  * @param options `shape` or `offsets` of the tokens; `preset` takes a trainer's conventions
  * @returns one per token, float64 if an input is, else float32; summed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Ouyang et al. 2022, Training language models to follow instructions with human feedback
+ * @see Ouyang et al. 2022, Training language models to follow instructions with human feedback, equation 2
  */
 export function klShapedReward(rewards: FloatArray, kl: FloatArray, options: KlShapedRewardOptions): FloatArray {
   const op = "klShapedReward";

@@ -39,7 +39,7 @@ export interface OverlongPenaltyResult {
  * @param options limit, buffer and factor; `preset` takes a trainer's form
  * @returns in the type of `rewards`; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Yu et al. 2025, DAPO (soft overlong punishment)
+ * @see Yu et al. 2025, DAPO, equation 13 (soft overlong punishment)
  */
 export function overlongPenalty(rewards: FloatArray, lengths: TokenIds, options: OverlongPenaltyOptions): OverlongPenaltyResult {
   const op = "overlongPenalty";

@@ -15,7 +15,7 @@ import { average } from "../scalar-metrics";
  * @param k an integer in [1, n]
  * @returns in [0, 1]; relative error a few 1e-16 times min(k, c), also where the chance is tiny
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument
- * @see Chen et al. 2021, Evaluating Large Language Models Trained on Code (the unbiased estimator)
+ * @see Chen et al. 2021, Evaluating Large Language Models Trained on Code, equation 1 (the unbiased estimator)
  */
 export function passAtK(samples: number, correct: number, k: number): number {
   const op = "passAtK";

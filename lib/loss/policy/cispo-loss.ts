@@ -29,7 +29,7 @@ const METRICS = {
  *     w = clip(exp(ℓ − o), 1 − clipLow, 1 + clipHigh), a constant;   l = −w·A·ℓ;   d l / d ℓ = −w·A
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see MiniMax 2025, MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention, section 3.1
+ * @see MiniMax 2025, MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention, equation 4
  */
 export function cispoLoss(batch: PolicyBatch, options: CispoLossOptions): PolicyLossResult {
   const op = "cispoLoss";

@@ -55,7 +55,7 @@ export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Om
  * c_b is the number of kept tokens of the row. Use clip widths of about 3e-4: S is a mean of many tokens.
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Zheng et al. 2025, Group Sequence Policy Optimization (the sequence-level objective)
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 5 and 7 (the objective, its ratio)
  */
 export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLossResult {
   const op = "gspoLoss";
@@ -74,7 +74,7 @@ export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLo
  * within it, both have the same gradient.
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Zheng et al. 2025, Group Sequence Policy Optimization (GSPO-token)
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 13 and 14 (GSPO-token)
  */
 export function gspoTokenLoss(batch: PolicyBatch, options: GspoTokenLossOptions): PolicyLossResult {
   const op = "gspoTokenLoss";

@@ -35,7 +35,7 @@ const METRICS = {
  * Unequal widths are DAPO's clip-higher. With the dual clip l is at most −A·dualClip for A < 0, without gradient there.
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7; Yu et al. 2025, DAPO
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7; Yu et al. 2025, DAPO, equation 8
  * (clip-higher); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep Reinforcement Learning (dual clip)
  */
 export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {

@@ -84,7 +84,7 @@ const PER = ["token", "row"] as const;
  *
  * @returns as `tokenLoss`; `losses` is [rows] for `"clipOnce"`, `"geometric"` and `"squared"`, `ratios` always
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Zheng et al. 2025, Group Sequence Policy Optimization (clip); docs/ops/loss.md for the others
+ * @see Zheng et al. 2025, Group Sequence Policy Optimization, equation 5 (clip); docs/ops/loss.md for the others
  */
 export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output> {
   return evaluateRowLoss("rowLoss", options);

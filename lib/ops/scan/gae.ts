@@ -30,7 +30,7 @@ export interface DiscountedReturnsOptions extends ScanOptions {
  * @param values the critic's V, same shape
  * @returns advantages and returns, same shape, float64 if an input is, else float32; carried in float64. Not whitened.
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation
+ * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation, equation 16
  */
 export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions): GaeResult {
   const call = prepare("gae", { rewards, values }, options);

@@ -43,7 +43,7 @@ export interface VtraceResult {
  * @param values the critic's V, same shape
  * @param weights importance weights π(a|s)/μ(a|s) per token (not logarithms), same shape
  * @throws SurprisalError as `gae`
- * @see Espeholt et al. 2018, IMPALA (the V-trace target and its policy gradient)
+ * @see Espeholt et al. 2018, IMPALA, equation 1 (the V-trace target) and the policy gradient below it
  */
 export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatArray, options: VtraceOptions): VtraceResult {
   const call = prepare("vtrace", { rewards, values, weights }, options);

@@ -7,7 +7,7 @@
  *   vtrace    delta[t] = min(rho_bar, w[t]) * (reward[t] + g[t] * V(next) - value[t])
  *             acc[t] = delta[t] + g[t] * lambda * min(c_bar, w[t]) * acc(next);  targets[t] = value[t] + acc[t]
  *             advantages[t] = min(pg_rho_bar, w[t]) * (reward[t] + g[t] * targets(next) - value[t])
- *             (Espeholt et al. 2018, equations 1 and the policy gradient below it)
+ *             (Espeholt et al. 2018, equation 1 and the policy gradient below it)
  *             SRP_DELTA_REWARD: delta[t] = min(rho_bar, w[t]) * reward[t] + g[t] * V(next) - value[t]
  *             accumulated[t] = acc[t]
  *   tail      tails[t] = sum over steps i >= t of gamma^p(i) x[i], p(i) = steps before i in the row
