@@ -1,5 +1,5 @@
 // Moments against exact arithmetic, whitening against the differences of all pairs.
-import { affine, clamp, gammaWeights, mergeMoments, moments, type Moments, whiten } from "../../lib";
+import { affine, clamp, countKept, gammaWeights, mergeMoments, moments, type Moments, whiten } from "../../lib";
 import { whitened } from "../../test/oracle/estimators";
 import { momentsOracle } from "../../test/oracle/reduce";
 import { rng } from "../../test/support/rng";
@@ -143,6 +143,20 @@ function clampCase(dtype: WideFloat, input: string, make: Make): Case {
   };
 }
 
+/** No numbers enter, so one dtype stands for both. */
+function countCase(): Case {
+  const T = 5000;
+  const mask = rng(66).mask(3 * T, 0.7);
+  const counts = rowsOf(mask, T).map((flags) => flags.filter((flag) => flag === 1).length);
+  return {
+    op: "countKept",
+    dtype: "float64",
+    input: "3 rows of 5000",
+    want: { counts: { values: counts, budget: exact } },
+    run: (backend) => ({ counts: countKept({ shape: [3, T], mask, backend }) }),
+  };
+}
+
 /** Log ratios of rows that agree, drift apart, and lie at the bound. */
 const DRIFTS: Readonly<Record<string, number>> = { "near 1": 1e-3, "drifting, ±0.3": 0.3, "at the bound, ±8": 8 };
 const BOUND = 20;
@@ -191,5 +205,5 @@ export function reduceCases(reduced: boolean): Case[] {
       ...mapCases(dtype, input, make),
       clampCase(dtype, input, make),
     ]),
-  ).concat(WIDE_FLOATS.flatMap((dtype) => Object.entries(DRIFTS).map(([input, drift]) => gammaCase(dtype, input, drift))));
+  ).concat(WIDE_FLOATS.flatMap((dtype) => Object.entries(DRIFTS).map(([input, drift]) => gammaCase(dtype, input, drift))), countCase());
 }

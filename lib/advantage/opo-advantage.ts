@@ -1,5 +1,5 @@
 // Scores less a baseline that counts each rollout by its length.
-import { keptPerRow } from "../core/rows";
+import { keptPerRow } from "../ops/reduce/count-kept";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { BaselineConventions } from "../presets/estimator-conventions";
 import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
@@ -25,6 +25,6 @@ export function opoAdvantage(batch: OutcomeBatch, options: OpoAdvantageOptions =
   const op = "opoAdvantage";
   const { singleton = "zero" } = resolvePreset(op, options.preset, options);
   const scored = needScores(op, batch, options);
-  const lengths = keptPerRow(scored.batch.rows, scored.batch.mask);
+  const lengths = keptPerRow(op, scored.batch.rows, scored.batch.mask, options);
   return { ...compareScores(op, scored, { scale: "none", singleton, weights: lengths }), lengths };
 }

@@ -70,13 +70,3 @@ export function needRows(op: string, layout: RowLayout): Rows {
   const T = needSize(op, "shape[1]", shape[1]);
   return { n: needSize(op, "shape[0] * shape[1]", B * T), B, T, offsets: null, meaning: "rows * tokens" };
 }
-
-/** Kept tokens of each row. */
-export function keptPerRow(rows: Rows, mask: Uint8Array | null): Float64Array {
-  return Float64Array.from({ length: rows.B }, (_, b) => {
-    if (!mask) return rowEnd(rows, b) - rowBegin(rows, b);
-    let kept = 0;
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if (mask[i] !== 0) ++kept;
-    return kept;
-  });
-}

@@ -6,8 +6,9 @@ import { type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import { gatherRowPartials } from "../core/row-partials";
-import { keptPerRow, needRows, type RowLayout, type Rows } from "../core/rows";
+import { needRows, type RowLayout, type Rows } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
+import { keptPerRow } from "../ops/reduce/count-kept";
 import { rowMoments } from "../ops/reduce/moments";
 import { type AggregationName, AGGREGATIONS } from "../presets/aggregations";
 
@@ -108,7 +109,7 @@ function weightsOf(op: string, name: string, options: AggregationOptions, rows: 
   const mode = named ? named.mode : (options.mode as AggregationMode);
   const counts = needCounts(op, options, named);
   const countEmpty = needWord(op, "emptyRows", options.emptyRows ?? named?.emptyRows ?? "skip", EMPTY_ROWS) === 1;
-  const kept = keptPerRow(rows, mask);
+  const kept = keptPerRow(op, rows, mask, options);
   const { collective } = options;
   // Whole numbers: their sum is exact in any order.
   const here = Float64Array.of(kept.reduce((sum, c) => sum + c, 0), countEmpty ? rows.B : kept.filter((c) => c > 0).length);

@@ -117,8 +117,20 @@ Op gamma() {
                               });
 }
 
+Op counts() {
+  using Args = srp_reduce_counts_args;
+  return SRP_OP(reduce_counts, {
+                                   SRP_INPUT(mask, SRP_U8, a.n),
+                                   SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
+                                   SRP_SCALAR(n),
+                                   SRP_SCALAR(B),
+                                   SRP_SCALAR(T),
+                                   SRP_OUTPUT(counts, SRP_F64, a.B),
+                               });
+}
+
 }  // namespace
 
-std::vector<Op> reduce_ops() { return {moments(), merge(), whiten(), affine(), clamp(), gamma()}; }
+std::vector<Op> reduce_ops() { return {moments(), merge(), whiten(), affine(), clamp(), gamma(), counts()}; }
 
 }  // namespace srp::binding

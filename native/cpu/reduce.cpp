@@ -140,4 +140,17 @@ srp_status reduce_gamma(srp_queue*, const srp_reduce_gamma_args* a) {
   return SRP_OK;
 }
 
+srp_status reduce_counts(srp_queue*, const srp_reduce_counts_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
+  for (int64_t b = 0; b < a->B; ++b) {
+    const Range row = row_range(a->offsets, a->T, a->n, b);
+    int64_t kept = a->mask ? 0 : row.end - row.begin;
+    if (a->mask)
+      for (int64_t i = row.begin; i < row.end; ++i) kept += a->mask[i] != 0;
+    a->counts[b] = static_cast<double>(kept);
+  }
+  return SRP_OK;
+}
+
 }  // namespace srp::cpu

@@ -181,6 +181,19 @@ __global__ void gamma_rows_kernel(srp_reduce_gamma_args a, uint32_t* faults) {
   if (threadIdx.x == 0) store_gamma<F>(a, b, sum);
 }
 
+// Whole numbers below 2^53: exact in any order.
+__global__ void count_rows_kernel(srp_reduce_counts_args a, uint32_t* faults) {
+  const int64_t b = blockIdx.x;
+  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
+  double kept = 0;
+  if (a.mask)
+    for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) kept += a.mask[i] ? 1 : 0;
+  else if (threadIdx.x == 0)
+    kept = static_cast<double>(row.end - row.begin);
+  kept = block_sum(kept);
+  if (threadIdx.x == 0) a.counts[b] = kept;
+}
+
 }  // namespace
 
 srp_status reduce_moments(srp_queue* queue, const srp_reduce_moments_args* a) {
@@ -244,6 +257,16 @@ srp_status reduce_gamma(srp_queue* queue, const srp_reduce_gamma_args* a) {
   else
     SRP_LAUNCH((gamma_rows_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
   return launched("reduce_gamma");
+}
+
+srp_status reduce_counts(srp_queue* queue, const srp_reduce_counts_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid("reduce_counts", a->B));
+  SRP_TRY(enter(queue));
+  if (a->B == 0) return SRP_OK;
+  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  SRP_LAUNCH(count_rows_kernel, grid, block, 0, queue->stream, *a, queue->faults);
+  return launched("reduce_counts");
 }
 
 }  // namespace srp::cuda

@@ -1,6 +1,6 @@
-// shareWeights, gammaWeights, clamp, countNgrams: against their definitions, one row at a time.
+// shareWeights, gammaWeights, clamp, countKept, countNgrams: against their definitions, one row at a time.
 import fc from "fast-check";
-import { clamp, countNgrams, discountedReturns, gae, gammaWeights, shareWeights, SurprisalError } from "../../lib";
+import { clamp, countKept, countNgrams, discountedReturns, gae, gammaWeights, shareWeights, SurprisalError } from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
 
@@ -82,6 +82,38 @@ eachBackend((backend) => {
       const { clamped, kept, outside } = clamp(values, { ...options, low: -1, high: 1, transformMasked: true, out: { clamped: values } });
       expect(clamped).toBe(values);
       expect([...values, ...kept, ...outside]).toEqual([-1, NaN, 1, 1, 3, 2]);
+    });
+  });
+
+  describe("countKept", () => {
+    test("counts what the mask keeps, padded as packed", () => {
+      const { mask, kept } = batch(5);
+      const wanted = kept.map((row) => row.length);
+      expect([...countKept({ shape, mask, backend })]).toEqual(wanted);
+      const offsets = Int32Array.from({ length: B + 1 }, (_, b) => b * T);
+      expect([...countKept({ offsets, mask, backend })]).toEqual(wanted);
+    });
+
+    test("any byte but 0 keeps; rows longer than a block; without a mask the length, also of nothing", () => {
+      const mask = Uint8Array.from({ length: 10_000 }, (_, i) => (i % 3 === 0 ? 0 : (i % 255) + 1));
+      const wanted = [mask.subarray(0, 9_000), mask.subarray(9_000)].map((row) => row.reduce((count, m) => count + Math.sign(m), 0));
+      expect([...countKept({ offsets: Int32Array.of(0, 9_000, 9_000, 10_000), mask, backend })]).toEqual([wanted[0], 0, wanted[1]]);
+      expect([...countKept({ offsets: Int32Array.of(0, 2, 2, 6), backend })]).toEqual([2, 0, 4]);
+      expect([...countKept({ shape: [3, 0], backend })]).toEqual([0, 0, 0]);
+      expect(countKept({ shape: [0, 3], backend })).toEqual(new Float64Array(0));
+    });
+
+    test("refuses a mask of another length or kind, and rows said twice", () => {
+      const refused = (options: object): unknown => {
+        try {
+          return countKept({ ...options, backend });
+        } catch (error) {
+          return (error as SurprisalError).code;
+        }
+      };
+      expect(refused({ shape: [2, 2], mask: new Uint8Array(3) })).toBe("ERR_SURPRISAL_SHAPE");
+      expect(refused({ shape: [2, 2], mask: new Float32Array(4) })).toBe("ERR_SURPRISAL_DTYPE");
+      expect(refused({ shape: [2, 2], offsets: Int32Array.of(0, 4) })).toBe("ERR_SURPRISAL_OPTION");
     });
   });
 

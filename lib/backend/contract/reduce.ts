@@ -86,6 +86,10 @@ export interface ReduceGammaArgs extends ReduceRowArgs {
   readonly allFactors: number;
 }
 
+export interface ReduceCountsArgs extends Omit<ReduceRowArgs, "dtype" | "values"> {
+  readonly counts: Float64Array;
+}
+
 export interface ReduceOps {
   reduceMoments(args: ReduceMomentsArgs): void;
   reduceMerge(args: ReduceMergeArgs): void;
@@ -93,4 +97,5 @@ export interface ReduceOps {
   reduceAffine(args: ReduceAffineArgs): void;
   reduceClamp(args: ReduceClampArgs): void;
   reduceGamma(args: ReduceGammaArgs): void;
+  reduceCounts(args: ReduceCountsArgs): void;
 }

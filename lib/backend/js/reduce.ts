@@ -9,6 +9,7 @@ import {
   REDUCE_SCOPES,
   type ReduceAffineArgs,
   type ReduceClampArgs,
+  type ReduceCountsArgs,
   type ReduceGammaArgs,
   type ReduceMergeArgs,
   type ReduceMomentsArgs,
@@ -202,4 +203,20 @@ function reduceGamma(a: ReduceGammaArgs): void {
   }
 }
 
-export const reduceOps: ReduceOps = { reduceMoments, reduceMerge, reduceWhiten, reduceAffine, reduceClamp, reduceGamma };
+function reduceCounts(a: ReduceCountsArgs): void {
+  for (let b = 0; b < a.B; ++b) {
+    let kept = a.mask ? 0 : rowEnd(a, b) - rowBegin(a, b);
+    if (a.mask) for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) if (a.mask[i] !== 0) ++kept;
+    a.counts[b] = kept;
+  }
+}
+
+export const reduceOps: ReduceOps = {
+  reduceMoments,
+  reduceMerge,
+  reduceWhiten,
+  reduceAffine,
+  reduceClamp,
+  reduceGamma,
+  reduceCounts,
+};

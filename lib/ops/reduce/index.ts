@@ -10,3 +10,5 @@ export { clamp } from "./clamp";
 export type { ClampOptions, ClampResult } from "./clamp";
 export { gammaWeights } from "./gamma-weights";
 export type { GammaShape, GammaWeightsOptions, GammaWeightsResult } from "./gamma-weights";
+export { countKept } from "./count-kept";
+export type { CountKeptOptions } from "./count-kept";

@@ -11,6 +11,7 @@
  *               out = (x - c) / d, + c where keep_mean is set
  *             a value equal to c gives exactly 0 (c with keep_mean), whatever d is
  *   affine    out[t] = (x[t] - center[b]) scale[b]
+ *   counts    counts[b] = kept tokens of row b; all of them without a mask. Whole numbers, exact
  *   clamp     out[t] = min(max(x[t], low), high); high where low > high. NaN stays NaN
  *             counts[b] = (kept tokens, those of them with x < low or x > high), as SRP_CLAMPED_* says
  *   gamma     l = min(max(sum of clip(x[t], -bound, bound) + sum of clip(ln factor[t], ln(tiny), bound), ln(tiny)), bound),
@@ -135,5 +136,13 @@ typedef struct {
   void *weights, *log_weights; /* [B], each may be NULL, not both */
   int32_t all_factors;      /* 0 or 1 */
 } srp_reduce_gamma_args;
+
+typedef struct {
+  uint32_t size;
+  const uint8_t* mask;      /* [n] or NULL */
+  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int64_t n, B, T;
+  double* counts;           /* [B] */
+} srp_reduce_counts_args;
 
 #endif

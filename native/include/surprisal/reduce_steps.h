@@ -270,6 +270,12 @@ inline srp_status check(const srp_reduce_gamma_args* a) {
   return check_pointer("weights and log_weights", a->weights ? a->weights : a->log_weights, a->B);
 }
 
+inline srp_status check(const srp_reduce_counts_args* a) {
+  SRP_TRY(check_size(a));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  return check_pointer("counts", a->counts, a->B);
+}
+
 inline srp_status check(const srp_reduce_affine_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_float(a->dtype));

@@ -11,6 +11,7 @@ using WhitenArgs = srp_reduce_whiten_args;
 using AffineArgs = srp_reduce_affine_args;
 using ClampArgs = srp_reduce_clamp_args;
 using GammaArgs = srp_reduce_gamma_args;
+using CountsArgs = srp_reduce_counts_args;
 
 // Float64 sums in another order; counts and extremes are within it anyway.
 const Tolerance kPartials = Tolerance::sums(SRP_F64);
@@ -129,6 +130,14 @@ Call<GammaArgs> gamma(Random& random, int32_t dtype, const Rows& rows) {
   return call;
 }
 
+Call<CountsArgs> counts(Random& random, const Rows& rows) {
+  Call<CountsArgs> call(&srp_backend::reduce_counts);
+  call.rows(rows);
+  if (random.chance(0.7)) call.in("mask", &CountsArgs::mask, flags(random.flags(rows.n, random.one_of({0.7, 0.05, 0.0}))));
+  call.out("counts", &CountsArgs::counts, SRP_F64, rows.B, Tolerance::exact());
+  return call;
+}
+
 Call<AffineArgs> affine(Random& random, int32_t dtype, const Rows& rows) {
   Call<AffineArgs> call(&srp_backend::reduce_affine);
   call.args.transform_masked = random.one_of({0, 1});
@@ -196,6 +205,11 @@ void reduce_agrees(Runner& run) {
   agree(run, "reduce_affine", [&](int32_t dtype, const Rows& rows) { return affine(random, dtype, rows); });
   agree(run, "reduce_clamp", [&](int32_t dtype, const Rows& rows) { return clamp(random, dtype, rows); });
   agree(run, "reduce_gamma", [&](int32_t dtype, const Rows& rows) { return gamma(random, dtype, rows); });
+  run.begin("reduce_counts", "agrees");
+  for (int i = 0; i < 4; ++i) {
+    for (const Rows& rows : row_shapes()) run.agree(counts(random, rows));
+    run.agree(counts(random, chunked_rows()));
+  }
 }
 
 void reduce_refuses(Runner& run) {
@@ -276,6 +290,15 @@ void reduce_refuses(Runner& run) {
          {&GammaArgs::shape_positive, &GammaArgs::rate_positive, &GammaArgs::shape_negative, &GammaArgs::rate_negative})
       refuse_values(run, good, "a shape", shape, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     refuse_null(run, good, &GammaArgs::sign, &GammaArgs::weights);
+  }
+
+  run.begin("reduce_counts", "refuses");
+  for (const Rows& rows : shapes) {
+    const Call<CountsArgs> good = counts(random, rows);
+    expect_struct_checks(run, good);
+    refuse_null(run, good, &CountsArgs::counts);
+    refuse_rows(run, good, rows);
+    run.agree(good);
   }
 }
 

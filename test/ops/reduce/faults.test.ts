@@ -30,6 +30,9 @@ registerBackends(
       expect(() => reduceMoments(offsets, partials)).toThrow(refused);
       expect(() => reduceWhiten([0, 1], offsets, out)).toThrow(refused);
       expect(() => ops.reduceAffine({ ...rows, offsets, center: null, scale: null, transformMasked: 0, out })).toThrow(refused);
+      const counts = new Float64Array(2).fill(9);
+      expect(() => ops.reduceCounts({ mask: null, offsets, n: 6, B: 2, T: 0, counts })).toThrow(refused);
+      expect(Array.from(counts)).toEqual([9, 9]);
       expect(Array.from(partials)).toEqual(new Array(12).fill(9));
       expect(Array.from(out)).toEqual(new Array(6).fill(9));
       expect(() => reduceMoments(null)).not.toThrow(); // the fault is reported once
