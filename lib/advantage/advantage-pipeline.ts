@@ -207,7 +207,7 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   const running = options.runningMoments && runThrough(options.runningMoments, shaped, collective);
   const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
     let rewards: FloatArray = shaped[i]!;
-    if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true });
+    if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true, ...backend });
     const [low, high] = clip ?? [-Infinity, Infinity];
     const { values: bounded, fraction: rewardClipFraction } = clipped(rewards, { shape: [1, rows.B], low, high, ...backend });
     rewards = bounded;

@@ -1,4 +1,5 @@
 // Mean and variance of all numbers seen so far: an explicit state, and updates that return a new one.
+import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
@@ -6,6 +7,7 @@ import { argumentError } from "../core/errors";
 import { needNumber } from "../core/options";
 import { gatherRowPartials } from "../core/row-partials";
 import { mergeMoments, Moments, moments as momentsOf } from "../ops/reduce";
+import { mapAffinely } from "../ops/reduce/affine";
 
 /** What the numbers seen so far come to. Plain data: to be stored as JSON, and to be merged across workers. */
 export interface RunningMoments {
@@ -99,7 +101,7 @@ export function momentStatistics(moments: RunningMoments): MomentStatistics {
   return { mean, variance: count > 0 ? m2 / count : 0, std: count > 1 ? Math.sqrt(m2 / (count - 1)) : 0 };
 }
 
-export interface ScaleByMomentsOptions {
+export interface ScaleByMomentsOptions extends BackendOption {
   /** Subtracts the running mean first. Default false: rewards keep their sign. */
   readonly subtractMean?: boolean;
 }
@@ -116,7 +118,11 @@ export function scaleByMoments(values: FloatArray, moments: RunningMoments, opti
   const length = ArrayBuffer.isView(values) ? values.length : 0;
   const given = needFloats(op, "values", values, length, "its own length");
   const { mean, std } = momentStatistics(moments);
-  const center = options.subtractMean === true ? mean : 0;
-  const divisor = std === 0 ? 1 : std;
-  return given.map((x) => (x - center) / divisor);
+  const { subtractMean, backend } = options;
+  return mapAffinely(op, given, {
+    shape: [1, length],
+    ...(subtractMean === true && { center: Float64Array.of(mean) }),
+    ...(std !== 0 && { divisor: std }),
+    ...(backend && { backend }),
+  });
 }

@@ -73,6 +73,7 @@ Op affine() {
                                    SRP_SCALAR(T),
                                    SRP_SCALAR(transform_masked),
                                    SRP_IN_PLACE(out, kOwnDtype, a.n, values),
+                                   SRP_SCALAR(divisor),
                                });
 }
 

@@ -47,8 +47,8 @@ void whiten(const srp_reduce_whiten_args& a) {
 template <class F>
 void affine(const srp_reduce_affine_args& a) {
   for (int64_t b = 0; b < a.B; ++b) {
-    const double center = a.center ? a.center[b] : 0, scale = a.scale ? a.scale[b] : 1;
-    map_row<F>(a, b, [=](double x) { return (x - center) * scale; });
+    const double center = a.center ? a.center[b] : 0, scale = a.scale ? a.scale[b] : 1, divisor = a.divisor;
+    map_row<F>(a, b, [=](double x) { return (x - center) * scale / divisor; });
   }
 }
 

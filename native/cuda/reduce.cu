@@ -127,8 +127,8 @@ struct Affine {
 
   template <class F>
   static __device__ void run(const Args& a, int64_t b, Range row, int part, int parts, uint32_t*) {
-    const double center = a.center ? a.center[b] : 0, scale = a.scale ? a.scale[b] : 1;
-    map_row<F>(a, row, part, parts, [=](double x) { return (x - center) * scale; });
+    const double center = a.center ? a.center[b] : 0, scale = a.scale ? a.scale[b] : 1, divisor = a.divisor;
+    map_row<F>(a, row, part, parts, [=](double x) { return (x - center) * scale / divisor; });
   }
 };
 

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { mergeRunningMoments, momentStatistics, NO_MOMENTS, type RunningMoments, scaleByMoments, updateRunningMoments } from "../../lib";
+import { eachBackend } from "../support/each-backend";
 import { errorCode } from "../support/error-code";
 
 const numbers = fc.array(fc.integer({ min: -1000, max: 1000 }).map((x) => x / 8), { maxLength: 30 });
@@ -47,6 +48,22 @@ test("scaling divides by the std, and subtracts the mean when told", () => {
   const { mean, std } = momentStatistics(state);
   expect(Array.from(scaleByMoments(Float64Array.of(2), state))).toEqual([2 / std]);
   expect(Array.from(scaleByMoments(Float64Array.of(2), state, { subtractMean: true }))).toEqual([(2 - mean) / std]);
+});
+
+eachBackend((backend) => {
+  test("scaling is one division, rounded once, in either type; a state of NaN gives NaN", () => {
+    const state = seen([0.1, 3.7, 8.3, -2.9]);
+    const { mean, std } = momentStatistics(state);
+    const values = Float64Array.from({ length: 300 }, (_, i) => Math.sin(i) * 40);
+    const narrow = Float32Array.from(values);
+    for (const [subtractMean, center] of [[false, 0], [true, mean]] as const) {
+      expect(scaleByMoments(values, state, { subtractMean, backend })).toEqual(values.map((x) => (x - center) / std));
+      expect(scaleByMoments(narrow, state, { subtractMean, backend })).toEqual(narrow.map((x) => (x - center) / std));
+    }
+    const lost = seen([1, NaN]);
+    expect([...scaleByMoments(Float32Array.of(1, 2), lost, { subtractMean: true, backend })]).toEqual([NaN, NaN]);
+    expect(scaleByMoments(new Float32Array(0), state, { backend })).toEqual(new Float32Array(0));
+  });
 });
 
 test("where the std is 0, nothing is divided", () => {

@@ -59,6 +59,8 @@ export interface ReduceAffineArgs extends ReduceRowArgs {
   readonly scale: Float64Array | null;
   readonly transformMasked: number;
   readonly out: FloatArray;
+  /** 1 = none. */
+  readonly divisor: number;
 }
 
 /** Fields of the counts of clamp, in their order: SRP_CLAMPED_KEPT and its like. */

@@ -157,7 +157,7 @@ function reduceAffine(a: ReduceAffineArgs): void {
   for (let b = 0; b < a.B; ++b) {
     const center = a.center ? a.center[b]! : 0;
     const scale = a.scale ? a.scale[b]! : 1;
-    mapRow(a, b, (x) => (x - center) * scale);
+    mapRow(a, b, (x) => ((x - center) * scale) / a.divisor);
   }
 }
 

@@ -14,6 +14,8 @@ export interface AffineOptions extends RowLayout, BackendOption {
   readonly center?: FloatArray | number;
   /** Multiplied afterwards: one per row, or one number for all. Default 1. */
   readonly scale?: FloatArray | number;
+  /** Divides in the end, exactly rounded, which a factor 1 / divisor is not. > 0; NaN makes NaN. Default 1. */
+  readonly divisor?: number;
   /** Masked positions get the same map instead of 0. Default false. */
   readonly transformMasked?: boolean;
   /** Reuse memory instead of allocating. May be `values` itself; no other overlap. */
@@ -28,23 +30,32 @@ function perRow(op: string, name: string, given: FloatArray | number | undefined
   return Float64Array.from(floats);
 }
 
+function needDivisor(op: string, divisor: number): number {
+  return Number.isNaN(divisor) ? divisor : needNumber(op, "divisor", divisor, { min: 0, above: true, infinite: true });
+}
+
 /**
- * Shifts and scales each row: out[t] = (values[t] − center[b])·scale[b] at kept tokens, 0 under the mask.
+ * Shifts and scales each row: out[t] = (values[t] − center[b])·scale[b] / divisor at kept tokens, 0 under the mask.
  *
  * @param values numbers; [n] as `shape` or `offsets` say
  * @returns numbers in the type of `values`; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function affine(values: FloatArray, options: AffineOptions): FloatArray {
-  const op = "affine";
+  return mapAffinely("affine", values, options);
+}
+
+/** As affine, in the name of the public function `op`. */
+export function mapAffinely(op: string, values: FloatArray, options: AffineOptions): FloatArray {
   const rows = needRows(op, options);
   const floats = needFloats(op, "values", values, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
   const center = perRow(op, "center", options.center, rows);
   const scale = perRow(op, "scale", options.scale, rows);
+  const divisor = needDivisor(op, options.divisor ?? 1);
   const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
   const out = mappedOutput(op, "mapped", options.out?.mapped, reduction);
-  selectBackend(op, options.backend).ops.reduceAffine({ ...reductionArgs(reduction), center, scale, transformMasked, out });
+  selectBackend(op, options.backend).ops.reduceAffine({ ...reductionArgs(reduction), center, scale, transformMasked, out, divisor });
   return out;
 }

@@ -10,7 +10,7 @@
  *               d   = sqrt(max(var, variance_floor) + variance_epsilon) + epsilon for SRP_SCALE_STD, 1 for SRP_SCALE_NONE
  *               out = (x - c) / d, + c where keep_mean is set
  *             a value equal to c gives exactly 0 (c with keep_mean), whatever d is
- *   affine    out[t] = (x[t] - center[b]) scale[b]
+ *   affine    out[t] = (x[t] - center[b]) scale[b] / divisor
  *   counts    counts[b] = kept tokens of row b; all of them without a mask. Whole numbers, exact
  *   clamp     out[t] = min(max(x[t], low), high); high where low > high. NaN stays NaN
  *             counts[b] = (kept tokens, those of them with x < low or x > high), as SRP_CLAMPED_* says
@@ -104,6 +104,7 @@ typedef struct {
   int64_t n, B, T;
   int32_t transform_masked;
   void* out;                /* [n] */
+  double divisor;           /* > 0 or NaN; 1 = none, to the bit */
 } srp_reduce_affine_args;
 
 /* Fields of the counts of clamp. */

@@ -281,6 +281,7 @@ inline srp_status check(const srp_reduce_affine_args* a) {
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
+  if (a->divisor <= 0) return fail(SRP_BAD_ARGUMENT, "divisor is %g, expected more than 0, or NaN", a->divisor);
   SRP_TRY(check_pointer("values", a->values, a->n));
   return check_pointer("out", a->out, a->n);
 }

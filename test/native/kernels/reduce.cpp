@@ -144,6 +144,7 @@ Call<AffineArgs> affine(Random& random, int32_t dtype, const Rows& rows) {
   inputs(call, random, dtype, rows, call.args.transform_masked);
   if (random.chance(0.7)) call.in("center", &AffineArgs::center, reals(SRP_F64, items(random, rows.B)));
   if (random.chance(0.7)) call.in("scale", &AffineArgs::scale, reals(SRP_F64, items(random, rows.B)));
+  call.args.divisor = random.one_of({1.0, 0.3, 7.0});
   output(call, random, dtype, rows.n);
   return call;
 }
@@ -259,6 +260,7 @@ void reduce_refuses(Runner& run) {
     const Call<AffineArgs> good = affine(random, SRP_F32, rows);
     refuse(run, good, rows);
     refuse_enumerators(run, good, "transform_masked", &AffineArgs::transform_masked, 1);
+    refuse_values(run, good, "divisor", &AffineArgs::divisor, {0.0, -1.0, -double{INFINITY}}, SRP_BAD_ARGUMENT);
     refuse_null(run, good, &AffineArgs::out);
   }
 

@@ -62,6 +62,13 @@ eachBackend((backend) => {
     });
   });
 
+  test("affine: a divisor that is not > 0", () => {
+    const mapped = new Float32Array(4).fill(9);
+    for (const divisor of [0, -1, -Infinity, "2"])
+      expect(code(() => affine(x, { shape, divisor: divisor as number, out: { mapped }, backend }))).toBe("ERR_SURPRISAL_OPTION");
+    expect(Array.from(mapped)).toEqual([9, 9, 9, 9]);
+  });
+
   test.each(["ddof", "countEpsilon", "epsilon", "varianceEpsilon", "varianceFloor"])("whiten: %s that is no finite number >= 0", (name) => {
     const whitened = new Float32Array(4).fill(9);
     for (const value of [NaN, Infinity, -Infinity, -1e-9, "1"])

@@ -29,7 +29,7 @@ registerBackends(
       const out = new Float32Array(6).fill(9);
       expect(() => reduceMoments(offsets, partials)).toThrow(refused);
       expect(() => reduceWhiten([0, 1], offsets, out)).toThrow(refused);
-      expect(() => ops.reduceAffine({ ...rows, offsets, center: null, scale: null, transformMasked: 0, out })).toThrow(refused);
+      expect(() => ops.reduceAffine({ ...rows, offsets, center: null, scale: null, transformMasked: 0, out, divisor: 1 })).toThrow(refused);
       const counts = new Float64Array(2).fill(9);
       expect(() => ops.reduceCounts({ mask: null, offsets, n: 6, B: 2, T: 0, counts })).toThrow(refused);
       expect(Array.from(counts)).toEqual([9, 9]);
