@@ -75,6 +75,19 @@ eachBackend((backend) => {
       expect(got.stds[0]).toBe(0.5);
     });
 
+    test("a group of one, or of none, as standard: mean 0 and std 1, and the number stays", () => {
+      const given = { groupOffsets: Int32Array.of(0, 1, 1, 3, 5), singleton: "standard", epsilon: 0.25, backend } as const;
+      const got = groupNormalize(Floats.of(-4, 1, 3, 7, NaN), { ...given, nan: "abstain" });
+      expect([...got.means]).toEqual([0, 0, 2, 0]);
+      expect(got.stds).toBeAllClose([1, 1, Math.SQRT2, 1], tolerance);
+      expect([...got.counts]).toEqual([1, 0, 2, 1]);
+      const scaled = Math.SQRT1_2 / (1 + 0.25 * Math.SQRT1_2); // 1 / (sqrt 2 + 0.25)
+      expect(got.normalized).toBeAllClose([-4 / 1.25, -scaled, scaled, 7 / 1.25, 0], tolerance);
+      expect([...groupNormalize(Floats.of(-4, 1, 3, 7, NaN), given).means]).toEqual([0, 0, 2, NaN]);
+      const nothing = groupNormalize(Floats.of(NaN, NaN), { singleton: "standard", nan: "abstain", backend });
+      expect([nothing.means[0], nothing.stds[0], ...nothing.normalized]).toEqual([0, 1, 0, 0]);
+    });
+
     test("a group of one is 0 or stays raw", () => {
       const values = Floats.of(2, -4);
       const options = { groups: [0, 1], epsilon: 0.25, backend } as const;

@@ -21,6 +21,7 @@ const LEAVE_ONE_OUT = GROUP_CENTERS.indexOf("leaveOneOut");
 const RUNNER_UP = GROUP_CENTERS.indexOf("runnerUp");
 const BY_STD = GROUP_SCALES.indexOf("std");
 const ZERO = GROUP_SINGLETONS.indexOf("zero");
+const STANDARD = GROUP_SINGLETONS.indexOf("standard");
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
 
 /** A number of a group and how often it counts. */
@@ -45,6 +46,8 @@ function statistics(a: GroupNormalizeArgs, items: readonly Item[]): Statistics {
   const present = items.filter(({ x, w }) => w === 0 || !Number.isNaN(x));
   const numbers = present.filter(({ w }) => w !== 0);
   const count = abstain ? present.length : items.length;
+  const standard = a.singleton === STANDARD;
+  if (count === 0 && standard) return { mean: 0, std: 1, count, normalize: () => NaN };
   if (present.length === 0 || present.length < count) return { mean: NaN, std: NaN, count, normalize: () => NaN };
   if (numbers.length === 0) return { mean: NaN, std: NaN, count, normalize: () => 0 };
 
@@ -52,7 +55,7 @@ function statistics(a: GroupNormalizeArgs, items: readonly Item[]): Statistics {
   if (count === 1) {
     const raw = (x: number): number => (scaled ? x / (1 + a.epsilon) : x);
     const normalize = copied ? (x: number) => x : a.singleton === ZERO ? () => 0 : raw;
-    return { mean: first, std: 0, count, normalize };
+    return standard ? { mean: 0, std: 1, count, normalize } : { mean: first, std: 0, count, normalize };
   }
 
   const centre = centreOf(numbers);

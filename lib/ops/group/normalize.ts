@@ -34,7 +34,10 @@ export interface GroupConventions {
   readonly epsilon?: number;
   /** The variance is not allowed below this, >= 0. Default 0. */
   readonly varianceFloor?: number;
-  /** A group of one number: 0, or the number itself, uncentred (divided by 1 + epsilon when scaling). Default `"zero"`. */
+  /**
+   * A group of one number: 0, or the number itself, uncentred (divided by 1 + epsilon when scaling). `"standard"`: as
+   * `"raw"`, and its mean is reported as 0 and its std as 1, as are those of an empty group. Default `"zero"`.
+   */
   readonly singleton?: GroupSingleton;
   /** NaN: makes its whole group NaN, or abstains (left out of the statistics, own result 0). Default `"propagate"`. */
   readonly nan?: NanPolicy;
@@ -55,9 +58,9 @@ export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, Ba
 export interface GroupNormalizeResult {
   /** One per item. */
   readonly normalized: FloatArray;
-  /** One per group; NaN for an empty one. */
+  /** One per group; NaN for an empty one, but see `singleton`. */
   readonly means: FloatArray;
-  /** One per group, without epsilon; 0 for a group of one or of equal numbers, NaN for an empty one. */
+  /** One per group, without epsilon; 0 for a group of one or of equal numbers, NaN for an empty one, but see `singleton`. */
   readonly stds: FloatArray;
   /** Items that entered the statistics, one per group. */
   readonly counts: Int32Array;

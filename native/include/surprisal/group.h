@@ -40,6 +40,7 @@
  *             std would invent advantages of order 1). With center NONE: x / (std + epsilon)
  * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1, i.e. x / (1 + epsilon) or x
  *             The reported mean is x, the reported std 0.
+ *             SRP_SINGLETON_STANDARD: as RAW, and so reported: mean 0 and std 1, also of an empty group
  * nan         SRP_NAN_PROPAGATE: a NaN makes its whole group NaN.  SRP_NAN_ABSTAIN: left out of the statistics, its own
  *             output 0; a group with one number left counts as a singleton; with none: mean and std NaN, outputs 0
  *             softmax propagates; top2 never picks a NaN (index -1, value NaN where there is none)
@@ -69,7 +70,7 @@ typedef enum {
 } srp_center;
 typedef enum { SRP_WEIGH_POWER = 0, SRP_WEIGH_EXTREMES = 1 } srp_weigh_form;
 typedef enum { SRP_SCALE_NONE = 0, SRP_SCALE_STD = 1 } srp_scale;
-typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1 } srp_singleton;
+typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1, SRP_SINGLETON_STANDARD = 2 } srp_singleton;
 typedef enum { SRP_NAN_PROPAGATE = 0, SRP_NAN_ABSTAIN = 1 } srp_nan_policy;
 
 typedef struct {

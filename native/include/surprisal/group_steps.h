@@ -73,12 +73,16 @@ class GroupStatistics {
         count_(abstain_ ? tally.numbers : items) {
     if (tally.numbers == 0 || tally.numbers < count_) {
       kind_ = kVoid;
+      if (count_ == 0 && singleton_ == SRP_SINGLETON_STANDARD) {
+        mean_ = 0;
+        std_ = 1;
+      }
     } else if (weight_ == 0) {
       kind_ = kWeightless;
     } else if (count_ == 1) {
       kind_ = kSingle;
-      mean_ = tally.low;
-      std_ = 0;
+      mean_ = singleton_ == SRP_SINGLETON_STANDARD ? 0 : tally.low;
+      std_ = singleton_ == SRP_SINGLETON_STANDARD ? 1 : 0;
     } else if (tally.low == tally.high && !isinf(tally.low)) {
       kind_ = kConstant;
       mean_ = tally.low;
@@ -263,7 +267,7 @@ inline srp_status check(const srp_group_normalize_args* a) {
   SRP_TRY(check_range("gain", a->gain, 0, DBL_MAX));
   SRP_TRY(check_enum("center", a->center, SRP_CENTER_RUNNER_UP));
   SRP_TRY(check_enum("scale", a->scale, SRP_SCALE_STD));
-  SRP_TRY(check_enum("singleton", a->singleton, SRP_SINGLETON_RAW));
+  SRP_TRY(check_enum("singleton", a->singleton, SRP_SINGLETON_STANDARD));
   return check_enum("nan_policy", a->nan_policy, SRP_NAN_ABSTAIN);
 }
 

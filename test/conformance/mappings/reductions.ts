@@ -107,22 +107,17 @@ export const reductions: readonly Mapping[] = [
     family: "verl",
     function: "group_mean_std",
     ours: "groupNormalize",
-    options: "varianceFloor",
-    differs: "groups are numbered by their ids, also ids that do not occur; a group of one has mean 0 and std 1",
+    options: 'singleton "standard", varianceFloor',
+    differs: "groups are numbered by their ids, also ids that do not occur",
     run: (inputs, { backend }) => {
       const groups = inputs.int32("gidx");
-      const options = { groups, varianceFloor: inputs.number("eps"), backend };
-      const { means, stds, counts, groupIds } = groupNormalize(inputs.floats("scores"), options);
-      // Upstream numbers groups by their ids, also those that do not occur.
-      const own = Array.from({ length: Math.max(...groups) + 1 }, (_, id) => groupIds[groups.indexOf(id)]);
-      const ofGroup = (values: ArrayLike<number>) => own.map((g) => (g === undefined ? NaN : values[g]));
-      return { mean: ofGroup(means), std: ofGroup(stds), count: own.map((g) => (g === undefined ? 0 : counts[g])) };
-    },
-    // One score has no spread and no score has nothing: upstream's (0, 1) is a convention of its own.
-    masked: (inputs) => {
-      const groups = inputs.int32("gidx");
-      const several = Array.from({ length: Math.max(...groups) + 1 }, (_, id) => (groups.filter((g) => g === id).length > 1 ? 1 : 0));
-      return { mean: several, std: several };
+      const scores = inputs.floats("scores");
+      // In the order of the ids, so that an id that does not occur is an empty group.
+      const order = Array.from(groups.keys()).sort((a, b) => groups[a]! - groups[b]!);
+      const groupOffsets = Int32Array.from({ length: Math.max(...groups) + 2 }, (_, id) => groups.filter((g) => g < id).length);
+      const options = { groupOffsets, singleton: "standard", varianceFloor: inputs.number("eps"), backend } as const;
+      const { means, stds, counts } = groupNormalize(scores.map((_, i) => scores[order[i]!]!), options);
+      return { mean: means, std: stds, count: counts };
     },
   },
   {

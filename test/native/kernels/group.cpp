@@ -152,7 +152,7 @@ void group_agrees(Runner& run) {
     Call<NormalizeArgs> call = normalize(random, dtype, groups);
     for (call.args.center = 0; call.args.center <= SRP_CENTER_RUNNER_UP; ++call.args.center)
       for (call.args.scale = 0; call.args.scale <= SRP_SCALE_STD; ++call.args.scale)
-        for (call.args.singleton = 0; call.args.singleton <= SRP_SINGLETON_RAW; ++call.args.singleton)
+        for (call.args.singleton = 0; call.args.singleton <= SRP_SINGLETON_STANDARD; ++call.args.singleton)
           for (call.args.nan_policy = 0; call.args.nan_policy <= SRP_NAN_ABSTAIN; ++call.args.nan_policy)
             if (++turn % 3 == 0) run.agree(call);  // a third of each grouping: another one in the next
   });
@@ -187,7 +187,7 @@ void group_refuses(Runner& run) {
     refuse(run, good, groups);
     refuse_enumerators(run, good, "center", &NormalizeArgs::center, SRP_CENTER_RUNNER_UP);
     refuse_enumerators(run, good, "scale", &NormalizeArgs::scale, SRP_SCALE_STD);
-    refuse_enumerators(run, good, "singleton", &NormalizeArgs::singleton, SRP_SINGLETON_RAW);
+    refuse_enumerators(run, good, "singleton", &NormalizeArgs::singleton, SRP_SINGLETON_STANDARD);
     refuse_enumerators(run, good, "nan_policy", &NormalizeArgs::nan_policy, SRP_NAN_ABSTAIN);
     for (double NormalizeArgs::* scalar :
          {&NormalizeArgs::ddof, &NormalizeArgs::epsilon, &NormalizeArgs::variance_floor, &NormalizeArgs::gain})
