@@ -6,7 +6,7 @@ import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { groupLogSumExp } from "../ops/group";
-import { affine } from "../ops/reduce";
+import { lessUnit } from "../ops/reduce/less-unit";
 
 export interface OptimalValueAdvantageOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** β₁ of the value: small, and it is the best reward of the group; large, and it is the mean. > 0. */
@@ -50,8 +50,7 @@ export function optimalValueAdvantage(rewards: FloatArray, options: OptimalValue
     ...(backend && { backend }),
     ...collectiveOption(options),
   });
-  const own = Float64Array.from(groupIds, (g) => softMeans[g]!);
-  const advantages = affine(asFloat(given, "float64"), { shape: [length, 1], center: own, ...(backend && { backend }) });
+  const advantages = lessUnit(op, asFloat(given, "float64"), softMeans, groupIds, options);
   const rounded = (array: FloatArray): FloatArray => (floatDType(given) === "float64" ? array : Float32Array.from(array));
   return { advantages: rounded(advantages), values: rounded(softMeans), groupIds };
 }

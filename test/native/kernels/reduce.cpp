@@ -133,7 +133,8 @@ Call<GammaArgs> gamma(Random& random, int32_t dtype, const Rows& rows) {
 Call<CountsArgs> counts(Random& random, const Rows& rows) {
   Call<CountsArgs> call(&srp_backend::reduce_counts);
   call.rows(rows);
-  if (random.chance(0.7)) call.in("mask", &CountsArgs::mask, flags(random.flags(rows.n, random.one_of({0.7, 0.05, 0.0}))));
+  if (random.chance(0.7))
+    call.in("mask", &CountsArgs::mask, flags(random.flags(rows.n, random.one_of({0.7, 0.05, 0.0}))));
   call.out("counts", &CountsArgs::counts, SRP_F64, rows.B, Tolerance::exact());
   return call;
 }

@@ -29,6 +29,7 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  */
 const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
   presets: ["advantage", "loss", "control"],
+  control: ["backend"],
   advantage: ["backend"],
   loss: ["backend"],
   reward: ["backend"],
