@@ -36,7 +36,9 @@
         "native/cpu/reduce.cpp",
         "native/cpu/scan.cpp",
         "native/cpu/select.cpp",
-        "native/cpu/select_covariance.cpp"
+        "native/cpu/select_covariance.cpp",
+        "native/cpu/cores.cpp",
+        "native/cpu/pool.cpp"
       ],
       "include_dirs": [
         "native/include",

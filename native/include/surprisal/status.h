@@ -1,5 +1,5 @@
-/* What a native function answers. 0 is success; on anything else no output was written, except after SRP_DEVICE,
- * when the outputs are unspecified. A text for people comes from the backend's last_error(). */
+/* What a native function answers. 0 is success; on anything else no output was written, except after SRP_DEVICE
+ * and SRP_STOPPED, when the outputs are unspecified. A text for people comes from the backend's last_error(). */
 #ifndef SURPRISAL_STATUS_H
 #define SURPRISAL_STATUS_H
 
@@ -12,7 +12,8 @@ typedef enum {
   SRP_OUT_OF_MEMORY = 5, /* the backend could not allocate */
   SRP_UNAVAILABLE = 6, /* no device, no driver, a driver that is too old */
   SRP_DEVICE = 7, /* the device failed: a launch or a copy */
-  SRP_UNSUPPORTED = 8 /* this library does not have the op, or has another ABI version */
+  SRP_UNSUPPORTED = 8, /* this library does not have the op, or has another ABI version */
+  SRP_STOPPED = 9 /* the caller asked for an early end (surprisal/cpu.h) */
 } srp_status;
 
 #endif

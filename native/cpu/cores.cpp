@@ -1,0 +1,111 @@
+// Affinity says on which CPUs a process may run, a quota for how much of the time: both bound the threads worth having.
+#include "cores.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sched.h>
+#endif
+
+#include <atomic>
+
+#include "surprisal/cpu.h"
+
+namespace srp::cpu {
+namespace {
+
+// Numbers at the start of a file, as many as are there; "max" is none.
+int read_numbers(const char* path, long long* first, long long* second) {
+  FILE* const file = fopen(path, "re");
+  if (!file) return 0;
+  const int found = second ? fscanf(file, "%lld %lld", first, second) : fscanf(file, "%lld", first);
+  fclose(file);
+  return found > 0 ? found : 0;
+}
+
+// Of one folder: "quota period" in cpu.max (version 2), or a file for each (version 1), quota -1 = none.
+int32_t quota_in(const char* folder) {
+  char path[PATH_MAX + 32];
+  long long quota = 0, period = 0;
+  snprintf(path, sizeof path, "%s/cpu.max", folder);
+  if (read_numbers(path, &quota, &period) != 2) {
+    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
+    if (read_numbers(path, &quota, nullptr) != 1) return 0;
+    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
+    if (read_numbers(path, &period, nullptr) != 1) return 0;
+  }
+  if (quota <= 0 || period <= 0) return 0;
+  const long long cpus = (quota + period - 1) / period;
+  return cpus < SRP_MAX_THREADS ? static_cast<int32_t>(cpus) : SRP_MAX_THREADS;
+}
+
+int32_t smaller_quota(int32_t a, int32_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
+
+// From the group's own folder up to the mount point, which in a container is all that can be seen.
+int32_t quota_above(const char* root, const char* group) {
+  char folder[PATH_MAX];
+  if (snprintf(folder, sizeof folder, "%s%s", root, group) >= static_cast<int>(sizeof folder)) return 0;
+  int32_t smallest = 0;
+  for (;;) {
+    smallest = smaller_quota(smallest, quota_in(folder));
+    char* const slash = strrchr(folder, '/');
+    if (!slash || slash < folder + strlen(root)) return smallest;
+    *slash = '\0';
+  }
+}
+
+// A list of controllers, "cpu,cpuacct", that has the word cpu.
+bool has_cpu(const char* controllers) {
+  const size_t length = strcspn(controllers, ",");
+  if (length == 3 && strncmp(controllers, "cpu", 3) == 0) return true;
+  return controllers[length] == ',' && has_cpu(controllers + length + 1);
+}
+
+int32_t count_cpus() {
+  long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+#if defined(__linux__)
+  cpu_set_t set;  // the kernel refuses it where there are more than 1024 CPUs: then all count
+  if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);
+#endif
+  const int32_t quota = quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
+  if (quota > 0 && quota < cpus) cpus = quota;
+  return static_cast<int32_t>(cpus < 1 ? 1 : cpus > SRP_MAX_THREADS ? SRP_MAX_THREADS : cpus);
+}
+
+}  // namespace
+
+int32_t quota_of(const char* groups, const char* mount) {
+  FILE* const file = fopen(groups, "re");
+  if (!file) return 0;
+  int32_t smallest = 0;
+  char line[PATH_MAX];
+  while (fgets(line, sizeof line, file)) {  // number:controllers:path
+    line[strcspn(line, "\n")] = '\0';
+    char* const controllers = strchr(line, ':');
+    char* const path = controllers ? strchr(controllers + 1, ':') : nullptr;
+    if (!path) continue;
+    *path = '\0';
+    char root[PATH_MAX];
+    if (controllers[1] == '\0')
+      snprintf(root, sizeof root, "%s", mount);  // version 2 has one tree
+    else if (has_cpu(controllers + 1))
+      snprintf(root, sizeof root, "%s/cpu", mount);
+    else
+      continue;
+    smallest = smaller_quota(smallest, quota_above(root, path + 1));
+  }
+  fclose(file);
+  return smallest;
+}
+
+}  // namespace srp::cpu
+
+int32_t srp_cpu_available_threads(void) {
+  // Two threads may both find out; a guard that only one passes would be shut for ever in a child forked meanwhile.
+  static std::atomic<int32_t> known{0};
+  int32_t available = known.load(std::memory_order_relaxed);
+  if (available == 0) known.store(available = srp::cpu::count_cpus(), std::memory_order_relaxed);
+  return available;
+}

@@ -1,0 +1,59 @@
+// Runs the pieces of one call on several threads.
+//
+// pieces    ranges [begin, end) of consecutive rows, cut by sizes alone. Which thread runs a piece, and when, is left open:
+//           a piece writes nothing that another one reads or writes. So results do not depend on the number of threads
+// status    that of the first piece, in order, that answers anything but SRP_OK, with its text; which it is does not depend
+//           on threads either. Later pieces may not have run. SRP_STOPPED when the caller's stop was set (surprisal/cpu.h)
+// memory    nothing is allocated per call. What the caller wrote before is seen by every piece; what pieces wrote is seen
+//           by the caller afterwards
+// nesting   a call inside a piece, or beside another thread's call that has the pool, runs on its own thread alone
+#ifndef SURPRISAL_CPU_POOL_H
+#define SURPRISAL_CPU_POOL_H
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include "surprisal/status.h"
+
+namespace srp::cpu {
+
+using RunPiece = srp_status (*)(void* context, int64_t begin, int64_t end);
+
+// [0, count) in pieces of `size` (the last one may be shorter), on as many threads as the caller may use.
+srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run);
+
+// Rows in a piece, for a row that moves this many bytes or takes as long as that many.
+int64_t rows_in_piece(int64_t bytes_per_row);
+
+// Below this many bytes a second thread costs more than it brings (bench/results/threads.json).
+constexpr int64_t kParallelBytes = int64_t{1} << 20;
+
+// [0, rows) in pieces of rows_in_piece; on the calling thread alone below kParallelBytes.
+srp_status run_rows(int64_t rows, int64_t bytes_per_row, void* context, RunPiece run);
+
+// The same with anything that several threads may call as run(begin, end), answering a status or nothing.
+template <class Run>
+srp_status call_piece(void* context, int64_t begin, int64_t end) {
+  const Run& run = *static_cast<const Run*>(context);
+  if constexpr (std::is_void_v<std::invoke_result_t<const Run&, int64_t, int64_t>>) {
+    run(begin, end);
+    return SRP_OK;
+  } else {
+    return run(begin, end);
+  }
+}
+
+template <class Run>
+srp_status parallel_pieces(int64_t count, int64_t size, const Run& run) {
+  return run_pieces(count, size, const_cast<Run*>(&run), call_piece<Run>);
+}
+
+template <class Run>
+srp_status parallel_rows(int64_t rows, int64_t bytes_per_row, const Run& run) {
+  return run_rows(rows, bytes_per_row, const_cast<Run*>(&run), call_piece<Run>);
+}
+
+}  // namespace srp::cpu
+
+#endif
