@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "level.h"
 #include "surprisal/checks.h"
 
 namespace srp::cpu {
@@ -14,10 +15,11 @@ srp_status describe(int32_t, srp_description* out) {
   const uint32_t size = out->size;
   *out = srp_description{};
   out->size = size;
-  out->available = 1;
+  out->available = level_problem()[0] == 0;
   out->host_memory = 1;
   out->device_count = 1;
-  snprintf(out->device, sizeof out->device, "portable");
+  snprintf(out->device, sizeof out->device, "%s", level_name());
+  snprintf(out->reason, sizeof out->reason, "%s", level_problem());
   return SRP_OK;
 }
 

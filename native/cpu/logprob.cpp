@@ -1,83 +1,55 @@
-// Log-probs, entropy and gradient of logits (contract: surprisal/logprob.h): two passes over a row, the maximum and then the
-// sums, everything in float64.
+// Log-probs, entropy and gradient of logits (contract: surprisal/logprob.h), a row at a time (logprob_row.h), rows on threads.
 #include <memory>
 #include <new>
 
 #include "backend.h"
-#include "surprisal/logprob_rows.h"
+#include "logprob_row.h"
+#include "pool.h"
 
 namespace srp::cpu {
 namespace {
 
 template <class T>
-RowSums sum_row(const LogitMap& map, const T* x, int64_t V) {
-  double max = -INFINITY;
-  int64_t first = -1;
-  for (int64_t j = 0; j < V; ++j) {
-    const double value = load(x, j);
-    if (value != value) return no_sums(value);
-    if (value > max) {
-      max = value;
-      first = j;
-    }
-  }
-  RowSums sums = {max, 0, 0, 0};
-  if (!sums.finite()) return no_sums(max);
-  for (int64_t j = 0; j < V; ++j) {
-    if (j == first) continue;
-    const double gap = map.below_max(load(x, j), max);
-    const double e = exp(gap);
-    if (e == 0) continue;  // masked or far below: gap may be -infinity, and 0 * -infinity is not 0
-    sums.rest += e;
-    sums.weighted += e * gap;
-    sums.squares += e * e;
-  }
-  return sums;
-}
-
-template <class T>
 srp_status forward_rows(const srp_logprob_forward_args& a) {
   const LogitMap map = LogitMap::of(a);
-  for (int64_t n = 0; n < a.N; ++n) {
-    if (!kept(a.keep, n)) {
-      clear_row(a, n);
-      continue;
+  return parallel_rows(a.N, a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) {
+      if (!kept(a.keep, n)) {
+        clear_row(a, n);
+        continue;
+      }
+      const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+      const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_sq != nullptr));
+      store_row(a, n, row);
+      for (int64_t i = n * a.K; i < (n + 1) * a.K && a.logprob; ++i)
+        store(a.logprob, i, target_logprob(map, row, load(x, a.targets[i])));
     }
-    const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-    const RowResult row = finish_row(map, sum_row(map, x, a.V));
-    store_row(a, n, row);
-    for (int64_t i = n * a.K; i < (n + 1) * a.K && a.logprob; ++i)
-      store(a.logprob, i, target_logprob(map, row, load(x, a.targets[i])));
-  }
-  return SRP_OK;
+  });
 }
 
 template <class T>
 srp_status partial_rows(const srp_logprob_partial_args& a) {
   const LogitMap map = LogitMap::of(a);
-  for (int64_t n = 0; n < a.N; ++n) {
-    const bool read = kept(a.keep, n);
-    const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-    const RowSums sums = read ? sum_row(map, x, a.V) : RowSums{0, kIgnoredRest, 0, 0};
-    double* const state = a.state + n * (kStateSums + a.K);
-    store_state(state, sums);
-    for (int64_t k = 0; k < a.K; ++k) {
-      const int64_t column = read ? a.targets[n * a.K + k] - a.vocab_start : 0;
-      const bool inside = read && column >= 0 && column < a.V;
-      state[kStateSums + k] = inside ? load(x, column) : read ? INFINITY : 0;
+  return parallel_rows(a.N, a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) {
+      const bool read = kept(a.keep, n);
+      const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+      const RowSums sums = read ? sum_row(map, x, a.V) : RowSums{0, kIgnoredRest, 0, 0};
+      double* const state = a.state + n * (kStateSums + a.K);
+      store_state(state, sums);
+      for (int64_t k = 0; k < a.K; ++k) {
+        const int64_t column = read ? a.targets[n * a.K + k] - a.vocab_start : 0;
+        const bool inside = read && column >= 0 && column < a.V;
+        state[kStateSums + k] = inside ? load(x, column) : read ? INFINITY : 0;
+      }
     }
-  }
-  return SRP_OK;
-}
-
-template <class T>
-void fill(T* to, int64_t count, double value) {
-  for (int64_t j = 0; j < count; ++j) store(to, j, value);
+  });
 }
 
 // `at_targets` has room for K gradients: in place, the targets' logits must be read before they are overwritten.
 template <class T>
-void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets) {
+void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets,
+                  bool past_cache) {
   const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
   T* const grad = static_cast<T*>(a.grad) + n * a.stride;
   const double max = a.max_logit[n];
@@ -93,12 +65,7 @@ void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64
     const int64_t column = ids[k] - a.vocab_start;
     if (column >= 0 && column < a.V) at_targets[k] = target_gradient(a, map, n, ids[k], load(x, column));
   }
-  const double log1p_sum = a.log1p_sum[n], h = a.grad_entropy ? a.grad_entropy[n] : 0;
-  const double mean_gap = a.grad_entropy ? a.mean_gap[n] : 0;
-  for (int64_t j = 0; j < a.V; ++j) {
-    const double logit = load(x, j), gap = map.below_max(logit, max), p = exp(gap - log1p_sum);
-    store(grad, j, p == 0 ? 0 : p * (0 - sum - h * (gap + mean_gap)) * map.derivative(logit));
-  }
+  gradient_row(map, x, a.V, row_slopes(a, n, sum), grad, past_cache);
   for (int64_t k = 0; k < targets; ++k) {
     const int64_t column = ids[k] - a.vocab_start;
     if (column >= 0 && column < a.V) store(grad, column, at_targets[k]);
@@ -108,11 +75,14 @@ void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64
 template <class T>
 srp_status backward_rows(const srp_logprob_backward_args& a) {
   if (a.N == 0) return SRP_OK;  // and K may be any number
-  const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
-  if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
   const LogitMap map = LogitMap::of(a);
-  for (int64_t n = 0; n < a.N; ++n) backward_row<T>(a, map, n, at_targets.get());
-  return SRP_OK;
+  const bool past_cache = a.grad != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
+  return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
+    const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
+    if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
+    for (int64_t n = begin; n < end; ++n) backward_row<T>(a, map, n, at_targets.get(), past_cache);
+    return SRP_OK;
+  });
 }
 
 }  // namespace

@@ -34,9 +34,11 @@
  *           ignored. A target of another row that no shard has is SRP_OUT_OF_RANGE
  * backward of a shard: V and vocab_start of the shard, max_logit, log1p_sum and mean_gap of the whole row
  * device    a target out of range raises the queue's flag; its logprob is NaN, the gradient of its row unspecified
- * precision sums in float64 (CPU) or float32 over 32 terms, float64 beyond (CUDA), arguments z - M in two floats:
- *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; gradient within 2e-6 of the row's
- *           largest term |sum_k a_k ...| or |h p ...| plus 1e-38, before its rounding to the logits' dtype
+ * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
+ *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
+ *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
+ *           largest term |sum_k a_k ...| or |h p ...| plus 1e-38, before its rounding to the logits' dtype.
+ *           CPU levels take rows with a softcap one element at a time in float64
  * memory    grad may be the same memory as logits (in place); no other overlap */
 #ifndef SURPRISAL_LOGPROB_H
 #define SURPRISAL_LOGPROB_H

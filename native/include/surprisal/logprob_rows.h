@@ -97,7 +97,28 @@ SRP_HD void clear_row(const Args& a, int64_t n) {
 
 SRP_HD bool kept(const uint8_t* keep, int64_t n) { return !keep || keep[n]; }
 
-// dL/dx at a target: a's of this id and of the others apart, because 1 - p must not be formed from a p near 1.
+// What the gradient of a row's logits is made of: its state as float32 holds it, the sum of its a's, and h.
+struct RowSlopes {
+  double max_logit, log1p_sum, mean_gap;
+  double sum, of_entropy;
+};
+
+// dL/dx at a target, `own` of the row's a's being its own: 1 - p must not be formed from a p near 1.
+SRP_HD double target_gradient(const LogitMap& map, const RowSlopes& row, double own, double others, double logit) {
+  const double gap = map.below_max(logit, row.max_logit), logp = gap - row.log1p_sum, p = exp(logp);
+  double dz = own * -expm1(logp) - others * p;
+  if (row.of_entropy != 0 && p > 0) dz -= row.of_entropy * p * (gap + row.mean_gap);
+  return dz * map.derivative(logit);
+}
+
+// Of a row that backward_args describe; the sum of its a's is the caller's to form.
+template <class Args>
+SRP_HD RowSlopes row_slopes(const Args& a, int64_t n, double sum) {
+  if (!a.grad_entropy) return {a.max_logit[n], a.log1p_sum[n], 0, sum, 0};
+  return {a.max_logit[n], a.log1p_sum[n], a.mean_gap[n], sum, a.grad_entropy[n]};
+}
+
+// The same at a target of a row of K.
 template <class Args>
 SRP_HD double target_gradient(const Args& a, const LogitMap& map, int64_t n, int32_t id, double logit) {
   double own = 0, others = 0;
@@ -105,10 +126,7 @@ SRP_HD double target_gradient(const Args& a, const LogitMap& map, int64_t n, int
     const int64_t i = n * a.K + k;
     (a.targets[i] == id ? own : others) += a.grad_logprob[i];
   }
-  const double gap = map.below_max(logit, a.max_logit[n]), logp = gap - a.log1p_sum[n], p = exp(logp);
-  double dz = own * -expm1(logp) - others * p;
-  if (a.grad_entropy && p > 0) dz -= a.grad_entropy[n] * p * (gap + a.mean_gap[n]);
-  return dz * map.derivative(logit);
+  return target_gradient(map, row_slopes(a, n, own + others), own, others, logit);
 }
 
 // Adds shard p to the sums of the shards before it. The maximum of the result stays out of its sums: the earlier shard's on

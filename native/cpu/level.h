@@ -1,0 +1,39 @@
+// Instruction-set levels of the CPU backend: which this build has, which this machine runs, which one is used.
+//
+//   portable   one element at a time in float64: the slow truth, and all there is for an unknown compiler or processor
+//   baseline   16-byte vectors, which every x86-64 has      avx2, avx512   x86-64      neon   AArch64
+//
+// The best level is chosen once, at the first call; SURPRISAL_CPU names another. Results repeat bit for bit on one level.
+#ifndef SURPRISAL_CPU_LEVEL_H
+#define SURPRISAL_CPU_LEVEL_H
+
+#include "kernels.h"
+
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#define SRP_HAS_LEVELS 1
+#else
+#define SRP_HAS_LEVELS 0
+#endif
+
+namespace srp::cpu {
+
+#if SRP_HAS_LEVELS
+extern const Kernels* const kBaseline;
+#if defined(__x86_64__)
+extern const Kernels* const kAvx2;
+extern const Kernels* const kAvx512;
+#else
+extern const Kernels* const kNeon;
+#endif
+#endif
+
+// The kernels in use; NULL on the level "portable".
+const Kernels* kernels();
+
+// Name of the level in use. Empty when SURPRISAL_CPU names none that runs here: `problem` says so.
+const char* level_name();
+const char* level_problem();
+
+}  // namespace srp::cpu
+
+#endif

@@ -1,0 +1,32 @@
+// Level avx512: the bodies of native/cpu/simd compiled for it.
+#include "level.h"
+
+#if SRP_HAS_LEVELS && defined(__x86_64__)
+#include <immintrin.h>
+
+#define SRP_LEVEL avx512
+#define SRP_LEVEL_NAME "avx512"
+#define SRP_LEVEL_AVX512
+#define SRP_LANES 16
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2"))), \
+                             apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 finds its own _mm512_undefined_ps
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2")
+#endif
+
+#include "simd/kernels.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+
+namespace srp::cpu {
+const Kernels* const kAvx512 = &avx512::kKernels;
+}
+#endif

@@ -1,0 +1,197 @@
+// The sums of a row of logits in one pass (contract: surprisal/logprob.h):
+//
+//   t = x - M,  e = 2^(rate t),  rate = log2(e) scale / temperature,  S = sum e,  W = sum e t,  Q = sum e^2
+//   (e in units of 2^-kExp2Offset until the end)
+//
+// A block at a time, float32 within a block, float64 across blocks. M is not known before the end,
+// so t is taken against a reference that follows the blocks' maxima: a logit of the row, so that t is exact near it, and
+// within 2 bits of M at the end, because the last digits of a larger |t| would leak 1e-6 into the sums. A block that rises
+// further is done again against its own maximum. The maximum must be in no sum: the block that holds it is kept apart, and
+// the one lane that it fell into is summed again without it.
+namespace srp::cpu::SRP_LEVEL {
+
+constexpr int64_t kAccumulators = 4;
+constexpr int64_t kStep = kAccumulators * kLanes;  // elements of one round of the loop
+constexpr int64_t kBlock = 16 * kStep;  // a lane adds 16 terms at most before float64 takes over
+constexpr float kTolerance = 2;  // bits that a block may rise above the reference
+constexpr int64_t kPrefetchBytes = 6144;
+
+constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
+
+struct LogprobBlock {
+  F32 s[kAccumulators], w[kAccumulators], q[kAccumulators];
+  float max;  // raw logit
+};
+
+struct LogprobTotals {
+  F64 s, w, q;
+};
+
+struct LogprobMap {
+  float rate;  // bits a unit of raw logit
+  float low;  // t where 2^(rate t) is 0
+  float reference;  // raw logit
+  Exp2Table table;
+};
+
+template <bool kSquares>
+SRP_INLINE void add_term(const LogprobMap& map, F32 x, F32* s, F32* w, F32* q) {
+  const F32 t = max(splat(map.low), x - splat(map.reference));  // NaN stays
+  const F32 e = exp2_product(map.table, t, splat(map.rate));
+  *s += e;
+  *w = fma(e, t, *w);
+  if (kSquares) *q = fma(e, e, *q);
+}
+
+// n is a multiple of kStep. Where a logit is NaN or infinite, so are the sums.
+template <bool kSquares, class T>
+SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) {
+  LogprobBlock block = {};
+  F32 high[2] = {splat(-INFINITY), splat(-INFINITY)};
+  for (int64_t i = 0; i < n; i += kStep) {
+    for (int64_t byte = 0; byte < kStep * int64_t{sizeof(T)}; byte += 64)
+      prefetch(reinterpret_cast<const char*>(x + i) + kPrefetchBytes + byte);
+    for (int64_t k = 0; k < kAccumulators; k += 2) {
+      const Pair pair = load_pair(x + i + k * kLanes);
+      high[0] = max(pair.a, high[0]);
+      high[1] = max(pair.b, high[1]);
+      add_term<kSquares>(map, pair.a, &block.s[k], &block.w[k], &block.q[k]);
+      add_term<kSquares>(map, pair.b, &block.s[k + 1], &block.w[k + 1], &block.q[k + 1]);
+    }
+  }
+  block.max = largest(max(high[0], high[1]));
+  return block;
+}
+
+SRP_INLINE F64 folded(const F32* a) {
+  const F32 low = a[0] + a[1], high = a[2] + a[3];
+  return (widen_low(low) + widen_high(low)) + (widen_low(high) + widen_high(high));
+}
+
+SRP_INLINE void fold(const LogprobBlock& block, LogprobTotals* totals) {
+  totals->s += folded(block.s);
+  totals->w += folded(block.w);
+  totals->q += folded(block.q);
+}
+
+// Totals against a reference that lies `rise` higher in raw logits.
+SRP_INLINE void raise(LogprobTotals* totals, double rise, double rate) {
+  const double factor = ::exp2(-rise * rate);
+  totals->w = (totals->w - splat(rise) * totals->s) * splat(factor);
+  totals->s *= splat(factor);
+  totals->q *= splat(factor * factor);
+}
+
+// The largest logit of a block; NaN where one is NaN.
+template <class T>
+SRP_INLINE float block_max(const T* x, int64_t n) {
+  F32 high = splat(-INFINITY), odd = {};
+  for (int64_t i = 0; i < n; i += kPair) {
+    const Pair pair = load_pair(x + i);
+    high = max(pair.a, max(pair.b, high));
+    odd = pair.a == pair.a ? odd : pair.a;
+    odd = pair.b == pair.b ? odd : pair.b;
+  }
+  return any(odd != odd) ? NAN : largest(high);
+}
+
+// Index of the first element equal to `value`, which is there.
+template <class T>
+SRP_INLINE int64_t find(const T* x, float value) {
+  int64_t i = 0;
+  for (;; i += kPair) {
+    const Pair pair = load_pair(x + i);
+    if (any((pair.a == splat(value)) | (pair.b == splat(value)))) break;
+  }
+  while (to_float(x[i]) != value) ++i;
+  return i;
+}
+
+// Takes element `at` out of a block's sums: its lane is summed again without it, in float64 at the end.
+template <bool kSquares, class T>
+SRP_INLINE void leave_out(const LogprobMap& map, const T* x, int64_t n, int64_t at, LogprobBlock* block,
+                          LogprobTotals* totals) {
+  float column[kBlock / kStep + kLanes];
+  int64_t count = 0;
+  for (int64_t i = at % kStep; i < n; i += kStep)
+    if (i != at) column[count++] = to_float(x[i]);
+  for (; count % kLanes != 0; ++count) column[count] = -INFINITY;
+  F32 s = {}, w = {}, q = {};
+  for (int64_t i = 0; i < count; i += kLanes) add_term<kSquares>(map, load(column + i), &s, &w, &q);
+  totals->s += widen_low(s) + widen_high(s);
+  totals->w += widen_low(w) + widen_high(w);
+  totals->q += widen_low(q) + widen_high(q);
+  const Place where = place(x, at % kPair);
+  const int64_t k = at % kStep / kPair * 2 + where.vector;
+  block->s[k][where.lane] = block->w[k][where.lane] = block->q[k][where.lane] = 0;
+}
+
+// float32 rounded the rate by a part `error` of it. To first order sum e grows by error rate ln 2 sum e t. sum e t^2 is not at
+// hand; W^2 / S is it for a single competitor, the one case where it counts.
+SRP_INLINE void repair(double rate, double error, double* s, double* w) {
+  if (!(*s > 0)) return;
+  const double grown = error * rate * kLn2, mean = *w / *s;
+  *s += grown * *w;
+  *w += grown * *w * mean;
+}
+
+template <bool kSquares, class T>
+static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
+  const double exact_rate = slope * kLog2E;
+  const float rate = static_cast<float>(exact_rate);
+  LogprobMap map = {rate, kExp2Low / rate, 0, {}};
+  LogprobTotals totals = {};
+  LogprobBlock best = {};  // the block of the maximum, in none of the totals
+  const T* best_at = nullptr;  // NULL: nothing finite so far
+  int64_t best_count = 0;
+  T rest[kStep];  // the last elements, filled up with -infinity
+
+  for (int64_t begin = 0; begin < V;) {
+    const T* at = x + begin;
+    int64_t n = (V - begin < kBlock ? V - begin : kBlock) / kStep * kStep;
+    begin += n;
+    if (n == 0) {
+      for (; n < kStep; ++n) rest[n] = begin + n < V ? at[n] : minus_infinity(at);
+      begin = V;
+      at = rest;
+    }
+    if (!best_at) {
+      map.reference = block_max(at, n);
+      if (map.reference == -INFINITY) continue;
+    }
+    LogprobBlock block = sum_block<kSquares>(map, at, n);
+    const float rise = block.max - map.reference;
+    if (rise * rate > kTolerance) {
+      fold(best, &totals);
+      best = {};
+      best_at = nullptr;
+      raise(&totals, static_cast<double>(block.max) - map.reference, rate);
+      map.reference = block.max;
+      block = sum_block<kSquares>(map, at, n);
+    }
+    if (!best_at || block.max > best.max) {
+      fold(best, &totals);
+      best = block;
+      best_at = at;
+      best_count = n;
+    } else {
+      fold(block, &totals);
+    }
+  }
+  if (!best_at) {
+    *out = no_sums(-INFINITY);
+    return true;
+  }
+  const float max_logit = best.max;
+  if (!(max_logit > -INFINITY && max_logit < INFINITY)) return false;
+  leave_out<kSquares>(map, best_at, best_count, find(best_at, max_logit), &best, &totals);
+  fold(best, &totals);
+  raise(&totals, static_cast<double>(max_logit) - map.reference, rate);
+  const double unit = 1.0 / (int64_t{1} << kExp2Offset);
+  double s = sum(totals.s) * unit, w = sum(totals.w) * unit;
+  repair(rate, exact_rate / rate - 1, &s, &w);
+  *out = {max_logit, s, w * slope, sum(totals.q) * (unit * unit)};
+  return s < INFINITY && w > -INFINITY && w < INFINITY;  // and not NaN
+}
+
+}  // namespace srp::cpu::SRP_LEVEL

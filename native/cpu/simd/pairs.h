@@ -1,0 +1,62 @@
+// Two vectors of logits at a time, from any of the three storage types.
+//
+// bfloat16 comes apart into its even and its odd elements, which costs one operation a vector instead of two; everything
+// that adds over a row does not mind the order.
+namespace srp::cpu::SRP_LEVEL {
+
+constexpr int64_t kPair = 2 * kLanes;  // elements
+
+struct Pair {
+  F32 a, b;
+};
+
+SRP_INLINE Pair load_pair(const float* p) { return {load(p), load(p + kLanes)}; }
+SRP_INLINE Pair load_pair(const Half* p) { return {load(p), load(p + kLanes)}; }
+SRP_INLINE Pair load_pair(const BFloat16* p) {
+  const U32 bits = load_bits(p);
+  return {(F32)(bits << 16), (F32)(bits & 0xffff0000u)};
+}
+
+// Where element `i` of a pair lies: vector 0 or 1, and its lane.
+struct Place {
+  int64_t vector, lane;
+};
+template <class T>
+SRP_INLINE Place place(const T*, int64_t i) {
+  return {i / kLanes, i % kLanes};
+}
+SRP_INLINE Place place(const BFloat16*, int64_t i) { return {i % 2, i / 2}; }
+
+// The upper half of the bits, rounded to the nearest, ties to even; NaN stays NaN.
+SRP_INLINE U32 rounded_bfloat16(F32 x) {
+  const U32 bits = (U32)x, rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
+  return x == x ? rounded : bits | 0x400000u;
+}
+
+SRP_INLINE U32 packed(Pair x) { return (rounded_bfloat16(x.a) >> 16) | (rounded_bfloat16(x.b) & 0xffff0000u); }
+
+SRP_INLINE void store_pair(float* p, Pair x) {
+  store(p, x.a);
+  store(p + kLanes, x.b);
+}
+SRP_INLINE void store_pair(Half* p, Pair x) {
+  store(p, x.a);
+  store(p + kLanes, x.b);
+}
+SRP_INLINE void store_pair(BFloat16* p, Pair x) { store_bits(p, packed(x)); }
+
+// Past the cache: p lies on a multiple of the register's size.
+SRP_INLINE void stream_pair(float* p, Pair x) {
+  stream(p, x.a);
+  stream(p + kLanes, x.b);
+}
+SRP_INLINE void stream_pair(Half* p, Pair x) {
+  store_pair(p, x);
+}  // half a register at a time cannot go past the cache
+SRP_INLINE void stream_pair(BFloat16* p, Pair x) { stream(p, (F32)packed(x)); }
+
+SRP_INLINE float minus_infinity(const float*) { return -INFINITY; }
+SRP_INLINE Half minus_infinity(const Half*) { return {0xfc00}; }
+SRP_INLINE BFloat16 minus_infinity(const BFloat16*) { return {0xff80}; }
+
+}  // namespace srp::cpu::SRP_LEVEL

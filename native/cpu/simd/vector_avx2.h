@@ -1,0 +1,39 @@
+// AVX2, FMA, F16C: 8 lanes.
+namespace srp::cpu::SRP_LEVEL {
+
+SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
+SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm256_fmadd_pd(a, b, c); }
+SRP_INLINE F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }  // b where either is NaN
+SRP_INLINE bool any(I32 mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+
+SRP_INLINE F64 widen_low(F32 x) { return _mm256_cvtps_pd(_mm256_castps256_ps128(x)); }
+SRP_INLINE F64 widen_high(F32 x) { return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)); }
+SRP_INLINE F32 narrow(F64 low, F64 high) {
+  return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(low)), _mm256_cvtpd_ps(high), 1);
+}
+
+SRP_INLINE F32 load(const Half* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+SRP_INLINE void store(Half* p, F32 x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+// Past the cache: p lies on a multiple of the register's size.
+SRP_INLINE void stream(void* p, F32 x) { _mm256_stream_ps(static_cast<float*>(p), x); }
+SRP_INLINE void finish_streams() { _mm_sfence(); }
+SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+// 2^(j/8) for j in 0..7, less j in the place where `k << 20` adds it again.
+struct Exp2Table {
+  I32 entries = splat(kExp2Offset << 23) + (I32)_mm256_setr_epi32(0x3f800000, 0x3f7b95c2, 0x3f7837f0, 0x3f75fed7,
+                                                                  0x3f7504f3, 0x3f75672a, 0x3f7744fd, 0x3f7ac0c7);
+};
+constexpr float kExp2Steps = 8;
+SRP_INLINE F32 exp2_step(const Exp2Table& table, I32 k) {
+  return (F32)((I32)_mm256_permutevar8x32_epi32((__m256i)table.entries, (__m256i)k) + (k << 20));
+}
+// 2^f - 1 over f in [-1/16, 1/16], relative error of 2^f 2.5e-8
+SRP_INLINE F32 exp2_rest(F32 f) {
+  return f * fma(fma(splat(0.055496223f), f, splat(0.24025764f)), f, splat(0.69314724f));
+}
+
+}  // namespace srp::cpu::SRP_LEVEL

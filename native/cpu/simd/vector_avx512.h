@@ -1,0 +1,41 @@
+// AVX-512 F, BW, DQ, VL: 16 lanes.
+namespace srp::cpu::SRP_LEVEL {
+
+SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
+SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm512_fmadd_pd(a, b, c); }
+SRP_INLINE F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }  // b where either is NaN
+SRP_INLINE bool any(I32 mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
+
+SRP_INLINE F64 widen_low(F32 x) { return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
+SRP_INLINE F64 widen_high(F32 x) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }
+SRP_INLINE F32 narrow(F64 low, F64 high) {
+  return _mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(low)), _mm512_cvtpd_ps(high), 1);
+}
+
+SRP_INLINE F32 load(const Half* p) { return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
+SRP_INLINE void store(Half* p, F32 x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+
+// Past the cache: p lies on a multiple of the register's size.
+SRP_INLINE void stream(void* p, F32 x) { _mm512_stream_ps(static_cast<float*>(p), x); }
+SRP_INLINE void finish_streams() { _mm_sfence(); }
+SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+// 2^(j/16) for j in 0..15, less j in the place where `k << 19` adds it again.
+struct Exp2Table {
+  I32 entries = splat(kExp2Offset << 23) + (I32)_mm512_setr_epi32(0x3f800000, 0x3f7daac3, 0x3f7b95c2, 0x3f79c3d3,
+                                                                  0x3f7837f0, 0x3f76f532, 0x3f75fed7, 0x3f75583f,
+                                                                  0x3f7504f3, 0x3f7508a4, 0x3f75672a, 0x3f76248c,
+                                                                  0x3f7744fd, 0x3f78ccdf, 0x3f7ac0c7, 0x3f7d257d);
+};
+constexpr float kExp2Steps = 16;
+SRP_INLINE F32 exp2_step(const Exp2Table& table, I32 k) {
+  return (F32)((I32)_mm512_permutexvar_epi32((__m512i)k, (__m512i)table.entries) + (k << 19));
+}
+// 2^f - 1 over f in [-1/32, 1/32], relative error of 2^f 1.6e-9
+SRP_INLINE F32 exp2_rest(F32 f) {
+  return f * fma(fma(splat(0.055502135f), f, splat(0.24023429f)), f, splat(0.6931472f));
+}
+
+}  // namespace srp::cpu::SRP_LEVEL

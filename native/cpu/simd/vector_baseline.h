@@ -1,0 +1,29 @@
+// What every x86-64 has (SSE2), and what the compiler makes of 16-byte vectors elsewhere: 4 lanes, no fused multiply-add.
+namespace srp::cpu::SRP_LEVEL {
+
+SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return a * b + c; }  // two roundings
+SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return a * b + c; }
+SRP_INLINE bool any(I32 mask) { return (mask[0] | mask[1] | mask[2] | mask[3]) != 0; }
+
+SRP_INLINE F64 widen_low(F32 x) { return F64{x[0], x[1]}; }
+SRP_INLINE F64 widen_high(F32 x) { return F64{x[2], x[3]}; }
+SRP_INLINE F32 narrow(F64 low, F64 high) {
+  return F32{static_cast<float>(low[0]), static_cast<float>(low[1]), static_cast<float>(high[0]),
+             static_cast<float>(high[1])};
+}
+
+#if defined(__SSE2__)
+SRP_INLINE F32 max(F32 a, F32 b) { return _mm_max_ps(a, b); }  // b where either is NaN
+SRP_INLINE void stream(void* p, F32 x) { _mm_stream_ps(static_cast<float*>(p), x); }
+SRP_INLINE void finish_streams() { _mm_sfence(); }
+#else
+SRP_INLINE F32 max(F32 a, F32 b) { return a > b ? a : b; }
+SRP_INLINE void stream(void* p, F32 x) { store(static_cast<float*>(p), x); }
+SRP_INLINE void finish_streams() {}
+#endif
+SRP_INLINE void prefetch(const void* p) { __builtin_prefetch(p); }
+
+}  // namespace srp::cpu::SRP_LEVEL
+
+#include "exp2_whole.h"
+#include "half_lanes.h"
