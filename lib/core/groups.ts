@@ -104,6 +104,12 @@ export function groupsByLabel(op: string, name: string, labels: unknown, count: 
   return { G, members, offsets, ids, labels: list, whole: false };
 }
 
+function idsOf(offsets: Int32Array, count: number): Int32Array {
+  const ids = new Int32Array(count);
+  for (let g = 0; g + 1 < offsets.length; ++g) for (let i = offsets[g]!; i < offsets[g + 1]!; ++i) ids[i] = g;
+  return ids;
+}
+
 /** Consecutive groups. Offsets run from 0 to `count` and never go down. */
 export function groupsByOffsets(op: string, name: string, offsets: unknown, count: number): Groups {
   if (typedArrayName(offsets) !== "Int32Array")
@@ -112,9 +118,19 @@ export function groupsByOffsets(op: string, name: string, offsets: unknown, coun
   checkOffsets(op, name, checked);
   const G = checked.length - 1;
   if (checked[G] !== count) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
-  const ids = new Int32Array(count);
-  for (let g = 0; g < G; ++g) ids.fill(g, checked[g], checked[g + 1]);
-  return { G, members: null, offsets: checked, ids, labels: null, whole: false };
+  const own = checked.slice(); // the caller's may change before somebody asks for ids
+  let ids: Int32Array | undefined;
+  return {
+    G,
+    members: null,
+    offsets: own,
+    // A number per item costs as much as a native op on the items, and most callers never look.
+    get ids() {
+      return (ids ??= idsOf(own, count));
+    },
+    labels: null,
+    whole: false,
+  };
 }
 
 /** All items in one group; no group where there is no item. */

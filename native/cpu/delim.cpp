@@ -1,4 +1,5 @@
-// Spans between delimiters (contract: surprisal/delim.h), one row after the other from its first token to its last.
+// Spans between delimiters (contract: surprisal/delim.h), one row after the other from its first token to its last, a few
+// registers of tokens at a time where the level has them.
 #include "backend.h"
 
 #include <stdlib.h>
@@ -6,22 +7,40 @@
 
 #include <memory>
 
+#include "level.h"
 #include "surprisal/delim_match.h"
 
 namespace srp::cpu {
 namespace {
 
-// A delimiter with the filter of its first ids, made once a call.
+// A delimiter with what its alternatives begin with, made once a call: a few ids are compared one by one, many through a
+// filter.
 struct Pattern {
   explicit Pattern(const Delimiter& d) : delimiter(d) {
     for (int64_t k = 0; k < d.count; ++k) {
-      const uint32_t bit = first_id_bit(d.ids[d.offsets[k]]);
+      const int32_t id = d.ids[d.offsets[k]];
+      const uint32_t bit = first_id_bit(id);
       first_ids[bit / 32] |= 1u << (bit % 32);
+      bool known = false;
+      for (int64_t j = 0; j < few && few <= kMostFound; ++j) known = known || few_ids[j] == id;
+      if (known || few > kMostFound) continue;
+      if (few < kMostFound) few_ids[few] = id;
+      ++few;
     }
+  }
+
+  // The first position in [from, to) that may begin a match.
+  int64_t candidate(const int32_t* row, int64_t from, int64_t to) const {
+    const Kernels* const level = kernels();
+    if (level && few > 0 && few <= kMostFound) return level->find_any(row, from, to, few_ids, few);
+    while (from < to && !may_begin(first_ids, row[from])) ++from;
+    return from < to ? from : to;
   }
 
   const Delimiter delimiter;
   uint32_t first_ids[kFirstIdWords] = {};
+  int32_t few_ids[kMostFound] = {};
+  int64_t few = 0;  // different first ids, kMostFound + 1 for more
 };
 
 class TokenFinder {
@@ -30,7 +49,7 @@ class TokenFinder {
       : pattern_(pattern), row_(row), length_(length) {}
 
   int64_t first(int64_t from, int64_t to) const {
-    while (from < to && !(may_begin(pattern_.first_ids, row_[from]) && match(from).alternative >= 0)) ++from;
+    while ((from = pattern_.candidate(row_, from, to)) < to && match(from).alternative < 0) ++from;
     return from < to ? from : to;
   }
   Match match(int64_t position) const { return match_at(pattern_.delimiter, row_, length_, position); }

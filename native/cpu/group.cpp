@@ -1,5 +1,7 @@
 // Group statistics (contract: surprisal/group.h), one group after the other, items in their order.
 #include "backend.h"
+#include "level.h"
+#include "pool.h"
 #include "surprisal/group_steps.h"
 
 namespace srp::cpu {
@@ -18,30 +20,52 @@ srp_status check_items(const Args* a) {
   return check_indices("members", a->members, a->n, a->n);
 }
 
+// As many groups from g on as the level takes at once; 0 where they are not all of one size, contiguous and plain.
 template <class F>
-void normalize(const srp_group_normalize_args& a) {
+int64_t normalize_together(const srp_group_normalize_args& a, int64_t g, int64_t end) {
+  const Kernels* const level = kernels();
+  if (!level || a.members || a.weights || a.center == SRP_CENTER_RUNNER_UP || g + level->lanes > end) return 0;
+  const int64_t first = a.offsets[g], size = a.offsets[g + 1] - first;
+  if (size < 2 || size > kMostLaneItems || static_cast<double>(size) <= a.ddof) return 0;
+  for (int64_t k = 1; k <= level->lanes; ++k)
+    if (a.offsets[g + k] != first + k * size) return 0;
+  return level->normalize(F(), a, g, first, size) ? level->lanes : 0;
+}
+
+template <class F>
+void normalize_group(const srp_group_normalize_args& a, int64_t g) {
   const F* const values = static_cast<const F*>(a.values);
   F* const normalized = static_cast<F*>(a.normalized);
-  for (int64_t g = 0; g < a.G; ++g) {
-    Tally tally;
-    each_item(a, g, [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
-    GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
-    if (statistics.wants_deviations()) {
-      const double mean = statistics.mean();
-      Deviations deviations;
-      each_item(a, g, [&](int64_t i) {
-        deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
-      });
-      statistics.finish(a, deviations);
-    }
-    if (normalized)
-      each_item(a, g, [&](int64_t i) {
-        store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
-      });
-    if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
-    if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
-    if (a.count) a.count[g] = statistics.count();
+  Tally tally;
+  each_item(a, g, [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
+  GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
+  if (statistics.wants_deviations()) {
+    const double mean = statistics.mean();
+    Deviations deviations;
+    each_item(a, g, [&](int64_t i) {
+      deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
+    });
+    statistics.finish(a, deviations);
   }
+  if (normalized)
+    each_item(a, g, [&](int64_t i) {
+      store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
+    });
+  if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
+  if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
+  if (a.count) a.count[g] = statistics.count();
+}
+
+template <class F>
+srp_status normalize(const srp_group_normalize_args& a) {
+  const int64_t mean_bytes = a.G == 0 ? 0 : 2 * a.n / a.G * int64_t{sizeof(F)};
+  return parallel_rows(a.G, mean_bytes, [&](int64_t begin, int64_t end) {
+    for (int64_t g = begin; g < end;) {
+      const int64_t together = normalize_together<F>(a, g, end);
+      if (together == 0) normalize_group<F>(a, g);
+      g += together == 0 ? 1 : together;
+    }
+  });
 }
 
 template <class F>
@@ -162,11 +186,7 @@ void place(const srp_group_place_args& a) {
 
 srp_status group_normalize(srp_queue*, const srp_group_normalize_args* a) {
   SRP_TRY(check_items(a));
-  if (a->dtype == SRP_F64)
-    normalize<double>(*a);
-  else
-    normalize<float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? normalize<double>(*a) : normalize<float>(*a);
 }
 
 srp_status group_softmax(srp_queue*, const srp_group_softmax_args* a) {

@@ -1,5 +1,7 @@
 // Log ratios and the clipped objective (contract: surprisal/ratio.h): one row after the other, tokens in order.
 #include "backend.h"
+#include "level.h"
+#include "pool.h"
 #include "surprisal/ratio_terms.h"
 
 namespace srp::cpu {
@@ -8,11 +10,22 @@ namespace {
 template <class F, class Args>
 void add_row(const Args& a, int64_t b, LogSum* unit) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
+  if (const Kernels* const level = kernels()) {
+    const LogSum sum = level->differences(static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, row);
+    unit->sum += sum.sum;
+    unit->kept += sum.kept;
+    return;
+  }
   for (int64_t i = row.begin; i < row.end; ++i) {
     if (!is_kept(a, i)) continue;
     unit->sum += difference<F>(a, i);
     unit->kept += 1;
   }
+}
+
+template <class F, class Args>
+int64_t row_bytes(const Args& a) {
+  return a.B == 0 ? 0 : a.n / a.B * 3 * int64_t{sizeof(F)};
 }
 
 template <class F, class Args>
@@ -33,12 +46,14 @@ void log_tokens(const srp_ratio_log_args& a) {
 }
 
 template <class F>
-void log_rows(const srp_ratio_log_args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
-    LogSum row = {0, 0};
-    add_row<F>(a, b, &row);
-    store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
-  }
+srp_status log_rows(const srp_ratio_log_args& a) {
+  return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      LogSum row = {0, 0};
+      add_row<F>(a, b, &row);
+      store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+    }
+  });
 }
 
 template <class F>
@@ -47,31 +62,37 @@ void log_groups(const srp_ratio_log_args& a) {
 }
 
 template <class F>
-void clip_tokens(const srp_ratio_clip_args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
-    const Range row = row_range(a.offsets, a.T, a.n, b);
-    RowFigures figures;
-    for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
-    store_figures(a, b, figures);
-  }
+srp_status clip_tokens(const srp_ratio_clip_args& a) {
+  return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const Range row = row_range(a.offsets, a.T, a.n, b);
+      RowFigures figures;
+      for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
+      store_figures(a, b, figures);
+    }
+  });
 }
 
 template <class F>
 void spread_grad(const srp_ratio_clip_args& a, int64_t b, double grad) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
+  if (!a.grad) return;
+  if (const Kernels* const level = kernels()) return level->spread(static_cast<F*>(a.grad), a.mask, row, grad);
   for (int64_t i = row.begin; i < row.end; ++i) store_grad<F>(a, i, is_kept(a, i) ? grad : 0);
 }
 
 template <class F>
-void clip_rows(const srp_ratio_clip_args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
-    LogSum row = {0, 0};
-    add_row<F>(a, b, &row);
-    LossTerm<double> t;
-    const double slope = row_term<F>(a, b, log_ratio_of(row, a.reduce), &t);
-    store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
-    spread_grad<F>(a, b, negated(slope / divisor(row.kept, a.reduce)));
-  }
+srp_status clip_rows(const srp_ratio_clip_args& a) {
+  return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      LogSum row = {0, 0};
+      add_row<F>(a, b, &row);
+      LossTerm<double> t;
+      const double slope = row_term<F>(a, b, log_ratio_of(row, a.reduce), &t);
+      store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
+      spread_grad<F>(a, b, negated(slope / divisor(row.kept, a.reduce)));
+    }
+  });
 }
 
 template <class F>
@@ -98,43 +119,33 @@ srp_status check_host(const Args* a) {
 }
 
 template <class F>
-void log_level(const srp_ratio_log_args& a) {
+srp_status log_level(const srp_ratio_log_args& a) {
+  if (a.level == SRP_LEVEL_SEQUENCE) return log_rows<F>(a);
   if (a.level == SRP_LEVEL_TOKEN)
     log_tokens<F>(a);
-  else if (a.level == SRP_LEVEL_SEQUENCE)
-    log_rows<F>(a);
   else
     log_groups<F>(a);
+  return SRP_OK;
 }
 
 template <class F>
-void clip_level(const srp_ratio_clip_args& a) {
-  if (a.level == SRP_LEVEL_TOKEN)
-    clip_tokens<F>(a);
-  else if (a.level == SRP_LEVEL_SEQUENCE)
-    clip_rows<F>(a);
-  else
-    clip_groups<F>(a);
+srp_status clip_level(const srp_ratio_clip_args& a) {
+  if (a.level == SRP_LEVEL_TOKEN) return clip_tokens<F>(a);
+  if (a.level == SRP_LEVEL_SEQUENCE) return clip_rows<F>(a);
+  clip_groups<F>(a);
+  return SRP_OK;
 }
 
 }  // namespace
 
 srp_status ratio_log(srp_queue*, const srp_ratio_log_args* a) {
   SRP_TRY(check_host(a));
-  if (a->dtype == SRP_F64)
-    log_level<double>(*a);
-  else
-    log_level<float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? log_level<double>(*a) : log_level<float>(*a);
 }
 
 srp_status ratio_clip(srp_queue*, const srp_ratio_clip_args* a) {
   SRP_TRY(check_host(a));
-  if (a->dtype == SRP_F64)
-    clip_level<double>(*a);
-  else
-    clip_level<float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? clip_level<double>(*a) : clip_level<float>(*a);
 }
 
 }  // namespace srp::cpu

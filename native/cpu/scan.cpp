@@ -1,32 +1,76 @@
-// Scans along rows (contract: surprisal/scan.h), one row after the other.
+// Scans along rows (contract: surprisal/scan.h), rows on threads. Advantages and returns go through the level's kernel, a
+// register of tokens at a time; the others, and everything on the level "portable", token by token.
 #include "backend.h"
+#include "cache.h"
+#include "level.h"
+#include "pool.h"
 #include "surprisal/scan_steps.h"
 
 namespace srp::cpu {
 namespace {
 
 template <template <class> class Scan, class F, class Args>
-void scan_rows(const Args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
-    const Range row = row_range(a.offsets, a.T, a.n, b);
-    Scan<F> scan(a, b);
-    if (Scan<F>::kForward) {
-      for (int64_t i = row.begin; i < row.end; ++i) scan.step(a, i);
-    } else {
-      for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
-    }
+void scan_slowly(const Args& a, int64_t b) {
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  Scan<F> scan(a, b);
+  if (Scan<F>::kForward) {
+    for (int64_t i = row.begin; i < row.end; ++i) scan.step(a, i);
+  } else {
+    for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
   }
+}
+
+template <class F>
+ScanRow<F> row_of(const srp_scan_gae_args& a, int64_t b) {
+  return {static_cast<const F*>(a.reward),
+          static_cast<const F*>(a.value),
+          static_cast<const F*>(a.discount),
+          a.mask,
+          static_cast<F*>(a.advantages),
+          static_cast<F*>(a.returns),
+          a.gamma,
+          a.lambda,
+          bootstrap_of<F>(a.bootstrap, b),
+          a.mask_mode};
+}
+
+template <class F>
+ScanRow<F> row_of(const srp_scan_returns_args& a, int64_t b) {
+  return {static_cast<const F*>(a.reward),
+          nullptr,
+          static_cast<const F*>(a.discount),
+          a.mask,
+          nullptr,
+          static_cast<F*>(a.returns),
+          a.gamma,
+          1,
+          bootstrap_of<F>(a.bootstrap, b),
+          a.mask_mode};
+}
+
+template <template <class> class Scan, class F, class Args>
+srp_status scan_rows(const Args& a) {
+  const int64_t mean_bytes = a.B == 0 ? 0 : a.n / a.B * 4 * int64_t{sizeof(F)};
+  return parallel_rows(a.B, mean_bytes, [&](int64_t begin, int64_t end) {
+    // From the last row to the first, as tokens within them: the stream through memory has one direction.
+    for (int64_t b = end - 1; b >= begin; --b) {
+      if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
+        const Kernels* const level = kernels();
+        if (level && !a.transform_masked) {
+          level->scan(row_of<F>(a, b), row_range(a.offsets, a.T, a.n, b), leaves_cache(a.n * int64_t{sizeof(F)}));
+          continue;
+        }
+      }
+      scan_slowly<Scan, F>(a, b);
+    }
+  });
 }
 
 template <template <class> class Scan, class Args>
 srp_status scan(const Args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    scan_rows<Scan, double>(*a);
-  else
-    scan_rows<Scan, float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? scan_rows<Scan, double>(*a) : scan_rows<Scan, float>(*a);
 }
 
 }  // namespace

@@ -135,7 +135,15 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
     weights: weights && asFloat(weights, dtype),
     gain,
   });
-  return { normalized, means, stds, counts, groupIds: groups.ids };
+  return {
+    normalized,
+    means,
+    stds,
+    counts,
+    get groupIds() {
+      return groups.ids;
+    },
+  };
 }
 
 /**

@@ -1,8 +1,12 @@
 // The table of one level: included once by each native/cpu/level_*.cpp, inside its target region.
 #include "vector.h"
 #include "pairs.h"
+#include "find.h"
 #include "logprob_sums.h"
 #include "logprob_gradient.h"
+#include "scan.h"
+#include "group.h"
+#include "ratio.h"
 
 namespace srp::cpu::SRP_LEVEL {
 
@@ -16,6 +20,16 @@ static const Kernels kKernels = {
     logprob_kernels<float>(),
     logprob_kernels<Half>(),
     logprob_kernels<BFloat16>(),
+    scan_row<float>,
+    scan_row<double>,
+    find_any,
+    kHalf,
+    normalize_groups<float>,
+    normalize_groups<double>,
+    sum_differences<float>,
+    sum_differences<double>,
+    spread<float>,
+    spread<double>,
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

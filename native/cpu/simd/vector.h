@@ -73,3 +73,4 @@ SRP_INLINE float largest(F32 x) {
 #endif
 
 #include "exp2.h"
+#include "wide.h"

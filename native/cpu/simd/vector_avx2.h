@@ -3,8 +3,12 @@ namespace srp::cpu::SRP_LEVEL {
 
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm256_fmadd_pd(a, b, c); }
+SRP_INLINE F64 square_root(F64 x) { return _mm256_sqrt_pd(x); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }  // b where either is NaN
 SRP_INLINE bool any(I32 mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
+SRP_INLINE int64_t first_lane(I32 mask) {
+  return __builtin_ctz(static_cast<uint32_t>(_mm256_movemask_ps((__m256)mask)));
+}
 
 SRP_INLINE F64 widen_low(F32 x) { return _mm256_cvtps_pd(_mm256_castps256_ps128(x)); }
 SRP_INLINE F64 widen_high(F32 x) { return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)); }
@@ -17,8 +21,28 @@ SRP_INLINE void store(Half* p, F32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
 
+SRP_INLINE F64 load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+// Every bit of lane i where p[i] is not 0.
+SRP_INLINE I64 load_mask(const uint8_t* p) {
+  int32_t bytes;
+  memcpy(&bytes, p, sizeof bytes);
+  return (I64)_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(bytes)) != 0;
+}
+// Lane i of the result is lane i + kBy of x, and lanes of `behind` where x ends.
+template <int kBy>
+SRP_INLINE F64 shift_lanes(F64 x, F64 behind) {
+  const F64 middle = _mm256_permute2f128_pd(x, behind, 0x21);
+  return kBy == 2 ? middle : (F64)_mm256_shuffle_pd(x, middle, 5);
+}
+
 // Past the cache: p lies on a multiple of the register's size.
 SRP_INLINE void stream(void* p, F32 x) { _mm256_stream_ps(static_cast<float*>(p), x); }
+// The same where p lies on a multiple of 16 only.
+SRP_INLINE void stream16(void* p, F32 x) {
+  float* const to = static_cast<float*>(p);
+  _mm_stream_ps(to, _mm256_castps256_ps128(x));
+  _mm_stream_ps(to + 4, _mm256_extractf128_ps(x, 1));
+}
 SRP_INLINE void finish_streams() { _mm_sfence(); }
 SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 

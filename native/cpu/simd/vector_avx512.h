@@ -3,8 +3,10 @@ namespace srp::cpu::SRP_LEVEL {
 
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm512_fmadd_pd(a, b, c); }
+SRP_INLINE F64 square_root(F64 x) { return _mm512_sqrt_pd(x); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }  // b where either is NaN
 SRP_INLINE bool any(I32 mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
+SRP_INLINE int64_t first_lane(I32 mask) { return __builtin_ctz(_mm512_movepi32_mask((__m512i)mask)); }  // there is one
 
 SRP_INLINE F64 widen_low(F32 x) { return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
 SRP_INLINE F64 widen_high(F32 x) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }
@@ -17,8 +19,27 @@ SRP_INLINE void store(Half* p, F32 x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
 
+SRP_INLINE F64 load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+// Every bit of lane i where p[i] is not 0.
+SRP_INLINE I64 load_mask(const uint8_t* p) {
+  return (I64)_mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))) != 0;
+}
+// Lane i of the result is lane i + kBy of x, and lanes of `behind` where x ends.
+template <int kBy>
+SRP_INLINE F64 shift_lanes(F64 x, F64 behind) {
+  return (F64)_mm512_alignr_epi64((__m512i)behind, (__m512i)x, kBy);
+}
+
 // Past the cache: p lies on a multiple of the register's size.
 SRP_INLINE void stream(void* p, F32 x) { _mm512_stream_ps(static_cast<float*>(p), x); }
+// The same where p lies on a multiple of 16 only.
+SRP_INLINE void stream16(void* p, F32 x) {
+  float* const to = static_cast<float*>(p);
+  _mm_stream_ps(to, _mm512_castps512_ps128(x));
+  _mm_stream_ps(to + 4, _mm512_extractf32x4_ps(x, 1));
+  _mm_stream_ps(to + 8, _mm512_extractf32x4_ps(x, 2));
+  _mm_stream_ps(to + 12, _mm512_extractf32x4_ps(x, 3));
+}
 SRP_INLINE void finish_streams() { _mm_sfence(); }
 SRP_INLINE void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
 

@@ -1,0 +1,51 @@
+// Rows of log-prob differences (contract: surprisal/ratio.h): their sum, and one gradient written to all kept tokens.
+namespace srp::cpu::SRP_LEVEL {
+
+// Lanes count from the row's begin, two registers apart, and are added in their order at the end: the sum does not depend on
+// where the arrays lie.
+template <class F>
+static LogSum sum_differences(const F* current, const F* old, const uint8_t* mask, int64_t begin, int64_t end) {
+  F64 sums[2] = {};
+  I64 kept = {};  // minus their number
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    for (int64_t k = 0; k < 2; ++k) {
+      const int64_t at = i + k * kHalf;
+      const F64 d = load_wide(current + at) - load_wide(old + at);
+      if (mask) {
+        const I64 keep = load_mask(mask + at);
+        kept += keep;
+        sums[k] += keep ? d : F64{};
+      } else {
+        sums[k] += d;
+      }
+    }
+  }
+  LogSum row = {sum(sums[0] + sums[1]), i - begin};
+  if (mask) {
+    row.kept = 0;
+    for (int64_t lane = 0; lane < kHalf; ++lane) row.kept -= kept[lane];
+  }
+  for (; i < end; ++i) {
+    if (mask && !mask[i]) continue;
+    row.sum += static_cast<double>(current[i]) - static_cast<double>(old[i]);
+    row.kept += 1;
+  }
+  return row;
+}
+
+template <class F>
+static void spread(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value) {
+  const F one = static_cast<F>(value);
+  int64_t i = begin;
+  if (mask) {
+    const F64 wide = splat(static_cast<double>(one));
+    for (; i + kLanes <= end; i += kLanes) {
+      const I64 low = load_mask(mask + i), high = load_mask(mask + i + kHalf);
+      put_wide<false>(out + i, low ? wide : F64{}, high ? wide : F64{});
+    }
+  }
+  for (; i < end; ++i) out[i] = !mask || mask[i] ? one : F(0);
+}
+
+}  // namespace srp::cpu::SRP_LEVEL
