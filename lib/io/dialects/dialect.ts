@@ -1,0 +1,17 @@
+// What a dialect is: how to tell its records, and how to read one.
+import type { Dialect } from "../options";
+import type { JsonObject } from "../fields";
+import type { Place } from "../place";
+import type { Rollout } from "../record";
+
+export interface DialectReader {
+  readonly name: Dialect;
+  /** Whether a record is spelled this way, by its fields alone. */
+  matches(record: JsonObject): boolean;
+  /**
+   * The rollouts of one record; several where it holds several completions. `request` is what was asked, where the log has it.
+   *
+   * @throws SurprisalError ERR_SURPRISAL_FILE naming file, line and field
+   */
+  read(at: Place, record: JsonObject, request?: JsonObject): Rollout[];
+}

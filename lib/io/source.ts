@@ -1,0 +1,152 @@
+// Where bytes come from: in pieces from the start, or from any place of a file.
+import { type FileHandle, open } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import { typedArrayName } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import type { RolloutSource } from "./options";
+import { refusedBySystem, unreadable } from "./place";
+
+/** Bytes read at a time. */
+const PIECE = 256 * 1024;
+
+/** Bytes of known size that can be read anywhere. */
+export interface ByteSource {
+  readonly name: string;
+  readonly size: number;
+  /** Exactly these bytes, in memory of their own. */
+  read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  close(): Promise<void>;
+}
+
+/** A path as given or in a file: URL; undefined for anything else. */
+export function pathOf(source: unknown): string | undefined {
+  if (typeof source === "string") return source;
+  return source instanceof URL && source.protocol === "file:" ? fileURLToPath(source) : undefined;
+}
+
+function isBytes(source: unknown): source is Uint8Array {
+  return typedArrayName(source) === "Uint8Array";
+}
+
+/** What messages call a source. */
+export function nameOf(source: RolloutSource, given: string | undefined): string {
+  return given ?? pathOf(source) ?? (isBytes(source) ? "<bytes>" : "<input>");
+}
+
+function isChunks(source: unknown): source is AsyncIterable<unknown> {
+  return typeof source === "object" && source !== null && Symbol.asyncIterator in source;
+}
+
+/** Whether a source can be read at any place. */
+export function isRandomAccess(source: RolloutSource): boolean {
+  return isBytes(source) || pathOf(source) !== undefined;
+}
+
+function bytesSource(name: string, bytes: Uint8Array): ByteSource {
+  return {
+    name,
+    size: bytes.length,
+    read: (offset, length) => Promise.resolve(Uint8Array.from(bytes.subarray(offset, offset + length))),
+    close: () => Promise.resolve(),
+  };
+}
+
+async function fileSource(op: string, name: string, path: string): Promise<ByteSource> {
+  let file: FileHandle;
+  try {
+    file = await open(path, "r");
+  } catch (error) {
+    throw refusedBySystem(op, name, "opened", error);
+  }
+  try {
+    const stats = await file.stat();
+    if (!stats.isFile()) throw unreadable({ op, file: name, line: 0 }, "is no regular file");
+    return { name, size: stats.size, read: (offset, length) => readExactly(op, name, file, offset, length), close: () => file.close() };
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function readExactly(op: string, name: string, file: FileHandle, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
+    if (bytesRead === 0) throw unreadable({ op, file: name, line: 0 }, `ends at byte ${offset + done}, before what it declares`);
+    done += bytesRead;
+  }
+  return bytes;
+}
+
+/** Opens a file or bytes for reading at any place. */
+export async function openSource(op: string, source: RolloutSource, name: string): Promise<ByteSource> {
+  if (isBytes(source)) return bytesSource(name, source);
+  const path = pathOf(source);
+  if (path !== undefined) return fileSource(op, name, path);
+  throw argumentError("ERR_SURPRISAL_OPTION", op, "source", source, "a path, a file: URL or a Uint8Array", "this format is not read from a stream");
+}
+
+/** Bytes from the start, and how many there are where that is known. */
+export interface ByteStream {
+  readonly totalBytes: number | undefined;
+  readonly pieces: AsyncIterable<Uint8Array>;
+}
+
+async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {
+  try {
+    for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(PIECE, source.size - at));
+  } finally {
+    await source.close();
+  }
+}
+
+async function* encoded(op: string, chunks: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    if (typeof chunk === "string") yield Buffer.from(chunk, "utf8");
+    else if (isBytes(chunk)) yield chunk;
+    else throw argumentError("ERR_SURPRISAL_DTYPE", op, "source", chunk, "chunks that are Uint8Array or string");
+  }
+}
+
+/** Lets an abort end the wait for a source that does not answer. */
+async function* abortable(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  if (!signal) {
+    yield* pieces;
+    return;
+  }
+  const iterator = pieces[Symbol.asyncIterator]();
+  let abort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    // What an abort means is the caller's to say.
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  aborted.catch(() => undefined);
+  let ended = false;
+  try {
+    while (true) {
+      signal.throwIfAborted();
+      const next = await Promise.race([iterator.next(), aborted]);
+      if (next.done === true) {
+        ended = true;
+        return;
+      }
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener("abort", abort);
+    // A source that hangs would hang here too.
+    if (!ended) iterator.return?.().catch(() => undefined);
+  }
+}
+
+/** Opens any source for reading from the start. */
+export async function openStream(op: string, source: RolloutSource, name: string, signal?: AbortSignal): Promise<ByteStream> {
+  signal?.throwIfAborted();
+  if (isRandomAccess(source)) {
+    const bytes = await openSource(op, source, name);
+    return { totalBytes: bytes.size, pieces: abortable(piecesOf(bytes), signal) };
+  }
+  if (isChunks(source)) return { totalBytes: undefined, pieces: abortable(encoded(op, source), signal) };
+  throw argumentError("ERR_SURPRISAL_OPTION", op, "source", source, "a path, a file: URL, a Uint8Array or an async iterable of chunks");
+}
