@@ -1,9 +1,25 @@
-// Rewards shaped before they become advantages. docs/reward/shaping.md has the formulas.
-export { klShapedReward } from "./kl-shaped-reward";
-export type { KlShapedRewardConventions, KlShapedRewardOptions } from "./kl-shaped-reward";
-export { overlongPenalty } from "./overlong-penalty";
-export type { OverlongConventions, OverlongPenaltyOptions, OverlongPenaltyResult } from "./overlong-penalty";
-export { repetitionPenalty } from "./repetition-penalty";
-export type { RepetitionPenaltyOptions, RepetitionPenaltyResult } from "./repetition-penalty";
-export { stopProperlyPenalty } from "./stop-properly-penalty";
-export type { StopProperlyPenaltyOptions, StopProperlyPenaltyResult } from "./stop-properly-penalty";
+// surprisal/reward: rewards of completions, by their text.
+export * from "./shaping";
+export * from "./extraction";
+export { answerClusters } from "./answer-clusters";
+export type { AnswerClusterOptions } from "./answer-clusters";
+export { codeReward } from "./code/code-reward";
+export type { CodeRewardOptions, CodeTests } from "./code/code-reward";
+export type { OutputComparison } from "./code/compare-output";
+export { extractCode } from "./code/extract-code";
+export type { CodeLanguage } from "./code/protocol";
+export { createCodeSandbox } from "./code/sandbox";
+export type { CodeSandbox, CodeSandboxOptions } from "./code/sandbox";
+export { formatReward } from "./format-reward";
+export type { FormatRewardOptions } from "./format-reward";
+export { hybridReward, routeRewards } from "./hybrid/hybrid-reward";
+export type { HybridRewardOptions, RouteOptions } from "./hybrid/hybrid-reward";
+export { placeRewards } from "./hybrid/place-rewards";
+export type { PlaceRewardsOptions } from "./hybrid/place-rewards";
+export { finalAnswer } from "./math/final-answer";
+export type { AnswerSource, FinalAnswerOptions } from "./math/final-answer";
+export { mathEqual } from "./math/math-equal";
+export type { MathEqualOptions } from "./math/math-equal";
+export { mathReward } from "./math/math-reward";
+export type { MathAnswer, MathRewardOptions } from "./math/math-reward";
+export type { RewardCallOptions, RewardFunction, RewardInput, RewardResult } from "./reward-function";
