@@ -1,7 +1,8 @@
 // npm run demo: reinforcement learning of a small policy, live. docs/demo.md explains the task, the methods and the table.
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import * as path from "node:path";
 import { type BackendInfo, backendInfo, configure, SurprisalError } from "../../lib";
+import { writeRollouts } from "../../lib/io";
 import { type DemoOptions, HELP, readOptions, UsageError } from "./options";
 import { runAll } from "./pool";
 import { Progress } from "./progress";
@@ -10,20 +11,20 @@ import { tableOf } from "./table";
 import { SETTINGS } from "./train";
 
 async function demo(options: DemoOptions): Promise<void> {
-  const { steps, seeds, methods, backend, out } = options;
+  const { steps, seeds, methods, backend, out, rollouts: folder } = options;
   configure({ backend: backend ?? backendInfo().requested }); // refuses one that cannot run here, with the reason
   const info = backendInfo();
   process.stderr.write(`${backendLine(info)}\n`);
   const started = performance.now();
-  const runs = methods.flatMap((method) => seeds.map((seed) => ({ method, seed, steps, ...(backend && { backend }) })));
+  const runs = methods.flatMap((method) => seeds.map((seed) => ({ method, seed, steps, ...(backend && { backend }), ...(folder !== undefined && { folder }) })));
+  if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const progress = new Progress(steps * runs.length);
   const results = await runAll(runs, ({ method, seed }, step, reward) => progress.update({ method, seed, step, steps, reward }));
   progress.finish();
 
   const file = path.join(out, "rollouts.jsonl");
-  const lines = results.flatMap((result) => result.lines);
   mkdirSync(out, { recursive: true });
-  writeFileSync(file, `${lines.join("\n")}\n`);
+  const written = await writeRollouts(file, results.flatMap((result) => result.rollouts));
   const seconds = (performance.now() - started) / 1000;
   const summaries = summarize(results);
   if (options.json) {
@@ -32,7 +33,7 @@ async function demo(options: DemoOptions): Promise<void> {
     process.stdout.write(`${JSON.stringify(output, null, 2)}\n`);
   } else {
     process.stdout.write(`${report(options, summaries)}\n\n`);
-    process.stdout.write(`surprisal ran on ${info.selected}; ${seconds.toFixed(0)} s in all; ${lines.length} rollouts in ${file}\n`);
+    process.stdout.write(`surprisal ran on ${info.selected}; ${seconds.toFixed(0)} s in all; ${written.rollouts} rollouts in ${file}\n`);
   }
 }
 

@@ -10,12 +10,15 @@ import {
   moments,
   rewardDistribution,
 } from "../../lib";
+import type { Experience } from "../../lib/experience";
 import { clippedTerms, imitation, type Judged, type Objective } from "./objective";
 import { ANSWER, ANSWER_END, STEP, STEP_END } from "./task";
 
 export interface Method {
   readonly name: MethodName;
   readonly title: string;
+  /** One advantage per response token, where the method makes advantages: a step of the maker. */
+  readonly advantages?: Advantages;
   readonly objective: (batch: Judged, backend: BackendOption) => Objective;
 }
 
@@ -23,24 +26,23 @@ export const METHOD_NAMES = ["grpo", "grpo-entropy", "empg", "egpo", "maxent"] a
 export type MethodName = (typeof METHOD_NAMES)[number];
 
 /** GRPO: the reward against the mean of its group, in standard deviations; the same at every token of a response. */
-function relativeToGroup({ rewards, groups, shape, mask }: Judged, backend: BackendOption): FloatArray {
-  return groupAdvantage(rewards, { groups, shape, mask, ...backend }).tokenAdvantages;
+function relativeToGroup({ rewards, groups, offsets, mask }: Experience, backend: BackendOption): FloatArray {
+  return groupAdvantage(rewards, { groups, offsets, mask, ...backend }).tokenAdvantages;
 }
 
 /** EMPG: steps (and the answer) in which the policy was sure get larger updates. Delimiters have alternatives. */
-function relativeToSteps(batch: Judged, backend: BackendOption): FloatArray {
-  const { shape, tokens, entropies, mask, lengths } = batch;
+function relativeToSteps(experience: Experience, backend: BackendOption): FloatArray {
+  const { offsets, tokenIds: tokens, entropies, mask } = experience;
   return empgAdvantage(
-    { shape, tokens, entropies, mask, lengths, advantages: relativeToGroup(batch, backend) },
+    { offsets, tokens, entropies: entropies!, mask, advantages: relativeToGroup(experience, backend) },
     { start: [[STEP], [ANSWER]], end: [[STEP_END], [ANSWER_END]], scope: "mask", ...backend },
   ).advantages;
 }
 
 /** EGPO: right responses whose answer was given with more certainty than the group's get larger updates. */
-function relativeToAnswers(batch: Judged, backend: BackendOption): FloatArray {
-  const { rewards, groups, shape, tokens, entropies, mask } = batch;
+function relativeToAnswers({ rewards, groups, offsets, tokenIds: tokens, entropies, mask }: Experience, backend: BackendOption): FloatArray {
   return egpoAdvantage(
-    { rewards, groups, shape, tokens, entropies, mask },
+    { rewards, groups, offsets, tokens, entropies: entropies!, mask },
     { mode: "answer", thinkEnd: ANSWER, ...backend },
   ).advantages;
 }
@@ -59,11 +61,11 @@ function weightsOfResponses({ rewards, groups, shape, mask, oldLogProbs }: Judge
   return listwiseWeights(targets, { groups, temperature: maxentTemperature(tau, beta), beta, referenceLogProbs, ...backend });
 }
 
-type Advantages = (batch: Judged, backend: BackendOption) => FloatArray;
+type Advantages = (experience: Experience, backend: BackendOption) => FloatArray;
 
-/** The clipped objective with advantages [rows * tokens]; `entropyWeight` of the mean entropy, per nat. */
+/** The clipped objective with the maker's advantages; `entropyWeight` of the mean entropy, per nat. */
 function clipped(name: MethodName, title: string, advantages: Advantages, entropyWeight = 0): Method {
-  return { name, title, objective: (batch, backend) => clippedTerms(batch, advantages(batch, backend), entropyWeight, backend) };
+  return { name, title, advantages, objective: (batch, backend) => clippedTerms(batch, entropyWeight, backend) };
 }
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {

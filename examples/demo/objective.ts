@@ -1,15 +1,29 @@
 // What is maximised, by its gradient with respect to the log-probs and entropies of the tokens. The old policy and everything that
 // comes from the rewards is constant; the log-probs move with the inner steps.
 import { type BackendOption, clippedObjective, type FloatArray, listwisePolicyLoss } from "../../lib";
-import type { Rollouts } from "./sampler";
+import { type Experience, padExperience } from "../../lib/experience";
+import { MAX_TOKENS, type Problem } from "./task";
 
-/** A batch after the policy that sampled it has looked at it again. */
-export interface Judged extends Rollouts {
-  readonly rewards: Float64Array;
+/** An experience in rows of equal length: what is maximised is a function of the numbers of these rows. */
+export interface Judged {
+  readonly shape: readonly [rows: number, tokens: number];
+  /** 1 = a token of the policy, 0 = behind the end of the response. */
+  readonly mask: Uint8Array;
+  /** Tokens of each response. */
+  readonly lengths: Int32Array;
+  /** Which prompt each row answers. */
+  readonly groups: Int32Array;
+  readonly rewards: FloatArray;
+  /** One per token; undefined for a method that makes none. */
+  readonly advantages: FloatArray | undefined;
   /** Log-probs of the tokens before the update, nats. */
-  readonly oldLogProbs: Float32Array;
-  /** Entropy of the policy at each token before the update, nats. */
-  readonly entropies: Float32Array;
+  readonly oldLogProbs: FloatArray;
+}
+
+export function judgedOf(experience: Experience<Problem>): Judged {
+  const { mask, responseShape, groups, rewards, advantages, logProbs } = padExperience(experience, { responseWidth: MAX_TOKENS });
+  const lengths = Int32Array.from(groups, (_, row) => experience.offsets[row + 1]! - experience.offsets[row]!);
+  return { shape: responseShape, mask, lengths, groups, rewards, advantages, oldLogProbs: logProbs! };
 }
 
 export interface Gradients {
@@ -23,22 +37,14 @@ export type Objective = (logProbs: Float32Array) => Gradients;
 /** Ratios are clipped to 1 ± this. */
 export const CLIP = 0.2;
 
-/**
- * The mean over responses of the mean over their tokens of the clipped term + entropyWeight * entropy, for advantages
- * [rows * tokens].
- */
-export function clippedTerms(
-  { shape, mask, lengths, oldLogProbs }: Judged,
-  advantages: FloatArray,
-  entropyWeight: number,
-  backend: BackendOption,
-): Objective {
+/** The mean over responses of the mean over their tokens of the clipped term + entropyWeight * entropy. */
+export function clippedTerms({ shape, mask, lengths, oldLogProbs, advantages }: Judged, entropyWeight: number, backend: BackendOption): Objective {
   const [rows, width] = shape;
   const rowWeights = Float64Array.from(lengths, (length) => 1 / (rows * length));
   const gradEntropies = Float32Array.from(mask, (kept, i) => kept * entropyWeight * rowWeights[Math.floor(i / width)]!);
   const options = { level: "token", clipLow: CLIP, clipHigh: CLIP, rowWeights, shape, mask, ...backend } as const;
   return (logProbs) => {
-    const { gradLogProbs } = clippedObjective(logProbs, oldLogProbs, advantages, options);
+    const { gradLogProbs } = clippedObjective(logProbs, oldLogProbs, advantages!, options);
     return entropyWeight === 0 ? { gradLogProbs } : { gradLogProbs, gradEntropies };
   };
 }

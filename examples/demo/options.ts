@@ -13,6 +13,7 @@ between its logits and the gradient of its logits. Compares ways to turn rewards
   --methods A,B,...  ${METHOD_NAMES.join(", ")}       default all
   --backend NAME     auto, js, cpu, cuda, emulated      default auto
   --out DIR          where rollouts.jsonl goes          default demo-output
+  --rollouts DIR     rollouts of every step, one METHOD-SEED.jsonl a run
   --json             results as JSON instead of a table
   --help             this text
 
@@ -26,6 +27,8 @@ export interface DemoOptions {
   readonly methods: readonly MethodName[];
   readonly backend: BackendChoice | undefined;
   readonly out: string;
+  /** Where the rollouts of every step go; undefined: nowhere. */
+  readonly rollouts: string | undefined;
   readonly json: boolean;
   readonly help: boolean;
 }
@@ -63,6 +66,7 @@ function parse(args: readonly string[]) {
         methods: { type: "string", default: METHOD_NAMES.join() },
         backend: { type: "string" },
         out: { type: "string", default: "demo-output" },
+        rollouts: { type: "string" },
         json: { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
@@ -80,6 +84,7 @@ export function readOptions(args: readonly string[]): DemoOptions {
     methods: list("methods", values.methods).map((name) => oneOf("methods", name, METHOD_NAMES)),
     backend: values.backend === undefined ? undefined : oneOf("backend", values.backend, BACKENDS),
     out: values.out,
+    rollouts: values.rollouts,
     json: values.json,
     help: values.help,
   };

@@ -2,18 +2,18 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { availableParallelism } from "node:os";
 import * as path from "node:path";
-import type { RunResult } from "./run";
-import type { Run } from "./train";
+import type { KeptRun, RunResult } from "./run";
 import type { WorkerMessage } from "./worker";
 
 /** Results in the order of `runs`. The first failure ends all of them. */
-export async function runAll(runs: readonly Run[], onStep: (run: Run, step: number, reward: number) => void): Promise<RunResult[]> {
+export async function runAll(runs: readonly KeptRun[], onStep: (run: KeptRun, step: number, reward: number) => void): Promise<RunResult[]> {
   const results: RunResult[] = [];
   const waiting = runs.keys();
   const workers: ChildProcess[] = [];
 
   function work(): Promise<void> {
-    const worker = fork(path.join(__dirname, "worker.ts")); // with this process's own loader for TypeScript
+    // With this process's own loader for TypeScript; typed arrays come over as such.
+    const worker = fork(path.join(__dirname, "worker.ts"), { serialization: "advanced" });
     workers.push(worker);
     return new Promise((resolve, reject) => {
       let current: number | undefined;

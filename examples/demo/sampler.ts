@@ -1,18 +1,16 @@
 // Rollouts: tokens drawn one by one from the policy's own logits, several responses to each prompt.
-import { FEATURES, type Policy, writeFeatures } from "./policy";
+import { FEATURES, type Network, writeFeatures } from "./network";
 import type { Random } from "./random";
-import { ANSWER_END, MAX_TOKENS, newProblem, type Problem, type Responses, VOCABULARY } from "./task";
+import { ANSWER_END, MAX_TOKENS, type Problem, type Responses, VOCABULARY } from "./task";
 
 export interface Rollouts extends Responses {
   /** The problem of each row. */
   readonly problems: readonly Problem[];
-  /** Which prompt each row answers. */
-  readonly groups: Int32Array;
   /** 1 = a token of the policy, 0 = behind the end of the response. */
   readonly mask: Uint8Array;
   /** What the policy sees at each token: [rows * tokens, FEATURES]. */
   readonly features: Float32Array;
-  /** The logits that each token was drawn from: [rows * tokens, VOCABULARY]. */
+  /** The logits that each token was drawn from: [rows * tokens, VOCABULARY]; 0 for responses that are given. */
   readonly logits: Float32Array;
 }
 
@@ -28,12 +26,10 @@ export function draw(logits: Float32Array, uniform: number): number {
   return id < 0 ? logits.length - 1 : id;
 }
 
-/** `groups` new problems, each answered `size` times. A response ends with </answer>, or is cut at MAX_TOKENS. */
-export function sample(policy: Policy, random: Random, groups: number, size: number): Rollouts {
-  const rows = groups * size;
-  const prompts = Array.from({ length: groups }, () => newProblem(random));
-  const batch = emptyBatch(Array.from({ length: rows }, (_, row) => prompts[Math.floor(row / size)]!));
-  batch.groups.forEach((_, row) => (batch.groups[row] = Math.floor(row / size)));
+/** A response to the problem of each row. It ends with </answer>, or is cut at MAX_TOKENS. */
+export function sample(policy: Network, random: Random, problems: readonly Problem[]): Rollouts {
+  const rows = problems.length;
+  const batch = emptyBatch(problems);
   const ended = new Uint8Array(rows);
   for (let position = 0; position < MAX_TOKENS && ended.includes(0); ++position) {
     const logits = policy.logits(featuresAt(batch, position));
@@ -52,8 +48,8 @@ export function sample(policy: Policy, random: Random, groups: number, size: num
   return batch;
 }
 
-/** Given responses as a batch: demonstrations for supervised training. */
-export function demonstrate(problems: readonly Problem[], responses: readonly (readonly number[])[]): Rollouts {
+/** Given responses as a batch: demonstrations for supervised training, or what was sampled, looked at again. */
+export function batchOf(problems: readonly Problem[], responses: readonly ArrayLike<number>[]): Rollouts {
   const batch = emptyBatch(problems);
   responses.forEach((response, row) => {
     batch.tokens.set(response, row * MAX_TOKENS);
@@ -70,7 +66,6 @@ function emptyBatch(problems: readonly Problem[]): Rollouts {
   return {
     shape: [rows, MAX_TOKENS],
     problems,
-    groups: new Int32Array(rows),
     tokens: new Int32Array(n),
     lengths: new Int32Array(rows),
     mask: new Uint8Array(n),

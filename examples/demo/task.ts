@@ -56,13 +56,6 @@ export interface Responses {
   readonly lengths: Int32Array;
 }
 
-export interface Judgement {
-  /** One a row, in [-0.5, 1]. Positive means: the answer is right. */
-  readonly rewards: Float64Array;
-  /** 1 where the answer is right. */
-  readonly solved: Uint8Array;
-}
-
 // In tenths, so that sums are exact: a response with everything right but the answer gets 0, and 0 is not positive.
 const FORMAT = 1;
 const RIGHT_STEP = 1;
@@ -86,22 +79,20 @@ function soleDigit(content: Int32Array | undefined): number | undefined {
 /**
  * Format: 0.1 for each of the two steps and the answer that holds one digit and nothing else. Result: 0.1 for a right step,
  * 0.5 for a right answer, -0.5 for any other answer or none.
+ *
+ * @returns one a row, in [-0.5, 1]. Positive means: the answer is right
  */
-export function judge(responses: Responses, problems: readonly Problem[], backend: BackendOption): Judgement {
+export function judge(responses: Responses, problems: readonly Problem[], backend: BackendOption): Float64Array {
   const { shape, tokens, lengths } = responses;
   const between = (start: number, end: number): Int32Array[][] =>
     contents(responses, findSpans(tokens, { shape, lengths, start: [start], end: [end], includeEnd: "none", ...backend }));
   const steps = between(STEP, STEP_END);
   const answers = between(ANSWER, ANSWER_END);
-  const rewards = new Float64Array(shape[0]);
-  const solved = new Uint8Array(shape[0]);
-  problems.forEach(({ results }, row) => {
+  return Float64Array.from(problems, ({ results }, row) => {
     const given = [soleDigit(steps[row]![0]), soleDigit(steps[row]![1]), soleDigit(answers[row]![0])];
     const inForm = given.filter((digit) => digit !== undefined).length;
     const rightSteps = [0, 1].filter((i) => given[i] === results[i]).length;
-    solved[row] = given[2] === results[2] ? 1 : 0;
-    const tenths = FORMAT * inForm + RIGHT_STEP * rightSteps + (solved[row] ? RIGHT_ANSWER : -RIGHT_ANSWER);
-    rewards[row] = tenths / 10;
+    const tenths = FORMAT * inForm + RIGHT_STEP * rightSteps + (given[2] === results[2] ? RIGHT_ANSWER : -RIGHT_ANSWER);
+    return tenths / 10;
   });
-  return { rewards, solved };
 }

@@ -1,11 +1,13 @@
 // One run: a cold start on the form of a response, then policy gradient on the rewards.
 import { type BackendOption, logprob, logprobBackward } from "../../lib";
+import { type Experience, ExperienceMaker, packRows, padRows, type RewardFunction } from "../../lib/experience";
 import { type Method, METHODS, type MethodName } from "./methods";
-import { CLIP, type Judged } from "./objective";
-import { Policy } from "./policy";
+import { Network } from "./network";
+import { CLIP, judgedOf } from "./objective";
+import { NetworkPolicy, promptOf } from "./policy";
 import { Random } from "./random";
-import { demonstrate, sample } from "./sampler";
-import { judge, MODULUS, newProblem, response, VOCABULARY } from "./task";
+import { batchOf } from "./sampler";
+import { judge, MAX_TOKENS, MODULUS, newProblem, type Problem, response, VOCABULARY } from "./task";
 
 /** The same for every method; nothing here was chosen per method. */
 export const SETTINGS = {
@@ -26,9 +28,7 @@ export interface Run extends BackendOption {
 /** What one step showed, before its update. */
 export interface StepReport {
   readonly step: number;
-  readonly batch: Judged;
-  /** Log-probs as the sampler had them, token by token; `batch.oldLogProbs` were computed for the whole batch at once. */
-  readonly samplerLogProbs: Float32Array;
+  readonly experience: Experience<Problem>;
   readonly reward: number;
   /** Share of right answers. */
   readonly solved: number;
@@ -37,65 +37,67 @@ export interface StepReport {
 }
 
 /** Trains from scratch. Deterministic: a run on the same backend repeats to the last bit. @returns the parameters */
-export function train({ method: name, seed, steps, ...backend }: Run, onStep: (report: StepReport) => void): Float32Array {
+export async function train({ method: name, seed, steps, ...backend }: Run, onStep: (report: StepReport) => void): Promise<Float32Array> {
   const method = METHODS[name];
-  const policy = new Policy(new Random(seed, 0), SETTINGS.learningRate);
-  coldStart(policy, new Random(seed, 1), backend);
-  const random = new Random(seed, 2);
-  for (let step = 0; step < steps; ++step) onStep(trainStep(policy, random, method, step, backend));
-  return policy.parameters;
+  const network = new Network(new Random(seed, 0), SETTINGS.learningRate);
+  coldStart(network, new Random(seed, 1), backend);
+  const policy = new NetworkPolicy(network, new Random(seed, 2), backend);
+  const { advantages } = method;
+  const maker = new ExperienceMaker<Problem>({
+    policy,
+    rewards: rewardOf(backend),
+    samplesPerPrompt: SETTINGS.groupSize,
+    ...(advantages && { advantages: (experience) => advantages(experience, backend) }),
+    ...backend,
+  });
+  for (let step = 0; step < steps; ++step) onStep(await trainStep(policy, maker, method, step));
+  return network.parameters;
+}
+
+function rewardOf(backend: BackendOption): RewardFunction<Problem> {
+  return (rows) => {
+    const { values, offsets } = packRows(rows.map(({ tokenIds }) => tokenIds));
+    const { values: tokens, shape, lengths } = padRows(values, { offsets, width: MAX_TOKENS });
+    return judge({ tokens, shape, lengths }, rows.map(({ source }) => source.data!), backend);
+  };
 }
 
 /** Supervised steps on responses of the right form with random digits in them: the form is shown, the arithmetic is not. */
-function coldStart(policy: Policy, random: Random, backend: BackendOption): void {
+function coldStart(network: Network, random: Random, backend: BackendOption): void {
   const rows = SETTINGS.groups * SETTINGS.groupSize;
   const digit = (): number => random.below(MODULUS);
   for (let step = 0; step < SETTINGS.coldStartSteps; ++step) {
     const problems = Array.from({ length: rows }, () => newProblem(random));
-    const { features, tokens, mask } = demonstrate(problems, problems.map(() => response(digit(), digit(), digit())));
+    const { features, tokens, mask } = batchOf(problems, problems.map(() => response(digit(), digit(), digit())));
     const weight = 1 / mask.reduce((sum, kept) => sum + kept, 0);
-    const logits = policy.logits(features);
+    const logits = network.logits(features);
     const options = { shape: [mask.length, VOCABULARY] as const, keep: mask, ...backend };
     const gradLogProbs = new Float32Array(mask.length).fill(weight); // of the mean log-prob
-    policy.ascend(features, logprobBackward(logits, tokens, logprob(logits, tokens, options), { ...options, gradLogProbs }));
+    network.ascend(features, logprobBackward(logits, tokens, logprob(logits, tokens, options), { ...options, gradLogProbs }));
   }
-  policy.restartOptimizer();
+  network.restartOptimizer();
 }
 
-function trainStep(policy: Policy, random: Random, method: Method, step: number, backend: BackendOption): StepReport {
-  const rollouts = sample(policy, random, SETTINGS.groups, SETTINGS.groupSize);
-  const { tokens, mask, features, shape } = rollouts;
-  const { rewards, solved } = judge(rollouts, rollouts.problems, backend);
+async function trainStep(policy: NetworkPolicy, maker: ExperienceMaker<Problem>, method: Method, step: number): Promise<StepReport> {
+  const { network, random, backend } = policy;
+  const experience = await maker.make(Array.from({ length: SETTINGS.groups }, () => promptOf(newProblem(random))));
+  const objective = method.objective(judgedOf(experience), backend);
+
+  const { batch, logits: first } = policy.seen!;
+  const { features, tokens, mask } = batch;
   const options = { shape: [mask.length, VOCABULARY] as const, keep: mask, ...backend };
-  const samplerLogProbs = logprob(rollouts.logits, tokens, options).logProbs;
-
-  let logits = policy.logits(features);
-  let current = logprob(logits, tokens, options);
-  const batch: Judged = { ...rollouts, rewards, oldLogProbs: current.logProbs, entropies: current.entropies };
-  const objective = method.objective(batch, backend);
-
   for (let inner = 0; inner < SETTINGS.innerSteps; ++inner) {
-    if (inner > 0) {
-      logits = policy.logits(features);
-      current = logprob(logits, tokens, options);
-    }
-    const gradients = objective(current.logProbs);
-    policy.ascend(features, logprobBackward(logits, tokens, current, { ...options, ...gradients }));
+    const logits = inner === 0 ? first : network.logits(features);
+    const current = logprob(logits, tokens, options);
+    network.ascend(features, logprobBackward(logits, tokens, current, { ...options, ...objective(current.logProbs) }));
   }
 
-  const kept = mask.reduce((sum, flag) => sum + flag, 0);
-  return {
-    step,
-    batch,
-    samplerLogProbs,
-    reward: mean(rewards, shape[0]),
-    solved: mean(solved, shape[0]),
-    entropy: mean(batch.entropies, kept), // 0 under the mask
-  };
+  const { rewards, entropies } = experience;
+  return { step, experience, reward: mean(rewards), solved: mean(rewards.map((reward) => (reward > 0 ? 1 : 0))), entropy: mean(entropies!) };
 }
 
-function mean(values: Iterable<number>, count: number): number {
+function mean(values: ArrayLike<number>): number {
   let sum = 0;
-  for (const value of values) sum += value;
-  return sum / count;
+  for (let i = 0; i < values.length; ++i) sum += values[i]!;
+  return sum / values.length;
 }

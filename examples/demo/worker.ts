@@ -1,7 +1,6 @@
 // A worker process: trains the runs it is sent, one after the other.
-import { startJax } from "./policy";
-import { type RunResult, runAndKeep } from "./run";
-import type { Run } from "./train";
+import { startJax } from "./network";
+import { type KeptRun, type RunResult, runAndKeep } from "./run";
 
 export type WorkerMessage =
   | { readonly kind: "ready" }
@@ -11,9 +10,9 @@ export type WorkerMessage =
 async function serve(): Promise<void> {
   const send = (message: WorkerMessage): boolean | undefined => process.send?.(message);
   await startJax();
-  process.on("message", (run: Run) => {
-    const result = runAndKeep(run, (step, reward) => send({ kind: "step", step, reward }));
-    send({ kind: "done", result });
+  process.on("message", (run: KeptRun) => {
+    // A failure is nobody's to catch here: it ends this process, and its text goes to stderr.
+    void runAndKeep(run, (step, reward) => send({ kind: "step", step, reward })).then((result) => send({ kind: "done", result }));
   });
   process.on("disconnect", () => process.exit()); // whoever wanted the results is gone
   send({ kind: "ready" });

@@ -1,0 +1,24 @@
+// surprisal/experience: the part between generation and the update.
+export type * from "./adapters";
+export * from "./completion-info";
+export { generateCompletions } from "./generate";
+export type { GenerateOptions, GenerationFailure, GenerationProgress, PolicyGeneration } from "./generate";
+export { generationRounds, NO_GENERATION } from "./generation";
+export type { GeneratedGroup, Generation, GenerationOptions, GenerationStatistics, LeftOut } from "./generation";
+export * from "./maker";
+export * from "./positions";
+export { samplesOf, selectRows } from "./records";
+export type { Experience, LogProbSource, Samples } from "./records";
+export { remoteReward } from "./remote-reward";
+export type { RemoteRewardOptions } from "./remote-reward";
+export { badAnswer } from "./request";
+export type { RequestOptions } from "./request";
+export { packRows, padRows, unpackRows, unpadRows } from "./rows";
+export type { PackedRows, PaddedRows, PadRowsOptions, RowArray, UnpackRowsOptions } from "./rows";
+export type { RewardRecipe, RewardWeights } from "./score";
+export * from "./views";
+export { serverPolicy } from "./servers/server-policy";
+export type { ServerPolicy, ServerPolicyOptions } from "./servers/server-policy";
+export type { Sampling } from "./servers/dialect";
+export { rolloutsOf, samplesOfRollouts } from "./rollouts";
+export type { RolloutsOfOptions } from "./rollouts";

@@ -1,0 +1,256 @@
+// From prompts to advantages: generate, judge, score, estimate.
+import type { BackendOption } from "../backend/select";
+import { advantagePipeline, type AdvantagePipelineOptions } from "../advantage/advantage-pipeline";
+import { shapeGroupRewards } from "../advantage/group-shaping";
+import type { RunningMoments } from "../control/running-moments";
+import { needFloats } from "../core/arrays";
+import type { FloatArray } from "../core/dtype";
+import { argumentError } from "../core/errors";
+import { needNumber, needWord } from "../core/options";
+import { klEstimates, type KlKind } from "../ops/loss";
+import { countKept, moments } from "../ops/reduce";
+import { overlongPenalty, type OverlongPenaltyOptions } from "../reward/overlong-penalty";
+import type { Critic, Policy, Prompt, RewardSource, ScoringPolicy } from "./adapters";
+import { runBounded } from "./bounded";
+import { generateCompletions, type GenerateOptions, type GenerationProgress, type PolicyGeneration } from "./generate";
+import type { GenerationOptions } from "./generation";
+import { askPolicy, collect, type Collected } from "./judge";
+import { type Experience, type LogProbSource, rowCount, type Samples, samplesOf } from "./records";
+import { type CheckedRecipe, type NamedSources, needRecipe, ONE_SOURCE, type RewardRecipe, rewardTasks, scoresOf, type SourceRewards, weightsOfRows } from "./score";
+
+const OLD_LOG_PROBS = ["policy", "sampler"] as const;
+const DROP_GROUPS = ["constant", "zeroOrOne"] as const;
+
+/** Options of `advantagePipeline`, and what goes before it. */
+export interface AdvantageSteps extends Omit<AdvantagePipelineOptions, "groups" | "groupOffsets" | "backend" | "collective"> {
+  /** Compare rewards within their group, as the estimator does. Default true; never for `"cpgd"`, which compares the batch. */
+  readonly shapeGroups?: boolean;
+}
+
+/** An estimator of one's own, from the experience so far: one advantage per response token. */
+export type AdvantageFunction<Data = unknown> = (experience: Experience<Data>) => FloatArray | { readonly advantages: FloatArray; readonly returns?: FloatArray };
+
+export interface ExperienceMakerOptions<Data = unknown> extends GenerationOptions, BackendOption {
+  readonly policy: Policy<Data>;
+  /** What judges the responses: one source, or several by name. */
+  readonly rewards: RewardSource<Data> | NamedSources<Data>;
+  /** Weights of the sources, for all rows or by the prompt's label. Default: 1 each. */
+  readonly recipe?: RewardRecipe;
+  /** The reference policy of the KL term. */
+  readonly reference?: ScoringPolicy<Data>;
+  readonly critic?: Critic<Data>;
+  /** Whose log-probs the ratio refers to: the policy's, computed again, or the sampler's. Default: the policy's where it can say them. */
+  readonly oldLogProbs?: (typeof OLD_LOG_PROBS)[number];
+  /** Penalty for long responses. Default: none. */
+  readonly overlong?: OverlongPenaltyOptions;
+  /** Estimate of the KL from the reference policy. Default `"k1"`. */
+  readonly klEstimator?: KlKind;
+  /** Masks the rows of groups that teach nothing: of equal rewards, or of rewards all 0 or all 1. Default: none. */
+  readonly dropGroups?: (typeof DROP_GROUPS)[number];
+  /** From rewards to advantages. Default: no advantages. */
+  readonly advantages?: AdvantageSteps | AdvantageFunction<Data>;
+  /** Prompts of one call of `generate`. Default: what the policy says, else all. */
+  readonly promptsPerCall?: number;
+  /** Rows of one call of a model. Default: what the adapter says, else all. */
+  readonly rowsPerCall?: number;
+  /** Calls under way at a time, in all. Default 8. */
+  readonly concurrency?: number;
+}
+
+export interface JudgeProgress {
+  readonly step: "logProbs" | "reference" | "values" | "rewards";
+  /** Rows judged, over all sources. */
+  readonly done: number;
+  readonly total: number;
+}
+
+export type MakeProgress = GenerationProgress | JudgeProgress;
+
+export interface MakeOptions {
+  /** Ends the making; it then throws the signal's reason. */
+  readonly signal?: AbortSignal;
+  readonly onProgress?: (progress: MakeProgress) => void;
+}
+
+/** An experience with what became of the generation. */
+export interface MadeExperience<Data> extends Experience<Data> {
+  readonly leftOut: PolicyGeneration<Data>["leftOut"];
+  readonly failures: PolicyGeneration<Data>["failures"];
+}
+
+function isSource<Data>(rewards: RewardSource<Data> | NamedSources<Data>): rewards is RewardSource<Data> {
+  return typeof rewards === "function" || typeof (rewards as { rewards?: unknown }).rewards === "function";
+}
+
+/**
+ * Makes experiences: generation → log-probs, reference, critic and rewards side by side → overlong penalty → shaping within groups
+ * → running normalisation → clip → KL penalty → estimator → normalisation over the batch. A step that is not asked for is left out;
+ * each one that is leaves its numbers in the result.
+ *
+ * Nothing is kept between calls but `runningMoments`, which moves on only when an experience is complete.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_OPTION for options that contradict each other
+ */
+export class ExperienceMaker<Data = unknown> {
+  readonly #options: ExperienceMakerOptions<Data>;
+  readonly #sources: NamedSources<Data>;
+  readonly #recipe: CheckedRecipe;
+  #runningMoments: RunningMoments | undefined;
+
+  constructor(options: ExperienceMakerOptions<Data>) {
+    const op = "ExperienceMaker";
+    this.#options = options;
+    this.#sources = isSource(options.rewards) ? { [ONE_SOURCE]: options.rewards } : options.rewards;
+    if (Object.keys(this.#sources).length === 0) throw argumentError("ERR_SURPRISAL_OPTION", op, "rewards", options.rewards, "at least one source");
+    this.#recipe = needRecipe(op, options.recipe, this.#sources);
+    needNumber(op, "rowsPerCall", options.rowsPerCall ?? 1, { min: 1, integer: true });
+    needNumber(op, "concurrency", options.concurrency ?? 1, { min: 1, integer: true });
+    if (options.oldLogProbs !== undefined) needWord(op, "oldLogProbs", options.oldLogProbs, OLD_LOG_PROBS);
+    if (options.dropGroups !== undefined) needWord(op, "dropGroups", options.dropGroups, DROP_GROUPS);
+    const { policy, reference, critic, advantages } = options;
+    if (options.oldLogProbs === "policy" && !askPolicy(policy, {}))
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", "policy", 'a policy with logProbs or logits; or "sampler"');
+    if (reference && !askPolicy(reference, {})) throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "logProbs or logits");
+    if (typeof advantages === "object") {
+      if (advantages.estimator === "gae" && !critic) throw argumentError("ERR_SURPRISAL_OPTION", op, "critic", critic, 'a critic with estimator "gae"');
+      if ((advantages.klCoefficient ?? 0) > 0 && !reference)
+        throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "a reference policy with a klCoefficient above 0");
+      this.#runningMoments = advantages.runningMoments;
+    }
+  }
+
+  /** State of the running normalisation of rewards, after the last complete experience; undefined where there is none. */
+  get runningMoments(): RunningMoments | undefined {
+    return this.#runningMoments;
+  }
+
+  /**
+   * Completions of the prompts, judged and estimated.
+   *
+   * @throws as `generateCompletions` and `evaluate`
+   */
+  async make(prompts: readonly Prompt<Data>[], options: MakeOptions = {}): Promise<MadeExperience<Data>> {
+    const generation = await this.generate(prompts, options);
+    const experience = await this.evaluate(samplesOf(generation.groups), options);
+    const { statistics, leftOut, failures } = generation;
+    return { ...experience, generation: statistics, leftOut, failures };
+  }
+
+  /** The first step alone. `samplesOf(groups)` is what `evaluate` takes. */
+  generate(prompts: readonly Prompt<Data>[], options: MakeOptions = {}): Promise<PolicyGeneration<Data>> {
+    const { policy } = this.#options;
+    const given: GenerateOptions = { ...this.#options, ...options };
+    return generateCompletions(policy, prompts, given);
+  }
+
+  /**
+   * The steps behind the generation, for samples from anywhere.
+   *
+   * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _VALUE or _OPTION for an adapter's answer that is not what it should be;
+   * what an adapter throws; the signal's reason
+   */
+  async evaluate(samples: Samples<Data>, options: MakeOptions = {}): Promise<Experience<Data>> {
+    const op = "ExperienceMaker.evaluate";
+    const { concurrency = 8 } = this.#options;
+    const judged = this.#judge(op, samples, options);
+    await runBounded(op, judged.tasks, concurrency, options.signal);
+    return this.#estimate(op, judged.finish());
+  }
+
+  /** Calls of all models and reward sources, and what they add to the samples. */
+  #judge(op: string, samples: Samples<Data>, { onProgress }: MakeOptions) {
+    const { policy, reference, critic, rowsPerCall = Infinity, backend: name } = this.#options;
+    const backend = name ? { backend: name } : {};
+    const B = rowCount(samples);
+    const size = (own: number | undefined): number => own ?? rowsPerCall;
+    const counter = (step: JudgeProgress["step"], total: number) => {
+      let done = 0;
+      return (rows: number): void => onProgress?.({ step, done: (done += rows), total });
+    };
+
+    const fromSampler = this.#options.oldLogProbs === "sampler";
+    const ask = fromSampler ? undefined : askPolicy(policy, backend);
+    if (fromSampler && !samples.samplerLogProbs)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", "sampler", "samples with log-probs of the sampler for every row");
+    const old = ask && collect(op, "policy.", samples, size(policy.rowsPerCall), ask, counter("logProbs", B));
+    const referred = reference && collect(op, "reference.", samples, size(reference.rowsPerCall), askPolicy(reference, backend)!, counter("reference", B));
+    const valued: Collected | undefined =
+      critic &&
+      collect(op, "critic.", samples, size(critic.rowsPerCall), async (part, call) => ({ values: await critic.values(part, call) }), counter("values", B));
+    const weights = weightsOfRows(op, this.#recipe, samples);
+    const total = weights.reduce((sum, own) => sum + Object.keys(own).length, 0);
+    const sources: Record<string, SourceRewards> = {};
+    const scoring = rewardTasks(op, samples, this.#sources, weights, sources, rowsPerCall, counter("rewards", total));
+
+    const finish = (): Experience<Data> => {
+      const scores = scoresOf(op, sources, weights);
+      const logProbSource: LogProbSource = ask ? (policy.logits ? "logits" : "logProbs") : "sampler";
+      const logProbs = old?.values("logProbs") ?? samples.samplerLogProbs;
+      return {
+        ...samples,
+        ...(logProbs && { logProbs, logProbSource }),
+        ...(old && policy.logits && { entropies: old.values("entropies") }),
+        ...(referred && { referenceLogProbs: referred.values("logProbs") }),
+        ...(valued && { values: valued.values("values") }),
+        sourceRewards: Object.fromEntries(Object.entries(sources).map(([source, { values }]) => [source, values])),
+        sourceReasons: Object.fromEntries(Object.entries(sources).map(([source, { reasons }]) => [source, reasons])),
+        scores,
+        rewards: scores,
+        keptGroups: new Uint8Array(samples.prompts.length).fill(1),
+      };
+    };
+    return { tasks: [...(old?.tasks ?? []), ...(referred?.tasks ?? []), ...(valued?.tasks ?? []), ...scoring], finish };
+  }
+
+  /** Penalty, KL, groups, then the estimator. No waiting from here on. */
+  #estimate(op: string, judged: Experience<Data>): Experience<Data> {
+    const { overlong, dropGroups, klEstimator, advantages, backend: name } = this.#options;
+    const backend = name ? { backend: name } : {};
+    const { groups, offsets, mask, logProbs, referenceLogProbs, scores } = judged;
+    const penalized = overlong && overlongPenalty(scores, Array.from(countKept({ offsets, mask, ...backend })), overlong);
+    const rewards = penalized ? Float64Array.from(penalized.rewards) : scores;
+    const estimator = typeof advantages === "object" ? advantages.estimator : "reinforce";
+    const drop = { offsets, mask, groups, estimator, ...(dropGroups && { dropGroups }), ...backend };
+    const { keptGroups: taught, groupIds, mask: kept } = shapeGroupRewards(rewards, drop);
+    const keptGroups = judged.keptGroups.slice();
+    groups.forEach((group, b) => (keptGroups[group] = taught[groupIds[b]!]!));
+    if (referenceLogProbs && !logProbs)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", "given", "log-probs of the policy or of the sampler beside it");
+    const where = { offsets, mask: dropGroups ? kept : mask, ...backend };
+    const kl = referenceLogProbs && logProbs && klEstimates(logProbs, referenceLogProbs, { ...where, kind: klEstimator ?? "k1" }).values;
+    const experience: Experience<Data> = {
+      ...judged,
+      mask: where.mask,
+      rewards,
+      keptGroups,
+      ...(penalized && { penalties: Float64Array.from(penalized.penalties) }),
+      ...(kl && { kl, meanKls: moments(kl, { ...where, over: "row" }).means }),
+    };
+    if (advantages === undefined) return experience;
+    if (typeof advantages === "function") return { ...experience, ...ownAdvantages(op, experience, advantages) };
+    return { ...experience, ...this.#pipeline(experience, advantages) };
+  }
+
+  #pipeline({ offsets, mask, groups, rewards, kl, values }: Experience<Data>, { shapeGroups = true, ...steps }: AdvantageSteps): Partial<Experience<Data>> {
+    const { backend } = this.#options;
+    const batch = { offsets, mask, rewards, ...(kl && { kl }), ...(values && { values }) };
+    const { batches, runningMoments } = advantagePipeline([batch], {
+      ...steps,
+      ...(this.#runningMoments && { runningMoments: this.#runningMoments }),
+      ...(shapeGroups && steps.estimator !== "cpgd" && { groups }),
+      ...(backend && { backend }),
+    });
+    if (runningMoments) this.#runningMoments = runningMoments;
+    return batches[0]!;
+  }
+}
+
+function ownAdvantages<Data>(op: string, experience: Experience<Data>, estimate: AdvantageFunction<Data>): Partial<Experience<Data>> {
+  const result = estimate(experience);
+  const { advantages, returns } = ArrayBuffer.isView(result) ? { advantages: result, returns: undefined } : result;
+  const n = experience.tokenIds.length;
+  return {
+    advantages: needFloats(op, "advantages", advantages, n, "one per response token"),
+    ...(returns && { returns: needFloats(op, "returns", returns, n, "one per response token") }),
+  };
+}

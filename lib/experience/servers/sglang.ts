@@ -1,0 +1,76 @@
+// SGLang's server: POST /generate, whose answers hold [log-prob, id, text] for each token.
+import type { Completion } from "../adapters";
+import type { CompletionEntry } from "../completion-info";
+import { badAnswer } from "../request";
+import { type Dialect, entryOf, idsOf, listOf, numbersOf, type Sampling } from "./dialect";
+
+function samplingOf({ maxTokens, temperature, topP, topK, minP, stop, stopTokenIds, seed }: Sampling): Record<string, unknown> {
+  return { max_new_tokens: maxTokens, temperature, top_p: topP, top_k: topK, min_p: minP, stop, stop_token_ids: stopTokenIds, sampling_seed: seed };
+}
+
+/** Ids and log-probs of triples; a null log-prob is that of a first token, which nothing precedes. */
+function triples(value: unknown, name: string): { readonly ids: number[]; readonly logProbs: unknown[] } {
+  const list = listOf(value, name).map((item, i) => listOf(item, `${name}[${i}]`));
+  return { ids: idsOf(list.map((item) => item[1]), `${name}[…][1]`), logProbs: list.map((item) => item[0]) };
+}
+
+/** `{"type": "length", "length": 16}`, `{"type": "stop", "matched": 2}`, or a word. */
+function reasons(reason: unknown): Pick<Completion, "finishReason" | "stopReason"> {
+  if (typeof reason === "string") return { finishReason: reason };
+  const { type, matched } = (reason ?? {}) as CompletionEntry;
+  const stopped = typeof matched === "string" || typeof matched === "number" ? String(matched) : null;
+  return { finishReason: typeof type === "string" ? type : null, stopReason: stopped };
+}
+
+function completionOf(entry: CompletionEntry, name: string): Completion {
+  const meta = entryOf(entry["meta_info"], `${name}.meta_info`);
+  const { ids, logProbs } = triples(meta["output_token_logprobs"], `${name}.meta_info.output_token_logprobs`);
+  const output = entry["output_ids"];
+  if (Array.isArray(output) && (output.length !== ids.length || output.some((id, i) => id !== ids[i])))
+    throw badAnswer(`${name}.output_ids and its log-probs name different tokens`);
+  const input = meta["input_token_logprobs"];
+  return {
+    tokenIds: ids,
+    logProbs: numbersOf(logProbs, ids.length, `${name}.meta_info.output_token_logprobs`),
+    ...(Array.isArray(input) && input.length > 0 && input.length === meta["prompt_tokens"] && { promptIds: triples(input, `${name}.meta_info.input_token_logprobs`).ids }),
+    ...(typeof entry["text"] === "string" && { text: entry["text"] }),
+    ...reasons(meta["finish_reason"]),
+  };
+}
+
+export const sglang: Dialect = {
+  path: "generate",
+
+  generation: ({ ids, text }, count, _model, sampling) => ({
+    // The log-probs of the prompt are asked for only where they are the only way to its ids.
+    ...(ids ? { input_ids: Array.from(ids) } : { text, logprob_start_len: 0 }),
+    sampling_params: { n: count, ...samplingOf(sampling) },
+    return_logprob: true,
+  }),
+
+  /** One object, or a list of them for several completions. */
+  completions(body) {
+    const list: readonly unknown[] = Array.isArray(body) ? body : [body];
+    return list.map((entry, i) => completionOf(entryOf(entry, `answer[${i}]`), `answer[${i}]`));
+  },
+
+  scoring: (ids, promptLength) => ({
+    input_ids: ids,
+    sampling_params: { max_new_tokens: 0, temperature: 1 },
+    return_logprob: true,
+    logprob_start_len: promptLength - 1,
+  }),
+
+  /** The last entries are those of the response; what is before them depends on the version. */
+  scores(body, ids, promptLength) {
+    const entry = entryOf(Array.isArray(body) ? body[0] : body, "the answer");
+    const name = "meta_info.input_token_logprobs";
+    const scored = triples(entryOf(entry["meta_info"], "meta_info")["input_token_logprobs"], name);
+    const count = ids.length - promptLength;
+    if (scored.ids.length < count) throw badAnswer(`${name} has ${scored.ids.length} entries for ${count} tokens`);
+    const from = scored.ids.length - count;
+    const other = scored.ids.slice(from).findIndex((id, i) => id !== ids[promptLength + i]);
+    if (other >= 0) throw badAnswer(`${name}[${from + other}] is of id ${scored.ids[from + other]!}, expected ${ids[promptLength + other]!}`);
+    return numbersOf(scored.logProbs.slice(from), count, name);
+  },
+};
