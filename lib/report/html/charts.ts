@@ -1,0 +1,82 @@
+// Charts as inline SVG. Colours come from the style sheet by class.
+import { counted, shortNumber } from "../numbers";
+import type { Distribution, Histogram, Measure } from "../summary";
+import { html, type Markup, nothing } from "./markup";
+
+const WIDTH = 220;
+const HEIGHT = 88;
+const AXIS = 22;
+
+/** Where differences overflow there is no place. */
+const place = (value: number): string => (Number.isFinite(value) ? value.toFixed(1) : "0");
+
+/** About four round numbers between two ends. */
+function ticks(from: number, to: number): number[] {
+  const rough = (to - from) / 4;
+  const unit = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * unit).find((width) => width >= rough * 0.999)!;
+  const first = Math.ceil(from / step - 1e-9);
+  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(10)));
+}
+
+const outline = ({ edges, counts }: Histogram, x: (value: number) => number): string => {
+  const most = Math.max(...counts, 1);
+  const heights = counts.map((count) => HEIGHT - (count / most) * (HEIGHT - 8));
+  const steps = heights.flatMap((y, i) => [`${place(x(edges[i]!))},${place(y)}`, `${place(x(edges[i + 1]!))},${place(y)}`]);
+  return [`0,${HEIGHT}`, ...steps, `${WIDTH},${HEIGHT}`].join(" ");
+};
+
+/**
+ * One measure: a bar a bin, the mean as a line, 5 % to 95 % as a band on the axis; the first step's shape behind it as a thin
+ * outline. Heights are relative to each shape's largest bin.
+ */
+export function histogramChart(measure: Measure, name: string, current: Distribution, first: Distribution | null): Markup {
+  const { edges, counts } = current.histogram;
+  const [from, to] = [edges[0]!, edges.at(-1)!];
+  const x = (value: number): number => ((Math.min(Math.max(value, from), to) - from) / (to - from)) * WIDTH;
+  const most = Math.max(...counts, 1);
+  const bars = counts.map((count, i) => {
+    if (count === 0) return nothing;
+    const height = Math.max((count / most) * (HEIGHT - 8), 1.5);
+    const [left, right] = [x(edges[i]!), x(edges[i + 1]!)];
+    const sign = measure === "advantage" && edges[i + 1]! <= 1e-12 ? " negative" : "";
+    const gap = right - left > 4 ? 1 : 0.3;
+    return html`<rect class="bar${sign}" x="${place(left + gap / 2)}" y="${place(HEIGHT - height)}" width="${place(Math.max(right - left - gap, 0.6))}" height="${place(height)}" rx="1.5"><title>${shortNumber(edges[i]!)} to ${shortNumber(edges[i + 1]!)}: ${count}</title></rect>`;
+  });
+  const marks = ticks(from, to).map((tick) => {
+    const at = x(tick);
+    const anchor = at < 12 ? "start" : at > WIDTH - 12 ? "end" : "middle";
+    return html`<line class="tick" x1="${place(at)}" x2="${place(at)}" y1="${HEIGHT}" y2="${HEIGHT + 4}"/><text x="${place(at)}" y="${HEIGHT + 18}" text-anchor="${anchor}">${shortNumber(tick)}</text>`;
+  });
+  const ghost = first ? html`<polyline class="ghost" points="${outline(first.histogram, x)}"/>` : nothing;
+  const { mean, p5, p95 } = current;
+  const says = `Histogram of ${name.toLowerCase()} over ${counted(current.count, "value")}: mean ${shortNumber(mean)}, from ${shortNumber(current.min)} to ${shortNumber(current.max)}, nine in ten between ${shortNumber(p5)} and ${shortNumber(p95)}`;
+  return html`<svg class="histogram ${measure}" viewBox="0 0 ${WIDTH} ${HEIGHT + AXIS}" role="img" aria-label="${says}">
+<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${bars}${ghost}${marks}
+<line class="range" x1="${place(x(p5))}" x2="${place(Math.max(x(p95), x(p5) + 1))}" y1="${HEIGHT}" y2="${HEIGHT}"/>
+<line class="mean" x1="${place(x(mean))}" x2="${place(x(mean))}" y1="2" y2="${HEIGHT}"/></svg>`;
+}
+
+const SPARK_WIDTH = 120;
+const SPARK_HEIGHT = 30;
+
+/** One value a step as a line, with a dot at the current one. Nothing for fewer than two. */
+export function sparkline(values: readonly (number | null)[], current: number): Markup {
+  const known = values.flatMap((value) => value ?? []);
+  if (known.length < 2) return nothing;
+  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const x = (step: number): number => 4 + (step / (values.length - 1)) * (SPARK_WIDTH - 8);
+  const y = (value: number): number => (most > least ? SPARK_HEIGHT - 5 - ((value - least) / (most - least)) * (SPARK_HEIGHT - 10) : SPARK_HEIGHT / 2);
+  const points = values.flatMap((value, step) => (value === null ? [] : [`${place(x(step))},${place(y(value))}`]));
+  const here = values[current] ?? null;
+  const dot = here === null ? nothing : html`<circle cx="${place(x(current))}" cy="${place(y(here))}" r="3.2"/>`;
+  return html`<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true"><polyline points="${points.join(" ")}"/>${dot}</svg>`;
+}
+
+const WHISKER = 110;
+
+/** Smallest to largest reward of a group as a line, their mean as a dot, on the scale of the step. */
+export function whisker(low: number, mean: number, high: number, { min, max }: Distribution): Markup {
+  const x = (value: number): string => place(max > min ? 5 + ((value - min) / (max - min)) * (WHISKER - 10) : WHISKER / 2);
+  return html`<svg class="whisker" viewBox="0 0 ${WHISKER} 14" aria-hidden="true"><line class="rail" x1="5" x2="${WHISKER - 5}" y1="7" y2="7"/><line class="spread" x1="${x(low)}" x2="${x(high)}" y1="7" y2="7"/><circle cx="${x(mean)}" cy="7" r="4"/></svg>`;
+}

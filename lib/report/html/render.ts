@@ -1,0 +1,95 @@
+// The report as one HTML file.
+import { needNumber } from "../../core/options";
+import { checkSteps } from "../check";
+import type { Report } from "../model";
+import { counted } from "../numbers";
+import type { HtmlOptions } from "../options";
+import { summarizeChecked } from "../summarize";
+import type { Summary } from "../summary";
+import { label } from "../visible";
+import { embeddedData, embeddedHead, embeddedScript } from "./embedded";
+import { html, type Markup, nothing } from "./markup";
+import { stepSection } from "./step-section";
+import { type Caps, type PageData, pageData } from "./token-data";
+import { tokenSection } from "./token-section";
+
+function capsOf(op: string, options: HtmlOptions): Caps {
+  const whole = (name: keyof Caps, fallback: number, min: number): number => needNumber(op, name, options[name] ?? fallback, { min, integer: true });
+  return {
+    maxGroups: whole("maxGroups", 200, 0),
+    maxRollouts: whole("maxRollouts", 128, 0),
+    maxTokens: whole("maxTokens", 400_000, 1),
+    maxTokenCharacters: whole("maxTokenCharacters", 200, 1),
+  };
+}
+
+function slider({ steps }: Summary): Markup {
+  if (steps.length < 2) return nothing;
+  const last = steps.length - 1;
+  return html`<div class="slider needs-script"><button type="button" id="step-back" aria-label="Previous step">‹</button>
+<label for="step-slider">Step</label><input id="step-slider" type="range" aria-label="Step" min="0" max="${last}" step="1" value="${last}" aria-valuetext="${label(steps[last]!.label)}, ${steps.length} of ${steps.length}">
+<button type="button" id="step-on" aria-label="Next step">›</button><output id="step-name" for="step-slider">${label(steps[last]!.label, 32)}</output></div>`;
+}
+
+function kept({ steps }: Report, data: PageData): string {
+  const all = steps.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
+  const shown = data.steps.flatMap(({ rollouts }) => rollouts);
+  const cut = shown.filter(({ total, pieces }) => pieces.length < total).length;
+  const rollouts = shown.length === all ? `The tokens of all ${counted(all, "rollout")} are here.` : `The tokens of ${counted(shown.length, "rollout")} out of ${all} are here; the numbers above are of all.`;
+  return cut > 0 ? `${rollouts} ${counted(cut, "rollout")} ${cut === 1 ? "is" : "are"} cut to what fits.` : rollouts;
+}
+
+function facts({ facts: given }: Report): Markup {
+  const entries = Object.entries(given ?? {});
+  if (entries.length === 0) return nothing;
+  const rows = entries.map(([name, value]) => html`<div><dt>${label(name)}</dt><dd><bdi>${label(String(value), 300)}</bdi></dd></div>`);
+  return html`<h2>Configuration</h2><dl class="facts">${rows}</dl>`;
+}
+
+/**
+ * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, and the
+ * tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
+ * the reader's system is. Text of models is shown as text: everything is escaped, characters that act are made visible, and a
+ * Content-Security-Policy lets neither foreign script nor any request through.
+ *
+ * Rows, rollouts and tokens beyond the limits are left out, and the page says how many.
+ *
+ * @param report steps in the order of the run; the page opens with the last
+ * @param options `maxGroups`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
+ * @returns the document, to be written as UTF-8
+ * @throws SurprisalError as `summarize` does, and _OPTION
+ */
+export function renderHtml(report: Report, options: HtmlOptions = {}): string {
+  const op = "renderHtml";
+  const caps = capsOf(op, options);
+  checkSteps(op, report.steps);
+  const summary = summarizeChecked(op, report.steps, options);
+  const data = pageData(report.steps, summary, caps);
+  const title = label(report.title ?? "surprisal report", 120);
+  const last = report.steps.length - 1;
+  const sections = report.steps.map((step, s) => {
+    const onPage = new Set(data.steps[s]!.rollouts.map(({ index }) => index));
+    return stepSection(step, summary, s, s !== last, caps.maxGroups, onPage);
+  });
+  const body = report.steps.length === 0 ? html`<p class="calm">No rollouts.</p>` : html`${sections}${tokenSection(data, summary, kept(report, data))}`;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+${embeddedHead()}
+<title>${title}</title>
+</head>
+<body>
+<a class="skip" href="#tokens">Skip to the tokens</a>
+<header class="top"><h1><svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4"/><path d="M3.2 12V9.5m3.2 2.5V4m3.2 8V7.5m3.2 4.5v-1.5"/></svg><bdi>${title}</bdi></h1>${slider(summary)}</header>
+<main>
+<noscript><p class="note">Scripts are off: this is the last step, without its tokens.</p></noscript>
+${body}</main>
+<footer>${facts(report)}<p class="note">Made by surprisal. Entropies, log-probs and divergences in nats. This file loads nothing.</p></footer>
+<p id="says" class="unseen" role="status"></p>
+${embeddedData("report-data", data)}
+${embeddedScript()}
+</body>
+</html>
+`.source;
+}

@@ -1,0 +1,22 @@
+// How a report is drawn.
+import type { SummarizeOptions } from "./summarize";
+
+export interface HtmlOptions extends SummarizeOptions {
+  /** Groups a step in the table; the first ones are kept, and the page says how many there are. Default 200. */
+  readonly maxGroups?: number;
+  /** Rollouts a step whose tokens can be looked at; taken from every group in turn. Default 128. */
+  readonly maxRollouts?: number;
+  /** Tokens in all rollouts that can be looked at, over all steps. Default 400 000. */
+  readonly maxTokens?: number;
+  /** Characters of one token's text; a longer one is cut, and says so. Default 200. */
+  readonly maxTokenCharacters?: number;
+}
+
+export interface TerminalOptions {
+  /** Colours, as escape sequences. Default false. */
+  readonly colour?: boolean;
+  /** Columns. Default 80, at least 40. */
+  readonly width?: number;
+  /** Groups in the table of a step. Default 12. */
+  readonly maxGroups?: number;
+}

@@ -1,0 +1,109 @@
+// Steps of a run in numbers.
+import { needNumber } from "../core/options";
+import { tokenCount } from "../io/record";
+import { checkSteps } from "./check";
+import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf } from "./distribution";
+import { summarizeGroups } from "./groups";
+import { DEFAULT_LIMITS, type WarningLimits } from "./limits";
+import { clippedShare, differences, lengthOf, truncatedShare, valuesOf } from "./measures";
+import type { ReportRollout, ReportStep } from "./model";
+import { type GroupSummary, type Measure, MEASURES, type SamplerGap, type StepSummary, type Summary } from "./summary";
+import { warningsOf } from "./warnings";
+
+export interface SummarizeOptions {
+  /** From where on a number is worth a warning. Each has a default. */
+  readonly limits?: WarningLimits;
+}
+
+type ByMeasure<T> = Readonly<Record<Measure, T>>;
+
+const byMeasure = <T>(of: (measure: Measure) => T): ByMeasure<T> =>
+  Object.fromEntries(MEASURES.map((measure) => [measure, of(measure)])) as ByMeasure<T>;
+
+const trainerLogProbs = ({ recomputedLogProbs, oldLogProbs }: ReportRollout) => recomputedLogProbs ?? oldLogProbs;
+
+function samplerGapOf({ rollouts }: ReportStep): SamplerGap | null {
+  const gaps = rollouts.flatMap((rollout) => differences(rollout, rollout.logProbs, trainerLogProbs(rollout)));
+  if (gaps.length === 0) return null;
+  const sizes = gaps.map(Math.abs);
+  const maxAbsolute = sizes.reduce((most, size) => Math.max(most, size), 0);
+  return { tokens: gaps.length, kl: mean(gaps), meanAbsolute: mean(sizes), maxAbsolute };
+}
+
+function referenceKlOf({ rollouts }: ReportStep): number | null {
+  const gaps = rollouts.flatMap((rollout) => differences(rollout, trainerLogProbs(rollout), rollout.refLogProbs));
+  return gaps.length === 0 ? null : mean(gaps);
+}
+
+function lengthReward({ rollouts }: ReportStep): number | null {
+  const pairs = rollouts.flatMap((rollout): [number, number][] => {
+    const length = lengthOf(rollout);
+    return length !== undefined && rollout.reward !== undefined && Number.isFinite(rollout.reward) ? [[length, rollout.reward]] : [];
+  });
+  return correlation(pairs.map(([length]) => length), pairs.map(([, reward]) => reward));
+}
+
+function equalShare(groups: readonly GroupSummary[]): number | null {
+  const compared = groups.filter(({ rollouts, rewardMean }) => rollouts.length > 1 && rewardMean !== null);
+  return compared.length === 0 ? null : compared.filter(({ equalRewards }) => equalRewards).length / compared.length;
+}
+
+function measure(step: ReportStep, samples: ByMeasure<Sample>, edges: ByMeasure<readonly number[]>): Omit<StepSummary, "warnings"> {
+  const { label, rollouts } = step;
+  const groups = summarizeGroups(step);
+  return {
+    label,
+    rollouts: rollouts.length,
+    tokens: rollouts.reduce((sum, rollout) => sum + (tokenCount(rollout) ?? 0), 0),
+    keptTokens: rollouts.reduce((sum, rollout) => sum + (lengthOf(rollout) ?? 0), 0),
+    spans: rollouts.reduce((sum, { spans }) => sum + (spans?.length ?? 0), 0),
+    distributions: byMeasure((name) => distributionOf(samples[name], edges[name])),
+    nonFinite: byMeasure((name) => samples[name].nonFinite),
+    groups,
+    equalRewardGroups: equalShare(groups),
+    lengthRewardCorrelation: lengthReward(step),
+    truncated: truncatedShare(rollouts),
+    clipped: clippedShare(rollouts),
+    samplerGap: samplerGapOf(step),
+    referenceKl: referenceKlOf(step),
+  };
+}
+
+function limitsOf(op: string, given: WarningLimits = {}): Required<WarningLimits> {
+  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
+  for (const [name, value] of Object.entries(given)) limits[name] = needNumber(op, `limits.${name}`, value, { min: 0 });
+  return limits as unknown as Required<WarningLimits>;
+}
+
+/** The summary of steps that were checked. */
+export function summarizeChecked(op: string, steps: readonly ReportStep[], { limits }: SummarizeOptions): Summary {
+  const given = limitsOf(op, limits);
+  const samples = steps.map((step) => byMeasure((name) => sampleOf(valuesOf(name, step))));
+  const edges = byMeasure((name) => commonEdges(samples.map((sample) => sample[name]), name === "length"));
+  const measured = steps.map((step, s) => measure(step, samples[s]!, edges));
+  return { steps: measured.map((step) => ({ ...step, warnings: warningsOf(step, measured[0]!, given) })) };
+}
+
+/**
+ * Steps of a run in numbers: counts, distributions with histograms of common edges, a row a group, shares, correlation of length and
+ * reward, the gap between sampler and trainer, and warnings. Plain data: `JSON.stringify` loses nothing of it.
+ *
+ *     equalRewardGroups        groups of two or more rollouts whose rewards are the same / such groups with rewards
+ *     lengthRewardCorrelation  Pearson's r over rollouts of (kept tokens, reward)
+ *     samplerGap.kl            mean of logProbs − trainer's over kept tokens: an estimate of KL(sampler ‖ trainer)
+ *     referenceKl              mean of trainer's − refLogProbs over kept tokens
+ *
+ * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.
+ *
+ * Entropies, log-probs and divergences in nats, lengths in kept tokens, shares from 0 to 1. Tokens under a mask are not read. Values
+ * that are not finite are counted and enter nothing else. What no rollout has is null.
+ *
+ * @param steps in the order of the run; `ReportRollout` says which numbers a rollout can carry
+ * @param options `limits` of the warnings
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE for numbers per token of another length than the ids, _RANGE for a span outside its
+ * rollout, _OPTION
+ */
+export function summarize(steps: readonly ReportStep[], options: SummarizeOptions = {}): Summary {
+  checkSteps("summarize", steps);
+  return summarizeChecked("summarize", steps, options);
+}
