@@ -1,20 +1,8 @@
-// surprisal doctor [--json]: which backends can run here, and why not the others.
-import { parseArgs } from "node:util";
-
+// surprisal doctor: which backends can run here, and why not the others.
 import type { BackendStatus } from "../backend/probe";
 import { type BackendInfo, backendInfo } from "../backend/select";
-
-const USAGE = `usage: surprisal doctor [--json]
-
-Lists every backend with why or why not, and which one a call gets that names none.
-Exit code: 0 when the selected backend can run, 1 when it cannot.
-
-  --json   one JSON document: {requested, source, selected, rule, backends, node, platform}
-
-examples
-  surprisal doctor
-  SURPRISAL_BACKEND=cuda surprisal doctor --json
-`;
+import type { Command } from "./shell/command";
+import { EXIT } from "./shell/exit-codes";
 
 const MEANING: Readonly<Record<string, string>> = {
   js: "plain JavaScript",
@@ -47,25 +35,21 @@ function report(info: BackendInfo): string {
   return `${lines.join("\n")}\n\n${says} asks for "${info.requested}": a call on host arrays ${gets}\n${info.rule}\n`;
 }
 
-/** Runs the command. */
-export function doctor(args: readonly string[]): number {
-  let json: boolean;
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { json: { type: "boolean", default: false }, help: { type: "boolean", short: "h", default: false } },
-    });
-    if (values.help) {
-      process.stdout.write(USAGE);
-      return 0;
-    }
-    json = values.json;
-  } catch (error) {
-    process.stderr.write(`surprisal doctor: ${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`);
-    return 2;
-  }
-  const info = backendInfo();
-  const whole = { ...info, node: process.versions.node, platform: `${process.platform}-${process.arch}` };
-  process.stdout.write(json ? `${JSON.stringify(whole, null, 2)}\n` : report(info));
-  return info.selected === undefined ? 1 : 0;
-}
+export const doctor: Command = {
+  name: "doctor",
+  usage: "[--json]",
+  summary: "list every backend with why or why not",
+  about: `Lists every backend with why or why not, and which one a call gets that names none.
+Exit code 0 when the selected backend can run, 1 when it cannot.`,
+  options: {},
+  examples: ["surprisal doctor", "SURPRISAL_BACKEND=cuda surprisal doctor --json"],
+  files: { least: 0, most: 0, what: "files" },
+  run() {
+    const info = backendInfo();
+    return {
+      json: { ...info, node: process.versions.node, platform: `${process.platform}-${process.arch}` },
+      text: report(info),
+      exitCode: info.selected === undefined ? EXIT.failed : EXIT.done,
+    };
+  },
+};

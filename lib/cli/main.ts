@@ -1,43 +1,33 @@
 #!/usr/bin/env node
-// surprisal COMMAND [options]: one file a command.
-import { doctor } from "./doctor";
+// The process around run(): its streams, and the ways to be stopped.
+import { run } from "./run";
+import { EXIT } from "./shell/exit-codes";
+import { Stopped } from "./shell/host";
+import { sweep } from "./shell/outputs";
 
-/** What a command answers: its exit code. 0 done, 1 the work failed, 2 the command line is wrong. */
-export type Command = (args: readonly string[]) => number | Promise<number>;
+const controller = new AbortController();
 
-const COMMANDS: Readonly<Record<string, { readonly run: Command; readonly summary: string }>> = {
-  doctor: { run: doctor, summary: "list every backend with why or why not" },
-};
+const SIGNALS = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hangup } as const;
+for (const [name, code] of Object.entries(SIGNALS))
+  process.on(name, () => {
+    // The second time there is no waiting for the work to notice.
+    if (controller.signal.aborted) process.exit(code);
+    controller.abort(new Stopped(`stopped by ${name}; nothing was written`, code));
+  });
 
-const USAGE = `usage: surprisal COMMAND [options]
+let pipeClosed = false;
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code !== "EPIPE") throw error;
+  pipeClosed = true;
+  process.exitCode = EXIT.closedPipe;
+  controller.abort(new Stopped("standard output was closed", EXIT.closedPipe));
+});
+// Nobody is left to be told.
+process.stderr.on("error", () => undefined);
+process.on("exit", sweep);
 
-${Object.entries(COMMANDS)
-  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
-  .join("\n")}
-
-surprisal COMMAND --help tells a command's options.
-`;
-
-async function main(argv: readonly string[]): Promise<number> {
-  const [name, ...args] = argv;
-  if (name === undefined || name === "--help" || name === "-h") {
-    process.stdout.write(USAGE);
-    return name === undefined ? 2 : 0;
-  }
-  const command = COMMANDS[name];
-  if (!command) {
-    process.stderr.write(`surprisal: no command "${name}"\n\n${USAGE}`);
-    return 2;
-  }
-  return command.run(args);
-}
-
-main(process.argv.slice(2)).then(
-  (code) => {
-    process.exitCode = code;
-  },
-  (error: unknown) => {
-    process.stderr.write(`surprisal: ${error instanceof Error ? error.message : String(error)}\n`);
-    process.exitCode = 1;
-  },
-);
+const { stdout, stderr, stdin, env, argv } = process;
+void run(argv.slice(2), { stdout, stderr, stdin, env, signal: controller.signal }).then((code) => {
+  stdin.destroy(); // nobody waits for more
+  if (!pipeClosed) process.exitCode = code;
+});

@@ -1,0 +1,194 @@
+// surprisal advantages: rollouts in, the same rollouts with advantages out.
+import { type AdvantageName, advantageNames } from "../advantage/compute";
+import type { Rollout } from "../io";
+import { needName, peek } from "./shell/arguments";
+import type { Answer, Call, Command } from "./shell/command";
+import { UsageError } from "./shell/exit-codes";
+import { brief, facts, percent, table } from "./shell/table";
+import { backendOf, BACKEND_OPTION } from "./backend-option";
+import { readFieldChoice } from "./rollouts/columns";
+import { estimate, type Estimate } from "./rollouts/estimate";
+import { figuresOf } from "./rollouts/figures";
+import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read";
+import { reserve, write, WRITE_OPTIONS } from "./rollouts/write";
+import { estimatedStep, REPORT_OPTION, writeReport } from "./reporting";
+import { ESTIMATORS } from "./tables/estimators";
+import { flagsOf, optionsFrom } from "./tables/option-kinds";
+
+/** The names in lines that fit a terminal. */
+function wrapNames(names: readonly string[]): string {
+  let line = " ";
+  const lines: string[] = [];
+  for (const name of names) {
+    if (line.length + name.length > 96) {
+      lines.push(line);
+      line = " ";
+    }
+    line += ` ${name}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+interface BatchAnswer {
+  readonly batch: string;
+  readonly rollouts: number;
+  readonly groups: number | null;
+  /** Groups of two or more whose rewards are all the same. */
+  readonly equalRewardGroups: number | null;
+  readonly tokens: number | null;
+  readonly advantages: ReturnType<typeof figuresOf>;
+  /** Largest difference from the advantages that the file had, where it had any. */
+  readonly differenceFromRecorded: number | null;
+  readonly fields: Readonly<Record<string, string>>;
+  readonly metrics: Readonly<Record<string, number>>;
+}
+
+function needEstimator(args: readonly string[]): AdvantageName | undefined {
+  const name = peek(args, "estimator", "e");
+  return name === undefined ? undefined : needName("--estimator", name, advantageNames);
+}
+
+/** One number per kept token, else per rollout. */
+function* advantagesOf({ advantage, advantages, mask }: Rollout): Generator<number> {
+  if (!advantages) {
+    if (advantage !== undefined) yield advantage;
+    return;
+  }
+  for (let t = 0; t < advantages.length; ++t) if (mask?.[t] !== 0) yield advantages[t]!;
+}
+
+function difference(before: readonly Rollout[], after: readonly Rollout[]): number | null {
+  let largest: number | null = null;
+  before.forEach((old, row) => {
+    const now = after[row]!;
+    const pairs: [ArrayLike<number>, ArrayLike<number>] | undefined =
+      old.advantages && now.advantages?.length === old.advantages.length
+        ? [old.advantages, now.advantages]
+        : old.advantage !== undefined && now.advantage !== undefined
+          ? [[old.advantage], [now.advantage]]
+          : undefined;
+    if (!pairs) return;
+    for (let t = 0; t < pairs[0].length; ++t) largest = Math.max(largest ?? 0, Math.abs(pairs[0][t]! - pairs[1][t]!));
+  });
+  return largest;
+}
+
+function groupFacts(rollouts: readonly Rollout[]): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
+  if (rollouts.some(({ group }) => group === undefined)) return { groups: null, equalRewardGroups: null };
+  const rewards = new Map<string, (number | undefined)[]>();
+  for (const { group, step, reward } of rollouts) {
+    const label = JSON.stringify([group, step]);
+    const known = rewards.get(label);
+    if (known) known.push(reward);
+    else rewards.set(label, [reward]);
+  }
+  const groups = [...rewards.values()];
+  const equal = groups.filter((own) => own.length > 1 && own.every((reward) => reward !== undefined && reward === own[0]));
+  return { groups: groups.length, equalRewardGroups: equal.length };
+}
+
+function answerOf({ label, rollouts }: Batch, { rollouts: after, fields, metrics }: Estimate): BatchAnswer {
+  const lengths = after.map(({ advantages }) => advantages?.length);
+  return {
+    batch: label,
+    rollouts: rollouts.length,
+    ...groupFacts(rollouts),
+    tokens: lengths.every((length) => length !== undefined) ? lengths.reduce((sum: number, length) => sum + length, 0) : null,
+    advantages: figuresOf(after.flatMap((rollout) => [...advantagesOf(rollout)])),
+    differenceFromRecorded: difference(rollouts, after),
+    fields,
+    metrics,
+  };
+}
+
+const SHOWN_BATCHES = 20;
+
+function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: readonly string[]): string {
+  const rows = answers.slice(0, SHOWN_BATCHES).map(({ batch, rollouts, groups, equalRewardGroups, tokens, advantages: { mean, std, min, max } }) => [
+    batch,
+    String(rollouts),
+    groups === null ? "" : String(groups),
+    groups ? percent(equalRewardGroups! / groups) : "",
+    tokens === null ? "" : String(tokens),
+    ...[mean, std, min, max].map(brief),
+  ]);
+  const rest = answers.length > SHOWN_BATCHES ? `… and ${answers.length - SHOWN_BATCHES} more; --json has all\n` : "";
+  const [first] = answers;
+  const recorded = answers.flatMap(({ differenceFromRecorded }) => differenceFromRecorded ?? []);
+  return (
+    `${table(["batch", "rollouts", "groups", "equal rewards", "tokens", "mean", "std", "min", "max"], rows)}${rest}` +
+    `\n${name} read\n${facts(first!.fields)}` +
+    (answers.length === 1 && Object.keys(first!.metrics).length > 0 ? `\nmetrics\n${facts(first!.metrics)}` : "") +
+    (recorded.length > 0 ? `\nlargest difference from the advantages in the file: ${brief(Math.max(...recorded))}\n` : "") +
+    outputs.map((output) => `wrote ${output}\n`).join("")
+  );
+}
+
+async function run(call: Call): Promise<Answer> {
+  const { args, progress, signal, outputs } = call;
+  const given = args.text("estimator");
+  if (given === undefined) throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, { name: "--estimator" });
+  const name = needName("--estimator", given, advantageNames);
+  const options = optionsFrom(args, ESTIMATORS[name]);
+  const fields = readFieldChoice(args.texts("field"));
+  const backend = backendOf(args);
+  const out = args.text("out");
+  const report = args.text("report");
+  const place = out === undefined ? undefined : await reserve(call, out);
+  const page = report === undefined ? undefined : await outputs.add(report);
+
+  const batches = await readBatches(call);
+  progress.start(`computing ${name}`, "batches", batches.length);
+  const answers: BatchAnswer[] = [];
+  const results: { readonly label: string; readonly estimate: Estimate }[] = [];
+  for (const batch of batches) {
+    signal.throwIfAborted();
+    const result = estimate({ name, options, fields, backend, source: batch.source }, batch.rollouts);
+    results.push({ label: batch.label, estimate: result });
+    answers.push(answerOf(batch, result));
+    progress.advance(1);
+    await new Promise(setImmediate); // a signal is noticed here
+  }
+  progress.end();
+
+  const all = results.flatMap(({ estimate: { rollouts } }) => rollouts);
+  const written = place && (await write(call, out!, place, all, all.length));
+  if (page !== undefined)
+    await writeReport(page, results.map(({ label, estimate: result }) => estimatedStep(label, result)), { estimator: name, ...options, files: args.files.join(", ") });
+  return {
+    json: { estimator: name, options, batches: answers, outputs: outputs.names, ...(written && { written }) },
+    text: textOf(name, answers, outputs.names),
+  };
+}
+
+export const advantages: Command = {
+  name: "advantages",
+  usage: "FILE… --estimator NAME [options] [--out FILE] [--report FILE]",
+  summary: "advantages of rollouts by any estimator, into a file and a report",
+  about: `Reads rollouts, computes their advantages as computeAdvantages does, and writes the rollouts with "advantage" (one a
+rollout) and "advantages" (one a token) in them. Estimators:
+${wrapNames(advantageNames)}
+With --estimator, this text lists the options of that estimator; docs/advantage has what they mean.`,
+  options: {
+    estimator: { value: "NAME", short: "e", text: "which one" },
+    options: { value: "JSON", text: "options of the estimator as a JSON object, or a file with one; flags win" },
+    field: { value: "ARG=FIELD", multiple: true, text: "take an argument of the estimator from another field, such as oldLogProbs=logprobs or values=meta.v" },
+    ...WRITE_OPTIONS,
+    ...REPORT_OPTION,
+    ...BATCH_OPTION,
+    ...READ_OPTIONS,
+    ...BACKEND_OPTION,
+  },
+  moreOptions(args) {
+    const name = needEstimator(args);
+    return name && { title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`, options: flagsOf(ESTIMATORS[name]) };
+  },
+  examples: [
+    "surprisal advantages rollouts.jsonl --estimator empg --out out.parquet --report report.html",
+    "surprisal advantages step_*.jsonl --estimator grpo --preset verl --out advantages.jsonl",
+    "surprisal advantages rollouts.jsonl -e egpo --mode answer --think-end 151668 --json",
+    "surprisal advantages rollouts.jsonl -e gae --gamma 1 --lambda 0.95 --field values=meta.critic -o out.npz",
+  ],
+  files: { least: 1, most: Infinity, what: "rollout files" },
+  run,
+};

@@ -1,0 +1,114 @@
+// What a build needs, found on this machine and in the user's project; what is not there is named with the way to get it.
+import { accessSync, constants, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import * as path from "node:path";
+import { packageRoot } from "../../backend/addon";
+import { SurprisalError } from "../../core/errors";
+import { UsageError } from "../shell/exit-codes";
+import { runTool } from "./tool";
+
+export interface Tools {
+  /** The program of cmake-js, for node. */
+  readonly cmakeJs: string;
+  /** The folder with napi.h. */
+  readonly nodeAddonApi: string;
+  readonly nvcc: string | undefined;
+  /** Compute capabilities without the dot. */
+  readonly architectures: readonly string[];
+  /** Intermediate code for GPUs to come, or "OFF". */
+  readonly ptx: string;
+}
+
+const RELEASED = ["75", "80", "86", "89", "90", "100", "120"];
+/** What this version was built and tested with. */
+const PACKAGES = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
+
+/** The full path of a program, as a shell would find it. */
+function onPath(name: string, more: readonly string[] = []): string | undefined {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  const folders = [...(process.env["PATH"] ?? "").split(path.delimiter), ...more];
+  return folders
+    .flatMap((folder) => endings.map((ending) => path.join(folder, name + ending)))
+    .find((candidate) => {
+      try {
+        accessSync(candidate, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/** The folder of a package: of the project that calls, else of this package's surroundings. */
+function packageFolder(name: string): string | undefined {
+  for (const from of [process.cwd(), packageRoot]) {
+    const folders = createRequire(path.join(from, "package.json")).resolve.paths(name) ?? [];
+    const found = folders.map((folder) => path.join(folder, name)).find((folder) => isPackage(folder));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isPackage(folder: string): boolean {
+  try {
+    accessSync(path.join(folder, "package.json"));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function programOf(folder: string): string {
+  const { bin } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as { readonly bin: Readonly<Record<string, string>> };
+  return path.join(folder, Object.values(bin)[0]!);
+}
+
+/** Of the GPUs in this machine, as their driver names them. */
+async function architecturesHere(signal: AbortSignal): Promise<readonly string[]> {
+  const query = onPath("nvidia-smi");
+  if (query === undefined) return [];
+  try {
+    const text = await runTool("nvidia-smi", query, ["--query-gpu=compute_cap", "--format=csv,noheader"], { signal });
+    const found = text.split("\n").flatMap((line) => (/^\d+\.\d$/.test(line.trim()) ? [line.trim().replace(".", "")] : []));
+    return [...new Set(found)].sort((a, b) => Number(a) - Number(b));
+  } catch {
+    signal.throwIfAborted();
+    return []; // a driver that does not answer names no GPU
+  }
+}
+
+function needArchitectures(text: string): readonly string[] {
+  const list = text.split(/[\s,;]+/).filter((word) => word !== "");
+  if (list.length === 0 || !list.every((word) => /^\d{2,3}[af]?$/.test(word)))
+    throw new UsageError(`--arch is "${text}", expected compute capabilities without the dot, such as "80,90"`, { name: "--arch", got: text });
+  return list;
+}
+
+/** Everything that a build needs. */
+export async function findTools(cuda: boolean, arch: string | undefined, signal: AbortSignal): Promise<Tools> {
+  const asked = arch === undefined ? undefined : needArchitectures(arch);
+  const homes = [process.env["CUDA_HOME"], process.env["CUDA_PATH"], "/usr/local/cuda"];
+  const nvcc = process.env["CUDACXX"] ?? onPath("nvcc", homes.flatMap((home) => (home ? [path.join(home, "bin")] : [])));
+  const folders = { "cmake-js": packageFolder("cmake-js"), "node-addon-api": packageFolder("node-addon-api") };
+  const absent = (Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]).filter((name) => folders[name] === undefined);
+  const missing = [
+    ...(absent.length > 0
+      ? [`${absent.join(" and ")} (npm install --save-dev ${absent.map((name) => `${name}@${PACKAGES[name]}`).join(" ")})`]
+      : []),
+    ...(onPath("cmake") === undefined ? ["cmake on the PATH (3.18 or newer, from cmake.org or the system's packages)"] : []),
+    ...(cuda && nvcc === undefined ? ["nvcc on the PATH, in CUDA_HOME or as CUDACXX (the CUDA toolkit)"] : []),
+  ];
+  if (missing.length > 0) {
+    const message = `building needs ${missing.join("; and ")}`;
+    throw new SurprisalError("ERR_SURPRISAL_FILE", message, { op: "build", want: missing.join("; ") });
+  }
+  const here = cuda && !asked ? await architecturesHere(signal) : [];
+  const architectures = asked ?? (here.length > 0 ? here : RELEASED);
+  return {
+    cmakeJs: programOf(folders["cmake-js"]!),
+    nodeAddonApi: folders["node-addon-api"]!,
+    nvcc: cuda ? nvcc : undefined,
+    architectures,
+    ptx: asked || here.length > 0 ? "OFF" : RELEASED.at(-1)!,
+  };
+}

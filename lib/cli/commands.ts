@@ -1,0 +1,15 @@
+// The commands: one line each, in the order of the list that surprisal --help prints.
+import { advantages } from "./advantages";
+import { bench } from "./bench";
+import { build } from "./build";
+import { convert } from "./convert";
+import { demo } from "./demo";
+import { doctor } from "./doctor";
+import { entropy } from "./entropy";
+import { inspect } from "./inspect";
+import { loss } from "./loss";
+import { report } from "./report";
+import { reward } from "./reward";
+import type { Command } from "./shell/command";
+
+export const COMMANDS: readonly Command[] = [doctor, inspect, advantages, entropy, loss, reward, convert, report, demo, bench, build];

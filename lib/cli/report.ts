@@ -1,0 +1,63 @@
+// surprisal report: rollouts as an HTML page.
+import type { Answer, Call, Command } from "./shell/command";
+import { UsageError } from "./shell/exit-codes";
+import { prepareSteps, renderTerminal, type SpanOptions, summarize } from "../report";
+import { backendOf, BACKEND_OPTION } from "./backend-option";
+import { delimitersOf } from "./rollouts/delimiters";
+import { BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read";
+import { writeReport } from "./reporting";
+import { ESTIMATORS } from "./tables/estimators";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
+
+/** The options of EMPG: where steps begin and end, and how they are weighed. */
+const STEPS: FunctionOptions = {
+  presets: "empgAdvantage",
+  options: Object.fromEntries(Object.entries(ESTIMATORS.empg.options).filter(([name]) => name !== "groupAdvantage")),
+};
+
+async function run(call: Call): Promise<Answer> {
+  const { args, stdout, env, outputs } = call;
+  const out = args.text("out");
+  if (out === undefined) throw new UsageError("--out is missing: the page to write, such as --out report.html", { name: "--out" });
+  const options = optionsFrom(args, STEPS);
+  const backend = backendOf(args);
+  const page = await outputs.add(out);
+  const batches = await readBatches(call);
+  call.progress.start("preparing the page", "batches", batches.length);
+  const steps = batches.map(({ label, rollouts }) => {
+    const delimiters = { ...delimitersOf(rollouts), ...options } as Partial<SpanOptions>;
+    const spans = delimiters.start && delimiters.end ? (delimiters as SpanOptions) : undefined;
+    const prepared = prepareSteps(rollouts, { ...(spans && { spans }), ...(backend && { backend }) });
+    call.progress.advance(1);
+    return { label, rollouts: prepared.flatMap((step) => step.rollouts) };
+  });
+  call.progress.end();
+  await writeReport(page, steps, { files: args.files.join(", "), ...options }, args.text("title"));
+  const summary = summarize(steps);
+  const colour = stdout.isTTY === true && !env["NO_COLOR"];
+  return {
+    json: { outputs: outputs.names, summary },
+    text: `${renderTerminal(summary, { colour, width: Math.max(40, Math.min(120, stdout.columns ?? 100)) })}\nwrote ${out}\n`,
+  };
+}
+
+export const report: Command = {
+  name: "report",
+  usage: "FILE… --out report.html [--start JSON --end JSON]",
+  summary: "an HTML page about rollouts: tokens coloured by entropy and advantage, groups, distributions",
+  about: `Writes one HTML file that needs no network: the tokens of rollouts with their entropies and advantages, the steps between
+delimiters, distributions, the groups of each batch, and a slider over batches. Advantages are those in the file, else of
+the rewards relative to the group; with delimiters they are modulated by entropy (EMPG).`,
+  options: {
+    out: { value: "FILE", short: "o", text: "the page" },
+    title: { value: "TEXT", text: "its title" },
+    options: { value: "JSON", text: "the options below as a JSON object, or a file with one; flags win" },
+    ...BATCH_OPTION,
+    ...READ_OPTIONS,
+    ...BACKEND_OPTION,
+  },
+  moreOptions: () => ({ title: "where steps begin and end, and what they weigh (docs/advantage/empg.md)", options: flagsOf(STEPS) }),
+  examples: ["surprisal report rollouts.jsonl --out report.html", "surprisal report run/*.jsonl -o run.html --start '[[151667]]' --end '[[151668]]'"],
+  files: { least: 1, most: Infinity, what: "rollout files" },
+  run,
+};

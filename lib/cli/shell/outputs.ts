@@ -1,0 +1,121 @@
+// Files that are whole or not there: each is written beside its place under another name and renamed when all is done.
+import { randomBytes } from "node:crypto";
+import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
+import { chmod, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import * as path from "node:path";
+import { pipeline } from "node:stream/promises";
+import { SurprisalError } from "../../core/errors";
+import { EXIT } from "./exit-codes";
+import { Stopped } from "./host";
+
+/** Names in use right now, for a process that must end at once. */
+const unfinished = new Set<string>();
+
+/** Removes what is half-written, without waiting for anything; also what a writer made beside a name of ours, beginning with it. */
+export function sweep(): void {
+  for (const name of unfinished) {
+    const { dir, base } = path.parse(name);
+    for (const file of readdirSync(dir)) if (file.startsWith(base)) rmSync(path.join(dir, file), { force: true });
+  }
+  unfinished.clear();
+}
+
+interface Output {
+  readonly given: string;
+  readonly target: string;
+  readonly temporary: string;
+  /** A pipe or a device: nothing can be renamed over it. */
+  readonly special: boolean;
+  readonly mode?: number;
+}
+
+/** "-" */
+const STDOUT = "-";
+
+/** The folder a file goes to, without links, and what is there already. */
+async function locate(given: string): Promise<Pick<Output, "target" | "special" | "mode">> {
+  if (given === STDOUT) return { target: "stdout", special: true };
+  const found = await stat(given).catch(() => undefined);
+  if (found?.isDirectory() === true) throw refused(given, "it is a folder", "a file");
+  if (found) return { target: await realpath(given), special: !found.isFile(), mode: found.mode & 0o7777 };
+  const folder = path.dirname(path.resolve(given));
+  const parent = await stat(folder).catch(() => undefined);
+  if (parent?.isDirectory() !== true) throw refused(given, `there is no folder ${folder}`, "a file in a folder that exists");
+  return { target: path.join(await realpath(folder), path.basename(given)), special: false };
+}
+
+function refused(given: string, why: string, want: string): SurprisalError {
+  return new SurprisalError("ERR_SURPRISAL_FILE", `${given} cannot be written: ${why}`, { name: given, want });
+}
+
+/** The outputs of one command. */
+export class Outputs {
+  private readonly files: Output[] = [];
+
+  /**
+   * A name to write to in place of `given`: in the same folder, with the same ending, hidden. Refused at once, before any
+   * work, where the place cannot be written. "-" is standard output.
+   */
+  async add(given: string): Promise<string> {
+    const place = await locate(given);
+    const { dir, base } = path.parse(place.target);
+    const folder = place.special ? tmpdir() : dir;
+    const temporary = path.join(folder, `.partial-${process.pid}-${randomBytes(4).toString("hex")}-${base}`);
+    unfinished.add(temporary);
+    this.files.push({ given, temporary, ...place });
+    try {
+      await (await open(temporary, "wx")).close();
+    } catch (cause) {
+      throw new SurprisalError("ERR_SURPRISAL_FILE", `${given} cannot be written: ${(cause as Error).message}`, { name: given }, { cause });
+    }
+    return temporary;
+  }
+
+  /** What was asked for, in order. */
+  get names(): readonly string[] {
+    return this.files.map(({ given }) => given);
+  }
+
+  /** Puts all of them in place. On disk before renamed: a crash of the machine leaves the old file or the new one. */
+  async commit(): Promise<void> {
+    for (const { temporary, mode, special } of this.files) {
+      if (special) continue;
+      if (mode !== undefined) await chmod(temporary, mode);
+      const handle = await open(temporary, "r+");
+      try {
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    }
+    for (const { temporary, target, special } of this.files) {
+      if (special) await this.pour(temporary, target);
+      else await rename(temporary, target);
+    }
+    await this.discard();
+  }
+
+  /** Whether standard output carries a file. */
+  get standardOutput(): boolean {
+    return this.files.some(({ given }) => given === STDOUT);
+  }
+
+  private async pour(temporary: string, target: string): Promise<void> {
+    const into = target === "stdout" ? createWriteStream("", { fd: 1, autoClose: false }) : createWriteStream(target);
+    try {
+      await pipeline(createReadStream(temporary), into);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EPIPE") throw new Stopped("standard output was closed", EXIT.closedPipe);
+      throw error;
+    }
+  }
+
+  /** Removes what is not in place. */
+  async discard(): Promise<void> {
+    for (const { temporary } of this.files) {
+      await rm(temporary, { force: true });
+      unfinished.delete(temporary);
+    }
+  }
+}

@@ -1,0 +1,38 @@
+# surprisal.node, as binding.gyp describes it: the same sources, which are all there are, and the same flags.
+
+file(GLOB ADDON_SOURCES "${CMAKE_SOURCE_DIR}/native/binding/*.cc" "${CMAKE_SOURCE_DIR}/native/cpu/*.cpp")
+set(SURPRISAL_ADDON_FOLDER "${CMAKE_BINARY_DIR}" CACHE PATH "where surprisal.node is left")
+
+add_library(surprisal SHARED ${ADDON_SOURCES} ${CMAKE_JS_SRC})
+set_target_properties(surprisal PROPERTIES
+  PREFIX ""
+  SUFFIX ".node"
+  LIBRARY_OUTPUT_DIRECTORY "${SURPRISAL_ADDON_FOLDER}"
+  LIBRARY_OUTPUT_DIRECTORY_RELEASE "${SURPRISAL_ADDON_FOLDER}"
+  LIBRARY_OUTPUT_DIRECTORY_DEBUG "${SURPRISAL_ADDON_FOLDER}"
+  RUNTIME_OUTPUT_DIRECTORY_RELEASE "${SURPRISAL_ADDON_FOLDER}"
+  RUNTIME_OUTPUT_DIRECTORY_DEBUG "${SURPRISAL_ADDON_FOLDER}"
+  CXX_STANDARD 17
+  CXX_STANDARD_REQUIRED ON
+  CXX_EXTENSIONS OFF
+  POSITION_INDEPENDENT_CODE ON
+  CXX_VISIBILITY_PRESET hidden
+  VISIBILITY_INLINES_HIDDEN ON)
+target_compile_definitions(surprisal PRIVATE NAPI_VERSION=8 NAPI_DISABLE_CPP_EXCEPTIONS NODE_GYP_MODULE_NAME=surprisal BUILDING_NODE_EXTENSION)
+target_include_directories(surprisal PRIVATE native/include)
+# cmake-js brings the C headers of Node-API; the C++ ones it finds only beside itself.
+target_include_directories(surprisal SYSTEM PRIVATE ${CMAKE_JS_INC} "$ENV{SURPRISAL_NODE_ADDON_API}")
+target_link_libraries(surprisal PRIVATE ${CMAKE_JS_LIB})
+
+if(MSVC)
+  target_compile_options(surprisal PRIVATE /fp:precise)
+else()
+  # One rounding per written operation: results repeat across compilers and CPUs. Native code returns a status, it never throws.
+  target_compile_options(surprisal PRIVATE -ffp-contract=off -fno-exceptions -fno-rtti $<$<NOT:$<CONFIG:Debug>>:-O3>)
+endif()
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+  # now: a function that nobody wrote fails the load. nodelete: the thread pool outlives the last worker that loaded the addon.
+  target_link_options(surprisal PRIVATE
+    -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,now -Wl,-z,nodelete)
+  target_link_libraries(surprisal PRIVATE dl pthread)
+endif()

@@ -1,0 +1,53 @@
+// Real processes: signals, closed pipes, standard input and output.
+import { spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { jsonl, temporaryFolder } from "./in-process";
+import { recordText, records } from "./records";
+
+const main = join(__dirname, "..", "..", "dist", "cli", "main.js");
+const folder = temporaryFolder();
+const LIMIT = 30_000;
+
+async function until(condition: () => boolean): Promise<void> {
+  const end = Date.now() + LIMIT;
+  while (!condition()) {
+    if (Date.now() > end) throw new Error("waited in vain");
+    await sleep(20);
+  }
+}
+
+test("Ctrl-C while a file is written: exit code 130, the old file as it was, nothing beside it", async () => {
+  const target = folder.file("out.jsonl", "the old file\n");
+  const child = spawn(process.execPath, [main, "convert", "-", target], { stdio: ["pipe", "pipe", "pipe"] });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
+  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
+  child.stdin.write(recordText(1)); // and stays open: the work is not done
+  await until(() => readdirSync(folder.path("")).some((name) => name.endsWith(".tmp")));
+  child.kill("SIGINT");
+  expect(await ended).toBe(130);
+  expect(said).toBe("surprisal convert: stopped by SIGINT; nothing was written\n");
+  expect(readdirSync(folder.path(""))).toEqual(["out.jsonl"]);
+  expect(readFileSync(target, "utf8")).toBe("the old file\n");
+}, 2 * LIMIT);
+
+test("a reader that closes the pipe ends it quietly with 141", () => {
+  // More than a pipe holds, so that writing goes on after head has gone.
+  const lines = Array.from({ length: 40 }, (_, step) => records(step, 4, 4).map((line) => ({ ...line, step }))).flat();
+  const input = folder.file("many.jsonl", jsonl(lines));
+  const script = `"${process.execPath}" "${main}" convert "${input}" - --to jsonl | head -c 10 >/dev/null; echo "\${PIPESTATUS[0]}"`;
+  const { stdout, stderr } = spawnSync("bash", ["-c", script], { encoding: "utf8" });
+  expect({ code: stdout.trim(), stderr }).toEqual({ code: "141", stderr: "" });
+});
+
+test("rollouts pass through standard input and output; what is said goes to standard error", () => {
+  const text = recordText(2);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "advantages", "-", "-e", "rloo", "-o", "-", "--to", "jsonl"], { input: text, encoding: "utf8" });
+  expect(status).toBe(0);
+  expect(stdout.trimEnd().split("\n").map((line) => (JSON.parse(line) as { advantages: number[] }).advantages.length)).toEqual(records(2, 4, 3).map(({ token_ids }) => token_ids.length));
+  expect(stderr).toContain("rloo read");
+  const both = spawnSync(process.execPath, [main, "convert", "-", "-", "--to", "jsonl", "--json"], { input: text, encoding: "utf8" });
+  expect(both.status).toBe(2);
+});

@@ -1,0 +1,70 @@
+// surprisal build from the tarball: what an npm install left is compiled in place, and then used.
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { installTarball, type Consumer } from "./consumer";
+
+const root = join(__dirname, "..", "..");
+const MINUTES = 60_000;
+
+let consumer: Consumer;
+beforeAll(() => {
+  consumer = installTarball();
+});
+afterAll(() => {
+  consumer.remove();
+});
+
+function surprisal(...args: string[]) {
+  const program = join(consumer.folder, "node_modules", "surprisal", "dist", "cli", "main.js");
+  const { SURPRISAL_BACKEND: _backend, SURPRISAL_NATIVE_PATH: _path, ...clean } = process.env;
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: consumer.folder, encoding: "utf8", env: clean });
+  return { status, stdout, stderr };
+}
+
+/** As npm install --save-dev would: their own dependencies are found where they really lie. */
+function addDevPackages(): void {
+  for (const name of ["cmake-js", "node-addon-api"])
+    symlinkSync(join(root, "node_modules", name), join(consumer.folder, "node_modules", name), "dir");
+}
+
+test("without its two packages it names them, with the command that adds them", () => {
+  const { status, stdout, stderr } = surprisal("build");
+  expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+  expect(stderr).toMatch(/^surprisal build: ERR_SURPRISAL_FILE: building needs cmake-js and node-addon-api \(npm install --save-dev cmake-js@\d\S+ node-addon-api@\d\S+\)/);
+  expect(stderr.trimEnd()).not.toContain("\n");
+});
+
+const missing = ["cmake", "c++"].filter((tool) => spawnSync("sh", ["-c", `command -v ${tool}`]).status !== 0);
+if (missing.length > 0) test.skip(`no ${missing.join(", no ")}: nothing can be compiled`, () => undefined);
+else
+  test(
+    "it compiles the addon into the package, where the cpu backend is found, and leaves nothing else",
+    () => {
+      addDevPackages();
+      const folder = join(consumer.folder, "node_modules", "surprisal");
+      // --debug: a third of the time. The optimised build differs in one flag.
+      const { status, stdout, stderr } = surprisal("build", "--debug", "--json");
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      const { file } = JSON.parse(stdout) as { file: string };
+      expect(existsSync(file)).toBe(true);
+      expect(readdirSync(join(folder, "build"), { recursive: true })).toEqual(["Release", join("Release", "surprisal.node")]);
+
+      const doctor = JSON.parse(surprisal("doctor", "--json").stdout) as { backends: { name: string; available: boolean; reason?: string }[] };
+      expect(doctor.backends.find(({ name }) => name === "cpu")).toMatchObject({ available: true });
+      expect(consumer.run("cpu.cjs", PROGRAM)).toBe("1,1,1\n");
+    },
+    2 * MINUTES,
+  );
+
+const PROGRAM = `
+const { gae } = require("surprisal");
+const { advantages } = gae(new Float32Array([0, 0, 1]), new Float32Array(3), { shape: [1, 3], gamma: 1, lambda: 1, backend: "cpu" });
+console.log(Array.from(advantages).join());
+`;
+
+test("--arch without --cuda is refused as a wrong command line", () => {
+  const { status, stderr } = surprisal("build", "--arch", "90");
+  expect(status).toBe(2);
+  expect(stderr).toContain("--arch is for --cuda");
+});
