@@ -11,6 +11,7 @@ import { reduceCases } from "./cases-reduce";
 import { scanCases } from "./cases-scan";
 import { selectCases } from "./cases-select";
 import { divergenceCases } from "./cases-divergence";
+import { lossLogitsCases } from "./cases-loss-logits";
 import type { Case } from "./measure";
 
 export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = {
@@ -25,5 +26,5 @@ export const FAMILIES: Readonly<Record<string, (reduced: boolean) => Case[]>> = 
   linear: linearCases,
   correction: correctionCases,
   divergence: divergenceCases,
-  loss: lossCases,
+  loss: (reduced) => [...lossCases(), ...lossLogitsCases(reduced)],
 };

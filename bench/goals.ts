@@ -1,0 +1,165 @@
+// What the kernels are held to, as data: the figure that must be reached and the one that is aimed at.
+import { levelContender, ONE_THREAD, OURS } from "./harness/names";
+import type { ResultLine } from "./record";
+import { LOGITS, type Shape } from "./shapes";
+
+/** Which lines a goal is about: all that agree in what is given. */
+export interface Match {
+  readonly kernels?: readonly string[];
+  readonly op?: string;
+  readonly dtype?: string;
+  readonly rowKind?: string;
+  readonly shapes?: readonly Shape[];
+  /** Least vocabulary of [rows, vocabulary]. */
+  readonly vocab?: number;
+  /** Least number of elements. */
+  readonly elements?: number;
+  readonly threads?: number;
+  /** Begins so. Default: exactly "surprisal". */
+  readonly contender?: string;
+}
+
+export type Figure = "share" | "ratio" | "slowdown" | "milliseconds" | "megabytes";
+
+export interface Goal {
+  readonly says: string;
+  readonly match: Match;
+  /** share: of the roof; ratio: a contender's time over ours; slowdown: ours over the contender's; the rest as they say. */
+  readonly figure: Figure;
+  readonly must: number;
+  readonly aim?: number;
+  /** Judged only where two threads get this much more from memory than one. */
+  readonly roofScales?: number;
+}
+
+const share = (says: string, match: Match, must: number, aim: number): Goal => ({ says, match: { threads: 1, ...match }, figure: "share", must, aim });
+const faster = (says: string, match: Match, must: number): Goal => ({ says, match: { threads: 1, ...match }, figure: "ratio", must });
+
+const { qwen, llama2, small } = LOGITS;
+const forward = { op: "logprob", dtype: "float32" } as const;
+/** The shapes on which peers are compared. */
+const largeForward = { ...forward, shapes: [qwen, llama2], rowKind: "normal" } as const;
+const rollouts = "512 rollouts";
+
+export const GOALS: readonly Goal[] = [
+  share("forward, float32, V ≥ 100K", { ...forward, shapes: [qwen], rowKind: "normal" }, 0.8, 0.95),
+  share("forward, float32, V = 32,000", { ...forward, shapes: [llama2], rowKind: "normal" }, 0.75, 0.9),
+  share("forward, float32, V = 4,096", { ...forward, shapes: [small], rowKind: "normal" }, 0.6, 0.85),
+  share("forward, bfloat16, V ≥ 100K", { op: "logprob", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" }, 0.5, 0.65),
+  share("backward, float32", { op: "logprobBackward", dtype: "float32", shapes: [qwen], rowKind: "normal" }, 0.8, 0.95),
+  share("backward, float32, in place", { op: "logprobBackward, in place", dtype: "float32", shapes: [qwen] }, 0.8, 0.95),
+  share("backward, bfloat16", { op: "logprobBackward", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" }, 0.55, 0.85),
+  {
+    says: "loss from logits, against forward, loss and backward one after the other",
+    match: { op: "policyLossFromLogits", dtype: "float32", threads: 1, contender: `${OURS}: forward, loss, backward` },
+    figure: "ratio",
+    must: 1.15,
+    aim: 1.3,
+  },
+  {
+    says: "rows with 90 % at −∞, against plain rows",
+    match: { op: "logprob", dtype: "float32", rowKind: "masked", contender: `${OURS} on rows without −∞`, threads: 1 },
+    figure: "slowdown",
+    must: 1.3,
+    aim: 1.1,
+  },
+  share("GAE, any rows × steps", { op: "gae" }, 0.7, 0.9),
+  share("discounted returns, any rows × steps", { op: "discountedReturns" }, 0.7, 0.9),
+  share("spans, int32, 1e7 tokens and more", { op: "findSpans", dtype: "int32", elements: 1e7 }, 0.7, 0.95),
+  share("spans, int64, 1e7 tokens and more", { op: "findSpans", dtype: "int64", elements: 1e7 }, 0.85, 0.95),
+  share("group normalisation, groups of 8", { op: "groupNormalize", shapes: [{ name: "groups of 8", sizes: [] }] }, 0.4, 0.8),
+  share("group normalisation, groups of 64", { op: "groupNormalize", shapes: [{ name: "groups of 64", sizes: [] }] }, 0.4, 0.8),
+  share("sequence ratios", { op: "logRatio, sequence" }, 0.5, 0.85),
+  share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 0.5, 0.85),
+  share("forward, float32, AVX2 alone", { ...forward, shapes: [qwen], contender: levelContender("avx2") }, 0.45, 0.6),
+  share("forward, float32, baseline x86-64", { ...forward, shapes: [qwen], contender: levelContender("baseline") }, 0.28, 0.4),
+  { says: "two threads, against one", match: { contender: ONE_THREAD }, figure: "ratio", must: 1.6, roofScales: 1.8 },
+  { says: "extra memory of a call, MB", match: { kernels: ["logprob", "scan", "ratio"], threads: 1 }, figure: "megabytes", must: 1 },
+  { says: "a call on one group of 8, ms", match: { op: "groupNormalize, call overhead" }, figure: "milliseconds", must: 0.001 },
+  { says: "a call on 64 × 64 ratios with gradient, ms", match: { op: "clippedObjective, token, call overhead" }, figure: "milliseconds", must: 0.003 },
+  faster("forward, against torch tuned", { ...largeForward, contender: "torch tuned" }, 9),
+  faster("forward, against onnxruntime", { ...largeForward, contender: "onnxruntime" }, 8),
+  faster("forward, against numpy", { ...largeForward, contender: "numpy" }, 6),
+  faster("forward, against plain JavaScript", { ...largeForward, contender: "plain JavaScript" }, 70),
+  faster("backward, against torch by hand, tuned", { op: "logprobBackward", dtype: "float32", contender: "torch tuned: by hand" }, 4.5),
+  faster("GAE, against the trainers' loop", { op: "gae", shapes: [{ name: rollouts, sizes: [] }], contender: "torch tuned: trainers' loop" }, 100),
+  faster("spans, against numpy", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "numpy" }, 4),
+  faster("spans, against torch", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "torch tuned" }, 10),
+  faster("group normalisation, against torch", { op: "groupNormalize", contender: "torch tuned" }, 30),
+];
+
+export function matches(line: ResultLine, match: Match): boolean {
+  const { kernels, shapes, vocab, elements, contender } = match;
+  const same = (["op", "dtype", "rowKind", "threads"] as const).every((field) => match[field] === undefined || match[field] === line[field]);
+  const who = contender === undefined ? line.contender === OURS : line.contender.startsWith(contender);
+  return (
+    same &&
+    who &&
+    (!kernels || kernels.includes(line.kernel)) &&
+    (!shapes || shapes.some(({ name }) => name === line.shape.name)) &&
+    (vocab === undefined || (line.shape.sizes[1] ?? 0) >= vocab) &&
+    (elements === undefined || line.shape.sizes.reduce((a, b) => a * b, 1) >= elements)
+  );
+}
+
+export function figureOf(line: ResultLine, figure: Figure): number | undefined {
+  switch (figure) {
+    case "share":
+      return line.share?.median;
+    case "ratio":
+      return line.ratio?.median;
+    case "slowdown":
+      return line.ratio && 1 / line.ratio.median;
+    case "milliseconds":
+      return line.time.median;
+    case "megabytes":
+      return line.extraMegabytes;
+  }
+}
+
+/** Whether a figure is better the smaller it is. */
+export function isCost(figure: Figure): boolean {
+  return figure === "slowdown" || figure === "milliseconds" || figure === "megabytes";
+}
+
+export interface Judged {
+  readonly goal: Goal;
+  /** The worst figure; undefined without one. */
+  readonly value?: number;
+  /** The line it is from. */
+  readonly line?: ResultLine;
+  readonly verdict: "aim reached" | "reached" | "missed" | "not measured" | "not judged";
+  /** Why not judged; by how much missed. */
+  readonly note: string;
+}
+
+/** How much more memory gave two threads than one, in the case of this line. */
+function scaling(line: ResultLine, lines: readonly ResultLine[]): number | undefined {
+  const same = (other: ResultLine) =>
+    other.op === line.op && other.dtype === line.dtype && other.rowKind === line.rowKind && other.shape.name === line.shape.name;
+  const wide = lines.find((other) => same(other) && other.contender === OURS && other.threads > 1);
+  return wide?.roof && line.roof && wide.roof.gigabytesPerSecond.median / line.roof.gigabytesPerSecond.median;
+}
+
+/** Of all lines that a goal is about, the worst against it. */
+export function judge(goal: Goal, lines: readonly ResultLine[]): Judged {
+  const found = lines
+    .filter((line) => matches(line, goal.match))
+    .map((line) => ({ line, value: figureOf(line, goal.figure) }))
+    .filter((one): one is { line: ResultLine; value: number } => one.value !== undefined && !Number.isNaN(one.value));
+  if (found.length === 0) return { goal, verdict: "not measured", note: "" };
+  const scales = (line: ResultLine) => goal.roofScales === undefined || (scaling(line, lines) ?? 0) >= goal.roofScales;
+  const fair = found.filter(({ line }) => scales(line));
+  const cost = isCost(goal.figure);
+  const worst = (all: typeof found) => all.reduce((a, b) => ((cost ? b.value > a.value : b.value < a.value) ? b : a));
+  if (fair.length === 0) {
+    const { line, value } = worst(found);
+    return { goal, value, line, verdict: "not judged", note: `memory gave two threads ${(scaling(line, lines) ?? NaN).toFixed(2)}x of one` };
+  }
+  const { line, value } = worst(fair);
+  const reaches = (wanted: number) => (cost ? value <= wanted : value >= wanted);
+  if (goal.aim !== undefined && reaches(goal.aim)) return { goal, value, line, verdict: "aim reached", note: "" };
+  if (reaches(goal.must)) return { goal, value, line, verdict: "reached", note: "" };
+  const short = cost ? value / goal.must - 1 : 1 - value / goal.must;
+  return { goal, value, line, verdict: "missed", note: `by ${Math.max(1, Math.round(100 * short))} %` };
+}

@@ -1,0 +1,17 @@
+// What contenders of this package are called in results.
+
+/** The build that results are about. */
+export const OURS = "surprisal";
+
+/** The same build on one thread, beside a case of more. */
+export const ONE_THREAD = `${OURS} on one thread`;
+
+/** This package at another instruction set. */
+export function levelContender(level: string): string {
+  return `${OURS} at ${level}`;
+}
+
+/** Another revision of this package. */
+export function revisionContender(commit: string): string {
+  return `${OURS} ${commit}`;
+}

@@ -1,0 +1,93 @@
+// What a small call costs through the public functions, and from which size on the cpu backend is the faster one:
+//
+//   npx tsx bench/overhead.ts [--write]      --write keeps bench/results/overhead.json
+//
+// CPU time of this process and not the clock: other work on the machine changes it less. Arrays are given (`out`), so
+// what is measured is checks, the way to the backend and the backend itself.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { cpus } from "node:os";
+import * as path from "node:path";
+import * as surprisal from "../lib";
+
+const SIZES = [8, 16, 32, 64, 128, 512, 4096];
+const BACKENDS = ["js", "cpu", "auto"] as const;
+const REPETITIONS = 15;
+const TARGET_CALLS_NS = 2e6; // of one repetition
+
+type Backend = (typeof BACKENDS)[number];
+type Call = (backend: Backend) => () => unknown;
+
+const ramp = (n: number, scale = 1): Float32Array => Float32Array.from({ length: n }, (_, i) => scale * Math.sin(i + 1));
+const floats = (n: number): Float32Array => new Float32Array(n);
+
+/** Calls on n numbers in rows of at most 64. */
+const CALLS: Readonly<Record<string, (n: number) => Call>> = {
+  groupNormalize: (n) => {
+    const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
+    const groups = n / 8;
+    const out = { normalized: floats(n), means: floats(groups), stds: floats(groups), counts: new Int32Array(groups) };
+    const values = ramp(n);
+    // One group of 8 is the call that names no groups.
+    return (backend) => () => surprisal.groupNormalize(values, n === 8 ? { backend, out } : { backend, out, groupOffsets });
+  },
+  groupSoftmax: (n) => {
+    const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
+    const values = ramp(n);
+    return (backend) => () => surprisal.groupSoftmax(values, { backend, groupOffsets, temperature: 0.5 });
+  },
+  gae: (n) => {
+    const shape = [n / Math.min(n, 64), Math.min(n, 64)] as const;
+    const [rewards, values, out] = [ramp(n), ramp(n), { advantages: floats(n), returns: floats(n) }];
+    return (backend) => () => surprisal.gae(rewards, values, { backend, shape, gamma: 0.99, lambda: 0.95, out });
+  },
+  logRatio: (n) => {
+    const shape = [n / Math.min(n, 64), Math.min(n, 64)] as const;
+    const [current, old, out] = [ramp(n, 0.1), ramp(n, 0.2), { logRatios: floats(n), ratios: floats(n) }];
+    return (backend) => () => surprisal.logRatio(current, old, { backend, shape, level: "token", out });
+  },
+  clippedObjective: (n) => {
+    const rows = n / Math.min(n, 64);
+    const [current, old, advantages] = [ramp(n, 0.1), ramp(n, 0.2), ramp(rows)];
+    const perToken = { gradLogProbs: floats(n), terms: floats(n), ratios: floats(n), clippedRatios: floats(n), clipped: new Uint8Array(n) };
+    const out = { ...perToken, objectives: new Float64Array(rows), rowWeights: new Float64Array(rows) };
+    const options = { shape: [rows, n / rows] as const, level: "token", clipLow: 0.2, clipHigh: 0.2, advantagesPer: "row", out } as const;
+    return (backend) => {
+      const whole = { backend, ...options };
+      return () => surprisal.clippedObjective(current, old, advantages, whole);
+    };
+  },
+};
+
+function cpuNanoseconds(run: () => unknown, times: number): number {
+  const before = process.cpuUsage();
+  for (let i = 0; i < times; ++i) run();
+  const { user, system } = process.cpuUsage(before);
+  return ((user + system) * 1000) / times;
+}
+
+/** Median and smallest of the repetitions, after the code is warm. */
+function measure(run: () => unknown): { readonly median: number; readonly least: number } {
+  cpuNanoseconds(run, 8000);
+  const times = Math.max(50, Math.round(TARGET_CALLS_NS / cpuNanoseconds(run, 200)));
+  const found = Array.from({ length: REPETITIONS }, () => cpuNanoseconds(run, times)).sort((a, b) => a - b);
+  return { median: Math.round(found[REPETITIONS >> 1]!), least: Math.round(found[0]!) };
+}
+
+function main(write: boolean): void {
+  const rows = Object.entries(CALLS).flatMap(([name, callOf]) =>
+    SIZES.map((elements) => {
+      const call = callOf(elements);
+      const nanoseconds = Object.fromEntries(BACKENDS.map((backend) => [backend, measure(call(backend))]));
+      const shown = BACKENDS.map((backend) => `${backend} ${String(nanoseconds[backend]!.least).padStart(7)}`).join("  ");
+      console.log(`${name.padEnd(17)}${String(elements).padStart(5)}  ${shown} ns`);
+      return { function: name, elements, nanoseconds };
+    }),
+  );
+  if (!write) return;
+  const file = path.join(__dirname, "results", "overhead.json");
+  mkdirSync(path.dirname(file), { recursive: true });
+  const machine = { cpu: cpus()[0]?.model, cpus: cpus().length, node: process.versions.node };
+  writeFileSync(file, `${JSON.stringify({ unit: "ns of CPU time a call", repetitions: REPETITIONS, machine, rows }, null, 1)}\n`);
+}
+
+main(process.argv.includes("--write"));

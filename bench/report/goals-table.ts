@@ -1,0 +1,36 @@
+// Goals with what was measured, for the terminal and for the page.
+import { type Figure, type Goal, isCost, type Judged } from "../goals";
+import { number, table } from "./markdown";
+
+const UNIT: Readonly<Record<Figure, string>> = { share: "", ratio: "x", slowdown: "x", milliseconds: " ms", megabytes: " MB" };
+
+function wanted({ figure }: Goal, value: number | undefined): string {
+  return value === undefined ? "" : `${isCost(figure) ? "≤" : "≥"} ${number(value)}${UNIT[figure]}`;
+}
+
+function measured({ goal, value }: Judged): string {
+  return value === undefined ? "–" : `${number(value)}${UNIT[goal.figure]}`;
+}
+
+function verdict({ verdict: word, note }: Judged): string {
+  return note === "" ? word : `${word}${word === "missed" ? " " : ": "}${note}`;
+}
+
+/** One line of a terminal. */
+export function verdictLine(judged: Judged): string {
+  const { goal, line } = judged;
+  const where = line ? `${line.shape.name}, ${line.rowKind}${line.contender.startsWith("surprisal") ? "" : `, ${line.contender}`}` : "";
+  return `${verdict(judged).padEnd(16)} ${goal.says}: ${measured(judged)}, must ${wanted(goal, goal.must)}${goal.aim === undefined ? "" : `, aim ${wanted(goal, goal.aim)}`} (${where})`;
+}
+
+export function goalsTable(judged: readonly Judged[]): string[] {
+  return table(
+    ["goal", "must", "aim", "measured", "", "the worst of its cases"],
+    judged.map((one) => {
+      const { goal, line } = one;
+      const mark = one.verdict === "missed" ? `**${verdict(one)}**` : verdict(one);
+      const where = line ? [line.shape.name, line.rowKind, line.contender === "surprisal" ? "" : line.contender].filter(Boolean).join(", ") : "";
+      return [goal.says, wanted(goal, goal.must), wanted(goal, goal.aim), measured(one), mark, where];
+    }),
+  );
+}
