@@ -37,6 +37,7 @@
         "native/cpu/linear.cpp",
         "native/cpu/logprob.cpp",
         "native/cpu/loss.cpp",
+        "native/cpu/loss_logits.cpp",
         "native/cpu/modulate.cpp",
         "native/cpu/ratio.cpp",
         "native/cpu/reduce.cpp",

@@ -47,7 +47,7 @@ export * from "./loss/policy";
 export * from "./loss/sequence-policy-objective";
 export { valueLoss } from "./loss/value-loss";
 export type { ValueBatch, ValueLossConventions, ValueLossOptions, ValueLossResult } from "./loss/value-loss";
-export * from "./reward";
+export * from "./reward/shaping";
 export type { PresetName, PresetNameFor, PresetOption } from "./presets";
 export { clipFilterWeights } from "./advantage/clip-filter-weights";
 export type { ClipFilterWeights, ClipFilterWeightsOptions } from "./advantage/clip-filter-weights";

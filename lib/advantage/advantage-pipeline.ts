@@ -62,8 +62,14 @@ export interface PipelineBatchResult {
   readonly advantages: FloatArray;
   /** Per token, not normalised; 0 under the mask. */
   readonly returns: FloatArray;
+  /** Per token: the advantages before the normalisation over all batches. */
+  readonly estimatedAdvantages: FloatArray;
   /** What was estimated from: −β·kl at kept tokens, and the row's reward at the last of them. */
   readonly tokenRewards: FloatArray;
+  /** One per row: after the shaping within groups. */
+  readonly shapedRewards: FloatArray;
+  /** One per row: after the division by the running std. */
+  readonly scaledRewards: FloatArray;
   /** One per row: shaped, scaled and clipped. */
   readonly rewards: FloatArray;
   /** Sum of the token rewards of each row. */
@@ -206,17 +212,18 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   const { collective, ...conventions } = resolved;
   const running = options.runningMoments && runThrough(options.runningMoments, shaped, collective);
   const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
-    let rewards: FloatArray = shaped[i]!;
-    if (running) rewards = scaleByMoments(rewards, running.states[i]!, { subtractMean: options.subtractRunningMean === true, ...backend });
+    const shapedRewards: FloatArray = shaped[i]!;
+    const subtractMean = options.subtractRunningMean === true;
+    const scaledRewards = running ? scaleByMoments(shapedRewards, running.states[i]!, { subtractMean, ...backend }) : shapedRewards;
     const [low, high] = clip ?? [-Infinity, Infinity];
-    const { values: bounded, fraction: rewardClipFraction } = clipped(rewards, { shape: [1, rows.B], low, high, ...backend });
-    rewards = bounded;
+    const { values: rewards, fraction: rewardClipFraction } = clipped(scaledRewards, { shape: [1, rows.B], low, high, ...backend });
     const where = { ...layout, ...(mask && { mask }) };
     const tokenRewards = groupPlace({ row: rewards, ...(kl && { values: kl }) }, { ...where, scale: -beta, ...backend });
     const batch = { ...where, tokenRewards, rewards: checked[i]!.rewards, ...(given.values && { values: given.values }) };
     const { advantages, returns, clipFraction } = estimate(op, batch, { ...conventions, ...backend });
     const sequenceReturns = rowSums(op, tokenRewards, rows, null, options.backend);
-    return { advantages, returns, tokenRewards, rewards, sequenceReturns, rewardClipFraction, advantageClipFraction: clipFraction };
+    const perRow = { shapedRewards, scaledRewards, rewards, sequenceReturns, rewardClipFraction };
+    return { ...perRow, advantages, returns, tokenRewards, advantageClipFraction: clipFraction };
   });
 
   const advantages = estimated.map((result) => result.advantages);
@@ -234,6 +241,9 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
       return {
         ...result,
         advantages: rounded(normalized[i]!),
+        estimatedAdvantages: rounded(result.advantages),
+        shapedRewards: rounded(result.shapedRewards),
+        scaledRewards: rounded(result.scaledRewards),
         returns: rounded(result.returns),
         tokenRewards: rounded(result.tokenRewards),
         rewards: rounded(result.rewards),

@@ -9,16 +9,22 @@ export interface Addon {
   /** A session number, or the reason why the library could not be opened. */
   openLibrary(file: string, device: number): number | string;
   describe(session: number): NativeDescription | null;
+  /** Threads that calls in host memory may use from now on; 0 = those available, whose number it answers. */
+  useThreads(threads: number): number;
   lastError(): string;
+  /** The numbers of the next call, in the order of its op: written before it, read by it. */
+  readonly numbers: Float64Array;
   readonly ops: Readonly<Record<string, NativeOp>>;
 }
 
 /** One op: its fields in the order of the call, all optional arrays may be null. */
 export interface NativeOp {
-  readonly fields: readonly string[];
-  /** (session, ...fields) → 0, or a status whose text lastError() has. */
+  /** Fields that go into the addon's `numbers`. */
+  readonly numbers: readonly string[];
+  readonly arrays: readonly string[];
+  /** (session, ...arrays) → 0, or a status whose text lastError() has. */
   readonly call: (...values: unknown[]) => number;
-  /** The same, off the event loop; a number if the call was refused at once. */
+  /** (session, stop, ...arrays): the same, off the event loop; a number if the call was refused at once. */
   readonly callAsync: (...values: unknown[]) => Promise<NativeFailure | null> | number;
 }
 

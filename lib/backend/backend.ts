@@ -26,11 +26,14 @@ export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 
 export interface Backend {
   readonly name: BackendName;
+  /** Whether a signal ends `runAsync` in the middle. Where not, a caller cuts long calls into several. */
+  readonly stops: boolean;
   /** Runs on the calling thread; the outputs are complete when it returns. Throws SurprisalError, writing nothing. */
   readonly ops: BackendOps;
   /**
    * Runs off the event loop where the backend can; the arrays must stay untouched until it resolves. The js backend can't:
-   * it lets the event loop turn once and then runs.
+   * it lets the event loop turn once and then runs. Rejects with the signal's reason if that has aborted; outputs are then
+   * unspecified.
    */
-  runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>): Promise<void>;
+  runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>, signal?: AbortSignal): Promise<void>;
 }

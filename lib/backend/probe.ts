@@ -3,6 +3,7 @@ import { findNative, nativeAddon, type NativeDescription } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
 import { nativeBackend } from "./native";
+import { useThreads } from "./threads";
 
 /** One backend as `backendInfo()` and `surprisal doctor` list it. */
 export interface BackendStatus {
@@ -55,9 +56,10 @@ function unavailable(name: BackendName, reason: string, file?: string): Probe {
 function probeCpu(): Probe {
   const native = nativeAddon();
   if ("reason" in native) return unavailable("cpu", native.reason);
+  useThreads(native.addon);
   const session = native.addon.openCpu();
   const description = native.addon.describe(session)!;
-  return { status: describe("cpu", description), backend: nativeBackend("cpu", native.addon, session) };
+  return { status: describe("cpu", description), backend: nativeBackend("cpu", native.addon, session, true) };
 }
 
 function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
@@ -69,7 +71,7 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
   const session = native.addon.openLibrary(file, device);
   if (typeof session === "string") return unavailable(name, session, file);
   const status = describe(name, native.addon.describe(session)!, file);
-  return status.available ? { status, backend: nativeBackend(name, native.addon, session) } : { status };
+  return status.available ? { status, backend: nativeBackend(name, native.addon, session, false) } : { status };
 }
 
 const probes = new Map<string, Probe>();

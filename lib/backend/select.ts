@@ -3,6 +3,8 @@ import { needNumber } from "../core/options";
 import { argumentError, SurprisalError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName } from "./backend";
 import { type BackendStatus, probe } from "./probe";
+import { bySize, SMALL_CALLS } from "./small-calls";
+import { configureThreads, needThreads, threadsInUse } from "./threads";
 
 /** Option of every op. */
 export interface BackendOption {
@@ -15,9 +17,14 @@ export interface BackendOption {
 
 export interface Configuration {
   /** Backend of calls that name none. Default "auto". */
-  readonly backend?: BackendChoice;
+  readonly backend?: BackendChoice | undefined;
   /** Number of the CUDA device. Default 0. */
-  readonly device?: number;
+  readonly device?: number | undefined;
+  /**
+   * Threads that a call on cpu may use, its own included: 1 to 1024. Results do not depend on it. Default: SURPRISAL_THREADS,
+   * else the CPUs that this process may use.
+   */
+  readonly threads?: number | undefined;
 }
 
 /** What `backendInfo()` answers. */
@@ -25,8 +32,10 @@ export interface BackendInfo {
   /** What calls that name no backend ask for, and who said so. */
   readonly requested: BackendChoice;
   readonly source: "default" | "SURPRISAL_BACKEND" | "configure";
-  /** The backend that such a call on host arrays gets; absent when the requested one cannot run. */
+  /** The backend that such a call on host arrays gets, unless it is small; absent when the requested one cannot run. */
   readonly selected?: BackendName;
+  /** Threads that a call on cpu may use; absent where the cpu backend cannot run. */
+  readonly threads?: number;
   /** The rule of "auto", in words. */
   readonly rule: string;
   readonly backends: readonly BackendStatus[];
@@ -34,8 +43,11 @@ export interface BackendInfo {
 
 const CHOICES: readonly BackendChoice[] = ["auto", ...BACKEND_NAMES];
 
+const SMALL = Object.entries(SMALL_CALLS).map(([op, bytes]) => `${op} up to ${bytes} bytes`);
+
 const RULE =
-  "auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name";
+  "auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name; " +
+  `small calls stay in js: ${SMALL.join(", ")}`;
 
 function needChoice(op: string, name: string, value: unknown): BackendChoice {
   if (!CHOICES.includes(value as BackendChoice))
@@ -54,18 +66,23 @@ let configured: Configuration = {};
  */
 export function configure(options: Configuration): void {
   for (const name of Object.keys(options))
-    if (name !== "backend" && name !== "device")
-      throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `"backend" or "device"`);
+    if (name !== "backend" && name !== "device" && name !== "threads")
+      throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `"backend", "device" or "threads"`);
   const next = { ...configured, ...options };
   if (next.device !== undefined) needNumber("configure", "device", next.device, { min: 0, max: 1023, integer: true });
+  if (next.threads !== undefined) needThreads("configure", next.threads);
   if (next.backend !== undefined && needChoice("configure", "backend", next.backend) !== "auto")
     open("configure", next.backend as BackendName, next.device ?? 0);
   configured = next;
+  configureThreads(next.threads);
 }
+
+// Read once: a look into the environment costs more than a small call.
+let variable: string | undefined;
 
 function request(): Pick<BackendInfo, "requested" | "source"> {
   if (configured.backend !== undefined) return { requested: configured.backend, source: "configure" };
-  const variable = process.env["SURPRISAL_BACKEND"];
+  variable ??= process.env["SURPRISAL_BACKEND"] ?? "";
   if (variable) return { requested: needChoice("SURPRISAL_BACKEND", "the variable", variable), source: "SURPRISAL_BACKEND" };
   return { requested: "auto", source: "default" };
 }
@@ -82,15 +99,23 @@ function open(op: string, name: BackendName, device: number): Backend {
   );
 }
 
-// The rule of "auto". No size is in it yet: none of the thresholds that would send a call elsewhere has been measured.
+// The rule of "auto", but for small calls.
 function autoBackend(): BackendName {
   return probe("cpu", 0).backend ? "cpu" : "js";
+}
+
+let automatic: Backend | undefined;
+
+/** What runs calls of "auto": made once, since the answer of a probe does not change. */
+function autoDispatch(op: string): Backend {
+  const js = open(op, "js", 0);
+  return (automatic ??= autoBackend() === "js" ? js : bySize(js, open(op, "cpu", 0)));
 }
 
 /** The backend of one call. */
 export function selectBackend(op: string, choice?: BackendChoice): Backend {
   const wanted = choice === undefined ? request().requested : needChoice(op, "backend", choice);
-  return open(op, wanted === "auto" ? autoBackend() : wanted, configured.device ?? 0);
+  return wanted === "auto" ? autoDispatch(op) : open(op, wanted, configured.device ?? 0);
 }
 
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
@@ -98,10 +123,13 @@ export function backendInfo(): BackendInfo {
   const device = configured.device ?? 0;
   const asked = request();
   const selected = asked.requested === "auto" ? autoBackend() : asked.requested;
+  const backends = BACKEND_NAMES.map((name) => probe(name, device).status);
+  const threads = threadsInUse();
   return {
     ...asked,
     ...(probe(selected, device).backend && { selected }),
+    ...(threads !== undefined && { threads }),
     rule: RULE,
-    backends: BACKEND_NAMES.map((name) => probe(name, device).status),
+    backends,
   };
 }

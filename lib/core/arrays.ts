@@ -1,6 +1,6 @@
 // Checks of the arrays that callers pass: kind, length, memory. They run before anything is written.
 import { argumentError, SurprisalError } from "./errors";
-import { type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+import { allocateFloat, type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
 
 type AnyTypedArray = ArrayBufferView & { readonly length: number };
 
@@ -27,10 +27,16 @@ export function needLength(op: string, name: string, array: AnyTypedArray, lengt
   );
 }
 
+/** For bounds {low, high} where numbers are wanted: which of them to take is not ours to say. */
+function intervalHint(value: unknown): string | undefined {
+  const interval = typeof value === "object" && value !== null && "low" in value && "high" in value;
+  return interval ? 'it is an interval: choose one of its ends, pickEntropies(bounds, "low" | "high" | "middle")' : undefined;
+}
+
 /** A Float32Array or Float64Array of exactly `length` elements. */
 export function needFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray {
   if (!isFloatArray(value))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float32Array or a Float64Array");
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float32Array or a Float64Array", intervalHint(value));
   needLength(op, name, value, length, meaning);
   return value;
 }
@@ -107,24 +113,28 @@ export function overlaps(a: ArrayBufferView, b: ArrayBufferView): boolean {
   );
 }
 
+type NamedArrays = Readonly<Record<string, ArrayBufferView | null | undefined>>;
+
+/** `output` against the others, up to the one named `end`. */
+function refuseWithin(op: string, name: string, output: ArrayBufferView, others: NamedArrays, end?: string): void {
+  const { buffer } = output;
+  for (const other in others) {
+    if (other === end) return;
+    const view = others[other];
+    if (view == null || view.buffer !== buffer || !overlaps(output, view)) continue;
+    const details = { op, name: `out.${name}`, got: other, want: "memory of its own" };
+    throw new SurprisalError("ERR_SURPRISAL_BUFFER", `${op}: out.${name} overlaps ${other}; give it memory of its own`, details);
+  }
+}
+
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
-export function refuseOverlap(
-  op: string,
-  outputs: Readonly<Record<string, ArrayBufferView | null | undefined>>,
-  inputs: Readonly<Record<string, ArrayBufferView | null | undefined>>,
-): void {
-  const written = Object.entries(outputs);
-  written.forEach(([name, output], index) => {
-    if (!output) return;
-    for (const [other, view] of [...Object.entries(inputs), ...written.slice(0, index)])
-      if (view && overlaps(output, view))
-        throw new SurprisalError("ERR_SURPRISAL_BUFFER", `${op}: out.${name} overlaps ${other}; give it memory of its own`, {
-          op,
-          name: `out.${name}`,
-          got: other,
-          want: "memory of its own",
-        });
-  });
+export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
+  for (const name in outputs) {
+    const output = outputs[name];
+    if (output == null) continue;
+    refuseWithin(op, name, output, inputs);
+    refuseWithin(op, name, output, outputs, name); // those behind it compare themselves with it
+  }
 }
 
 /** A caller's output array: the exact float type and length that the op writes. */
@@ -133,4 +143,14 @@ export function needOutput(op: string, name: string, value: unknown, dtype: Floa
   if (floatDType(out) !== dtype)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, dtype === "float64" ? "a Float64Array" : "a Float32Array");
   return out;
+}
+
+/** A caller's output array where one is given, else a new one. */
+export function outputOr(op: string, name: string, value: FloatArray | undefined, dtype: FloatDType, length: number): FloatArray {
+  return value === undefined ? allocateFloat(dtype, length) : needOutput(op, name, value, dtype, length);
+}
+
+/** As outputOr, for numbers that are float64 whatever the inputs are. */
+export function float64Or(op: string, name: string, value: Float64Array | undefined, length: number): Float64Array {
+  return value === undefined ? new Float64Array(length) : needFloat64(op, `out.${name}`, value, length, "the size of the result");
 }

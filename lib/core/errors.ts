@@ -21,7 +21,15 @@ export type ErrorCode =
   /** A worker of a collective ended, threw, was waited for in vain, or made another call than the others. */
   | "ERR_SURPRISAL_COLLECTIVE"
   /** A file cannot be read or written, or its content is not what it should be. */
-  | "ERR_SURPRISAL_FILE";
+  | "ERR_SURPRISAL_FILE"
+  /** A package that this needs is not installed. The message says which one. */
+  | "ERR_SURPRISAL_PEER_MISSING"
+  /** A sandbox could not start, or was used after it was disposed. */
+  | "ERR_SURPRISAL_SANDBOX"
+  /** A server could not be reached, refused, was too slow, or answered something else than expected. */
+  | "ERR_SURPRISAL_REMOTE"
+  /** A policy gave no completions, or fewer than are needed. */
+  | "ERR_SURPRISAL_GENERATION";
 
 /** The facts behind a message, for programs. */
 export interface ErrorDetails {
@@ -35,6 +43,12 @@ export interface ErrorDetails {
   readonly want?: string;
   /** Why a backend is not available. */
   readonly reason?: string;
+  /** The file that is not what it should be, as the caller named it. */
+  readonly file?: string;
+  /** Its line, or its row where it is a table; from 1. */
+  readonly line?: number;
+  /** Of a server: the same request may succeed later. */
+  readonly transient?: boolean;
 }
 
 /**

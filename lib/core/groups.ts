@@ -133,10 +133,14 @@ export function groupsByOffsets(op: string, name: string, offsets: unknown, coun
   };
 }
 
+// A group of the same size again: nobody writes to offsets.
+let lastOfOne = Int32Array.of(0);
+
 /** All items in one group; no group where there is no item. */
 export function oneGroup(count: number): Groups {
   const G = count > 0 ? 1 : 0;
-  return { G, members: null, offsets: Int32Array.from(G ? [0, count] : [0]), ids: new Int32Array(count), labels: null, whole: true };
+  if (lastOfOne.length !== G + 1 || lastOfOne[G] !== count) lastOfOne = G ? Int32Array.of(0, count) : Int32Array.of(0);
+  return { G, members: null, offsets: lastOfOne, ids: new Int32Array(count), labels: null, whole: true };
 }
 
 /** Reads and checks `groups` or `groupOffsets` of an options object, for `count` items. Neither = all in one group. */

@@ -3,7 +3,8 @@ import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
 import type { PolicyBatch } from "./policy/batch";
 import type { PolicyLossResult } from "./policy/evaluate";
-import { evaluatePpoLoss, type PpoLossOptions } from "./policy/ppo-loss";
+import { PPO, type PpoLossOptions } from "./policy/ppo-loss";
+import { evaluateTokenMap } from "./policy/token-map";
 import { evaluateValueLoss, type ValueBatch, type ValueLossOptions, type ValueLossResult } from "./value-loss";
 
 export interface ActorCriticBatch extends PolicyBatch, Omit<ValueBatch, "mask"> {
@@ -39,7 +40,7 @@ export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLos
   const { valueCoefficient, valueClip, ...policyOptions } = options;
   const op = "actorCriticLoss";
   const coefficient = needNumber(op, "valueCoefficient", valueCoefficient ?? 0.5, { min: 0 });
-  const policy = evaluatePpoLoss(op, batch, policyOptions);
+  const policy = evaluateTokenMap(op, PPO, batch, policyOptions);
   const { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend } = policyOptions;
   const shared = { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend, clip: valueClip };
   const given = Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined)) as ValueLossOptions;

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloat64, needFloats, optionalMask } from "../core/arrays";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { needNumber } from "../core/options";
-import { needRows } from "../core/rows";
+import { needRows, type RowLayout } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";
 import { rowMoments } from "../ops/reduce/moments";
 import { type AggregationOptions, evaluateWeights } from "./aggregation";
@@ -38,6 +38,25 @@ export function entropyBonus(entropies: FloatArray, options: EntropyBonusOptions
   return evaluateEntropyBonus("entropyBonus", { coefficient: "coefficient", mode: "mode" }, entropies, options);
 }
 
+interface EntropySlopes {
+  /** d loss / d entropy of a kept token of each row. */
+  readonly slopes: Float64Array;
+  /** Which tokens those are. */
+  readonly where: RowLayout & BackendOption & { readonly mask?: Uint8Array };
+}
+
+/** The bonus without its entropies. */
+export function entropySlopes(op: string, names: Readonly<Record<"coefficient" | "mode", string>>, options: EntropyBonusOptions): EntropySlopes {
+  const rows = needRows(op, options);
+  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+  const coefficient = needNumber(op, names.coefficient, options.coefficient);
+  const given = options.rowWeights;
+  const weights = given ? needFloat64(op, "rowWeights", given, rows.B, "one per row") : evaluateWeights(op, names.mode, options);
+  const { shape, offsets, backend } = options;
+  const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
+  return { slopes: weights.map((weight) => (weight === 0 ? 0 : -coefficient * weight)), where };
+}
+
 /** As entropyBonus, in the name of the public function `op`, which has its own names for two options. */
 export function evaluateEntropyBonus(
   op: string,
@@ -45,16 +64,10 @@ export function evaluateEntropyBonus(
   entropies: FloatArray,
   options: EntropyBonusOptions,
 ): EntropyBonusResult {
-  const rows = needRows(op, options);
-  const values = needFloats(op, "entropies", entropies, rows.n, rows.meaning);
-  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-  const coefficient = needNumber(op, names.coefficient, options.coefficient);
-  const given = options.rowWeights;
-  const weights = given ? needFloat64(op, "rowWeights", given, rows.B, "one per row") : evaluateWeights(op, names.mode, options);
-  const { shape, offsets, backend } = options;
-  const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
+  const { n, meaning } = needRows(op, options);
+  const values = needFloats(op, "entropies", entropies, n, meaning);
+  const { slopes, where } = entropySlopes(op, names, options);
   const { sums, counts } = rowMoments(op, values, where);
-  const slopes = weights.map((weight) => (weight === 0 ? 0 : -coefficient * weight));
   const row = floatDType(values) === "float64" ? slopes : Float32Array.from(slopes);
   const kept = counts.reduce((total, count) => total + count, 0);
   return {

@@ -26,4 +26,6 @@ export const egpoFirst = {
     negativeWeightMode: "original",
     metricsDdof: 1,
   },
+  hybridReward: { answers: ["marker", "box"], normalize: false, contained: ["answer", "text"], code: "def" },
+  placeRewards: { column: "attention" },
 } as const satisfies Preset;

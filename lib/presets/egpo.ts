@@ -42,4 +42,6 @@ export const egpo = {
     zClip: 3,
     varianceFloor: 1e-6,
   },
+  hybridReward: { answers: ["box", "marker"], normalize: true, contained: ["answer", "truth"], code: "syntax" },
+  placeRewards: { column: "unpadded" },
 } as const satisfies Preset;

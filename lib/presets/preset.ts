@@ -22,6 +22,7 @@ import type {
   RewardTotalConventions,
   SemanticEntropyConventions,
 } from "./maxent-conventions";
+import type { HybridConventions, PlacementConventions } from "./hybrid-conventions";
 import type { EstimateConventions, GroupShapingConventions, PipelineConventions } from "./pipeline-conventions";
 import type {
   BaselineConventions,
@@ -87,6 +88,8 @@ export interface Preset {
   readonly updateMaxentMeta?: MetaUpdateConventions;
   readonly saveControllers?: SaveControllersConventions;
   readonly loadControllers?: LoadControllersConventions;
+  readonly hybridReward?: HybridConventions;
+  readonly placeRewards?: PlacementConventions;
 }
 
 /** A function that presets know. */

@@ -7,11 +7,16 @@
 namespace srp::binding {
 namespace {
 
+Napi::Array names(const Napi::Env& env, const Op& op, size_t begin, size_t end) {
+  Napi::Array out = Napi::Array::New(env, end - begin);
+  for (size_t i = begin; i < end; ++i) out[static_cast<uint32_t>(i - begin)] = camel_case(op.fields[i].name);
+  return out;
+}
+
 Napi::Object op_object(const Napi::Env& env, const Op& op) {
   Napi::Object out = Napi::Object::New(env);
-  Napi::Array fields = Napi::Array::New(env, op.fields.size());
-  for (size_t i = 0; i < op.fields.size(); ++i) fields[static_cast<uint32_t>(i)] = camel_case(op.fields[i].name);
-  out["fields"] = fields;
+  out["numbers"] = names(env, op, 0, op.numbers);
+  out["arrays"] = names(env, op, op.numbers, op.fields.size());
   napi_value sync = nullptr, async = nullptr;
   void* const data = const_cast<Op*>(&op);  // read only; napi takes a plain pointer
   napi_create_function(env, op.name.c_str(), NAPI_AUTO_LENGTH, call_sync, data, &sync);
@@ -21,13 +26,25 @@ Napi::Object op_object(const Napi::Env& env, const Op& op) {
   return out;
 }
 
+// Numbers of a call travel through one array of the environment's: a store each, where an argument costs a call.
+Napi::Float64Array number_array(const Napi::Env& env, Environment& environment) {
+  Napi::Float64Array numbers = Napi::Float64Array::New(env, kMaxFields);
+  napi_ref kept = nullptr;  // never released: the memory lives as long as the environment
+  napi_create_reference(env, numbers, 1, &kept);
+  environment.numbers = numbers.Data();
+  return numbers;
+}
+
 Napi::Object init(Napi::Env env, Napi::Object exports) {
+  auto* const environment = new Environment;
   napi_set_instance_data(
-      env, new Environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
+      env, environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
+  exports["numbers"] = number_array(env, *environment);
   exports["abi"] = Napi::Number::New(env, SRP_ABI_VERSION);
   exports["openCpu"] = Napi::Function::New(env, open_cpu);
   exports["openLibrary"] = Napi::Function::New(env, open_library);
   exports["describe"] = Napi::Function::New(env, describe);
+  exports["useThreads"] = Napi::Function::New(env, use_threads);
   exports["lastError"] = Napi::Function::New(env, last_error);
   Napi::Object ops = Napi::Object::New(env);
   for (const Op& op : all_ops()) ops[op.name] = op_object(env, op);

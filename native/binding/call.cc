@@ -40,9 +40,7 @@ srp_status Call::refuse(srp_status status, const Field& field, const std::string
   return status;
 }
 
-srp_status Call::read_scalar(napi_env env, napi_value value, const Field& field) {
-  double number;
-  if (napi_get_value_double(env, value, &number) != napi_ok) return refuse(SRP_BAD_ARGUMENT, field, "is not a number");
+srp_status Call::read_number(double number, const Field& field) {
   if (field.kind == Kind::kFloat64) {
     memcpy(args_ + field.offset, &number, sizeof number);
     return SRP_OK;
@@ -68,14 +66,14 @@ int32_t Call::wanted_dtype(const Field& field) const {
 }
 
 srp_status Call::read_array(napi_env env, napi_value value, const Field& field) {
-  napi_valuetype kind;
-  if (napi_typeof(env, value, &kind) != napi_ok) return refuse(SRP_BAD_ARGUMENT, field, "cannot be read");
-  if (kind == napi_null || kind == napi_undefined) return SRP_OK;  // the op says whether it needs it
   napi_typedarray_type type;
   size_t length;
   void* data;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok)
-    return refuse(SRP_BAD_DTYPE, field, "is not a typed array");
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) {
+    napi_valuetype kind;
+    const bool absent = napi_typeof(env, value, &kind) == napi_ok && (kind == napi_null || kind == napi_undefined);
+    return absent ? SRP_OK : refuse(SRP_BAD_DTYPE, field, "is not a typed array");  // the op says whether it needs it
+  }
   const int32_t wanted = wanted_dtype(field);
   if (!same_storage(dtype_of(type), wanted))
     return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
@@ -108,25 +106,25 @@ srp_status Call::check_overlap() {
   return SRP_OK;
 }
 
-srp_status Call::read(napi_env env, const napi_value* values, size_t count) {
-  const std::vector<Field>& fields = op_.fields;
-  if (count != fields.size()) {
-    error_ = op_.name + ": " + std::to_string(count) + " arguments, expected " + std::to_string(fields.size());
+srp_status Call::read(napi_env env, const double* numbers, const napi_value* arrays, size_t array_count) {
+  const Field* const fields = op_.fields.data();
+  const size_t wanted = op_.fields.size() - op_.numbers;
+  if (array_count != wanted) {
+    error_ = op_.name + ": " + std::to_string(array_count) + " arrays, expected " + std::to_string(wanted);
     return SRP_BAD_ARGUMENT;
   }
+  memset(args_, 0, op_.args_size);
   const uint32_t size = static_cast<uint32_t>(op_.args_size);
   memcpy(args_, &size, sizeof size);
-  // Scalars first: the arrays' lengths follow from them.
-  for (size_t i = 0; i < count; ++i)
-    if (fields[i].kind != Kind::kInput && fields[i].kind != Kind::kOutput) {
-      const srp_status status = read_scalar(env, values[i], fields[i]);
-      if (status != SRP_OK) return status;
-    }
-  for (size_t i = 0; i < count; ++i)
-    if (fields[i].kind == Kind::kInput || fields[i].kind == Kind::kOutput) {
-      const srp_status status = read_array(env, values[i], fields[i]);
-      if (status != SRP_OK) return status;
-    }
+  // Numbers first: the arrays' lengths follow from them.
+  for (size_t i = 0; i < op_.numbers; ++i) {
+    const srp_status status = read_number(numbers[i], fields[i]);
+    if (status != SRP_OK) return status;
+  }
+  for (size_t i = 0; i < array_count; ++i) {
+    const srp_status status = read_array(env, arrays[i], fields[op_.numbers + i]);
+    if (status != SRP_OK) return status;
+  }
   return check_overlap();
 }
 

@@ -12,7 +12,6 @@
 
 namespace srp::binding {
 
-constexpr size_t kMaxFields = 48;
 constexpr size_t kMaxArgsBytes = 512;
 
 struct Array {
@@ -26,9 +25,9 @@ class Call {
  public:
   explicit Call(const Op& op) : op_(op) {}
 
-  // JavaScript thread: fills the struct and checks every array's type, length and overlap. `values` are the arguments
-  // behind the session number, one per field.
-  srp_status read(napi_env env, const napi_value* values, size_t count);
+  // JavaScript thread: fills the struct from the op's numbers and arrays, each in the order of the table, and checks every
+  // array's type, length and overlap.
+  srp_status read(napi_env env, const double* numbers, const napi_value* arrays, size_t array_count);
 
   // Any thread: runs on the session's backend with this queue, staging unless the backend works in host memory.
   srp_status run(const srp_backend& backend, bool host_memory, srp_queue* queue);
@@ -37,7 +36,7 @@ class Call {
 
  private:
   srp_status refuse(srp_status status, const Field& field, const std::string& what);
-  srp_status read_scalar(napi_env env, napi_value value, const Field& field);
+  srp_status read_number(double number, const Field& field);
   int32_t wanted_dtype(const Field& field) const;
   srp_status read_array(napi_env env, napi_value value, const Field& field);
   srp_status check_overlap();
@@ -48,13 +47,15 @@ class Call {
   srp_status report(const srp_backend& backend, srp_status status);
 
   const Op& op_;
-  alignas(16) unsigned char args_[kMaxArgsBytes] = {};
+  alignas(16) unsigned char args_[kMaxArgsBytes];  // 0 as far as the op's struct goes, once read
   Array arrays_[kMaxFields];
   size_t array_count_ = 0;
   std::string error_;
 };
 
-// Exported for every op: call(session, ...fields) → status, callAsync(session, ...fields) → Promise of a status.
+// Exported for every op, with its numbers in the environment's array: call(session, ...arrays) → status,
+// callAsync(session, stop, ...arrays) → Promise of a status. `stop` is an Int32Array of one number that ends the call once
+// it is not 0 (surprisal/cpu.h), or null.
 napi_value call_sync(napi_env env, napi_callback_info info);
 napi_value call_async(napi_env env, napi_callback_info info);
 

@@ -1,5 +1,5 @@
-// How an args struct of the ABI is filled from JavaScript: a table of fields in struct order. JavaScript passes the values
-// in this order; a field's name in JavaScript is the C name in camelCase.
+// How an args struct of the ABI is filled from JavaScript: a table of fields. JavaScript passes numbers and arrays each in
+// the order of the table; a field's name in JavaScript is the C name in camelCase.
 #ifndef SURPRISAL_BINDING_FIELD_H
 #define SURPRISAL_BINDING_FIELD_H
 
@@ -15,6 +15,7 @@
 namespace srp::binding {
 
 enum class Kind : uint8_t { kInt32, kInt64, kFloat64, kInput, kOutput };
+inline bool is_array(Kind kind) { return kind == Kind::kInput || kind == Kind::kOutput; }
 
 struct Field {
   const char* name;  // the C name
@@ -51,6 +52,7 @@ struct Op {
   size_t table_offset;  // of the function in srp_backend: a shorter, older table lacks the op
   std::vector<Field> fields;
   srp_status (*run)(const srp_backend&, srp_queue*, const void* args);
+  size_t numbers = 0;  // in all_ops() that many fields are numbers, and stand before the arrays
 };
 
 std::string camel_case(const char* snake);

@@ -3,29 +3,31 @@
 #include <new>
 
 #include "call.h"
+#include "surprisal/cpu.h"
 
 namespace srp::binding {
 namespace {
 
+// The op is the callback's data; the arguments are the session number, for an asynchronous call its stop, and the arrays.
 struct Request {
   const Op* op;
-  napi_value values[kMaxFields + 1];
-  size_t count;  // session number and fields
+  napi_value values[kMaxFields + 2];
+  size_t count;
+  Environment* environment;
+  Session* session;
 };
 
-// The op is the callback's data; the arguments are (session, ...fields).
+// False with the environment's error set. Missing arguments are undefined.
 bool unpack(napi_env env, napi_callback_info info, Request* request) {
   void* op = nullptr;
-  request->count = kMaxFields + 1;
+  request->count = kMaxFields + 2;
+  request->environment = &environment(env);
   if (napi_get_cb_info(env, info, &request->count, request->values, nullptr, &op) != napi_ok) return false;
   request->op = static_cast<const Op*>(op);
-  return true;
-}
-
-Session* session_of(napi_env env, const Request& request) {
   int64_t number = -1;
-  if (request.count > 0) napi_get_value_int64(env, request.values[0], &number);
-  return find_session(environment(env), number);
+  if (request->count > 0) napi_get_value_int64(env, request->values[0], &number);
+  request->session = find_session(*request->environment, number);
+  return request->session != nullptr;
 }
 
 napi_value number(napi_env env, srp_status status) {
@@ -39,6 +41,15 @@ napi_value failed(napi_env env, srp_status status, const std::string& error) {
   return number(env, status);
 }
 
+// The number of a stop, or NULL where none is given. JavaScript writes it while the call runs.
+const int32_t* stop_of(napi_env env, napi_value stop) {
+  napi_typedarray_type type;
+  size_t length;
+  void* data;
+  const bool given = napi_get_typedarray_info(env, stop, &type, &length, &data, nullptr, nullptr) == napi_ok;
+  return given && type == napi_int32_array && length == 1 ? static_cast<const int32_t*>(data) : nullptr;
+}
+
 // Everything a call on another thread needs, and the promise it settles on the JavaScript thread.
 struct Pending {
   explicit Pending(const Op& op) : call(op) {}
@@ -47,6 +58,8 @@ struct Pending {
   const srp_backend* backend = nullptr;
   int32_t device = 0;
   bool host_memory = false;
+  int32_t threads = 0;
+  const int32_t* stop = nullptr;
   srp_status status = SRP_OK;
   napi_deferred deferred = nullptr;
   napi_async_work work = nullptr;
@@ -58,7 +71,10 @@ void execute(napi_env, void* data) {
   Pending& pending = *static_cast<Pending*>(data);
   srp_queue* queue = nullptr;  // a queue of its own: the environment's belongs to the JavaScript thread
   if (!pending.host_memory) pending.status = pending.backend->queue_create(pending.device, &queue);
+  srp_cpu_use_threads(pending.threads);
+  srp_cpu_use_stop(pending.stop);
   if (pending.status == SRP_OK) pending.status = pending.call.run(*pending.backend, pending.host_memory, queue);
+  srp_cpu_use_stop(nullptr);
   pending.backend->queue_destroy(queue);
 }
 
@@ -84,29 +100,30 @@ void complete(napi_env env, napi_status, void* data) {
 napi_value call_sync(napi_env env, napi_callback_info info) {
   Request request;
   if (!unpack(env, info, &request)) return number(env, SRP_BAD_ARGUMENT);
-  Session* const session = session_of(env, request);
-  if (!session) return number(env, SRP_BAD_ARGUMENT);
+  Session& session = *request.session;
   Call call(*request.op);
-  const srp_status read = call.read(env, request.values + 1, request.count - 1);
+  const srp_status read = call.read(env, request.environment->numbers, request.values + 1, request.count - 1);
   if (read != SRP_OK) return failed(env, read, call.error());
-  const srp_status ready = ensure_queue(*session);
-  if (ready != SRP_OK) return failed(env, ready, session->backend->last_error());
-  const srp_status status = call.run(*session->backend, session->host_memory, session->queue);
+  const srp_status ready = ensure_queue(session);
+  if (ready != SRP_OK) return failed(env, ready, session.backend->last_error());
+  srp_cpu_use_threads(request.environment->threads);
+  const srp_status status = call.run(*session.backend, session.host_memory, session.queue);
   return status == SRP_OK ? number(env, SRP_OK) : failed(env, status, call.error());
 }
 
 napi_value call_async(napi_env env, napi_callback_info info) {
   Request request;
-  if (!unpack(env, info, &request)) return number(env, SRP_BAD_ARGUMENT);
-  Session* const session = session_of(env, request);
-  if (!session) return number(env, SRP_BAD_ARGUMENT);
+  if (!unpack(env, info, &request) || request.count < 2) return number(env, SRP_BAD_ARGUMENT);
+  const Session& session = *request.session;
   std::unique_ptr<Pending> pending(new (std::nothrow) Pending(*request.op));
   if (!pending) return failed(env, SRP_OUT_OF_MEMORY, "out of memory");
-  const srp_status read = pending->call.read(env, request.values + 1, request.count - 1);
+  const srp_status read = pending->call.read(env, request.environment->numbers, request.values + 2, request.count - 2);
   if (read != SRP_OK) return failed(env, read, pending->call.error());
-  pending->backend = session->backend;
-  pending->device = session->device;
-  pending->host_memory = session->host_memory;
+  pending->backend = session.backend;
+  pending->device = session.device;
+  pending->host_memory = session.host_memory;
+  pending->threads = request.environment->threads;
+  pending->stop = stop_of(env, request.values[1]);
 
   napi_value promise = nullptr, name = nullptr, kept = nullptr;
   napi_create_array_with_length(env, request.count, &kept);

@@ -69,8 +69,57 @@ Op row() {
   return SRP_OP(loss_row, fields(SRP_OUTPUT(loss, kOwnDtype, once(a) ? a.B : a.n), SRP_OUTPUT(ratio, kOwnDtype, a.B)));
 }
 
+Op logits() {
+  using Args = srp_loss_logits_args;
+  return SRP_OP(loss_logits, {
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(logits, kOwnDtype, times(a.N, a.stride)),
+                                 SRP_INPUT(targets, SRP_I32, a.N),
+                                 SRP_INPUT(keep, SRP_U8, a.N),
+                                 SRP_INPUT(old, SRP_F64, a.N),
+                                 SRP_INPUT(advantage, SRP_F64, a.N),
+                                 SRP_INPUT(factor, SRP_F64, a.N),
+                                 SRP_INPUT(reference, SRP_F64, a.N),
+                                 SRP_INPUT(weight, SRP_F64, a.N),
+                                 SRP_INPUT(kl_weight, SRP_F64, a.N),
+                                 SRP_INPUT(entropy_weight, SRP_F64, a.N),
+                                 SRP_INPUT(term_mask, SRP_U8, a.N),
+                                 SRP_INPUT(marks, SRP_U8, a.N),
+                                 SRP_SCALAR(N),
+                                 SRP_SCALAR(V),
+                                 SRP_SCALAR(stride),
+                                 SRP_SCALAR(temperature),
+                                 SRP_SCALAR(scale),
+                                 SRP_SCALAR(softcap),
+                                 SRP_SCALAR(form),
+                                 SRP_SCALAR(kl_form),
+                                 SRP_SCALAR(kl_slope_form),
+                                 SRP_SCALAR(kl_ratio),
+                                 SRP_SCALAR(clip_low),
+                                 SRP_SCALAR(clip_high),
+                                 SRP_SCALAR(dual_clip),
+                                 SRP_SCALAR(ratio_cap),
+                                 SRP_SCALAR(log_clamp),
+                                 SRP_SCALAR(max_log_ratio),
+                                 SRP_SCALAR(temperature_positive),
+                                 SRP_SCALAR(temperature_negative),
+                                 SRP_SCALAR(coefficient),
+                                 SRP_SCALAR(kl_coefficient),
+                                 SRP_SCALAR(kl_log_clamp),
+                                 SRP_SCALAR(kl_value_clamp),
+                                 SRP_OUTPUT(logprob, SRP_F32, a.N),
+                                 SRP_OUTPUT(entropy, SRP_F32, a.N),
+                                 SRP_OUTPUT(lse, SRP_F32, a.N),
+                                 SRP_OUTPUT(max_logit, SRP_F32, a.N),
+                                 SRP_OUTPUT(log1p_sum, SRP_F32, a.N),
+                                 SRP_OUTPUT(mean_gap, SRP_F32, a.N),
+                                 SRP_OUTPUT(sum_sq, SRP_F32, a.N),
+                                 SRP_IN_PLACE(grad, kOwnDtype, times(a.N, a.stride), logits),
+                             });
+}
+
 }  // namespace
 
-std::vector<Op> loss_ops() { return {token(), row()}; }
+std::vector<Op> loss_ops() { return {token(), row(), logits()}; }
 
 }  // namespace srp::binding

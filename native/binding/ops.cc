@@ -1,6 +1,8 @@
 // All ops that the addon offers, family by family.
 #include <ctype.h>
 
+#include <algorithm>
+
 #include "field.h"
 
 namespace srp::binding {
@@ -26,7 +28,12 @@ const std::vector<Op>& all_ops() {
     auto* const all = new std::vector<Op>;
     for (auto family : {logprob_ops, delim_ops, group_ops, scan_ops, ratio_ops, modulate_ops, reduce_ops, select_ops,
                         loss_ops, correction_ops, linear_ops, divergence_ops})
-      for (Op& op : family()) all->push_back(std::move(op));
+      for (Op& op : family()) {
+        const auto arrays = std::stable_partition(op.fields.begin(), op.fields.end(),
+                                                  [](const Field& field) { return !is_array(field.kind); });
+        op.numbers = static_cast<size_t>(arrays - op.fields.begin());
+        all->push_back(std::move(op));
+      }
     return all;
   }();
   return ops;

@@ -2,6 +2,8 @@
 // (their threads and exit handlers must keep their code).
 #include "session.h"
 
+#include "surprisal/cpu.h"
+
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -100,6 +102,11 @@ Napi::Value describe(const Napi::CallbackInfo& info) {
   out["memoryBytes"] = static_cast<double>(description.memory_bytes);
   out["error"] = description.error;
   return out;
+}
+
+Napi::Value use_threads(const Napi::CallbackInfo& info) {
+  environment(info.Env()).threads = info[0].ToNumber().Int32Value();
+  return Napi::Number::New(info.Env(), srp_cpu_available_threads());
 }
 
 Napi::Value last_error(const Napi::CallbackInfo& info) {

@@ -19,6 +19,8 @@ struct Session {
   srp_queue* queue;  // NULL until the first op; of the environment's own thread
 };
 
+constexpr size_t kMaxFields = 48;
+
 // Per environment, as napi instance data: worker threads each have their own.
 class Environment {
  public:
@@ -26,6 +28,8 @@ class Environment {
 
   std::vector<Session> sessions;
   std::string error;  // of the last call that did not answer SRP_OK
+  double* numbers = nullptr;  // kMaxFields of them: those of the next call, which JavaScript writes and a call reads
+  int32_t threads = 0;  // that a call in host memory may use, as srp_cpu_use_threads takes it
 };
 
 Environment& environment(napi_env env);
@@ -39,6 +43,7 @@ srp_status ensure_queue(Session& session);
 Napi::Value open_cpu(const Napi::CallbackInfo& info);  // () → session number
 Napi::Value open_library(const Napi::CallbackInfo& info);  // (path, device) → session number, or a text: why not
 Napi::Value describe(const Napi::CallbackInfo& info);  // (session) → description
+Napi::Value use_threads(const Napi::CallbackInfo& info);  // (number): 0 = those available. → threads available
 Napi::Value last_error(const Napi::CallbackInfo& info);  // () → text
 
 }  // namespace srp::binding

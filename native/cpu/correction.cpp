@@ -1,5 +1,6 @@
-// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), one row after the other.
+// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), rows side by side.
 #include "backend.h"
+#include "pool.h"
 #include "surprisal/correction_steps.h"
 
 namespace srp::cpu {
@@ -29,8 +30,8 @@ MismatchSums measure_chunk(const srp_correction_measure_args& a, int64_t begin, 
 }
 
 template <class F>
-void measure(const srp_correction_measure_args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
+void measure(const srp_correction_measure_args& a, int64_t first, int64_t last) {
+  for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     Moments x, bounded;
     double difference = 0;
@@ -50,8 +51,8 @@ void measure(const srp_correction_measure_args& a) {
 }
 
 template <class F>
-void bound(const srp_correction_bound_args& a) {
-  for (int64_t b = 0; b < a.B; ++b) {
+void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
+  for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     int32_t kept = 0;
     for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
@@ -59,26 +60,27 @@ void bound(const srp_correction_bound_args& a) {
   }
 }
 
+constexpr int64_t kBytesPerToken = 64;  // a token takes as long as reading this many
+
+// `run` takes rows first..last. Rows may differ in length: their mean says what a piece is.
+template <class Args>
+srp_status each_rows(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
+  if (a.B == 0) return SRP_OK;
+  return parallel_rows(a.B, kBytesPerToken * (a.n / a.B + 1), [&](int64_t begin, int64_t end) { run(a, begin, end); });
+}
+
 }  // namespace
 
 srp_status correction_measure(srp_queue*, const srp_correction_measure_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    measure<double>(*a);
-  else
-    measure<float>(*a);
-  return SRP_OK;
+  return each_rows(*a, a->dtype == SRP_F64 ? measure<double> : measure<float>);
 }
 
 srp_status correction_bound(srp_queue*, const srp_correction_bound_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    bound<double>(*a);
-  else
-    bound<float>(*a);
-  return SRP_OK;
+  return each_rows(*a, a->dtype == SRP_F64 ? bound<double> : bound<float>);
 }
 
 }  // namespace srp::cpu

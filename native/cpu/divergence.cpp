@@ -5,6 +5,7 @@
 #include <new>
 
 #include "backend.h"
+#include "pool.h"
 #include "surprisal/divergence_terms.h"
 #include "surprisal/select_keys.h"
 
@@ -95,36 +96,40 @@ class Row {
 };
 
 template <class F>
-srp_status rows(const srp_divergence_rows_args& a) {
-  for (int64_t n = 0; n < a.N; ++n) {
-    F* const grad = a.grad ? static_cast<F*>(a.grad) + n * a.student_stride : nullptr;
-    if (!row_kept(a.keep, n)) {
-      if (a.divergence) a.divergence[n] = 0;
-      if (grad) fill(grad, a.student_stride, 0);
-      continue;
-    }
-    const Row<F> row(a, n);
-    if (a.divergence) a.divergence[n] = row.value();
-    if (grad) row.gradient(grad, a.weight ? a.weight[n] : 1);
+void one_row(const srp_divergence_rows_args& a, int64_t n) {
+  F* const grad = a.grad ? static_cast<F*>(a.grad) + n * a.student_stride : nullptr;
+  if (!row_kept(a.keep, n)) {
+    if (a.divergence) a.divergence[n] = 0;
+    if (grad) fill(grad, a.student_stride, 0);
+    return;
   }
-  return SRP_OK;
+  const Row<F> row(a, n);
+  if (a.divergence) a.divergence[n] = row.value();
+  if (grad) row.gradient(grad, a.weight ? a.weight[n] : 1);
+}
+
+template <class F>
+srp_status rows(const srp_divergence_rows_args& a) {
+  const int64_t bytes = (a.student_stride + a.teacher_stride) * static_cast<int64_t>(sizeof(F));
+  return parallel_rows(a.N, bytes, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) one_row<F>(a, n);
+  });
 }
 
 // The k best of a row in a heap whose front is the worst of them.
 template <class F>
-srp_status top(const srp_divergence_top_args& a) {
+srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t last) {
   using Key = decltype(order_key(to_float(F{})));
   struct Entry {
     Key key;
     int32_t id;
     bool operator<(const Entry& other) const { return key != other.key ? key > other.key : id < other.id; }
   };
-  if (a.N == 0 || a.K == 0) return SRP_OK;  // and K may be any number
   const std::unique_ptr<Entry[]> best(new (std::nothrow) Entry[static_cast<size_t>(a.K)]);
   if (!best) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld ids a row", static_cast<long long>(a.K));
   Entry* const begin = best.get();
   Entry* const end = begin + a.K;
-  for (int64_t n = 0; n < a.N; ++n) {
+  for (int64_t n = first; n < last; ++n) {
     int32_t* const ids = a.ids + n * a.K;
     if (!row_kept(a.keep, n)) {
       std::fill(ids, ids + a.K, 0);
@@ -144,6 +149,13 @@ srp_status top(const srp_divergence_top_args& a) {
     std::sort(ids, ids + a.K);
   }
   return SRP_OK;
+}
+
+template <class F>
+srp_status top(const srp_divergence_top_args& a) {
+  if (a.N == 0 || a.K == 0) return SRP_OK;  // and K may be any number
+  return parallel_rows(a.N, a.stride * static_cast<int64_t>(sizeof(F)),
+                       [&](int64_t begin, int64_t end) { return top_of_rows<F>(a, begin, end); });
 }
 
 srp_status check_support(const srp_divergence_rows_args& a) {

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "backend.h"
+#include "pool.h"
 #include "surprisal/linear_rows.h"
 
 namespace srp::cpu {
@@ -36,11 +37,11 @@ struct Tile {
   int count = 0;
 };
 
-// The next kept rows from n on, n behind them.
+// The next kept rows from n on and before `end`, n behind them.
 template <class Args>
-Tile next_tile(const Args& a, int64_t& n) {
+Tile next_tile(const Args& a, int64_t& n, int64_t end) {
   Tile tile;
-  for (; n < a.N && tile.count < kRows; ++n)
+  for (; n < end && tile.count < kRows; ++n)
     if (kept(a.keep, n)) tile.row[tile.count++] = n;
   return tile;
 }
@@ -86,6 +87,14 @@ void form_logits(const Args& a, const double* lanes, const double* weight, int64
   }
 }
 
+// Rows of a piece: as many as stay in the cache, or few enough for four pieces.
+template <class Args>
+int64_t piece_rows(const Args& a) {
+  const int64_t quarter = a.N / 4 / kRows * kRows;
+  const int64_t own = quarter < kRows ? kRows : quarter < kChunk ? quarter : kChunk;
+  return chunk_rows(a.chunk, own, kRows, a.N);
+}
+
 // ---- forward
 
 struct RunningRow {
@@ -104,19 +113,18 @@ void add_logits(const srp_linear_forward_args& a, const LogitMap& map, const Til
 }
 
 template <class T>
-srp_status forward_rows(const srp_linear_forward_args& a) {
-  if (a.N == 0) return SRP_OK;  // and D may be any number
+srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_t end) {
   const LogitMap map = LogitMap::of(a);
-  const int64_t tiles = chunk_rows(a.chunk, kChunk, kRows, a.N) / kRows, lanes_of_tile = a.D * kRows;
+  const int64_t tiles = (end - begin + kRows - 1) / kRows, lanes_of_tile = a.D * kRows;
   const Buffer lanes(tiles * lanes_of_tile), weight(kIds * a.D);
   const std::unique_ptr<Tile[]> tile(new (std::nothrow) Tile[static_cast<size_t>(tiles)]);
   const std::unique_ptr<RunningRow[]> rows(new (std::nothrow) RunningRow[static_cast<size_t>(tiles * kRows)]);
   if (lanes.failed() || weight.failed() || !tile || !rows) return out_of_memory(a.D);
 
-  for (int64_t n = 0; n < a.N;) {
+  for (int64_t n = begin; n < end;) {
     int64_t used = 0;
-    for (; used < tiles && n < a.N; ++used) {
-      tile[used] = next_tile(a, n);
+    for (; used < tiles && n < end; ++used) {
+      tile[used] = next_tile(a, n, end);
       widen_lanes<T>(a.hidden, tile[used], a.D, lanes.get() + used * lanes_of_tile);
     }
     for (int64_t r = 0; r < used * kRows; ++r) rows[r] = RunningRow();
@@ -135,9 +143,16 @@ srp_status forward_rows(const srp_linear_forward_args& a) {
         store_linear<T>(a, tile[t].row[r], result, target_logprob(map, result, row.at_target));
       }
   }
-  for (int64_t n = 0; n < a.N; ++n)
+  for (int64_t n = begin; n < end; ++n)
     if (!kept(a.keep, n)) clear_linear<T>(a, n);
   return SRP_OK;
+}
+
+template <class T>
+srp_status forward_rows(const srp_linear_forward_args& a) {
+  if (a.N == 0) return SRP_OK;  // and D may be any number
+  return parallel_pieces(a.N, piece_rows(a),
+                         [&](int64_t begin, int64_t end) { return forward_piece<T>(a, begin, end); });
 }
 
 // ---- backward
@@ -166,13 +181,13 @@ void add_outer(const Tile& tile, const Logits g, const double* hidden, int64_t D
       for (int64_t d = 0; d < D; ++d) sums[i * D + d] += g[i][r] * hidden[r * D + d];
 }
 
-// The memory of both halves of backward, so that neither fails after the other has written.
+// Memory of a piece of either half of backward.
 struct HiddenBuffers {
-  explicit HiddenBuffers(const srp_linear_backward_args& a)
-      : tiles(a.grad_hidden && a.N > 0 ? chunk_rows(a.chunk, kChunk, kRows, a.N) / kRows : 0),
+  HiddenBuffers(const srp_linear_backward_args& a, int64_t rows)
+      : tiles((rows + kRows - 1) / kRows),
         lanes(tiles * kRows * a.D),
         sums(tiles * kRows * a.D),
-        weight(tiles ? kIds * a.D : 0),
+        weight(kIds * a.D),
         tile(new (std::nothrow) Tile[static_cast<size_t>(tiles)]) {}
   bool failed() const { return lanes.failed() || sums.failed() || weight.failed() || !tile; }
 
@@ -183,26 +198,23 @@ struct HiddenBuffers {
 
 struct HeadBuffers {
   explicit HeadBuffers(const srp_linear_backward_args& a)
-      : wanted((a.grad_weight || a.grad_bias) && a.V > 0),
-        weight(wanted ? kHeadRows * a.D : 0),
-        sums(wanted ? kHeadRows * a.D : 0),
-        hidden(wanted ? kRows * a.D : 0),
-        lanes(wanted ? kRows * a.D : 0) {}
+      : weight(kHeadRows * a.D), sums(kHeadRows * a.D), hidden(kRows * a.D), lanes(kRows * a.D) {}
   bool failed() const { return weight.failed() || sums.failed() || hidden.failed() || lanes.failed(); }
 
-  const bool wanted;
   const Buffer weight, sums, hidden, lanes;
 };
 
 template <class T>
-void hidden_gradient(const srp_linear_backward_args& a, const HiddenBuffers& use) {
+srp_status hidden_gradient(const srp_linear_backward_args& a, int64_t begin, int64_t end) {
+  const HiddenBuffers use(a, end - begin);
+  if (use.failed()) return out_of_memory(a.D);
   const LogitMap map = LogitMap::of(a);
   const int64_t lanes_of_tile = a.D * kRows;
   T* const grad = static_cast<T*>(a.grad_hidden);
-  for (int64_t n = 0; n < a.N;) {
+  for (int64_t n = begin; n < end;) {
     int64_t used = 0;
-    for (; used < use.tiles && n < a.N; ++used) {
-      use.tile[used] = next_tile(a, n);
+    for (; used < use.tiles && n < end; ++used) {
+      use.tile[used] = next_tile(a, n, end);
       widen_lanes<T>(a.hidden, use.tile[used], a.D, use.lanes.get() + used * lanes_of_tile);
     }
     for (int64_t i = 0; i < used * lanes_of_tile; ++i) use.sums.get()[i] = 0;
@@ -220,21 +232,25 @@ void hidden_gradient(const srp_linear_backward_args& a, const HiddenBuffers& use
         for (int64_t d = 0; d < a.D; ++d)
           store(grad, use.tile[t].row[r] * a.D + d, use.sums.get()[t * lanes_of_tile + d * kRows + r]);
   }
-  for (int64_t n = 0; n < a.N; ++n)
+  for (int64_t n = begin; n < end; ++n)
     for (int64_t d = 0; d < a.D && !kept(a.keep, n); ++d) store(grad, n * a.D + d, 0);
+  return SRP_OK;
 }
 
+// Ids from..to, kHeadRows at a time.
 template <class T>
-void head_gradient(const srp_linear_backward_args& a, const HeadBuffers& use) {
+srp_status head_gradient(const srp_linear_backward_args& a, int64_t from, int64_t to) {
+  const HeadBuffers use(a);
+  if (use.failed()) return out_of_memory(a.D);
   const LogitMap map = LogitMap::of(a);
-  for (int64_t begin = 0; begin < a.V; begin += kHeadRows) {
-    const int64_t end = begin + kHeadRows < a.V ? begin + kHeadRows : a.V;
+  for (int64_t begin = from; begin < to; begin += kHeadRows) {
+    const int64_t end = begin + kHeadRows < to ? begin + kHeadRows : to;
     double of_bias[kHeadRows] = {};
     for (int64_t i = 0; i < kHeadRows * a.D; ++i) use.sums.get()[i] = 0;
     for (int64_t first = begin; first < end; first += kIds)
       widen_ids<T>(a, first, use.weight.get() + (first - begin) * a.D);
     for (int64_t n = 0; n < a.N;) {
-      const Tile tile = next_tile(a, n);
+      const Tile tile = next_tile(a, n, a.N);
       for (int r = 0; r < tile.count; ++r) widen<T>(a.hidden, tile.row[r], a.D, use.hidden.get() + r * a.D);
       widen_lanes<T>(a.hidden, tile, a.D, use.lanes.get());
       for (int64_t first = begin; first < end; first += kIds) {
@@ -253,6 +269,7 @@ void head_gradient(const srp_linear_backward_args& a, const HeadBuffers& use) {
       if (a.grad_bias) store_sum<T>(a, a.grad_bias, j, of_bias[j - begin]);
     }
   }
+  return SRP_OK;
 }
 
 template <class T>
@@ -262,11 +279,12 @@ void clear_from(void* out, int64_t begin, int64_t end) {
 
 template <class T>
 srp_status backward_rows(const srp_linear_backward_args& a) {
-  const HiddenBuffers hidden(a);
-  const HeadBuffers head(a);
-  if (hidden.failed() || head.failed()) return out_of_memory(a.D);
-  if (a.grad_hidden) hidden_gradient<T>(a, hidden);
-  if (head.wanted) head_gradient<T>(a, head);
+  if (a.grad_hidden && a.N > 0)
+    SRP_TRY(parallel_pieces(a.N, piece_rows(a),
+                            [&](int64_t begin, int64_t end) { return hidden_gradient<T>(a, begin, end); }));
+  if (a.grad_weight || a.grad_bias)
+    SRP_TRY(
+        parallel_pieces(a.V, kHeadRows, [&](int64_t begin, int64_t end) { return head_gradient<T>(a, begin, end); }));
   if (a.grad_weight && !a.accumulate) clear_from<T>(a.grad_weight, a.V * a.D, a.padded * a.D);
   if (a.grad_bias && !a.accumulate) clear_from<T>(a.grad_bias, a.V, a.padded);
   return SRP_OK;

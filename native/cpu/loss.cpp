@@ -1,14 +1,15 @@
-// Losses over rows of tokens (contract: surprisal/loss.h): one row after the other, tokens in order.
+// Losses over rows of tokens (contract: surprisal/loss.h): rows side by side, a row's tokens in order.
 #include "backend.h"
+#include "pool.h"
 #include "surprisal/loss_steps.h"
 
 namespace srp::cpu {
 namespace {
 
 template <class F>
-void token_losses(const LossArgs& a) {
+void token_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
-  for (int64_t b = 0; b < a.B; ++b) {
+  for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     const RowScale scale = row_scale(a, b);
     LossFigures figures = token_figures();
@@ -18,12 +19,12 @@ void token_losses(const LossArgs& a) {
 }
 
 template <class F>
-void row_losses(const LossArgs& a) {
+void row_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
-  for (int64_t b = 0; b < a.B; ++b) {
+  for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     const RowScale scale = row_scale(a, b);
-    RowSums sums;
+    LossSums sums;
     for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
     const RowForm row = row_form<F>(a, b, p, sums);
     LossFigures figures;
@@ -36,26 +37,27 @@ void row_losses(const LossArgs& a) {
   }
 }
 
+// An exponential and a dozen other operations a token: as long as reading this many bytes.
+constexpr int64_t kBytesPerToken = 128;
+
+// `run` takes rows first..last. Rows may differ in length: their mean says what a piece is.
+srp_status each_rows(const LossArgs& a, void (*run)(const LossArgs&, int64_t, int64_t)) {
+  if (a.B == 0) return SRP_OK;
+  return parallel_rows(a.B, kBytesPerToken * (a.n / a.B + 1), [&](int64_t begin, int64_t end) { run(a, begin, end); });
+}
+
 }  // namespace
 
 srp_status loss_token(srp_queue*, const srp_loss_token_args* a) {
   SRP_TRY(check_loss_token(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    token_losses<double>(*a);
-  else
-    token_losses<float>(*a);
-  return SRP_OK;
+  return each_rows(*a, a->dtype == SRP_F64 ? token_losses<double> : token_losses<float>);
 }
 
 srp_status loss_row(srp_queue*, const srp_loss_row_args* a) {
   SRP_TRY(check_loss_row(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    row_losses<double>(*a);
-  else
-    row_losses<float>(*a);
-  return SRP_OK;
+  return each_rows(*a, a->dtype == SRP_F64 ? row_losses<double> : row_losses<float>);
 }
 
 }  // namespace srp::cpu

@@ -1,6 +1,7 @@
-// Quantile and top-k masks (contract: surprisal/select.h), one unit after the other. A rank costs one pass over the unit
+// Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank costs one pass over the unit
 // a digit of its keys and no memory, whatever the values are.
 #include "backend.h"
+#include "pool.h"
 #include "select_ranks.h"
 
 namespace srp::cpu {
@@ -47,9 +48,9 @@ double threshold_of(const Candidates<F, srp_select_quantile_args>& candidates) {
 }
 
 template <class F>
-void quantile(const srp_select_quantile_args& a) {
+void quantile(const srp_select_quantile_args& a, int64_t first, int64_t last) {
   const F* const values = static_cast<const F*>(a.values);
-  for (int64_t unit = 0; unit < unit_count(a); ++unit) {
+  for (int64_t unit = first; unit < last; ++unit) {
     const Range range = unit_range(a, unit);
     const double threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
     if (a.threshold) a.threshold[unit] = threshold;
@@ -60,9 +61,9 @@ void quantile(const srp_select_quantile_args& a) {
 }
 
 template <class F>
-void top(const srp_select_top_args& a) {
+void top(const srp_select_top_args& a, int64_t first, int64_t last) {
   using Unit = Candidates<F, srp_select_top_args>;
-  for (int64_t unit = 0; unit < unit_count(a); ++unit) {
+  for (int64_t unit = first; unit < last; ++unit) {
     const Unit candidates{a, unit_range(a, unit)};
     for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
     const int64_t count = count_candidates(candidates), k = top_count(a, count);
@@ -72,6 +73,17 @@ void top(const srp_select_top_args& a) {
       if (cut.takes(key)) a.selected[i] = 1;
     });
   }
+}
+
+constexpr int64_t kBytesPerValue = 32;  // a value is read once a digit of its key
+
+// `run` takes units first..last. Units may differ in length: their mean says what a piece is.
+template <class Args>
+srp_status each_units(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
+  const int64_t units = unit_count(a);
+  if (units == 0) return SRP_OK;
+  return parallel_rows(units, kBytesPerValue * (a.n / units + 1),
+                       [&](int64_t begin, int64_t end) { run(a, begin, end); });
 }
 
 template <class Args>
@@ -84,20 +96,12 @@ srp_status check_host(const Args* a) {
 
 srp_status select_quantile(srp_queue*, const srp_select_quantile_args* a) {
   SRP_TRY(check_host(a));
-  if (a->dtype == SRP_F64)
-    quantile<double>(*a);
-  else
-    quantile<float>(*a);
-  return SRP_OK;
+  return each_units(*a, a->dtype == SRP_F64 ? quantile<double> : quantile<float>);
 }
 
 srp_status select_top(srp_queue*, const srp_select_top_args* a) {
   SRP_TRY(check_host(a));
-  if (a->dtype == SRP_F64)
-    top<double>(*a);
-  else
-    top<float>(*a);
-  return SRP_OK;
+  return each_units(*a, a->dtype == SRP_F64 ? top<double> : top<float>);
 }
 
 }  // namespace srp::cpu

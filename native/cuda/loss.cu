@@ -35,11 +35,11 @@ __device__ void add_lanes(double (&numbers)[kCount], int largest = -1) {
   for (int k = 0; k < kCount; ++k) numbers[k] = lanes[k * kLanes];
 }
 
-__device__ RowSums add_row_lanes(const RowSums& mine) {
+__device__ LossSums add_row_lanes(const LossSums& mine) {
   double numbers[] = {mine.log_ratio, mine.log_factor, mine.advantage, static_cast<double>(mine.kept),
                       static_cast<double>(mine.terms)};
   add_lanes(numbers);
-  RowSums sums;
+  LossSums sums;
   sums.log_ratio = numbers[0];
   sums.log_factor = numbers[1];
   sums.advantage = numbers[2];
@@ -68,7 +68,7 @@ __global__ void row_losses_kernel(LossArgs a, uint32_t* faults) {
   const int64_t b = blockIdx.x;
   const Range range = checked_row(a.offsets, a.T, a.n, b, faults);
   const LossParameters p = loss_parameters(a);
-  RowSums sums;
+  LossSums sums;
   for (int64_t i = range.begin + threadIdx.x; i < range.end; i += kLanes) add_row_sums<F>(a, b, i, p, &sums);
   const RowForm row = row_form<F>(a, b, p, add_row_lanes(sums));
 

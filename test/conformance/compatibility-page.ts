@@ -1,5 +1,7 @@
 // The page that says which function of which source each public function stands for: docs/compatibility.md.
 import * as surprisal from "../../lib";
+import * as experience from "../../lib/experience";
+import * as reward from "../../lib/reward";
 import { presetNames, resolvePreset, type PresetFunction } from "../../lib/presets";
 import type { GoldenFile } from "./golden";
 import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";
@@ -75,7 +77,7 @@ function introduction(files: readonly GoldenFile[]): string[] {
 
 /** Without classes, which have a capital letter: they are no counterpart of a function. */
 export function publicFunctions(): string[] {
-  return Object.entries(surprisal)
+  return Object.entries({ ...surprisal, ...reward, ...experience })
     .filter(([name, value]) => typeof value === "function" && /^[a-z]/.test(name))
     .map(([name]) => name)
     .sort();

@@ -4,6 +4,8 @@
 // supply scripted callbacks, and map a throw to the recorded failure. It does no arithmetic on values: whatever a
 // golden output needs, the library must compute.
 import type * as surprisal from "../../lib";
+import type * as experience from "../../lib/experience";
+import type * as reward from "../../lib/reward";
 import type { BackendName } from "../support/each-backend";
 import type { GoldenCase } from "./golden";
 import type { Inputs } from "./inputs";
@@ -25,8 +27,8 @@ export type Flags = ArrayLike<number> | readonly ArrayLike<number>[];
 /** By golden output name. */
 export type DefinedFlags = Readonly<Record<string, Flags>>;
 
-/** Of the public surface. */
-export type PublicName = keyof typeof surprisal;
+/** Of the public surface: the main entry, surprisal/reward and surprisal/experience. */
+export type PublicName = keyof typeof surprisal | keyof typeof reward | keyof typeof experience;
 
 export interface Mapping {
   readonly family: string;

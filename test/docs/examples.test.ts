@@ -21,7 +21,7 @@ function examples(file: string): Example[] {
   const text = readFileSync(path.join(root, file), "utf8");
   return [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)]
     .map(([, program]) => program!)
-    .filter((program) => program.includes('require("surprisal")'))
+    .filter((program) => /require\("surprisal(?:\/[a-z]+)?"\)/.test(program))
     .map((program, i) => ({
       title: `${file}, example ${i + 1}`,
       program,

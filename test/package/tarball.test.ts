@@ -115,6 +115,77 @@ console.log(createRequire(import.meta.url)("surprisal/collective").createCollect
   expect(consumer.run("collective.mjs", imported)).toBe("3\ntrue\n");
 });
 
+test("surprisal/io is an entry of its own, works without Parquet and says what Parquet needs; the schema is beside it", () => {
+  const program = `
+require("surprisal");
+const loaded = () => Object.keys(require.cache).some((path) => /dist.io/.test(path));
+const before = loaded();
+const { readAllRollouts, writeRollouts } = require("surprisal/io");
+readAllRollouts(Buffer.from('{"text":"a","reward":1}'))
+  .then(({ rollouts }) => writeRollouts("out.parquet", rollouts))
+  .catch((error) => console.log(before, loaded(), error.code, /npm install hyparquet-writer/.test(error.message)));
+`;
+  expect(consumer.run("io.cjs", program)).toBe("false true ERR_SURPRISAL_OPTION true\n");
+  const imported = `
+import { JSON_NAMES, readRollouts } from "surprisal/io";
+import { createRequire } from "node:module";
+const require = createRequire(import.meta.url);
+const { properties } = require("surprisal/rollout.schema.json");
+console.log(require("surprisal/io").readRollouts === readRollouts, JSON_NAMES.logProbs in properties);
+`;
+  expect(consumer.run("io.mjs", imported)).toBe("true true\n");
+});
+
+test("surprisal/reward is an entry of its own in both formats, and names the package that is missing", () => {
+  const required = `
+const { codeReward, finalAnswer } = require("surprisal/reward");
+const io = [{ input: "", output: "" }];
+codeReward(["1"], { io }).catch((error) => console.log(finalAnswer("#### 7"), error.code, error.details.name));
+`;
+  expect(consumer.run("reward.cjs", required)).toBe("7 ERR_SURPRISAL_PEER_MISSING pyodide\n");
+  const imported = `
+import { mathReward } from "surprisal/reward";
+import { createRequire } from "node:module";
+console.log((await mathReward(["#### 7"], [7]))[0].reward);
+console.log(createRequire(import.meta.url)("surprisal/reward").mathReward === mathReward);
+`;
+  expect(consumer.run("reward.mjs", imported)).toBe("1\ntrue\n");
+});
+
+test("surprisal/experience is an entry of its own in both formats, which the main entry does not load", () => {
+  const required = `
+require("surprisal");
+const loaded = () => Object.keys(require.cache).some((path) => /dist.experience/.test(path));
+const before = loaded();
+const { positionIds } = require("surprisal/experience");
+console.log(before, loaded(), positionIds([1, 1, 2]).join());
+`;
+  expect(consumer.run("experience.cjs", required)).toBe("false true 0,1,0\n");
+  const imported = `
+import { ExperienceMaker } from "surprisal/experience";
+import { createRequire } from "node:module";
+console.log(createRequire(import.meta.url)("surprisal/experience").ExperienceMaker === ExperienceMaker);
+`;
+  expect(consumer.run("experience.mjs", imported)).toBe("true\n");
+});
+
+test("surprisal/report is an entry of its own in both formats, with the style and script of its page", () => {
+  const required = `
+require("surprisal");
+const loaded = () => Object.keys(require.cache).some((path) => /dist.report/.test(path));
+const before = loaded();
+const { renderHtml } = require("surprisal/report");
+const page = renderHtml({ steps: [{ label: "one", rollouts: [{ group: 1, reward: 1 }] }] });
+console.log(before, loaded(), /class TokenView/.test(page), /--h9:/.test(page));
+`;
+  expect(consumer.run("report.cjs", required)).toBe("false true true true\n");
+  const imported = `
+import { renderTerminal, summarize } from "surprisal/report";
+console.log(renderTerminal(summarize([])).trim());
+`;
+  expect(consumer.run("report.mjs", imported)).toBe("no rollouts\n");
+});
+
 test("loading it prints nothing and opens no native code", () => {
   const program = `
 require("surprisal");

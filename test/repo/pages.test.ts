@@ -1,8 +1,11 @@
 import * as path from "node:path";
-import * as library from "../../lib";
+import * as main from "../../lib";
+import * as experience from "../../lib/experience";
+import * as reward from "../../lib/reward";
 import { anchorsOf, citationsOf, isFunctionPage, linksOf, missingParts, unnamed } from "./rules/pages";
 import { read, repositoryFiles } from "./rules/files";
 
+const library = { ...main, ...reward };
 const files = repositoryFiles();
 const pages = files.filter((file) => file.endsWith(".md"));
 const functionPages = pages.filter(isFunctionPage);
@@ -17,6 +20,12 @@ test("every public function is named on a page of its own kind", () => {
   expect(functions.length).toBeGreaterThan(100);
   const elsewhere = ["docs/backends.md"];
   expect(unnamed(functions, [...functionPages, ...elsewhere].map((page) => read(page)))).toEqual([]);
+});
+
+test("every function of surprisal/experience is named on its pages", () => {
+  const own = Object.entries(experience).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
+  expect(own.length).toBeGreaterThan(20);
+  expect(unnamed(own, pages.filter((page) => page.startsWith("docs/experience/")).map((page) => read(page)))).toEqual([]);
 });
 
 test("links lead to files and headings that exist", () => {

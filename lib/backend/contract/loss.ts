@@ -1,5 +1,6 @@
 // The loss ops as backends take them: native/include/surprisal/loss.h, names in camelCase.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
+import type { LogitArray, LogitMapArgs, LogprobOutputs } from "./logprob";
 
 /** Forms of a token's loss; their numbers in srp_loss_form are their places, from 1. */
 export const TOKEN_FORMS = ["clip", "linear", "weighted", "sigmoid", "marked", "bounded", "squared"] as const;
@@ -92,7 +93,54 @@ export interface LossArgs {
   readonly figures: Float64Array | null;
 }
 
+/** What a form and the KL term read beside the tokens. */
+export type LossNumbers = Pick<
+  LossArgs,
+  | "form"
+  | "klForm"
+  | "klSlopeForm"
+  | "klRatio"
+  | "clipLow"
+  | "clipHigh"
+  | "dualClip"
+  | "ratioCap"
+  | "logClamp"
+  | "maxLogRatio"
+  | "temperaturePositive"
+  | "temperatureNegative"
+  | "coefficient"
+  | "klCoefficient"
+  | "klLogClamp"
+  | "klValueClamp"
+>;
+
+/** Arrays of [N], a token each; null: as in LossArgs. */
+export interface LossLogitsArgs extends LossNumbers, LogitMapArgs, LogprobOutputs {
+  readonly dtype: DTypeCode;
+  /** [N, stride], of which the first V columns count. */
+  readonly logits: LogitArray;
+  readonly targets: Int32Array;
+  /** 0 = not read. */
+  readonly keep: Uint8Array | null;
+  readonly old: Float64Array | null;
+  readonly advantage: Float64Array;
+  readonly factor: Float64Array | null;
+  readonly reference: Float64Array | null;
+  readonly weight: Float64Array | null;
+  readonly klWeight: Float64Array | null;
+  /** d total / d entropy. */
+  readonly entropyWeight: Float64Array | null;
+  readonly termMask: Uint8Array | null;
+  readonly marks: Uint8Array | null;
+  readonly N: number;
+  readonly V: number;
+  readonly stride: number;
+  /** [N, stride]; may be the logits themselves. */
+  readonly grad: LogitArray;
+}
+
 export interface LossOps {
   lossToken(args: LossArgs): void;
   lossRow(args: LossArgs): void;
+  lossLogits(args: LossLogitsArgs): void;
 }

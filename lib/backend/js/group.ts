@@ -24,112 +24,156 @@ const ZERO = GROUP_SINGLETONS.indexOf("zero");
 const STANDARD = GROUP_SINGLETONS.indexOf("standard");
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
 
-/** A number of a group and how often it counts. */
-interface Item {
-  readonly x: number;
-  readonly w: number;
+function itemOf(a: GroupNormalizeArgs, k: number): number {
+  return a.members ? a.members[k]! : k;
 }
 
-/** What a group is like, and so how each of its numbers is transformed. */
-interface Statistics {
-  readonly mean: number;
-  readonly std: number;
-  readonly count: number;
-  readonly normalize: (x: number, w: number) => number;
+function weightOf(a: GroupNormalizeArgs, i: number): number {
+  return a.weights ? a.weights[i]! : 1;
 }
 
-function statistics(a: GroupNormalizeArgs, items: readonly Item[]): Statistics {
-  const abstain = a.nanPolicy === ABSTAIN;
-  const scaled = a.scale === BY_STD;
-  const copied = a.center === UNCENTRED && !scaled;
-  // What has weight 0 counts as a number without being looked at.
-  const present = items.filter(({ x, w }) => w === 0 || !Number.isNaN(x));
-  const numbers = present.filter(({ w }) => w !== 0);
-  const count = abstain ? present.length : items.length;
-  const standard = a.singleton === STANDARD;
-  if (count === 0 && standard) return { mean: 0, std: 1, count, normalize: () => NaN };
-  if (present.length === 0 || present.length < count) return { mean: NaN, std: NaN, count, normalize: () => NaN };
-  if (numbers.length === 0) return { mean: NaN, std: NaN, count, normalize: () => 0 };
+/** How the numbers of a group are transformed. */
+type Transform = "missing" | "zero" | "copy" | "divide" | "lead" | "centre";
 
-  const first = numbers[0]!.x;
-  if (count === 1) {
-    const raw = (x: number): number => (scaled ? x / (1 + a.epsilon) : x);
-    const normalize = copied ? (x: number) => x : a.singleton === ZERO ? () => 0 : raw;
-    return standard ? { mean: 0, std: 1, count, normalize } : { mean: first, std: 0, count, normalize };
+/** What a group is like. One object for all groups of a call: nothing is allocated per group. */
+class GroupStatistics {
+  mean = NaN;
+  std = NaN;
+  count = 0;
+  transform: Transform = "missing";
+  /** "divide", "lead", "centre". */
+  divisor = 1;
+
+  private rounded = 0;
+  private residue = 0;
+  private weight = 0;
+  private best = 0;
+  private lead = 0;
+
+  private set(mean: number, std: number, transform: Transform): void {
+    this.mean = mean;
+    this.std = std;
+    this.transform = transform;
   }
 
-  const centre = centreOf(numbers);
-  const { weight } = centre;
-  const std = Math.sqrt(Math.max(centre.squares / (weight > a.ddof ? weight - a.ddof : NaN), a.varianceFloor));
-  const divisor = scaled ? std + a.epsilon : 1;
-  if (a.center === UNCENTRED) return { mean: centre.mean, std, count, normalize: (x) => x / divisor };
-  if (centre.constant) return { mean: centre.mean, std, count, normalize: () => 0 };
-  if (a.center === RUNNER_UP) {
-    const [best, lead] = soleWinner(numbers);
-    return { mean: centre.mean, std, count, normalize: (x, w) => (x === best && w !== 0 ? lead / divisor : 0) };
+  /** Of the items begin … end − 1 of the members. What has weight 0 counts as a number without being looked at. */
+  read(a: GroupNormalizeArgs, begin: number, end: number): void {
+    let [present, numbers, sum, weight, first] = [0, 0, 0, 0, NaN];
+    let equal = true;
+    for (let k = begin; k < end; ++k) {
+      const i = itemOf(a, k);
+      const x = a.values[i]!;
+      const w = weightOf(a, i);
+      if (w === 0) {
+        ++present;
+        continue;
+      }
+      if (Number.isNaN(x)) continue;
+      ++present;
+      if (numbers++ === 0) first = x;
+      equal &&= x === first;
+      sum += w * x;
+      weight += w;
+    }
+    this.count = a.nanPolicy === ABSTAIN ? present : end - begin;
+    this.weight = weight;
+    const standard = a.singleton === STANDARD;
+    const scaled = a.scale === BY_STD;
+    if (this.count === 0 && standard) this.set(0, 1, "missing");
+    else if (present === 0 || present < this.count) this.set(NaN, NaN, "missing");
+    else if (numbers === 0) this.set(NaN, NaN, "zero");
+    else if (this.count === 1) {
+      const copied = !scaled && (a.center === UNCENTRED || a.singleton !== ZERO);
+      const zero = a.singleton === ZERO && !(a.center === UNCENTRED && !scaled);
+      this.divisor = 1 + a.epsilon;
+      this.set(standard ? 0 : first, standard ? 1 : 0, copied ? "copy" : zero ? "zero" : "divide");
+    } else if (equal && Number.isFinite(first)) this.finish(a, first, 0, true);
+    else this.deviate(a, begin, end, sum / weight);
   }
-  // x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
-  const stretch = (w: number): number => (a.center === LEAVE_ONE_OUT ? weight / (weight - w) : 1);
-  return { mean: centre.mean, std, count, normalize: (x, w) => (centre.centred(x) * stretch(w)) / divisor };
-}
 
-/** The largest number, and its lead over the next; equal largest ones have none. */
-function soleWinner(numbers: readonly Item[]): [best: number, lead: number] {
-  let best = -Infinity;
-  for (const { x } of numbers) if (x > best) best = x;
-  let second = -Infinity;
-  let winners = 0;
-  for (const { x } of numbers)
-    if (x === best) ++winners;
-    else if (x > second) second = x;
-  return [best, winners === 1 ? best - second : 0];
-}
+  /** Squared deviations; the same pass finds what the rounding of the mean left behind. */
+  private deviate(a: GroupNormalizeArgs, begin: number, end: number, rounded: number): void {
+    let [left, squares] = [0, 0];
+    for (let k = begin; k < end; ++k) {
+      const i = itemOf(a, k);
+      const x = a.values[i]!;
+      const w = weightOf(a, i);
+      if (w === 0 || Number.isNaN(x)) continue;
+      left += w * (x - rounded);
+      squares += w * ((x - rounded) * (x - rounded));
+    }
+    // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
+    const residue = Number.isFinite(left) ? left / this.weight : 0;
+    this.rounded = rounded;
+    this.residue = residue;
+    this.finish(a, rounded + residue, squares - this.weight * residue * residue, false);
+    if (this.transform === "lead") this.findWinner(a, begin, end);
+  }
 
-/** Mean and squared deviations in two passes; the second also finds what the rounding of the mean left behind. */
-function centreOf(numbers: readonly Item[]) {
-  let sum = 0;
-  let weight = 0;
-  for (const { x, w } of numbers) {
-    sum += w * x;
-    weight += w;
+  private finish(a: GroupNormalizeArgs, mean: number, squares: number, constant: boolean): void {
+    const { weight } = this;
+    const std = Math.sqrt(Math.max(squares / (weight > a.ddof ? weight - a.ddof : NaN), a.varianceFloor));
+    this.divisor = a.scale === BY_STD ? std + a.epsilon : 1;
+    this.set(mean, std, a.center === UNCENTRED ? "divide" : constant ? "zero" : a.center === RUNNER_UP ? "lead" : "centre");
   }
-  const first = numbers[0]!.x;
-  if (Number.isFinite(first) && numbers.every(({ x }) => x === first))
-    return { constant: true, weight, mean: first, squares: 0, centred: () => 0 };
-  const rounded = sum / weight;
-  let left = 0;
-  let squares = 0;
-  for (const { x, w } of numbers) {
-    left += w * (x - rounded);
-    squares += w * ((x - rounded) * (x - rounded));
+
+  /** The largest number, and its lead over the next; equal largest ones have none. */
+  private findWinner(a: GroupNormalizeArgs, begin: number, end: number): void {
+    let [best, second, winners] = [-Infinity, -Infinity, 0];
+    for (let k = begin; k < end; ++k) {
+      const i = itemOf(a, k);
+      const x = a.values[i]!;
+      if (weightOf(a, i) === 0) continue;
+      if (x > best) {
+        second = best;
+        best = x;
+        winners = 1;
+      } else if (x === best) ++winners;
+      else if (x > second) second = x;
+    }
+    this.best = best;
+    this.lead = winners === 1 ? best - second : 0;
   }
-  // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
-  const residue = Number.isFinite(left) ? left / weight : 0;
-  return {
-    constant: false,
-    weight,
-    mean: rounded + residue,
-    squares: squares - weight * residue * residue,
-    centred: (x: number) => x - rounded - residue,
-  };
+
+  /** A number that is not NaN, of an item with weight w. */
+  normalized(a: GroupNormalizeArgs, x: number, w: number): number {
+    switch (this.transform) {
+      case "missing":
+        return NaN;
+      case "zero":
+        return 0;
+      case "copy":
+        return x;
+      case "divide":
+        return x / this.divisor;
+      case "lead":
+        return x === this.best && w !== 0 ? this.lead / this.divisor : 0;
+      case "centre": {
+        // x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
+        const stretch = a.center === LEAVE_ONE_OUT ? this.weight / (this.weight - w) : 1;
+        return ((x - this.rounded - this.residue) * stretch) / this.divisor;
+      }
+    }
+  }
 }
 
 function groupNormalize(a: GroupNormalizeArgs): void {
+  const group = new GroupStatistics();
+  const { normalized } = a;
+  const missing = a.nanPolicy === ABSTAIN ? 0 : NaN;
   for (let g = 0; g < a.G; ++g) {
-    const weightOf = (i: number): number => (a.weights ? a.weights[i]! : 1);
-    const items: Item[] = [];
-    eachItem(a, g, (i) => items.push({ x: a.values[i]!, w: weightOf(i) }));
-    const { mean, std, count, normalize } = statistics(a, items);
-    const { normalized } = a;
-    const missing = a.nanPolicy === ABSTAIN ? 0 : NaN;
+    const begin = a.offsets[g]!;
+    const end = a.offsets[g + 1]!;
+    group.read(a, begin, end);
     if (normalized)
-      eachItem(a, g, (i) => {
+      for (let k = begin; k < end; ++k) {
+        const i = itemOf(a, k);
         const x = a.values[i]!;
-        normalized[i] = a.gain * (Number.isNaN(x) ? missing : normalize(x, weightOf(i)));
-      });
-    if (a.mean) a.mean[g] = mean;
-    if (a.std) a.std[g] = std;
-    if (a.count) a.count[g] = count;
+        normalized[i] = a.gain * (Number.isNaN(x) ? missing : group.normalized(a, x, weightOf(a, i)));
+      }
+    if (a.mean) a.mean[g] = group.mean;
+    if (a.std) a.std[g] = group.std;
+    if (a.count) a.count[g] = group.count;
   }
 }
 

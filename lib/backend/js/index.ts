@@ -32,9 +32,11 @@ const ops: BackendOps = {
 
 export const jsBackend: Backend = {
   name: "js",
+  stops: false,
   ops,
-  async runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>): Promise<void> {
+  async runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>, signal?: AbortSignal): Promise<void> {
     await setImmediate();
+    signal?.throwIfAborted();
     // One op and its own arguments: a union the compiler cannot relate by itself.
     (ops[op] as (args: OpArgs<Op>) => void)(args);
   },

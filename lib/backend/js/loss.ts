@@ -3,6 +3,7 @@
 import { rowBegin, rowEnd } from "../../core/rows";
 import { type LossArgs, LOSS_FIGURES, type LossFigure, type LossOps, ROW_FORMS, type RowFormName } from "../contract/loss";
 import { REDUCTIONS } from "../contract/ratio";
+import { lossLogits } from "./loss-logits";
 import { clamp, clipTerm, gammaWeight, klEstimate, type KlTerm, type LossParameters, type LossPoint, scaled, tokenTerm } from "./loss-forms";
 
 /** A kept token. */
@@ -310,4 +311,4 @@ function lossRow(a: LossArgs): void {
   }
 }
 
-export const lossOps: LossOps = { lossToken, lossRow };
+export const lossOps: LossOps = { lossToken, lossRow, lossLogits: (args) => lossLogits(args, lossToken) };

@@ -3,7 +3,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { LEVELS, type RatioClipArgs, type RatioLogArgs, type RatioOps, REDUCTIONS } from "../contract/ratio";
-import { clipTerm, type LossTerm, scaled } from "./loss-forms";
+import { type ClipParameters, clipTerm, type LossTerm, scaled } from "./loss-forms";
 
 const TOKEN = LEVELS.indexOf("token");
 const SEQUENCE = LEVELS.indexOf("sequence");
@@ -63,15 +63,15 @@ function ratioLog(a: RatioLogArgs): void {
   }
 }
 
-function termOf(a: RatioClipArgs, x: number, advantage: number): LossTerm {
-  return clipTerm(x, advantage, {
+function clipParameters(a: RatioClipArgs): ClipParameters {
+  return {
     clipLow: a.clipLow,
     clipHigh: a.clipHigh,
     dualClip: a.dualClip,
     ratioCap: a.ratioCap,
     logLow: -a.logClamp,
     logHigh: Math.min(a.logClamp, a.maxLogRatio),
-  });
+  };
 }
 
 /** Partial sums over the terms of a row. */
@@ -112,6 +112,7 @@ function rowWeight(a: RatioClipArgs, b: number): number {
 }
 
 function clipTokens(a: RatioClipArgs): void {
+  const parameters = clipParameters(a);
   for (let b = 0; b < a.B; ++b) {
     const weight = rowWeight(a, b);
     const figures = new RowFigures();
@@ -123,7 +124,7 @@ function clipTokens(a: RatioClipArgs): void {
         put(a.grad, i, 0);
         continue;
       }
-      const t = termOf(a, a.current[i]! - a.old[i]!, a.advantage[a.advantagePerToken ? i : b]!);
+      const t = clipTerm(a.current[i]! - a.old[i]!, a.advantage[a.advantagePerToken ? i : b]!, parameters);
       figures.add(t);
       put(a.ratio, i, t.ratio);
       put(a.clippedRatio, i, t.clippedRatio);
@@ -136,6 +137,7 @@ function clipTokens(a: RatioClipArgs): void {
 
 /** Rows and groups: every row has a term with the ratio of its unit, and the unit's tokens share one gradient. */
 function clipUnits(a: RatioClipArgs): void {
+  const parameters = clipParameters(a);
   const units = a.level === SEQUENCE ? a.B : a.G;
   for (let u = 0; u < units; ++u) {
     const rows = unitRows(a, u);
@@ -143,14 +145,14 @@ function clipUnits(a: RatioClipArgs): void {
     let slope = 0;
     for (let r = 0; r < rows.length; ++r) {
       const b = rows[r]!;
-      const t = termOf(a, x, a.advantage[b]!);
+      const t = clipTerm(x, a.advantage[b]!, parameters);
       const figures = new RowFigures();
       figures.add(t);
       figures.store(a, b, rowWeight(a, b));
       storeTerm(a, b, negated(t.loss), t.clipped);
       slope += scaled(rowWeight(a, b), t.slope);
     }
-    const unit = termOf(a, x, 0); // ratios do not depend on the advantage, and an empty group has them too
+    const unit = clipTerm(x, 0, parameters); // ratios do not depend on the advantage, and an empty group has them too
     put(a.ratio, u, unit.ratio);
     put(a.clippedRatio, u, unit.clippedRatio);
     const grad = negated(slope / divisor);

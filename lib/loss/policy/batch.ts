@@ -5,10 +5,8 @@ import { needWord } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
-/** Per-token arrays have [n] elements, as `shape` or `offsets` say. Log-probs in nats. */
-export interface PolicyBatch extends RowLayout {
-  /** ℓ: log-probs under the policy that learns, per token. The gradient is for these. */
-  readonly logProbs: FloatArray;
+/** What a policy loss reads beside the log-probs of the policy that learns. */
+export interface PolicyInputs extends RowLayout {
   /** o: log-probs under the policy that the ratio is taken to, per token. Default: ℓ itself, as a constant: every ratio is 1. */
   readonly oldLogProbs?: FloatArray;
   /** A: one per row or one per token. Constants. */
@@ -19,8 +17,6 @@ export interface PolicyBatch extends RowLayout {
   readonly referenceLogProbs?: FloatArray;
   /** u: log-probs of the sampler that made the rollouts, per token. For metrics alone. */
   readonly samplerLogProbs?: FloatArray;
-  /** Entropies per token, nats. Needed by `entropyBonus`; their mean is a metric. */
-  readonly entropies?: FloatArray;
   /** Constants that multiply the policy term, one per row or per token: weights for rollouts of another sampler. Default: 1. */
   readonly rolloutWeights?: FloatArray;
   /** What a weight belongs to. Default: by the length of `rolloutWeights`. */
@@ -33,21 +29,32 @@ export interface PolicyBatch extends RowLayout {
   readonly rowMask?: Uint8Array;
 }
 
-export interface CheckedPolicyBatch {
+/** Per-token arrays have [n] elements, as `shape` or `offsets` say. Log-probs in nats. */
+export interface PolicyBatch extends PolicyInputs {
+  /** ℓ: log-probs under the policy that learns, per token. The gradient is for these. */
+  readonly logProbs: FloatArray;
+  /** Entropies per token, nats. Needed by `entropyBonus`; their mean is a metric. */
+  readonly entropies?: FloatArray;
+}
+
+export interface CheckedPolicyInputs {
   readonly rows: Rows;
   readonly layout: RowLayout;
   readonly mask: Uint8Array | null;
-  readonly logProbs: FloatArray;
   readonly oldLogProbs: FloatArray | null;
   readonly advantages: FloatArray;
   readonly advantagesPer: Per;
   readonly referenceLogProbs: FloatArray | null;
   readonly samplerLogProbs: FloatArray | null;
-  readonly entropies: FloatArray | null;
   readonly rolloutWeights: FloatArray | null;
   readonly rolloutWeightsPer: Per;
   readonly termMask: Uint8Array | null;
   readonly rowMask: Uint8Array | null;
+}
+
+export interface CheckedPolicyBatch extends CheckedPolicyInputs {
+  readonly logProbs: FloatArray;
+  readonly entropies: FloatArray | null;
 }
 
 /** The batch of a loss of one term a row, which takes advantages and weights per row only. */
@@ -59,6 +66,17 @@ export function ofWholeRows<Batch extends PolicyBatch>(op: string, batch: Batch)
 
 /** Every array checked; nothing is computed. */
 export function needPolicyBatch(op: string, batch: PolicyBatch): CheckedPolicyBatch {
+  const inputs = needPolicyInputs(op, batch);
+  const { n, meaning } = inputs.rows;
+  return {
+    ...inputs,
+    logProbs: needFloats(op, "logProbs", batch.logProbs, n, meaning),
+    entropies: optionalFloats(op, "entropies", batch.entropies, n, meaning),
+  };
+}
+
+/** As needPolicyBatch, where log-probs and entropies are yet to come. */
+export function needPolicyInputs(op: string, batch: PolicyInputs): CheckedPolicyInputs {
   const rows = needRows(op, batch);
   const { n, B, meaning } = rows;
   const advantages = needPerRowOrToken(op, "advantages", batch.advantages, rows, batch.advantagesPer);
@@ -69,13 +87,11 @@ export function needPolicyBatch(op: string, batch: PolicyBatch): CheckedPolicyBa
     rows,
     layout: rows.offsets ? { offsets: rows.offsets } : { shape: [B, rows.T] },
     mask: optionalMask(op, "mask", batch.mask, n, meaning),
-    logProbs: needFloats(op, "logProbs", batch.logProbs, n, meaning),
     oldLogProbs: optionalFloats(op, "oldLogProbs", batch.oldLogProbs, n, meaning),
     advantages: advantages.array,
     advantagesPer: advantages.perToken ? "token" : "row",
     referenceLogProbs: optionalFloats(op, "referenceLogProbs", batch.referenceLogProbs, n, meaning),
     samplerLogProbs: optionalFloats(op, "samplerLogProbs", batch.samplerLogProbs, n, meaning),
-    entropies: optionalFloats(op, "entropies", batch.entropies, n, meaning),
     rolloutWeights: weights && weights.array,
     rolloutWeightsPer: weights?.perToken === false ? "row" : "token",
     termMask: optionalMask(op, "termMask", batch.termMask, n, meaning),

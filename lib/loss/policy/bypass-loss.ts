@@ -8,8 +8,9 @@ import { correctMismatch } from "../correction/rollout-correction";
 import { needPolicyBatch, type PolicyBatch } from "./batch";
 import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
-import { evaluatePpoLoss, type PpoClipping, type PpoLossConventions } from "./ppo-loss";
-import { evaluateLinear } from "./reinforce-loss";
+import { PPO, type PpoClipping, type PpoLossConventions } from "./ppo-loss";
+import { REINFORCE } from "./reinforce-loss";
+import { evaluateTokenMap } from "./token-map";
 
 const OBJECTIVES = ["clip", "reinforce"] as const;
 
@@ -103,7 +104,7 @@ export function bypassLoss(batch: BypassBatch, options: BypassLossOptions): Bypa
   const { weights, mask } = corrected;
   const masked = { ...given, mask };
   const result = weighted
-    ? evaluateLinear(op, weights ? { ...masked, rolloutWeights: weights, rolloutWeightsPer: "token" } : masked, resolved)
-    : evaluatePpoLoss(op, masked, resolved);
+    ? evaluateTokenMap(op, REINFORCE, weights ? { ...masked, rolloutWeights: weights, rolloutWeightsPer: "token" } : masked, resolved)
+    : evaluateTokenMap(op, PPO, masked, resolved);
   return { ...result, metrics: { ...result.metrics, ...corrected.metrics }, weights, mask };
 }

@@ -2,8 +2,9 @@
 import { needNumber } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
 export interface CispoLossConventions extends PolicyLossConventions {
@@ -18,10 +19,19 @@ export interface CispoLossOptions extends CispoLossConventions, PolicyLossOption
   readonly clipHigh: number;
 }
 
-const METRICS = {
-  verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
-  trl: "above",
-} as const;
+export const CISPO: TokenMap<Omit<CispoLossOptions, "preset">> = {
+  name: "cispoLoss",
+  form: (op, options) => ({
+    form: "weighted",
+    clipLow: options.clipLow ?? Infinity,
+    clipHigh: needNumber(op, "clipHigh", options.clipHigh, { min: 0, infinite: true }),
+    logClamp: options.logClamp ?? Infinity,
+  }),
+  metrics: {
+    verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
+    trl: "above",
+  },
+};
 
 /**
  * CISPO's policy loss and its gradient, per token:
@@ -33,15 +43,5 @@ const METRICS = {
  */
 export function cispoLoss(batch: PolicyBatch, options: CispoLossOptions): PolicyLossResult {
   const op = "cispoLoss";
-  const resolved = resolvePreset(op, options.preset, options);
-  const evaluation = evaluatePolicy(op, batch, resolved, {
-    skeleton: "token",
-    form: {
-      form: "weighted",
-      clipLow: resolved.clipLow ?? Infinity,
-      clipHigh: needNumber(op, "clipHigh", resolved.clipHigh, { min: 0, infinite: true }),
-      logClamp: resolved.logClamp ?? Infinity,
-    },
-  });
-  return policyResult(evaluation, resolved, METRICS);
+  return evaluateTokenMap(op, CISPO, batch, resolvePreset(op, options.preset, options));
 }

@@ -2,12 +2,17 @@
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
+import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 export interface CpgdLossOptions extends PolicyLossOptions, ClipRange, PresetOption<"cpgdLoss"> {}
 
-const METRICS = { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio" }, trl: "tokens" } as const;
+export const CPGD: TokenMap<Omit<CpgdLossOptions, "preset">> = {
+  name: "cpgdLoss",
+  form: (op, options) => ({ form: "bounded", ...needClipRange(op, options) }),
+  metrics: { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio" }, trl: "tokens" },
+};
 
 /**
  * CPGD's policy loss and its gradient, per token:
@@ -22,10 +27,5 @@ const METRICS = { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logR
  */
 export function cpgdLoss(batch: PolicyBatch, options: CpgdLossOptions): PolicyLossResult {
   const op = "cpgdLoss";
-  const resolved = resolvePreset(op, options.preset, options);
-  const evaluation = evaluatePolicy(op, batch, resolved, {
-    skeleton: "token",
-    form: { form: "bounded", ...needClipRange(op, resolved) },
-  });
-  return policyResult(evaluation, resolved, METRICS);
+  return evaluateTokenMap(op, CPGD, batch, resolvePreset(op, options.preset, options));
 }

@@ -4,12 +4,14 @@ import { optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import { klEstimates, type LossFigures, type LossKl, type RowForm, type RowLossOptions, type TokenForm, type TokenLossOptions } from "../../ops/loss";
+import type { LossInputOptions } from "../../ops/loss/options";
 import { evaluateRowLoss } from "../../ops/loss/row-loss";
 import { evaluateTokenLoss } from "../../ops/loss/token-loss";
 import { type AggregationOptions, evaluateWeights, usedAccumulation } from "../aggregation";
 import { moments } from "../../ops/reduce";
-import { evaluateEntropyBonus } from "../entropy-bonus";
-import { type CheckedPolicyBatch, needPolicyBatch, type PolicyBatch } from "./batch";
+import { broadcastRows } from "../../ops/group/broadcast";
+import { type EntropyBonusOptions, entropySlopes, evaluateEntropyBonus } from "../entropy-bonus";
+import { type CheckedPolicyBatch, type CheckedPolicyInputs, needPolicyBatch, needPolicyInputs, type PolicyBatch, type PolicyInputs } from "./batch";
 import { type LossMetrics, policyMetrics } from "./metrics";
 import { type EntropyBonus, METRIC_NAMES, type PolicyLossOptions } from "./options";
 
@@ -41,9 +43,14 @@ export interface PolicyLossResult {
   readonly rowWeights: Float64Array;
 }
 
+export interface TokenFormCall {
+  readonly skeleton: "token";
+  readonly form: TokenForm & Partial<Pick<TokenLossOptions, "ratioCap" | "logClamp" | "clipLow" | "clipHigh">>;
+}
+
 /** A form of the token map or of the row-coupled map with its parameters, framework names resolved. */
 export type FormCall =
-  | { readonly skeleton: "token"; readonly form: TokenForm & Partial<Pick<TokenLossOptions, "ratioCap" | "logClamp" | "clipLow" | "clipHigh">> }
+  | TokenFormCall
   | {
       readonly skeleton: "row";
       readonly form: RowForm & Partial<Pick<RowLossOptions, "ratioCap" | "logClamp" | "maxLogRatio">>;
@@ -86,7 +93,7 @@ function countsOf({ tokens, rows, length, workers, accumulation, emptyRows, back
 const maskOption = (mask: Uint8Array | null) => (mask ? { mask } : {});
 
 /** The aggregation's weights, over all kept tokens. */
-function weightsOf(op: string, batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
+function weightsOf(op: string, batch: CheckedPolicyInputs, options: PolicyLossOptions): Float64Array {
   return evaluateWeights(op, "aggregation", {
     mode: options.aggregation ?? "tokenMean",
     ...batch.layout,
@@ -95,21 +102,33 @@ function weightsOf(op: string, batch: CheckedPolicyBatch, options: PolicyLossOpt
   });
 }
 
-/** −coefficient·Σ W·H and its gradient. */
-function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, options: PolicyLossOptions, weights: Float64Array) {
-  if (!batch.entropies)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "entropies", undefined, "entropies per token, since entropyBonus is given");
+const BONUS_NAMES = { coefficient: "entropyBonus.coefficient", mode: "entropyBonus.aggregation" };
+
+/** The bonus as a function of its own takes it. */
+function bonusOptions(
+  op: string,
+  batch: CheckedPolicyInputs,
+  bonus: EntropyBonus,
+  options: PolicyLossOptions,
+  weights: Float64Array,
+): EntropyBonusOptions {
   const chosen = optionalMask(op, "entropyBonus.mask", bonus.mask, batch.rows.n, batch.rows.meaning);
   const kept = chosen && batch.mask ? chosen.map((on, i) => (on !== 0 && batch.mask![i] !== 0 ? 1 : 0)) : (chosen ?? batch.mask);
-  const names = { coefficient: "entropyBonus.coefficient", mode: "entropyBonus.aggregation" };
-  return evaluateEntropyBonus(op, names, batch.entropies, {
+  return {
     coefficient: bonus.coefficient,
     mode: bonus.aggregation ?? options.aggregation ?? "tokenMean",
     ...(bonus.aggregation === undefined && { rowWeights: weights }),
     ...batch.layout,
     ...maskOption(kept),
     ...countsOf(options),
-  });
+  };
+}
+
+/** −coefficient·Σ W·H and its gradient. */
+function bonusOf(op: string, batch: CheckedPolicyBatch, bonus: EntropyBonus, options: PolicyLossOptions, weights: Float64Array) {
+  if (!batch.entropies)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "entropies", undefined, "entropies per token, since entropyBonus is given");
+  return evaluateEntropyBonus(op, BONUS_NAMES, batch.entropies, bonusOptions(op, batch, bonus, options, weights));
 }
 
 /** Mean of a − b over kept tokens, or null where one of them is not given. */
@@ -131,7 +150,7 @@ function meanEntropyOf(batch: CheckedPolicyBatch, { backend }: PolicyLossOptions
 }
 
 /** The KL term as the native pass takes it. */
-function klOf(op: string, batch: CheckedPolicyBatch, { kl, klClamps }: PolicyLossOptions, rowWeights: Float64Array): LossKl | undefined {
+function klOf(op: string, batch: CheckedPolicyInputs, { kl, klClamps }: PolicyLossOptions, rowWeights: Float64Array): LossKl | undefined {
   if (kl === undefined) return undefined;
   const { referenceLogProbs } = batch;
   if (!referenceLogProbs)
@@ -152,28 +171,19 @@ function klOf(op: string, batch: CheckedPolicyBatch, { kl, klClamps }: PolicyLos
 
 const OUTPUTS = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as const;
 
-/**
- * Evaluates `call` on the batch. `weights` replaces the aggregation's for losses that say themselves what a row weighs.
- */
-export function evaluatePolicy(
-  op: string,
-  given: PolicyBatch,
-  options: PolicyLossOptions,
-  call: FormCall,
-  weights?: (aggregated: Float64Array, batch: CheckedPolicyBatch) => Float64Array,
-): Evaluation {
-  const batch = needPolicyBatch(op, given);
+/** What a row weighs, for losses that say it themselves, from the aggregation's weights. */
+export type OwnWeights = (aggregated: Float64Array, batch: CheckedPolicyInputs) => Float64Array;
+
+/** Everything that does not depend on the log-probs: the weights, and the options of the native pass but for the form. */
+function planPolicy(op: string, batch: CheckedPolicyInputs, options: PolicyLossOptions, weights?: OwnWeights) {
   needWord(op, "metricNames", options.metricNames ?? "verl", METRIC_NAMES);
   const aggregated = weightsOf(op, batch, options);
   const own = weights ? weights(aggregated, batch) : aggregated;
   const { rowMask } = batch;
   const rowWeights = rowMask ? own.map((weight, b) => (rowMask[b] === 0 ? 0 : weight)) : own;
   const kl = klOf(op, batch, options, aggregated);
-  const oldLogProbs = (call.skeleton === "row" && call.oldLogProbs) || batch.oldLogProbs;
   const shared = {
     ...batch.layout,
-    logProbs: batch.logProbs,
-    ...(oldLogProbs && { oldLogProbs }),
     advantages: batch.advantages,
     advantagesPer: batch.advantagesPer,
     ...(batch.rolloutWeights && { factors: batch.rolloutWeights, factorsPer: batch.rolloutWeightsPer }),
@@ -181,13 +191,45 @@ export function evaluatePolicy(
     ...(batch.termMask && { termMask: batch.termMask }),
     ...(kl && { kl }),
     rowWeights,
-    outputs: OUTPUTS,
     ...(options.backend && { backend: options.backend }),
   };
+  return { aggregated, rowWeights, kl, shared };
+}
+
+interface TokenLossPlan {
+  /** The options of the token loss. */
+  readonly loss: LossInputOptions & TokenFormCall["form"] & { readonly oldLogProbs?: FloatArray };
+  /** d loss / d entropies, [n]; null without a bonus. */
+  readonly entropyWeights: Float64Array | null;
+}
+
+/** A policy loss as a loss of tokens whose log-probs are yet to come. */
+export function planTokenLoss(op: string, given: PolicyInputs, options: PolicyLossOptions, form: TokenFormCall["form"]): TokenLossPlan {
+  const batch = needPolicyInputs(op, given);
+  const { aggregated, shared } = planPolicy(op, batch, options);
+  const bonus = options.entropyBonus && entropySlopes(op, BONUS_NAMES, bonusOptions(op, batch, options.entropyBonus, options, aggregated));
+  return {
+    loss: { ...shared, ...(batch.oldLogProbs && { oldLogProbs: batch.oldLogProbs }), ...form },
+    entropyWeights: bonus ? (broadcastRows(op, "rowWeights", bonus.slopes, bonus.where) as Float64Array) : null,
+  };
+}
+
+/** Evaluates `call` on the batch. */
+export function evaluatePolicy(
+  op: string,
+  given: PolicyBatch,
+  options: PolicyLossOptions,
+  call: FormCall,
+  weights?: OwnWeights,
+): Evaluation {
+  const batch = needPolicyBatch(op, given);
+  const { aggregated, rowWeights, kl, shared } = planPolicy(op, batch, options, weights);
+  const oldLogProbs = (call.skeleton === "row" && call.oldLogProbs) || batch.oldLogProbs;
+  const arrays = { logProbs: batch.logProbs, ...(oldLogProbs && { oldLogProbs }), outputs: OUTPUTS };
   const result =
     call.skeleton === "token"
-      ? evaluateTokenLoss(op, { ...shared, ...call.form })
-      : evaluateRowLoss(op, { ...shared, ...call.form });
+      ? evaluateTokenLoss(op, { ...shared, ...arrays, ...call.form })
+      : evaluateRowLoss(op, { ...shared, ...arrays, ...call.form });
 
   const bonus = options.entropyBonus ? bonusOf(op, batch, options.entropyBonus, options, aggregated) : null;
   const klLoss = kl ? weighted(aggregated, result.rowFigures.kl, kl.coefficient!) : 0;

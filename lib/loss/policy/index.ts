@@ -1,10 +1,12 @@
 // Policy losses: value, metrics and gradient. docs/loss/policy.md has them side by side.
 export type { PolicyBatch } from "./batch";
 export * from "./bypass-loss";
-export * from "./cispo-loss";
+export { cispoLoss } from "./cispo-loss";
+export type { CispoLossConventions, CispoLossOptions } from "./cispo-loss";
 export * from "./clip-cov-loss";
 export type { ClipRange } from "./clip-range";
-export * from "./cpgd-loss";
+export { cpgdLoss } from "./cpgd-loss";
+export type { CpgdLossOptions } from "./cpgd-loss";
 export type { PolicyLossResult } from "./evaluate";
 export * from "./gmpo-loss";
 export { gspoLoss, gspoTokenLoss } from "./gspo-loss";
@@ -19,5 +21,7 @@ export type { PpoClipping, PpoLossConventions, PpoLossOptions } from "./ppo-loss
 export { reinforceLoss } from "./reinforce-loss";
 export type { ReinforceLossOptions } from "./reinforce-loss";
 export * from "./rloo-loss";
-export * from "./sapo-loss";
+export { sapoLoss } from "./sapo-loss";
+export type { SapoLossConventions, SapoLossOptions } from "./sapo-loss";
 export * from "./vespo-loss";
+export * from "./policy-loss-from-logits";

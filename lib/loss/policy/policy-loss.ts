@@ -45,10 +45,10 @@ export type PolicyLossOptionsOf<Name extends PolicyLossName> = NonNullable<Param
 /** What a loss answers. */
 export type PolicyLossResultOf<Name extends PolicyLossName> = ReturnType<Losses[Name]>;
 
-/** Optional where the loss has a default for everything. */
-type OptionsArgument<Name extends PolicyLossName> = undefined extends Parameters<Losses[Name]>[1]
-  ? [options?: PolicyLossOptionsOf<Name>]
-  : [options: PolicyLossOptionsOf<Name>];
+/** The last argument, with more options beside those of the loss: optional where the loss has a default for everything. */
+export type PolicyLossOptionsArgument<Name extends PolicyLossName, More = unknown> = undefined extends Parameters<Losses[Name]>[1]
+  ? [options?: PolicyLossOptionsOf<Name> & More]
+  : [options: PolicyLossOptionsOf<Name> & More];
 
 /** The names that `policyLoss` knows. */
 export const policyLossNames: readonly PolicyLossName[] = Object.keys(LOSSES) as PolicyLossName[];
@@ -64,7 +64,7 @@ export const policyLossNames: readonly PolicyLossName[] = Object.keys(LOSSES) as
 export function policyLoss<Name extends PolicyLossName>(
   name: Name,
   batch: PolicyLossBatch<Name>,
-  ...[options]: OptionsArgument<Name>
+  ...[options]: PolicyLossOptionsArgument<Name>
 ): PolicyLossResultOf<Name> {
   if (!Object.hasOwn(LOSSES, name))
     throw argumentError("ERR_SURPRISAL_OPTION", "policyLoss", "name", name, `one of ${policyLossNames.map((known) => `"${known}"`).join(", ")}`);

@@ -2,8 +2,9 @@
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
 export interface PpoLossConventions extends PolicyLossConventions {
@@ -21,10 +22,20 @@ export interface PpoClipping extends PpoLossConventions, ClipRange {
 
 export interface PpoLossOptions extends PpoClipping, PolicyLossOptions, PresetOption<"ppoLoss"> {}
 
-const METRICS = {
-  verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "limited" },
-  trl: "tokens",
-} as const;
+export const PPO: TokenMap<PpoClipping & PolicyLossOptions> = {
+  name: "ppoLoss",
+  form: (op, options) => ({
+    form: "clip",
+    ...needClipRange(op, options),
+    dualClip: options.dualClip ?? Infinity,
+    ratioCap: options.ratioCap ?? Infinity,
+    logClamp: options.logClamp ?? Infinity,
+  }),
+  metrics: {
+    verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "limited" },
+    trl: "tokens",
+  },
+};
 
 /**
  * PPO's policy loss and its gradient, per token:
@@ -40,20 +51,5 @@ const METRICS = {
  */
 export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {
   const op = "ppoLoss";
-  return evaluatePpoLoss(op, batch, resolvePreset(op, options.preset, options));
-}
-
-/** As ppoLoss with its preset resolved, in the name of the public function `op`. */
-export function evaluatePpoLoss(op: string, batch: PolicyBatch, resolved: Omit<PpoLossOptions, "preset">): PolicyLossResult {
-  const evaluation = evaluatePolicy(op, batch, resolved, {
-    skeleton: "token",
-    form: {
-      form: "clip",
-      ...needClipRange(op, resolved),
-      dualClip: resolved.dualClip ?? Infinity,
-      ratioCap: resolved.ratioCap ?? Infinity,
-      logClamp: resolved.logClamp ?? Infinity,
-    },
-  });
-  return policyResult(evaluation, resolved, METRICS);
+  return evaluateTokenMap(op, PPO, batch, resolvePreset(op, options.preset, options));
 }

@@ -1,12 +1,17 @@
 // The plain policy gradient: REINFORCE, and GPG with its own advantages.
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossOptions } from "./options";
+import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 export interface ReinforceLossOptions extends PolicyLossOptions, PresetOption<"reinforceLoss"> {}
 
-const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" } as const;
+export const REINFORCE: TokenMap<PolicyLossOptions> = {
+  name: "reinforceLoss",
+  form: () => ({ form: "linear" }),
+  metrics: { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" },
+};
 
 /**
  * The policy gradient as a loss, per token: l = −w·A·ℓ, d l / d ℓ = −w·A, with w = `rolloutWeights` or 1.
@@ -19,10 +24,5 @@ const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" } as const;
  */
 export function reinforceLoss(batch: PolicyBatch, options: ReinforceLossOptions = {}): PolicyLossResult {
   const op = "reinforceLoss";
-  return evaluateLinear(op, batch, resolvePreset(op, options.preset, options));
-}
-
-/** As reinforceLoss, in the name of the public function `op`. */
-export function evaluateLinear(op: string, batch: PolicyBatch, options: PolicyLossOptions): PolicyLossResult {
-  return policyResult(evaluatePolicy(op, batch, options, { skeleton: "token", form: { form: "linear" } }), options, METRICS);
+  return evaluateTokenMap(op, REINFORCE, batch, resolvePreset(op, options.preset, options));
 }

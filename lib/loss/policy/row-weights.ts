@@ -1,10 +1,10 @@
 // Weights of losses that have one term a row: a plain mean over rows.
-import type { CheckedPolicyBatch } from "./batch";
+import type { CheckedPolicyInputs } from "./batch";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { needNumber } from "../../core/options";
 import type { PolicyLossOptions } from "./options";
 
-function hasTerm({ rows, mask, termMask }: CheckedPolicyBatch, b: number): boolean {
+function hasTerm({ rows, mask, termMask }: CheckedPolicyInputs, b: number): boolean {
   for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if ((mask?.[i] ?? 1) !== 0 && (termMask?.[i] ?? 1) !== 0) return true;
   return false;
 }
@@ -13,7 +13,7 @@ function hasTerm({ rows, mask, termMask }: CheckedPolicyBatch, b: number): boole
  * workers / (accumulation · R) for each row. `"skip"`, the default: rows without a term weigh 0 and are not in R;
  * `"count"`: they weigh as the others do.
  */
-export function rowMeanWeights(op: string, batch: CheckedPolicyBatch, options: PolicyLossOptions): Float64Array {
+export function rowMeanWeights(op: string, batch: CheckedPolicyInputs, options: PolicyLossOptions): Float64Array {
   const counted = Array.from({ length: batch.rows.B }, (_, b) => options.emptyRows === "count" || hasTerm(batch, b));
   const positive = { min: 0, above: true } as const;
   const given = options.rows === undefined ? undefined : needNumber(op, "rows", options.rows, positive);

@@ -1,8 +1,9 @@
 // SAPO: a sigmoid gate around ratio 1 in place of clipping.
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
+import type { PolicyLossResult } from "./evaluate";
 import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
 export interface SapoLossConventions extends PolicyLossConventions {
@@ -17,10 +18,19 @@ export interface SapoLossOptions extends SapoLossConventions, PolicyLossOptions,
   readonly temperatureNegative?: number;
 }
 
-const METRICS = {
-  verl: { "actor/pg_clipfrac": "none", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
-  trl: "none",
-} as const;
+export const SAPO: TokenMap<Omit<SapoLossOptions, "preset">> = {
+  name: "sapoLoss",
+  form: (_, options) => ({
+    form: "sigmoid",
+    temperaturePositive: options.temperaturePositive ?? 1,
+    temperatureNegative: options.temperatureNegative ?? 1.05,
+    logClamp: options.logClamp ?? Infinity,
+  }),
+  metrics: {
+    verl: { "actor/pg_clipfrac": "none", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
+    trl: "none",
+  },
+};
 
 /**
  * SAPO's policy loss and its gradient, per token, with r = exp(ℓ − o) and σ the logistic function:
@@ -32,15 +42,5 @@ const METRICS = {
  */
 export function sapoLoss(batch: PolicyBatch, options: SapoLossOptions = {}): PolicyLossResult {
   const op = "sapoLoss";
-  const resolved = resolvePreset(op, options.preset, options);
-  const evaluation = evaluatePolicy(op, batch, resolved, {
-    skeleton: "token",
-    form: {
-      form: "sigmoid",
-      temperaturePositive: resolved.temperaturePositive ?? 1,
-      temperatureNegative: resolved.temperatureNegative ?? 1.05,
-      logClamp: resolved.logClamp ?? Infinity,
-    },
-  });
-  return policyResult(evaluation, resolved, METRICS);
+  return evaluateTokenMap(op, SAPO, batch, resolvePreset(op, options.preset, options));
 }

@@ -55,13 +55,13 @@ export function boundMismatch(current: FloatArray, old: FloatArray, options: Bou
   if (!same) refuseOverlap(op, { kept }, { mask });
   const keptCounts = new Int32Array(rows.B);
   selectBackend(op, options.backend).ops.correctionBound({
-    ...common,
     outside,
     masked,
     rowFactor: factors && Float64Array.from(factors),
     weights,
     kept,
     keptCount: keptCounts,
+    ...common,
   });
   return { weights, kept, keptCounts };
 }

@@ -40,6 +40,6 @@ export function measurePair(op: string, current: FloatArray, old: FloatArray, op
   const differences = new Float64Array(rows.B);
   const above = new Int32Array(rows.B);
   const below = new Int32Array(rows.B);
-  selectBackend(op, options.backend).ops.correctionMeasure({ ...common, moments, bounded, differences, above, below });
+  selectBackend(op, options.backend).ops.correctionMeasure({ moments, bounded, differences, above, below, ...common });
   return { moments: new Moments(moments), bounded: new Moments(bounded), differences, above, below };
 }

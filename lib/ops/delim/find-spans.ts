@@ -131,7 +131,7 @@ export function findSpans(tokens: TokenIds, options: FindSpansOptions): Spans {
   function run(room: number): { found: number; spans: Int32Array; which: Int32Array } {
     const spans = new Int32Array(3 * room);
     const which = new Int32Array(2 * room);
-    ops.delimSpans({ ...args, capacity: room, spans, which });
+    ops.delimSpans({ capacity: room, spans, which, ...args });
     return { found: Number(count[0]), spans, which };
   }
 

@@ -1,4 +1,6 @@
 // How far a student's distribution over the vocabulary is from a teacher's, and the gradient to the student's logits.
+import type { DivergenceRowsArgs } from "../../backend/contract/divergence";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloat64, needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { asFloat, type FloatArray } from "../../core/dtype";
@@ -29,14 +31,7 @@ interface Wanted {
   readonly out?: unknown;
 }
 
-/** Both outputs of the op in one call; the gradient where `gradDivergences` is given, else null. */
-export function evaluateDivergence(
-  op: string,
-  student: unknown,
-  teacher: unknown,
-  options: DivergenceOptions,
-  wanted: Wanted,
-): WideLogitView | null {
+function prepare(op: string, student: unknown, teacher: unknown, options: DivergenceOptions, wanted: Wanted) {
   const pair = needPair(op, student, teacher, options);
   const { N, V, dtype } = pair.student;
   const beta = needNumber(op, "beta", options.beta, { min: 0, max: 1 });
@@ -50,18 +45,15 @@ export function evaluateDivergence(
   const grad = gradient && gradient.grad;
   const x = pair.student.logits;
   const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
-  refuseOverlap(
-    op,
-    { divergences: divergence, gradient: grad },
-    { ...(!inPlace && { student: x }), teacher: pair.teacher.logits, keep, gradDivergences: weight, support: support.support },
-  );
-  selectBackend(op, options.backend).ops.divergenceRows({
+  const inputs = { teacher: pair.teacher.logits, keep, gradDivergences: weight, support: support.support };
+  const outputs = { divergences: divergence, gradient: grad };
+  refuseOverlap(op, outputs, { ...inputs, ...(!inPlace && { student: x }) });
+  const args: DivergenceRowsArgs = {
     dtype,
     student: x,
     teacher: pair.teacher.logits,
     keep,
     weight,
-    ...support,
     N,
     V,
     studentStride: pair.student.stride,
@@ -70,8 +62,43 @@ export function evaluateDivergence(
     temperature,
     divergence,
     grad,
-  });
-  return gradient && gradient.view;
+    ...support,
+  };
+  return { args, gradient: gradient && gradient.view, arrays: { student: x, ...inputs, ...outputs } };
+}
+
+/** Both outputs of the op in one call; the gradient where `gradDivergences` is given, else null. */
+export function evaluateDivergence(
+  op: string,
+  student: unknown,
+  teacher: unknown,
+  options: DivergenceOptions,
+  wanted: Wanted,
+): WideLogitView | null {
+  const { args, gradient } = prepare(op, student, teacher, options, wanted);
+  selectBackend(op, options.backend).ops.divergenceRows(args);
+  return gradient;
+}
+
+async function evaluateAsync(
+  op: string,
+  student: unknown,
+  teacher: unknown,
+  options: DivergenceOptions & AsyncOption,
+  wanted: Wanted,
+): Promise<WideLogitView | null> {
+  const { args, gradient, arrays } = prepare(op, student, teacher, options, wanted);
+  await runWhole(op, "divergenceRows", args, arrays, options);
+  return gradient;
+}
+
+function needDivergences(op: string, student: WideLogits, teacher: WideLogits, options: DivergenceOptions & { readonly out?: Float64Array }) {
+  const rows = needPair(op, student, teacher, options).student.N;
+  return options.out === undefined ? new Float64Array(rows) : needFloat64(op, "out", options.out, rows, "one a row");
+}
+
+function needRowGradients(op: string, student: WideLogits, teacher: WideLogits, gradDivergences: FloatArray, options: DivergenceOptions): void {
+  needFloats(op, "gradDivergences", gradDivergences, needPair(op, student, teacher, options).student.N, "one a row");
 }
 
 /**
@@ -96,9 +123,23 @@ export function divergence(
   options: DivergenceOptions & { readonly out?: Float64Array },
 ): Float64Array {
   const op = "divergence";
-  const rows = needPair(op, student, teacher, options).student.N;
-  const divergences = options.out === undefined ? new Float64Array(rows) : needFloat64(op, "out", options.out, rows, "one a row");
+  const divergences = needDivergences(op, student, teacher, options);
   evaluateDivergence(op, student, teacher, options, { divergences });
+  return divergences;
+}
+
+/**
+ * `divergence` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
+ * transferred afterwards.
+ */
+export async function divergenceAsync(
+  student: WideLogits,
+  teacher: WideLogits,
+  options: DivergenceOptions & AsyncOption & { readonly out?: Float64Array },
+): Promise<Float64Array> {
+  const op = "divergenceAsync";
+  const divergences = needDivergences(op, student, teacher, options);
+  await evaluateAsync(op, student, teacher, options, { divergences });
   return divergences;
 }
 
@@ -121,7 +162,21 @@ export function divergenceBackward<L extends WideLogits>(
   options: DivergenceBackwardOptions,
 ): LogitViewOf<L> {
   const op = "divergenceBackward";
-  const rows = needPair(op, student, teacher, options).student.N;
-  needFloats(op, "gradDivergences", gradDivergences, rows, "one a row");
+  needRowGradients(op, student, teacher, gradDivergences, options);
   return evaluateDivergence(op, student, teacher, options, { gradDivergences, out: options.out }) as LogitViewOf<L>;
+}
+
+/**
+ * `divergenceBackward` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
+ * transferred afterwards.
+ */
+export async function divergenceBackwardAsync<L extends WideLogits>(
+  student: L,
+  teacher: WideLogits,
+  gradDivergences: FloatArray,
+  options: DivergenceBackwardOptions & AsyncOption,
+): Promise<LogitViewOf<L>> {
+  const op = "divergenceBackwardAsync";
+  needRowGradients(op, student, teacher, gradDivergences, options);
+  return (await evaluateAsync(op, student, teacher, options, { gradDivergences, out: options.out })) as LogitViewOf<L>;
 }

@@ -1,4 +1,4 @@
-export { divergence, divergenceBackward } from "./divergence";
+export { divergence, divergenceAsync, divergenceBackward, divergenceBackwardAsync } from "./divergence";
 export type { DivergenceBackwardOptions, DivergenceOptions } from "./divergence";
 export { topLogits } from "./top-logits";
 export type { TopLogitsOptions } from "./top-logits";

@@ -45,11 +45,11 @@ export function groupEntropy(values: FloatArray, options: GroupEntropyOptions = 
   const { G, ids } = items.groups;
   const result = { entropies: allocateFloat(dtype, G), evennesses: allocateFloat(dtype, G), groupIds: options.collective ? ids.slice(items.begin, items.end) : ids };
   selectBackend(op, options.backend).ops.groupEntropy({
-    ...itemArgs(items),
     normalized: options.normalize === true ? 1 : 0,
     least,
     entropy: result.entropies,
     evenness: result.evennesses,
+    ...itemArgs(items),
   });
   return result;
 }

@@ -11,9 +11,9 @@ import {
   type NanPolicy,
 } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import { needInt32, needOutput, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
-import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import { asFloat, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
@@ -52,7 +52,12 @@ export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, Ba
   /** Multiplies the results, >= 0. Default 1. */
   readonly gain?: number;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
-  readonly out?: { readonly normalized?: FloatArray; readonly means?: FloatArray; readonly stds?: FloatArray };
+  readonly out?: {
+    readonly normalized?: FloatArray;
+    readonly means?: FloatArray;
+    readonly stds?: FloatArray;
+    readonly counts?: Int32Array;
+  };
 }
 
 export interface GroupNormalizeResult {
@@ -96,7 +101,13 @@ function normalizeTogether(op: string, items: GroupedItems, options: GroupNormal
   const { normalized, means, stds, counts, groupIds } = normalizeItems(op, all, {
     ...conventions,
     ...(weights && { weights: gatherFloats(op, collective, asFloat(weights, dtype)).values }),
-    ...(out && { out: { ...(out.means && { means: out.means }), ...(out.stds && { stds: out.stds }) } }),
+    ...(out && {
+      out: {
+        ...(out.means && { means: out.means }),
+        ...(out.stds && { stds: out.stds }),
+        ...(out.counts && { counts: out.counts }),
+      },
+    }),
   });
   const own = normalized.slice(all.begin, all.end);
   given?.set(own);
@@ -115,25 +126,23 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   });
   const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
   const dtype = widestFloat(values, weights);
-  const output = (name: "normalized" | "means" | "stds", length: number): FloatArray => {
-    const given = options.out?.[name];
-    return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
-  };
-  const normalized = output("normalized", values.length);
-  const means = output("means", groups.G);
-  const stds = output("stds", groups.G);
-  const counts = new Int32Array(groups.G);
-  refuseItemOverlap(op, { normalized, means, stds }, values, options);
-  refuseOverlap(op, { normalized, means, stds }, { weights });
+  const { out } = options;
+  const normalized = outputOr(op, "normalized", out?.normalized, dtype, values.length);
+  const means = outputOr(op, "means", out?.means, dtype, groups.G);
+  const stds = outputOr(op, "stds", out?.stds, dtype, groups.G);
+  const counts = out?.counts ? needInt32(op, "out.counts", out.counts, groups.G, "one per group") : new Int32Array(groups.G);
+  const outputs = { normalized, means, stds, counts };
+  refuseItemOverlap(op, outputs, values, options);
+  if (weights) refuseOverlap(op, outputs, { weights });
   selectBackend(op, options.backend).ops.groupNormalize({
-    ...itemArgs({ values: asFloat(values, dtype), groups }),
-    ...conventions,
     normalized,
     mean: means,
     std: stds,
     count: counts,
     weights: weights && asFloat(weights, dtype),
     gain,
+    ...conventions,
+    ...itemArgs({ values: asFloat(values, dtype), groups }),
   });
   return {
     normalized,

@@ -44,7 +44,7 @@ export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = 
   refuseItemOverlap(op, { weights }, items.values, options);
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend).ops.groupSoftmax({ ...itemArgs(all), temperature, weights: found, lse: null, softMean: null, floor });
+  selectBackend(op, options.backend).ops.groupSoftmax({ temperature, weights: found, lse: null, softMean: null, floor, ...itemArgs(all) });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }
@@ -86,12 +86,12 @@ export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOption
   const groupIds = options.collective ? ids.slice(items.begin, items.end) : ids;
   const result = { logSumExps: allocateFloat(dtype, G), softMeans: allocateFloat(dtype, G), groupIds };
   selectBackend(op, options.backend).ops.groupSoftmax({
-    ...itemArgs(items),
     temperature,
     weights: null,
     lse: result.logSumExps,
     softMean: result.softMeans,
     floor: 0,
+    ...itemArgs(items),
   });
   return result;
 }

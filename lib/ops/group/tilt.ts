@@ -48,13 +48,13 @@ export function tiltItems(
   const found = collective ? allocateFloat(dtype, all.values.length) : weights;
   const ofAll = (array: FloatArray | null): FloatArray | null => array && gatherFloats(op, collective, asFloat(array, dtype)).values;
   selectBackend(op, options.backend).ops.groupTilt({
-    ...itemArgs(all),
     logFactors: ofAll(logFactors),
     counts: ofAll(counts),
     temperature,
     coefficient,
     least,
     weights: found,
+    ...itemArgs(all),
   });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;

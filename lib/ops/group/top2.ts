@@ -37,11 +37,11 @@ export function groupTop2(values: FloatArray, options: GroupTop2Options = {}): G
     groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
   selectBackend(op, options.backend).ops.groupTop2({
-    ...itemArgs(items),
     best: result.best,
     second: result.second,
     bestValue: result.bestValues,
     secondValue: result.secondValues,
+    ...itemArgs(items),
   });
   return result;
 }

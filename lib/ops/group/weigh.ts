@@ -49,7 +49,7 @@ export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWe
   };
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend).ops.groupWeigh({ ...itemArgs(all), ...numbers, weights: found });
+  selectBackend(op, options.backend).ops.groupWeigh({ weights: found, ...itemArgs(all), ...numbers });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }

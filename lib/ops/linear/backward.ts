@@ -1,5 +1,6 @@
 // From gradients of log-probs and entropies to those of hidden states and the head.
 import type { LinearBackwardArgs } from "../../backend/contract/linear";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { needFloat64, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { allocateFloat, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
@@ -100,6 +101,34 @@ function needArgs(
   };
 }
 
+function prepare(
+  op: string,
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  state: LinearLogprobState,
+  options: LinearLogprobBackwardOptions,
+): { args: LinearBackwardArgs; result: LinearLogprobGradients; arrays: Readonly<Record<string, ArrayBufferView | null>> } {
+  const head = needHead(op, hidden, weight, targets, options);
+  const result = needGradients(op, head, options);
+  const args = needArgs(op, head, state, options, result);
+  const outputs = { gradHidden: args.gradHidden, gradWeight: args.gradWeight, gradBias: args.gradBias };
+  const inputs = {
+    hidden: args.hidden,
+    weight: args.weight,
+    bias: args.bias,
+    targets: args.targets,
+    keep: args.keep,
+    maxLogits: args.maxLogit,
+    log1pSums: args.log1pSum,
+    meanGaps: args.meanGap,
+    gradLogProbs: args.gradLogprob,
+    gradEntropies: args.gradEntropy,
+  };
+  refuseOverlap(op, outputs, inputs);
+  return { args, result, arrays: { ...inputs, ...outputs } };
+}
+
 /**
  * Gradients of hidden states and of a linear head, from those of log-probs and entropies.
  *
@@ -122,25 +151,24 @@ export function linearLogprobBackward(
   options: LinearLogprobBackwardOptions,
 ): LinearLogprobGradients {
   const op = "linearLogprobBackward";
-  const head = needHead(op, hidden, weight, targets, options);
-  const result = needGradients(op, head, options);
-  const args = needArgs(op, head, state, options, result);
-  refuseOverlap(
-    op,
-    { gradHidden: args.gradHidden, gradWeight: args.gradWeight, gradBias: args.gradBias },
-    {
-      hidden: args.hidden,
-      weight: args.weight,
-      bias: args.bias,
-      targets: args.targets,
-      keep: args.keep,
-      maxLogits: args.maxLogit,
-      log1pSums: args.log1pSum,
-      meanGaps: args.meanGap,
-      gradLogProbs: args.gradLogprob,
-      gradEntropies: args.gradEntropy,
-    },
-  );
+  const { args, result } = prepare(op, hidden, weight, targets, state, options);
   selectBackend(op, options.backend).ops.linearBackward(args);
+  return result;
+}
+
+/**
+ * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
+ * transferred afterwards.
+ */
+export async function linearLogprobBackwardAsync(
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  state: LinearLogprobState,
+  options: LinearLogprobBackwardOptions & AsyncOption,
+): Promise<LinearLogprobGradients> {
+  const op = "linearLogprobBackwardAsync";
+  const { args, result, arrays } = prepare(op, hidden, weight, targets, state, options);
+  await runWhole(op, "linearBackward", args, arrays, options);
   return result;
 }

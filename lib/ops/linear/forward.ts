@@ -1,5 +1,6 @@
 // Log-probs and entropies straight from hidden states, without logits in memory. docs/ops/linear.md has formulas and precision.
 import type { LinearForwardArgs } from "../../backend/contract/linear";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { needFloat64, needOutput, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { allocateFloat, type FloatArray } from "../../core/dtype";
@@ -47,6 +48,30 @@ function needResult(op: string, out: Partial<LinearLogprobResult> | undefined, {
   };
 }
 
+function prepare(
+  op: string,
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  options: LinearLogprobOptions,
+): { args: LinearForwardArgs; result: LinearLogprobResult; inputs: Readonly<Record<string, ArrayBufferView | null>> } {
+  const head = needHead(op, hidden, weight, targets, options);
+  const result = needResult(op, options.out, head);
+  const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, keep: head.keep };
+  refuseOverlap(op, { ...result }, inputs);
+  const args: LinearForwardArgs = {
+    logprob: head.targets && result.logProbs,
+    entropy: result.entropies,
+    lse: result.logSumExps,
+    sumSq: result.sumSquares,
+    maxLogit: result.maxLogits,
+    log1pSum: result.log1pSums,
+    meanGap: result.meanGaps,
+    ...head,
+  };
+  return { args, result, inputs };
+}
+
 /**
  * Log-probs of targets and the entropy of every row of hidden states under a linear head. The logits are never in memory as a
  * whole: what is beside the arguments grows with `chunkRows` and dim, not with rows · vocab.
@@ -66,19 +91,23 @@ export function linearLogprob(
   options: LinearLogprobOptions = {},
 ): LinearLogprobResult {
   const op = "linearLogprob";
-  const head = needHead(op, hidden, weight, targets, options);
-  const result = needResult(op, options.out, head);
-  refuseOverlap(op, { ...result }, { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, keep: head.keep });
-  const args: LinearForwardArgs = {
-    ...head,
-    logprob: head.targets && result.logProbs,
-    entropy: result.entropies,
-    lse: result.logSumExps,
-    sumSq: result.sumSquares,
-    maxLogit: result.maxLogits,
-    log1pSum: result.log1pSums,
-    meanGap: result.meanGaps,
-  };
+  const { args, result } = prepare(op, hidden, weight, targets, options);
   selectBackend(op, options.backend).ops.linearForward(args);
+  return result;
+}
+
+/**
+ * `linearLogprob` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
+ * transferred afterwards.
+ */
+export async function linearLogprobAsync(
+  hidden: HeadTensor,
+  weight: HeadTensor,
+  targets: TokenIds | null | undefined,
+  options: LinearLogprobOptions & AsyncOption = {},
+): Promise<LinearLogprobResult> {
+  const op = "linearLogprobAsync";
+  const { args, result, inputs } = prepare(op, hidden, weight, targets, options);
+  await runWhole(op, "linearForward", args, { ...inputs, ...result }, options);
   return result;
 }

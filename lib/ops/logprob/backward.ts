@@ -4,7 +4,8 @@ import { selectBackend } from "../../backend/select";
 import { needLength, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { type FloatArray, typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
-import { type AsyncOption, rowsOf, runInBlocks } from "./blocks";
+import type { AsyncOption } from "../../backend/run-async";
+import { rowsOf, runInBlocks } from "./blocks";
 import { type Logits, type LogitView, type LogitViewOf, needGradient } from "./logits";
 import type { LogprobState } from "./results";
 import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
@@ -71,7 +72,7 @@ function prepare(
       gradEntropies: gradEntropy,
     },
   );
-  const args: LogprobBackwardArgs = { ...rows, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad };
+  const args: LogprobBackwardArgs = { maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad, ...rows };
   return { args, view };
 }
 

@@ -1,14 +1,9 @@
-// Calls off the event loop, a block of rows at a time: between blocks an abort is seen, and the JavaScript backend lets
-// the event loop turn.
+// Calls off the event loop. Where the backend does not end a call early, a block of rows at a time: between blocks an abort
+// is seen, and the JavaScript backend lets the event loop turn.
 import type { OpArgs, OpName } from "../../backend/backend";
 import { selectBackend, type BackendOption } from "../../backend/select";
+import type { AsyncOption } from "../../backend/run-async";
 import { holdForThread } from "../../core/async";
-
-/** Options of the asynchronous forms. */
-export interface AsyncOption {
-  /** Ends the call: the promise rejects with the signal's reason, and outputs are unspecified. */
-  readonly signal?: AbortSignal;
-}
 
 const BLOCK_ELEMENTS = 2 ** 20; // about 15 ms of one core
 
@@ -30,9 +25,8 @@ export async function runInBlocks<Op extends OpName>(
 ): Promise<void> {
   const backend = selectBackend(call.name, choice);
   holdForThread(call.name, arrays);
-  const step = Math.max(1, Math.floor(BLOCK_ELEMENTS / Math.max(1, call.width)));
-  for (let begin = 0; begin < call.rows; begin += step) {
-    await backend.runAsync(call.op, argsOf(begin, Math.min(call.rows, begin + step)));
-    signal?.throwIfAborted();
-  }
+  const block = Math.max(1, Math.floor(BLOCK_ELEMENTS / Math.max(1, call.width)));
+  const step = backend.stops ? call.rows : block;
+  for (let begin = 0; begin < call.rows; begin += step)
+    await backend.runAsync(call.op, argsOf(begin, Math.min(call.rows, begin + step)), signal);
 }

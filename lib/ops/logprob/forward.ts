@@ -2,7 +2,8 @@
 import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
-import { type AsyncOption, rowsOf, runInBlocks } from "./blocks";
+import type { AsyncOption } from "../../backend/run-async";
+import { rowsOf, runInBlocks } from "./blocks";
 import type { Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";

@@ -5,7 +5,7 @@ export type { LogprobBackwardOptions } from "./backward";
 export { logprobMerge, logprobPartial } from "./shards";
 export type { LogprobMergeOptions, LogprobPartialOptions } from "./shards";
 export type { LogprobResult, LogprobState } from "./results";
-export type { AsyncOption } from "./blocks";
+export type { AsyncOption } from "../../backend/run-async";
 export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
 export type { WideLogitDType, WideLogits, WideLogitView } from "./logits";
 export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";

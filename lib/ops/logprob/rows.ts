@@ -93,6 +93,7 @@ export function checkTargets(
   op: string,
   { targets, keep, N, K }: Pick<CheckedRows, "targets" | "keep" | "N" | "K">,
   vocabSize: number,
+  hint = "ignoreIndex or keep leave rows out",
 ): void {
   if (!targets) return;
   for (let n = 0; n < N; ++n) {
@@ -105,7 +106,7 @@ export function checkTargets(
           `targets[${i}]`,
           targets[i],
           `0..${vocabSize - 1} (vocab)`,
-          "ignoreIndex or keep leave rows out",
+          hint,
         );
   }
 }

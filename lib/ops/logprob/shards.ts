@@ -41,7 +41,7 @@ export function logprobPartial(
   const state =
     options.out === undefined ? new Float64Array(length) : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
   refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
-  selectBackend(op, options.backend).ops.logprobPartial({ ...rows, state });
+  selectBackend(op, options.backend).ops.logprobPartial({ state, ...rows });
   return state;
 }
 

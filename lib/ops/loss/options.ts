@@ -1,12 +1,13 @@
 // What the losses of tokens and of rows have in common: their inputs, checked, and one call of a backend.
 import { KL_KINDS, type KlKind, type LossArgs, LOSS_FIGURES, type LossFigure } from "../../backend/contract/loss";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needRows, type RowLayout, type Rows } from "../../core/rows";
 
 /** A KL term beside the loss, from d = logProbs − referenceLogProbs. */
 export interface LossKl {
@@ -50,10 +51,8 @@ export interface LossArrays {
 
 export type LossOutput = keyof LossArrays;
 
-/** Options of every loss. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
-export interface LossOptions<Output extends LossOutput> extends RowLayout, BackendOption {
-  /** Log-probs under the current policy, nats, [n]: what the gradient is for. (Values, in the form of regression.) */
-  readonly logProbs: FloatArray;
+/** What a loss reads beside the log-probs. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
+export interface LossInputOptions extends RowLayout, BackendOption {
   /** Advantages, [n] or [rows]; constants for the gradient. (Returns, in the form of regression.) */
   readonly advantages: FloatArray;
   /** What an advantage belongs to. Default: by the length; as many rows as tokens leave that open, then it must be said. */
@@ -70,6 +69,12 @@ export interface LossOptions<Output extends LossOutput> extends RowLayout, Backe
   readonly termMask?: Uint8Array;
   /** Default: no KL term. */
   readonly kl?: LossKl;
+}
+
+/** Options of every loss. */
+export interface LossOptions<Output extends LossOutput> extends LossInputOptions {
+  /** Log-probs under the current policy, nats, [n]: what the gradient is for. (Values, in the form of regression.) */
+  readonly logProbs: FloatArray;
   /** The arrays to return beside sums and figures. Default: `["gradLogProbs"]`. */
   readonly outputs?: readonly Output[];
   /** Reuse memory for them instead of allocating. Must not overlap the inputs. */
@@ -158,12 +163,23 @@ function sums(rows: LossFigures<Float64Array>, largest: boolean): LossFigures<nu
   return figures;
 }
 
-/** Checks what is common, allocates, and runs. */
-export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Output>, call: LossCall): LossResult<Output> {
+interface LossInputs {
+  readonly rows: Rows;
+  readonly old: FloatArray | null;
+  readonly advantage: { readonly array: FloatArray; readonly perToken: boolean };
+  readonly factor: { readonly array: FloatArray; readonly perToken: boolean } | null;
+  readonly rowWeights: FloatArray | null;
+  readonly mask: Uint8Array | null;
+  readonly termMask: Uint8Array | null;
+  readonly marks: Uint8Array | null;
+  readonly kl: ReturnType<typeof needKl>;
+}
+
+/** Checks everything but the log-probs; nothing is computed. */
+export function needLossInputs(options: LossInputOptions, call: LossCall): LossInputs {
   const { op } = call;
   const rows = needRows(op, options);
-  const { n, B, T, offsets, meaning } = rows;
-  const current = needFloats(op, "logProbs", options.logProbs, n, meaning);
+  const { n, B, meaning } = rows;
   const old = call.oldPerRow
     ? needFloats(op, "oldLogProbs", call.old, B, "one per row")
     : optionalFloats(op, "oldLogProbs", call.old, n, meaning);
@@ -183,7 +199,15 @@ export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Out
   if (call.rowsOnly && termMask)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "termMask", termMask, "nothing: this form has one value a row, and no terms of tokens");
   const marks = optionalMask(op, "marks", call.marks, n, meaning);
-  const kl = needKl(call, options.kl, n, B, meaning);
+  return { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl: needKl(call, options.kl, n, B, meaning) };
+}
+
+/** Checks what is common and allocates. `finish` makes the result once the op has run. */
+function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, call: LossCall) {
+  const { op } = call;
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = needLossInputs(options, call);
+  const { n, B, T, offsets, meaning } = rows;
+  const current = needFloats(op, "logProbs", options.logProbs, n, meaning);
   const dtype = widestFloat(current, old, advantage.array, factor?.array, kl.reference);
 
   const wanted: readonly LossOutput[] = options.outputs ?? ["gradLogProbs"];
@@ -205,7 +229,7 @@ export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Out
       : null,
     gradLogProbs: output("gradLogProbs", n),
   };
-  refuseOverlap(op, arrays, {
+  const inputs = {
     logProbs: current,
     oldLogProbs: old,
     advantages: advantage.array,
@@ -217,12 +241,11 @@ export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Out
     termMask,
     marks,
     offsets,
-  });
+  };
+  refuseOverlap(op, arrays, inputs);
 
   const figures = new Float64Array(B * LOSS_FIGURES.length);
-  selectBackend(op, options.backend).ops[call.run]({
-    ...call.args,
-    ...kl.args,
+  const args = {
     dtype: DTYPE_CODE[dtype],
     current: asFloat(current, dtype),
     old: old && asFloat(old, dtype),
@@ -247,9 +270,31 @@ export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Out
     clipped: arrays.clipped,
     grad: arrays.gradLogProbs,
     figures,
-  });
-  const rowFigures = columns(figures, B);
-  const batch = sums(rowFigures, call.run === "lossToken");
-  const returned = Object.fromEntries(wanted.map((name) => [name, arrays[name]])) as unknown as Pick<LossArrays, Output>;
-  return { ...returned, total: batch.total, figures: batch, rowFigures };
+    ...call.args,
+    ...kl.args,
+  };
+  const finish = (): LossResult<Output> => {
+    const rowFigures = columns(figures, B);
+    const batch = sums(rowFigures, call.run === "lossToken");
+    const returned = Object.fromEntries(wanted.map((name) => [name, arrays[name]])) as unknown as Pick<LossArrays, Output>;
+    return { ...returned, total: batch.total, figures: batch, rowFigures };
+  };
+  return { args, finish, arrays: { ...inputs, ...arrays } };
+}
+
+/** Checks what is common, allocates, and runs. */
+export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Output>, call: LossCall): LossResult<Output> {
+  const { args, finish } = prepareLoss(options, call);
+  selectBackend(call.op, options.backend).ops[call.run](args);
+  return finish();
+}
+
+/** The same off the event loop. */
+export async function evaluateLossAsync<Output extends LossOutput>(
+  options: LossOptions<Output> & AsyncOption,
+  call: LossCall,
+): Promise<LossResult<Output>> {
+  const { args, finish, arrays } = prepareLoss(options, call);
+  await runWhole(call.op, call.run, args, arrays, options);
+  return finish();
 }

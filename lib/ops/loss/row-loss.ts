@@ -1,11 +1,12 @@
 // Losses that couple the tokens of a row, with their gradients. docs/ops/loss.md has the formulas of the forms.
+import type { AsyncOption } from "../../backend/run-async";
 import { ONCE_FORMS, ROW_FORMS } from "../../backend/contract/loss";
 import { type RatioReduction, REDUCTIONS } from "../../backend/contract/ratio";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
 import type { Per } from "../../core/per-row";
-import { evaluateLoss, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
 import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
 
 interface RowClip {
@@ -90,15 +91,26 @@ export function rowLoss<const Output extends LossOutput = "gradLogProbs">(option
   return evaluateRowLoss("rowLoss", options);
 }
 
+/** `rowLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+export async function rowLossAsync<const Output extends LossOutput = "gradLogProbs">(
+  options: RowLossOptions<Output> & AsyncOption,
+): Promise<LossResult<Output>> {
+  return evaluateLossAsync(options, rowCall("rowLossAsync", options));
+}
+
 /** As rowLoss, in the name of the public function `op`. */
 export function evaluateRowLoss<const Output extends LossOutput>(op: string, options: RowLossOptions<Output>): LossResult<Output> {
+  return evaluateLoss(options, rowCall(op, options));
+}
+
+function rowCall(op: string, options: RowLossOptions): LossCall {
   const form = needWord(op, "form", options.form, ROW_FORMS) + 1;
   const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
   const ownSum = options.form === "geometric" || options.form === "gamma";
   for (const [name, value] of Object.entries({ reduce, oldLogProbsPer }))
     if (ownSum && value !== undefined)
       throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${options.form}" does not read it`);
-  return evaluateLoss(options, {
+  return {
     op,
     run: "lossRow",
     args: {
@@ -113,5 +125,5 @@ export function evaluateRowLoss<const Output extends LossOutput>(op: string, opt
     rowsOnly: options.form === "clipOnce" || options.form === "squared",
     lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",
     ratiosPer: "row",
-  });
+  };
 }

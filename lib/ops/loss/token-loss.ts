@@ -1,10 +1,11 @@
 // Losses of tokens with their gradients. docs/ops/loss.md has the formulas of the forms.
+import type { AsyncOption } from "../../backend/run-async";
 import { TOKEN_FORMS } from "../../backend/contract/loss";
 import { REDUCTIONS } from "../../backend/contract/ratio";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
-import { evaluateLoss, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
 import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
 
 /** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
@@ -73,17 +74,29 @@ export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(opti
   return evaluateTokenLoss("tokenLoss", options);
 }
 
+/** `tokenLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+export async function tokenLossAsync<const Output extends LossOutput = "gradLogProbs">(
+  options: TokenLossOptions<Output> & AsyncOption,
+): Promise<LossResult<Output>> {
+  return evaluateLossAsync(options, tokenCall("tokenLossAsync", options, "kl."));
+}
+
 /** As tokenLoss, in the name of the public function `op` whose caller wrote the KL term under `klAt`. */
 export function evaluateTokenLoss<const Output extends LossOutput>(
   op: string,
   options: TokenLossOptions<Output>,
   klAt = "kl.",
 ): LossResult<Output> {
+  return evaluateLoss(options, tokenCall(op, options, klAt));
+}
+
+/** The form of a token loss with its numbers, checked. */
+export function tokenCall(op: string, options: LossBand & TokenForm & { readonly oldLogProbs?: FloatArray }, klAt = "kl."): LossCall {
   const form = needWord(op, "form", options.form, TOKEN_FORMS) + 1;
   const marks = (options as { readonly marks?: Uint8Array }).marks;
   if ((options.form === "marked") !== (marks !== undefined))
     throw argumentError("ERR_SURPRISAL_OPTION", op, "marks", marks, `an array for form "marked", nothing for the others`);
-  return evaluateLoss(options, {
+  return {
     op,
     run: "lossToken",
     args: {
@@ -98,5 +111,5 @@ export function evaluateTokenLoss<const Output extends LossOutput>(
     klAt,
     lossesPer: "token",
     ratiosPer: "token",
-  });
+  };
 }

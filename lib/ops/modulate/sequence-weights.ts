@@ -124,13 +124,13 @@ type RowsArgs = Omit<ModulateRowsArgs, "sequenceEntropy" | "groupMean" | "ratio"
 function run(ops: ModulateOps, args: RowsArgs): SequenceWeights {
   const result = emptyWeights(args.B);
   ops.modulateRows({
-    ...args,
     sequenceEntropy: result.sequenceEntropies,
     groupMean: result.groupMeanEntropies,
     ratio: result.entropyRatios,
     weight: result.weights,
     length: result.lengths,
     valid: result.valid,
+    ...args,
   });
   return result;
 }

@@ -1,8 +1,8 @@
 // The clipped policy objective and its gradient. docs/ops/ratio.md has the formulas and the conventions of the frameworks.
 import { LOSS_FORM } from "../../backend/contract/ratio";
 import { selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { float64Or, needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
@@ -40,6 +40,8 @@ export interface ClippedObjectiveOptions extends RatioOptions, CollectiveOption 
     readonly ratios?: FloatArray;
     readonly clippedRatios?: FloatArray;
     readonly clipped?: Uint8Array;
+    readonly objectives?: Float64Array;
+    readonly rowWeights?: Float64Array;
   };
 }
 
@@ -85,22 +87,62 @@ function countKept(mask: Uint8Array | null, n: number): number {
 }
 
 /** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
-function defaultWeights({ rows, level, common }: Units, collective: Collective | undefined): Float64Array {
+function fillDefaultWeights({ rows, level, common }: Units, collective: Collective | undefined, weights: Float64Array): void {
   const here = level === "token" ? countKept(common.mask, rows.n) : rows.B;
   const total = collective ? collective.allReduce(Float64Array.of(here), "sum")[0]! : here;
-  return new Float64Array(rows.B).fill(total > 0 ? 1 / total : 0);
+  weights.fill(total > 0 ? 1 / total : 0);
 }
 
 /** What the rows add up from: [objective, sum and largest of the ratios, terms, clipped ones, limited ones] of each. */
 const ROW_FIGURES = 6;
 
-/** Batch figures from the rows' partial sums, in row order; of the rows of all workers. */
-function summarize(op: string, collective: Collective | undefined, figures: readonly ArrayLike<number>[]) {
-  const own = new Float64Array(figures[0]!.length * ROW_FIGURES);
-  figures.forEach((figure, k) => {
-    for (let b = 0; b < figure.length; ++b) own[b * ROW_FIGURES + k] = figure[b]!;
-  });
-  const { partials } = gatherRowPartials(op, collective, own, ROW_FIGURES);
+/** What a call needs of every row and does not give away. */
+class RowFigures {
+  readonly ratioSum: Float64Array;
+  readonly ratioMax: Float64Array;
+  readonly terms: Int32Array;
+  readonly clipped: Int32Array;
+  readonly limited: Int32Array;
+  /** [rows, ROW_FIGURES]: all of them side by side, the objectives first. */
+  readonly partials: Float64Array;
+
+  constructor(readonly rows: number) {
+    this.partials = new Float64Array(rows * ROW_FIGURES);
+    this.ratioSum = new Float64Array(rows);
+    this.ratioMax = new Float64Array(rows);
+    this.terms = new Int32Array(rows);
+    this.clipped = new Int32Array(rows);
+    this.limited = new Int32Array(rows);
+  }
+}
+
+const KEPT_ROWS = 4096;
+let lastFigures = new RowFigures(0);
+
+/** Memory for one call: that of the last one where it had as many rows, since small arrays cost more than their call. */
+function figuresOf(rows: number): RowFigures {
+  if (lastFigures.rows === rows) return lastFigures;
+  const figures = new RowFigures(rows);
+  if (rows <= KEPT_ROWS) lastFigures = figures;
+  return figures;
+}
+
+/** The rows' figures: those here, or of all workers. */
+function rowPartials(op: string, collective: Collective | undefined, objectives: Float64Array, own: RowFigures): Float64Array {
+  const { partials, ratioSum, ratioMax, terms, clipped, limited } = own;
+  for (let b = 0, at = 0; b < own.rows; ++b, at += ROW_FIGURES) {
+    partials[at] = objectives[b]!;
+    partials[at + 1] = ratioSum[b]!;
+    partials[at + 2] = ratioMax[b]!;
+    partials[at + 3] = terms[b]!;
+    partials[at + 4] = clipped[b]!;
+    partials[at + 5] = limited[b]!;
+  }
+  return gatherRowPartials(op, collective, partials, ROW_FIGURES).partials;
+}
+
+/** Batch figures from the rows', in row order. */
+function summarize(partials: Float64Array) {
   let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
   let maxRatio = -Infinity;
   for (let at = 0; at < partials.length; at += ROW_FIGURES) {
@@ -146,39 +188,25 @@ export function evaluateClipped(
   const weights = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
   const dtype = widestFloat(units.current, units.old, checked.array);
 
-  const output = (name: "gradLogProbs" | "terms" | "ratios" | "clippedRatios", length: number): FloatArray => {
-    const given = options.out?.[name];
-    return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
-  };
+  const { out } = options;
   const termCount = units.level === "token" ? n : B;
-  const gradLogProbs = output("gradLogProbs", n);
-  const terms = output("terms", termCount);
-  const ratios = output("ratios", units.count);
-  const clippedRatios = output("clippedRatios", units.count);
-  const clipped =
-    optionalMask(op, "out.clipped", options.out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount);
-  refuseOverlap(
-    op,
-    { gradLogProbs, terms, ratios, clippedRatios, clipped },
-    {
-      current,
-      old,
-      advantages,
-      rowWeights: weights,
-      mask: common.mask,
-      offsets: common.offsets,
-      groupOffsets: common.groupOffsets,
-    },
-  );
+  const outputs = {
+    gradLogProbs: outputOr(op, "gradLogProbs", out?.gradLogProbs, dtype, n),
+    terms: outputOr(op, "terms", out?.terms, dtype, termCount),
+    ratios: outputOr(op, "ratios", out?.ratios, dtype, units.count),
+    clippedRatios: outputOr(op, "clippedRatios", out?.clippedRatios, dtype, units.count),
+    clipped: optionalMask(op, "out.clipped", out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount),
+    objectives: float64Or(op, "objectives", out?.objectives, B),
+    rowWeights: float64Or(op, "rowWeights", out?.rowWeights, B),
+  };
+  const { mask, offsets, groupOffsets } = common;
+  refuseOverlap(op, outputs, { current, old, advantages, rowWeights: weights, mask, offsets, groupOffsets });
 
-  const rowWeights = weights ? Float64Array.from(weights) : defaultWeights(units, options.collective);
-  const objectives = new Float64Array(B);
-  const ratioSum = new Float64Array(B);
-  const ratioMax = new Float64Array(B);
-  const counts = { terms: new Int32Array(B), clipped: new Int32Array(B), limited: new Int32Array(B) };
+  const { gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights } = outputs;
+  if (weights) rowWeights.set(weights);
+  else fillDefaultWeights(units, options.collective, rowWeights);
+  const figures = figuresOf(B);
   selectBackend(op, options.backend).ops.ratioClip({
-    ...common,
-    ...parameters,
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
@@ -192,22 +220,18 @@ export function evaluateClipped(
     clipped,
     grad: gradLogProbs,
     objective: objectives,
-    ratioSum,
-    ratioMax,
-    terms: counts.terms,
-    clippedCount: counts.clipped,
-    limitedCount: counts.limited,
+    ratioSum: figures.ratioSum,
+    ratioMax: figures.ratioMax,
+    terms: figures.terms,
+    clippedCount: figures.clipped,
+    limitedCount: figures.limited,
+    ...parameters,
+    ...common,
   });
-  return {
-    ...summarize(op, options.collective, [objectives, ratioSum, ratioMax, counts.terms, counts.clipped, counts.limited]),
-    objectives,
-    terms,
-    ratios,
-    clippedRatios,
-    clipped,
-    gradLogProbs,
-    rowWeights,
-  };
+  const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = summarize(
+    rowPartials(op, options.collective, objectives, figures),
+  );
+  return { objective, clipFraction, dualClipFraction, meanRatio, maxRatio, ...outputs };
 }
 
 /**

@@ -42,12 +42,12 @@ export function logRatio(current: FloatArray, old: FloatArray, options: LogRatio
   const { mask, offsets, groupOffsets } = common;
   refuseOverlap(op, { logRatios, ratios }, { current, old, mask, offsets, groupOffsets });
   selectBackend(op, options.backend).ops.ratioLog({
-    ...common,
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
     logRatio: logRatios,
     ratio: ratios,
+    ...common,
   });
   return { logRatios, ratios };
 }

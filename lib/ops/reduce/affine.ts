@@ -56,6 +56,6 @@ export function mapAffinely(op: string, values: FloatArray, options: AffineOptio
   const divisor = needDivisor(op, options.divisor ?? 1);
   const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
   const out = mappedOutput(op, "mapped", options.out?.mapped, reduction);
-  selectBackend(op, options.backend).ops.reduceAffine({ ...reductionArgs(reduction), center, scale, transformMasked, out, divisor });
+  selectBackend(op, options.backend).ops.reduceAffine({ center, scale, transformMasked, out, divisor, ...reductionArgs(reduction) });
   return out;
 }

@@ -48,7 +48,7 @@ export function clamp(values: FloatArray, options: ClampOptions): ClampResult {
   const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
   const out = mappedOutput(op, "clamped", options.out?.clamped, reduction);
   const counts = new Int32Array(rows.B * CLAMP_COUNTS.length);
-  selectBackend(op, options.backend).ops.reduceClamp({ ...reductionArgs(reduction), low, high, transformMasked, out, counts });
+  selectBackend(op, options.backend).ops.reduceClamp({ low, high, transformMasked, out, counts, ...reductionArgs(reduction) });
   const field = (name: (typeof CLAMP_COUNTS)[number]): Int32Array =>
     counts.filter((_, i) => i % CLAMP_COUNTS.length === CLAMP_COUNTS.indexOf(name));
   return { clamped: out, kept: field("kept"), outside: field("outside") };

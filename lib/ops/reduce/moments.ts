@@ -145,7 +145,7 @@ export function momentsOfUnits(
 ): UnitMoments {
   const { ops } = selectBackend(op, backend);
   const rows = new Float64Array(reduction.rows.B * MOMENT_COUNT);
-  ops.reduceMoments({ ...reductionArgs(reduction), nanPolicy, partials: rows });
+  ops.reduceMoments({ nanPolicy, partials: rows, ...reductionArgs(reduction) });
   if (REDUCE_SCOPES[reduction.over] === "row") return { moments: new Moments(rows), groupIds: null };
   const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENT_COUNT);
   const groups = reduction.groups && collective ? gatherGroups(op, collective, reduction.groups) : reduction.groups;

@@ -102,13 +102,13 @@ export function whiten(values: FloatArray, options: WhitenOptions = {}): FloatAr
   const found = given ? undefined : momentsOfUnits(op, reduction, conventions.nanPolicy, options.backend, options.collective);
   const used = given ?? found!.moments;
   selectBackend(op, options.backend).ops.reduceWhiten({
-    ...reductionArgs(reduction),
-    ...conventions,
     unit: found?.groupIds ?? (reduction.groups && reduction.groups.ids),
     moments: used.partials,
     units: used.units,
     over: reduction.over,
     out: whitened,
+    ...reductionArgs(reduction),
+    ...conventions,
   });
   return whitened;
 }

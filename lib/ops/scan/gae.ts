@@ -39,13 +39,13 @@ export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions
   const returns = call.output("returns", options.out?.returns);
   call.refuseOverlap({ advantages, returns });
   selectBackend("gae", options.backend).ops.scanGae({
-    ...call.common,
     transformMasked: call.transformMasked,
     reward: call.input("rewards"),
     value: call.input("values"),
     lambda,
     advantages,
     returns,
+    ...call.common,
   });
   return { advantages, returns };
 }
@@ -62,10 +62,10 @@ export function discountedReturns(rewards: FloatArray, options: DiscountedReturn
   const returns = call.output("returns", options.out?.returns);
   call.refuseOverlap({ returns });
   selectBackend("discountedReturns", options.backend).ops.scanReturns({
-    ...call.common,
     transformMasked: call.transformMasked,
     reward: call.input("rewards"),
     returns,
+    ...call.common,
   });
   return returns;
 }

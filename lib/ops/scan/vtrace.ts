@@ -58,7 +58,6 @@ export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatAr
   const accumulated = call.output("accumulated", options.out?.accumulated);
   call.refuseOverlap({ targets, advantages, accumulated });
   selectBackend("vtrace", options.backend).ops.scanVtrace({
-    ...call.common,
     reward: call.input("rewards"),
     value: call.input("values"),
     weight: call.input("weights"),
@@ -70,6 +69,7 @@ export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatAr
     advantages,
     delta,
     accumulated,
+    ...call.common,
   });
   return { targets, advantages, accumulated };
 }

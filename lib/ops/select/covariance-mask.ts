@@ -86,7 +86,6 @@ export function evaluateCovarianceMask(
   const dtype = widestFloat(logProbs, array);
   const count = new Int32Array(1);
   selectBackend(op, options.backend).ops.selectCovariance({
-    ...choice,
     dtype: DTYPE_CODE[dtype],
     advantage: asFloat(array, dtype),
     current: asFloat(logProbs, dtype),
@@ -100,6 +99,7 @@ export function evaluateCovarianceMask(
     countEpsilon,
     selected,
     count,
+    ...choice,
   });
   return { selected, count: count[0]! };
 }

@@ -40,6 +40,6 @@ export function quantileMask(values: FloatArray, options: QuantileMaskOptions): 
     given === undefined ? new Float64Array(units) : needFloat64(op, "out.thresholds", given, units, "one per row, or one for all");
   const selected = needFlags(op, options.out?.selected, args.n);
   refuseOverlap(op, { selected, thresholds }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend).ops.selectQuantile({ ...args, q, threshold: thresholds, selected });
+  selectBackend(op, options.backend).ops.selectQuantile({ q, threshold: thresholds, selected, ...args });
   return { selected, thresholds };
 }

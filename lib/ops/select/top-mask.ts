@@ -36,6 +36,6 @@ export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskRes
     given === undefined ? new Int32Array(units) : needInt32(op, "out.counts", given, units, "one per row, or one for all");
   const selected = needFlags(op, options.out?.selected, args.n);
   refuseOverlap(op, { selected, counts }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend).ops.selectTop({ ...args, ...top, selected, count: counts });
+  selectBackend(op, options.backend).ops.selectTop({ selected, count: counts, ...args, ...top });
   return { selected, counts };
 }

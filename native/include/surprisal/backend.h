@@ -117,6 +117,7 @@ typedef struct {
   srp_status (*scan_shares)(srp_queue*, const srp_scan_shares_args*);
   srp_status (*delim_ngrams)(srp_queue*, const srp_delim_ngrams_args*);
   srp_status (*reduce_counts)(srp_queue*, const srp_reduce_counts_args*);
+  srp_status (*loss_logits)(srp_queue*, const srp_loss_logits_args*);
 } srp_backend;
 
 /* The ops, in the order of the table: a backend declares and lists its functions by it. */
@@ -166,7 +167,8 @@ typedef struct {
   X(reduce_gamma)          \
   X(scan_shares)           \
   X(delim_ngrams)          \
-  X(reduce_counts)
+  X(reduce_counts)         \
+  X(loss_logits)
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

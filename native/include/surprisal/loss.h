@@ -12,6 +12,7 @@
  *               form sees s. THROUGH forms send the gradient through the row: d s / d current[u] = 1 / divisor of every kept u.
  *               A form whose value is one number a row counts it once (ONCE), else once for every term (EACH)
  *               A row without kept tokens has divisor 1
+ *   loss_logits  loss_token between the logits and their gradient (below)
  *
  * kept      mask[t] != 0. Masked tokens are not read: every [n] output is 0 there
  * terms     kept tokens with term_mask[t] != 0: those that enter the policy loss. KL and figures see all kept tokens.
@@ -113,5 +114,58 @@ typedef struct {
 } srp_loss_token_args;
 
 typedef srp_loss_token_args srp_loss_row_args;
+
+/* From the logits of each token to their gradient, a row of V logits at a time while it is near: logprob.h, loss_token and
+ * logprob.h's backward in one.
+ *
+ *   current[i]      logprob of targets[i], as logprob.h has it, rounded to float32
+ *   (l, g), v[i]    as loss_token has them for current[i]
+ *   total     sum over i of  weight[i] l + kl_weight[i] kl_coefficient v[i] + entropy_weight[i] entropy[i]
+ *   grad      d total / d logits: logprob.h's backward of grad_logprob[i] = d total / d current[i], rounded to float32, and
+ *             grad_entropy[i] = entropy_weight[i], rounded to float32
+ *
+ * So the results are, to the bit, those of logprob_forward, loss_token and logprob_backward on one backend. What the tokens
+ * cost (l, ratios, v, figures of rows) is loss_token's on logprob: 4 bytes a token.
+ *
+ * tokens    row i of the logits is token i, wherever its row of tokens ends: everything is [N], and float64 but for ids and
+ *           flags, since a row of logits dwarfs it. Rows of tokens, and what they weigh, are the caller's
+ * forms     srp_loss_form: those that see one token at a time. A form of rows needs the log-probs of its row first: forward,
+ *           loss_row, backward
+ * keep      [N] or NULL: a token with keep 0 is not read, nor is anything else of it; its outputs are 0, its gradient row too
+ * -inf, NaN as in the three ops: a row without a finite logit has gradient 0, one with NaN or +inf NaN
+ * device    a target out of range raises the queue's flag; the token's outputs are unspecified
+ * precision that of the three ops: a slope moves with the float32 log-prob, whose error is 1e-6 |logprob|, so that the gradient is
+ *           within 2e-6 (1 + |logprob|) of the row's largest term, before its rounding
+ * memory    grad may be the same memory as logits (in place); no other overlap. A CPU call needs nothing beside its arguments,
+ *           nor does a CUDA call */
+typedef struct {
+  uint32_t size;
+  int32_t dtype; /* of logits and grad: SRP_F32, SRP_F16 or SRP_BF16 */
+  const void* logits; /* [N, stride] */
+  const int32_t* targets; /* [N]: 0 <= id < V */
+  const uint8_t* keep; /* [N] or NULL */
+  const double* old; /* [N] or NULL = current */
+  const double* advantage; /* [N] */
+  const double* factor; /* [N] or NULL = 1 */
+  const double* reference; /* [N] or NULL = no KL */
+  const double* weight; /* [N] or NULL = 1 */
+  const double* kl_weight; /* [N] or NULL = weight */
+  const double* entropy_weight; /* [N] or NULL = 0; a bonus is negative */
+  const uint8_t* term_mask; /* [N] or NULL = every kept token */
+  const uint8_t* marks; /* [N] or NULL = none */
+  int64_t N, V, stride;
+  double temperature, scale, softcap; /* logprob.h */
+  int32_t form; /* srp_loss_form */
+  int32_t kl_form, kl_slope_form, kl_ratio;
+  double clip_low, clip_high, dual_clip, ratio_cap, log_clamp, max_log_ratio;
+  double temperature_positive, temperature_negative, coefficient;
+  double kl_coefficient, kl_log_clamp, kl_value_clamp;
+  float* logprob; /* [N] or NULL; the others too */
+  float *entropy, *lse;
+  float *max_logit, *log1p_sum;
+  float* mean_gap;
+  float* sum_sq;
+  void* grad; /* [N, stride] */
+} srp_loss_logits_args;
 
 #endif

@@ -49,12 +49,16 @@ SRP_HD double factor_of(const LossArgs& a, int64_t b, int64_t i) {
 }
 
 template <class F>
-SRP_HD LossPoint<double> point_of(const LossArgs& a, int64_t i) {
-  const double current = load(static_cast<const F*>(a.current), i);
+SRP_HD LossPoint<double> point_at(const LossArgs& a, int64_t i, double current) {
   const double old = a.old && !a.old_per_row ? load(static_cast<const F*>(a.old), i) : current;
   // Without old the log ratio is 0 by definition, but a current NaN stays one: inf - inf must not make another.
   const double log_ratio = a.old && !a.old_per_row ? current - old : (current != current ? current : 0.0);
   return {log_ratio, current, old, a.marks && a.marks[i]};
+}
+
+template <class F>
+SRP_HD LossPoint<double> point_of(const LossArgs& a, int64_t i) {
+  return point_at<F>(a, i, load(static_cast<const F*>(a.current), i));
 }
 
 // 0 added: what is cut off is +0, never -0.
@@ -174,6 +178,26 @@ SRP_HD LossFigures token_figures() {
   return row;
 }
 
+// What a kept token costs: loss and slope with factor, 0 where it is no term.
+struct TokenCost {
+  LossTerm<double> form;
+  KlTerm kl;
+  double loss, slope;
+  bool term;
+
+  SRP_HD double grad(const RowScale& scale) const { return scaled(scale.policy, slope) + scaled(scale.kl, kl.slope); }
+};
+
+template <class F>
+SRP_HD TokenCost token_cost(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p,
+                            const LossPoint<double>& point, double advantage) {
+  const LossTerm<double> t = loss_term(a.form, point, advantage, p);
+  const bool term = is_term(a, i);
+  const double factor = term ? factor_of<F>(a, b, i) : 0.0;
+  return {t, token_kl<F>(a, i, point.current, own_ratio(a, point.log_ratio, p), true),
+          term ? scaled(factor, t.loss) : 0.0, term ? scaled(factor, t.slope) : 0.0, term};
+}
+
 // Token i of row b: its outputs, and its part of the row's figures.
 template <class F>
 SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, const RowScale& scale,
@@ -188,22 +212,18 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, const LossParame
   }
   const double advantage = advantage_of<F>(a, b, i);
   const LossPoint<double> point = point_of<F>(a, i);
-  const LossTerm<double> t = loss_term(a.form, point, advantage, p);
-  const bool term = is_term(a, i);
-  const double factor = term ? factor_of<F>(a, b, i) : 0.0;
-  const double loss = term ? scaled(factor, t.loss) : 0.0, slope = term ? scaled(factor, t.slope) : 0.0;
-  const KlTerm kl = token_kl<F>(a, i, point.current, own_ratio(a, point.log_ratio, p), true);
-  store_real<F>(a.loss, i, loss);
-  store_real<F>(a.ratio, i, t.ratio);
-  store_real<F>(a.kl, i, kl.value);
-  store_flag(a.clipped, i, t.clipped);
-  store_real<F>(a.grad, i, scaled(scale.policy, slope) + scaled(scale.kl, kl.slope));
+  const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
+  store_real<F>(a.loss, i, cost.loss);
+  store_real<F>(a.ratio, i, cost.form.ratio);
+  store_real<F>(a.kl, i, cost.kl.value);
+  store_flag(a.clipped, i, cost.form.clipped);
+  store_real<F>(a.grad, i, cost.grad(scale));
   if (!a.figures) return;
-  row->at[SRP_FIGURE_LOSS] += loss;
-  row->at[SRP_FIGURE_KL] += kl.value;
-  row->at[SRP_FIGURE_ROW_RATIO] = larger(row->at[SRP_FIGURE_ROW_RATIO], t.ratio);
-  row->add_flags(term, t.clipped, t.limited);
-  row->add_ratio(t.ratio, advantage, p);
+  row->at[SRP_FIGURE_LOSS] += cost.loss;
+  row->at[SRP_FIGURE_KL] += cost.kl.value;
+  row->at[SRP_FIGURE_ROW_RATIO] = larger(row->at[SRP_FIGURE_ROW_RATIO], cost.form.ratio);
+  row->add_flags(cost.term, cost.form.clipped, cost.form.limited);
+  row->add_ratio(cost.form.ratio, advantage, p);
   row->add_log_ratio(point.log_ratio, a.log_clamp);
 }
 
@@ -220,17 +240,17 @@ SRP_HD bool goes_through(int32_t form) {
 // Forms of a sum over terms or of clamped log ratios; the others take the mean or sum over kept tokens.
 SRP_HD bool sums_its_own(int32_t form) { return form == SRP_ROW_GEOMETRIC || form == SRP_ROW_GAMMA; }
 
-struct RowSums {
+struct LossSums {
   double log_ratio, log_factor, advantage;
   int64_t kept, terms;
 
-  SRP_HD RowSums() : log_ratio(0), log_factor(0), advantage(0), kept(0), terms(0) {}
+  SRP_HD LossSums() : log_ratio(0), log_factor(0), advantage(0), kept(0), terms(0) {}
 };
 
 SRP_HD double log_gamma_factor(double factor) { return clamp(log(factor), GammaForm::low(), GammaForm::high()); }
 
 template <class F>
-SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, RowSums* sums) {
+SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, LossSums* sums) {
   if (!is_kept(a, i)) return;
   const bool term = is_term(a, i);
   const LossPoint<double> point = point_of<F>(a, i);
@@ -266,7 +286,7 @@ struct RowForm {
 };
 
 template <class F>
-SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, const RowSums& sums) {
+SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
   RowForm row = {{0, 1, false}, 0, 1, 0, 0, 1, 1, 1, false, false};
   const double advantage = a.advantage_per_token ? 0.0 : load(static_cast<const F*>(a.advantage), b);
   if (a.form == SRP_ROW_GEOMETRIC) {
@@ -463,17 +483,18 @@ inline srp_status check_loss(const LossArgs* a, int32_t last_form) {
   SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
   SRP_TRY(check_enum("kl_ratio", a->kl_ratio, reference ? 1 : 0));
   SRP_TRY(check_loss_values(a));
-  SRP_TRY(check_pointer("current", a->current, a->n));
   return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);
 }
 
 inline srp_status check_loss_token(const srp_loss_token_args* a) {
   SRP_TRY(check_loss(a, SRP_LOSS_SQUARED));
+  SRP_TRY(check_pointer("current", a->current, a->n));
   return check_enum("old_per_row", a->old_per_row, 0);
 }
 
 inline srp_status check_loss_row(const srp_loss_row_args* a) {
   SRP_TRY(check_loss(a, SRP_ROW_SQUARED));
+  SRP_TRY(check_pointer("current", a->current, a->n));
   SRP_TRY(check_enum("old_per_row", a->old_per_row, sums_its_own(a->form) ? 0 : 1));
   if (a->old_per_row) SRP_TRY(check_pointer("old", a->old, a->B));
   if (a->form != SRP_ROW_CLIP_ONCE && a->form != SRP_ROW_SQUARED) return SRP_OK;

@@ -1,5 +1,6 @@
 /* What a native function answers. 0 is success; on anything else no output was written, except after SRP_DEVICE
- * and SRP_STOPPED, when the outputs are unspecified. A text for people comes from the backend's last_error(). */
+ * and SRP_STOPPED, and where memory ran out in the middle of a call: then the outputs are unspecified. A text for people
+ * comes from the backend's last_error(). */
 #ifndef SURPRISAL_STATUS_H
 #define SURPRISAL_STATUS_H
 

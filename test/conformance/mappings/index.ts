@@ -26,6 +26,8 @@ import { verlLoss } from "./verl-loss";
 import { trlLoss } from "./trl-loss";
 import { distillation } from "./distillation";
 import { maxentControl } from "./maxent-control";
+import { rewards } from "./rewards";
+import { experience } from "./experience";
 
 export const mappings = mappingTable([
   ...control,
@@ -54,4 +56,6 @@ export const mappings = mappingTable([
   ...correction,
   ...distillation,
   ...maxentControl,
+  ...rewards,
+  ...experience,
 ]);

@@ -7,6 +7,8 @@ import {
   logprobBackward,
   type PolicyBatch,
   policyLoss,
+  policyLossFromLogits,
+  type PolicyLossFromLogitsResult,
   type PolicyLossName,
   policyLossNames,
   type PolicyLossResult,
@@ -105,24 +107,29 @@ function definition(name: ChainedName, c: Constants, frozen: readonly Token[], m
   };
 }
 
-function evaluate(name: ChainedName, c: Constants, backend: BackendName, state: Pick<PolicyBatch, "logProbs" | "entropies">) {
+/** Everything but the log-probs. */
+function callOf(name: ChainedName, c: Constants, backend: BackendName) {
   const { options, ratio } = CHAINS[name];
-  const call = policyLoss as unknown as (
-    name: string,
-    batch: PolicyBatch,
-    options: object,
-  ) => PolicyLossResult & { dropped?: Uint8Array; selected?: Uint8Array };
-  const batch: PolicyBatch = {
-    ...state,
+  const batch = {
     shape: [B, T],
     mask: MASK,
     oldLogProbs: c.old,
     referenceLogProbs: c.reference,
     advantages: c.advantages,
     advantagesPer: "row",
-  };
+  } as const;
   const kl = { coefficient: 0.3, kind: "k3", importanceCorrected: ratio !== undefined };
-  return call(name, batch, { aggregation: MODE, ...options, kl, entropyBonus: { coefficient: BONUS }, backend });
+  return { batch, options: { aggregation: MODE, ...options, kl, entropyBonus: { coefficient: BONUS }, backend } };
+}
+
+function evaluate(name: ChainedName, c: Constants, backend: BackendName, state: Pick<PolicyBatch, "logProbs" | "entropies">) {
+  const { batch, options } = callOf(name, c, backend);
+  const call = policyLoss as unknown as (
+    name: string,
+    batch: PolicyBatch,
+    options: object,
+  ) => PolicyLossResult & { dropped?: Uint8Array; selected?: Uint8Array };
+  return call(name, { ...batch, ...state }, options);
 }
 
 /** Central differences, with a step that float64 likes. */
@@ -156,6 +163,17 @@ eachBackend((backend) => {
       expect(result.loss).toBeAllClose(total(at), { rtol: 2e-6, atol: 2e-6 });
       expect(gradient).toBeAllClose(slopesOf(total, at), { rtol: 1e-5, atol: 2e-6 });
       expect(gradient.filter((g, i) => MASK[Math.floor(i / V)] === 0 && g !== 0)).toHaveLength(0);
+
+      // One call: the bits of the three.
+      const fromLogits = policyLossFromLogits as unknown as (
+        name: string,
+        logits: Float32Array,
+        targets: Int32Array,
+        batch: object,
+        options: object,
+      ) => PolicyLossFromLogitsResult<"ppo", Float32Array>;
+      const { batch, options } = callOf(name, c, backend);
+      expect(fromLogits(name, logits, c.targets, batch, options)).toEqual({ ...state, ...result, gradLogits: gradient });
     }
   });
 

@@ -30,5 +30,7 @@ void divergence_agrees(Runner& run);
 void divergence_refuses(Runner& run);
 void loss_agrees(Runner& run);
 void loss_refuses(Runner& run);
+void loss_logits_agrees(Runner& run);
+void loss_logits_refuses(Runner& run);
 
 }  // namespace srp::test

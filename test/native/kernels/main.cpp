@@ -35,6 +35,7 @@ const Family kFamilies[] = {
     {"linear", linear_agrees, linear_refuses},
     {"divergence", divergence_agrees, divergence_refuses},
     {"loss", loss_agrees, loss_refuses},
+    {"loss_logits", loss_logits_agrees, loss_logits_refuses},
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reward: ["core", "ops", "presets"],
   experience: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
   report: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
-  cli: ["core", "backend", "io", "collective", "ops", "control", "advantage", "loss", "reward", "experience", "report"],
+  cli: ["core", "backend", "io", "collective", "ops", "presets", "control", "advantage", "loss", "reward", "experience", "report"],
   // lib/index.ts, the main entry: thin, so everything that has an entry of its own stays out.
   "": ["core", "backend", "ops", "presets", "control", "advantage", "loss", "reward"],
 };
@@ -33,6 +33,8 @@ const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
   advantage: ["backend"],
   loss: ["backend"],
   reward: ["backend"],
+  experience: ["backend"],
+  report: ["backend"],
 };
 
 /** Folder of native/ → the other folders it may include. */
@@ -54,7 +56,7 @@ interface Import {
 
 export function importsOf(source: string): Import[] {
   const statement = /\b(?:import|export)\b(\s+type\b)?[^;"'()]*?\bfrom\s*["']([^"']+)["']/g;
-  const call = /\b(?:import\s*\(?|require\s*\()\s*["']([^"']+)["']/g;
+  const call = /(?<!["'])\b(?:import\s*\(?|require\s*\()\s*["']([^"']+)["']/g;
   return [
     ...[...source.matchAll(statement)].map((match) => ({ name: match[2]!, typeOnly: match[1] !== undefined })),
     ...[...source.matchAll(call)].map((match) => ({ name: match[1]!, typeOnly: false })),

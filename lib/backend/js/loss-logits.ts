@@ -1,0 +1,59 @@
+// From the logits of tokens to their gradient (contract: native/include/surprisal/loss.h, loss_logits): the three ops that it
+// joins, one after the other. Exponentials are what costs here, not memory.
+import { DTYPE_CODE } from "../../core/dtype";
+import type { LossArgs, LossLogitsArgs } from "../contract/loss";
+import { logprobOps } from "./logprob";
+
+/** Every token a row of its own. */
+function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array): LossArgs {
+  return {
+    ...a,
+    dtype: DTYPE_CODE.float64,
+    current: Float64Array.from(logprob),
+    rowWeight: a.weight,
+    mask: a.keep,
+    offsets: null,
+    n: a.N,
+    B: a.N,
+    T: 1,
+    oldPerRow: 0,
+    advantagePerToken: 1,
+    factorPerToken: 1,
+    reduce: 0,
+    shapePositive: 0,
+    ratePositive: 0,
+    shapeNegative: 0,
+    rateNegative: 0,
+    countEpsilon: 0,
+    loss: null,
+    ratio: null,
+    kl: null,
+    clipped: null,
+    grad,
+    figures: null,
+  };
+}
+
+export function lossLogits(a: LossLogitsArgs, lossToken: (args: LossArgs) => void): void {
+  const row = (given: Float32Array | null) => given ?? new Float32Array(a.N);
+  const { logprob, maxLogit, log1pSum, meanGap } = {
+    logprob: row(a.logprob),
+    maxLogit: row(a.maxLogit),
+    log1pSum: row(a.log1pSum),
+    meanGap: row(a.meanGap),
+  };
+  logprobOps.logprobForward({ ...a, K: 1, logprob, maxLogit, log1pSum, meanGap });
+  const grad = new Float64Array(a.N);
+  lossToken(asTokens(a, logprob, grad));
+  logprobOps.logprobBackward({
+    ...a,
+    K: 1,
+    vocabStart: 0,
+    vocabSize: a.V,
+    maxLogit,
+    log1pSum,
+    meanGap,
+    gradLogprob: Float32Array.from(grad),
+    gradEntropy: a.entropyWeight && Float32Array.from(a.entropyWeight),
+  });
+}

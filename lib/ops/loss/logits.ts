@@ -1,0 +1,160 @@
+// The gradient of a token loss for the logits that its log-probs come from: one call of a backend, which keeps a row near
+// between its sums and its gradient.
+import type { LossLogitsArgs } from "../../backend/contract/loss";
+import { selectBackend } from "../../backend/select";
+import { needIds, refuseOverlap, type TokenIds } from "../../core/arrays";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { rowBegin, rowEnd, type Rows } from "../../core/rows";
+import { needSize } from "../../core/tensor";
+import type { AsyncOption } from "../../backend/run-async";
+import { rowsOf, runInBlocks } from "../logprob/blocks";
+import { type CheckedLogits, type LogitLayout, type Logits, type LogitView, type LogitViewOf, needGradient, needLogits } from "../logprob/logits";
+import { asOutputs, type LogprobResult, needResult } from "../logprob/results";
+import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/rows";
+import { type LossInputOptions, needLossInputs } from "./options";
+import type { LossBand } from "./parameters";
+import { tokenCall, type TokenForm } from "./token-loss";
+
+/** How the logits of tokens lie in memory, and what becomes of them. */
+export interface TokenLogitsOptions extends LogitMapOptions, Pick<LogitLayout, "dtype" | "stride"> {
+  /** Ids of the vocabulary, the columns that count. Default: the tensor's last dimension, else the logits divided by the tokens. */
+  readonly vocab?: number;
+  /** Memory for the gradient, of the logits' kind; may be the logits themselves, which are overwritten then. */
+  readonly out?: LogitView;
+}
+
+/** The log-probs with what stands beside them, one a token, and the gradient. */
+export interface TokenLogitsResult<L extends Logits = Logits> extends LogprobResult {
+  /** d loss / d logits, of the logits' kind and length: `out` if given. */
+  readonly gradLogits: LogitViewOf<L>;
+}
+
+/** A token loss without the log-probs that it will read. */
+export type LogitLossOptions = LossInputOptions & LossBand & TokenForm & { readonly oldLogProbs?: FloatArray } & TokenLogitsOptions;
+
+/** Logits of n tokens. */
+export function needTokenLogits(op: string, logits: unknown, n: number, { vocab, stride, dtype }: TokenLogitsOptions): CheckedLogits {
+  const layout = { ...(stride !== undefined && { stride }), ...(dtype !== undefined && { dtype }) };
+  if (vocab !== undefined) return needLogits(op, logits, { ...layout, shape: [n, needSize(op, "vocab", vocab, 2 ** 31 - 1)] });
+  if (ArrayBuffer.isView(logits)) {
+    const { length } = logits as LogitView;
+    const columns = n > 0 ? length / n : 0;
+    if (Number.isInteger(columns)) return needLogits(op, logits, { ...layout, shape: [n, columns] });
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "logits.length", length, `a whole number of ids for each of ${n} tokens`);
+  }
+  const checked = needLogits(op, logits, layout);
+  if (checked.N === n) return checked;
+  throw argumentError("ERR_SURPRISAL_SHAPE", op, "logits.shape", checked.N, `${n} rows, one a token`);
+}
+
+/** One number a token, in float64. */
+function perToken(rows: Rows, values: FloatArray, each: boolean): Float64Array {
+  if (each) return Float64Array.from(values);
+  const spread = new Float64Array(rows.n);
+  for (let b = 0; b < rows.B; ++b) spread.fill(values[b]!, rowBegin(rows, b), rowEnd(rows, b));
+  return spread;
+}
+
+function prepare(op: string, logits: Logits, targets: TokenIds, options: LogitLossOptions, entropyWeight: Float64Array | null, klAt: string) {
+  const call = tokenCall(op, options, klAt);
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = needLossInputs(options, call);
+  const { n, meaning } = rows;
+  const checked = needTokenLogits(op, logits, n, options);
+  const map = needLogitMap(op, options);
+  const ids = needIds(op, "targets", targets, n, meaning);
+  checkTargets(op, { targets: ids, keep: mask, N: n, K: 1 }, checked.V, "mask leaves tokens out");
+  const result = needResult(op, undefined, n, 1);
+  const { view, grad } = needGradient(op, checked, options.out);
+  const inPlace = grad.buffer === checked.logits.buffer && grad.byteOffset === checked.logits.byteOffset;
+  const inputs = { targets: ids, mask, termMask, marks, oldLogProbs: old, advantages: advantage.array, factors: factor?.array, rowWeights };
+  const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };
+  refuseOverlap(op, { gradLogits: grad }, { ...(!inPlace && { logits: checked.logits }), ...inputs, ...others });
+  const args: LossLogitsArgs = {
+    ...call.args,
+    ...kl.args,
+    ...map,
+    ...asOutputs(result),
+    dtype: checked.dtype,
+    logits: checked.logits,
+    targets: ids,
+    keep: mask,
+    old: old && perToken(rows, old, true),
+    advantage: perToken(rows, advantage.array, advantage.perToken),
+    factor: factor && perToken(rows, factor.array, factor.perToken),
+    reference: kl.reference && perToken(rows, kl.reference, true),
+    weight: rowWeights && perToken(rows, rowWeights, false),
+    klWeight: kl.weights && perToken(rows, kl.weights, false),
+    entropyWeight,
+    termMask,
+    marks,
+    N: n,
+    V: checked.V,
+    stride: checked.stride,
+    grad,
+  };
+  return { args, result, view };
+}
+
+/**
+ * Log-probs, entropies and the gradient of the logits, for the token loss of `options` plus Σ entropyWeights·entropies, in the name
+ * of the public function `op`. What the tokens cost is left to a token loss on the log-probs.
+ */
+export function differentiateLogits<L extends Logits>(
+  op: string,
+  logits: L,
+  targets: TokenIds,
+  options: LogitLossOptions,
+  entropyWeights: Float64Array | null,
+  klAt = "kl.",
+): TokenLogitsResult<L> {
+  const { args, result, view } = prepare(op, logits, targets, options, entropyWeights, klAt);
+  selectBackend(op, options.backend).ops.lossLogits(args);
+  return { ...result, gradLogits: view as LogitViewOf<L> };
+}
+
+/** `differentiateLogits` off the event loop, a block of tokens at a time. */
+export async function differentiateLogitsAsync<L extends Logits>(
+  op: string,
+  logits: L,
+  targets: TokenIds,
+  options: LogitLossOptions & AsyncOption,
+  entropyWeights: Float64Array | null,
+  klAt = "kl.",
+): Promise<TokenLogitsResult<L>> {
+  const { args, result, view } = prepare(op, logits, targets, options, entropyWeights, klAt);
+  const { logits: x, grad, stride, targets: ids, keep, termMask, marks } = args;
+  await runInBlocks(
+    { name: op, op: "lossLogits", rows: args.N, width: stride },
+    { logits: x, targets: ids, keep, termMask, marks, ...result, out: grad },
+    (begin, end) => {
+      const part = <A extends { subarray(begin: number, end: number): A }>(array: A | null) => rowsOf(array, 1, begin, end);
+      return {
+        ...args,
+        N: end - begin,
+        logits: rowsOf(x, stride, begin, end)!,
+        grad: rowsOf(grad, stride, begin, end)!,
+        targets: part(ids)!,
+        keep: part(keep),
+        old: part(args.old),
+        advantage: part(args.advantage)!,
+        factor: part(args.factor),
+        reference: part(args.reference),
+        weight: part(args.weight),
+        klWeight: part(args.klWeight),
+        entropyWeight: part(args.entropyWeight),
+        termMask: part(termMask),
+        marks: part(marks),
+        logprob: part(args.logprob),
+        entropy: part(args.entropy),
+        lse: part(args.lse),
+        maxLogit: part(args.maxLogit),
+        log1pSum: part(args.log1pSum),
+        meanGap: part(args.meanGap),
+        sumSq: part(args.sumSq),
+      };
+    },
+    options,
+  );
+  return { ...result, gradLogits: view as LogitViewOf<L> };
+}

@@ -1,0 +1,50 @@
+// From the logits of tokens to their gradient (contract: surprisal/loss.h, loss_logits): the sums of a row, its token's loss, and
+// the gradient of its columns, before the next row is touched.
+#include "backend.h"
+#include "logprob_row.h"
+#include "pool.h"
+#include "surprisal/loss_logits_steps.h"
+
+namespace srp::cpu {
+namespace {
+
+template <class T>
+void lose_token(const LossLogitsArgs& a, const LossArgs& tokens, const LossParameters& p, const LogitMap& map,
+                int64_t n, bool past_cache) {
+  const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
+  T* const grad = static_cast<T*>(a.grad) + n * a.stride;
+  if (!kept(a.keep, n)) {
+    clear_token(a, n);
+    return fill(grad, a.stride, 0);
+  }
+  const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_sq != nullptr));
+  const double logit = load(x, a.targets[n]);  // in place, it will be gone
+  const RowSlopes slopes = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
+  fill(grad + a.V, a.stride - a.V, 0);
+  if (!(row.max_logit > -INFINITY && row.max_logit < INFINITY))
+    return fill(grad, a.V, row.max_logit == -INFINITY ? 0 : NAN);
+  gradient_row(map, x, a.V, slopes, grad, past_cache);
+  store(grad, a.targets[n], target_gradient(map, slopes, slopes.sum, 0, logit));
+}
+
+template <class T>
+srp_status lose_logits(const LossLogitsArgs& a) {
+  const LogitMap map = LogitMap::of(a);
+  const LossArgs tokens = token_args(a);
+  const LossParameters p = loss_parameters(tokens);
+  const bool past_cache = a.grad != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
+  return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n) lose_token<T>(a, tokens, p, map, n, past_cache);
+  });
+}
+
+}  // namespace
+
+srp_status loss_logits(srp_queue*, const srp_loss_logits_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_targets(a->targets, a->keep, a->N, 1, a->V));
+  if (a->dtype == SRP_F32) return lose_logits<float>(*a);
+  return a->dtype == SRP_F16 ? lose_logits<Half>(*a) : lose_logits<BFloat16>(*a);
+}
+
+}  // namespace srp::cpu

@@ -1,0 +1,44 @@
+// "auto" decides by op and bytes alone; a backend that is named is never replaced.
+import type { Backend, BackendOps, OpArgs } from "../../lib/backend/backend";
+import { jsBackend } from "../../lib/backend/js";
+import { bySize, SMALL_CALLS } from "../../lib/backend/small-calls";
+import { backendInfo } from "../../lib";
+
+function recording(name: "js" | "cpu", seen: string[]): Backend {
+  const note = () => void seen.push(name);
+  const ops = Object.fromEntries(Object.keys(jsBackend.ops).map((op) => [op, note])) as unknown as BackendOps;
+  const runAsync = (): Promise<void> => {
+    note();
+    return Promise.resolve();
+  };
+  return { name, stops: false, ops, runAsync };
+}
+
+const seen: string[] = [];
+const auto = bySize(recording("js", seen), recording("cpu", seen));
+
+afterEach(() => {
+  seen.length = 0;
+});
+
+test.each([
+  ["groupNormalize", "values"],
+  ["scanGae", "reward"],
+  ["ratioLog", "current"],
+  ["ratioClip", "current"],
+] as const)("%s: up to its bytes on js, above on cpu", (op, array) => {
+  const run = (bytes: number) => (auto.ops[op] as (args: object) => void)({ [array]: new Float32Array(bytes / 4) });
+  run(SMALL_CALLS[op]);
+  run(SMALL_CALLS[op] + 4);
+  expect(seen).toEqual(["js", "cpu"]);
+});
+
+test("other ops, and calls off the event loop, run on cpu at every size", async () => {
+  auto.ops.groupSoftmax({} as OpArgs<"groupSoftmax">);
+  await auto.runAsync("groupNormalize", {} as OpArgs<"groupNormalize">);
+  expect(seen).toEqual(["cpu", "cpu"]);
+});
+
+test("the rule names every op with its bytes", () => {
+  for (const [op, bytes] of Object.entries(SMALL_CALLS)) expect(backendInfo().rule).toContain(`${op} up to ${bytes} bytes`);
+});

@@ -1,0 +1,188 @@
+// From the logits of tokens to their gradient (surprisal/loss.h, loss_logits).
+#include "families.h"
+#include "refusals.h"
+
+namespace srp::test {
+namespace {
+
+using Args = srp_loss_logits_args;
+
+struct Shape {
+  int64_t N, V, padding;
+};
+
+// Log-probs of a few nats, and now and then a row with masked ids, without a finite logit, with NaN or with +infinity.
+std::vector<double> rows(Random& random, const Shape& s, const std::vector<uint8_t>& keep) {
+  std::vector<double> logits(static_cast<size_t>(s.N * (s.V + s.padding)), NAN);  // the padding is not read
+  for (int64_t n = 0; n < s.N; ++n) {
+    if (!keep.empty() && !keep[n]) continue;
+    double* const row = logits.data() + n * (s.V + s.padding);
+    const int64_t kind = random.integer(0, 15);
+    for (int64_t j = 0; j < s.V; ++j)
+      row[j] = kind == 0 || (kind == 1 && random.chance(0.5)) ? -INFINITY : random.real(-3, 3);
+    if (s.V > 0 && kind >= 2 && kind <= 4)
+      row[random.integer(0, s.V - 1)] = random.one_of({double{NAN}, double{INFINITY}, 12.0});
+  }
+  return logits;
+}
+
+void logits(Call<Args>& call, Random& random, int32_t dtype, const Shape& s, double softcap) {
+  Args& a = call.args;
+  a.dtype = dtype;
+  a.N = s.N;
+  a.V = s.V;
+  a.stride = s.V + s.padding;
+  a.temperature = random.one_of({1.0, 0.7});
+  a.scale = random.one_of({1.0, 0.5});
+  a.softcap = softcap;
+  std::vector<uint8_t> keep;
+  if (random.chance(0.6)) keep = random.flags(s.N, 0.7);
+  std::vector<int32_t> targets = random.integers(s.N, 0, s.V - 1);
+  for (int64_t n = 0; n < s.N && !keep.empty(); ++n)
+    if (!keep[n]) targets[n] = INT32_MIN;
+  call.in("logits", &Args::logits, reals(dtype, rows(random, s, keep)));
+  call.in("targets", &Args::targets, ints(targets));
+  if (!keep.empty()) call.in("keep", &Args::keep, flags(keep));
+}
+
+// What logprob_forward makes of them on the CPU: old and reference log-probs lie near.
+std::vector<double> log_probs(const Call<Args>& call) {
+  Call<srp_logprob_forward_args> forward(&srp_backend::logprob_forward);
+  srp_logprob_forward_args& a = forward.args;
+  a.dtype = call.args.dtype;
+  a.N = call.args.N;
+  a.V = call.args.V;
+  a.stride = call.args.stride;
+  a.K = 1;
+  a.temperature = call.args.temperature;
+  a.scale = call.args.scale;
+  a.softcap = call.args.softcap;
+  using Forward = srp_logprob_forward_args;
+  forward.in("logits", &Forward::logits, call.arrays[0].data);
+  forward.in("targets", &Forward::targets, call.arrays[1].data);
+  if (call.arrays.size() > 2) forward.in("keep", &Forward::keep, call.arrays[2].data);
+  forward.out("logprob", &Forward::logprob, SRP_F32, a.N, Tolerance::exact());
+  const Data found = on_cpu(forward).arrays[forward.index_of("logprob")];
+  std::vector<double> values(static_cast<size_t>(a.N));
+  for (int64_t n = 0; n < a.N; ++n) values[n] = found.at(n);
+  return values;
+}
+
+void losses(Call<Args>& call, Random& random, int32_t form) {
+  Args& a = call.args;
+  a.form = form;
+  const int64_t N = a.N;
+  const bool masked = call.arrays.size() > 2;
+  const auto tokens = [&](const char* name, auto field, std::vector<double> values) {
+    for (int64_t n = 0; n < N && masked; ++n)
+      if (call.arrays[2].data.at(n) == 0) values[n] = NAN;  // not read
+    call.in(name, field, reals(SRP_F64, values));
+  };
+  const std::vector<double> current = log_probs(call);
+  const auto near = [&] {
+    std::vector<double> values = random.reals(N, -0.4, 0.4);
+    for (int64_t n = 0; n < N; ++n) values[n] += current[n] == current[n] && current[n] > -50 ? current[n] : -1;
+    return values;
+  };
+  if (random.chance(0.85)) tokens("old", &Args::old, near());
+  tokens("advantage", &Args::advantage, random.reals(N, -2, 2));
+  if (random.chance(0.5)) tokens("factor", &Args::factor, random.reals(N, 0.1, 2));
+  if (random.chance(0.6)) {
+    tokens("reference", &Args::reference, near());
+    a.kl_form = static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
+    a.kl_slope_form = random.chance(0.7) ? a.kl_form : static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
+    a.kl_ratio = random.one_of({0, 1});
+  }
+  if (random.chance(0.7)) tokens("weight", &Args::weight, random.reals(N, 0, 1));
+  if (random.chance(0.5)) tokens("kl_weight", &Args::kl_weight, random.reals(N, 0, 1));
+  if (random.chance(0.5)) tokens("entropy_weight", &Args::entropy_weight, random.reals(N, -1, 1));
+  if (random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(N, 0.6)));
+  if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(N, 0.3)));
+  a.clip_low = random.one_of({0.1, 0.2, double{INFINITY}});
+  a.clip_high = random.one_of({0.1, 0.3, double{INFINITY}});
+  a.dual_clip = random.one_of({1.1, double{INFINITY}});
+  a.ratio_cap = random.one_of({1.2, double{INFINITY}});
+  a.log_clamp = random.one_of({0.25, double{INFINITY}});
+  a.max_log_ratio = random.one_of({0.15, double{INFINITY}});
+  a.temperature_positive = random.one_of({1.0, 3.0});
+  a.temperature_negative = random.one_of({1.05, 0.5});
+  a.coefficient = random.one_of({0.0, 0.5});
+  a.kl_coefficient = random.one_of({0.0, 0.5});
+  a.kl_log_clamp = random.one_of({0.2, double{INFINITY}});
+  a.kl_value_clamp = random.one_of({0.1, double{INFINITY}});
+}
+
+// Float32 terms on the device: 2e-6 of the log-prob, so of the ratio; slopes are below 10. A decision at a bound, which random
+// ratios do not come that near to, would differ by more.
+Tolerance of_gradient(int32_t dtype) {
+  const double step = dtype == SRP_F32 ? 1.2e-7 : dtype == SRP_F16 ? 0x1p-10 : 0x1p-7;
+  return {step + 1e-5, 5e-5 + (dtype == SRP_F16 ? 0x1p-24 : 0)};
+}
+
+Call<Args> loss(Random& random, int32_t dtype, const Shape& s, double softcap, int32_t form, bool in_place) {
+  Call<Args> call(&srp_backend::loss_logits);
+  logits(call, random, dtype, s, softcap);
+  losses(call, random, form);
+  const auto out = [&](const char* name, float* Args::* field, double atol) {
+    if (random.chance(0.85)) call.out(name, field, SRP_F32, s.N, {2.2e-6, atol});
+  };
+  out("logprob", &Args::logprob, 1e-6);
+  out("entropy", &Args::entropy, 1e-12);
+  out("lse", &Args::lse, 2e-5);
+  out("max_logit", &Args::max_logit, 0);
+  out("log1p_sum", &Args::log1p_sum, 1e-12);
+  out("mean_gap", &Args::mean_gap, 1e-12);
+  out("sum_sq", &Args::sum_sq, 1e-12);
+  if (in_place)
+    call.in_place("logits", &Args::grad, of_gradient(dtype));
+  else
+    call.out("grad", &Args::grad, dtype, s.N * (s.V + s.padding), of_gradient(dtype));
+  return call;
+}
+
+// No row; one id; a warp and less; more than the threads of a block; more rows than one.
+const Shape kShapes[] = {{0, 5, 0}, {2, 1, 0}, {9, 3, 2}, {7, 33, 0}, {3, 300, 3}, {2, 2100, 1}};
+
+}  // namespace
+
+void loss_logits_agrees(Runner& run) {
+  Random random(101);
+  run.begin("loss_logits", "agrees");
+  for (int32_t form = SRP_LOSS_CLIP; form <= SRP_LOSS_SQUARED; ++form)
+    for (const Shape& shape : kShapes)
+      for (const int32_t dtype : {SRP_F32, SRP_F16, SRP_BF16})
+        run.agree(loss(random, dtype, shape, random.one_of({0.0, 5.0}), form, random.chance(0.5)));
+}
+
+void loss_logits_refuses(Runner& run) {
+  Random random(102);
+  run.begin("loss_logits", "refuses");
+  Call<Args> good = loss(random, SRP_BF16, {4, 9, 0}, 0, SRP_LOSS_CLIP, false);
+  while (good.arrays[2].data.dtype == SRP_U8) good = loss(random, SRP_BF16, {4, 9, 0}, 0, SRP_LOSS_CLIP, false);
+  expect_struct_checks(run, good);
+  refuse_values(run, good, "dtype", &Args::dtype, {0, -1, SRP_F64, SRP_I32, SRP_U8, INT32_MAX}, SRP_BAD_DTYPE);
+  refuse_negative(run, good, &Args::N, &Args::V);
+  refuse_null(run, good, &Args::logits, &Args::targets, &Args::advantage, &Args::grad);
+  run.refused("a stride below V", good.with([](Args& a) { a.stride = a.V - 1; }), SRP_BAD_SHAPE);
+  run.refused("N * stride overflows", good.with([](Args& a) { a.N = a.stride = int64_t{1} << 40; }), SRP_BAD_SHAPE);
+  refuse_values(run, good, "form", &Args::form, {0, -1, SRP_LOSS_SQUARED + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
+  run.refused("a KL form without reference", good.with([](Args& a) {
+    a.reference = nullptr;
+    a.kl_form = a.kl_slope_form = SRP_KL_K1;
+  }),
+              SRP_BAD_ARGUMENT);
+  for (double Args::* scalar : {&Args::temperature, &Args::scale})
+    refuse_values(run, good, "a scalar", scalar, {0.0, -1.0, double{NAN}, double{INFINITY}, 1e-40, 1e40},
+                  SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "softcap", &Args::softcap, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
+  for (double Args::* scalar :
+       {&Args::clip_low, &Args::clip_high, &Args::dual_clip, &Args::ratio_cap, &Args::log_clamp, &Args::max_log_ratio,
+        &Args::temperature_positive, &Args::temperature_negative, &Args::kl_log_clamp, &Args::kl_value_clamp})
+    refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}}, SRP_BAD_ARGUMENT);
+  for (double Args::* scalar : {&Args::coefficient, &Args::kl_coefficient})
+    refuse_values(run, good, "a scalar", scalar, {double{INFINITY}, double{NAN}}, SRP_BAD_ARGUMENT);
+  mislead_indices(run, good, "targets", 2, good.args.V);
+  run.agree(good);
+}
+
+}  // namespace srp::test

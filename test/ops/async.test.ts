@@ -1,0 +1,104 @@
+// The asynchronous forms beside logprob's: the numbers of the synchronous ones, an abort, and an event loop that goes on.
+import {
+  divergence,
+  divergenceAsync,
+  divergenceBackward,
+  divergenceBackwardAsync,
+  linearLogprob,
+  linearLogprobAsync,
+  linearLogprobBackward,
+  linearLogprobBackwardAsync,
+  logprobAsync,
+  rowLoss,
+  rowLossAsync,
+  tokenLoss,
+  tokenLossAsync,
+} from "../../lib";
+import { eachBackend } from "../support/each-backend";
+import { rng } from "../support/rng";
+
+/** Turns of the event loop until the promise settles. */
+async function turnsDuring(pending: Promise<unknown>): Promise<number> {
+  let turns = 0;
+  let settled = false;
+  const end = (): void => void (settled = true);
+  pending.then(end, end);
+  while (!settled) {
+    await new Promise((next) => setImmediate(next));
+    ++turns;
+  }
+  await pending;
+  return turns;
+}
+
+eachBackend((backend) => {
+  const [N, V, D] = [9, 33, 12];
+  const student = rng(1).normal(N * V, 0, 2);
+  const teacher = rng(2).normal(N * V, 0, 2);
+  const hidden = rng(3).normal(N * D);
+  const weight = rng(4).normal(V * D);
+  const targets = rng(5).i32(N, 0, V);
+  const rows = { shape: [N, V] as const, backend };
+  const head = { shape: [N, D] as const, backend };
+
+  test("give what the synchronous forms give", async () => {
+    const pair = { ...rows, beta: 0.3 };
+    const gradDivergences = rng(6).normal(N);
+    await expect(divergenceAsync(student, teacher, pair)).resolves.toEqual(divergence(student, teacher, pair));
+    await expect(divergenceBackwardAsync(student, teacher, gradDivergences, pair)).resolves.toEqual(
+      divergenceBackward(student, teacher, gradDivergences, pair),
+    );
+
+    const state = linearLogprob(hidden, weight, targets, head);
+    await expect(linearLogprobAsync(hidden, weight, targets, head)).resolves.toEqual(state);
+    const back = { ...head, gradLogProbs: rng(7).normal(N), gradients: ["hidden", "weight"] as const };
+    await expect(linearLogprobBackwardAsync(hidden, weight, targets, state, back)).resolves.toEqual(
+      linearLogprobBackward(hidden, weight, targets, state, back),
+    );
+
+    const tokens = { logProbs: student, oldLogProbs: teacher, advantages: rng(8).normal(N), shape: [N, V] as const, clipLow: 0.2, clipHigh: 0.2, backend };
+    await expect(tokenLossAsync({ ...tokens, form: "clip" })).resolves.toEqual(tokenLoss({ ...tokens, form: "clip" }));
+    await expect(rowLossAsync({ ...tokens, form: "clip" })).resolves.toEqual(rowLoss({ ...tokens, form: "clip" }));
+  });
+
+  test("an aborted signal rejects with its reason, and what was aborted before wrote nothing", async () => {
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const out = new Float64Array(N).fill(7);
+    await expect(divergenceAsync(student, teacher, { ...rows, beta: 0, out, signal })).rejects.toBe(reason);
+    expect(out).toEqual(new Float64Array(N).fill(7));
+    await expect(linearLogprobAsync(hidden, weight, targets, { ...head, signal })).rejects.toBe(reason);
+    const controller = new AbortController();
+    const pending = linearLogprobAsync(hidden, weight, targets, { ...head, signal: controller.signal });
+    controller.abort(reason);
+    await expect(pending).rejects.toBe(reason);
+  });
+
+  test("bad input rejects under the name of the function", async () => {
+    await expect(divergenceAsync(student, teacher, { ...rows, beta: 2 })).rejects.toThrow(/^divergenceAsync: beta is 2/);
+    await expect(tokenLossAsync({ logProbs: student, advantages: hidden, form: "linear", shape: [N, V], backend })).rejects.toThrow(
+      /^tokenLossAsync: advantages/,
+    );
+  });
+
+  if (backend === "cpu")
+    test("the event loop turns while rows of logits are at work", async () => {
+      const [count, vocab] = [64, 32_000];
+      const logits = new Float32Array(count * vocab);
+      const large = { shape: [count, vocab] as const, backend };
+      for (const pending of [logprobAsync(logits, null, large), divergenceAsync(logits, logits, { ...large, beta: 0.5 })])
+        expect(await turnsDuring(pending)).toBeGreaterThan(20);
+    });
+
+  if (backend === "cpu")
+    test("an abort ends a call that is at work", async () => {
+      const [count, vocab] = [256, 32_000];
+      const logits = new Float32Array(count * vocab);
+      const out = new Float64Array(count).fill(7);
+      const controller = new AbortController();
+      const pending = divergenceAsync(logits, logits, { shape: [count, vocab], beta: 0.5, out, backend, signal: controller.signal });
+      setTimeout(() => controller.abort(), 5);
+      await expect(pending).rejects.toMatchObject({ name: "AbortError" });
+      expect(out[count - 1]).toBe(7); // the last rows never ran
+    });
+});
