@@ -78,6 +78,13 @@ const scripts = {
   rules: { ...everywhere, "no-undef": "off", "no-unused-vars": ["error", { argsIgnorePattern: "^_" }] },
 };
 
+// The page of the report: scripts of one scope. tsc -p lib/report/page knows which names there are.
+const page = {
+  files: ["lib/report/page/**/*.js"],
+  languageOptions: { sourceType: "script" },
+  rules: { ...everywhere, "no-undef": "off", "no-console": "error", "prefer-template": "error" },
+};
+
 export default tseslint.config(
   { ignores: ["**/node_modules/", "dist/", "dist.partial/", "build*/", "prebuilds/", "coverage/", "**/*.d.ts"] },
   { linterOptions: { reportUnusedDisableDirectives: "error", noInlineConfig: true } },
@@ -86,4 +93,5 @@ export default tseslint.config(
   loader,
   tests,
   scripts,
+  page,
 );

@@ -13,7 +13,10 @@ module.exports = {
       "@swc/jest",
       { jsc: { target: "es2022", parser: { syntax: "typescript" } }, module: { type: "commonjs" } },
     ],
+    // ES modules that lib/ reaches by import(), which does not work inside of jest.
+    "/node_modules/hyparquet(-writer)?/.+\\.js$": ["@swc/jest", { jsc: { target: "es2022" }, module: { type: "commonjs" } }],
   },
+  transformIgnorePatterns: ["/node_modules/(?!hyparquet(-writer)?/)"],
   reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
   testTimeout: 60_000,
   maxWorkers: 2,

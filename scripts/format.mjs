@@ -1,7 +1,7 @@
 // Checks the C, C++ and CUDA sources against .clang-format, with the clang-format that is a
 // development dependency: the same version on every machine.
 //
-//   node scripts/format.mjs [--write] [file ...]     no file means everything under native/ and test/
+//   node scripts/format.mjs [--write] [file ...]     no file means everything under native/, test/ and bench/roof/
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,7 +16,7 @@ const { values: options, positionals } = parseArgs({
 const files =
   positionals.length > 0
     ? positionals.map((file) => resolve(file))
-    : ["native", "test"].flatMap((folder) =>
+    : ["native", "test", "bench/roof"].flatMap((folder) =>
         filesBelow(folder, [".h", ".inc", ".c", ".cpp", ".cc", ".cu", ".cuh"]),
       );
 const style = readFileSync(at(".clang-format"), "utf8");

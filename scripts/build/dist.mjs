@@ -1,8 +1,8 @@
 // dist/: lib/ compiled once to CommonJS, and a thin ES module beside each public entry.
 // One instance for both formats: `import` and `require` reach the very same functions.
 
-import { existsSync, readFileSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { at, filesBelow } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
@@ -19,11 +19,20 @@ function entries() {
     .map((path) => path.replace(/^\.\/dist\//, "").replace(/\.mjs$/, ""));
 }
 
+/** What the HTML report carries in itself: read at run time, never compiled. */
+const PAGE = "report/page";
+const pageFiles = () => filesBelow(`lib/${PAGE}`, [".js", ".css"]);
+
+function copyPage(folder) {
+  mkdirSync(join(folder, PAGE), { recursive: true });
+  for (const file of pageFiles()) copyFileSync(file, join(folder, PAGE, basename(file)));
+}
+
 export async function build() {
   const dist = at("dist");
   const wrappers = entries();
   const tscVersion = JSON.parse(readFileSync(at("node_modules/typescript/package.json"), "utf8")).version;
-  const inputs = [...filesBelow("lib", [".ts"]), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
+  const inputs = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
   const print = fingerprint([`typescript ${tscVersion}`, `entries ${wrappers.join()}`], inputs);
   const outputs = wrappers.map((entry) => join(dist, `${entry}.mjs`));
   const stampFile = join(dist, ".stamp");
@@ -36,6 +45,7 @@ export async function build() {
   try {
     const tsc = at("node_modules/typescript/bin/tsc");
     await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", aside, "--pretty", "false"]);
+    copyPage(aside);
     for (const entry of wrappers) writeEsmWrapper(aside, entry);
     writeStamp(join(aside, ".stamp"), print);
     if (existsSync(dist)) rmSync(dist, { recursive: true });
