@@ -1,8 +1,8 @@
 // Rows of log-prob differences (contract: surprisal/ratio.h): their sum, and one gradient written to all kept tokens.
 namespace srp::cpu::SRP_LEVEL {
 
-// Lanes count from the row's begin, two registers apart, and are added in their order at the end: the sum does not depend on
-// where the arrays lie.
+// Lanes count from the row's begin, two registers apart, and are added in their order at the end: the sum depends neither on
+// where the arrays lie nor on padding behind the row.
 template <class F>
 static LogSum sum_differences(const F* current, const F* old, const uint8_t* mask, int64_t begin, int64_t end) {
   F64 sums[2] = {};
@@ -21,16 +21,17 @@ static LogSum sum_differences(const F* current, const F* old, const uint8_t* mas
       }
     }
   }
-  LogSum row = {sum(sums[0] + sums[1]), i - begin};
+  LogSum row = {0, i - begin};
   if (mask) {
     row.kept = 0;
     for (int64_t lane = 0; lane < kHalf; ++lane) row.kept -= kept[lane];
   }
-  for (; i < end; ++i) {
+  for (int64_t lane = 0; i < end; ++i, ++lane) {
     if (mask && !mask[i]) continue;
-    row.sum += static_cast<double>(current[i]) - static_cast<double>(old[i]);
+    sums[lane / kHalf][lane % kHalf] += static_cast<double>(current[i]) - static_cast<double>(old[i]);
     row.kept += 1;
   }
+  row.sum = sum(sums[0] + sums[1]);
   return row;
 }
 

@@ -35,13 +35,12 @@ struct ScanConstants {
   F64 masked_a;
 };
 
-// Tokens i ... i + kHalf - 1. `d` is that of the token behind them, then of token i.
-template <class F>
-SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_t i, F64* d, F64* advantages,
-                           F64* returns) {
+// Tokens i ... i + kHalf - 1, or of them those that `inside` marks. `d` is that of the token behind them, then of token i.
+template <bool kSome, class F>
+SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
+                           F64* advantages, F64* returns) {
   F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
   F64 g = row.discount ? load_wide(row.discount + i) : c.gamma;
-  Maps m;
   I64 kept = {};
   if (row.mask) {
     kept = load_mask(row.mask + i);
@@ -50,8 +49,12 @@ SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_
     g = kept ? g : c.gamma;
   }
   const F64 gap = r - v;
-  m = {c.lambda * g, fma(c.lambda, gap, v)};
+  Maps m = {c.lambda * g, fma(c.lambda, gap, v)};
   if (row.mask && row.mask_mode != SRP_MASK_STEPS) m.a = kept ? m.a : c.masked_a;  // and b is 0
+  if (kSome) {
+    const I64 there = load_mask(inside + i);
+    m = {there ? m.a : splat(1.0), there ? m.b : F64{}};
+  }
   m = compose(m);
   const F64 own = fma(m.a, *d, m.b), next = shift_lanes<1>(own, *d);
   *advantages = fma(g, next, gap);
@@ -64,51 +67,59 @@ SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_
 }
 
 // kLanes tokens from i on.
-template <bool kPastCache, class F>
-SRP_INLINE void scan_register(const ScanRow<F>& row, const ScanConstants& c, int64_t i, F64* d) {
+template <bool kPastCache, bool kSome, class F>
+SRP_INLINE void scan_register(const ScanRow<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d) {
   F64 advantages[2], returns[2];
-  scan_lanes(row, c, i + kHalf, d, &advantages[1], &returns[1]);
-  scan_lanes(row, c, i, d, &advantages[0], &returns[0]);
+  scan_lanes<kSome>(row, c, i + kHalf, inside, d, &advantages[1], &returns[1]);
+  scan_lanes<kSome>(row, c, i, inside, d, &advantages[0], &returns[0]);
   if (row.advantages) put_wide<kPastCache>(row.advantages + i, advantages[0], advantages[1]);
   if (row.returns) put_wide<kPastCache>(row.returns + i, returns[0], returns[1]);
 }
 
-// One token; d of it.
+// The last tokens of a row, fewer than a register: through copies, with the identity behind them.
 template <class F>
-SRP_INLINE double scan_token(const ScanRow<F>& row, int64_t i, double d) {
-  const bool kept = !row.mask || row.mask[i];
-  if (!kept && row.mask_mode != SRP_MASK_STEPS) {
-    if (row.advantages) row.advantages[i] = 0;
-    if (row.returns) row.returns[i] = 0;
-    return row.mask_mode == SRP_MASK_CUT ? 0 : d;
+SRP_INLINE void scan_some(const ScanRow<F>& row, const ScanConstants& c, int64_t begin, int64_t count, F64* d) {
+  F reward[kLanes] = {}, value[kLanes] = {}, discount[kLanes] = {}, advantages[kLanes], returns[kLanes];
+  uint8_t mask[kLanes] = {}, inside[kLanes] = {};
+  for (int64_t t = 0; t < count; ++t) {
+    inside[t] = 1;
+    mask[t] = row.mask ? row.mask[begin + t] : 1;
+    if (!mask[t]) continue;
+    reward[t] = row.reward[begin + t];
+    if (row.value) value[t] = row.value[begin + t];
+    if (row.discount) discount[t] = row.discount[begin + t];
   }
-  const double r = kept ? row.reward[i] : 0, v = kept && row.value ? row.value[i] : 0;
-  const double g = kept && row.discount ? row.discount[i] : row.gamma;
-  const double advantage = (r - v) + g * d;
-  if (row.advantages) row.advantages[i] = static_cast<F>(advantage);
-  if (row.returns) row.returns[i] = static_cast<F>(advantage + v);
-  return v + row.lambda * advantage;
+  ScanRow<F> copy = row;
+  copy.reward = reward;
+  if (row.value) copy.value = value;
+  if (row.discount) copy.discount = discount;
+  if (row.mask) copy.mask = mask;
+  if (row.advantages) copy.advantages = advantages;
+  if (row.returns) copy.returns = returns;
+  scan_register<false, true>(copy, c, 0, inside, d);
+  const size_t bytes = sizeof(F) * static_cast<size_t>(count);
+  if (row.advantages) memcpy(row.advantages + begin, advantages, bytes);
+  if (row.returns) memcpy(row.returns + begin, returns, bytes);
 }
 
 template <bool kPastCache, class F>
 SRP_INLINE void scan_row_to(const ScanRow<F>& row, int64_t begin, int64_t end) {
   const ScanConstants c = {splat(row.gamma), splat(row.lambda), splat(row.mask_mode == SRP_MASK_SKIP ? 1.0 : 0.0)};
-  // Registers count from the row's end, whatever its address: results must not depend on where an array happens to lie.
+  // Registers count from the row's begin: results depend neither on where an array lies nor on padding behind the row.
   F64 d = splat(row.bootstrap);
-  int64_t i = end;
-  for (; i - kLanes >= begin; i -= kLanes) {
+  int64_t i = begin + (end - begin) / kLanes * kLanes;
+  if (i < end) scan_some(row, c, i, end - i, &d);
+  for (; i > begin; i -= kLanes) {
     prefetch(row.reward + i - kScanAhead);
     if (row.value) prefetch(row.value + i - kScanAhead);
-    scan_register<kPastCache>(row, c, i - kLanes, &d);
+    scan_register<kPastCache, false>(row, c, i - kLanes, nullptr, &d);
   }
-  double carry = d[0];
-  for (; i > begin; --i) carry = scan_token(row, i - 1, carry);
 }
 
 template <class F>
 static void scan_row(const ScanRow<F>& row, int64_t begin, int64_t end, bool past_cache) {
-  const bool aligned = (reinterpret_cast<uintptr_t>(row.advantages ? row.advantages + end : nullptr) |
-                        reinterpret_cast<uintptr_t>(row.returns ? row.returns + end : nullptr)) %
+  const bool aligned = (reinterpret_cast<uintptr_t>(row.advantages ? row.advantages + begin : nullptr) |
+                        reinterpret_cast<uintptr_t>(row.returns ? row.returns + begin : nullptr)) %
                            16 ==
                        0;
   if (past_cache && aligned) {

@@ -63,8 +63,8 @@ template <class Args>
 void outputs(Call<Args>& call, const Setting& s, const char* first, void* Args::* first_field, const char* second,
              void* Args::* second_field) {
   const int64_t absent = s.random.integer(0, 3);
-  if (absent != 1) call.out(first, first_field, s.dtype, s.rows.n, kSame());
-  if (absent != 2) call.out(second, second_field, s.dtype, s.rows.n, kSame());
+  if (absent != 1) call.out(first, first_field, s.dtype, s.rows.n, Tolerance::sums(s.dtype));
+  if (absent != 2) call.out(second, second_field, s.dtype, s.rows.n, Tolerance::sums(s.dtype));
 }
 
 Gae gae(const Setting& s) {
@@ -77,7 +77,7 @@ Gae gae(const Setting& s) {
 Returns returns(const Setting& s) {
   Returns call(&srp_backend::scan_returns);
   inputs(call, s);
-  call.out("returns", &srp_scan_returns_args::returns, s.dtype, s.rows.n, kSame());
+  call.out("returns", &srp_scan_returns_args::returns, s.dtype, s.rows.n, Tolerance::sums(s.dtype));
   return call;
 }
 
