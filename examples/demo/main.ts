@@ -6,6 +6,7 @@ import { writeRollouts } from "../../lib/io";
 import { type DemoOptions, HELP, readOptions, UsageError } from "./options";
 import { runAll } from "./pool";
 import { Progress } from "./progress";
+import { writeReport } from "./report";
 import { type MethodSummary, summarize, windowOf } from "./summary";
 import { tableOf } from "./table";
 import { SETTINGS } from "./train";
@@ -25,15 +26,18 @@ async function demo(options: DemoOptions): Promise<void> {
   const file = path.join(out, "rollouts.jsonl");
   mkdirSync(out, { recursive: true });
   const written = await writeRollouts(file, results.flatMap((result) => result.rollouts));
+  const page = path.join(out, "report.html");
+  await writeReport(page, results, backend ? { backend } : {});
   const seconds = (performance.now() - started) / 1000;
   const summaries = summarize(results);
   if (options.json) {
     const { selected, requested } = info;
-    const output = { backend: { selected, requested }, settings: { ...SETTINGS, steps, window: windowOf(steps) }, seconds, rollouts: file, methods: summaries };
+    const output = { backend: { selected, requested }, settings: { ...SETTINGS, steps, window: windowOf(steps) }, seconds, rollouts: file, report: page, methods: summaries };
     process.stdout.write(`${JSON.stringify(output, null, 2)}\n`);
   } else {
     process.stdout.write(`${report(options, summaries)}\n\n`);
     process.stdout.write(`surprisal ran on ${info.selected}; ${seconds.toFixed(0)} s in all; ${written.rollouts} rollouts in ${file}\n`);
+    process.stdout.write(`to look at: ${page}\n`);
   }
 }
 

@@ -12,7 +12,7 @@ between its logits and the gradient of its logits. Compares ways to turn rewards
   --seeds A,B,...    one run each                       default 1,2,3
   --methods A,B,...  ${METHOD_NAMES.join(", ")}       default all
   --backend NAME     auto, js, cpu, cuda, emulated      default auto
-  --out DIR          where rollouts.jsonl goes          default demo-output
+  --out DIR          rollouts.jsonl and report.html     default demo-output
   --rollouts DIR     rollouts of every step, one METHOD-SEED.jsonl a run
   --json             results as JSON instead of a table
   --help             this text

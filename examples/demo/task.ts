@@ -14,6 +14,8 @@ export const STEP_END = MODULUS + 1;
 export const ANSWER = MODULUS + 2;
 export const ANSWER_END = MODULUS + 3;
 export const VOCABULARY = MODULUS + 4;
+/** What begins and ends a step of a response (the answer is one), and what ends its thinking. */
+export const DELIMITERS = { start: [[STEP], [ANSWER]], end: [[STEP_END], [ANSWER_END]], think_end: ANSWER } as const;
 export const PROMPT_LENGTH = 4;
 /** The response above has 9 tokens; one more lets the policy lose its way. */
 export const MAX_TOKENS = 10;
@@ -39,8 +41,13 @@ export function problemText({ digits: [a, b, c, d] }: Problem): string {
   return `((${a} + ${b}) * ${c} + ${d}) mod ${MODULUS}`;
 }
 
+/** A text for each token. */
+export function tokenTexts(tokens: ArrayLike<number>): string[] {
+  return Array.from(tokens, (id) => WORDS[id]!);
+}
+
 export function tokenText(tokens: ArrayLike<number>): string {
-  return Array.from(tokens, (id) => WORDS[id]!).join(" ");
+  return tokenTexts(tokens).join(" ");
 }
 
 /** The form of a response with these digits in it, right or wrong. */

@@ -1,6 +1,6 @@
 // The demo as a user starts it.
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readOptions, UsageError } from "../../examples/demo/options";
@@ -24,6 +24,7 @@ function demo(...args: string[]) {
 interface Output {
   readonly backend: { readonly selected: string };
   readonly rollouts: string;
+  readonly report: string;
   readonly methods: readonly {
     readonly method: string;
     readonly entropyEnd: number;
@@ -62,6 +63,13 @@ describe("GRPO with an entropy term, two seeds, 250 steps", () => {
   test("it says which backend ran, and how far it is", () => {
     expect(stderr).toContain(`surprisal runs on ${output.backend.selected}`);
     expect(stderr).toMatch(/grpo-entropy seed \d: step \d+\/250, reward/);
+  });
+
+  test("it ends with a report of the recorded steps of a run", () => {
+    const page = readFileSync(output.report, "utf8");
+    expect(page).toContain("<!doctype html>");
+    expect(page).toContain("Demo: GRPO + entropy term");
+    for (const step of [0, 100, 200, 249]) expect(page).toContain(`step ${step}`);
   });
 
   test("rollouts of the first, every hundredth and the last step are canonical records of agreeing length", () => {
