@@ -14,7 +14,12 @@ await withTarball(async ({ tarball, folder }) => {
 
   const checks = [
     ["publint", at("node_modules/publint/src/cli.js"), ["run", unpacked, "--pack", "false", "--strict"]],
-    ["attw", at("node_modules/@arethetypeswrong/cli/dist/index.js"), [tarball, "--no-emoji", "--no-color"]],
+    // The oldest mode of resolution finds no JSON by an export's name; the file is at schema/ for it.
+    [
+      "attw",
+      at("node_modules/@arethetypeswrong/cli/dist/index.js"),
+      [tarball, "--no-emoji", "--no-color", "--exclude-entrypoints", "rollout.schema.json"],
+    ],
   ];
   for (const [name, program, args] of checks) {
     const { status, stdout, stderr } = await attempt(process.execPath, [program, ...args]);

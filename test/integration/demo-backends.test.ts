@@ -7,14 +7,14 @@ import { backendInfo, type BackendName } from "../../lib";
 const { backends } = backendInfo();
 const MINUTE = 60_000;
 
-describe("the first 50 steps on js and on cpu", () => {
+describe("the first 20 steps on js and on cpu", () => {
   const cpu = backends.find(({ name }) => name === "cpu");
   const SEED = 2;
 
   async function trajectory(method: MethodName, backend: BackendName) {
     const tokens: Int32Array[] = [];
     const rewards: Float64Array[] = [];
-    const parameters = await train({ method, seed: SEED, steps: 50, backend }, ({ experience }) => {
+    const parameters = await train({ method, seed: SEED, steps: 20, backend }, ({ experience }) => {
       tokens.push(experience.tokenIds);
       rewards.push(experience.scores);
     });

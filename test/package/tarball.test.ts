@@ -43,9 +43,10 @@ test("the tarball holds what a build from source needs", () => {
 
 test("the tarball holds nothing that npm would run or compile, and nothing else", () => {
   expect(listed(/\.gyp$/)).toEqual([]);
-  const places = /^(dist|native|prebuilds)\/|^(CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
+  const places = /^(dist|native|prebuilds)\/|^(schema\/rollout\.schema\.json|CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
   expect(consumer.files.filter((path) => !places.test(path))).toEqual([]);
-  expect(listed(/^dist\/.*(?<!\.js|\.mjs|\.d\.ts|\.d\.mts)$/)).toEqual([]);
+  // The styles of the report are put into its page.
+  expect(listed(/^dist\/(?!report\/page\/\w+\.css$).*(?<!\.js|\.mjs|\.d\.ts|\.d\.mts)$/)).toEqual([]);
   expect(listed(/^prebuilds\/(?!.*\.(node|so)$)/)).toEqual([]);
   const manifest = JSON.parse(readFileSync(join(consumer.folder, "node_modules/surprisal/package.json"), "utf8")) as {
     scripts: Record<string, string>;

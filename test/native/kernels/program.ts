@@ -32,22 +32,24 @@ export class KernelProgram {
   constructor(private readonly compiler: string) {}
 
   /**
-   * Backends are compiled once a build. The emulation and the cases, which have nothing to be found in them, are compiled
-   * once and plainly: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised.
+   * Kernels are compiled once a build. The emulation and the cases, which have nothing to be found in them, are compiled
+   * once and plainly: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised. So is the CPU
+   * backend for TSan: it has one thread here, and its pool a program of its own (test/native/pool).
    */
   async build(builds: readonly Build[]): Promise<void> {
     const plain = [...sources("native/emulation", ".cpp"), ...sources("test/native/kernels", ".cpp")];
-    const backends = [...sources("native/cuda", ".cu"), ...sources("native/cpu", ".cpp")];
-    const shared = plain.map((source) => ({ source, object: this.object(source, "plain"), flags: SANITIZE.plain }));
-    const instrumented = builds.map((build) =>
-      backends.map((source) => ({ source, object: this.object(source, build), flags: SANITIZE[build] })),
-    );
-    await inParallel([...instrumented.flat(), ...shared], ({ source, object, flags }) =>
+    const kernels = sources("native/cuda", ".cu");
+    const cpu = sources("native/cpu", ".cpp");
+    const compiled = (build: Build) => (source: string) => ({ source, object: this.object(source, build), flags: SANITIZE[build] });
+    const shared = plain.map(compiled("plain"));
+    const onlyPlain = builds.includes("tsan") ? cpu.map(compiled("plain")) : [];
+    const instrumented = builds.map((build) => (build === "tsan" ? kernels : [...kernels, ...cpu]).map(compiled(build)));
+    await inParallel([...instrumented.flat(), ...shared, ...onlyPlain], ({ source, object, flags }) =>
       this.compile([...COMPILE, ...flags, source, "-o", object]),
     );
     // Instrumented objects first: of an inline function that both have, the linker keeps the first.
     await inParallel(builds, (build, i) => {
-      const objects = [...instrumented[i]!, ...shared].map(({ object }) => object);
+      const objects = [...instrumented[i]!, ...shared, ...(build === "tsan" ? onlyPlain : [])].map(({ object }) => object);
       return this.compile([...FLAGS, ...SANITIZE[build], ...objects, "-o", this.path(build)]);
     });
   }
