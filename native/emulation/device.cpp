@@ -1,8 +1,10 @@
-// The one device of the emulation. It says what it is, and its limits are those that the machine enforces.
+// The devices of the emulation, all alike. They say what they are, and their limits are those that the machine enforces.
 #include <cstdio>
 #include <cstring>
 
 #include "errors.h"
+#include "injection.h"
+#include "registry.h"
 #include "settings.h"
 #include "shared_memory.h"
 
@@ -11,38 +13,65 @@ using namespace srp::emulation;
 namespace {
 constexpr int kApiVersion = 13000;  // the CUDA release whose functions these imitate
 constexpr int kMajor = 7, kMinor = 5;  // the oldest compute capability that CUDA 13 compiles for
+
+__thread int chosen = 0;
+
+bool exists(int device) { return device >= 0 && device < current_settings().devices; }
+
 }  // namespace
 
+int srp::emulation::current_device() { return chosen; }
+
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  SRP_BEGIN("cudaGetDeviceCount", Needs::nothing);
+  *count = current_settings().devices;
+  return record(*count > 0 ? cudaSuccess : cudaErrorNoDevice);
+}
+
+cudaError_t cudaSetDevice(int device) {
+  SRP_BEGIN("cudaSetDevice", Needs::nothing);
+  if (!exists(device)) return record(cudaErrorInvalidDevice);
+  chosen = device;
   return cudaSuccess;
 }
 
-cudaError_t cudaSetDevice(int device) { return record(device == 0 ? cudaSuccess : cudaErrorInvalidDevice); }
-
 cudaError_t cudaGetDevice(int* device) {
-  *device = 0;
+  SRP_BEGIN("cudaGetDevice", Needs::nothing);
+  *device = chosen;
   return cudaSuccess;
 }
 
 cudaError_t cudaRuntimeGetVersion(int* version) {
+  SRP_BEGIN("cudaRuntimeGetVersion", Needs::nothing);
   *version = kApiVersion;
   return cudaSuccess;
 }
 
 cudaError_t cudaDriverGetVersion(int* version) {
+  SRP_BEGIN("cudaDriverGetVersion", Needs::nothing);
   *version = kApiVersion;
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSynchronize() { return pending(); }
+// Each device sees its own memory only; copies between two of them go.
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  SRP_BEGIN("cudaDeviceCanAccessPeer", Needs::nothing);
+  if (!exists(device) || !exists(peer)) return record(cudaErrorInvalidDevice);
+  *can = 0;
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  SRP_BEGIN("cudaDeviceEnablePeerAccess");
+  return record(exists(peer) ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  if (device != 0) return record(cudaErrorInvalidDevice);
-  size_t free_bytes = 0;
+  SRP_BEGIN("cudaGetDeviceProperties", Needs::nothing);
+  if (!exists(device)) return record(cudaErrorInvalidDevice);
   memset(properties, 0, sizeof *properties);
   snprintf(properties->name, sizeof properties->name, "emulated device");
-  cudaMemGetInfo(&free_bytes, &properties->totalGlobalMem);
+  properties->totalGlobalMem = memory_of(device);
   properties->sharedMemPerBlock = properties->sharedMemPerBlockOptin = SharedMemory::kLimit;
   properties->warpSize = warpSize;
   properties->maxThreadsPerBlock = kMaxThreads;

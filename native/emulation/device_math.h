@@ -43,6 +43,20 @@ T __ldg(const T* address) {
   return *address;
 }
 
+// Loads and stores with a word to the caches, of which there are none here.
+template <class T>
+T __ldcg(const T* address) {
+  return *address;
+}
+template <class T>
+T __ldcs(const T* address) {
+  return *address;
+}
+template <class T>
+void __stcs(T* address, T value) {
+  *address = value;
+}
+
 // CUDA's global min and max. Those of floats are fmin and fmax: a NaN loses against a number.
 #define SRP_MIN_MAX(T)                             \
   inline T min(T a, T b) { return b < a ? b : a; } \

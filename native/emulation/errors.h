@@ -1,4 +1,4 @@
-// The last error of each host thread, as the runtime functions leave it.
+// What the runtime functions leave behind: the last error of each host thread, and the devices that are lost.
 #pragma once
 #include <string>
 
@@ -6,14 +6,30 @@
 
 namespace srp::emulation {
 
+// What went wrong in a stream. The text is the machine's, where it has more to say than CUDA's.
+struct Fault {
+  cudaError_t code = cudaSuccess;
+  std::string text;
+  explicit operator bool() const { return code != cudaSuccess; }
+};
+
 // Keeps a failure for cudaGetLastError() and passes it on; success changes nothing.
 cudaError_t record(cudaError_t error);
-// A launch that broke a rule.
-void record_launch_failure(const std::string& text);
+cudaError_t record(const Fault& fault);
 // The launch failure that nobody has taken yet, for calls that wait for earlier work.
 cudaError_t pending();
 
-bool is_stream(cudaStream_t stream);
+// Errors after which a device answers nothing else until the process ends.
+bool stays(cudaError_t error);
+// Where settings say that faults stay: from now on every call on this device answers with this one.
+void lose_device(int device, const Fault& fault);
+Fault lost(int device);
+void heal_devices();
+
+int current_device();
+
+// An error by its number or its name; cudaSuccess where there is none such.
+cudaError_t error_called(const std::string& text);
 
 // What the emulated device admits.
 constexpr unsigned kMaxThreads = 1024;

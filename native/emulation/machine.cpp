@@ -1,4 +1,4 @@
-// A launch: checks its configuration and spreads the blocks of the grid over OS threads.
+// A launch: checks its configuration, waits for its turn in the stream and spreads the blocks of the grid over OS threads.
 #include "machine.h"
 
 #include <algorithm>
@@ -12,7 +12,10 @@
 
 #include "block.h"
 #include "errors.h"
+#include "injection.h"
 #include "process_wide.h"
+#include "registry.h"
+#include "roster.h"
 #include "sanitizer.h"
 
 namespace srp::emulation {
@@ -128,32 +131,59 @@ bool within(dim3 size, const unsigned (&limit)[3]) {
   return size.x >= 1 && size.y >= 1 && size.z >= 1 && size.x <= limit[0] && size.y <= limit[1] && size.z <= limit[2];
 }
 
-cudaError_t check(const Launch& launch, cudaStream_t stream) {
+cudaError_t check(const Launch& launch, const StreamRef& stream) {
   const dim3 b = launch.block;
-  if (!is_stream(stream)) return cudaErrorInvalidResourceHandle;
+  if (!stream || stream->device() != current_device()) return cudaErrorInvalidResourceHandle;
   if (!within(launch.grid, kMaxGrid) || !within(b, kMaxBlock)) return cudaErrorInvalidConfiguration;
   if (uint64_t{b.x} * b.y * b.z > kMaxThreads) return cudaErrorInvalidConfiguration;
   if (launch.shared_bytes > SharedMemory::kLimit) return cudaErrorInvalidValue;
   return cudaSuccess;
 }
 
+Fault execute(const Launch& launch, int device) {
+  try {
+    std::string text = misplaced_argument(launch.kernel.call, launch.kernel.checked, device);
+    const cudaError_t code = text.empty() ? cudaErrorLaunchFailure : cudaErrorIllegalAddress;
+    if (text.empty()) text = Grid(launch).run();
+    if (text.empty()) {
+      note_kernel(plain_name(launch.kernel.name).c_str());
+      return {};
+    }
+    return {code, "kernel " + plain_name(launch.kernel.name) + ": " + text};
+  } catch (const std::bad_alloc&) {
+    return {cudaErrorMemoryAllocation, ""};
+  } catch (...) {
+    return {cudaErrorUnknown, ""};
+  }
+}
+
+cudaError_t try_launch(const Launch& launch, cudaStream_t handle) {
+  const auto refused = [&](const std::string& text) {
+    return record(Fault{cudaErrorLaunchFailure, "kernel " + plain_name(launch.kernel.name) + ": " + text});
+  };
+  SRP_BEGIN("launch");
+  if (!launch.settings.problem.empty()) return refused(launch.settings.problem);
+  if (Block::running()) return refused("a kernel cannot launch another");
+  const StreamRef stream = find_stream(handle);
+  if (const cudaError_t error = check(launch, stream); error != cudaSuccess) return record(error);
+  const auto* begin = static_cast<const char*>(launch.kernel.call);
+  auto call = std::make_shared<const std::vector<char>>(begin, begin + launch.kernel.bytes);
+  // Moved: TSan does not see who drops the last reference.
+  auto work = [launch, call = std::move(call), device = stream->device()] {
+    Launch mine = launch;
+    mine.kernel.call = call->data();
+    return execute(mine, device);
+  };
+  return record(enqueue(stream, {std::move(work), false}));
+}
+
 }  // namespace
 
 void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream) {
   try {
-    const Launch launch{kernel, grid, block, shared_bytes, current_settings()};
-    std::string text;
-    if (!launch.settings.problem.empty())
-      text = launch.settings.problem;
-    else if (Block::running())
-      text = "a kernel cannot launch another";
-    else if (record(check(launch, stream)) == cudaSuccess)
-      text = Grid(launch).run();
-    if (!text.empty()) record_launch_failure("kernel " + plain_name(kernel.name) + ": " + text);
-  } catch (const std::bad_alloc&) {
-    record(cudaErrorMemoryAllocation);
+    try_launch({kernel, grid, block, shared_bytes, current_settings()}, stream);
   } catch (...) {
-    record(cudaErrorUnknown);
+    record(cudaErrorMemoryAllocation);
   }
 }
 

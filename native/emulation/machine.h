@@ -76,10 +76,25 @@ struct Kernel {
   const char* name;
   void (*invoke)(const void* call);
   const void* call;
+  size_t checked;  // bytes of the call that are looked at for addresses of memory the kernel must not touch
+  size_t bytes;  // of the call, which the machine copies: it runs later, and in a graph many times
 };
 
-// Executes the whole grid before it returns. Failure is left for cudaGetLastError().
+// Puts the grid into the stream. A configuration that is refused is left for cudaGetLastError(); what goes wrong later
+// comes out of the calls that wait.
 void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream);
+
+// What lies between arguments is whatever the stack held, an old address perhaps. Without this nobody looks.
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+#define SRP_CLEAR_PADDING(object) __builtin_clear_padding(object)
+constexpr bool kArgumentsAreClean = true;
+#endif
+#endif
+#if !defined(SRP_CLEAR_PADDING)
+#define SRP_CLEAR_PADDING(object)
+constexpr bool kArgumentsAreClean = false;
+#endif
 
 template <class T>
 struct NotDeduced {
@@ -100,8 +115,12 @@ struct KernelCall {
 template <class... P>
 void launch_kernel(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared_bytes,
                    cudaStream_t stream, typename NotDeduced<P>::type... arguments) {
-  const KernelCall<P...> call{kernel, std::tuple<P...>(arguments...)};
-  launch({name, &KernelCall<P...>::invoke, &call}, grid, block, shared_bytes, stream);
+  static_assert((... && (std::is_trivially_copy_constructible_v<P> && std::is_trivially_destructible_v<P>)),
+                "arguments of a kernel are copied byte by byte");
+  KernelCall<P...> call{kernel, std::tuple<P...>(arguments...)};
+  SRP_CLEAR_PADDING(&call);
+  launch({name, &KernelCall<P...>::invoke, &call, kArgumentsAreClean ? sizeof call : 0, sizeof call}, grid, block,
+         shared_bytes, stream);
 }
 
 }  // namespace srp::emulation

@@ -1,167 +1,186 @@
-// Device memory: the host's heap with a registry. Under ASan each allocation has the heap's own red zones.
-#include <unistd.h>
-
-#include <cstdlib>
-#include <cstring>
-#include <map>
-#include <mutex>
-
-#include "errors.h"
-#include "process_wide.h"
+// Allocating memory, giving it back, and asking where it lies.
+#include "capture.h"
+#include "injection.h"
+#include "registry.h"
+#include "stream.h"
 
 using namespace srp::emulation;
 
 namespace {
 
-constexpr size_t kAlignment = 256;  // of cudaMalloc
-constexpr int kFresh = 0xff;        // all bits set: NaN, or -1
-constexpr uintptr_t kNowhere = 0;
-
-struct Registry {
-  std::mutex mutex;
-  std::map<uintptr_t, size_t> device, pinned;  // begin -> bytes
-  size_t used = 0;                             // bytes of `device`
-};
-
-size_t total_bytes() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+// From the host's point of view at once; in stream order for everybody else.
+cudaError_t give_back(const AllocationRef& block, const StreamRef& stream) {
+  Stream::Ticket ticket = 0;
+  const auto close = [block] {
+    close_memory(block);
+    return Fault{};
+  };
+  if (const cudaError_t error = enqueue(stream, {close, true}, &ticket); error != cudaSuccess && !stays(error))
+    return error;
+  disown(block, stream, ticket);
+  return cudaSuccess;
 }
 
-uintptr_t address(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
-
-enum class Where { host, device, past_the_end };
-
-Where where(const void* pointer, size_t bytes) {
-  auto& r = process_wide<Registry>();
-  std::lock_guard<std::mutex> lock(r.mutex);
-  auto next = r.device.upper_bound(address(pointer));
-  if (next == r.device.begin()) return Where::host;
-  const auto& [begin, size] = *--next;
-  const size_t offset = address(pointer) - begin;
-  if (offset >= size) return Where::host;
-  return bytes <= size - offset ? Where::device : Where::past_the_end;
+cudaError_t pinned_memory(const char* function, void** pointer, size_t bytes) {
+  SRP_BEGIN(function);
+  if (!pointer) return record(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  SRP_SAFE();
+  if (bytes == 0) return cudaSuccess;
+  const AllocationRef block = take(Kind::pinned, current_device(), bytes);
+  if (!block) return record(cudaErrorMemoryAllocation);
+  *pointer = block->begin;
+  return cudaSuccess;
 }
 
-bool goes(Where is, bool device) { return is == (device ? Where::device : Where::host); }
-
-// Whether both ends of a copy lie where its kind says.
-bool legal(Where to, Where from, cudaMemcpyKind kind) {
-  switch (kind) {
-    case cudaMemcpyHostToHost:
-      return goes(to, false) && goes(from, false);
-    case cudaMemcpyHostToDevice:
-      return goes(to, true) && goes(from, false);
-    case cudaMemcpyDeviceToHost:
-      return goes(to, false) && goes(from, true);
-    case cudaMemcpyDeviceToDevice:
-      return goes(to, true) && goes(from, true);
-    case cudaMemcpyDefault:
-      return to != Where::past_the_end && from != Where::past_the_end;
+// Memory that no stream's order protects goes back when every stream has done its work.
+cudaError_t give_back_now(const Release& release, void* pointer, bool pinned, bool foreign) {
+  if (!pointer && !foreign) return release.end(cudaSuccess);
+  const AllocationRef block = owned_allocation(pointer);
+  if (!block || (block->kind == Kind::pinned) != pinned || block->foreign != foreign)
+    return release.end(foreign ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
+  if (any_capture()) return release.end(cudaErrorStreamCaptureUnsupported);
+  const cudaError_t error = settle_device(block->device);
+  if (block->kind == Kind::pool) {
+    // cudaFree of stream-ordered memory is allowed, and then it is in order with everything.
+    const StreamRef legacy = find_stream(nullptr);
+    give_back(block, legacy);
+  } else {
+    close_memory(block);
+    disown(block, nullptr, 0);
   }
-  return false;
-}
-
-void* take(size_t bytes, std::map<uintptr_t, size_t> Registry::* where, bool device) {
-  auto& r = process_wide<Registry>();
-  {
-    std::lock_guard<std::mutex> lock(r.mutex);
-    if (bytes > total_bytes() - r.used) return nullptr;
-    if (device) r.used += bytes;
-  }
-  void* pointer = nullptr;
-  const bool got = posix_memalign(&pointer, kAlignment, bytes) == 0;
-  if (got) memset(pointer, kFresh, bytes);
-  std::lock_guard<std::mutex> lock(r.mutex);
-  if (got)
-    (r.*where)[address(pointer)] = bytes;
-  else if (device)
-    r.used -= bytes;
-  return got ? pointer : nullptr;
-}
-
-bool give_back(void* pointer, std::map<uintptr_t, size_t> Registry::* where, bool device) {
-  auto& r = process_wide<Registry>();
-  {
-    std::lock_guard<std::mutex> lock(r.mutex);
-    const auto found = (r.*where).find(address(pointer));
-    if (found == (r.*where).end()) return false;
-    if (device) r.used -= found->second;
-    (r.*where).erase(found);
-  }
-  free(pointer);
-  return true;
+  return release.end(error);
 }
 
 }  // namespace
 
 cudaError_t cudaMalloc(void** pointer, size_t bytes) {
+  SRP_BEGIN("cudaMalloc");
+  if (!pointer) return record(cudaErrorInvalidValue);
+  *pointer = nullptr;
+  SRP_SAFE();
+  if (bytes == 0) return cudaSuccess;
+  const AllocationRef block = take(Kind::device, current_device(), bytes);
+  if (!block) return record(cudaErrorMemoryAllocation);
+  *pointer = block->begin;
+  return cudaSuccess;
+}
+
+// A capture keeps what is allocated in it: the graph's work has its address.
+cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t handle) {
+  SRP_BEGIN("cudaMallocAsync");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return record(cudaErrorInvalidResourceHandle);
   if (!pointer) return record(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
-  *pointer = take(bytes, &Registry::device, true);
-  return record(*pointer ? cudaSuccess : cudaErrorMemoryAllocation);
-}
-
-cudaError_t cudaMallocAsync(void** pointer, size_t bytes, cudaStream_t stream) {
-  if (!is_stream(stream)) return record(cudaErrorInvalidResourceHandle);
-  return cudaMalloc(pointer, bytes);
+  if (capture_of(stream.get())) return record(cudaErrorNotSupported);
+  const AllocationRef block = take_from_pool(stream, bytes);
+  if (!block) return record(cudaErrorMemoryAllocation);
+  const auto open = [block] { return open_memory(block); };
+  if (const cudaError_t error = enqueue(stream, {open, true}); error != cudaSuccess) {
+    disown(block, stream, 0);
+    return record(error);
+  }
+  *pointer = block->begin;
+  return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* pointer) {
-  if (!pointer) return cudaSuccess;
-  return record(give_back(pointer, &Registry::device, true) ? cudaSuccess : cudaErrorInvalidValue);
+  const Release release("cudaFree");
+  return give_back_now(release, pointer, false, false);
 }
 
-cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
-  if (!is_stream(stream)) return record(cudaErrorInvalidResourceHandle);
-  return cudaFree(pointer);
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
+  const Release release("cudaFreeAsync");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return release.end(cudaErrorInvalidResourceHandle);
+  if (!pointer) return release.end(cudaSuccess);
+  const AllocationRef block = owned_allocation(pointer);
+  if (!block || block->kind != Kind::pool) return release.end(cudaErrorInvalidValue);
+  if (const cudaError_t error = refuse_captured(stream); error != cudaSuccess) return release.end(error);
+  return release.end(give_back(block, stream));
 }
 
-cudaError_t cudaMallocHost(void** pointer, size_t bytes) {
-  if (!pointer) return record(cudaErrorInvalidValue);
-  *pointer = nullptr;
-  if (bytes == 0) return cudaSuccess;
-  *pointer = take(bytes, &Registry::pinned, false);
-  return record(*pointer ? cudaSuccess : cudaErrorMemoryAllocation);
+cudaError_t cudaMallocHost(void** pointer, size_t bytes) { return pinned_memory("cudaMallocHost", pointer, bytes); }
+
+cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
+  constexpr unsigned kKnown = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+  if ((flags & ~kKnown) != 0) return record(cudaErrorInvalidValue);
+  return pinned_memory("cudaHostAlloc", pointer, bytes);
 }
 
 cudaError_t cudaFreeHost(void* pointer) {
-  if (!pointer) return cudaSuccess;
-  return record(give_back(pointer, &Registry::pinned, false) ? cudaSuccess : cudaErrorInvalidValue);
+  const Release release("cudaFreeHost");
+  return give_back_now(release, pointer, true, false);
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
-  if (const cudaError_t error = pending()) return error;
-  if (kind < cudaMemcpyHostToHost || kind > cudaMemcpyDefault) return record(cudaErrorInvalidMemcpyDirection);
-  if (bytes == 0) return cudaSuccess;
-  if (address(to) == kNowhere || address(from) == kNowhere) return record(cudaErrorInvalidValue);
-  if (!legal(where(to, bytes), where(from, bytes), kind)) return record(cudaErrorInvalidValue);
-  memmove(to, from, bytes);  // copies within one allocation may overlap; the runtime leaves the result open
-  return cudaSuccess;
+cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
+  SRP_BEGIN("cudaHostRegister");
+  if (!pointer || bytes == 0 || flags > cudaHostRegisterPortable) return record(cudaErrorInvalidValue);
+  SRP_SAFE();
+  return record(pin(pointer, bytes) ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {
-  if (!is_stream(stream)) return record(cudaErrorInvalidResourceHandle);
-  return cudaMemcpy(to, from, bytes, kind);
-}
-
-cudaError_t cudaMemset(void* pointer, int value, size_t bytes) {
-  if (const cudaError_t error = pending()) return error;
-  if (bytes == 0) return cudaSuccess;
-  if (where(pointer, bytes) != Where::device) return record(cudaErrorInvalidValue);
-  memset(pointer, value, bytes);
-  return cudaSuccess;
-}
-
-cudaError_t cudaMemsetAsync(void* pointer, int value, size_t bytes, cudaStream_t stream) {
-  if (!is_stream(stream)) return record(cudaErrorInvalidResourceHandle);
-  return cudaMemset(pointer, value, bytes);
+cudaError_t cudaHostUnregister(void* pointer) {
+  const Release release("cudaHostUnregister");
+  return give_back_now(release, pointer, true, true);
 }
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  auto& r = process_wide<Registry>();
-  std::lock_guard<std::mutex> lock(r.mutex);
-  *total = total_bytes();
-  *free = *total - r.used;
+  SRP_BEGIN("cudaMemGetInfo");
+  if (!free || !total) return record(cudaErrorInvalidValue);
+  *total = memory_of(current_device());
+  const size_t used = used_of(current_device());
+  *free = used < *total ? *total - used : 0;
   return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  SRP_BEGIN("cudaPointerGetAttributes");
+  if (!attributes) return record(cudaErrorInvalidValue);
+  *attributes = {};
+  attributes->device = -2;  // as the runtime has it, of memory that is not its own
+  const Where where = locate(pointer, 1);
+  if (where.place == Place::pageable || where.place == Place::freed) return cudaSuccess;
+  const bool pinned = where.place == Place::pinned;
+  attributes->type = pinned ? cudaMemoryTypeHost : cudaMemoryTypeDevice;
+  attributes->device = where.block->device;
+  attributes->devicePointer = const_cast<void*>(pointer);
+  attributes->hostPointer = pinned ? const_cast<void*>(pointer) : nullptr;
+  return cudaSuccess;
+}
+
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) {
+  SRP_BEGIN("cudaIpcGetMemHandle");
+  return record(cudaErrorNotSupported);
+}
+
+cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned) {
+  SRP_BEGIN("cudaIpcOpenMemHandle");
+  return record(cudaErrorNotSupported);
+}
+
+cudaError_t cudaIpcCloseMemHandle(void*) {
+  SRP_BEGIN("cudaIpcCloseMemHandle");
+  return record(cudaErrorNotSupported);
+}
+
+cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t*, cudaEvent_t) {
+  SRP_BEGIN("cudaIpcGetEventHandle");
+  return record(cudaErrorNotSupported);
+}
+
+cudaError_t cudaIpcOpenEventHandle(cudaEvent_t*, cudaIpcEventHandle_t) {
+  SRP_BEGIN("cudaIpcOpenEventHandle");
+  return record(cudaErrorNotSupported);
+}
+
+extern "C" int64_t srp_emulation_live(const char* what) {
+  const std::string name = what ? what : "";
+  if (name == "device" || name == "pinned") return static_cast<int64_t>(owned_bytes(name == "pinned"));
+  if (name == "streams") return static_cast<int64_t>(live_streams());
+  if (name == "events") return static_cast<int64_t>(live_events());
+  if (name == "graphs") return static_cast<int64_t>(live_graphs());
+  return -1;
 }

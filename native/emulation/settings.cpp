@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "errors.h"
 #include "process_wide.h"
 
 namespace srp::emulation {
@@ -35,20 +36,69 @@ bool parse_order(const std::string& text, Settings& settings) {
   return true;
 }
 
+bool parse_streams(const std::string& text, Settings& settings) {
+  if (text == "sync") {
+    settings.streams = Streams::sync;
+  } else if (text == "async") {
+    settings.streams = Streams::async;
+  } else if (text == "delay" || text.rfind("delay:", 0) == 0) {
+    settings.streams = Streams::delay;
+    return text == "delay" || parse_number(text.substr(6), settings.delay_seed);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+// A whole number from `least` to `most`.
+bool parse_within(const std::string& text, uint64_t least, uint64_t most, uint64_t& number) {
+  return parse_number(text, number) && number >= least && number <= most;
+}
+
+struct Variable {
+  const char* name;
+  const char* expected;
+  bool (*parse)(const std::string& text, Settings& settings);
+};
+
+const Variable kVariables[] = {
+    {"SURPRISAL_EMULATION_ORDER", "forward, reverse, random or random:<seed>", parse_order},
+    {"SURPRISAL_EMULATION_THREADS", "1 to 256",
+     [](const std::string& text, Settings& settings) {
+       uint64_t number = 0;
+       if (!parse_within(text, 1, kMostThreads, number)) return false;
+       settings.threads = static_cast<unsigned>(number);
+       return true;
+     }},
+    {"SURPRISAL_EMULATION_STREAMS", "sync, async, delay or delay:<seed>", parse_streams},
+    {"SURPRISAL_EMULATION_DEVICES", "0 to 8",
+     [](const std::string& text, Settings& settings) {
+       uint64_t number = 0;
+       if (!parse_within(text, 0, kMostDevices, number)) return false;
+       settings.devices = static_cast<int>(number);
+       return true;
+     }},
+    {"SURPRISAL_EMULATION_MEMORY", "a number of bytes",
+     [](const std::string& text, Settings& settings) {
+       uint64_t number = 0;
+       if (!parse_number(text, number)) return false;
+       settings.memory = number;
+       return true;
+     }},
+    {"SURPRISAL_EMULATION_STICKY", "0 or 1",
+     [](const std::string& text, Settings& settings) {
+       settings.sticky = text == "1";
+       return text == "0" || text == "1";
+     }},
+};
+
 Settings from_environment() {
   Settings settings;
   settings.threads = std::max(1u, std::min(kMostThreads, std::thread::hardware_concurrency()));
-  if (const char* order = std::getenv("SURPRISAL_EMULATION_ORDER"); order && *order) {
-    if (!parse_order(order, settings))
-      settings.problem = std::string("SURPRISAL_EMULATION_ORDER is \"") + order +
-                         "\", expected forward, reverse, random or random:<seed>";
-  }
-  if (const char* threads = std::getenv("SURPRISAL_EMULATION_THREADS"); threads && *threads) {
-    uint64_t number = 0;
-    if (parse_number(threads, number) && number >= 1 && number <= kMostThreads)
-      settings.threads = static_cast<unsigned>(number);
-    else
-      settings.problem = std::string("SURPRISAL_EMULATION_THREADS is \"") + threads + "\", expected 1 to 256";
+  for (const Variable& variable : kVariables) {
+    const char* text = std::getenv(variable.name);
+    if (!text || !*text || variable.parse(text, settings)) continue;
+    settings.problem = std::string(variable.name) + " is \"" + text + "\", expected " + variable.expected;
   }
   return settings;
 }
@@ -98,19 +148,50 @@ uint64_t BlockOrder::at(uint64_t i) const {
 
 }  // namespace srp::emulation
 
-extern "C" int srp_emulation_set_order(int order, uint64_t seed) {
-  if (order < 0 || order > 2) return 1;
+namespace {
+
+template <class Change>
+int change(bool valid, Change apply) {
+  if (!valid) return 1;
   auto& s = srp::emulation::process_wide<srp::emulation::Shared>();
   std::lock_guard<std::mutex> lock(s.mutex);
-  s.settings.order = static_cast<srp::emulation::Order>(order);
-  s.settings.seed = seed;
+  apply(s.settings);
   return 0;
 }
 
+}  // namespace
+
+using srp::emulation::Settings;
+
+extern "C" int srp_emulation_set_order(int order, uint64_t seed) {
+  return change(order >= 0 && order <= 2, [&](Settings& settings) {
+    settings.order = static_cast<srp::emulation::Order>(order);
+    settings.seed = seed;
+  });
+}
+
 extern "C" int srp_emulation_set_threads(int threads) {
-  if (threads < 1 || threads > static_cast<int>(srp::emulation::kMostThreads)) return 1;
-  auto& s = srp::emulation::process_wide<srp::emulation::Shared>();
-  std::lock_guard<std::mutex> lock(s.mutex);
-  s.settings.threads = static_cast<unsigned>(threads);
-  return 0;
+  return change(threads >= 1 && threads <= static_cast<int>(srp::emulation::kMostThreads),
+                [&](Settings& settings) { settings.threads = static_cast<unsigned>(threads); });
+}
+
+extern "C" int srp_emulation_set_streams(int streams, uint64_t seed) {
+  return change(streams >= 0 && streams <= 2, [&](Settings& settings) {
+    settings.streams = static_cast<srp::emulation::Streams>(streams);
+    settings.delay_seed = seed;
+  });
+}
+
+extern "C" int srp_emulation_set_devices(int devices) {
+  return change(devices >= 0 && devices <= srp::emulation::kMostDevices,
+                [&](Settings& settings) { settings.devices = devices; });
+}
+
+extern "C" int srp_emulation_set_memory(size_t bytes) {
+  return change(true, [&](Settings& settings) { settings.memory = bytes; });
+}
+
+extern "C" int srp_emulation_set_sticky(int sticky) {
+  if (sticky == 0) srp::emulation::heal_devices();
+  return change(sticky == 0 || sticky == 1, [&](Settings& settings) { settings.sticky = sticky != 0; });
 }

@@ -1,5 +1,7 @@
-// How a launch executes: in which order threads and blocks run, on how many OS threads.
+// How the device behaves: in which order threads and blocks run, on how many OS threads; when streams do their work; how
+// many devices there are, how much memory each has, and whether a fault stays.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -8,10 +10,21 @@ namespace srp::emulation {
 
 enum class Order : int { forward = 0, reverse = 1, random = 2 };
 
+// When the work of a stream is done: before the call returns; by a thread of the stream's own; or by that thread after
+// delays that follow from a seed, so that what does not wait for it comes too early.
+enum class Streams : int { sync = 0, async = 1, delay = 2 };
+
+constexpr int kMostDevices = 8;
+
 struct Settings {
   Order order = Order::forward;
   uint64_t seed = 1;
   unsigned threads = 1;
+  Streams streams = Streams::async;
+  uint64_t delay_seed = 1;
+  int devices = 1;
+  size_t memory = 0;  // bytes of each device; 0: as much as the host has
+  bool sticky = false;  // a fault stays with its device until the process ends, as on hardware
   std::string problem;  // not empty: an environment variable could not be read, and launches must fail saying so
 };
 
@@ -41,8 +54,13 @@ class BlockOrder {
 
 }  // namespace srp::emulation
 
-// For tests and other programs that drive the library through its C ABI. Both return 0, or 1 for a bad argument.
+// For tests and other programs that drive the library through its C ABI. All return 0, or 1 for a bad argument.
 extern "C" {
 __attribute__((visibility("default"))) int srp_emulation_set_order(int order, uint64_t seed);
 __attribute__((visibility("default"))) int srp_emulation_set_threads(int threads);
+__attribute__((visibility("default"))) int srp_emulation_set_streams(int streams, uint64_t seed);
+__attribute__((visibility("default"))) int srp_emulation_set_devices(int devices);
+__attribute__((visibility("default"))) int srp_emulation_set_memory(size_t bytes);
+// 0 also heals the devices that are lost, which no call can do on hardware.
+__attribute__((visibility("default"))) int srp_emulation_set_sticky(int sticky);
 }

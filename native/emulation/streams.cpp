@@ -1,105 +1,163 @@
-// Streams and events. Nothing is ever in flight, so a stream is only an identity, and an event a moment.
-#include <chrono>
+// The stream functions of the runtime: handles, waiting, the legacy stream.
+#include <atomic>
 #include <mutex>
-#include <new>
-#include <set>
 
-#include "errors.h"
+#include "capture.h"
+#include "handles.h"
+#include "injection.h"
 #include "process_wide.h"
+#include "stream.h"
 
 using namespace srp::emulation;
 
-struct CUstream_st {};
-
-struct CUevent_st {
-  std::chrono::steady_clock::time_point moment;
-  bool recorded = false;
-  bool timed = true;
-};
-
 namespace {
 
-// Which handles are alive: a stale one is refused, not followed.
-template <class Handle>
-class Handles {
- public:
-  cudaError_t add(Handle* out, Handle handle) {
-    if (!handle) return cudaErrorMemoryAllocation;
-    std::lock_guard<std::mutex> lock(mutex_);
-    alive_.insert(handle);
-    *out = handle;
-    return cudaSuccess;
-  }
-  bool has(Handle handle) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return alive_.count(handle) != 0;
-  }
-  cudaError_t remove(Handle handle) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (alive_.erase(handle) == 0) return cudaErrorInvalidResourceHandle;
-    delete handle;
-    return cudaSuccess;
-  }
+using StreamHandles = Handles<cudaStream_t, Stream>;
+StreamHandles& handles() { return process_wide<StreamHandles>(); }
 
- private:
-  std::mutex mutex_;
-  std::set<Handle> alive_;
+// The stream behind the null handle, of each device, made at its first use.
+struct Legacy {
+  std::mutex mutex;
+  StreamRef streams[kMostDevices];
 };
 
-Handles<cudaStream_t>& streams() { return process_wide<Handles<cudaStream_t>>(); }
-Handles<cudaEvent_t>& events() { return process_wide<Handles<cudaEvent_t>>(); }
+StreamRef legacy_of(int device) {
+  auto& legacy = process_wide<Legacy>();
+  std::lock_guard<std::mutex> lock(legacy.mutex);
+  StreamRef& stream = legacy.streams[device];
+  if (!stream) stream = std::make_shared<Stream>(device, true, static_cast<uint64_t>(device));
+  return stream;
+}
+
+void submit_wait(const StreamRef& stream, const StreamRef& other) {
+  const Stream::Ticket ticket = other->last();
+  if (other == stream || other->done(ticket)) return;
+  stream->submit({[other, ticket] {
+                    other->wait(ticket);
+                    return Fault{};
+                  },
+                  true});
+}
 
 }  // namespace
 
-bool srp::emulation::is_stream(cudaStream_t stream) { return stream == nullptr || streams().has(stream); }
+namespace srp::emulation {
+
+StreamRef find_stream(cudaStream_t handle) { return handle ? handles().find(handle) : legacy_of(current_device()); }
+
+bool is_legacy(const StreamRef& stream) { return stream == legacy_of(stream->device()); }
+
+std::vector<StreamRef> streams_of(int device) {
+  std::vector<StreamRef> found = {legacy_of(device)};
+  handles().each([&](const StreamRef& stream) {
+    if (stream->device() == device) found.push_back(stream);
+  });
+  return found;
+}
+
+size_t live_streams() { return handles().count(); }
+
+cudaError_t enqueue(const StreamRef& stream, Task task, Stream::Ticket* ticket) {
+  bool captured = false;
+  if (const cudaError_t error = capture_task(stream, task, captured); captured) return error;
+  if (is_legacy(stream)) {
+    if (const cudaError_t error = refuse_implicit(stream->device()); error != cudaSuccess) return error;
+    for (const StreamRef& other : streams_of(stream->device()))
+      if (other->blocking()) submit_wait(stream, other);
+  } else if (stream->blocking()) {
+    submit_wait(stream, legacy_of(stream->device()));
+  }
+  const Stream::Ticket given = stream->submit(std::move(task));
+  if (ticket) *ticket = given;
+  return current_settings().streams == Streams::sync ? settle(stream, given) : cudaSuccess;
+}
+
+cudaError_t settle(const StreamRef& stream, Stream::Ticket ticket) {
+  stream->wait(ticket);
+  const Fault fault = stream->take_fault();
+  return fault ? record(fault) : pending();
+}
+
+cudaError_t settle_device(int device) {
+  cudaError_t first = cudaSuccess;
+  for (const StreamRef& stream : streams_of(device)) {
+    const cudaError_t error = settle(stream, stream->last());
+    if (first == cudaSuccess) first = error;
+  }
+  return first;
+}
+
+}  // namespace srp::emulation
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream) { return cudaStreamCreateWithFlags(stream, cudaStreamDefault); }
 
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int) {
+  return cudaStreamCreateWithFlags(stream, flags);
+}
+
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  SRP_BEGIN("cudaStreamCreate");
   if (!stream || flags > cudaStreamNonBlocking) return record(cudaErrorInvalidValue);
-  return record(streams().add(stream, new (std::nothrow) CUstream_st));
-}
-
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { return record(streams().remove(stream)); }
-
-cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
-  return is_stream(stream) ? pending() : record(cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream) { return cudaStreamSynchronize(stream); }
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
-  return record(is_stream(stream) && events().has(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
-}
-
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, cudaEventDefault); }
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
-  if (!event) return record(cudaErrorInvalidValue);
-  auto* made = new (std::nothrow) CUevent_st;
-  if (made) made->timed = (flags & cudaEventDisableTiming) == 0;
-  return record(events().add(event, made));
-}
-
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (!events().has(event) || !is_stream(stream)) return record(cudaErrorInvalidResourceHandle);
-  event->moment = std::chrono::steady_clock::now();
-  event->recorded = true;
+  static std::atomic<uint64_t> made{kMostDevices};
+  *stream = handles().add(std::make_shared<Stream>(current_device(), flags == cudaStreamDefault, made++));
   return cudaSuccess;
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return events().has(event) ? pending() : record(cudaErrorInvalidResourceHandle);
+// Work that is left in it is done; nobody waits for it here.
+cudaError_t cudaStreamDestroy(cudaStream_t handle) {
+  const Release release("cudaStreamDestroy");
+  const StreamRef stream = handle ? handles().remove(handle) : nullptr;
+  if (!stream) return release.end(cudaErrorInvalidResourceHandle);
+  if (const CaptureRef capture = capture_of(stream.get())) {
+    Graph dropped;
+    invalidate(capture);
+    end_capture(stream, dropped);
+  }
+  stream->close();
+  return release.end(cudaSuccess);
 }
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  const Release release("cudaStreamSynchronize");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return release.end(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = refuse_captured(stream); error != cudaSuccess) return release.end(error);
+  SRP_SAFE();
+  return release.end(settle(stream, stream->last()));
+}
 
-cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
-  if (!milliseconds) return record(cudaErrorInvalidValue);
-  for (const cudaEvent_t event : {start, end})
-    if (!events().has(event) || !event->recorded || !event->timed) return record(cudaErrorInvalidResourceHandle);
-  *milliseconds = std::chrono::duration<float, std::milli>(end->moment - start->moment).count();
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  SRP_BEGIN("cudaStreamQuery");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return record(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t error = refuse_captured(stream); error != cudaSuccess) return record(error);
+  SRP_SAFE();
+  const Stream::Ticket last = stream->last();
+  return stream->done(last) ? settle(stream, last) : record(cudaErrorNotReady);
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t handle, int* device) {
+  SRP_BEGIN("cudaStreamGetDevice");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return record(cudaErrorInvalidResourceHandle);
+  *device = stream->device();
   return cudaSuccess;
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t event) { return record(events().remove(event)); }
+cudaError_t cudaDeviceSynchronize() {
+  const Release release("cudaDeviceSynchronize");
+  SRP_SAFE();
+  return release.end(settle_device(current_device()));
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
+  SRP_BEGIN("cudaLaunchHostFunc");
+  const StreamRef stream = find_stream(handle);
+  if (!stream) return record(cudaErrorInvalidResourceHandle);
+  if (!function) return record(cudaErrorInvalidValue);
+  return record(enqueue(stream, {[function, data] {
+                                   function(data);
+                                   return Fault{};
+                                 },
+                                 false}));
+}

@@ -20,6 +20,17 @@ const BROKEN_RULES: [name: string, rule: RegExp][] = [
   ["shared-limit", /shared array more \(\S+\) takes 4 bytes where 49152 of 49152 are taken$/],
 ];
 
+/** Host code that breaks the order of its streams, and what a plain run under delays says in at least one of them. */
+const STREAM_BUGS: [name: string, says: RegExp][] = [
+  ["missing-stream-wait", /^wrong$/],
+  ["early-refill", /^wrong$/],
+  ["early-read", /^wrong$/],
+  ["use-after-free", /^wrong$|copy_kernel: an argument points into 512 bytes of device memory that were freed$/],
+  ["use-after-reuse", /^wrong$|copy_kernel: an argument points into 512 bytes of device memory that /],
+  ["use-before-allocation", /set_kernel: an argument points into 512 bytes of device memory that /],
+  ["write-after-free", /^cudaErrorIllegalAddress: byte 0 of 512 was written after cudaFreeAsync gave them back$/],
+];
+
 const compiler = findCompiler();
 
 if ("reason" in compiler) {
@@ -36,7 +47,7 @@ if ("reason" in compiler) {
       return;
     }
     describe(title, () => {
-      beforeAll(() => programs.build(build, ["kernels", "planted", "runtime"]), 120_000);
+      beforeAll(() => programs.build(build, ["kernels", "planted", "runtime", "streams", "planted_streams"]), 240_000);
 
       test("kernels agree with plain loops in all three thread orders", () => {
         const { status, stderr, lines } = programs.run("kernels", build);
@@ -48,6 +59,22 @@ if ("reason" in compiler) {
       test("runtime functions refuse what CUDA refuses, and host threads launch side by side", () => {
         const { status, stderr, lines } = programs.run("runtime", build);
         expect(lines.filter((line) => !line.startsWith("passed: "))).toEqual(["0 failed"]);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      });
+
+      test.each([
+        ["streams, events, pinned memory, graphs and devices behave as CUDA's", ""],
+        ["a fault stays where it is told to", "sticky"],
+        ["calls fail on order", "fail"],
+      ])("%s", (_, what) => {
+        const { status, stderr, lines } = programs.run("streams", build, [what]);
+        expect(lines.filter((line) => !line.startsWith("passed: "))).toEqual(["0 failed"]);
+        expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+      });
+
+      test.each(STREAM_BUGS)("%s: without the bug the result is right under all delays", (name) => {
+        const { status, stderr, lines } = programs.run("planted_streams", build, [name, "mended"]);
+        expect(new Set(lines)).toEqual(new Set(["right"]));
         expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       });
 
@@ -85,6 +112,13 @@ if ("reason" in compiler) {
       expect(programs.run("planted", "plain", ["unset"]).lines).toEqual(["0 of 128 values are numbers"]);
     });
 
+    test.each(STREAM_BUGS)("%s: some delay brings it to light", (name, says) => {
+      const { status, lines } = programs.run("planted_streams", "plain", [name]);
+      expect(status).toBe(0);
+      expect(lines).toHaveLength(12);
+      expect(lines.some((line) => says.test(line))).toBe(true);
+    });
+
     test.each([
       ["forward", "right"],
       ["reverse", "wrong"],
@@ -99,6 +133,10 @@ if ("reason" in compiler) {
       ["SURPRISAL_EMULATION_ORDER", "sideways"],
       ["SURPRISAL_EMULATION_ORDER", "random:x"],
       ["SURPRISAL_EMULATION_THREADS", "0"],
+      ["SURPRISAL_EMULATION_STREAMS", "late"],
+      ["SURPRISAL_EMULATION_DEVICES", "9"],
+      ["SURPRISAL_EMULATION_MEMORY", "1G"],
+      ["SURPRISAL_EMULATION_STICKY", "yes"],
     ])("%s=%s makes launches fail and say why", (variable, value) => {
       const { lines } = programs.run("planted", "plain", ["missing-barrier", "as-is"], { [variable]: value });
       expect(lines).toHaveLength(1);
@@ -113,6 +151,13 @@ if ("reason" in compiler) {
   });
 
   suite("asan", "the emulation under ASan and UBSan", () => {
+    test("write-after-free: the write to memory that is back in its pool is found at its line", () => {
+      const { stderr, status } = programs.run("planted_streams", "asan", ["write-after-free"]);
+      expect(stderr).toContain("AddressSanitizer: use-after-poison");
+      expect(stderr).toMatch(new RegExp(`#0 .*${bugLine("write-after-free", "planted_streams.cu")}`));
+      expect(status).not.toBe(0);
+    });
+
     test.each([
       ["shared-write", "use-after-poison"],
       ["shared-read", "use-after-poison"],
@@ -126,6 +171,13 @@ if ("reason" in compiler) {
   });
 
   suite("tsan", "the emulation under TSan", () => {
+    test("missing-stream-wait: the race between two kernels is found", () => {
+      const { stderr, status } = programs.run("planted_streams", "tsan", ["missing-stream-wait"]);
+      expect(stderr).toContain("ThreadSanitizer: data race");
+      expect(stderr).toMatch(/#0 (set|copy)_kernel\(/);
+      expect(status).not.toBe(0);
+    });
+
     test.each(["missing-barrier", "missing-second-barrier", "missing-syncwarp"])(
       "%s: the race is found at its line",
       (name) => {

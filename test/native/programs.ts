@@ -102,11 +102,11 @@ export class Programs {
 }
 
 /** Where the comment `BUG name` stands, as sanitizers print it. */
-export function bugLine(name: string): string {
-  const lines = readFileSync(join(programs, "planted.cu"), "utf8").split("\n");
+export function bugLine(name: string, file = "planted.cu"): string {
+  const lines = readFileSync(join(programs, file), "utf8").split("\n");
   const index = lines.findIndex((line) => line.endsWith(`// BUG ${name}`));
-  if (index < 0) throw new Error(`planted.cu has no bug named ${name}`);
-  return `planted.cu:${index + 1}`;
+  if (index < 0) throw new Error(`${file} has no bug named ${name}`);
+  return `${file}:${index + 1}`;
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T, index: number) => Promise<void>): Promise<void> {

@@ -146,6 +146,7 @@ static bool right(const char* name, const std::vector<int>& got) {
 static void run_once(const Bug& bug) {
   DeviceBuffer<int> out(kThreads);
   SRP_LAUNCH(bug.kernel, bug.blocks, kThreads, bug.shared_bytes, nullptr, out.get());
+  cudaDeviceSynchronize();
   const cudaError_t error = cudaGetLastError();
   if (error != cudaSuccess)
     printf("%s: %s\n", cudaGetErrorName(error), cudaGetErrorString(error));

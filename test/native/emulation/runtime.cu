@@ -47,8 +47,8 @@ static void launches(Checks& checks) {
 static void failures(Checks& checks) {
   DeviceBuffer<int> out(32);
   SRP_LAUNCH(diverge_kernel, 1, 32, 0, nullptr);
-  checks.that(cudaPeekAtLastError() == cudaErrorLaunchFailure, "a broken rule is a launch failure");
-  checks.that(cudaStreamSynchronize(nullptr) == cudaErrorLaunchFailure, "waiting reports it");
+  checks.that(cudaStreamSynchronize(nullptr) == cudaErrorLaunchFailure, "a broken rule is a launch failure");
+  checks.that(cudaPeekAtLastError() == cudaErrorLaunchFailure, "which stays");
   int host[32];
   checks.that(cudaMemcpy(host, out.get(), sizeof host, cudaMemcpyDeviceToHost) == cudaErrorLaunchFailure,
               "copying reports it");
@@ -96,7 +96,9 @@ static void streams(Checks& checks) {
   SRP_LAUNCH(fill_kernel, 1, 16, 0, stream, p, 3);
   checks.that(cudaFreeAsync(p, stream) == cudaSuccess && cudaStreamSynchronize(stream) == cudaSuccess, "and goes");
   cudaEventRecord(end, stream);
-  checks.that(cudaEventElapsedTime(&ms, start, end) == cudaSuccess && ms >= 0, "time passes between events");
+  checks.that(
+      cudaEventSynchronize(end) == cudaSuccess && cudaEventElapsedTime(&ms, start, end) == cudaSuccess && ms >= 0,
+      "time passes between events");
   cudaEventDestroy(start);
   checks.that(answers(cudaEventRecord(start, stream), cudaErrorInvalidResourceHandle), "a destroyed event is refused");
   cudaEventDestroy(end);
@@ -124,14 +126,19 @@ static void concurrent(Checks& checks) {
   std::vector<std::thread> hosts;
   for (int h = 0; h < kHosts; ++h) {
     hosts.emplace_back([h, &wrong] {
+      cudaStream_t stream = nullptr;
+      cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
       DeviceBuffer<int> in(std::vector<int>(64, h + 1)), out(kBlocks);
       for (int n = 0; n < kLaunches; ++n) {
         const bool fails = h == 0 && n % 5 == 0;
-        if (fails) SRP_LAUNCH(diverge_kernel, 1, 32, 0, nullptr);
+        if (fails) SRP_LAUNCH(diverge_kernel, 1, 32, 0, stream);
+        cudaStreamSynchronize(stream);
         wrong[h] += cudaGetLastError() != (fails ? cudaErrorLaunchFailure : cudaSuccess);
-        SRP_LAUNCH(square_sum_kernel, kBlocks, 64, 0, nullptr, in.get(), out.get());
+        SRP_LAUNCH(square_sum_kernel, kBlocks, 64, 0, stream, in.get(), out.get());
+        cudaStreamSynchronize(stream);
         for (const int sum : out.read()) wrong[h] += sum != 64 * (h + 1) * (h + 1);
       }
+      cudaStreamDestroy(stream);
     });
   }
   int all = 0;

@@ -9,9 +9,11 @@
 #include "../../../native/emulation/settings.h"
 constexpr int kOrders = 3;
 inline void set_order(int order) { srp_emulation_set_order(order, 20 + static_cast<unsigned>(order)); }
+inline void set_delays(unsigned seed) { srp_emulation_set_streams(2, seed); }
 #else
 constexpr int kOrders = 1;  // the device has its own
 inline void set_order(int) {}
+inline void set_delays(unsigned) {}
 #endif
 
 template <class T>
