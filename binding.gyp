@@ -9,14 +9,23 @@
         "native/binding/call.cc",
         "native/binding/correction.cc",
         "native/binding/delim.cc",
+        "native/binding/device.cc",
+        "native/binding/device_async.cc",
+        "native/binding/device_graph.cc",
+        "native/binding/device_memory.cc",
+        "native/binding/device_sharing.cc",
+        "native/binding/device_stream.cc",
         "native/binding/divergence.cc",
         "native/binding/group.cc",
+        "native/binding/handle.cc",
         "native/binding/invoke.cc",
         "native/binding/linear.cc",
         "native/binding/logprob.cc",
         "native/binding/loss.cc",
         "native/binding/modulate.cc",
         "native/binding/ops.cc",
+        "native/binding/owner.cc",
+        "native/binding/queue.cc",
         "native/binding/ratio.cc",
         "native/binding/reduce.cc",
         "native/binding/scan.cc",
@@ -51,7 +60,8 @@
         "native/include",
         "<!(node -p \"require('node-addon-api').include_dir\")"
       ],
-      "defines": ["NAPI_VERSION=8", "NAPI_DISABLE_CPP_EXCEPTIONS"],
+      # The third: a worker that is terminated while it loads the addon cannot be thrown at, and must not take the process along.
+      "defines": ["NAPI_VERSION=8", "NAPI_DISABLE_CPP_EXCEPTIONS", "NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS"],
       "conditions": [
         ["OS=='linux'", {
           # gyp's defaults add -fno-rtti and -fno-exceptions; they stay: native code returns a status.

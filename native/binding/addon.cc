@@ -1,7 +1,8 @@
-// What the addon exports: opening and describing backends, and every op with the names of its fields.
+// What the addon exports: opening and describing backends, what device.h lists, and every op with the names of its fields.
 #include <napi.h>
 
 #include "call.h"
+#include "device.h"
 #include "session.h"
 
 namespace srp::binding {
@@ -46,6 +47,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["describe"] = Napi::Function::New(env, describe);
   exports["useThreads"] = Napi::Function::New(env, use_threads);
   exports["lastError"] = Napi::Function::New(env, last_error);
+  export_device(env, exports);
   Napi::Object ops = Napi::Object::New(env);
   for (const Op& op : all_ops()) ops[op.name] = op_object(env, op);
   exports["ops"] = ops;

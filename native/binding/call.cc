@@ -4,33 +4,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "typed_array.h"
+
 namespace srp::binding {
 namespace {
 
-int32_t dtype_of(napi_typedarray_type type) {
-  switch (type) {
-    case napi_float32_array:
-      return SRP_F32;
-    case napi_float64_array:
-      return SRP_F64;
-    case napi_int32_array:
-      return SRP_I32;
-    case napi_uint8_array:
-    case napi_uint8_clamped_array:
-      return SRP_U8;
-    case napi_uint16_array:
-      return SRP_F16;  // bits of either half type
-    case napi_bigint64_array:
-      return SRP_I64;
-    default:
-      return 0;
-  }
-}
-
-bool same_storage(int32_t given, int32_t wanted) { return given == wanted || (given == SRP_F16 && wanted == SRP_BF16); }
-
 bool overlap(const Array& a, const Array& b) {
-  return a.bytes > 0 && b.bytes > 0 && a.host < b.host + b.bytes && b.host < a.host + a.bytes;
+  return a.bytes > 0 && b.bytes > 0 && a.given < b.given + b.bytes && b.given < a.given + a.bytes;
 }
 
 }  // namespace
@@ -65,6 +45,26 @@ int32_t Call::wanted_dtype(const Field& field) const {
   return field.dtype == kOwnDtype || own == SRP_F64 ? own : static_cast<int32_t>(SRP_F32);
 }
 
+srp_status Call::add(const Field& field, const Handle* handle, void* data, size_t bytes) {
+  unsigned char* const given = static_cast<unsigned char*>(data);
+  arrays_[array_count_++] = {&field, handle, given, given, bytes};
+  return SRP_OK;
+}
+
+srp_status Call::read_handle(const Handle& handle, const Field& field) {
+  on_device_ = true;
+  if (!handle.owner) return refuse(SRP_BAD_ARGUMENT, field, "was released");
+  const int32_t wanted = wanted_dtype(field);
+  if (handle.dtype != wanted) return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
+  const int64_t count = field.count(args_);
+  const int64_t bytes = count < 0 ? -1 : times(count, srp_dtype_size(wanted));
+  if (bytes < 0) return refuse(SRP_BAD_SHAPE, field, "cannot have the sizes given");
+  if (static_cast<int64_t>(handle.bytes) < bytes)
+    return refuse(SRP_BAD_SHAPE, field,
+                  "has " + std::to_string(handle.bytes) + " bytes, expected " + std::to_string(bytes));
+  return add(field, &handle, handle.pointer, static_cast<size_t>(bytes));
+}
+
 srp_status Call::read_array(napi_env env, napi_value value, const Field& field) {
   napi_typedarray_type type;
   size_t length;
@@ -72,7 +72,9 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
   if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) {
     napi_valuetype kind;
     const bool absent = napi_typeof(env, value, &kind) == napi_ok && (kind == napi_null || kind == napi_undefined);
-    return absent ? SRP_OK : refuse(SRP_BAD_DTYPE, field, "is not a typed array");  // the op says whether it needs it
+    if (absent) return SRP_OK;  // the op says whether it needs it
+    const Handle* const handle = unwrap<Handle>(env, value);
+    return handle ? read_handle(*handle, field) : refuse(SRP_BAD_DTYPE, field, "is not a typed array");
   }
   const int32_t wanted = wanted_dtype(field);
   if (!same_storage(dtype_of(type), wanted))
@@ -85,9 +87,7 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
                   "has " + std::to_string(length) + " elements, expected " + std::to_string(count));
   // A present but empty array still gets a non-NULL pointer, so that the op sees it as given.
   static unsigned char nothing[16];
-  unsigned char* const host = data ? static_cast<unsigned char*>(data) : nothing;
-  arrays_[array_count_++] = {&field, host, host, static_cast<size_t>(bytes)};
-  return SRP_OK;
+  return add(field, nullptr, data ? data : nothing, static_cast<size_t>(bytes));
 }
 
 srp_status Call::check_overlap() {
@@ -98,7 +98,7 @@ srp_status Call::check_overlap() {
       const Array& other = arrays_[j];
       if (i == j || !overlap(output, other)) continue;
       const char* const input = output.field->in_place_of;
-      const bool in_place = input && strcmp(input, other.field->name) == 0 && output.host == other.host;
+      const bool in_place = input && strcmp(input, other.field->name) == 0 && output.given == other.given;
       if (!in_place)
         return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + camel_case(other.field->name));
     }
@@ -135,24 +135,40 @@ srp_status Call::report(const srp_backend& backend, srp_status status) {
   return status;
 }
 
+srp_status Call::refuse(srp_status status, const std::string& what) {
+  error_ = op_.name + ": " + what;
+  return status;
+}
+
+srp_status Call::check_known(const srp_backend& backend) {
+  if (op_.table_offset + sizeof(void*) <= backend.size) return SRP_OK;
+  return refuse(SRP_UNSUPPORTED, std::string("the ") + backend.name + " library is older than this op");
+}
+
+// Device memory for what lies in the host's, and its content. All memory first: where it runs out nothing was copied.
 srp_status Call::stage_in(const srp_backend& backend, srp_queue* queue) {
-  for (size_t i = 0; i < array_count_; ++i) arrays_[i].device = nullptr;
+  for (size_t i = 0; i < array_count_; ++i)
+    if (!arrays_[i].handle) arrays_[i].device = nullptr;
   for (size_t i = 0; i < array_count_; ++i) {
     Array& array = arrays_[i];
+    if (array.handle) continue;
     // An in-place output shares the staged memory of its input, which stands before it in the table.
     for (size_t j = 0; j < i && array.field->in_place_of; ++j)
-      if (arrays_[j].host == array.host && array.bytes > 0 &&
+      if (arrays_[j].given == array.given && array.bytes > 0 &&
           strcmp(arrays_[j].field->name, array.field->in_place_of) == 0)
         array.device = arrays_[j].device;
-    if (!array.device) {
-      void* memory = nullptr;
-      const srp_status status = backend.alloc(queue, array.bytes, &memory);
-      if (status != SRP_OK) return status;
-      array.device = static_cast<unsigned char*>(memory);
-      // Outputs are copied in as well: an op may leave the part of a row beyond its capacity untouched.
-      const srp_status copied = backend.copy(queue, memory, array.host, array.bytes, SRP_TO_DEVICE);
-      if (copied != SRP_OK) return copied;
-    }
+    if (array.device) continue;
+    void* memory = nullptr;
+    const srp_status status = backend.alloc(queue, array.bytes, &memory);
+    if (status != SRP_OK) return status;
+    array.device = static_cast<unsigned char*>(memory);
+  }
+  for (size_t i = 0; i < array_count_; ++i) {
+    const Array& array = arrays_[i];
+    // Outputs are copied in as well: an op may leave the part of a row beyond its capacity untouched.
+    const srp_status copied =
+        array.handle ? SRP_OK : backend.copy(queue, array.device, array.given, array.bytes, SRP_TO_DEVICE);
+    if (copied != SRP_OK) return copied;
     point(array);
   }
   return SRP_OK;
@@ -164,35 +180,94 @@ srp_status Call::stage_out(const srp_backend& backend, srp_queue* queue) {
   if (ran != SRP_OK) return ran;
   for (size_t i = 0; i < array_count_; ++i) {
     if (arrays_[i].field->kind != Kind::kOutput) continue;
-    const srp_status copied = backend.copy(queue, arrays_[i].host, arrays_[i].device, arrays_[i].bytes, SRP_TO_HOST);
+    const srp_status copied = backend.copy(queue, arrays_[i].given, arrays_[i].device, arrays_[i].bytes, SRP_TO_HOST);
     if (copied != SRP_OK) return copied;
   }
-  return backend.sync(queue);
+  return SRP_OK;
 }
 
+// What was staged: freed in the order of the queue, so after the op has run.
 void Call::release(const srp_backend& backend, srp_queue* queue) {
   for (size_t i = 0; i < array_count_; ++i) {
     bool shared = false;
     for (size_t j = 0; j < i; ++j) shared = shared || arrays_[j].device == arrays_[i].device;
-    if (arrays_[i].device && !shared) backend.free(queue, arrays_[i].device);
+    if (arrays_[i].device && !arrays_[i].handle && !shared) backend.free(queue, arrays_[i].device);
   }
 }
 
-srp_status Call::run(const srp_backend& backend, bool host_memory, srp_queue* queue) {
-  if (op_.table_offset + sizeof(void*) > backend.size) {
-    error_ = op_.name + ": the " + backend.name + " library is older than this op";
-    return SRP_UNSUPPORTED;
+srp_status Call::run_staged(const srp_backend& backend, srp_queue* queue) {
+  srp_status status = stage_in(backend, queue);
+  if (status == SRP_OK) status = op_.run(backend, queue, args_);
+  if (status == SRP_OK && !on_device_) status = stage_out(backend, queue);
+  report(backend, status);  // before release(), whose calls may set another text
+  release(backend, queue);
+  return status;
+}
+
+// Half as many rows at a time until they fit. Every array is made of as many equal parts as there are rows.
+srp_status Call::run_by_rows(const srp_backend& backend, srp_queue* queue) {
+  int64_t rows;
+  memcpy(&rows, args_ + op_.rows, sizeof rows);
+  if (rows < 2) return SRP_OUT_OF_MEMORY;
+  unsigned char* given[kMaxFields];
+  size_t row_bytes[kMaxFields];
+  for (size_t i = 0; i < array_count_; ++i) {
+    given[i] = arrays_[i].given;
+    row_bytes[i] = arrays_[i].bytes / static_cast<size_t>(rows);
   }
+  srp_status status = SRP_OUT_OF_MEMORY;
+  int64_t begin = 0, count = (rows + 1) / 2;
+  while (begin < rows) {
+    const int64_t part = count < rows - begin ? count : rows - begin;
+    memcpy(args_ + op_.rows, &part, sizeof part);
+    for (size_t i = 0; i < array_count_; ++i) {
+      arrays_[i].given = given[i] + static_cast<size_t>(begin) * row_bytes[i];
+      arrays_[i].bytes = static_cast<size_t>(part) * row_bytes[i];
+    }
+    status = run_staged(backend, queue);
+    if (status == SRP_OUT_OF_MEMORY && part > 1) {
+      count = (part + 1) / 2;
+      continue;
+    }
+    if (status != SRP_OK) break;
+    begin += part;
+  }
+  return status;
+}
+
+srp_status Call::run(const srp_backend& backend, bool host_memory, srp_queue* queue) {
+  const srp_status known = check_known(backend);
+  if (known != SRP_OK) return known;
   if (host_memory) {
     for (size_t i = 0; i < array_count_; ++i) point(arrays_[i]);
     return report(backend, op_.run(backend, queue, args_));
   }
-  srp_status status = stage_in(backend, queue);
-  if (status == SRP_OK) status = op_.run(backend, queue, args_);
-  if (status == SRP_OK) status = stage_out(backend, queue);
-  report(backend, status);  // before release(), whose calls may set another text
-  release(backend, queue);
-  return status;
+  const srp_status status = run_staged(backend, queue);
+  return status == SRP_OUT_OF_MEMORY && op_.rows ? run_by_rows(backend, queue) : status;
+}
+
+// Outputs on the queue's device, as is everything that is on one.
+srp_status Call::check_places(const Queue& queue) {
+  for (size_t i = 0; i < array_count_; ++i) {
+    const Array& array = arrays_[i];
+    if (array.handle && !queue.same_device(array.handle->owner->queue()))
+      return refuse(SRP_BAD_ARGUMENT, *array.field, "lies on another device");
+    if (!array.handle && array.field->kind == Kind::kOutput)
+      return refuse(SRP_BAD_ARGUMENT, *array.field,
+                    "is in host memory; with an array on the device every output must be there");
+  }
+  return SRP_OK;
+}
+
+srp_status Call::enqueue(const std::shared_ptr<Queue>& queue) {
+  srp_status status = check_known(queue->backend());
+  if (status == SRP_OK) status = check_places(*queue);
+  for (size_t i = 0; status == SRP_OK && i < array_count_; ++i) {
+    std::string why;
+    if (arrays_[i].handle) status = Owner::use(arrays_[i].handle->owner, queue, &why);
+    if (status != SRP_OK) refuse(status, *arrays_[i].field, why);
+  }
+  return status == SRP_OK ? run_staged(queue->backend(), queue->get()) : status;
 }
 
 }  // namespace srp::binding

@@ -1,5 +1,9 @@
-// One call of one op: arguments read from JavaScript into the ABI's struct, staged where the backend has memory of its
-// own, run, and copied back.
+// One call of one op: arguments read from JavaScript into the ABI's struct, and run. Where the backend has memory of its own,
+// arrays in host memory are staged. Of two kinds of calls:
+//
+//   all arrays in host memory   copied there, run, waited for, copied back. Where memory runs out a call of an op whose rows
+//                               are independent is cut into fewer rows, as often as needed
+//   an array on the device      all outputs must be; inputs in host memory are copied there, and the call returns before it ran
 #ifndef SURPRISAL_BINDING_CALL_H
 #define SURPRISAL_BINDING_CALL_H
 
@@ -8,6 +12,7 @@
 #include <string>
 
 #include "field.h"
+#include "handle.h"
 #include "session.h"
 
 namespace srp::binding {
@@ -16,9 +21,10 @@ constexpr size_t kMaxArgsBytes = 512;
 
 struct Array {
   const Field* field;
-  unsigned char* host;    // NULL = not given
-  unsigned char* device;  // where the backend sees it; equal to host for a backend in host memory
-  size_t bytes;           // the elements the op touches, not the whole typed array
+  const Handle* handle;  // of an array on the device, else NULL
+  unsigned char* given;  // where it is: in host memory, or on the device
+  unsigned char* device;  // where the backend sees it; equal to `given` but for what is staged
+  size_t bytes;  // the elements the op touches, not the whole array
 };
 
 class Call {
@@ -29,8 +35,18 @@ class Call {
   // array's type, length and overlap.
   srp_status read(napi_env env, const double* numbers, const napi_value* arrays, size_t array_count);
 
-  // Any thread: runs on the session's backend with this queue, staging unless the backend works in host memory.
+  // Whether there is an array on the device among those read.
+  bool on_device() const { return on_device_; }
+
+  // Any thread, arrays in host memory alone: runs on the session's backend with this queue, staging unless the backend works
+  // in host memory.
   srp_status run(const srp_backend& backend, bool host_memory, srp_queue* queue);
+
+  // JavaScript thread, with an array on the device.
+  srp_status enqueue(const std::shared_ptr<Queue>& queue);
+
+  // Makes a refusal of the whole call: text for error().
+  srp_status refuse(srp_status status, const std::string& what);
 
   const std::string& error() const { return error_; }
 
@@ -40,8 +56,14 @@ class Call {
   int32_t wanted_dtype(const Field& field) const;
   srp_status read_array(napi_env env, napi_value value, const Field& field);
   srp_status check_overlap();
+  srp_status read_handle(const Handle& handle, const Field& field);
+  srp_status add(const Field& field, const Handle* handle, void* data, size_t bytes);
+  srp_status check_known(const srp_backend& backend);
+  srp_status check_places(const Queue& queue);
   srp_status stage_in(const srp_backend& backend, srp_queue* queue);
   srp_status stage_out(const srp_backend& backend, srp_queue* queue);
+  srp_status run_staged(const srp_backend& backend, srp_queue* queue);
+  srp_status run_by_rows(const srp_backend& backend, srp_queue* queue);
   void release(const srp_backend& backend, srp_queue* queue);
   void point(const Array& array);
   srp_status report(const srp_backend& backend, srp_status status);
@@ -50,6 +72,7 @@ class Call {
   alignas(16) unsigned char args_[kMaxArgsBytes];  // 0 as far as the op's struct goes, once read
   Array arrays_[kMaxFields];
   size_t array_count_ = 0;
+  bool on_device_ = false;
   std::string error_;
 };
 

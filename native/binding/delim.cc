@@ -7,7 +7,8 @@ namespace {
 Op spans() {
   using Args = srp_delim_spans_args;
   return SRP_OP(delim_spans, {
-                                 SRP_INPUT(tokens, SRP_I32, a.n),
+                                 SRP_SCALAR(dtype),
+                                 SRP_INPUT(tokens, kOwnDtype, a.n),
                                  SRP_INPUT(offsets, SRP_I32, plus(a.B, 1)),
                                  SRP_INPUT(lengths, SRP_I32, a.B),
                                  SRP_INPUT(start_ids, SRP_I32, a.start_size),
@@ -48,6 +49,7 @@ Op means() {
                                  SRP_SCALAR(T),
                                  SRP_SCALAR(S),
                                  SRP_OUTPUT(means, SRP_F64, a.S),
+                                 SRP_INPUT(found, SRP_I64, 1),
                              });
 }
 
@@ -61,6 +63,7 @@ Op mask() {
                                 SRP_SCALAR(T),
                                 SRP_SCALAR(S),
                                 SRP_OUTPUT(mask, SRP_U8, a.n),
+                                SRP_INPUT(found, SRP_I64, 1),
                             });
 }
 

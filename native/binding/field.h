@@ -53,9 +53,18 @@ struct Op {
   std::vector<Field> fields;
   srp_status (*run)(const srp_backend&, srp_queue*, const void* args);
   size_t numbers = 0;  // in all_ops() that many fields are numbers, and stand before the arrays
+  size_t rows =
+      0;  // offset of the int64 number of rows where these are independent of each other and every array is made of
+  // as many equal parts; 0 = cannot be cut
 };
 
 std::string camel_case(const char* snake);
+
+// The op, whose calls can be cut into fewer rows.
+inline Op by_rows(Op op, size_t rows) {
+  op.rows = rows;
+  return op;
+}
 
 // Each family file returns its ops.
 std::vector<Op> logprob_ops();

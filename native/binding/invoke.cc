@@ -3,6 +3,7 @@
 #include <new>
 
 #include "call.h"
+#include "outcome.h"
 #include "surprisal/cpu.h"
 
 namespace srp::binding {
@@ -78,21 +79,26 @@ void execute(napi_env, void* data) {
   pending.backend->queue_destroy(queue);
 }
 
-// JavaScript thread. The promise resolves to null, or to {status, error}: TypeScript makes the error.
+// JavaScript thread.
 void complete(napi_env env, napi_status, void* data) {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
-  napi_value result = nullptr, text = nullptr;
-  if (pending->status == SRP_OK) {
-    napi_get_null(env, &result);
-  } else {
-    napi_create_object(env, &result);
-    napi_set_named_property(env, result, "status", number(env, pending->status));
-    napi_create_string_utf8(env, pending->call.error().c_str(), NAPI_AUTO_LENGTH, &text);
-    napi_set_named_property(env, result, "error", text);
-  }
-  napi_resolve_deferred(env, pending->deferred, result);
+  napi_resolve_deferred(env, pending->deferred, outcome(env, pending->status, pending->call.error()));
   napi_delete_reference(env, pending->arguments);
   napi_delete_async_work(env, pending->work);
+}
+
+// On the session's queue, which is in place.
+srp_status run_on(const Session& session, Call& call) {
+  srp_queue* const queue = session.queue ? session.queue->get() : nullptr;
+  if (call.on_device()) {
+    if (session.host_memory)
+      return call.refuse(SRP_BAD_ARGUMENT, "an array lies on a device, where this backend cannot reach it");
+    return call.enqueue(session.queue);
+  }
+  if (session.queue && session.queue->capture)
+    return call.refuse(SRP_BAD_ARGUMENT,
+                       "the stream is being captured, and results in host memory would have to be waited for");
+  return call.run(*session.backend, session.host_memory, queue);
 }
 
 }  // namespace
@@ -107,7 +113,7 @@ napi_value call_sync(napi_env env, napi_callback_info info) {
   const srp_status ready = ensure_queue(session);
   if (ready != SRP_OK) return failed(env, ready, session.backend->last_error());
   srp_cpu_use_threads(request.environment->threads);
-  const srp_status status = call.run(*session.backend, session.host_memory, session.queue);
+  const srp_status status = run_on(session, call);
   return status == SRP_OK ? number(env, SRP_OK) : failed(env, status, call.error());
 }
 
@@ -119,6 +125,9 @@ napi_value call_async(napi_env env, napi_callback_info info) {
   if (!pending) return failed(env, SRP_OUT_OF_MEMORY, "out of memory");
   const srp_status read = pending->call.read(env, request.environment->numbers, request.values + 2, request.count - 2);
   if (read != SRP_OK) return failed(env, read, pending->call.error());
+  if (pending->call.on_device())
+    return failed(env, SRP_BAD_ARGUMENT,
+                  request.op->name + ": an array lies on a device, whose calls return before they run anyway");
   pending->backend = session.backend;
   pending->device = session.device;
   pending->host_memory = session.host_memory;

@@ -15,6 +15,8 @@ Op steps() {
                                     SRP_OUTPUT(entropy_norm, SRP_F64, a.S),
                                     SRP_OUTPUT(scale, SRP_F64, a.S),
                                     SRP_OUTPUT(clarity, SRP_F64, a.S),
+                                    SRP_INPUT(found, SRP_I64, 1),
+                                    SRP_SCALAR(finite),
                                 });
 }
 
@@ -36,6 +38,7 @@ Op spans() {
                                     SRP_SCALAR(scope),
                                     SRP_IN_PLACE(out, kOwnDtype, a.n, advantages),
                                     SRP_OUTPUT(mean, SRP_F64, 1),
+                                    SRP_INPUT(found, SRP_I64, 1),
                                 });
 }
 

@@ -39,15 +39,11 @@ Napi::Value add_session(const Napi::Env& env, const srp_backend* backend, int32_
   description.size = sizeof description;
   backend->describe(device, &description);
   Environment& environment = binding::environment(env);
-  environment.sessions.push_back({backend, device, description.host_memory != 0, nullptr});
+  environment.sessions.push_back({backend, device, description.host_memory != 0, nullptr, false});
   return Napi::Number::New(env, static_cast<double>(environment.sessions.size() - 1));
 }
 
 }  // namespace
-
-Environment::~Environment() {
-  for (Session& session : sessions) session.backend->queue_destroy(session.queue);
-}
 
 Environment& environment(napi_env env) {
   void* data = nullptr;
@@ -56,14 +52,19 @@ Environment& environment(napi_env env) {
 }
 
 Session* find_session(Environment& environment, int64_t number) {
-  if (number >= 0 && number < static_cast<int64_t>(environment.sessions.size())) return &environment.sessions[number];
-  environment.error = "no such backend session: " + std::to_string(number);
+  const bool known = number >= 0 && number < static_cast<int64_t>(environment.sessions.size());
+  if (known && !environment.sessions[number].closed) return &environment.sessions[number];
+  environment.error =
+      (known ? "the stream was closed: session " : "no such backend session: ") + std::to_string(number);
   return nullptr;
 }
 
 srp_status ensure_queue(Session& session) {
-  // A host backend has no queue; asking again costs nothing.
-  return session.queue || session.host_memory ? SRP_OK : session.backend->queue_create(session.device, &session.queue);
+  if (session.queue || session.host_memory) return SRP_OK;
+  auto queue = std::make_shared<Queue>(*session.backend, session.device);
+  const srp_status status = queue->open();
+  if (status == SRP_OK) session.queue = std::move(queue);
+  return status;
 }
 
 Napi::Value open_cpu(const Napi::CallbackInfo& info) { return add_session(info.Env(), srp_cpu_backend(), 0); }

@@ -1,14 +1,15 @@
 // Open backends. A Session is one backend on one device as one JavaScript environment (the main thread or a worker) sees
-// it, with the queue of that environment's thread. JavaScript holds sessions by number; numbers are checked.
+// it, with a queue of that environment's thread. JavaScript holds sessions by number; numbers are checked.
 #ifndef SURPRISAL_BINDING_SESSION_H
 #define SURPRISAL_BINDING_SESSION_H
 
 #include <napi.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "surprisal/backend.h"
+#include "queue.h"
 
 namespace srp::binding {
 
@@ -16,7 +17,8 @@ struct Session {
   const srp_backend* backend;
   int32_t device;
   bool host_memory;
-  srp_queue* queue;  // NULL until the first op; of the environment's own thread
+  std::shared_ptr<Queue> queue;  // NULL until the first op; of the environment's own thread
+  bool closed = false;  // nothing answers to its number any more
 };
 
 constexpr size_t kMaxFields = 48;
@@ -24,8 +26,6 @@ constexpr size_t kMaxFields = 48;
 // Per environment, as napi instance data: worker threads each have their own.
 class Environment {
  public:
-  ~Environment();
-
   std::vector<Session> sessions;
   std::string error;  // of the last call that did not answer SRP_OK
   double* numbers = nullptr;  // kMaxFields of them: those of the next call, which JavaScript writes and a call reads

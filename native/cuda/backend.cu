@@ -2,9 +2,16 @@
 // fake runtime of native/emulation.
 #include "backend.cuh"
 
+#include <mutex>
 #include <new>
 
 #include "common.cuh"
+#include "copy.cuh"
+#include "device.cuh"
+#include "event.cuh"
+#include "fence.cuh"
+#include "graph.cuh"
+#include "sharing.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -56,6 +63,10 @@ srp_status describe(int32_t device, srp_description* out) {
     snprintf(out->reason, sizeof out->reason, "device %d does not exist: %d device(s), numbered from 0", device, count);
     return SRP_OK;
   }
+  if (check_lost(device) != SRP_OK) {
+    snprintf(out->reason, sizeof out->reason, "%.255s", failure_text);
+    return SRP_OK;
+  }
   cudaDeviceProp properties;
   const cudaError_t asked = cudaGetDeviceProperties(&properties, device);
   if (asked != cudaSuccess) {
@@ -81,31 +92,36 @@ const char* last_error() { return failure_text; }
 
 void queue_destroy(srp_queue* queue) {
   if (!queue) return;
-  if (cudaSetDevice(queue->device) == cudaSuccess) {
-    if (queue->stream) {
-      cudaStreamSynchronize(queue->stream);
-      cudaStreamDestroy(queue->stream);
-    }
-    if (queue->faults) cudaFree(queue->faults);
-  }
+  srp_graph* unfinished = nullptr;
+  if (queue->graph && capture_end(queue, &unfinished) == SRP_OK) graph_destroy(unfinished);
+  if (enter(queue) == SRP_OK && queue->stream) ignore_cuda(cudaStreamSynchronize(queue->stream));
+  if (queue->faults) give_memory(queue, queue->faults);
+  queue->home->remove(queue);
+  if (queue->stream && check_lost(queue->device) == SRP_OK) ignore_cuda(cudaStreamDestroy(queue->stream));
   delete queue;
 }
 
 srp_status open_queue(srp_queue* queue) {
   SRP_TRY(enter(queue));
   SRP_TRY(check_cuda(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking), "cudaStreamCreate"));
-  SRP_TRY(check_cuda(cudaMalloc(&queue->faults, sizeof(uint32_t)), "cudaMalloc"));
-  return check_cuda(cudaMemsetAsync(queue->faults, 0, sizeof(uint32_t), queue->stream), "cudaMemset");
+  queue->home->add(queue);
+  void* faults = nullptr;
+  SRP_TRY(take_memory(queue, kFlagBytes, &faults));
+  queue->faults = static_cast<uint32_t*>(faults);
+  return check_cuda(cudaMemsetAsync(queue->faults, 0, kFlagBytes, queue->stream), "cudaMemset");
 }
 
 srp_status queue_create(int32_t device, srp_queue** out) {
   if (!out) return fail(SRP_BAD_ARGUMENT, "queue_create: out is NULL");
   *out = nullptr;
+  SRP_TRY(check_lost(device));
   srp_description description = {};
   description.size = sizeof description;
   SRP_TRY(describe(device, &description));
   if (!description.available) return fail(SRP_UNAVAILABLE, "%s", description.reason);
-  srp_queue* const queue = new (std::nothrow) srp_queue{device, nullptr, nullptr};
+  Device* const home = device_of(device);
+  srp_queue* const queue =
+      home ? new (std::nothrow) srp_queue{device, nullptr, nullptr, home, nullptr, nullptr} : nullptr;
   if (!queue) return fail(SRP_OUT_OF_MEMORY, "queue_create: out of host memory");
   const srp_status status = open_queue(queue);
   if (status != SRP_OK) {
@@ -120,13 +136,16 @@ srp_status alloc(srp_queue* queue, size_t bytes, void** out) {
   if (!out) return fail(SRP_BAD_ARGUMENT, "alloc: out is NULL");
   *out = nullptr;
   SRP_TRY(enter(queue));
-  return check_cuda(cudaMallocAsync(out, bytes ? bytes : 1, queue->stream), "device memory");
+  return take_memory(queue, bytes, out);
 }
 
 srp_status release(srp_queue* queue, void* pointer) {
   if (!pointer) return SRP_OK;
-  SRP_TRY(enter(queue));
-  return check_cuda(cudaFreeAsync(pointer, queue->stream), "cudaFree");
+  if (!queue) return fail(SRP_BAD_ARGUMENT, "queue is NULL");
+  SRP_TRY(check_lost(queue->device));
+  const srp_status entered = enter(queue);  // whatever it says, the memory goes back
+  const srp_status given = give_memory(queue, pointer);
+  return given == SRP_OK ? entered : given;
 }
 
 srp_status copy(srp_queue* queue, void* to, const void* from, size_t bytes, srp_direction direction) {
@@ -134,38 +153,94 @@ srp_status copy(srp_queue* queue, void* to, const void* from, size_t bytes, srp_
   SRP_TRY(check_enum("direction", direction, SRP_ON_DEVICE));
   if (bytes == 0) return SRP_OK;
   if (!to || !from) return fail(SRP_BAD_ARGUMENT, "copy: a pointer is NULL");
-  const cudaMemcpyKind kind = direction == SRP_TO_DEVICE ? cudaMemcpyHostToDevice
-                              : direction == SRP_TO_HOST ? cudaMemcpyDeviceToHost
-                                                         : cudaMemcpyDeviceToDevice;
-  return check_cuda(cudaMemcpyAsync(to, from, bytes, kind, queue->stream), "copy");
+  if (direction == SRP_TO_DEVICE) return copy_to_device(queue, to, from, bytes);
+  if (direction == SRP_TO_HOST) return copy_to_host(queue, to, from, bytes);
+  return check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queue->stream), "copy");
 }
 
-srp_status sync(srp_queue* queue) {
+srp_status memory_stats(srp_queue* queue, srp_memory_stats* out) {
+  if (!out || out->size < sizeof(srp_memory_stats))
+    return fail(SRP_BAD_ARGUMENT, "memory_stats: out is NULL or too small");
   SRP_TRY(enter(queue));
-  uint32_t faults = 0;
-  SRP_TRY(check_cuda(cudaMemcpyAsync(&faults, queue->faults, sizeof faults, cudaMemcpyDeviceToHost, queue->stream),
-                     "sync"));
-  SRP_TRY(check_cuda(cudaStreamSynchronize(queue->stream), "sync"));
-  if (faults == 0) return SRP_OK;
-  SRP_TRY(check_cuda(cudaMemsetAsync(queue->faults, 0, sizeof faults, queue->stream), "sync"));
-  return fail(SRP_OUT_OF_RANGE, "device data points outside its array:%s%s",
-              faults & SRP_FAULT_OFFSETS ? " offsets go down or past the end;" : "",
-              faults & SRP_FAULT_INDEX ? " an id, member or span is out of range;" : "");
+  const std::lock_guard<std::mutex> lock(queue->home->mutex);
+  queue->home->memory.stats(out);
+  return SRP_OK;
+}
+
+srp_status memory_limit(srp_queue* queue, int64_t bytes) {
+  SRP_TRY(enter(queue));
+  if (bytes < 0) return fail(SRP_BAD_ARGUMENT, "memory_limit: bytes is %lld", static_cast<long long>(bytes));
+  const std::lock_guard<std::mutex> lock(queue->home->mutex);
+  return queue->home->memory.limit(*queue->home, static_cast<size_t>(bytes));
+}
+
+srp_status memory_trim(srp_queue* queue) {
+  SRP_TRY(enter(queue));
+  const std::lock_guard<std::mutex> lock(queue->home->mutex);
+  SRP_TRY(queue->home->memory.trim(*queue->home));
+  queue->home->pinned.trim();
+  return SRP_OK;
+}
+
+srp_status queue_capturing(srp_queue* queue, int32_t* capturing) {
+  if (!queue || !capturing) return fail(SRP_BAD_ARGUMENT, "queue_capturing: an argument is NULL");
+  *capturing = queue->graph != nullptr;
+  return SRP_OK;
 }
 
 }  // namespace
 
-// A function in the wrong place would not compile: every entry has a type of its own.
-#define SRP_LIST(op) op,
-static const srp_backend kTable = {
-    sizeof(srp_backend), SRP_ABI_VERSION, kName,   describe, last_error, queue_create,
-    queue_destroy,       alloc,           release, copy,     sync,       SRP_FOR_EACH_OP(SRP_LIST)};
-#undef SRP_LIST
+static const srp_device_functions kDevice = {sizeof(srp_device_functions),
+                                             memory_stats,
+                                             memory_limit,
+                                             memory_trim,
+                                             queue_query,
+                                             queue_capturing,
+                                             event_create,
+                                             event_record,
+                                             event_wait,
+                                             event_sync,
+                                             event_query,
+                                             event_elapsed,
+                                             event_destroy,
+                                             fence_create,
+                                             fence_wait,
+                                             fence_data,
+                                             fence_destroy,
+                                             capture_begin,
+                                             capture_end,
+                                             graph_launch,
+                                             graph_destroy,
+                                             ipc_export,
+                                             ipc_open,
+                                             ipc_close,
+                                             pointer_check};
+
+static srp_backend make_table() {
+  srp_backend table = {};
+  table.size = sizeof table;
+  table.abi = SRP_ABI_VERSION;
+  table.name = kName;
+  table.describe = describe;
+  table.last_error = last_error;
+  table.queue_create = queue_create;
+  table.queue_destroy = queue_destroy;
+  table.alloc = alloc;
+  table.free = release;
+  table.copy = copy;
+  table.sync = sync;
+#define SRP_ENTER(op) table.op = op;
+  SRP_FOR_EACH_OP(SRP_ENTER)
+#undef SRP_ENTER
+  table.device = &kDevice;
+  return table;
+}
 
 }  // namespace srp::cuda
 
 extern "C" const srp_backend* srp_backend_get(uint32_t abi) {
-  if (abi == SRP_ABI_VERSION) return &srp::cuda::kTable;
+  static const srp_backend table = srp::cuda::make_table();
+  if (abi == SRP_ABI_VERSION) return &table;
   srp::fail(SRP_UNSUPPORTED, "ABI version %u asked, %u offered", abi, SRP_ABI_VERSION);
   return nullptr;
 }

@@ -64,6 +64,12 @@ __device__ __forceinline__ T block_sum(T value) {
 // Sticky: an OR of bits does not depend on order.
 __device__ __forceinline__ void raise(uint32_t* faults, uint32_t fault) { atomicOr(faults, fault); }
 
+// How many of the S spans of a list there are. Every thread of a launch asks; the first one tells of more than room.
+__device__ __forceinline__ int64_t checked_spans(const int64_t* found, int64_t S, uint32_t* faults) {
+  if (found && *found > S && blockIdx.x == 0 && threadIdx.x == 0) raise(faults, SRP_FAULT_ROOM);
+  return live_spans(found, S);
+}
+
 // The range of row b; a bad one raises the flag (once a block is enough) and counts as empty.
 __device__ __forceinline__ Range checked_row(const int32_t* offsets, int64_t T, int64_t n, int64_t b,
                                              uint32_t* faults) {

@@ -1,47 +1,111 @@
-// From the logits of tokens to their gradient (contract: surprisal/loss.h, loss_logits): one block a row, which forms the sums,
-// its first thread the token's loss, and the block reads the row once more, from L2, for the gradient.
+// From the logits of tokens to their gradient (contract: surprisal/loss.h, loss_logits): one block a row, whose warps form the
+// sums (logprob_sums.cuh), whose first thread the token's loss, and which reads the row once more for the gradient
+// (logprob_gradient.cuh).
+//
+// The second reading comes from L2, so that the rows in work must fit there. A block of 16 warps has a multiprocessor for
+// itself: 132 rows of 304 KB (bfloat16, 151936 ids) are 40 MB, and half of them are past their first reading. Rows of up to
+// 32768 ids take 8 warps, two such blocks a multiprocessor.
+//
+// Minimum bytes: 2 s stride N (logits, gradient) + 4 N (targets) + 4 or 8 bytes a token and input, 4 a token and output.
 #include "backend.cuh"
-#include "logprob_row.cuh"
+#include "logprob_gradient.cuh"
+#include "logprob_sums.cuh"
 #include "surprisal/loss_logits_steps.h"
 
 namespace srp::cuda {
 namespace {
 
-// The bound lets three blocks run on a multiprocessor: the first thread's float64 would take the registers of two.
+constexpr int64_t kSmallRow = 32768;
+constexpr int kSmallThreads = 256, kLargeThreads = 512;
+constexpr int kSteps = 4;  // vectors of a thread on their way for the gradient
+constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
+constexpr int64_t kMostBlocks = int64_t{1} << 30;
+
 template <class T, bool kCapped>
-__global__ void __launch_bounds__(kMaxThreads, 3)
+__device__ __forceinline__ RowSums sum_row(const LogitMap& map, const T* x, uint32_t V, RowSums* states) {
+  const uint32_t warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+  const uint32_t slices = slices_of(V);
+  RowSums sums = no_sums(-INFINITY);
+  for (uint32_t page = 0; page < slices; page += kPage) {
+    const uint32_t end = page + kPage < slices ? page + kPage : slices;
+    __syncthreads();  // the page before, or the row before, is merged
+    sum_slices<kCapped, true, false>(map, x, V, page + warp, end, warps, page, states);
+    __syncthreads();
+    if (warp == 0) sums = merge_slices<false>(map, sums, states, end - page);
+  }
+  return sums;  // of the first warp
+}
+
+template <class T, bool kCapped>
+__device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, int64_t V, int64_t stride,
+                                               const RowSlopes& row, int64_t target, double at_target, T* grad) {
+  constexpr int kCount = Vector<T>::kCount;
+  const RowGradient<T, kCapped> gradient(map, row);
+  const bool aligned = aligned16(x) && aligned16(grad);
+  const int64_t step = int64_t{blockDim.x} * kCount, tile = kSteps * step;
+  // From the end, which was read last and is the likeliest to be in L2.
+  for (int64_t first = (stride - 1) / tile * tile; first >= 0; first -= tile) {
+    Vector<T> from[kSteps];
+    SRP_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t j = first + s * step + static_cast<int64_t>(threadIdx.x) * kCount;
+      from[s] = aligned && j + kCount <= V ? load_last(x + j) : load_pieces(x, j, V);
+    }
+    SRP_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t j = first + s * step + static_cast<int64_t>(threadIdx.x) * kCount;
+      float out[kCount];
+      SRP_UNROLL
+      for (int i = 0; i < kCount; ++i)
+        out[i] = j + i == target ? round_to_odd(at_target) : gradient(element(from[s], i));
+      const Vector<T> to = rounded(out, T{});  // behind V: -infinity gave 0
+      if (aligned && j + kCount <= stride)
+        store_vector(grad + j, to);
+      else
+        store_pieces(grad, j, stride, to);
+    }
+  }
+}
+
+struct Found {
+  RowSlopes row;
+  double at_target;
+};
+
+template <class T, bool kCapped>
+__global__ void __launch_bounds__(kLargeThreads, 1)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {
-  SRP_SHARED(RowSlopes, found, 1);
-  const LogitMap map = LogitMap::of(a);
+  SRP_SHARED(RowSums, states, kPage);
+  SRP_SHARED(Found, found, 1);
+  const LogitMap map = map_of<kCapped>(a);
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
     T* const grad = static_cast<T*>(a.grad) + n * a.stride;
+    const bool aligned = aligned16(grad);
     if (!kept(a.keep, n)) {
       if (threadIdx.x == 0) clear_token(a, n);
-      fill_row(grad, 0, a.stride, 0);
+      fill_row(grad, 0, a.stride, 0.0f, aligned);
       continue;
     }
-    const RowSums sums = sum_row<T, kCapped>(map, x, a.V);
+    const RowSums sums = sum_row<T, kCapped>(map, x, static_cast<uint32_t>(a.V), states);
     const int64_t target = a.targets[n];
     const bool inside = target >= 0 && target < a.V;
-    double at_target = 0;  // of the first thread
     if (threadIdx.x == 0) {
       if (!inside) raise(faults, SRP_FAULT_INDEX);
       const RowResult row = finish_row(map, sums);
       const double logit = inside ? load(x, target) : NAN;  // in place, it will be gone
-      found[0] = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
-      at_target = target_gradient(map, found[0], found[0].sum, 0, logit);
+      const RowSlopes slopes = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
+      found[0] = {slopes, target_gradient(map, slopes, slopes.sum, 0, logit)};
     }
-    fill_row(grad, a.V, a.stride, 0);
-    if (!sums.finite()) {
-      __syncthreads();  // the target's logit is read
-      fill_row(grad, 0, a.V, sums.max_logit == -INFINITY ? 0 : NAN);
-      continue;
+    __syncthreads();
+    const RowSlopes row = found[0].row;
+    if (fabs(row.max_logit) < INFINITY) {
+      write_gradient<T, kCapped>(map, x, a.V, a.stride, row, inside ? target : -1, found[0].at_target, grad);
+    } else {
+      fill_row(grad, 0, a.V, row.max_logit == -INFINITY ? 0.0f : NAN, aligned);
+      fill_row(grad, a.V, a.stride, 0.0f, aligned);
     }
-    __syncthreads();  // the slopes are there, and the target's logit is read
-    gradient_row<T, kCapped>(map, x, a.V, found[0], grad);
-    __syncthreads();  // the target's column is written
-    if (threadIdx.x == 0 && inside) store(grad, target, at_target);
+    __syncthreads();  // the next row overwrites what was found
   }
 }
 
@@ -49,12 +113,12 @@ template <class T>
 void launch(srp_queue* queue, const LossLogitsArgs& a) {
   const LossArgs tokens = token_args(a);
   const LossParameters p = loss_parameters(tokens);
+  const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks));
+  const dim3 block(a.V <= kSmallRow ? kSmallThreads : kLargeThreads);
   if (a.softcap != 0)
-    SRP_LAUNCH((loss_logits_kernel<T, true>), row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, tokens, p,
-               queue->faults);
+    SRP_LAUNCH((loss_logits_kernel<T, true>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
   else
-    SRP_LAUNCH((loss_logits_kernel<T, false>), row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, tokens, p,
-               queue->faults);
+    SRP_LAUNCH((loss_logits_kernel<T, false>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
 }
 
 }  // namespace

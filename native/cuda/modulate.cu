@@ -14,18 +14,25 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kStepThreads = 512;
 
-__global__ void steps_kernel(srp_modulate_steps_args a) {
+__global__ void steps_kernel(srp_modulate_steps_args a, uint32_t* faults) {
+  const int64_t S = checked_spans(a.found, a.S, faults);
   double low = INFINITY, high = -INFINITY;
-  for (int64_t s = threadIdx.x; s < a.S; s += blockDim.x) {
+  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) {
+    if (a.finite && !is_finite(a.entropy[s])) raise(faults, SRP_FAULT_FINITE);
     low = Min{}(low, a.entropy[s]);
     high = Max{}(high, a.entropy[s]);
   }
   low = block_reduce(low, Min{});
   high = block_reduce(high, Max{});
   double sum = 0;
-  for (int64_t s = threadIdx.x; s < a.S; s += blockDim.x) sum += step_weights(a, low, high, s).calibrated;
-  const double mean = block_sum(sum) / static_cast<double>(a.S);
-  for (int64_t s = threadIdx.x; s < a.S; s += blockDim.x) {
+  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) sum += step_weights(a, low, high, s).calibrated;
+  const double mean = block_sum(sum) / static_cast<double>(S);
+  for (int64_t s = S + threadIdx.x; s < a.S; s += blockDim.x) {
+    if (a.entropy_norm) a.entropy_norm[s] = 0;
+    if (a.scale) a.scale[s] = 0;
+    if (a.clarity) a.clarity[s] = 0;
+  }
+  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) {
     const StepWeights weights = step_weights(a, low, high, s);
     if (a.entropy_norm) a.entropy_norm[s] = weights.norm;
     if (a.scale) a.scale[s] = weights.calibrated / (mean + a.epsilon);
@@ -44,7 +51,7 @@ struct SpanScratch {
 // exist and ranges inside them, whatever the order.
 __global__ void check_spans_kernel(srp_modulate_spans_args a, double* first, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (s >= a.S) return;
+  if (s >= checked_spans(a.found, a.S, faults)) return;
   first[s] = 0;
   const Span span = span_at(a.spans, s);
   const bool sorted = s == 0 || a.spans[3 * (s - 1)] <= a.spans[3 * s];
@@ -66,6 +73,7 @@ __device__ int64_t first_span(const srp_modulate_spans_args& a, int64_t b) {
 
 template <class F>
 __global__ void walk_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* faults) {
+  a.S = live_spans(a.found, a.S);
   const int64_t b = blockIdx.x;
   const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
   for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
@@ -96,6 +104,7 @@ __global__ void walk_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch
 }
 
 __global__ void step_mean_kernel(srp_modulate_spans_args a, const double* first) {
+  a.S = live_spans(a.found, a.S);
   double sum = 0;
   for (int64_t s = threadIdx.x; s < a.S; s += blockDim.x) sum += first[s];
   sum = block_sum(sum);
@@ -104,6 +113,7 @@ __global__ void step_mean_kernel(srp_modulate_spans_args a, const double* first)
 
 template <class F>
 __global__ void subtract_mean_kernel(srp_modulate_spans_args a, SpanScratch scratch) {
+  a.S = live_spans(a.found, a.S);
   const int64_t b = blockIdx.x;
   const Range row = row_range(a.offsets, a.T, a.n, b);  // its fault was raised by the walk
   const double mean = a.S > 0 ? *a.mean : 0;
@@ -201,7 +211,7 @@ srp_status modulate_steps(srp_queue* queue, const srp_modulate_steps_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(enter(queue));
   if (a->S == 0) return SRP_OK;
-  SRP_LAUNCH(steps_kernel, dim3(1), dim3(kStepThreads), 0, queue->stream, *a);
+  SRP_LAUNCH(steps_kernel, dim3(1), dim3(kStepThreads), 0, queue->stream, *a, queue->faults);
   return launched("modulate_steps");
 }
 

@@ -115,7 +115,7 @@ __global__ void clip_rows_kernel(srp_ratio_clip_args a, uint32_t* faults) {
   const LogSum row = block_row_sum<F>(a, range);
   if (threadIdx.x == 0) {
     LossTerm<double> t;
-    const double slope = row_term<F>(a, b, log_ratio_of(row, a.reduce), &t);
+    const double slope = row_term<F>(a, b, unit_ratio(a, log_ratio_of(row, a.reduce)), &t);
     store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
     row_grad[0] = negated(slope / divisor(row.kept, a.reduce));
   }
@@ -130,7 +130,7 @@ __global__ void clip_groups_kernel(srp_ratio_clip_args a, const LogSum* sums, do
   if (g >= a.G) return;
   const Range group = checked_group(a.group_offsets, a.B, g, faults);
   const LogSum unit = sum_members(sums, a.members, a.B, group, faults);
-  const double x = log_ratio_of(unit, a.reduce);
+  const ClampedRatio<double> x = unit_ratio(a, log_ratio_of(unit, a.reduce));
   LossTerm<double> t = term_of(a, x, 0);  // an empty group still has a ratio
   double slope = 0;
   for (int64_t m = group.begin; m < group.end; ++m) {

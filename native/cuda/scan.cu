@@ -1,4 +1,9 @@
-// Scans along rows (contract: surprisal/scan.h): one thread walks one row.
+// Scans along rows (contract: surprisal/scan.h) but for GAE, returns and V-trace, which go by tiles (scan_tiled.cu).
+//
+// One thread walks one row: tail sums need to know the kept tokens of the whole row, shares its whole sum, before the first
+// step.
+//
+// Minimum bytes: of each token every input and output once, and 1 for the mask.
 #include "backend.cuh"
 #include "common.cuh"
 #include "surprisal/scan_steps.h"
@@ -38,13 +43,6 @@ srp_status scan(srp_queue* queue, const Args* a, const char* op) {
 
 }  // namespace
 
-srp_status scan_gae(srp_queue* queue, const srp_scan_gae_args* a) { return scan<GaeScan>(queue, a, "scan_gae"); }
-srp_status scan_returns(srp_queue* queue, const srp_scan_returns_args* a) {
-  return scan<ReturnsScan>(queue, a, "scan_returns");
-}
-srp_status scan_vtrace(srp_queue* queue, const srp_scan_vtrace_args* a) {
-  return scan<VtraceScan>(queue, a, "scan_vtrace");
-}
 srp_status scan_tail(srp_queue* queue, const srp_scan_tail_args* a) { return scan<TailScan>(queue, a, "scan_tail"); }
 srp_status scan_prefix(srp_queue* queue, const srp_scan_prefix_args* a) {
   return scan<PrefixScan>(queue, a, "scan_prefix");

@@ -19,7 +19,7 @@ __device__ ChunkSums block_merge(ChunkSums mine) {
 }
 
 template <class F>
-__global__ void row_sums_kernel(srp_select_covariance_args a, PairSums* rows, uint32_t* faults) {
+__global__ void pair_sums_kernel(srp_select_covariance_args a, PairSums* rows, uint32_t* faults) {
   const int64_t b = blockIdx.x;
   const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
   const Pairs<F> pairs{a};
@@ -82,7 +82,7 @@ struct Covariances {
 };
 
 template <class F>
-__global__ void top_kernel(srp_select_covariance_args a, const PairMeans* means) {
+__global__ void covariance_top_kernel(srp_select_covariance_args a, const PairMeans* means) {
   const Covariances<F> covariances{Pairs<F>{a}, *means, Range{0, a.n, true}};
   const int64_t count = count_candidates(covariances), k = top_count(a, count);
   if (a.count && threadIdx.x == 0) *a.count = static_cast<int32_t>(k);
@@ -100,12 +100,12 @@ srp_status covariance(srp_queue* queue, const srp_select_covariance_args& a) {
   PairSums* const rows = sums.as<PairSums>();
   PairMeans* const means = mean.as<PairMeans>();
   const dim3 each_row(static_cast<unsigned>(a.B)), lanes(kSumLanes);
-  SRP_LAUNCH((row_sums_kernel<F>), each_row, lanes, 0, queue->stream, a, rows, queue->faults);
+  SRP_LAUNCH((pair_sums_kernel<F>), each_row, lanes, 0, queue->stream, a, rows, queue->faults);
   SRP_LAUNCH(means_kernel, dim3(1), lanes, 0, queue->stream, rows, a.B, a.count_epsilon, means);
   if (a.mode == SRP_COVARIANCE_RANGE)
     SRP_LAUNCH((range_kernel<F>), each_row, lanes, 0, queue->stream, a, means);
   else
-    SRP_LAUNCH((top_kernel<F>), dim3(1), dim3(kAllThreads), 0, queue->stream, a, means);
+    SRP_LAUNCH((covariance_top_kernel<F>), dim3(1), dim3(kAllThreads), 0, queue->stream, a, means);
   return launched(op);
 }
 

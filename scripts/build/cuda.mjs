@@ -1,8 +1,9 @@
 // build-cuda/libsurprisal_cuda.so: the CUDA backend, by cmake-js, cmake and nvcc; and
 // build-cuda/resources.json, what ptxas said about every kernel.
 
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
+import { differences } from "../ledger/page.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run, ToolFailed } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
@@ -35,6 +36,7 @@ export async function build({ release = false } = {}) {
     at("CMakeLists.txt"),
     at("scripts/cuda-compile.mjs"),
     at("scripts/cuda-resources.mjs"),
+    at("native/cuda/ledger.json"),
     ...filesBelow("native/include", [".h"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
   ];
@@ -63,6 +65,10 @@ export async function build({ release = false } = {}) {
   const spills = spilling(kernels);
   if (spills.length > 0) {
     throw new ToolFailed("ptxas check", spills.map((kernel) => `${kernel.name} spills registers\n`).join(""));
+  }
+  const unlisted = differences(kernels, JSON.parse(readFileSync(at("native/cuda/ledger.json"), "utf8"))).missing;
+  if (unlisted.length > 0) {
+    throw new ToolFailed("ledger check", unlisted.map((kernel) => `${kernel} has no entry in native/cuda/ledger.json\n`).join(""));
   }
   writeStamp(stampFile, print);
   return { state: "built", note: `sm_${archs.replaceAll(";", ", sm_")}; ${kernels.length} kernels, no spills` };

@@ -4,7 +4,8 @@
  * linked into the Node addon. Nothing here knows Node: a C program or Python's ctypes can drive a library the same way.
  *
  * memory    every pointer in an args struct lies in the backend's own memory: host memory when describe() says
- *           host_memory 1, else memory from alloc() (or any pointer the same device can read)
+ *           host_memory 1, else memory from alloc() (or any pointer the same device can read); what memory, events and
+ *           graphs of a device offer beyond this table stands in device.h
  * queues    ops on one queue run in order; a device op may return before it ran, so read results after sync(). The CPU
  *           backend runs at once and takes NULL. A queue belongs to one thread at a time
  * errors    a status, never an exception, a print or an abort; last_error() has the text of the calling thread's last
@@ -19,6 +20,7 @@
 
 #include "surprisal/correction.h"
 #include "surprisal/delim.h"
+#include "surprisal/device.h"
 #include "surprisal/group.h"
 #include "surprisal/linear.h"
 #include "surprisal/logprob.h"
@@ -36,8 +38,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-typedef struct srp_queue srp_queue;
 
 typedef struct {
   uint32_t size;
@@ -68,7 +68,7 @@ typedef struct {
   srp_status (*alloc)(srp_queue*, size_t bytes, void** out);     /* 0 bytes: a non-NULL pointer that may be freed */
   srp_status (*free)(srp_queue*, void*);
   srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes,
-                     srp_direction); /* host side must live until sync() */
+                     srp_direction); /* to a device: `from` may change at once. To the host: waits, `to` is complete */
   srp_status (*sync)(srp_queue*); /* waits, then reports and clears what went wrong since */
 
   srp_status (*logprob_forward)(srp_queue*, const srp_logprob_forward_args*);
@@ -118,9 +118,10 @@ typedef struct {
   srp_status (*delim_ngrams)(srp_queue*, const srp_delim_ngrams_args*);
   srp_status (*reduce_counts)(srp_queue*, const srp_reduce_counts_args*);
   srp_status (*loss_logits)(srp_queue*, const srp_loss_logits_args*);
+  const srp_device_functions* device; /* device.h; NULL where arrays lie in host memory */
 } srp_backend;
 
-/* The ops, in the order of the table: a backend declares and lists its functions by it. */
+/* The ops: a backend declares its functions and fills the table by it. */
 #define SRP_FOR_EACH_OP(X) \
   X(logprob_forward)       \
   X(logprob_backward)      \

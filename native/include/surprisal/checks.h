@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "surprisal/dtype.h"
+#include "surprisal/rows.h"
 #include "surprisal/status.h"
 
 #define SRP_TRY(expression)                                \
@@ -51,6 +52,16 @@ inline srp_status check_count(const char* name, int64_t value) {
   return fail(SRP_BAD_SHAPE, "%s is %lld, expected 0 or more", name, static_cast<long long>(value));
 }
 
+// On the CPU: leaves of a list the spans that there are.
+template <class Args>
+srp_status keep_found(Args* args) {
+  if (args->found && *args->found > args->S)
+    return fail(SRP_BAD_SHAPE, "found %lld spans, and there is room for %lld", static_cast<long long>(*args->found),
+                static_cast<long long>(args->S));
+  args->S = live_spans(args->found, args->S);
+  return SRP_OK;
+}
+
 // `count` elements will be read or written through the pointer; an empty array may be NULL.
 inline srp_status check_pointer(const char* name, const void* pointer, int64_t count) {
   if (pointer || count == 0) return SRP_OK;
@@ -87,7 +98,9 @@ inline srp_status check_rows(const int32_t* offsets, int64_t n, int64_t B, int64
 inline srp_status check_offsets(const char* name, const int32_t* offsets, int64_t count, int64_t n) {
   if (!offsets) return SRP_OK;
   if (offsets[0] != 0) return fail(SRP_OUT_OF_RANGE, "%s[0] is %d, expected 0", name, offsets[0]);
-  for (int64_t i = 0; i < count; ++i)
+  int32_t down = 0;  // looked for without a branch, then once more for its place
+  for (int64_t i = 0; i < count; ++i) down |= offsets[i + 1] < offsets[i];
+  for (int64_t i = 0; down && i < count; ++i)
     if (offsets[i + 1] < offsets[i])
       return fail(SRP_OUT_OF_RANGE, "%s[%lld] is %d, below its predecessor %d", name, static_cast<long long>(i + 1),
                   offsets[i + 1], offsets[i]);

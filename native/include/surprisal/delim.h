@@ -14,6 +14,8 @@
  * which     int32 [capacity,2] or NULL: index of the start alternative (-1: starts_open, -2: a head span) and of the end
  *           alternative (-1: unterminated; the head's own alternative for a head span)
  * count     int64 [1]: spans found, also when they are more than capacity; then only the first capacity are written
+ * ids       int32 or, as tokens alone, int64. An int64 that is no int32 is SRP_OUT_OF_RANGE: count is untouched, spans and
+ *           which hold anything then. Tokens behind a row's length are not read
  * matching  stays inside a row (with lengths: inside its valid tokens); a row shorter than a delimiter has no match;
  *           n or B 0: count 0. B and T are below 2^31, since spans are int32
  *
@@ -25,6 +27,8 @@
  *
  * spans given to means and mask may come from anywhere, in any order: a row outside [0,B) or a range outside the row is
  *           SRP_OUT_OF_RANGE
+ * found     of means and mask: NULL, or how many of the S spans there are, count of the op above as it lies on a device; means
+ *           behind them are 0. More than S: SRP_BAD_SHAPE, from a device at the next sync()
  * cost      spans and mask are linear in tokens (times the alternatives tried at a token), overlapping or not; ngrams in
  *           tokens times length, on average (an open hash table of two int32 a token; equal hashes are compared by id)
  * precision integers are exact; means sum in float64 in token order
@@ -39,7 +43,8 @@ typedef enum { SRP_END_ALL = 0, SRP_END_FIRST = 1, SRP_END_NONE = 2 } srp_includ
 
 typedef struct {
   uint32_t size;
-  const int32_t* tokens;                                 /* [n] */
+  int32_t dtype; /* of tokens: SRP_I32 or SRP_I64 */
+  const void* tokens; /* [n] */
   const int32_t* offsets;                                /* [B+1] or NULL = padded */
   const int32_t* lengths; /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
   const int32_t *start_ids, *start_offsets; /* [start_offsets[start_count]], [start_count+1] */
@@ -63,6 +68,7 @@ typedef struct {
   const int32_t* spans; /* [S,3] */
   int64_t n, B, T, S;
   double* means; /* [S] */
+  const int64_t* found; /* [1] or NULL */
 } srp_delim_means_args;
 
 typedef struct {
@@ -71,6 +77,7 @@ typedef struct {
   const int32_t* spans; /* [S,3] */
   int64_t n, B, T, S;
   uint8_t* mask; /* [n] */
+  const int64_t* found; /* [1] or NULL */
 } srp_delim_mask_args;
 
 typedef struct {

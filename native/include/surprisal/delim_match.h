@@ -44,7 +44,8 @@ struct Match {
 
 // The longest alternative that matches at `position` of a row with `length` tokens; of equal ones the first listed.
 // An alternative that is empty or outside its array (a CUDA backend can't refuse it up front) never matches.
-SRP_HD Match match_at(const Delimiter& d, const int32_t* row, int64_t length, int64_t position) {
+template <class Id>
+SRP_HD Match match_at(const Delimiter& d, const Id* row, int64_t length, int64_t position) {
   Match best = {-1, 0};
   for (int64_t k = 0; k < d.count; ++k) {
     const Range alternative = row_range(d.offsets, 0, d.size, k);
@@ -63,8 +64,11 @@ constexpr int kFirstIdWords = 128;
 
 SRP_HD uint32_t first_id_bit(int32_t id) { return (static_cast<uint32_t>(id) * 0x9e3779b1u) >> 20; }  // 0..4095
 
-SRP_HD bool may_begin(const uint32_t* first_ids, int32_t id) {
-  const uint32_t bit = first_id_bit(id);
+SRP_HD bool is_int32(int64_t id) { return id == static_cast<int32_t>(id); }
+
+// Of an id beyond int32 the low half is asked for: a match compares all of it.
+SRP_HD bool may_begin(const uint32_t* first_ids, int64_t id) {
+  const uint32_t bit = first_id_bit(static_cast<int32_t>(id));
   return first_ids[bit / 32] >> (bit % 32) & 1u;
 }
 
@@ -177,6 +181,8 @@ inline srp_status check_span_rows(const int32_t* offsets, int64_t n, int64_t B, 
 
 inline srp_status check(const srp_delim_spans_args* a) {
   SRP_TRY(check_size(a));
+  if (a->dtype != SRP_I32 && a->dtype != SRP_I64)
+    return fail(SRP_BAD_DTYPE, "dtype is %d, expected int32 (%d) or int64 (%d)", a->dtype, SRP_I32, SRP_I64);
   SRP_TRY(check_span_rows(a->offsets, a->n, a->B, a->T));
   if (a->offsets && a->lengths) return fail(SRP_BAD_ARGUMENT, "lengths belong to padded rows, offsets to packed ones");
   SRP_TRY(check_delimiter("start", start_of(*a), 1));

@@ -67,6 +67,7 @@ class GroupStatistics {
         mean_(NAN),
         residue_(0),
         std_(NAN),
+        inverse_(NAN),
         weight_(tally.weight),
         high_(tally.high),
         lead_(0),
@@ -87,6 +88,7 @@ class GroupStatistics {
       kind_ = kConstant;
       mean_ = tally.low;
       std_ = sqrt(a.variance_floor);
+      inverse_ = 1 / (std_ + epsilon_);
     } else {
       kind_ = kSpread;
       mean_ = tally.sum / weight_;
@@ -103,6 +105,7 @@ class GroupStatistics {
     double variance = n > a.ddof ? (d.squares - n * residue_ * residue_) / (n - a.ddof) : NAN;
     if (variance < a.variance_floor) variance = a.variance_floor;  // NaN stays
     std_ = sqrt(variance);
+    inverse_ = 1 / (std_ + epsilon_);
     if (d.winners == 1) lead_ = high_ - d.second;
   }
 
@@ -125,11 +128,14 @@ class GroupStatistics {
     const bool scaled = scale_ == SRP_SCALE_STD;
     if (center_ == SRP_CENTER_NONE && !scaled) return x;
     if (kind_ == kSingle) return singleton_ == SRP_SINGLETON_ZERO ? 0 : scaled ? x / (1 + epsilon_) : x;
-    if (center_ == SRP_CENTER_NONE) return x / (std_ + epsilon_);
+    if (center_ == SRP_CENTER_NONE) return over_std(x);
     if (kind_ == kConstant) return 0;
     const double centred = centred_of(x, w);
-    return scaled ? centred / (std_ + epsilon_) : centred;
+    return scaled ? over_std(centred) : centred;
   }
+
+  // One division for the group; where its quotient is no number, each item's may still be one.
+  SRP_HD double over_std(double x) const { return isinf(inverse_) ? x / (std_ + epsilon_) : x * inverse_; }
 
   // Leaving one out: x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
   SRP_HD double centred_of(double x, double w) const {
@@ -141,7 +147,7 @@ class GroupStatistics {
   int32_t center_, scale_, singleton_;
   bool abstain_;
   Kind kind_;
-  double epsilon_, gain_, mean_, residue_, std_, weight_, high_;
+  double epsilon_, gain_, mean_, residue_, std_, inverse_, weight_, high_;
   double lead_;  // of a sole winner over the second
   int64_t count_;
 };

@@ -116,7 +116,7 @@ SRP_HD KlTerm token_kl(const LossArgs& a, int64_t i, double current, const Clamp
 
 // The token's ratio, where only the KL term asks for it.
 SRP_HD ClampedRatio<double> own_ratio(const LossArgs& a, double log_ratio, const LossParameters& p) {
-  return a.kl_ratio ? clamped_ratio(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
+  return a.kl_ratio ? ClampedRatio<double>::of(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
 }
 
 // Figures
@@ -310,7 +310,7 @@ SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, c
   }
   row.divisor = divisor(sums.kept, a.reduce);
   row.log_ratio = (sums.log_ratio - (a.old_per_row ? load(static_cast<const F*>(a.old), b) : 0.0)) / row.divisor;
-  row.ratio = clamped_ratio(row.log_ratio, p);
+  row.ratio = ClampedRatio<double>::of(row.log_ratio, p);
   row.reported = row.ratio.ratio;
   if (!counts_once(a.form)) return row;
   const double factor = a.factor ? load(static_cast<const F*>(a.factor), b) : 1.0;

@@ -28,6 +28,8 @@
  *             ISOLATE    it does not, and a non-finite ratio becomes 1
  *             GROUP      the mean of its group becomes NaN, and a non-finite ratio becomes 1
  *
+ *   found     how many of the S steps or spans there are, as delim_spans counted them; outputs per step behind them are 0. More
+ *             than S: SRP_BAD_SHAPE, from a device at the next sync()
  * precision float64 throughout, outputs float64 but for `out`, which is rounded once to its dtype; sums in a fixed order
  * memory    outputs may not overlap inputs, save `out` as said; rows and groups as in rows.h (groups index rows) */
 #ifndef SURPRISAL_MODULATE_H
@@ -46,6 +48,8 @@ typedef struct {
   int64_t S;
   double k, k_f, epsilon;                     /* k, k_f finite; epsilon >= 0 */
   double *entropy_norm, *scale, *clarity;     /* [S], each may be NULL */
+  const int64_t* found;                       /* [1] or NULL = S */
+  int32_t finite;                             /* 1: a NaN or infinite H is SRP_OUT_OF_RANGE */
 } srp_modulate_steps_args;
 
 typedef struct {
@@ -61,6 +65,7 @@ typedef struct {
   int32_t scope;
   void* out;                                  /* [n] */
   double* mean;                               /* [1] */
+  const int64_t* found;                       /* [1] or NULL = S */
 } srp_modulate_spans_args;
 
 typedef struct {

@@ -98,6 +98,7 @@ inline srp_status check(const srp_modulate_steps_args* a) {
   SRP_TRY(check_finite("k_f", a->k_f));
   SRP_TRY(check_finite("epsilon", a->epsilon));
   SRP_TRY(check_range("epsilon", a->epsilon, 0, INFINITY));
+  SRP_TRY(check_enum("finite", a->finite, 1));
   return check_pointer("entropy", a->entropy, a->S);
 }
 

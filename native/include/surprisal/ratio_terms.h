@@ -34,9 +34,13 @@ SRP_HD double divisor(int64_t kept, int32_t reduce) {
 SRP_HD double log_ratio_of(LogSum unit, int32_t reduce) { return unit.sum / divisor(unit.kept, reduce); }
 
 template <class F>
-SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x) {
+SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x, double ratio) {
   if (a.log_ratio) store(static_cast<F*>(a.log_ratio), unit, x);
-  if (a.ratio) store(static_cast<F*>(a.ratio), unit, exponential(x));
+  if (a.ratio) store(static_cast<F*>(a.ratio), unit, ratio);
+}
+template <class F>
+SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x) {
+  store_log_ratio<F>(a, unit, x, exponential(x));
 }
 
 template <class F>
@@ -45,10 +49,17 @@ SRP_HD void store_masked_log_ratio(const srp_ratio_log_args& a, int64_t i) {
   if (a.ratio) store(static_cast<F*>(a.ratio), i, 0);
 }
 
-SRP_HD LossTerm<double> term_of(const srp_ratio_clip_args& a, double x, double advantage) {
+SRP_HD LossParameters clip_parameters(const srp_ratio_clip_args& a) {
   const double log_high = a.max_log_ratio < a.log_clamp ? a.max_log_ratio : a.log_clamp;
-  return ClipForm::at(x, advantage,
-                      LossParameters{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high});
+  return LossParameters{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high};
+}
+
+SRP_HD ClampedRatio<double> unit_ratio(const srp_ratio_clip_args& a, double x) {
+  return ClampedRatio<double>::of(x, clip_parameters(a));
+}
+
+SRP_HD LossTerm<double> term_of(const srp_ratio_clip_args& a, const ClampedRatio<double>& x, double advantage) {
+  return ClipForm::of(x, advantage, clip_parameters(a));
 }
 
 SRP_HD double row_weight(const srp_ratio_clip_args& a, int64_t b) { return a.row_weight ? a.row_weight[b] : 1.0; }
@@ -103,7 +114,7 @@ SRP_HD void store_figures(const srp_ratio_clip_args& a, int64_t b, const RowFigu
 
 // SEQUENCE and GROUP: the one term of row b. Returns d (sum of objectives) / d (log ratio of the unit), negated.
 template <class F>
-SRP_HD double row_term(const srp_ratio_clip_args& a, int64_t b, double x, LossTerm<double>* out) {
+SRP_HD double row_term(const srp_ratio_clip_args& a, int64_t b, const ClampedRatio<double>& x, LossTerm<double>* out) {
   const LossTerm<double> t = term_of(a, x, load(static_cast<const F*>(a.advantage), b));
   RowFigures figures;
   figures.add(t);
@@ -123,7 +134,7 @@ SRP_HD void token_term(const srp_ratio_clip_args& a, int64_t b, int64_t i, RowFi
     return;
   }
   const double advantage = load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b);
-  const LossTerm<double> t = term_of(a, difference<F>(a, i), advantage);
+  const LossTerm<double> t = term_of(a, unit_ratio(a, difference<F>(a, i)), advantage);
   row->add(t);
   store_ratios<F>(a, i, t.ratio, t.clipped_ratio);
   store_term<F>(a, i, negated(t.loss), t.clipped);

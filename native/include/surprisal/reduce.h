@@ -28,14 +28,16 @@
  *             writes 0 there
  * infinities  follow IEEE arithmetic: the mean is infinite or NaN, M2 is NaN
  * order       a row is cut into chunks of 4096 positions from its begin; a chunk takes two passes (sum, then deviations from
- *             the mean), and chunks merge in order. Host backends add in position order and merge one after the other,
- *             device backends with 256 lanes and a fixed tree. Masked positions and empty partials add nothing, to the bit:
- *             so neither threads, nor other rows, nor padding behind a row changes a result on one backend
+ *             the mean), and chunks merge in order, one after the other. Within a chunk the portable host backends add in
+ *             position order; the others have as many lanes as a register holds float32 numbers, position p of the chunk adds
+ *             to lane p modulo lanes, the upper half of the lanes adds to the lower and that adds up in order. Device backends
+ *             have 256 lanes and a fixed tree. Masked positions and empty partials add nothing, to the bit: so neither
+ *             threads, nor other rows, nor padding behind a row, nor where an array lies changes a result on one backend
  * precision   float64 throughout. Up to 60 000 numbers, with c = min(count, 4096): the mean within 1 ulp of itself and c 2^-53
  *             of the largest deviation, M2 relatively within (8 + c + |mean| / std) 2^-53, since a chunk adds up to c numbers
  *             in order and a partial holds a rounded mean. Ascending numbers came to a tenth of it (measured), device backends
  *             stay near c = 1. Deviations of 1e-150 ... 1e150. Outputs of whiten and affine are rounded once: 2 ulp of the
- *             output dtype beyond that
+ *             output dtype beyond that; whiten may multiply by 1 / d where they are float32
  * memory      `out` of whiten, affine and clamp may be the memory of `values`; no other overlap; rows and groups as in rows.h
  *             (groups index rows) */
 #ifndef SURPRISAL_REDUCE_H

@@ -135,6 +135,10 @@ class Whitening {
     return (centred == 0 ? 0 : centred / divisor_) + back_;
   }
 
+  double center() const { return center_; }
+  double back() const { return back_; }
+  double divisor() const { return divisor_; }
+
  private:
   double center_, back_, divisor_;
   bool abstain_;

@@ -26,6 +26,12 @@ SRP_HD Range row_range(const int32_t* offsets, int64_t T, int64_t n, int64_t b) 
   return {begin, end, true};
 }
 
+// How many of the S spans of a list there are: `found` where a device counted them, which may be more than the list has room for.
+SRP_HD int64_t live_spans(const int64_t* found, int64_t S) {
+  if (!found) return S;
+  return *found < 0 ? 0 : *found < S ? *found : S;
+}
+
 SRP_HD int64_t member(const int32_t* members, int64_t i) { return members ? members[i] : i; }
 
 }  // namespace srp

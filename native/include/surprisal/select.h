@@ -30,7 +30,8 @@
  *           So padding behind a row changes no bit
  * sizes     a unit has at most 2^31 - 1 positions, kept or not
  * memory    outputs may not overlap inputs, but `selected` of covariance may be the memory of `excluded`; rows as in rows.h.
- *           No covariance is stored: a rank costs passes over the inputs. Device backends keep 7 numbers a row */
+ *           No covariance is stored: a rank costs passes over the inputs. Device backends keep 7 numbers a row. The CPU backend
+ *           lists the candidates near the rank of quantile and top, a few in a hundred; what is selected does not depend on it */
 #ifndef SURPRISAL_SELECT_H
 #define SURPRISAL_SELECT_H
 

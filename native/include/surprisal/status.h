@@ -1,5 +1,5 @@
-/* What a native function answers. 0 is success; on anything else no output was written, except after SRP_DEVICE
- * and SRP_STOPPED, and where memory ran out in the middle of a call: then the outputs are unspecified. A text for people
+/* What a native function answers. 0 is success; on anything else no output was written, except after SRP_DEVICE,
+ * SRP_DEVICE_LOST and SRP_STOPPED, and where memory ran out in the middle of a call: then the outputs are unspecified. A text for people
  * comes from the backend's last_error(). */
 #ifndef SURPRISAL_STATUS_H
 #define SURPRISAL_STATUS_H
@@ -14,7 +14,9 @@ typedef enum {
   SRP_UNAVAILABLE = 6, /* no device, no driver, a driver that is too old */
   SRP_DEVICE = 7, /* the device failed: a launch or a copy */
   SRP_UNSUPPORTED = 8, /* this library does not have the op, or has another ABI version */
-  SRP_STOPPED = 9 /* the caller asked for an early end (surprisal/cpu.h) */
+  SRP_STOPPED = 9, /* the caller asked for an early end (surprisal/cpu.h) */
+  SRP_DEVICE_LOST =
+      10 /* the device does not answer any more: until this process ends every call that needs it says so */
 } srp_status;
 
 #endif

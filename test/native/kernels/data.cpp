@@ -85,6 +85,12 @@ Data ints(const std::vector<int32_t>& values) {
   return data;
 }
 
+Data wide_ints(const std::vector<int32_t>& values) {
+  Data data = untouched(SRP_I64, static_cast<int64_t>(values.size()));
+  for (size_t i = 0; i < values.size(); ++i) data.set(static_cast<int64_t>(i), values[i]);
+  return data;
+}
+
 Data flags(const std::vector<uint8_t>& values) { return {SRP_U8, values}; }
 
 std::string difference(const Data& want, const Data& got, const Tolerance& tolerance) {

@@ -21,6 +21,7 @@ struct Data {
 // Values rounded to the dtype.
 Data reals(int32_t dtype, const std::vector<double>& values);
 Data ints(const std::vector<int32_t>& values);
+Data wide_ints(const std::vector<int32_t>& values);  // as int64
 Data flags(const std::vector<uint8_t>& values);
 // What an output holds before the call: a pattern that no op computes.
 Data untouched(int32_t dtype, int64_t count);

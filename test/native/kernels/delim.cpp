@@ -38,11 +38,13 @@ Delimiters delimiters(Random& random, int64_t starts) {
           alternatives(random, random.integer(0, 2), 3)};
 }
 
-Call<SpansArgs> spans(Random& random, const Rows& rows, const Delimiters& d) {
+Call<SpansArgs> spans(Random& random, const Rows& rows, const Delimiters& d, int32_t dtype = SRP_I32) {
   Call<SpansArgs> call(&srp_backend::delim_spans);
   SpansArgs& a = call.args;
   call.rows(rows);
-  call.in("tokens", &SpansArgs::tokens, ints(random.integers(rows.n, 0, kAlphabet - 1)));
+  a.dtype = dtype;
+  const std::vector<int32_t> tokens = random.integers(rows.n, 0, kAlphabet - 1);
+  call.in("tokens", &SpansArgs::tokens, dtype == SRP_I64 ? wide_ints(tokens) : ints(tokens));
   if (!rows.packed && random.chance(0.5))
     call.in("lengths", &SpansArgs::lengths, ints(random.integers(rows.B, 0, rows.T)));
   a.start_count = d.start.count();
@@ -64,6 +66,16 @@ Call<SpansArgs> spans(Random& random, const Rows& rows, const Delimiters& d) {
   call.out("spans", &SpansArgs::spans, SRP_I32, 3 * a.capacity, Tolerance::exact());
   if (random.chance(0.7)) call.out("which", &SpansArgs::which, SRP_I32, 2 * a.capacity, Tolerance::exact());
   call.out("count", &SpansArgs::count, SRP_I64, 1, Tolerance::exact());
+  return call;
+}
+
+// The same with one token in a thousand left, the others begin no delimiter.
+Call<SpansArgs> sparse(Random& random, Call<SpansArgs> call) {
+  const size_t at = call.index_of("tokens");
+  std::vector<int32_t> tokens = random.integers(call.args.n, 0, kAlphabet - 1);
+  for (int32_t& token : tokens)
+    if (!random.chance(0.001)) token = kAlphabet;
+  call.arrays[at].data = ints(tokens);
   return call;
 }
 
@@ -140,7 +152,8 @@ void refuse_spans(Runner& run, Random& random) {
     a.capacity = 1;
   }),
               SRP_BAD_ARGUMENT);
-  run.refused("lengths of packed rows", good.with([](A& a) { a.lengths = a.tokens; }), SRP_BAD_ARGUMENT);
+  run.refused("lengths of packed rows", good.with([](A& a) { a.lengths = a.start_ids; }), SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "dtype", &A::dtype, {0, -1, SRP_F32, SRP_U8, SRP_F64, INT32_MAX}, SRP_BAD_DTYPE);
   run.refused("rows of more tokens than int32", good.with([](A& a) {
     a.offsets = nullptr;
     a.B = 1;
@@ -162,6 +175,14 @@ void refuse_spans(Runner& run, Random& random) {
     for (const int64_t value : {int64_t{3}, int64_t{5}, INT64_MAX})
       run.misled("a delimiter has another size", good.with([=](A& a) { a.*size = value; }));
   run.agree(good);
+
+  // A token that is no int32, with room for no span: those found before it may have been written.
+  Call<A> wide = spans(random, rows, {two, two, two}, SRP_I64);
+  wide.args.capacity = 0;
+  run.agree(wide);
+  for (const int64_t i : {int64_t{0}, int64_t{44}, rows.n - 1})
+    for (const double value : {2147483648.0, -2147483649.0, 9e15, -9e15})
+      run.misled("a token is no int32", wide.with_element("tokens", i, value));
 
   Call<A> lengths = spans(random, padded(5, 7), {two, two, two});
   lengths.in("spoilt lengths", &A::lengths, ints({0, 7, 3, 4, 5}));
@@ -196,16 +217,31 @@ void delim_agrees(Runner& run) {
   run.begin("delim_spans", "agrees");
   for (const Rows& rows : row_shapes())
     for (int32_t choice = 0; choice < 2 * 3 * 2 * 2; ++choice) {
-      Call<SpansArgs> call = spans(random, rows, delimiters(random, random.integer(1, 3)));
+      const int32_t dtype = random.chance(0.5) ? SRP_I64 : SRP_I32;
+      Call<SpansArgs> call = spans(random, rows, delimiters(random, random.integer(1, 3)), dtype);
       call.args.overlapping = choice % 2;
       call.args.include_end = choice / 2 % 3;
       call.args.unterminated_keep = choice / 6 % 2;
       call.args.starts_open = choice / 12;
       run.agree(call);
     }
-  // More alternatives than a block has threads; more rows than the one block has that sums their counts.
+  // More alternatives than a block has threads; more blocks of rows than a warp looks back at a time.
   run.agree(spans(random, packed({3, 0, 70, 0, 1}), delimiters(random, 300)));
   run.agree(spans(random, padded(600, 5), delimiters(random, 1)));
+  // Rows of several registers.
+  for (const int32_t dtype : {SRP_I32, SRP_I64})
+    run.agree(spans(random, packed({200, 129, 64, 65}), delimiters(random, 1), dtype));
+  // Rows of several tiles of 4096 tokens, with marks everywhere and with hardly any.
+  for (int32_t choice = 0; choice < 3 * 2 * 2; ++choice) {
+    Call<SpansArgs> call =
+        spans(random, packed({3 * 4096 + 57, 0, 10, 8192}), delimiters(random, random.integer(1, 3)));
+    call.args.overlapping = 0;
+    call.args.include_end = choice % 3;
+    call.args.unterminated_keep = choice / 3 % 2;
+    call.args.starts_open = choice / 6;
+    run.agree(call);
+    if (choice < 4) run.agree(sparse(random, call));
+  }
 
   run.begin("delim_means", "agrees");
   for (const int32_t dtype : {SRP_F32, SRP_F64})

@@ -177,12 +177,11 @@ Data merged_input(const Problem& p, const std::vector<Shard>& shards) {
   return states;
 }
 
-// V: one id, less and more than a warp, then the rows of 128 and of 256 threads, the last with a second tile of 32 terms a
-// thread. K: none, one, several, more than a warp.
-const Shape kShapes[] = {{0, 5, 1},   {3, 0, 0},   {2, 1, 1},    {9, 2, 3},   {40, 33, 1},
-                         {3, 33, 40}, {5, 300, 2}, {2, 2100, 0}, {2, 8300, 3}};
-// More than the 8192 blocks that then take rows in turns. One call an op: it takes as long as all others.
-const Shape kManyRows = {8200, 3, 2};
+// V: one id, less and more than a warp, then rows of one slice of 4096 ids, of three, and of more than a block has warps, which
+// several blocks share. K: none, one, several, more than a warp.
+const Shape kShapes[] = {{0, 5, 1},   {3, 0, 0},   {2, 1, 1},    {9, 2, 3},    {40, 33, 1},
+                         {3, 33, 40}, {5, 300, 2}, {2, 2100, 0}, {2, 8300, 3}, {2, 36000, 1}};
+const Shape kManyRows = {1100, 3, 2};
 
 template <class Visit>
 void each_problem(Random& random, Visit visit) {

@@ -2,12 +2,15 @@
 //
 //   kernels agree ORDER...     good calls, in thread orders 0 (forward), 1 (reverse), 2 (random)
 //   kernels refuse ORDER...    bad arguments and bad data
+//   kernels endure             good calls, each call of the CUDA runtime failing in turn
 //   SURPRISAL_KERNELS=scan     one family only
+//   SURPRISAL_KERNELS_EVERY=9  of an op's cases some of the first and then one in nine
 //
 // Prints a line an op and ends with "N failed". Built plainly, with ASan and UBSan, or with TSan.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "families.h"
 
@@ -45,18 +48,19 @@ int main(int argc, char** argv) {
     for (const Family& family : kFamilies) printf("%s\n", family.name);
     return 0;
   }
-  const bool agree = argc > 2 && !strcmp(argv[1], "agree");
-  if (!agree && (argc < 3 || strcmp(argv[1], "refuse") != 0)) {
-    fprintf(stderr, "usage: kernels families | agree|refuse ORDER...\n");
+  const std::string what = argc > 1 ? argv[1] : "";
+  if (what != "endure" && (argc < 3 || (what != "agree" && what != "refuse"))) {
+    fprintf(stderr, "usage: kernels families | agree|refuse ORDER... | endure\n");
     return 2;
   }
   std::vector<int> orders;
   for (int i = 2; i < argc; ++i) orders.push_back(atoi(argv[i]));
   const char* const only = getenv("SURPRISAL_KERNELS");
-  Runner run(orders);
+  const char* const every = getenv("SURPRISAL_KERNELS_EVERY");
+  Runner run(what == "endure" ? Claim::kEndures : Claim::kAgrees, orders, every && atoi(every) > 0 ? atoi(every) : 1);
   for (const Family& family : kFamilies) {
     if (only && *only && strcmp(only, family.name) != 0) continue;
-    (agree ? family.agrees : family.refuses)(run);
+    (what == "refuse" ? family.refuses : family.agrees)(run);
   }
   return run.finish();
 }

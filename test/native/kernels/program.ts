@@ -26,6 +26,19 @@ export function tableOps(): string[] {
   return [...header.matchAll(/\(\*(\w+)\)\(srp_queue\*, const srp_\w+_args\*\);/g)].map(([, op]) => op!);
 }
 
+// One thread, no shared memory, and no op's: test/native/device runs it.
+const OF_NO_OP = ["move_faults_kernel"];
+
+/** The kernels of the ops in native/cuda, as their launches name them. */
+export function launchedKernels(): string[] {
+  const files = [...sources("native/cuda", ".cu"), ...sources("native/cuda", ".cuh")].filter((file) => !file.endsWith("/cuda.cuh"));
+  const names = files.flatMap((file) => {
+    const text = readFileSync(file, "utf8").replace(/\s+/g, " ");
+    return [...text.matchAll(/SRP_LAUNCH\( ?(?:\((.*?)\),|([^,]*),)/g)].map(([, wrapped, plain]) => wrapped ?? plain!);
+  });
+  return [...new Set(names)].filter((name) => !OF_NO_OP.includes(name));
+}
+
 export class KernelProgram {
   private readonly folder = mkdtempSync(join(tmpdir(), "surprisal-kernels-"));
 
@@ -54,33 +67,37 @@ export class KernelProgram {
     });
   }
 
-  /** Every family in a process of its own: the lines and reports of all, and the worst status. */
-  async run(build: Build, ...args: string[]) {
+  /** Every family in a process of its own: the lines and reports of all, the kernels that ran, and the worst status. */
+  async run(build: Build, args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
     const families = spawnSync(this.path(build), ["families"], { encoding: "utf8" }).stdout.trim().split("\n");
     const runs: { status: number; stdout: string; stderr: string }[] = [];
     await inParallel(families, async (family) => {
-      runs.push(await this.runFamily(build, family, args));
+      runs.push(await this.runFamily(build, family, args, environment));
     });
     const lines = runs.flatMap(({ stdout }) => stdout.trim().split("\n"));
+    const launched = lines.flatMap((line) => /^launched: (.*)$/.exec(line)?.[1] ?? []);
     return {
       status: Math.max(...runs.map(({ status }) => status)),
       stderr: runs.map(({ stderr }) => stderr).join(""),
-      lines: lines.filter((line) => line !== "0 failed"),
+      lines: lines.filter((line) => line !== "0 failed" && !line.startsWith("launched: ")),
+      launched: [...new Set(launched)],
     };
   }
 
-  private async runFamily(build: Build, family: string, args: readonly string[]) {
+  private async runFamily(build: Build, family: string, args: readonly string[], environment: NodeJS.ProcessEnv) {
     const env = {
       ...process.env,
       SURPRISAL_EMULATION_ORDER: "",
       SURPRISAL_EMULATION_THREADS: "2", // blocks do run side by side, and TSan's limit on fibers is far
       SURPRISAL_KERNELS: family,
+      SURPRISAL_DEVICE_CACHE: "0", // every array in an allocation of exactly its size
       ASAN_OPTIONS: "",
       UBSAN_OPTIONS: "print_stacktrace=1",
       TSAN_OPTIONS: "halt_on_error=1 atexit_sleep_ms=0", // it would wait a second at the end for stray threads
+      ...environment,
     };
     try {
-      return { status: 0, ...(await promisify(execFile)(this.path(build), args, { env, timeout: 150_000 })) };
+      return { status: 0, ...(await promisify(execFile)(this.path(build), args, { env, timeout: 600_000 })) };
     } catch (error) {
       const { code, signal, stdout, stderr } = error as { code?: number; signal?: string; stdout: string; stderr: string };
       return { status: code ?? 1, stdout, stderr: signal ? `${stderr}${family}: ended by ${signal}\n` : stderr };

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "../../../native/emulation/runtime.h"
+#include "../../../native/emulation/roster.h"
 #include "../../../native/emulation/settings.h"
 
 // Of the sanitizers; absent in a plain program.
@@ -12,6 +14,7 @@ extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*call
 namespace srp::test {
 namespace {
 
+constexpr int kAlways = 3;
 constexpr int kPrintedFailures = 5;  // of one op; the first ones say enough
 
 char current_case[160] = "";
@@ -62,38 +65,92 @@ Outcome Backend::execute(const AnyCall& call, bool empty_is_null) const {
   return outcome;
 }
 
+std::string Backend::attempt(const AnyCall& call, std::vector<Data>& arrays) const {
+  std::string failed;
+  const auto step = [&](const char* what, srp_status status) {
+    if (status == SRP_OK) return true;
+    const std::string text = last_error();
+    failed += std::string(what) + " answers " + std::to_string(static_cast<int>(status)) +
+              (text.empty() ? " WITHOUT A TEXT; " : ", " + text + "; ");
+    return false;
+  };
+  std::vector<void*> memory(call.arrays.size());
+  bool well = true;
+  for (size_t i = 0; well && i < memory.size(); ++i) {
+    const std::vector<unsigned char>& bytes = call.arrays[i].data.bytes;
+    well = step("alloc", table_->alloc(queue_, bytes.size(), &memory[i])) &&
+           step("copy", table_->copy(queue_, memory[i], bytes.data(), bytes.size(), SRP_TO_DEVICE));
+  }
+  well = well && step("the op", call.invoke(*table_, queue_, memory)) && step("sync", table_->sync(queue_));
+  arrays.clear();
+  for (size_t i = 0; well && i < memory.size(); ++i) {
+    arrays.push_back(call.arrays[i].data);
+    std::vector<unsigned char>& bytes = arrays.back().bytes;
+    well = step("copy back", table_->copy(queue_, bytes.data(), memory[i], bytes.size(), SRP_TO_HOST));
+  }
+  well = well && step("the last sync", table_->sync(queue_));
+  for (void* pointer : memory) {
+    if (!pointer || step("free", table_->free(queue_, pointer))) continue;
+    table_->free(queue_, pointer);  // still the caller's; the failure that was ordered has happened
+  }
+  return failed;
+}
+
+void Backend::trim() const {
+  table_->sync(queue_);
+  expect(table_->device->memory_trim(queue_), "memory_trim");
+}
+
 Outcome on_cpu(const AnyCall& call) { return Backend(srp_cpu_backend()).execute(call, false); }
 
-Runner::Runner(std::vector<int> orders)
-    : cpu_(srp_cpu_backend()), emulated_(srp_backend_get(SRP_ABI_VERSION)), orders_(std::move(orders)) {
+Runner::Runner(Claim claim, std::vector<int> orders, int every)
+    : kind_(claim),
+      cpu_(srp_cpu_backend()),
+      emulated_(srp_backend_get(SRP_ABI_VERSION)),
+      orders_(std::move(orders)),
+      every_(every) {
   if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(print_current_case);
 }
 
 void Runner::begin(const char* op, const char* claim) {
   close_op();
   op_ = op;
-  claim_ = claim;
+  claim_ = kind_ == Claim::kEndures ? "endures" : claim;
 }
 
 int Runner::finish() {
   close_op();
+  std::vector<char> names(srp_emulation_kernels(nullptr, 0));
+  srp_emulation_kernels(names.data(), names.size());
+  for (const char* name = strtok(names.data(), "\n"); name; name = strtok(nullptr, "\n"))
+    printf("launched: %s\n", name);
   printf("%d failed\n", failed_ops_);
   return failed_ops_ != 0;
 }
 
 void Runner::close_op() {
   if (!op_.empty()) {
-    printf("%s: %s %s, %d cases\n", failures_ ? "FAILED" : "passed", op_.c_str(), claim_.c_str(), cases_);
+    printf("%s: %s %s, %d cases\n", failures_ ? "FAILED" : "passed", op_.c_str(), claim_.c_str(), done_);
     fflush(stdout);
     failed_ops_ += failures_ != 0;
   }
   op_.clear();
-  cases_ = failures_ = 0;
+  cases_ = done_ = failures_ = 0;
 }
 
-void Runner::start_case(const char* what) {
+bool Runner::start_case(const char* what) {
   empty_is_null_ = cases_ % 2 != 0;
-  snprintf(current_case, sizeof current_case, "%s, case %d: %s", op_.c_str(), cases_++, what);
+  snprintf(current_case, sizeof current_case, "%s, case %d: %s", op_.c_str(), cases_, what);
+  const int index = cases_++;
+  bool taken = index % every_ == 0 || (wanted_ && kind_ == Claim::kAgrees);
+  wanted_ = false;
+  // Of failures at least one case that launches something, which empty ones do not. Of agreement the first three cases, and the
+  // next one for as long as they launch kernels that have not run before.
+  taken = taken ||
+          (kind_ == Claim::kEndures ? done_ == 0 : index < kAlways || roster_ != srp_emulation_kernels(nullptr, 0));
+  roster_ = srp_emulation_kernels(nullptr, 0);
+  done_ += taken;
+  return taken;
 }
 
 void Runner::fail(const std::string& text) {
@@ -119,7 +176,8 @@ void Runner::unchanged(const Backend& backend, const AnyCall& call, const Outcom
 }
 
 void Runner::agree(const AnyCall& call) {
-  start_case("good data");
+  if (!start_case("good data")) return;
+  if (kind_ == Claim::kEndures) return endures(call);
   const Outcome want = cpu_.execute(call, empty_is_null_);
   if (!succeeded(cpu_, call, want)) return;
   Outcome first;
@@ -139,8 +197,41 @@ void Runner::agree(const AnyCall& call) {
   }
 }
 
+// First what the call takes, then once for each of these calls of the runtime. A failure that the backend mends, by a second
+// try or by doing without, must leave the right result.
+void Runner::endures(const AnyCall& call) {
+  std::vector<Data> want, got;
+  emulated_.trim();
+  const int64_t before[] = {srp_emulation_live("device"), srp_emulation_live("pinned"), srp_emulation_live("streams")};
+  srp_emulation_fail("*:0");
+  const std::string first = emulated_.attempt(call, want);
+  const uint64_t calls = srp_emulation_calls("*");
+  if (srp_emulation_calls("launch") == 0) {
+    --done_;
+    return;
+  }
+  if (!first.empty()) fail("without a failure: " + first);
+  for (uint64_t n = 1; n <= calls; ++n) {
+    const std::string which = "call " + std::to_string(n) + " of " + std::to_string(calls);
+    srp_emulation_fail(("*:" + std::to_string(n)).c_str());
+    const std::string said = emulated_.attempt(call, got);
+    srp_emulation_fail(nullptr);
+    if (said.find("WITHOUT") != std::string::npos) fail(which + ": " + said);
+    for (size_t i = 0; said.empty() && i < want.size(); ++i)
+      if (!same_bytes(want[i], got[i])) fail(which + " fails unseen, and " + call.arrays[i].name + " is another");
+    const std::string after = emulated_.attempt(call, got);
+    if (!after.empty()) fail(which + ": the next call fails too: " + after + "(it said " + said + ")");
+    for (size_t i = 0; after.empty() && i < want.size(); ++i)
+      if (!same_bytes(want[i], got[i])) fail(which + ": the next call computes another " + call.arrays[i].name);
+  }
+  emulated_.trim();
+  const int64_t left[] = {srp_emulation_live("device"), srp_emulation_live("pinned"), srp_emulation_live("streams")};
+  if (left[0] != before[0]) fail(std::to_string(left[0] - before[0]) + " bytes of device memory are left");
+  if (left[2] != before[2]) fail(std::to_string(left[2] - before[2]) + " streams are left");
+}
+
 void Runner::refused(const char* why, const AnyCall& call, srp_status status) {
-  start_case(why);
+  if (!start_case(why)) return;
   for (const Backend* backend : {&cpu_, &emulated_}) {
     const Outcome outcome = backend->execute(call, empty_is_null_);
     if (outcome.status != status || outcome.synced != SRP_OK)
@@ -152,7 +243,7 @@ void Runner::refused(const char* why, const AnyCall& call, srp_status status) {
 }
 
 void Runner::misled(const char* why, const AnyCall& call, srp_status cpu_status, AtSync device) {
-  start_case(why);
+  if (!start_case(why)) return;
   const Outcome host = cpu_.execute(call, empty_is_null_);
   if (host.status != cpu_status) fail("cpu: " + text_of(host.status) + ", expected " + text_of(cpu_status));
   unchanged(cpu_, call, host, true);

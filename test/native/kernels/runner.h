@@ -25,6 +25,12 @@ class Backend {
   // allocation of nothing, or NULL.
   Outcome execute(const AnyCall& call, bool empty_is_null) const;
 
+  // The same, where any step may fail: empty if none did, else the steps that did with their texts. Afterwards nothing is
+  // left of the call.
+  std::string attempt(const AnyCall& call, std::vector<Data>& arrays) const;
+  // Gives back what the backend keeps for later.
+  void trim() const;
+
   const char* name() const { return table_->name; }
   const char* last_error() const { return table_->last_error(); }
 
@@ -41,10 +47,17 @@ Outcome on_cpu(const AnyCall& call);
 // What a device backend, which cannot look at data before it launches, says about data that points outside.
 enum class AtSync { kReported, kReportedOrNot };
 
+// What is done with a good call: it is held against the CPU backend, or every call of the CUDA runtime that it takes is
+// made to fail in turn.
+enum class Claim { kAgrees, kEndures };
+
 class Runner {
  public:
-  // Thread orders of the emulation, by number.
-  explicit Runner(std::vector<int> orders);
+  // Thread orders of the emulation, by number. Of an op's cases the first and then one in `every`.
+  Runner(Claim claim, std::vector<int> orders, int every);
+
+  // A short suite takes the next case too: no other one reaches its kernels.
+  void want_next() { wanted_ = true; }
 
   // The cases that follow are about this op. Prints a line about the one before.
   void begin(const char* op, const char* claim);
@@ -60,17 +73,23 @@ class Runner {
               AtSync device = AtSync::kReported);
 
  private:
-  void start_case(const char* what);
+  // False: the case is left out.
+  bool start_case(const char* what);
+  void endures(const AnyCall& call);
   void fail(const std::string& text);
   void close_op();
   // After a good call; false when something is wrong with it already.
   bool succeeded(const Backend& backend, const AnyCall& call, const Outcome& outcome);
   void unchanged(const Backend& backend, const AnyCall& call, const Outcome& outcome, bool outputs_too);
 
+  const Claim kind_;
   const Backend cpu_, emulated_;
   const std::vector<int> orders_;
+  const int every_;
   std::string op_, claim_;
-  int cases_ = 0, failures_ = 0, failed_ops_ = 0;
+  bool wanted_ = false;  // the next case, in a short suite too
+  size_t roster_ = 0;  // as long as the names of the kernels that ran before the last case
+  int cases_ = 0, done_ = 0, failures_ = 0, failed_ops_ = 0;
   bool empty_is_null_ = false;
 };
 

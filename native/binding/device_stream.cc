@@ -1,0 +1,92 @@
+// Streams and events.
+#include <math.h>
+
+#include "device.h"
+
+namespace srp::binding {
+
+Napi::Value open_stream(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const std::shared_ptr<Queue> beside = arguments.queue(0);
+  if (!beside) return Napi::String::New(info.Env(), environment(info.Env()).error);
+  auto queue = std::make_shared<Queue>(beside->backend(), beside->device());
+  if (queue->open() != SRP_OK) return Napi::String::New(info.Env(), beside->backend().last_error());
+  Environment& environment = binding::environment(info.Env());
+  environment.sessions.push_back({&queue->backend(), queue->device(), false, queue, false});
+  return Napi::Number::New(info.Env(), static_cast<double>(environment.sessions.size() - 1));
+}
+
+Napi::Value close_stream(const Napi::CallbackInfo& info) {
+  Environment& environment = binding::environment(info.Env());
+  const int64_t number = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
+  if (Session* const session = find_session(environment, number)) {
+    // Arrays that were used on it last keep the queue until they are used elsewhere.
+    session->closed = true;
+    session->queue.reset();
+  }
+  return info.Env().Undefined();
+}
+
+Napi::Value stream_sync(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  if (queue) arguments.check(queue->backend().sync(queue->get()), *queue);
+  return arguments.status();
+}
+
+// What failed is done: the next call that waits tells.
+Napi::Value stream_done(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  int32_t done = 1;
+  if (queue) arguments.check(queue->functions()->queue_query(queue->get(), &done), *queue);
+  return Napi::Boolean::New(info.Env(), done != 0 || !arguments.good());
+}
+
+Napi::Value event_record(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  if (!queue) return arguments.status();
+  const srp_device_functions& device = *queue->functions();
+  auto event = std::make_unique<Event>();
+  event->queue = queue;
+  arguments.check(device.event_create(queue->get(), SRP_EVENT_TIMED, &event->event), *queue);
+  if (arguments.good()) arguments.check(device.event_record(queue->get(), event->event), *queue);
+  if (!arguments.good()) return arguments.status();
+  return Napi::Value(info.Env(), wrap(info.Env(), std::move(event)));
+}
+
+Napi::Value event_wait(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  const Event* const event = arguments.event(1);
+  if (arguments.good()) arguments.check(queue->functions()->event_wait(queue->get(), event->event), *queue);
+  return arguments.status();
+}
+
+Napi::Value event_sync(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const Event* const event = arguments.event(0);
+  if (event) arguments.check(event->queue->functions()->event_sync(event->event), *event->queue);
+  return arguments.status();
+}
+
+Napi::Value event_done(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const Event* const event = arguments.event(0);
+  int32_t done = 1;
+  if (event) arguments.check(event->queue->functions()->event_query(event->event, &done), *event->queue);
+  return Napi::Boolean::New(info.Env(), done != 0 || !arguments.good());
+}
+
+Napi::Value event_elapsed(const Napi::CallbackInfo& info) {
+  Arguments arguments(info);
+  const Event* const from = arguments.event(0);
+  const Event* const to = arguments.event(1);
+  double milliseconds = NAN;
+  if (arguments.good())
+    arguments.check(from->queue->functions()->event_elapsed(from->event, to->event, &milliseconds), *from->queue);
+  return Napi::Number::New(info.Env(), arguments.good() ? milliseconds : NAN);
+}
+
+}  // namespace srp::binding

@@ -1,0 +1,237 @@
+// Spans between delimiters (contract: surprisal/delim.h). Integers only, so the result equals the CPU's exactly.
+//
+//   marks   the one pass over the tokens, for all alternatives of start, end and head: a bit a token and delimiter, set where one
+//           matches. A table of first ids in shared memory sorts out most tokens; a warp takes 256 of them, eight loads a lane on
+//           their way
+//   pairs   a warp a row walks from mark to mark as the CPU does, 1024 tokens' marks in its registers: to count the row's
+//           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than 528 rows that may have
+//           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many warps (delim_long.cuh)
+//
+// Minimum bytes: 4 n (tokens; int64: 8 n) + 12 bytes a span, 8 more with `which`. The marks add n / 8 bytes for each delimiter, twice.
+#include "backend.cuh"
+#include "delim_long.cuh"
+#include "look_back.cuh"
+
+namespace srp::cuda {
+namespace {
+
+constexpr int kMarkThreads = 256, kTokensOfLane = 8;
+constexpr int64_t kMarkTokens = int64_t{kMarkThreads} * kTokensOfLane;
+constexpr int kRowsPerBlock = kPairThreads / kWarp;
+constexpr int64_t kManyRows = 528;  // four warps on each of 132 multiprocessors
+constexpr int64_t kLongRow = 2 * kTileTokens;
+constexpr int kDelimiters = 3;  // start, end, head
+constexpr int kTableWords = 4096 / 4;  // a byte an id's hash, a bit of it a delimiter
+
+__device__ __forceinline__ Delimiter delimiter_of(const srp_delim_spans_args& a, int d) {
+  return d == 0 ? start_of(a) : d == 1 ? end_of(a) : head_of(a);
+}
+
+// ---- marks
+
+// Which delimiters an id may begin. All threads of the block call it.
+__device__ void fill_table(const srp_delim_spans_args& a, uint32_t* table, uint32_t* faults) {
+  for (int w = threadIdx.x; w < kTableWords; w += blockDim.x) table[w] = 0;
+  __syncthreads();
+  for (int d = 0; d < kDelimiters; ++d) {
+    const Delimiter delimiter = delimiter_of(a, d);
+    // The host could not look at the alternatives: a bad one never matches, and is reported, by the first block.
+    const bool reports = blockIdx.x == 0;
+    const bool whole =
+        delimiter.count == 0 || (delimiter.offsets[0] == 0 && delimiter.offsets[delimiter.count] == delimiter.size);
+    if (!whole && reports && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
+    for (int64_t k = threadIdx.x; k < delimiter.count; k += blockDim.x) {
+      const Range alternative = row_range(delimiter.offsets, 0, delimiter.size, k);
+      if (!alternative.valid || alternative.begin == alternative.end) {
+        if (reports) raise(faults, SRP_FAULT_OFFSETS);
+        continue;
+      }
+      const uint32_t hash = first_id_bit(delimiter.ids[alternative.begin]);
+      atomicOr(table + hash / 4, 1u << (hash % 4 * 8 + d));
+    }
+  }
+  __syncthreads();
+}
+
+// The row of token i. Where offsets go down, some row, which may not hold it.
+__device__ int64_t row_of(const srp_delim_spans_args& a, int64_t i) {
+  if (!a.offsets) return i / a.T;
+  int64_t low = 0, high = a.B;  // the last row that begins at i or before lies in [low, high)
+  while (high - low > 1) {
+    const int64_t middle = low + (high - low) / 2;
+    if (a.offsets[middle] <= i)
+      low = middle;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// Those of `candidates` that do match at token i. One that is no int32 is an error, unless it lies behind the valid tokens of
+// its row.
+template <class Id>
+__device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, int64_t i, uint32_t candidates,
+                             uint32_t* faults) {
+  const Range row = token_range(a, row_of(a, i));
+  if (!row.valid || i < row.begin || i >= row.end) return 0;
+  if (sizeof(Id) > 4 && !is_int32(tokens[i])) raise(faults, SRP_FAULT_INDEX);
+  uint32_t found = 0;
+  for (int d = 0; d < kDelimiters; ++d) {
+    if (!(candidates >> d & 1)) continue;
+    const Match match = match_at(delimiter_of(a, d), tokens + row.begin, row.end - row.begin, i - row.begin);
+    if (match.alternative >= 0) found |= 1u << d;
+  }
+  return found;
+}
+
+template <class Id>
+__global__ void __launch_bounds__(kMarkThreads, 6)
+    delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {
+  SRP_SHARED(uint32_t, table, kTableWords);
+  fill_table(a, table, faults);
+  const int lane = threadIdx.x % kWarp;
+  const int64_t begin = blockIdx.x * kMarkTokens + threadIdx.x / kWarp * int64_t{kWarp * kTokensOfLane};
+  Id ids[kTokensOfLane];
+  SRP_UNROLL
+  for (int k = 0; k < kTokensOfLane; ++k) {
+    const int64_t i = begin + k * kWarp + lane;
+    ids[k] = i < a.n ? __ldcs(tokens + i) : Id(0);
+  }
+  uint32_t candidates = 0;  // three bits a token
+  SRP_UNROLL
+  for (int k = 0; k < kTokensOfLane; ++k) {
+    // Of an id beyond int32 the low half is asked for: a match compares all of it.
+    const uint32_t hash = first_id_bit(static_cast<int32_t>(ids[k]));
+    const uint32_t known = sizeof(Id) > 4 && !is_int32(ids[k]) ? 7u : table[hash / 4] >> (hash % 4 * 8) & 7u;
+    const uint32_t those =
+        begin + k * kWarp + lane < a.n ? known : 0u;  // a token that is no int32 is looked at closely
+    candidates |= those << (kDelimiters * k);
+  }
+  uint32_t mine[kDelimiters] = {};  // lane k: the word of the warp's k-th 32 tokens
+  for (int k = 0; k < kTokensOfLane; ++k) {
+    const uint32_t those = candidates >> (kDelimiters * k) & 7u;
+    const uint32_t found = those ? matching(a, tokens, begin + k * kWarp + lane, those, faults) : 0u;
+    SRP_UNROLL
+    for (int d = 0; d < kDelimiters; ++d) {
+      const uint32_t word = __ballot_sync(kFullWarp, found >> d & 1);
+      if (lane == k) mine[d] = word;
+    }
+  }
+  const int64_t w = begin / kWarp + lane;
+  if (lane >= kTokensOfLane || w >= words) return;
+  SRP_UNROLL
+  for (int d = 0; d < kDelimiters; ++d)
+    if (d < 2 || a.head_count > 0) marks[d * words + w] = mine[d];
+}
+
+// ---- pairs
+
+template <class Id, class Emit>
+__device__ void walk_row(const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks, int64_t words,
+                         const Range& row, Emit& emit) {
+  MarkFinder<Id> start(start_of(a), marks, tokens, row), end(end_of(a), marks + words, tokens, row);
+  RowWalk<MarkFinder<Id>, Emit> walk(a, row.end - row.begin, start, end, emit);
+  if (a.head_count > 0) {
+    MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, row);
+    walk.head(head);
+  }
+  walk.spans();
+}
+
+template <class Id>
+__global__ void __launch_bounds__(kPairThreads)
+    delim_pairs_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,
+                       LookBack::Word* published, uint32_t* faults) {
+  SRP_SHARED(int64_t, counts, kRowsPerBlock);
+  SRP_SHARED(int64_t, spans_before, 1);
+  const LookBack look_back(published);
+  const int64_t block = look_back.enter();
+  const int warp = threadIdx.x / kWarp;
+  const int64_t b = block * kRowsPerBlock + warp;
+  const bool lane0 = threadIdx.x % kWarp == 0;
+  Range row = {0, 0, true};
+  if (b < a.B) row = token_range(a, b);
+  if (!row.valid && lane0) raise(faults, a.offsets ? SRP_FAULT_OFFSETS : SRP_FAULT_INDEX);
+  SpanCount found = {0};
+  if (b < a.B) walk_row(a, tokens, marks, words, row, found);
+  if (lane0) counts[warp] = found.count;
+  __syncthreads();
+  int64_t total = 0, earlier = 0;  // of the block; of its rows before this one
+  for (int w = 0; w < kRowsPerBlock; ++w) {
+    if (w == warp) earlier = total;
+    total += counts[w];
+  }
+  if (warp == 0) {
+    const int64_t before = look_back.before(block, total);
+    if (lane0) spans_before[0] = before;
+    if (lane0 && block == int64_t{gridDim.x} - 1) *a.count = before + total;
+  }
+  __syncthreads();
+  SpanWrite spans = {a, b, spans_before[0] + earlier};
+  if (found.count > 0 && spans.next < a.capacity) walk_row(a, tokens, marks, words, row, spans);
+}
+
+// Launchers
+
+template <class Id>
+srp_status pair_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks,
+                     int64_t words) {
+  const int64_t blocks = (a.B + kRowsPerBlock - 1) / kRowsPerBlock;
+  SRP_TRY(check_grid("delim_spans", blocks));
+  const size_t bytes = static_cast<size_t>(LookBack::words(blocks)) * sizeof(LookBack::Word);
+  const Scratch published(queue, bytes);
+  SRP_TRY(published.status());
+  LookBack::Word* const memory = published.as<LookBack::Word>();
+  SRP_TRY(check_cuda(cudaMemsetAsync(memory, 0, bytes, queue->stream), "delim_spans"));
+  SRP_LAUNCH((delim_pairs_kernel<Id>), dim3(static_cast<unsigned>(blocks)), dim3(kPairThreads), 0, queue->stream, a,
+             tokens, marks, words, memory, queue->faults);
+  return launched("delim_spans");
+}
+
+template <class Id>
+srp_status pair_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks,
+                          int64_t words, int64_t longest) {
+  const int64_t tiles = (longest + kTileTokens - 1) / kTileTokens, items = a.B * tiles;
+  SRP_TRY(check_grid("delim_spans", items / kRowsPerBlock + 1));
+  const Scratch summaries(queue, static_cast<size_t>(items) * sizeof(TileSummary));
+  SRP_TRY(summaries.status());
+  const Scratch entries(queue, static_cast<size_t>(items) * sizeof(TileEntry));
+  SRP_TRY(entries.status());
+  const Scratch rows(queue, static_cast<size_t>(a.B) * sizeof(RowFound));
+  SRP_TRY(rows.status());
+  const dim3 grid(blocks_for(items, kRowsPerBlock)), block(kPairThreads);
+  SRP_LAUNCH((delim_tiles_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
+             summaries.as<TileSummary>(), queue->faults);
+  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), dim3(kWarp), 0, queue->stream, a, tokens,
+             marks, words, tiles, summaries.as<TileSummary>(), entries.as<TileEntry>(), rows.as<RowFound>());
+  SRP_LAUNCH((delim_tile_spans_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
+             entries.as<TileEntry>(), rows.as<RowFound>());
+  return launched("delim_spans");
+}
+
+template <class Id>
+srp_status find_spans(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens) {
+  const int64_t words = (a.n + kWarp - 1) / kWarp, blocks = (a.n + kMarkTokens - 1) / kMarkTokens;
+  SRP_TRY(check_grid("delim_spans", blocks));
+  const Scratch marks(queue, static_cast<size_t>(words) * kDelimiters * sizeof(uint32_t));
+  SRP_TRY(marks.status());
+  SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks)), dim3(kMarkThreads), 0, queue->stream, a,
+             tokens, marks.as<uint32_t>(), words, queue->faults);
+  const int64_t longest = a.offsets ? a.n : a.T;  // that there may be
+  if (!a.overlapping && a.B < kManyRows && longest > kLongRow)
+    return pair_long_rows(queue, a, tokens, marks.as<uint32_t>(), words, longest);
+  return pair_rows(queue, a, tokens, marks.as<uint32_t>(), words);
+}
+
+}  // namespace
+
+srp_status delim_spans(srp_queue* queue, const srp_delim_spans_args* a) {
+  SRP_TRY(check(a));
+  SRP_TRY(enter(queue));
+  if (a->n == 0 || a->B == 0)
+    return check_cuda(cudaMemsetAsync(a->count, 0, sizeof(int64_t), queue->stream), "delim_spans");
+  return a->dtype == SRP_I64 ? find_spans(queue, *a, static_cast<const int64_t*>(a->tokens))
+                             : find_spans(queue, *a, static_cast<const int32_t*>(a->tokens));
+}
+
+}  // namespace srp::cuda

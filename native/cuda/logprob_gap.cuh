@@ -1,0 +1,105 @@
+// How far z lies below the largest z seen, in powers of two, as every kernel over logits forms it.
+//
+//   arg + low   (z(x) - z(top)) / ln 2; arg is -infinity for a masked id, NaN for a NaN
+//   power()     2^arg, 0 below 2^-126
+//   term()      2^(arg + low) = exp(z(x) - z(top)), within 3e-7
+//
+// Without low the error is that of the last bit of arg: 3e-7 of a power 11 nats below the top, 1.3e-6 of one 23 nats below. To
+// get there takes a factor in two parts, and for float32 what the subtraction rounds away; differences of 16-bit logits are
+// exact but for the tiniest. With a softcap z - z(top) is a difference of two tanh, which only float64 holds to that.
+#pragma once
+#include "pairs.cuh"
+#include "surprisal/logprob_rows.h"
+
+namespace srp::cuda {
+
+constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
+constexpr float kNoTerm = -150.0f;  // 2^-150 is 0 in float32
+
+// Of a kernel that knows whether there is a softcap: without one, no tanh is compiled.
+template <bool kCapped, class Args>
+__device__ __forceinline__ LogitMap map_of(const Args& a) {
+  LogitMap map = LogitMap::of(a);
+  if (!kCapped) map.rate = map.height = 0;
+  return map;
+}
+
+struct Gap {
+  float arg, low;
+
+  __device__ __forceinline__ float power() const { return power_of_two(arg); }
+
+  // Down to the smallest float32, where the instruction gives 0: far below, 2^32 of it is taken, and then its part.
+  __device__ __forceinline__ float term() const {
+    const bool deep = arg < -64;
+    const float lifted = power_of_two(deep ? arg + 32 : arg);
+    const float exact = lifted > 0 ? fmaf(lifted, low * static_cast<float>(kLn2), lifted) : lifted;
+    return deep ? exact * 0x1p-32f : exact;
+  }
+
+  // What stands in for arg and low in a product with the term: 0 * -infinity is not 0.
+  __device__ __forceinline__ float finite_arg() const { return fmaxf(arg, kNoTerm); }
+  __device__ __forceinline__ float finite_low() const { return arg > -INFINITY ? low : 0.0f; }
+};
+
+template <class T, bool kCapped>
+class GapFrom;
+
+template <class T>
+class GapFrom<T, false> {
+ public:
+  __device__ explicit GapFrom(const LogitMap& map) {
+    const double slope = map.slope * kLog2e;
+    high_ = static_cast<float>(slope);
+    // Below the slope, so that the rest is > 0: a masked id must not meet infinity - infinity.
+    if (!(static_cast<double>(high_) < slope)) high_ = bits_float(float_bits(high_) - 1);
+    low_ = static_cast<float>(slope - high_);
+  }
+
+  // No finite top, no sums: any number will do in its place.
+  __device__ __forceinline__ void set_top(float top) { top_ = fabsf(top) < INFINITY ? top : 0.0f; }
+
+  // From here on a power alone, without low, is within 5e-7.
+  __device__ __forceinline__ float near(float top) const { return fabsf(top) < INFINITY ? top - 16 / high_ : INFINITY; }
+
+  __device__ __forceinline__ Gap operator()(float x) const {
+    const float d = x - top_;
+    float rest = d * low_;
+    if constexpr (sizeof(T) == 4) {
+      const float back = d - x;
+      const float lost =
+          (x - (d - back)) + (-top_ - back);  // exactly what the subtraction rounded away (Knuth's two-sum)
+      rest = d > -INFINITY ? fmaf(lost, high_, rest) : rest;
+    }
+    const float arg = fmaf(d, high_, rest);
+    return {arg, fmaf(d, high_, -arg) + rest};
+  }
+
+ private:
+  float top_ = 0, high_, low_;
+};
+
+template <class T>
+class GapFrom<T, true> {
+ public:
+  __device__ explicit GapFrom(const LogitMap& map) : map_(map) {}
+
+  __device__ __forceinline__ void set_top(float top) {
+    bend_ = fabsf(top) < INFINITY ? tanh(map_.rate * static_cast<double>(top)) : 0;
+  }
+
+  __device__ __forceinline__ float near(float) const { return INFINITY; }
+
+  __device__ __forceinline__ Gap operator()(float x) const {
+    if (x == -INFINITY) return {-INFINITY, 0};
+    const double arg = (tanh(map_.rate * static_cast<double>(x)) - bend_) * (map_.height * kLog2e);
+    const float high = static_cast<float>(arg);
+    return {high, static_cast<float>(arg - high)};
+  }
+
+ private:
+  LogitMap map_;
+  double bend_ = 0;
+};
+
+}  // namespace srp::cuda

@@ -1,0 +1,91 @@
+// Who sums which row of logits, and where the slices of a row meet.
+//
+//   V <= 4096 ids        one warp a row, four rows a block: no barrier's wait, no lane without work
+//   V <= 8192            two warps a row: as many as it has slices
+//   more                 a block of four warps a row
+//   few of those rows    several blocks a row, down to one slice a warp, until 660 blocks are at work (5 on each of 132
+//                        multiprocessors): fewer rows than a GPU has room for would leave it idle. The last block to finish
+//                        merges the row, in slice order
+//
+// The sums are the same bits in every one of these (logprob_sums.cuh).
+#pragma once
+#include "logprob_sums.cuh"
+
+namespace srp::cuda {
+
+constexpr int kTeamWarps = 4;
+constexpr int kTeamThreads = kTeamWarps * kWarp;
+constexpr int64_t kEnoughBlocks = 660;
+constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
+
+struct Teams {
+  int warps;  // of a block that share a row
+  int blocks;  // that share a row; more than one only with all warps
+  uint32_t slices;
+
+  SRP_HD int64_t grid(int64_t N) const {
+    const int64_t rows = kTeamWarps / warps;
+    return blocks > 1 ? N * blocks : (N + rows - 1) / rows;
+  }
+};
+
+inline Teams teams_for(int64_t N, int64_t V) {
+  const uint32_t slices = slices_of(V);
+  const int warps = slices <= 1 ? 1 : slices <= 2 ? 2 : kTeamWarps;
+  const int64_t most = (int64_t{slices} + kTeamWarps - 1) / kTeamWarps;
+  const int64_t wanted = N < kQueueTickets ? (kEnoughBlocks + N - 1) / N : 1;
+  const int64_t blocks = warps < kTeamWarps ? 1 : wanted < most ? wanted : most;
+  return {warps, static_cast<int>(blocks < kEnoughBlocks ? blocks : kEnoughBlocks), slices};
+}
+
+// One warp's place.
+struct Place {
+  int64_t row;
+  uint32_t worker, workers;  // among the warps of the row
+  int slot;  // of the row's first slice in shared memory
+
+  __device__ static Place of(const Teams& teams) {
+    const uint32_t warp = threadIdx.x / kWarp, warps = teams.warps, blocks = teams.blocks;
+    if (blocks > 1) return {blockIdx.x / blocks, blockIdx.x % blocks * kTeamWarps + warp, blocks * kTeamWarps, 0};
+    const uint32_t team = warp / warps, rows = kTeamWarps / warps;
+    return {int64_t{blockIdx.x} * rows + team, warp % warps, warps, static_cast<int>(team * warps)};
+  }
+};
+
+// Sums the rows of this block: of rows that are not `read`, nothing. All threads call it. The warp for which it answers true has
+// its row's sums, in every lane, and finishes the row.
+template <bool kCapped, bool kSquares, class T>
+__device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32_t V, const Teams& teams,
+                                         const Place& place, bool read, RowSums* scratch, uint32_t* tickets,
+                                         RowSums& sums) {
+  SRP_SHARED(RowSums, page_states, kPage);
+  SRP_SHARED(bool, comes_last, 1);
+  sums = no_sums(-INFINITY);
+  if (teams.blocks == 1) {
+    for (uint32_t page = 0; page == 0 || page < teams.slices; page += kPage) {
+      if (page > 0) __syncthreads();  // the page before is merged
+      const uint32_t end = page + kPage < teams.slices ? page + kPage : teams.slices;
+      RowSums* const states = page_states + place.slot;
+      if (read) sum_slices<kCapped, kSquares, true>(map, x, V, page + place.worker, end, place.workers, page, states);
+      __syncthreads();
+      if (read && place.worker == 0) sums = merge_slices<false>(map, sums, states, end - page);
+    }
+    return read && place.worker == 0;
+  }
+  if (!read) return false;  // the whole block: it has one row
+  RowSums* const states = scratch + place.row * teams.slices;
+  sum_slices<kCapped, kSquares, true>(map, x, V, place.worker, teams.slices, place.workers, 0, states);
+  __threadfence();  // what this thread stored is seen before the ticket
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    comes_last[0] = atomicAdd(tickets + place.row, 1u) == static_cast<uint32_t>(teams.blocks) - 1;
+    if (comes_last[0]) atomicExch(tickets + place.row, 0u);  // as the next launch must find it
+  }
+  __syncthreads();
+  if (!comes_last[0] || threadIdx.x >= kWarp) return false;
+  __threadfence();
+  sums = merge_slices<true>(map, sums, states, teams.slices);
+  return true;
+}
+
+}  // namespace srp::cuda

@@ -1,0 +1,162 @@
+// What a run of tokens does to the carry of a scan from right to left, as a function that composes: so that the runs of a row
+// can be looked at side by side.
+//
+// The carry is (value, sum): the value of the step behind, and what is summed up. A step makes it (its value, an affine function
+// of both); a masked token leaves it (SKIP) or makes it 0 (CUT). `then` composes, `apply` carries through. A map that does
+// nothing drops out exactly, so that masked tokens behind a row change no bit of it; one that forgets the carry does so even
+// of a NaN.
+#pragma once
+#include "common.cuh"
+#include "surprisal/scan_steps.h"
+
+namespace srp::cuda {
+
+struct Carry {
+  double value, sum;
+};
+
+struct CarryMap {
+  enum Kind : int { kKeeps, kForgets, kAffine };
+  double value, constant, of_value, of_sum;
+  int kind;
+};
+
+__device__ __forceinline__ CarryMap keeping() { return {0, 0, 0, 0, CarryMap::kKeeps}; }
+__device__ __forceinline__ CarryMap forgetting() { return {0, 0, 0, 0, CarryMap::kForgets}; }
+
+__device__ __forceinline__ Carry apply(const CarryMap& map, const Carry& carry) {
+  if (map.kind == CarryMap::kKeeps) return carry;
+  if (map.kind == CarryMap::kForgets) return {map.value, map.constant};
+  return {map.value, map.constant + map.of_value * carry.value + map.of_sum * carry.sum};
+}
+
+// `first` is the one behind, to the right.
+__device__ __forceinline__ CarryMap then(const CarryMap& first, const CarryMap& second) {
+  if (second.kind == CarryMap::kKeeps) return first;
+  if (second.kind == CarryMap::kForgets || first.kind == CarryMap::kKeeps) return second;
+  const double constant = second.constant + second.of_value * first.value + second.of_sum * first.constant;
+  if (first.kind == CarryMap::kForgets) return {second.value, constant, 0, 0, CarryMap::kForgets};
+  return {second.value, constant, second.of_sum * first.of_value, second.of_sum * first.of_sum, CarryMap::kAffine};
+}
+
+__device__ __forceinline__ CarryMap shuffled_down(const CarryMap& map, int distance) {
+  return {__shfl_down_sync(kFullWarp, map.value, distance), __shfl_down_sync(kFullWarp, map.constant, distance),
+          __shfl_down_sync(kFullWarp, map.of_value, distance), __shfl_down_sync(kFullWarp, map.of_sum, distance),
+          __shfl_down_sync(kFullWarp, map.kind, distance)};
+}
+
+// ---- the map of token i: what step() of scan_steps.h does to its carry
+
+template <class F>
+__device__ __forceinline__ double number_at(const void* p, int64_t i) {
+  return load(static_cast<const F*>(p), i);
+}
+
+template <class Args>
+__device__ __forceinline__ bool kept_at(const Args& a, int64_t i) {
+  return !a.mask || a.mask[i];
+}
+
+template <class F>
+__device__ __forceinline__ CarryMap token_map(const srp_scan_gae_args& a, int64_t i) {
+  const bool kept = kept_at(a, i);
+  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+  const double reward = kept ? number_at<F>(a.reward, i) : 0, value = kept ? number_at<F>(a.value, i) : 0;
+  return {value, reward - value, gamma, gamma * a.lambda, CarryMap::kAffine};
+}
+
+template <class F>
+__device__ __forceinline__ CarryMap token_map(const srp_scan_returns_args& a, int64_t i) {
+  const bool kept = kept_at(a, i);
+  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+  return {0, kept ? number_at<F>(a.reward, i) : 0, 0, gamma, CarryMap::kAffine};
+}
+
+template <class F>
+__device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int64_t i) {
+  const bool kept = kept_at(a, i);
+  if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
+  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
+  const double reward = kept ? number_at<F>(a.reward, i) : 0, value = kept ? number_at<F>(a.value, i) : 0;
+  const double weight = kept ? number_at<F>(a.weight, i) : 1;
+  const double rho = VtraceScan<F>::cap(weight, a.rho_bar),
+               decay = gamma * a.lambda * VtraceScan<F>::cap(weight, a.c_bar);
+  if (a.delta == SRP_DELTA_REWARD) return {value, rho * reward - value, gamma, decay, CarryMap::kAffine};
+  return {value, rho * (reward - value), rho * gamma, decay, CarryMap::kAffine};
+}
+
+// ---- the carry of a scan of scan_steps.h, and a scan that goes on from one
+
+template <class F>
+__device__ __forceinline__ Carry carry_of(const GaeScan<F>& scan) {
+  return {scan.next_value, scan.next_advantage};
+}
+template <class F>
+__device__ __forceinline__ Carry carry_of(const ReturnsScan<F>& scan) {
+  return {0, scan.next_return};
+}
+template <class F>
+__device__ __forceinline__ Carry carry_of(const VtraceScan<F>& scan) {
+  return {scan.next_value, scan.accumulated};
+}
+
+template <class F>
+__device__ __forceinline__ void go_on(GaeScan<F>& scan, const Carry& carry) {
+  scan.next_value = carry.value;
+  scan.next_advantage = carry.sum;
+}
+template <class F>
+__device__ __forceinline__ void go_on(ReturnsScan<F>& scan, const Carry& carry) {
+  scan.next_return = carry.sum;
+}
+template <class F>
+__device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
+  scan.next_value = carry.value;
+  scan.next_target = carry.value + carry.sum;
+  scan.accumulated = carry.sum;
+}
+
+// ---- the arrays of a scan, for whoever moves them
+
+template <class Visit>
+__device__ __forceinline__ void each_input(srp_scan_gae_args& a, const Visit& visit) {
+  visit(a.reward);
+  visit(a.value);
+  visit(a.discount);
+}
+template <class Visit>
+__device__ __forceinline__ void each_input(srp_scan_returns_args& a, const Visit& visit) {
+  visit(a.reward);
+  visit(a.discount);
+}
+template <class Visit>
+__device__ __forceinline__ void each_input(srp_scan_vtrace_args& a, const Visit& visit) {
+  visit(a.reward);
+  visit(a.value);
+  visit(a.weight);
+  visit(a.discount);
+}
+template <class Visit>
+__device__ __forceinline__ void each_output(srp_scan_gae_args& a, const Visit& visit) {
+  visit(a.advantages);
+  visit(a.returns);
+}
+template <class Visit>
+__device__ __forceinline__ void each_output(srp_scan_returns_args& a, const Visit& visit) {
+  visit(a.returns);
+}
+template <class Visit>
+__device__ __forceinline__ void each_output(srp_scan_vtrace_args& a, const Visit& visit) {
+  visit(a.targets);
+  visit(a.advantages);
+  visit(a.accumulated);
+}
+
+// Float arrays that a tile needs room for at most.
+constexpr int arrays_of(const srp_scan_gae_args*) { return 5; }
+constexpr int arrays_of(const srp_scan_returns_args*) { return 3; }
+constexpr int arrays_of(const srp_scan_vtrace_args*) { return 7; }
+
+}  // namespace srp::cuda

@@ -1,0 +1,54 @@
+// npm run test:long: what `npm test` runs a short suite of, in full. Takes about an hour on two cores.
+//
+//   node scripts/test-long.mjs [NAME]      only the parts whose name has this in it
+//
+// A line when a part begins and one when it ends; the last line adds up the tests of all.
+
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { at } from "./build/paths.mjs";
+
+const EMULATED = ["--testNamePattern", "^backend emulated", "--", "test/ops"];
+
+/** name, what jest is asked to run, and the environment it runs in */
+const PARTS = [
+  ["kernels under ASan, UBSan and TSan, all cases", ["--", "test/native/kernels"], { SURPRISAL_LONG: "1" }],
+  ["emulated ops, threads backwards", EMULATED, { SURPRISAL_EMULATION_ORDER: "reverse" }],
+  ["emulated ops, threads in random order", EMULATED, { SURPRISAL_EMULATION_ORDER: "random:7" }],
+  ["emulated ops, streams with delays", EMULATED, { SURPRISAL_EMULATION_STREAMS: "delay:7" }],
+];
+
+const wanted = PARTS.filter(([name]) => name.includes(process.argv[2] ?? ""));
+const folder = mkdtempSync(join(tmpdir(), "surprisal-long-"));
+const total = { passed: 0, failed: 0, skipped: 0 };
+
+for (const [index, [name, args, environment]] of wanted.entries()) {
+  const started = performance.now();
+  console.log(`--- ${index + 1} of ${wanted.length}: ${name}`);
+  const counts = join(folder, `${index}.json`);
+  const status = await jest(args, { ...process.env, ...environment, SURPRISAL_TEST_COUNTS: counts });
+  const part = existsSync(counts) ? JSON.parse(readFileSync(counts, "utf8")) : { passed: 0, failed: 1, skipped: 0 };
+  // A crash, or a part that ran nothing, must not pass for want of a failed test.
+  if (part.failed === 0 && (status !== 0 || part.passed === 0)) part.failed = 1;
+  for (const key of Object.keys(total)) total[key] += part[key];
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  console.log(`--- ${name}: ${part.passed} passed, ${part.failed} failed (${seconds} s)`);
+}
+
+rmSync(folder, { recursive: true });
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+if (wanted.length === 0 || total.failed > 0) process.exitCode = 1;
+
+function jest(args, env) {
+  return new Promise((resolve) => {
+    const reporters = ["--reporters", "default", "--reporters", at("test/support/closing-line.cjs")];
+    const child = spawn(process.execPath, [at("node_modules/jest/bin/jest.js"), ...reporters, ...args], {
+      cwd: at("."),
+      env,
+      stdio: "inherit",
+    });
+    child.on("close", (status) => resolve(status ?? 1));
+  });
+}

@@ -1,0 +1,63 @@
+// The table of docs/cuda.md: what it computes, and that it is of the kernels that were built.
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const root = join(__dirname, "..", "..");
+const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
+
+function run(program: string): unknown {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+describe("occupancy", () => {
+  const cases: [arch: string, threads: number, registers: number, sharedMemory: number, blocks: number, share: number, by: string][] = [
+    ["sm_80", 256, 32, 0, 8, 1, "warps"],
+    ["sm_80", 256, 33, 0, 6, 0.75, "registers"], // 40 a thread: units of 256 a warp
+    ["sm_90", 256, 64, 0, 4, 0.5, "registers"],
+    ["sm_90", 256, 255, 0, 1, 0.125, "registers"],
+    ["sm_100", 128, 40, 0, 12, 0.75, "registers"],
+    ["sm_100", 32, 16, 0, 32, 0.5, "blocks"],
+    ["sm_80", 256, 16, 49152, 3, 0.375, "shared memory"], // 1 KiB more of each block is the system's
+    ["sm_90", 256, 16, 49152, 4, 0.5, "shared memory"],
+    ["sm_90", 1024, 65, 0, 0, 0, "registers"], // cannot be launched
+  ];
+
+  test.each(cases)("%s, blocks of %i threads with %i registers and %i bytes: %i blocks", (arch, threads, registers, sharedMemory, blocks, share, by) => {
+    const kernel = JSON.stringify({ threads, registers, sharedMemory });
+    const program = `import { occupancy } from ${script("occupancy.mjs")};
+console.log(JSON.stringify(occupancy(${JSON.stringify(arch)}, ${kernel})));`;
+    expect(run(program)).toEqual({ blocks, share, by });
+  });
+});
+
+test("formulas of bytes: side by side multiplies, 'and' adds, 'then' takes the larger, unknown names have no value", () => {
+  const formulas = ["2 s V N + 4", "n (s inputs + 1)", "n / 8 delimiters + S", "B inputs and outputs", "n, then 3 n", "s of spans", "(n", "4 %"];
+  const values = { s: 4, V: 10, N: 3, n: 16, inputs: 2, delimiters: 3, S: 5, B: 7, outputs: 1 };
+  const program = `import { evaluate } from ${script("bytes.mjs")};
+const values = ${JSON.stringify(values)};
+console.log(JSON.stringify(${JSON.stringify(formulas)}.map((formula) => evaluate(formula, values) ?? null)));`;
+  expect(run(program)).toEqual([244, 144, 11, 21, 48, null, null, null]);
+});
+
+test("a kernel's plain name has no namespace, arguments or parameters", () => {
+  const names = [
+    "void srp::cuda::(anonymous namespace)::group_kernel<srp::cuda::(anonymous namespace)::Softmax, Team<int (*)(int)>, float>(srp_args, unsigned int*)",
+    "srp::cuda::(anonymous namespace)::merge_kernel(srp_logprob_merge_args, unsigned int*)",
+  ];
+  const program = `import { plainName } from ${script("page.mjs")};
+console.log(JSON.stringify(${JSON.stringify(names)}.map(plainName)));`;
+  expect(run(program)).toEqual(["group_kernel", "merge_kernel"]);
+});
+
+if (existsSync(join(root, "build-cuda/resources.json"))) {
+  test("every kernel that was built is in the ledger, and docs/cuda.md is not stale", () => {
+    const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/ledger.mjs"), "--check"], { encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+} else {
+  test.skip("docs/cuda.md is not compared: no CUDA build here", () => undefined);
+}
