@@ -55,13 +55,28 @@ srp_status sync(srp_queue*) { return SRP_OK; }
 
 }  // namespace
 
-// A function in the wrong place would not compile: every entry has a type of its own.
-#define SRP_LIST(op) op,
-static const srp_backend kTable = {
-    sizeof(srp_backend), SRP_ABI_VERSION, "cpu",   describe, last_error, queue_create,
-    queue_destroy,       alloc,           release, copy,     sync,       SRP_FOR_EACH_OP(SRP_LIST)};
-#undef SRP_LIST
+static srp_backend make_table() {
+  srp_backend table = {};  // `device` stays NULL: arrays lie in host memory
+  table.size = sizeof table;
+  table.abi = SRP_ABI_VERSION;
+  table.name = "cpu";
+  table.describe = describe;
+  table.last_error = last_error;
+  table.queue_create = queue_create;
+  table.queue_destroy = queue_destroy;
+  table.alloc = alloc;
+  table.free = release;
+  table.copy = copy;
+  table.sync = sync;
+#define SRP_ENTER(op) table.op = op;
+  SRP_FOR_EACH_OP(SRP_ENTER)
+#undef SRP_ENTER
+  return table;
+}
 
 }  // namespace srp::cpu
 
-extern "C" const srp_backend* srp_cpu_backend(void) { return &srp::cpu::kTable; }
+extern "C" const srp_backend* srp_cpu_backend(void) {
+  static const srp_backend table = srp::cpu::make_table();
+  return &table;
+}

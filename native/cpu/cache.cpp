@@ -15,8 +15,9 @@ static int64_t last_level_bytes() {
 }
 
 bool leaves_cache(int64_t bytes) {
+  constexpr int64_t kShare = int64_t{8} << 20;
   static const int64_t half = last_level_bytes() / 2;
-  return bytes > half;
+  return bytes > (half < kShare ? half : kShare);
 }
 
 }  // namespace srp::cpu

@@ -8,7 +8,7 @@
 namespace srp::cpu {
 
 // Whether an output of this many bytes, which lies elsewhere than its inputs, is too large to be found in the cache later:
-// half of the last-level cache, 16 MiB where the system does not say how large that is.
+// half of the last-level cache, but no more than 8 MiB: a larger cache is shared by many cores, and the rest is for others.
 bool leaves_cache(int64_t bytes);
 
 }  // namespace srp::cpu

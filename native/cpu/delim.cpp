@@ -29,12 +29,16 @@ struct Pattern {
     }
   }
 
-  // The first position in [from, to) that may begin a match.
-  int64_t candidate(const int32_t* row, int64_t from, int64_t to) const {
+  // The first position in [from, to) that may begin a match, kStrange where a token on the way is no int32.
+  template <class Id>
+  int64_t candidate(const Id* row, int64_t from, int64_t to) const {
     const Kernels* const level = kernels();
-    if (level && few > 0 && few <= kMostFound) return level->find_any(row, from, to, few_ids, few);
-    while (from < to && !may_begin(first_ids, row[from])) ++from;
-    return from < to ? from : to;
+    if (level && few > 0 && few <= kMostFound) return level->find(row, from, to, few_ids, few);
+    for (; from < to; ++from) {
+      if (!is_int32(row[from])) return kStrange;
+      if (may_begin(first_ids, row[from])) return from;
+    }
+    return to;
   }
 
   const Delimiter delimiter;
@@ -43,21 +47,32 @@ struct Pattern {
   int64_t few = 0;  // different first ids, kMostFound + 1 for more
 };
 
+// A walk asks for every token of a row but those of a match, so it meets every one that is no int32: `strange` is set, and
+// the rest of the walk has no meaning.
+template <class Id>
 class TokenFinder {
  public:
-  TokenFinder(const Pattern& pattern, const int32_t* row, int64_t length)
-      : pattern_(pattern), row_(row), length_(length) {}
+  TokenFinder(const Pattern& pattern, const Id* row, int64_t length, bool* strange)
+      : pattern_(pattern), row_(row), length_(length), strange_(strange) {}
 
   int64_t first(int64_t from, int64_t to) const {
-    while ((from = pattern_.candidate(row_, from, to)) < to && match(from).alternative < 0) ++from;
-    return from < to ? from : to;
+    for (; from < to; ++from) {
+      from = pattern_.candidate(row_, from, to);
+      if (from == kStrange) {
+        *strange_ = true;
+        return to;
+      }
+      if (from < to && match(from).alternative >= 0) return from;
+    }
+    return to;
   }
   Match match(int64_t position) const { return match_at(pattern_.delimiter, row_, length_, position); }
 
  private:
   const Pattern& pattern_;
-  const int32_t* row_;
+  const Id* row_;
   const int64_t length_;
+  bool* const strange_;
 };
 
 // Counts every span and writes those that have room.
@@ -126,6 +141,37 @@ void ngrams_of_row(const srp_delim_ngrams_args& a, int64_t b, int32_t* table) {
   a.counts[2 * b + 1] = distinct;
 }
 
+// What a row holds that a walk of it called strange.
+srp_status refuse_token(const int64_t* tokens, Range range) {
+  int64_t i = range.begin;
+  while (i < range.end && is_int32(tokens[i])) ++i;
+  return fail(SRP_OUT_OF_RANGE, "tokens[%lld] is %lld, expected an int32", static_cast<long long>(i),
+              static_cast<long long>(tokens[i]));
+}
+srp_status refuse_token(const int32_t*, Range) { return SRP_OK; }
+
+template <class Id>
+srp_status spans(const srp_delim_spans_args& a) {
+  const Id* const tokens = static_cast<const Id*>(a.tokens);
+  const Pattern head_pattern(head_of(a)), start_pattern(start_of(a)), end_pattern(end_of(a));
+  SpanWriter writer = {a, 0, 0};
+  for (int64_t b = 0; b < a.B; ++b) {
+    writer.row = b;
+    const Range range = token_range(a, b);
+    const Id* const row = tokens + range.begin;
+    const int64_t length = range.end - range.begin;
+    bool strange = false;
+    TokenFinder<Id> head(head_pattern, row, length, &strange), start(start_pattern, row, length, &strange),
+        end(end_pattern, row, length, &strange);
+    RowWalk<TokenFinder<Id>, SpanWriter> walk(a, length, start, end, writer);
+    if (a.head_count > 0) walk.head(head);
+    if (!strange) walk.spans();
+    if (strange) return refuse_token(tokens, range);
+  }
+  *a.count = writer.count;
+  return SRP_OK;
+}
+
 }  // namespace
 
 srp_status delim_spans(srp_queue*, const srp_delim_spans_args* a) {
@@ -135,29 +181,19 @@ srp_status delim_spans(srp_queue*, const srp_delim_spans_args* a) {
   SRP_TRY(check_alternatives("start", start_of(*a)));
   SRP_TRY(check_alternatives("end", end_of(*a)));
   SRP_TRY(check_alternatives("head", head_of(*a)));
-  const Pattern head_pattern(head_of(*a)), start_pattern(start_of(*a)), end_pattern(end_of(*a));
-  SpanWriter writer = {*a, 0, 0};
-  for (int64_t b = 0; b < a->B; ++b) {
-    writer.row = b;
-    const Range range = token_range(*a, b);
-    const int32_t* const row = a->tokens + range.begin;
-    const int64_t length = range.end - range.begin;
-    TokenFinder head(head_pattern, row, length), start(start_pattern, row, length), end(end_pattern, row, length);
-    RowWalk<TokenFinder, SpanWriter> walk(*a, length, start, end, writer);
-    if (a->head_count > 0) walk.head(head);
-    walk.spans();
-  }
-  *a->count = writer.count;
-  return SRP_OK;
+  return a->dtype == SRP_I64 ? spans<int64_t>(*a) : spans<int32_t>(*a);
 }
 
-srp_status delim_means(srp_queue*, const srp_delim_means_args* a) {
-  SRP_TRY(check(a));
-  SRP_TRY(check_spans(*a));
-  if (a->dtype == SRP_F64)
-    means<double>(*a);
+srp_status delim_means(srp_queue*, const srp_delim_means_args* given) {
+  SRP_TRY(check(given));
+  srp_delim_means_args a = *given;
+  SRP_TRY(keep_found(&a));
+  SRP_TRY(check_spans(a));
+  for (int64_t s = a.S; s < given->S; ++s) a.means[s] = 0;
+  if (a.dtype == SRP_F64)
+    means<double>(a);
   else
-    means<float>(*a);
+    means<float>(a);
   return SRP_OK;
 }
 
@@ -175,22 +211,24 @@ srp_status delim_ngrams(srp_queue*, const srp_delim_ngrams_args* a) {
   return SRP_OK;
 }
 
-srp_status delim_mask(srp_queue*, const srp_delim_mask_args* a) {
-  SRP_TRY(check(a));
-  SRP_TRY(check_spans(*a));
-  if (a->n == 0) return SRP_OK;
+srp_status delim_mask(srp_queue*, const srp_delim_mask_args* given) {
+  SRP_TRY(check(given));
+  srp_delim_mask_args a = *given;
+  SRP_TRY(keep_found(&a));
+  SRP_TRY(check_spans(a));
+  if (a.n == 0) return SRP_OK;
   // How far the spans that begin at a token reach; a running maximum of it covers nested spans in one pass.
   const std::unique_ptr<int64_t, void (*)(void*)> reach(
-      static_cast<int64_t*>(calloc(static_cast<size_t>(a->n), sizeof(int64_t))), free);
-  if (!reach) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld tokens", static_cast<long long>(a->n));
-  for (int64_t s = 0; s < a->S; ++s) {
-    const Range span = span_range(a->spans, a->offsets, a->n, a->B, a->T, s);
+      static_cast<int64_t*>(calloc(static_cast<size_t>(a.n), sizeof(int64_t))), free);
+  if (!reach) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld tokens", static_cast<long long>(a.n));
+  for (int64_t s = 0; s < a.S; ++s) {
+    const Range span = span_range(a.spans, a.offsets, a.n, a.B, a.T, s);
     if (span.begin < span.end && reach.get()[span.begin] < span.end) reach.get()[span.begin] = span.end;
   }
   int64_t covered = 0;  // a span ends with its row, so the flat array needs no row by row
-  for (int64_t i = 0; i < a->n; ++i) {
+  for (int64_t i = 0; i < a.n; ++i) {
     if (reach.get()[i] > covered) covered = reach.get()[i];
-    a->mask[i] = i < covered;
+    a.mask[i] = i < covered;
   }
   return SRP_OK;
 }

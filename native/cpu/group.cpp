@@ -20,18 +20,6 @@ srp_status check_items(const Args* a) {
   return check_indices("members", a->members, a->n, a->n);
 }
 
-// As many groups from g on as the level takes at once; 0 where they are not all of one size, contiguous and plain.
-template <class F>
-int64_t normalize_together(const srp_group_normalize_args& a, int64_t g, int64_t end) {
-  const Kernels* const level = kernels();
-  if (!level || a.members || a.weights || a.center == SRP_CENTER_RUNNER_UP || g + level->lanes > end) return 0;
-  const int64_t first = a.offsets[g], size = a.offsets[g + 1] - first;
-  if (size < 2 || size > kMostLaneItems || static_cast<double>(size) <= a.ddof) return 0;
-  for (int64_t k = 1; k <= level->lanes; ++k)
-    if (a.offsets[g + k] != first + k * size) return 0;
-  return level->normalize(F(), a, g, first, size) ? level->lanes : 0;
-}
-
 template <class F>
 void normalize_group(const srp_group_normalize_args& a, int64_t g) {
   const F* const values = static_cast<const F*>(a.values);
@@ -60,10 +48,13 @@ template <class F>
 srp_status normalize(const srp_group_normalize_args& a) {
   const int64_t mean_bytes = a.G == 0 ? 0 : 2 * a.n / a.G * int64_t{sizeof(F)};
   return parallel_rows(a.G, mean_bytes, [&](int64_t begin, int64_t end) {
+    const Kernels* const level = kernels();
+    const bool plain = level && !a.members && !a.weights && a.center != SRP_CENTER_RUNNER_UP;
     for (int64_t g = begin; g < end;) {
-      const int64_t together = normalize_together<F>(a, g, end);
-      if (together == 0) normalize_group<F>(a, g);
-      g += together == 0 ? 1 : together;
+      const bool together = plain && g + level->lanes <= end;
+      const int64_t next = together ? g + level->lanes : g + 1;
+      if (together && level->normalize(F(), a, g)) g = next;
+      for (; g < next; ++g) normalize_group<F>(a, g);
     }
   });
 }

@@ -15,6 +15,7 @@
 #else
 #pragma GCC push_options
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"  // GCC 12 finds its own _mm512_undefined_ps
+#pragma GCC diagnostic ignored "-Wuninitialized"  // and _mm512_undefined_pd
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c,bmi2")
 #endif
 

@@ -1,149 +1,187 @@
-// The linear head (contract: surprisal/linear.h), in float64: kept rows in tiles of 8, one in each lane of the inner loops;
-// ids in blocks of 4. Every sum runs upwards in its own lane, so neither tile nor chunk changes a bit.
+// The linear head (contract: surprisal/linear.h), in float64: kept rows as the lanes of panels, ids in blocks, their logits
+// [ids, rows] at a time. Every sum runs upwards in its own lane, so neither block nor chunk changes a bit.
 #include <memory>
 #include <new>
 
 #include "backend.h"
+#include "linear_portable.h"
 #include "pool.h"
 #include "surprisal/linear_rows.h"
 
 namespace srp::cpu {
 namespace {
 
-constexpr int kRows = 8;
-constexpr int kIds = 4;
-constexpr int64_t kChunk = 64;  // rows that stay in the cache while the head streams by
-constexpr int64_t kHeadRows = 64;  // ids whose gradient is summed at a time
+constexpr int64_t kIds = 128;  // a block of ids
+constexpr int64_t kDepth = 128;  // of hidden and weight at a time: a block of weight that stays in the cache
+constexpr int64_t kChunk =
+    192;  // rows that stay in the cache while the head streams by: a multiple of every panel's width
 
-using Logits = double[kIds][kRows];
+const HeadKernels& head() { return kernels() ? kernels()->head : kPortableHead; }
 
+// Numbers from a multiple of 64 bytes on: a register that lies across two lines of the cache takes twice the time.
 class Buffer {
  public:
-  explicit Buffer(int64_t count) : memory_(new (std::nothrow) double[static_cast<size_t>(count)]) {}
+  explicit Buffer(int64_t count) : memory_(new (std::nothrow) double[static_cast<size_t>(count + kLine)]) {
+    const uintptr_t at = reinterpret_cast<uintptr_t>(memory_.get());
+    first_ = memory_.get() + (64 - at % 64) % 64 / sizeof(double);
+  }
   bool failed() const { return !memory_; }
-  double* get() const { return memory_.get(); }
+  double* get() const { return first_; }
+  void clear(int64_t count) const {
+    for (int64_t i = 0; i < count; ++i) first_[i] = 0;
+  }
 
  private:
+  static constexpr int64_t kLine = 8;
+
   std::unique_ptr<double[]> memory_;
+  double* first_;
 };
 
 srp_status out_of_memory(int64_t D) {
   return fail(SRP_OUT_OF_MEMORY, "out of memory: rows of %lld numbers", static_cast<long long>(D));
 }
 
-// Up to 8 kept rows.
-struct Tile {
-  int64_t row[kRows];
-  int count = 0;
+int64_t in_lanes(int64_t count) { return (count + head().lanes - 1) / head().lanes * head().lanes; }
+
+// run(first, width) for the panels of so many columns, a multiple of the lanes.
+template <class Run>
+void for_panels(int64_t columns, const Run& run) {
+  const int64_t most = kPanelVectors * head().lanes;
+  for (int64_t first = 0; first < columns; first += most) run(first, columns - first < most ? columns - first : most);
+}
+
+// Kept rows of a chunk.
+struct Rows {
+  explicit Rows(int64_t most) : row(new (std::nothrow) int64_t[static_cast<size_t>(most)]), most(most) {}
+
+  const std::unique_ptr<int64_t[]> row;
+  const int64_t most;
+  int64_t count = 0, columns = 0;  // columns: with the empty lanes behind
+
+  // The next ones from n on and before `end`; n behind them.
+  void take(const uint8_t* keep, int64_t& n, int64_t end) {
+    for (count = 0; n < end && count < most; ++n)
+      if (kept(keep, n)) row[count++] = n;
+    columns = in_lanes(count);
+  }
 };
 
-// The next kept rows from n on and before `end`, n behind them.
+// hidden of rows as panels [D, width]; lanes without a row are 0.
+template <class T>
+void pack_rows(const void* hidden, const Rows& rows, int64_t D, double* packed) {
+  constexpr int64_t kStep = 16;
+  for_panels(rows.columns, [&](int64_t first, int64_t width) {
+    double* const panel = packed + first * D;
+    for (int64_t begin = 0; begin < D; begin += kStep) {
+      const int64_t end = begin + kStep < D ? begin + kStep : D;
+      for (int64_t r = 0; r < width; ++r) {
+        const bool there = first + r < rows.count;
+        const T* const h = static_cast<const T*>(hidden) + (there ? rows.row[first + r] : 0) * D;
+        for (int64_t d = begin; d < end; ++d) panel[d * width + r] = there ? load(h, d) : 0;
+      }
+    }
+  });
+}
+
+// `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on.
+template <class T, class At>
+void pack_columns(const void* from, const At& at, int64_t count, int64_t D, int64_t d, int64_t width, double* packed) {
+  const int64_t there = D - d < width ? D - d : width;
+  for (int64_t k = 0; k < count; ++k) {
+    const T* const x = static_cast<const T*>(from) + at(k) * D + d;
+    for (int64_t i = 0; i < there; ++i) packed[k * width + i] = load(x, i);
+    for (int64_t i = there; i < width; ++i) packed[k * width + i] = 0;
+  }
+}
+
+// Logits [ids, columns] of the ids from `first` on. `weight` has room for a block.
+template <class T, class Args>
+void form_logits(const Args& a, const double* packed, int64_t columns, int64_t first, int64_t ids, double* weight,
+                 double* x) {
+  for (int64_t i = 0; i < ids * columns; ++i) x[i] = 0;
+  for (int64_t begin = 0; begin < a.D; begin += kDepth) {
+    const int64_t depth = a.D - begin < kDepth ? a.D - begin : kDepth;
+    pack_columns<T>(a.weight, [&](int64_t k) { return first + k; }, ids, a.D, begin, depth, weight);
+    for_panels(columns, [&](int64_t column, int64_t width) {
+      const double* const panel = packed + column * a.D + begin * width;
+      head().product({weight, depth, 1, panel, x + column, columns, ids, depth, width});
+    });
+  }
+  if (!a.bias) return;
+  for (int64_t j = 0; j < ids; ++j) {
+    const double shift = load(static_cast<const T*>(a.bias), first + j);
+    for (int64_t r = 0; r < columns; ++r) x[j * columns + r] += shift;
+  }
+}
+
+// sums [rows, columns of D] += a b, with b the rows at(0) ... of `from`.
+template <class T, class At>
+void add_product(Product p, const void* from, const At& at, int64_t D, double* packed, double* sums) {
+  for_panels(in_lanes(D), [&](int64_t d, int64_t width) {
+    pack_columns<T>(from, at, p.depth, D, d, width, packed);
+    p.b = packed;
+    p.c = sums + d;
+    p.c_step = in_lanes(D);
+    p.columns = width;
+    head().product(p);
+  });
+}
+
 template <class Args>
-Tile next_tile(const Args& a, int64_t& n, int64_t end) {
-  Tile tile;
-  for (; n < end && tile.count < kRows; ++n)
-    if (kept(a.keep, n)) tile.row[tile.count++] = n;
-  return tile;
-}
-
-template <class T>
-void widen(const void* from, int64_t row, int64_t D, double* to) {
-  const T* const x = static_cast<const T*>(from) + row * D;
-  for (int64_t d = 0; d < D; ++d) to[d] = load(x, d);
-}
-
-// hidden of a tile as [D, 8]; lanes without a row are 0.
-template <class T>
-void widen_lanes(const void* hidden, const Tile& tile, int64_t D, double* lanes) {
-  for (int r = 0; r < kRows; ++r) {
-    const T* const h = static_cast<const T*>(hidden) + (r < tile.count ? tile.row[r] : 0) * D;
-    for (int64_t d = 0; d < D; ++d) lanes[d * kRows + r] = r < tile.count ? load(h, d) : 0;
-  }
-}
-
-// Weight rows [first, first + kIds) as [kIds, D]; ids from V on are 0.
-template <class T, class Args>
-void widen_ids(const Args& a, int64_t first, double* weight) {
-  for (int i = 0; i < kIds; ++i) {
-    if (first + i < a.V)
-      widen<T>(a.weight, first + i, a.D, weight + i * a.D);
-    else
-      for (int64_t d = 0; d < a.D; ++d) weight[i * a.D + d] = 0;
-  }
-}
-
-// Logits of 4 ids for the 8 rows of a tile.
-template <class T, class Args>
-void form_logits(const Args& a, const double* lanes, const double* weight, int64_t first, Logits x) {
-  const int64_t D = a.D;
-  double sum[kIds][kRows] = {};
-  for (int64_t d = 0; d < D; ++d)
-    for (int i = 0; i < kIds; ++i)
-      for (int r = 0; r < kRows; ++r) sum[i][r] += lanes[d * kRows + r] * weight[i * D + d];
-  const T* const bias = static_cast<const T*>(a.bias);
-  for (int i = 0; i < kIds; ++i) {
-    const double shift = bias && first + i < a.V ? load(bias, first + i) : 0;
-    for (int r = 0; r < kRows; ++r) x[i][r] = sum[i][r] + shift;
-  }
+int64_t ids_of_block(const Args& a, int64_t first) {
+  return a.V - first < kIds ? a.V - first : kIds;
 }
 
 // Rows of a piece: as many as stay in the cache, or few enough for four pieces.
 template <class Args>
 int64_t piece_rows(const Args& a) {
-  const int64_t quarter = a.N / 4 / kRows * kRows;
-  const int64_t own = quarter < kRows ? kRows : quarter < kChunk ? quarter : kChunk;
-  return chunk_rows(a.chunk, own, kRows, a.N);
+  const int64_t lanes = head().lanes, panel = kPanelVectors * lanes;
+  const int64_t quarter = (a.N / 4 + panel - 1) / panel * panel;
+  return chunk_rows(a.chunk, quarter < lanes ? lanes : quarter < kChunk ? quarter : kChunk, lanes, a.N);
 }
 
-// ---- forward
+// Memory of a chunk of rows: hidden as panels, a block of weight, logits.
+struct ChunkBuffers {
+  ChunkBuffers(int64_t D, int64_t most_rows)
+      : rows(most_rows), packed(in_lanes(most_rows) * D), weight(kIds * kDepth), logits(kIds * in_lanes(most_rows)) {}
+  bool failed() const { return !rows.row || packed.failed() || weight.failed() || logits.failed(); }
 
-struct RunningRow {
-  RowSums sums = no_sums(-INFINITY);
-  double at_target = 0;
+  Rows rows;
+  const Buffer packed, weight, logits;
 };
 
-template <class T>
-void add_logits(const srp_linear_forward_args& a, const LogitMap& map, const Tile& tile, int64_t first, const Logits x,
-                RunningRow* rows) {
-  for (int i = 0; i < kIds && first + i < a.V; ++i)
-    for (int r = 0; r < tile.count; ++r) {
-      rows[r].sums = with_logit(map, rows[r].sums, x[i][r]);
-      if (a.logprob && a.targets[tile.row[r]] == first + i) rows[r].at_target = x[i][r];
-    }
-}
+// ---- forward
 
 template <class T>
 srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_t end) {
   const LogitMap map = LogitMap::of(a);
-  const int64_t tiles = (end - begin + kRows - 1) / kRows, lanes_of_tile = a.D * kRows;
-  const Buffer lanes(tiles * lanes_of_tile), weight(kIds * a.D);
-  const std::unique_ptr<Tile[]> tile(new (std::nothrow) Tile[static_cast<size_t>(tiles)]);
-  const std::unique_ptr<RunningRow[]> rows(new (std::nothrow) RunningRow[static_cast<size_t>(tiles * kRows)]);
-  if (lanes.failed() || weight.failed() || !tile || !rows) return out_of_memory(a.D);
+  ChunkBuffers use(a.D, end - begin);
+  Rows& rows = use.rows;
+  const Buffer at_target(end - begin);
+  const std::unique_ptr<RowSums[]> sums(new (std::nothrow) RowSums[static_cast<size_t>(end - begin)]);
+  if (use.failed() || at_target.failed() || !sums) return out_of_memory(a.D);
 
-  for (int64_t n = begin; n < end;) {
-    int64_t used = 0;
-    for (; used < tiles && n < end; ++used) {
-      tile[used] = next_tile(a, n, end);
-      widen_lanes<T>(a.hidden, tile[used], a.D, lanes.get() + used * lanes_of_tile);
+  int64_t n = begin;
+  rows.take(a.keep, n, end);
+  pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
+  for (int64_t r = 0; r < rows.count; ++r) sums[r] = no_sums(-INFINITY);
+  at_target.clear(rows.count);
+  for (int64_t first = 0; first < a.V && rows.count > 0; first += kIds) {
+    const int64_t ids = ids_of_block(a, first);
+    double* const x = use.logits.get();
+    form_logits<T>(a, use.packed.get(), rows.columns, first, ids, use.weight.get(), x);
+    head().sums(map, x, rows.columns, ids, rows.count, sums.get());
+    for (int64_t r = 0; r < rows.count && a.logprob; ++r) {
+      const int64_t j = a.targets[rows.row[r]] - first;
+      if (j >= 0 && j < ids) at_target.get()[r] = x[j * rows.columns + r];
     }
-    for (int64_t r = 0; r < used * kRows; ++r) rows[r] = RunningRow();
-    for (int64_t first = 0; first < a.V; first += kIds) {
-      widen_ids<T>(a, first, weight.get());
-      for (int64_t t = 0; t < used; ++t) {
-        Logits x;
-        form_logits<T>(a, lanes.get() + t * lanes_of_tile, weight.get(), first, x);
-        add_logits<T>(a, map, tile[t], first, x, rows.get() + t * kRows);
-      }
-    }
-    for (int64_t t = 0; t < used; ++t)
-      for (int r = 0; r < tile[t].count; ++r) {
-        const RunningRow& row = rows[t * kRows + r];
-        const RowResult result = finish_row(map, row.sums);
-        store_linear<T>(a, tile[t].row[r], result, target_logprob(map, result, row.at_target));
-      }
   }
-  for (int64_t n = begin; n < end; ++n)
+  for (int64_t r = 0; r < rows.count; ++r) {
+    const RowResult result = finish_row(map, sums[r]);
+    store_linear<T>(a, rows.row[r], result, target_logprob(map, result, at_target.get()[r]));
+  }
+  for (n = begin; n < end; ++n)
     if (!kept(a.keep, n)) clear_linear<T>(a, n);
   return SRP_OK;
 }
@@ -157,117 +195,105 @@ srp_status forward_rows(const srp_linear_forward_args& a) {
 
 // ---- backward
 
-// g of 4 ids for the rows of a tile, from their logits and in their place; 0 where there is no id or no row.
-template <class T>
-void to_gradients(const srp_linear_backward_args& a, const LogitMap& map, const Tile& tile, int64_t first, Logits x) {
-  for (int r = 0; r < kRows; ++r) {
-    const RowGradient row =
-        r < tile.count ? RowGradient::of<T>(a, tile.row[r]) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
-    for (int i = 0; i < kIds; ++i) x[i][r] = first + i < a.V ? row.at(map, x[i][r], first + i) : 0;
+// What the rows of a chunk have in common with their gradients, to a multiple of the lanes.
+class RowGradients {
+ public:
+  explicit RowGradients(int64_t most)
+      : rows_(new (std::nothrow) RowGradient[static_cast<size_t>(in_lanes(most))]),
+        at_target_(new (std::nothrow) double[static_cast<size_t>(most)]) {}
+  bool failed() const { return !rows_ || !at_target_; }
+
+  template <class T>
+  void take(const srp_linear_backward_args& a, const Rows& rows) const {
+    for (int64_t r = 0; r < rows.columns; ++r)
+      rows_[r] = r < rows.count ? RowGradient::of<T>(a, rows.row[r]) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
   }
-}
 
-// sums [D, 8] of grad_hidden for the lanes of a tile.
-void add_inner(const Logits g, const double* weight, int64_t D, double* sums) {
-  for (int64_t d = 0; d < D; ++d)
-    for (int i = 0; i < kIds; ++i)
-      for (int r = 0; r < kRows; ++r) sums[d * kRows + r] += g[i][r] * weight[i * D + d];
-}
+  // Logits [ids, columns] to their gradients, in place.
+  void form(const LogitMap& map, const Rows& rows, int64_t first, int64_t ids, double* x) const {
+    for (int64_t r = 0; r < rows.count; ++r)
+      if (const double* const at = target(rows, r, first, ids, x))
+        at_target_[r] = rows_[r].at(map, *at, rows_[r].target);
+    head().gradients(map, x, rows.columns, ids, rows.columns, rows_.get());
+    for (int64_t r = 0; r < rows.count; ++r)
+      if (double* const at = target(rows, r, first, ids, x)) *at = at_target_[r];
+  }
 
-// sums [4, D] of grad_weight for a block of ids.
-void add_outer(const Tile& tile, const Logits g, const double* hidden, int64_t D, double* sums) {
-  for (int i = 0; i < kIds; ++i)
-    for (int r = 0; r < tile.count; ++r)
-      for (int64_t d = 0; d < D; ++d) sums[i * D + d] += g[i][r] * hidden[r * D + d];
-}
+ private:
+  // The element of the row's target; NULL where it is in no column.
+  double* target(const Rows& rows, int64_t r, int64_t first, int64_t ids, double* x) const {
+    const int64_t j = rows_[r].target - first;
+    return j >= 0 && j < ids ? x + j * rows.columns + r : nullptr;
+  }
 
-// Memory of a piece of either half of backward.
-struct HiddenBuffers {
-  HiddenBuffers(const srp_linear_backward_args& a, int64_t rows)
-      : tiles((rows + kRows - 1) / kRows),
-        lanes(tiles * kRows * a.D),
-        sums(tiles * kRows * a.D),
-        weight(kIds * a.D),
-        tile(new (std::nothrow) Tile[static_cast<size_t>(tiles)]) {}
-  bool failed() const { return lanes.failed() || sums.failed() || weight.failed() || !tile; }
-
-  const int64_t tiles;
-  const Buffer lanes, sums, weight;
-  const std::unique_ptr<Tile[]> tile;
-};
-
-struct HeadBuffers {
-  explicit HeadBuffers(const srp_linear_backward_args& a)
-      : weight(kHeadRows * a.D), sums(kHeadRows * a.D), hidden(kRows * a.D), lanes(kRows * a.D) {}
-  bool failed() const { return weight.failed() || sums.failed() || hidden.failed() || lanes.failed(); }
-
-  const Buffer weight, sums, hidden, lanes;
+  std::unique_ptr<RowGradient[]> rows_;
+  std::unique_ptr<double[]> at_target_;
 };
 
 template <class T>
 srp_status hidden_gradient(const srp_linear_backward_args& a, int64_t begin, int64_t end) {
-  const HiddenBuffers use(a, end - begin);
-  if (use.failed()) return out_of_memory(a.D);
+  ChunkBuffers use(a.D, end - begin);
+  Rows& rows = use.rows;
+  const int64_t width = in_lanes(a.D);
+  const Buffer sums((end - begin) * width), part(kIds * kPanelVectors * head().lanes);
+  const RowGradients gradients(end - begin);
+  if (use.failed() || sums.failed() || part.failed() || gradients.failed()) return out_of_memory(a.D);
   const LogitMap map = LogitMap::of(a);
-  const int64_t lanes_of_tile = a.D * kRows;
   T* const grad = static_cast<T*>(a.grad_hidden);
-  for (int64_t n = begin; n < end;) {
-    int64_t used = 0;
-    for (; used < use.tiles && n < end; ++used) {
-      use.tile[used] = next_tile(a, n, end);
-      widen_lanes<T>(a.hidden, use.tile[used], a.D, use.lanes.get() + used * lanes_of_tile);
-    }
-    for (int64_t i = 0; i < used * lanes_of_tile; ++i) use.sums.get()[i] = 0;
-    for (int64_t first = 0; first < a.V; first += kIds) {
-      widen_ids<T>(a, first, use.weight.get());
-      for (int64_t t = 0; t < used; ++t) {
-        Logits g;
-        form_logits<T>(a, use.lanes.get() + t * lanes_of_tile, use.weight.get(), first, g);
-        to_gradients<T>(a, map, use.tile[t], first, g);
-        add_inner(g, use.weight.get(), a.D, use.sums.get() + t * lanes_of_tile);
-      }
-    }
-    for (int64_t t = 0; t < used; ++t)
-      for (int r = 0; r < use.tile[t].count; ++r)
-        for (int64_t d = 0; d < a.D; ++d)
-          store(grad, use.tile[t].row[r] * a.D + d, use.sums.get()[t * lanes_of_tile + d * kRows + r]);
+
+  int64_t n = begin;
+  rows.take(a.keep, n, end);
+  pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
+  gradients.take<T>(a, rows);
+  sums.clear(rows.count * width);
+  for (int64_t first = 0; first < a.V && rows.count > 0; first += kIds) {
+    const int64_t ids = ids_of_block(a, first);
+    double* const g = use.logits.get();
+    form_logits<T>(a, use.packed.get(), rows.columns, first, ids, use.weight.get(), g);
+    gradients.form(map, rows, first, ids, g);
+    add_product<T>(
+        {g, 1, rows.columns, nullptr, nullptr, 0, rows.count, ids, 0}, a.weight, [&](int64_t k) { return first + k; },
+        a.D, part.get(), sums.get());
   }
-  for (int64_t n = begin; n < end; ++n)
+  for (int64_t r = 0; r < rows.count; ++r)
+    for (int64_t d = 0; d < a.D; ++d) store(grad, rows.row[r] * a.D + d, sums.get()[r * width + d]);
+  for (n = begin; n < end; ++n)
     for (int64_t d = 0; d < a.D && !kept(a.keep, n); ++d) store(grad, n * a.D + d, 0);
   return SRP_OK;
 }
 
-// Ids from..to, kHeadRows at a time.
+// A block of ids.
 template <class T>
-srp_status head_gradient(const srp_linear_backward_args& a, int64_t from, int64_t to) {
-  const HeadBuffers use(a);
-  if (use.failed()) return out_of_memory(a.D);
+srp_status head_gradient(const srp_linear_backward_args& a, int64_t first, int64_t end) {
+  const int64_t width = in_lanes(a.D), ids = end - first;
+  ChunkBuffers use(a.D, kChunk);
+  Rows& rows = use.rows;
+  const Buffer sums(a.grad_weight ? ids * width : 0), part(kChunk * kPanelVectors * head().lanes);
+  const RowGradients gradients(kChunk);
+  if (use.failed() || sums.failed() || part.failed() || gradients.failed()) return out_of_memory(a.D);
   const LogitMap map = LogitMap::of(a);
-  for (int64_t begin = from; begin < to; begin += kHeadRows) {
-    const int64_t end = begin + kHeadRows < to ? begin + kHeadRows : to;
-    double of_bias[kHeadRows] = {};
-    for (int64_t i = 0; i < kHeadRows * a.D; ++i) use.sums.get()[i] = 0;
-    for (int64_t first = begin; first < end; first += kIds)
-      widen_ids<T>(a, first, use.weight.get() + (first - begin) * a.D);
-    for (int64_t n = 0; n < a.N;) {
-      const Tile tile = next_tile(a, n, a.N);
-      for (int r = 0; r < tile.count; ++r) widen<T>(a.hidden, tile.row[r], a.D, use.hidden.get() + r * a.D);
-      widen_lanes<T>(a.hidden, tile, a.D, use.lanes.get());
-      for (int64_t first = begin; first < end; first += kIds) {
-        const int64_t offset = (first - begin) * a.D;
-        Logits g;
-        form_logits<T>(a, use.lanes.get(), use.weight.get() + offset, first, g);
-        to_gradients<T>(a, map, tile, first, g);
-        if (a.grad_weight) add_outer(tile, g, use.hidden.get(), a.D, use.sums.get() + offset);
-        for (int i = 0; i < kIds; ++i)
-          for (int r = 0; r < tile.count; ++r) of_bias[first - begin + i] += g[i][r];
-      }
-    }
-    for (int64_t j = begin; j < end; ++j) {
-      for (int64_t d = 0; d < a.D && a.grad_weight; ++d)
-        store_sum<T>(a, a.grad_weight, j * a.D + d, use.sums.get()[(j - begin) * a.D + d]);
-      if (a.grad_bias) store_sum<T>(a, a.grad_bias, j, of_bias[j - begin]);
-    }
+
+  double of_bias[kIds] = {};
+  if (a.grad_weight) sums.clear(ids * width);
+  for (int64_t n = 0; n < a.N;) {
+    rows.take(a.keep, n, a.N);
+    if (rows.count == 0) break;
+    pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
+    gradients.take<T>(a, rows);
+    double* const g = use.logits.get();
+    form_logits<T>(a, use.packed.get(), rows.columns, first, ids, use.weight.get(), g);
+    gradients.form(map, rows, first, ids, g);
+    if (a.grad_weight)
+      add_product<T>(
+          {g, rows.columns, 1, nullptr, nullptr, 0, ids, rows.count, 0}, a.hidden,
+          [&](int64_t k) { return rows.row[k]; }, a.D, part.get(), sums.get());
+    for (int64_t j = 0; j < ids && a.grad_bias; ++j)
+      for (int64_t r = 0; r < rows.count; ++r) of_bias[j] += g[j * rows.columns + r];
+  }
+  for (int64_t j = 0; j < ids; ++j) {
+    for (int64_t d = 0; d < a.D && a.grad_weight; ++d)
+      store_sum<T>(a, a.grad_weight, (first + j) * a.D + d, sums.get()[j * width + d]);
+    if (a.grad_bias) store_sum<T>(a, a.grad_bias, first + j, of_bias[j]);
   }
   return SRP_OK;
 }
@@ -283,8 +309,7 @@ srp_status backward_rows(const srp_linear_backward_args& a) {
     SRP_TRY(parallel_pieces(a.N, piece_rows(a),
                             [&](int64_t begin, int64_t end) { return hidden_gradient<T>(a, begin, end); }));
   if (a.grad_weight || a.grad_bias)
-    SRP_TRY(
-        parallel_pieces(a.V, kHeadRows, [&](int64_t begin, int64_t end) { return head_gradient<T>(a, begin, end); }));
+    SRP_TRY(parallel_pieces(a.V, kIds, [&](int64_t begin, int64_t end) { return head_gradient<T>(a, begin, end); }));
   if (a.grad_weight && !a.accumulate) clear_from<T>(a.grad_weight, a.V * a.D, a.padded * a.D);
   if (a.grad_bias && !a.accumulate) clear_from<T>(a.grad_bias, a.V, a.padded);
   return SRP_OK;

@@ -1,7 +1,7 @@
 // One row of logits on the CPU, for every op that walks them: its sums, and the gradient of its columns.
 //
-// The level's kernels take rows of finite logits without a softcap. The rest, and everything on the level "portable", goes one
-// element at a time in float64: two passes for the sums, the maximum and then the others.
+// The level's kernels take rows without NaN and +infinity. The rest, and everything on the level "portable", goes one element at
+// a time in float64: two passes for the sums, the maximum and then the others.
 #ifndef SURPRISAL_CPU_LOGPROB_ROW_H
 #define SURPRISAL_CPU_LOGPROB_ROW_H
 
@@ -41,9 +41,11 @@ template <class T>
 RowSums sum_row(const LogitMap& map, const T* x, int64_t V, bool squares = true) {
   const Kernels* const level = kernels();
   RowSums sums;
-  if (level && !map.capped()) {
+  if (level) {
     const LogprobKernels<T>& row = level->logprob(x);
-    if ((squares ? row.sums_and_squares : row.sums)(x, V, map.slope, &sums)) return sums;
+    const bool summed = map.capped() ? row.capped_sums(x, V, map, &sums)
+                                     : (squares ? row.sums_and_squares : row.sums)(x, V, map.slope, &sums);
+    if (summed) return sums;
   }
   return sum_row_slowly(map, x, V);
 }
@@ -69,10 +71,10 @@ template <class T>
 void gradient_row(const LogitMap& map, const T* x, int64_t V, const RowSlopes& row, T* grad, bool past_cache = false) {
   const Kernels* const level = kernels();
   // A coefficient that is not finite must not meet a p of 0.
-  if (!level || map.capped() || !(fabs((row.sum + row.of_entropy * (row.mean_gap + 1)) * map.slope) < 1e30))
+  if (!level || !(fabs((row.sum + row.of_entropy * (row.mean_gap + 1)) * map.slope) < 1e30))
     return gradient_row_slowly(map, x, V, row, grad);
   const LogprobGradient gradient = {
-      static_cast<float>(row.max_logit), row.log1p_sum, map.slope, row.sum, row.mean_gap, row.of_entropy};
+      static_cast<float>(row.max_logit), row.log1p_sum, map, row.sum, row.mean_gap, row.of_entropy};
   level->logprob(x).gradient(x, grad, V, gradient, past_cache);
 }
 

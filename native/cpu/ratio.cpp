@@ -1,11 +1,31 @@
-// Log ratios and the clipped objective (contract: surprisal/ratio.h): one row after the other, tokens in order.
+// Log ratios and the clipped objective (contract: surprisal/ratio.h), rows on threads. Tokens go through the level's kernels, a
+// register at a time; on the level "portable" one by one.
 #include "backend.h"
+#include "cache.h"
 #include "level.h"
 #include "pool.h"
 #include "surprisal/ratio_terms.h"
 
 namespace srp::cpu {
 namespace {
+
+// A unit's ratio has the bits that a token's would have.
+double exp_of(double x) {
+  const Kernels* const level = kernels();
+  return level ? level->exponential(x) : exponential(x);
+}
+
+ClampedRatio<double> ratio_of(const srp_ratio_clip_args& a, double x) {
+  ClampedRatio<double> of = unit_ratio(a, x);
+  of.ratio = exp_of(of.log_ratio);
+  return of;
+}
+
+template <class F>
+void store_unit(const srp_ratio_log_args& a, int64_t unit, LogSum sums) {
+  const double x = log_ratio_of(sums, a.reduce);
+  store_log_ratio<F>(a, unit, x, exp_of(x));
+}
 
 template <class F, class Args>
 void add_row(const Args& a, int64_t b, LogSum* unit) {
@@ -35,14 +55,27 @@ LogSum sum_group(const Args& a, int64_t g) {
   return group;
 }
 
+// Tokens do not know of rows here: pieces are of this many.
+constexpr int64_t kTokensInPiece = 4096;
+
 template <class F>
-void log_tokens(const srp_ratio_log_args& a) {
-  for (int64_t i = 0; i < a.n; ++i) {
-    if (is_kept(a, i))
-      store_log_ratio<F>(a, i, difference<F>(a, i));
-    else
-      store_masked_log_ratio<F>(a, i);
-  }
+srp_status log_tokens(const srp_ratio_log_args& a) {
+  const int64_t pieces = (a.n + kTokensInPiece - 1) / kTokensInPiece;
+  return parallel_rows(pieces, kTokensInPiece * 3 * int64_t{sizeof(F)}, [&](int64_t first, int64_t last) {
+    const int64_t begin = first * kTokensInPiece;
+    const int64_t end = last * kTokensInPiece < a.n ? last * kTokensInPiece : a.n;
+    if (const Kernels* const level = kernels()) {
+      const LogTokens<F> row = {static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask,
+                                static_cast<F*>(a.log_ratio), static_cast<F*>(a.ratio)};
+      return level->log_tokens(row, {begin, end, true}, leaves_cache(a.n * int64_t{sizeof(F)}));
+    }
+    for (int64_t i = begin; i < end; ++i) {
+      if (is_kept(a, i))
+        store_log_ratio<F>(a, i, difference<F>(a, i));
+      else
+        store_masked_log_ratio<F>(a, i);
+    }
+  });
 }
 
 template <class F>
@@ -51,23 +84,45 @@ srp_status log_rows(const srp_ratio_log_args& a) {
     for (int64_t b = begin; b < end; ++b) {
       LogSum row = {0, 0};
       add_row<F>(a, b, &row);
-      store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+      store_unit<F>(a, b, row);
     }
   });
 }
 
 template <class F>
 void log_groups(const srp_ratio_log_args& a) {
-  for (int64_t g = 0; g < a.G; ++g) store_log_ratio<F>(a, g, log_ratio_of(sum_group<F>(a, g), a.reduce));
+  for (int64_t g = 0; g < a.G; ++g) store_unit<F>(a, g, sum_group<F>(a, g));
+}
+
+template <class F>
+ClipTokens<F> tokens_of(const srp_ratio_clip_args& a, int64_t b) {
+  const F* const advantage = static_cast<const F*>(a.advantage);
+  return {static_cast<const F*>(a.current),
+          static_cast<const F*>(a.old),
+          a.mask,
+          a.advantage_per_token ? advantage : nullptr,
+          a.advantage_per_token ? 0 : load(advantage, b),
+          row_weight(a, b),
+          clip_parameters(a),
+          static_cast<F*>(a.ratio),
+          static_cast<F*>(a.clipped_ratio),
+          static_cast<F*>(a.term),
+          static_cast<F*>(a.grad),
+          a.clipped};
 }
 
 template <class F>
 srp_status clip_tokens(const srp_ratio_clip_args& a) {
+  const Kernels* const level = kernels();
+  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const Range row = row_range(a.offsets, a.T, a.n, b);
       RowFigures figures;
-      for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
+      if (level)
+        figures = level->clip_tokens(tokens_of<F>(a, b), row, past_cache);
+      else
+        for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
       store_figures(a, b, figures);
     }
   });
@@ -88,7 +143,7 @@ srp_status clip_rows(const srp_ratio_clip_args& a) {
       LogSum row = {0, 0};
       add_row<F>(a, b, &row);
       LossTerm<double> t;
-      const double slope = row_term<F>(a, b, log_ratio_of(row, a.reduce), &t);
+      const double slope = row_term<F>(a, b, ratio_of(a, log_ratio_of(row, a.reduce)), &t);
       store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
       spread_grad<F>(a, b, negated(slope / divisor(row.kept, a.reduce)));
     }
@@ -99,7 +154,7 @@ template <class F>
 void clip_groups(const srp_ratio_clip_args& a) {
   for (int64_t g = 0; g < a.G; ++g) {
     const LogSum group = sum_group<F>(a, g);
-    const double x = log_ratio_of(group, a.reduce);
+    const ClampedRatio<double> x = ratio_of(a, log_ratio_of(group, a.reduce));
     LossTerm<double> t = term_of(a, x, 0);  // an empty group still has a ratio
     double slope = 0;
     for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m)
@@ -121,10 +176,8 @@ srp_status check_host(const Args* a) {
 template <class F>
 srp_status log_level(const srp_ratio_log_args& a) {
   if (a.level == SRP_LEVEL_SEQUENCE) return log_rows<F>(a);
-  if (a.level == SRP_LEVEL_TOKEN)
-    log_tokens<F>(a);
-  else
-    log_groups<F>(a);
+  if (a.level == SRP_LEVEL_TOKEN) return log_tokens<F>(a);
+  log_groups<F>(a);
   return SRP_OK;
 }
 

@@ -1,8 +1,9 @@
-// Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank costs one pass over the unit
-// a digit of its keys and no memory, whatever the values are.
+// Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank costs one pass over the unit and a
+// list of what is near it; where that fails, a pass a digit of its keys and no memory, whatever the values are.
 #include "backend.h"
 #include "pool.h"
 #include "select_ranks.h"
+#include "select_shortlist.h"
 
 namespace srp::cpu {
 namespace {
@@ -47,27 +48,76 @@ double threshold_of(const Candidates<F, srp_select_quantile_args>& candidates) {
   return interpolate(key_value(low.key), key_value(high), rank.fraction);
 }
 
+int64_t kept_in(const Kernels& level, const uint8_t* mask, Range range) {
+  return mask ? level.count_bytes(mask, range.begin, range.end) : range.end - range.begin;
+}
+
+// The threshold of a unit and its flags. False: not in this way.
+template <class F>
+bool quantile_of_list(const srp_select_quantile_args& a, Range range, Shortlist<F>* list, double* threshold) {
+  const Kernels* const level = kernels();
+  if (!level || !a.selected) return false;
+  const F* const values = static_cast<const F*>(a.values);
+  const int64_t count = kept_in(*level, a.mask, range);
+  if (count == 0) return false;
+  const QuantileRank rank = quantile_rank(a.q, count);
+  const int64_t last = rank.fraction > 0 ? rank.lower + 1 : rank.lower;
+  if (!list->build(values, a.mask, range, count, rank.lower, last, a.selected) || list->has_nan()) return false;
+  const auto low = list->at(rank.lower);
+  const auto high = rank.fraction > 0 ? list->behind(rank.lower) : low;
+  *threshold = interpolate(key_value(low), key_value(high), rank.fraction);
+  if (isnan(*threshold)) return false;
+  list->each([&](int64_t i) { a.selected[i] = load(values, i) >= *threshold; });
+  return true;
+}
+
 template <class F>
 void quantile(const srp_select_quantile_args& a, int64_t first, int64_t last) {
   const F* const values = static_cast<const F*>(a.values);
+  Shortlist<F> list;
   for (int64_t unit = first; unit < last; ++unit) {
     const Range range = unit_range(a, unit);
-    const double threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
+    double threshold = NAN;
+    const bool flagged = quantile_of_list(a, range, &list, &threshold);
+    if (!flagged) threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
     if (a.threshold) a.threshold[unit] = threshold;
-    if (!a.selected) continue;
+    if (flagged || !a.selected) continue;
     for (int64_t i = range.begin; i < range.end; ++i)
       a.selected[i] = candidate(a.mask, i) && load(values, i) >= threshold;
   }
 }
 
+// The flags of a unit, k of them. False: not in this way.
+template <class F>
+bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64_t k, Shortlist<F>* list) {
+  if (k == 0) {
+    // An empty unit may have no memory.
+    if (range.end > range.begin) memset(a.selected + range.begin, 0, static_cast<size_t>(range.end - range.begin));
+    return true;
+  }
+  const F* const values = static_cast<const F*>(a.values);
+  if (!list->build(values, a.mask, range, count, count - k, count - k, a.selected)) return false;
+  const auto smallest = list->at(count - k);
+  int64_t equals = k - list->above() - list->larger_than(smallest);  // that are still taken
+  list->each([&](int64_t i) {
+    const auto key = order_key(values[i]);
+    a.selected[i] = key > smallest || (key == smallest && equals-- > 0);
+  });
+  return true;
+}
+
 template <class F>
 void top(const srp_select_top_args& a, int64_t first, int64_t last) {
   using Unit = Candidates<F, srp_select_top_args>;
+  const Kernels* const level = kernels();
+  Shortlist<F> list;
   for (int64_t unit = first; unit < last; ++unit) {
     const Unit candidates{a, unit_range(a, unit)};
-    for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
-    const int64_t count = count_candidates(candidates), k = top_count(a, count);
+    const int64_t count = level ? kept_in(*level, a.mask, candidates.range) : count_candidates(candidates);
+    const int64_t k = top_count(a, count);
     if (a.count) a.count[unit] = static_cast<int32_t>(k);
+    if (level && top_of_list(a, candidates.range, count, k, &list)) continue;
+    for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
     TopCut<typename Unit::Key> cut(candidates, count, k);
     candidates.each([&](int64_t i, auto key) {
       if (cut.takes(key)) a.selected[i] = 1;

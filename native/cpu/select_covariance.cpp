@@ -1,6 +1,7 @@
 // Selection by covariance (contract: surprisal/select.h): a pass for the means, then one that compares, or the passes that a
 // rank costs. Covariances are computed anew in each.
 #include "backend.h"
+#include "level.h"
 #include "select_ranks.h"
 #include "surprisal/select_covariance.h"
 
@@ -22,8 +23,34 @@ struct Lanes {
 };
 
 template <class F>
+PairRow<F> pair_row(const srp_select_covariance_args& a, int64_t b) {
+  const F* const advantage = static_cast<const F*>(a.advantage);
+  const F* const current = static_cast<const F*>(a.current);
+  if (a.advantage_per_token) return {advantage, current, a.mask, a.excluded, 0};
+  return {nullptr, current, a.mask, a.excluded, load(advantage, b)};
+}
+
+template <class F>
+Lanes lanes_of_row(const Kernels& level, const srp_select_covariance_args& a, Range row, int64_t b) {
+  PairLanes sums = {};
+  for (int k = 0; k < 2; ++k)
+    for (int l = 0; l < kSumLanes; ++l) {
+      sums.low[k][l] = INFINITY;
+      sums.high[k][l] = -INFINITY;
+    }
+  level.pairs(F{}).sums(pair_row<F>(a, b), row.begin, row.end, &sums);
+  Lanes lanes;
+  for (int l = 0; l < kSumLanes; ++l) {
+    lanes.lanes[l].advantage = {sums.sum[0][l], sums.low[0][l], sums.high[0][l], sums.count[l]};
+    lanes.lanes[l].current = {sums.sum[1][l], sums.low[1][l], sums.high[1][l], sums.count[l]};
+  }
+  return lanes;
+}
+
+template <class F>
 PairSums sums_of_row(const Pairs<F>& pairs, int64_t b) {
   const Range row = row_range(pairs.a.offsets, pairs.a.T, pairs.a.n, b);
+  if (const Kernels* const level = kernels()) return lanes_of_row<F>(*level, pairs.a, row, b).total();
   Lanes lanes;
   for (int64_t i = row.begin; i < row.end; ++i)
     if (pairs.kept(i)) lanes.lanes[(i - row.begin) % kSumLanes].add(pairs.advantage(b, i), pairs.current(i));
@@ -67,7 +94,14 @@ void covariance(const srp_select_covariance_args& a) {
   const Covariances<F> covariances{pairs, means_of_batch(pairs)};
   // A token's flag is written after its `excluded` was read for the last time: both may be the same byte.
   int64_t selected = 0;
-  if (a.mode == SRP_COVARIANCE_RANGE) {
+  const Kernels* const level = kernels();
+  if (level && a.mode == SRP_COVARIANCE_RANGE) {
+    for (int64_t b = 0; b < a.B; ++b) {
+      const Range row = row_range(a.offsets, a.T, a.n, b);
+      selected += level->pairs(F{}).between(pair_row<F>(a, b), covariances.means, a.low, a.high, row.begin, row.end,
+                                            a.selected);
+    }
+  } else if (a.mode == SRP_COVARIANCE_RANGE) {
     covariances.each_token([&](int64_t i, int64_t b) {
       a.selected[i] = pairs.candidate(i) && pairs.in_range(pairs.covariance(covariances.means, b, i));
       selected += a.selected[i];

@@ -1,34 +1,70 @@
-// The next of a few ids in a row of tokens: four registers of tokens are compared with each id before the first look at them.
+// The next of a few ids in a row of tokens, 64 tokens at a time: a bit a token, so that one branch asks for all of them.
 namespace srp::cpu::SRP_LEVEL {
 
-template <int kCount>
-SRP_INLINE I32 equal_any(I32 x, const I32* values) {
-  I32 hit = x == values[0];
-  for (int k = 1; k < kCount; ++k) hit |= x == values[k];
-  return hit;
+template <class Id>
+struct IdRegister;
+template <>
+struct IdRegister<int32_t> {
+  typedef I32 Lanes;
+  static constexpr int64_t kCount = kLanes;
+};
+template <>
+struct IdRegister<int64_t> {
+  typedef I64 Lanes;
+  static constexpr int64_t kCount = kHalf;
+};
+
+// An int32 moved by 2^31 leaves the upper half of its 64 bits empty: `strange` gathers the halves of those that do not.
+typedef uint64_t U64 __attribute__((vector_size(4 * SRP_LANES)));
+SRP_INLINE void note_strange(I32, U64*) {}
+SRP_INLINE void note_strange(I64 ids, U64* strange) { *strange |= ((U64)ids + 0x80000000u); }
+SRP_INLINE bool any_strange(U64 strange) { return any((I32)((strange >> 32) != 0)); }
+
+// Bit k: ids[k], of `kRegisters` registers, is one of the values.
+template <int kCount, int64_t kRegisters, class Id>
+SRP_INLINE uint64_t found_among(const Id* ids, const typename IdRegister<Id>::Lanes* values, U64* strange) {
+  uint64_t found = 0;
+  for (int64_t r = 0; r < kRegisters; ++r) {
+    const auto x = load(ids + r * IdRegister<Id>::kCount);
+    note_strange(x, strange);
+    uint64_t equal = equal_lanes(x, values[0]);
+    for (int k = 1; k < kCount; ++k) equal |= equal_lanes(x, values[k]);
+    found |= equal << (r * IdRegister<Id>::kCount);
+  }
+  return found;
 }
 
-template <int kCount>
-static int64_t find_some(const int32_t* ids, int64_t i, int64_t to, const int32_t* wanted) {
-  I32 values[kCount];
-  for (int k = 0; k < kCount; ++k) values[k] = splat(wanted[k]);
-  constexpr int64_t kRegisters = 4;
-  for (; i + kRegisters * kLanes <= to; i += kRegisters * kLanes) {
-    for (int64_t byte = 0; byte < kRegisters * kLanes * 4; byte += 64)
-      prefetch(reinterpret_cast<const char*>(ids + i) + 4096 + byte);
-    I32 hits[kRegisters];
-    for (int64_t r = 0; r < kRegisters; ++r) hits[r] = equal_any<kCount>(load(ids + i + r * kLanes), values);
-    if (!any((hits[0] | hits[1]) | (hits[2] | hits[3]))) continue;
-    for (int64_t r = 0; r < kRegisters; ++r)
-      if (any(hits[r])) return i + r * kLanes + first_lane(hits[r]);
+constexpr int64_t kFindAhead = 4096;  // bytes
+
+template <int kCount, class Id>
+static int64_t find_some(const Id* ids, int64_t i, int64_t to, const int32_t* wanted) {
+  typename IdRegister<Id>::Lanes values[kCount];
+  for (int k = 0; k < kCount; ++k) values[k] = splat(Id{wanted[k]});
+  constexpr int64_t kBlock = 64, kRegister = IdRegister<Id>::kCount;
+  for (; i + kBlock <= to; i += kBlock) {
+    for (int64_t byte = 0; byte < kBlock * int64_t{sizeof(Id)}; byte += 64)
+      prefetch(reinterpret_cast<const char*>(ids + i) + kFindAhead + byte);
+    U64 strange = {};
+    const uint64_t found = found_among<kCount, kBlock / kRegister>(ids + i, values, &strange);
+    if (sizeof(Id) > 4 && any_strange(strange)) return kStrange;
+    if (found) return i + __builtin_ctzll(found);
   }
-  for (; i < to; ++i)
+  for (; i + kRegister <= to; i += kRegister) {
+    U64 strange = {};
+    const uint64_t found = found_among<kCount, 1>(ids + i, values, &strange);
+    if (sizeof(Id) > 4 && any_strange(strange)) return kStrange;
+    if (found) return i + __builtin_ctzll(found);
+  }
+  for (; i < to; ++i) {
+    if (ids[i] != static_cast<int32_t>(ids[i])) return kStrange;
     for (int k = 0; k < kCount; ++k)
       if (ids[i] == wanted[k]) return i;
+  }
   return to;
 }
 
-static int64_t find_any(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) {
+template <class Id>
+static int64_t find_any(const Id* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) {
   switch (count) {
     case 1:
       return find_some<1>(ids, from, to, values);

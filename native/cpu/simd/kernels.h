@@ -2,17 +2,31 @@
 #include "vector.h"
 #include "pairs.h"
 #include "find.h"
+#include "mask.h"
+#include "exp_wide.h"
+#include "tanh_wide.h"
+#include "wide_map.h"
 #include "logprob_sums.h"
+#include "logprob_capped.h"
 #include "logprob_gradient.h"
 #include "scan.h"
 #include "group.h"
 #include "ratio.h"
+#include "rows.h"
+#include "reduce.h"
+#include "modulate.h"
+#include "select.h"
+#include "covariance.h"
+#include "lanes.h"
+#include "ratio_tokens.h"
+#include "product.h"
+#include "head_columns.h"
 
 namespace srp::cpu::SRP_LEVEL {
 
 template <class T>
 constexpr LogprobKernels<T> logprob_kernels() {
-  return {sum_row<false, T>, sum_row<true, T>, gradient_row<T>};
+  return {sum_row<false, T>, sum_row<true, T>, sum_capped_row<T>, gradient_row<T>};
 }
 
 static const Kernels kKernels = {
@@ -22,14 +36,30 @@ static const Kernels kKernels = {
     logprob_kernels<BFloat16>(),
     scan_row<float>,
     scan_row<double>,
-    find_any,
-    kHalf,
+    find_any<int32_t>,
+    find_any<int64_t>,
+    kLanes,
     normalize_groups<float>,
     normalize_groups<double>,
     sum_differences<float>,
     sum_differences<double>,
     spread<float>,
     spread<double>,
+    reduce_kernels<float>(),
+    reduce_kernels<double>(),
+    modulate_span<float>,
+    modulate_span<double>,
+    list_between,
+    list_between,
+    pair_kernels<float>(),
+    pair_kernels<double>(),
+    count_bytes,
+    {kHalf, product, sum_columns, gradient_columns},
+    log_tokens<float>,
+    log_tokens<double>,
+    clip_tokens<float>,
+    clip_tokens<double>,
+    exp_of_one,
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

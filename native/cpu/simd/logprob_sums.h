@@ -10,9 +10,16 @@
 // the one lane that it fell into is summed again without it.
 namespace srp::cpu::SRP_LEVEL {
 
+// What hides the latency of an addition; two where there are but 16 short registers.
+#if SRP_LANES == 4 && defined(__SSE2__)
+constexpr int64_t kAccumulators = 2;
+constexpr int64_t kTerms = 32;
+#else
 constexpr int64_t kAccumulators = 4;
+constexpr int64_t kTerms = 16;
+#endif
 constexpr int64_t kStep = kAccumulators * kLanes;  // elements of one round of the loop
-constexpr int64_t kBlock = 16 * kStep;  // a lane adds 16 terms at most before float64 takes over
+constexpr int64_t kBlock = kTerms * kStep;  // a lane adds so many terms at most before float64 takes over
 constexpr float kTolerance = 2;  // bits that a block may rise above the reference
 constexpr int64_t kPrefetchBytes = 6144;
 
@@ -28,16 +35,13 @@ struct LogprobTotals {
 };
 
 struct LogprobMap {
-  float rate;  // bits a unit of raw logit
-  float low;  // t where 2^(rate t) is 0
+  TermMap terms;
   float reference;  // raw logit
-  Exp2Table table;
 };
 
 template <bool kSquares>
 SRP_INLINE void add_term(const LogprobMap& map, F32 x, F32* s, F32* w, F32* q) {
-  const F32 t = max(splat(map.low), x - splat(map.reference));  // NaN stays
-  const F32 e = exp2_product(map.table, t, splat(map.rate));
+  const auto [t, e] = term_of(map.terms, x - splat(map.reference));
   *s += e;
   *w = fma(e, t, *w);
   if (kSquares) *q = fma(e, e, *q);
@@ -64,13 +68,16 @@ SRP_INLINE LogprobBlock sum_block(const LogprobMap& map, const T* x, int64_t n) 
 }
 
 SRP_INLINE F64 folded(const F32* a) {
-  const F32 low = a[0] + a[1], high = a[2] + a[3];
-  return (widen_low(low) + widen_high(low)) + (widen_low(high) + widen_high(high));
+  const F32 low = a[0] + a[1];
+  const F64 first = widen_low(low) + widen_high(low);
+  if (kAccumulators == 2) return first;
+  const F32 high = a[kAccumulators - 2] + a[kAccumulators - 1];
+  return first + (widen_low(high) + widen_high(high));
 }
 
-SRP_INLINE void fold(const LogprobBlock& block, LogprobTotals* totals) {
+SRP_INLINE void fold(const LogprobMap& map, const LogprobBlock& block, LogprobTotals* totals) {
   totals->s += folded(block.s);
-  totals->w += folded(block.w);
+  totals->w += folded(block.w) / splat(map.terms.unit);
   totals->q += folded(block.q);
 }
 
@@ -119,7 +126,7 @@ SRP_INLINE void leave_out(const LogprobMap& map, const T* x, int64_t n, int64_t 
   F32 s = {}, w = {}, q = {};
   for (int64_t i = 0; i < count; i += kLanes) add_term<kSquares>(map, load(column + i), &s, &w, &q);
   totals->s += widen_low(s) + widen_high(s);
-  totals->w += widen_low(w) + widen_high(w);
+  totals->w += (widen_low(w) + widen_high(w)) / splat(map.terms.unit);
   totals->q += widen_low(q) + widen_high(q);
   const Place where = place(x, at % kPair);
   const int64_t k = at % kStep / kPair * 2 + where.vector;
@@ -139,7 +146,7 @@ template <bool kSquares, class T>
 static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
   const double exact_rate = slope * kLog2E;
   const float rate = static_cast<float>(exact_rate);
-  LogprobMap map = {rate, kExp2Low / rate, 0, {}};
+  LogprobMap map = {TermMap::of(rate), 0};
   LogprobTotals totals = {};
   LogprobBlock best = {};  // the block of the maximum, in none of the totals
   const T* best_at = nullptr;  // NULL: nothing finite so far
@@ -162,7 +169,7 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
     LogprobBlock block = sum_block<kSquares>(map, at, n);
     const float rise = block.max - map.reference;
     if (rise * rate > kTolerance) {
-      fold(best, &totals);
+      fold(map, best, &totals);
       best = {};
       best_at = nullptr;
       raise(&totals, static_cast<double>(block.max) - map.reference, rate);
@@ -170,12 +177,12 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
       block = sum_block<kSquares>(map, at, n);
     }
     if (!best_at || block.max > best.max) {
-      fold(best, &totals);
+      fold(map, best, &totals);
       best = block;
       best_at = at;
       best_count = n;
     } else {
-      fold(block, &totals);
+      fold(map, block, &totals);
     }
   }
   if (!best_at) {
@@ -185,7 +192,7 @@ static bool sum_row(const T* x, int64_t V, double slope, RowSums* out) {
   const float max_logit = best.max;
   if (!(max_logit > -INFINITY && max_logit < INFINITY)) return false;
   leave_out<kSquares>(map, best_at, best_count, find(best_at, max_logit), &best, &totals);
-  fold(best, &totals);
+  fold(map, best, &totals);
   raise(&totals, static_cast<double>(max_logit) - map.reference, rate);
   const double unit = 1.0 / (int64_t{1} << kExp2Offset);
   double s = sum(totals.s) * unit, w = sum(totals.w) * unit;

@@ -30,12 +30,23 @@ typedef int64_t I64 __attribute__((vector_size(4 * SRP_LANES)));
 typedef float F32Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
 typedef double F64Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
 typedef int32_t I32Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
+typedef int64_t I64Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
 typedef uint32_t U32Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));
 
 SRP_INLINE F32 load(const float* p) { return *reinterpret_cast<const F32Memory*>(p); }
 SRP_INLINE F64 load(const double* p) { return *reinterpret_cast<const F64Memory*>(p); }
 SRP_INLINE I32 load(const int32_t* p) { return *reinterpret_cast<const I32Memory*>(p); }
+SRP_INLINE I64 load(const int64_t* p) { return *reinterpret_cast<const I64Memory*>(p); }
 SRP_INLINE U32 load_bits(const void* p) { return *static_cast<const U32Memory*>(p); }
+// kHalf of them.
+typedef int32_t I32HalfMemory __attribute__((vector_size(2 * SRP_LANES), aligned(1), may_alias));
+SRP_INLINE I64 load_widened(const int32_t* p) {
+  return __builtin_convertvector(*reinterpret_cast<const I32HalfMemory*>(p), I64);
+}
+typedef int32_t I32Half __attribute__((vector_size(2 * SRP_LANES)));
+SRP_INLINE void store_narrowed(int32_t* p, I64 x) {
+  *reinterpret_cast<I32HalfMemory*>(p) = __builtin_convertvector(x, I32Half);
+}
 SRP_INLINE void store(float* p, F32 x) { *reinterpret_cast<F32Memory*>(p) = x; }
 SRP_INLINE void store(double* p, F64 x) { *reinterpret_cast<F64Memory*>(p) = x; }
 SRP_INLINE void store(int32_t* p, I32 x) { *reinterpret_cast<I32Memory*>(p) = x; }
@@ -45,6 +56,7 @@ SRP_INLINE void store_bits(void* p, U32 x) { *static_cast<U32Memory*>(p) = x; }
 SRP_INLINE F32 splat(float x) { return x - F32{}; }
 SRP_INLINE F64 splat(double x) { return x - F64{}; }
 SRP_INLINE I32 splat(int32_t x) { return x - I32{}; }
+SRP_INLINE I64 splat(int64_t x) { return x - I64{}; }
 SRP_INLINE U32 splat(uint32_t x) { return x - U32{}; }
 
 // In the order of the lanes, so that a sum is the same whatever the compiler makes of the loop.
@@ -73,4 +85,9 @@ SRP_INLINE float largest(F32 x) {
 #endif
 
 #include "exp2.h"
+#if SRP_LANES == 4 && defined(__SSE2__)
+#include "exp2_fixed.h"
+#else
+#include "exp2_terms.h"
+#endif
 #include "wide.h"

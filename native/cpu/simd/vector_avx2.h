@@ -1,14 +1,16 @@
 // AVX2, FMA, F16C: 8 lanes.
 namespace srp::cpu::SRP_LEVEL {
 
+constexpr int kTileRows = 4;  // of a product (product.h): three registers each, and what it takes to feed them
+
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm256_fmadd_pd(a, b, c); }
 SRP_INLINE F64 square_root(F64 x) { return _mm256_sqrt_pd(x); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }  // b where either is NaN
 SRP_INLINE bool any(I32 mask) { return _mm256_movemask_ps((__m256)mask) != 0; }
-SRP_INLINE int64_t first_lane(I32 mask) {
-  return __builtin_ctz(static_cast<uint32_t>(_mm256_movemask_ps((__m256)mask)));
-}
+// Bit i: lane i of the two is equal.
+SRP_INLINE uint32_t equal_lanes(I32 a, I32 b) { return static_cast<uint32_t>(_mm256_movemask_ps((__m256)(a == b))); }
+SRP_INLINE uint32_t equal_lanes(I64 a, I64 b) { return static_cast<uint32_t>(_mm256_movemask_pd((__m256d)(a == b))); }
 
 SRP_INLINE F64 widen_low(F32 x) { return _mm256_cvtps_pd(_mm256_castps256_ps128(x)); }
 SRP_INLINE F64 widen_high(F32 x) { return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1)); }
@@ -22,11 +24,48 @@ SRP_INLINE void store(Half* p, F32 x) {
 }
 
 SRP_INLINE F64 load_wide(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+SRP_INLINE void store_wide(float* p, F64 x) { _mm_storeu_ps(p, _mm256_cvtpd_ps(x)); }
+
+// The first `count` lanes, all of them or none where that is beyond; the others are 0, and their memory is left alone.
+SRP_INLINE __m128i first_lanes(int64_t count) {
+  const int32_t most = static_cast<int32_t>(count > 4 ? 4 : count < 0 ? 0 : count);
+  return _mm_cmpgt_epi32(_mm_set1_epi32(most), _mm_setr_epi32(0, 1, 2, 3));
+}
+SRP_INLINE F64 load_some(const float* p, int64_t count) {
+  return _mm256_cvtps_pd(_mm_maskload_ps(p, first_lanes(count)));
+}
+SRP_INLINE F64 load_some(const double* p, int64_t count) {
+  return _mm256_maskload_pd(p, _mm256_cvtepi32_epi64(first_lanes(count)));
+}
+SRP_INLINE void store_some(float* p, F64 x, int64_t count) {
+  _mm_maskstore_ps(p, first_lanes(count), _mm256_cvtpd_ps(x));
+}
+SRP_INLINE void store_some(double* p, F64 x, int64_t count) {
+  _mm256_maskstore_pd(p, _mm256_cvtepi32_epi64(first_lanes(count)), x);
+}
+
+// Lane i of x[j] becomes lane j of x[i].
+SRP_INLINE void transpose(F64* x) {
+  const F64 a = _mm256_unpacklo_pd(x[0], x[1]), b = _mm256_unpackhi_pd(x[0], x[1]);
+  const F64 c = _mm256_unpacklo_pd(x[2], x[3]), d = _mm256_unpackhi_pd(x[2], x[3]);
+  x[0] = _mm256_permute2f128_pd(a, c, 0x20);
+  x[1] = _mm256_permute2f128_pd(b, d, 0x20);
+  x[2] = _mm256_permute2f128_pd(a, c, 0x31);
+  x[3] = _mm256_permute2f128_pd(b, d, 0x31);
+}
 // Every bit of lane i where p[i] is not 0.
 SRP_INLINE I64 load_mask(const uint8_t* p) {
   int32_t bytes;
   memcpy(&bytes, p, sizeof bytes);
   return (I64)_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(bytes)) != 0;
+}
+SRP_INLINE I32 load_bytes(const uint8_t* p) {
+  return (I32)_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+// Of lanes that are 0 ... 255.
+SRP_INLINE void store_bytes(uint8_t* p, I32 x) {
+  const __m128i pairs = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)x), _mm256_extracti128_si256((__m256i)x, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packus_epi16(pairs, pairs));
 }
 // Lane i of the result is lane i + kBy of x, and lanes of `behind` where x ends.
 template <int kBy>

@@ -1,12 +1,16 @@
 // AVX-512 F, BW, DQ, VL: 16 lanes.
 namespace srp::cpu::SRP_LEVEL {
 
+constexpr int kTileRows = 8;  // of a product (product.h): three registers each, and what it takes to feed them
+
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm512_fmadd_pd(a, b, c); }
 SRP_INLINE F64 square_root(F64 x) { return _mm512_sqrt_pd(x); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }  // b where either is NaN
 SRP_INLINE bool any(I32 mask) { return _mm512_movepi32_mask((__m512i)mask) != 0; }
-SRP_INLINE int64_t first_lane(I32 mask) { return __builtin_ctz(_mm512_movepi32_mask((__m512i)mask)); }  // there is one
+// Bit i: lane i of the two is equal.
+SRP_INLINE uint32_t equal_lanes(I32 a, I32 b) { return _mm512_cmpeq_epi32_mask((__m512i)a, (__m512i)b); }
+SRP_INLINE uint32_t equal_lanes(I64 a, I64 b) { return _mm512_cmpeq_epi64_mask((__m512i)a, (__m512i)b); }
 
 SRP_INLINE F64 widen_low(F32 x) { return _mm512_cvtps_pd(_mm512_castps512_ps256(x)); }
 SRP_INLINE F64 widen_high(F32 x) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(x, 1)); }
@@ -20,9 +24,49 @@ SRP_INLINE void store(Half* p, F32 x) {
 }
 
 SRP_INLINE F64 load_wide(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+SRP_INLINE void store_wide(float* p, F64 x) { _mm256_storeu_ps(p, _mm512_cvtpd_ps(x)); }
+
+// The first `count` lanes, all of them or none where that is beyond; the others are 0, and their memory is left alone.
+SRP_INLINE __mmask8 first_lanes(int64_t count) {
+  return static_cast<__mmask8>(count >= 8 ? 0xff : count <= 0 ? 0 : (1 << count) - 1);
+}
+SRP_INLINE F64 load_some(const float* p, int64_t count) {
+  return _mm512_cvtps_pd(_mm256_maskz_loadu_ps(first_lanes(count), p));
+}
+SRP_INLINE F64 load_some(const double* p, int64_t count) { return _mm512_maskz_loadu_pd(first_lanes(count), p); }
+SRP_INLINE void store_some(float* p, F64 x, int64_t count) {
+  _mm256_mask_storeu_ps(p, first_lanes(count), _mm512_cvtpd_ps(x));
+}
+SRP_INLINE void store_some(double* p, F64 x, int64_t count) { _mm512_mask_storeu_pd(p, first_lanes(count), x); }
+
+// Lane i of x[j] becomes lane j of x[i].
+SRP_INLINE void transpose(F64* x) {
+  F64 pairs[2][4], halves[2][4];
+  for (int64_t j = 0; j < 4; ++j) {
+    pairs[0][j] = _mm512_unpacklo_pd(x[2 * j], x[2 * j + 1]);
+    pairs[1][j] = _mm512_unpackhi_pd(x[2 * j], x[2 * j + 1]);
+  }
+  for (int64_t odd = 0; odd < 2; ++odd) {
+    halves[odd][0] = _mm512_shuffle_f64x2(pairs[odd][0], pairs[odd][1], 0x44);
+    halves[odd][1] = _mm512_shuffle_f64x2(pairs[odd][2], pairs[odd][3], 0x44);
+    halves[odd][2] = _mm512_shuffle_f64x2(pairs[odd][0], pairs[odd][1], 0xee);
+    halves[odd][3] = _mm512_shuffle_f64x2(pairs[odd][2], pairs[odd][3], 0xee);
+    for (int64_t k = 0; k < 2; ++k) {
+      x[4 * k + odd] = _mm512_shuffle_f64x2(halves[odd][2 * k], halves[odd][2 * k + 1], 0x88);
+      x[4 * k + 2 + odd] = _mm512_shuffle_f64x2(halves[odd][2 * k], halves[odd][2 * k + 1], 0xdd);
+    }
+  }
+}
 // Every bit of lane i where p[i] is not 0.
 SRP_INLINE I64 load_mask(const uint8_t* p) {
   return (I64)_mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p))) != 0;
+}
+SRP_INLINE I32 load_bytes(const uint8_t* p) {
+  return (I32)_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+// Of lanes that are 0 ... 255.
+SRP_INLINE void store_bytes(uint8_t* p, I32 x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8((__m512i)x));
 }
 // Lane i of the result is lane i + kBy of x, and lanes of `behind` where x ends.
 template <int kBy>

@@ -5,6 +5,7 @@ namespace srp::cpu::SRP_LEVEL {
 SRP_INLINE bool any_not_finite(F64 x) { return any((I32)(x - x != F64{})); }
 
 SRP_INLINE F64 load_wide(const double* p) { return load(p); }
+SRP_INLINE void store_wide(double* p, F64 x) { store(p, x); }
 
 // kLanes elements in two halves; past the cache p lies on a multiple of 16.
 template <bool kPastCache>

@@ -1,0 +1,87 @@
+// exp in float64, within 2 ulp.
+//
+// x = k ln2 / kExpSteps + r, so that exp(x) = 2^(k / kExpSteps) exp(r), and a polynomial makes exp(r) - 1 of r. Adding kMagic
+// leaves k in the last bits of the sum. Beyond +-kExpWideLimit (and for NaN) a lane goes through the C library, which knows where
+// the range ends; no lane depends on its neighbours.
+namespace srp::cpu::SRP_LEVEL {
+
+constexpr double kExpMagic = 6755399441055744.0;  // 1.5 * 2^52
+constexpr double kExpWideLimit = 700;
+
+#if defined(SRP_LEVEL_AVX512)
+
+constexpr double kExpSteps = 16;
+constexpr double kLn2High = 0.04332169877307024, kLn2Low = 1.1926343307941173e-11;  // of ln2 / 16; high * k is exact
+// 2^(j/16) for j in 0..15, less j in the place where `k << 48` adds it again.
+SRP_INLINE F64 power_of_two(I64 k) {
+  const __m512i low = _mm512_setr_epi64(0x3ff0000000000000, 0x3fefb5586cf9890f, 0x3fef72b83c7d517b, 0x3fef387a6e756238,
+                                        0x3fef06fe0a31b715, 0x3feedea64c123422, 0x3feebfdad5362a27, 0x3feeab07dd485429);
+  const __m512i high =
+      _mm512_setr_epi64(0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
+                        0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da);
+  return (F64)((I64)_mm512_permutex2var_epi64(low, (__m512i)k, high) + (k << 48));
+}
+// exp(r) - 1 over r in [-ln2 / 32, ln2 / 32], relative error 1.3e-15, of exp(r) 2.8e-17
+SRP_INLINE F64 exp_rest(F64 r) {
+  F64 p = fma(splat(0.0013889034377693012), r, splat(0.008333449724528355));
+  p = fma(p, r, splat(0.041666666664959766));
+  p = fma(p, r, splat(0.16666666665301144));
+  p = fma(p, r, splat(0.5));
+  return fma(r * r, p, r);
+}
+
+#else
+
+constexpr double kExpSteps = 1;
+constexpr double kLn2High = 0.6931471803691238, kLn2Low = 1.9082149292705877e-10;
+SRP_INLINE F64 power_of_two(I64 k) { return (F64)((k << 52) + (int64_t{1023} << 52)); }
+// exp(r) - 1 over r in [-ln2 / 2, ln2 / 2], relative error 4.1e-17
+SRP_INLINE F64 exp_rest(F64 r) {
+  const double terms[] = {2.510038549551032e-08,  2.7620088445409746e-07, 2.7557268459997064e-06,
+                          2.4801521295954376e-05, 0.00019841269863053618, 0.0013888888917213717,
+                          0.008333333333330062,   0.04166666666662413,    0.16666666666666669,
+                          0.5000000000000001};
+  F64 p = splat(terms[0]);
+  for (int k = 1; k < 10; ++k) p = fma(p, r, splat(terms[k]));
+  return fma(r * r, p, r);
+}
+
+#endif
+
+struct ExpWide {
+  F64 power, rest;  // exp = power + power * rest
+};
+
+// Of |x| <= kExpWideLimit.
+SRP_INLINE ExpWide exp_parts(F64 x) {
+  const F64 z = fma(x, splat(kExpSteps / 0.6931471805599453), splat(kExpMagic));
+  const F64 k = z - splat(kExpMagic);
+  const F64 r = fma(k, splat(-kLn2Low), fma(k, splat(-kLn2High), x));
+  return {power_of_two((I64)z), exp_rest(r)};
+}
+
+SRP_INLINE bool beyond_exp(F64 x) { return any(!at_most(absolute(x), splat(kExpWideLimit))); }
+
+// The lanes beyond the limit anew, by the C library.
+static __attribute__((noinline)) void exp_by_library(const double* x, double* out) {
+  for (int64_t lane = 0; lane < kHalf; ++lane)
+    if (!(fabs(x[lane]) <= kExpWideLimit)) out[lane] = exp(x[lane]);
+}
+
+SRP_INLINE F64 replaced(F64 x, F64 y) {
+  double from[kHalf], to[kHalf];
+  store(from, x);
+  store(to, y);
+  exp_by_library(from, to);
+  return load(to);
+}
+
+SRP_INLINE F64 exp_wide(F64 x) {
+  const ExpWide e = exp_parts(x);
+  const F64 y = fma(e.power, e.rest, e.power);
+  return __builtin_expect(beyond_exp(x), 0) ? replaced(x, y) : y;
+}
+
+static double exp_of_one(double x) { return exp_wide(splat(x))[0]; }
+
+}  // namespace srp::cpu::SRP_LEVEL

@@ -1,0 +1,66 @@
+// Which of kHalf doubles: what their comparison answers, and what chooses among them. Comparisons with NaN are false, but for
+// `unequal`.
+namespace srp::cpu::SRP_LEVEL {
+
+#if defined(SRP_LEVEL_AVX512)
+
+// One bit a lane.
+struct Mask {
+  __mmask8 bits;
+};
+SRP_INLINE F64 pick(Mask mask, F64 a, F64 b) { return _mm512_mask_blend_pd(mask.bits, b, a); }
+SRP_INLINE bool any(Mask mask) { return mask.bits != 0; }
+SRP_INLINE Mask both(Mask a, Mask b) { return {_kand_mask8(a.bits, b.bits)}; }
+SRP_INLINE Mask either(Mask a, Mask b) { return {_kor_mask8(a.bits, b.bits)}; }
+SRP_INLINE Mask operator!(Mask a) { return {_knot_mask8(a.bits)}; }
+SRP_INLINE Mask mask_of(const uint8_t* p) {
+  const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return {static_cast<__mmask8>(_mm_test_epi8_mask(bytes, bytes))};
+}
+// 1 more where the mask is set.
+SRP_INLINE void count(I64* totals, Mask mask) {
+  *totals = (I64)_mm512_mask_add_epi64((__m512i)*totals, mask.bits, (__m512i)*totals, _mm512_set1_epi64(1));
+}
+// A byte a lane, 1 where the mask is set.
+SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
+  const __mmask16 bits = static_cast<__mmask16>(low.bits | high.bits << 8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_maskz_set1_epi8(bits, 1));
+}
+SRP_INLINE Mask less(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)}; }
+SRP_INLINE Mask at_most(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)}; }
+SRP_INLINE Mask more(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)}; }
+SRP_INLINE Mask at_least(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_GE_OQ)}; }
+SRP_INLINE Mask equal(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)}; }
+SRP_INLINE Mask unequal(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_NEQ_UQ)}; }
+
+#else
+
+// All bits of a lane.
+struct Mask {
+  I64 bits;
+};
+SRP_INLINE F64 pick(Mask mask, F64 a, F64 b) { return mask.bits ? a : b; }
+SRP_INLINE bool any(Mask mask) { return any((I32)mask.bits); }
+SRP_INLINE Mask both(Mask a, Mask b) { return {a.bits & b.bits}; }
+SRP_INLINE Mask either(Mask a, Mask b) { return {a.bits | b.bits}; }
+SRP_INLINE Mask operator!(Mask a) { return {~a.bits}; }
+SRP_INLINE Mask mask_of(const uint8_t* p) { return {load_mask(p)}; }
+SRP_INLINE void count(I64* totals, Mask mask) { *totals -= mask.bits; }
+SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
+  for (int64_t lane = 0; lane < kHalf; ++lane) {
+    p[lane] = static_cast<uint8_t>(low.bits[lane] & 1);
+    p[lane + kHalf] = static_cast<uint8_t>(high.bits[lane] & 1);
+  }
+}
+SRP_INLINE Mask less(F64 a, F64 b) { return {a < b}; }
+SRP_INLINE Mask at_most(F64 a, F64 b) { return {a <= b}; }
+SRP_INLINE Mask more(F64 a, F64 b) { return {a > b}; }
+SRP_INLINE Mask at_least(F64 a, F64 b) { return {a >= b}; }
+SRP_INLINE Mask equal(F64 a, F64 b) { return {a == b}; }
+SRP_INLINE Mask unequal(F64 a, F64 b) { return {a != b}; }
+
+#endif
+
+SRP_INLINE F64 absolute(F64 x) { return (F64)((I64)x & INT64_MAX); }
+
+}  // namespace srp::cpu::SRP_LEVEL
