@@ -106,3 +106,4 @@ export * from "./advantage/draw-rows";
 export * from "./control/maxent";
 export * from "./control/persistence";
 export type { ControllerKind, ControllerStates } from "./control/persistence-kinds";
+export * from "./device";

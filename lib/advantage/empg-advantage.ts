@@ -7,7 +7,11 @@ import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/options";
 import { checkTogether } from "../core/row-partials";
 import { needRows, type RowLayout, type Rows } from "../core/rows";
-import { type FindSpansOptions, findSpans, spanMeans } from "../ops/delim";
+import { DeviceArray } from "../core/device-array";
+import { takesDeviceArrays } from "../core/device-ops";
+import type { Anywhere, OnDevice, StreamOption } from "../core/on-device";
+import { type DeviceSpans, type FindSpansOptions, findSpans } from "../ops/delim";
+import { meansOf } from "../ops/delim/span-values";
 import type { TokenIds } from "../core/arrays";
 import { broadcastRows } from "../ops/group/broadcast";
 import { applyToSpans } from "../ops/modulate/modulate-spans";
@@ -15,6 +19,8 @@ import { type StepWeights, weighSteps } from "../ops/modulate/step-weights";
 import { type PresetOption, resolvePreset } from "../presets";
 import type { EmpgConventions } from "../presets/entropy-conventions";
 import { layoutOf } from "./batch";
+
+takesDeviceArrays("empgAdvantage");
 
 /** One batch of rollouts. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
 export interface EmpgBatch extends RowLayout {
@@ -57,13 +63,39 @@ export interface EmpgAdvantageResult extends StepWeights {
   readonly mean: number;
 }
 
+/** One batch of rollouts that lie on a device. Offsets stay in host memory. */
+export type DeviceEmpgBatch = Anywhere<Omit<EmpgBatch, "tokens" | "lengths">> & {
+  readonly tokens: DeviceArray<"int32">;
+  /** As on the host, but of padded rows under a mask on the device it has to be given: nobody looks for a last token there. */
+  readonly lengths?: TokenIds | DeviceArray<"int32">;
+};
+
+/** Options where the batch lies on a device. */
+export type DeviceEmpgAdvantageOptions = Anywhere<EmpgAdvantageOptions> & {
+  /** Room for steps; more of them are reported at the next read. Default n/16 + 64. */
+  readonly capacity?: number;
+};
+
+/** As on the host. Per step: [capacity], of which the first `spans.count` count, and the rest is 0. */
+export type DeviceEmpgAdvantageResult = Omit<OnDevice<EmpgAdvantageResult>, "spans"> & { readonly spans: DeviceSpans };
+
 /** Tokens of each padded row up to its last kept one. */
-function keptLengths({ B, T }: Rows, mask: Uint8Array): Int32Array {
+function keptLengths(op: string, { B, T }: Rows, mask: Uint8Array): Int32Array {
+  if (DeviceArray.is(mask)) {
+    const want = "the valid tokens of each row, which nobody counts under a mask on a device";
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "lengths", undefined, want);
+  }
   return Int32Array.from({ length: B }, (_, b) => {
     let length = T;
     while (length > 0 && mask[b * T + length - 1] === 0) --length;
     return length;
   });
+}
+
+/** Where every step runs: as the options say, and on the stream of the tokens. */
+function backendOf({ tokens }: EmpgBatch, { backend, stream }: BackendOption & StreamOption): BackendOption & StreamOption {
+  const given = stream ?? (DeviceArray.is(tokens) ? tokens.stream : undefined);
+  return { ...(backend && { backend }), ...(given && { stream: given }) };
 }
 
 function refuseNonFinite(op: string, entropies: Float64Array, spans: Int32Array): void {
@@ -87,6 +119,11 @@ function tokenAdvantages(op: string, batch: EmpgBatch, n: number, meaning: strin
 }
 
 /**
+ * The same on a device, where the tokens lie, without waiting for it: the steps are found, measured and weighed there, and nobody
+ * on the host learns how many there are. A step whose entropy is not finite, and more steps than room, are reported at the next read.
+ */
+export function empgAdvantage(batch: DeviceEmpgBatch, options: DeviceEmpgAdvantageOptions): DeviceEmpgAdvantageResult;
+/**
  * EMPG: steps in which the policy was sure get larger updates, uncertain ones smaller, and a step that leads to a sure one
  * gets a bonus.
  *
@@ -104,14 +141,21 @@ function tokenAdvantages(op: string, batch: EmpgBatch, n: number, meaning: strin
  * _OPTION, _RANGE or _BUFFER for bad input. Nothing is written then
  * @see arXiv 2509.09265
  */
-export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): EmpgAdvantageResult {
+export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): EmpgAdvantageResult;
+export function empgAdvantage(
+  given: EmpgBatch | DeviceEmpgBatch,
+  anywhere: EmpgAdvantageOptions | DeviceEmpgAdvantageOptions,
+): EmpgAdvantageResult | DeviceEmpgAdvantageResult {
   const op = "empgAdvantage";
+  const options = anywhere as EmpgAdvantageOptions;
+  const batch = given as EmpgBatch;
   const resolved = resolvePreset(op, options.preset, options);
   const rows = needRows(op, batch);
   const { n, meaning } = rows;
   const entropies = needFloats(op, "entropies", batch.entropies, n, meaning);
   const mask = optionalMask(op, "mask", batch.mask, n, meaning);
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const there = DeviceArray.is(batch.tokens);
+  const backend = backendOf(batch, anywhere);
   const layout = layoutOf(batch);
   const nonFinite = resolved.nonFinite ?? "throw";
   needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]);
@@ -121,18 +165,21 @@ export function empgAdvantage(batch: EmpgBatch, options: EmpgAdvantageOptions): 
   const together = collectiveOption(options);
   const tokens = ArrayBuffer.isView(batch.tokens) ? batch.tokens : null;
   refuseOverlap(op, { advantages: out?.advantages }, { entropies, tokens });
-  const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(rows, mask) : undefined);
-  const { spans } = findSpans(batch.tokens, { ...layout, ...matching, ...(lengths && { lengths }) });
-  const stepEntropies = spanMeans(entropies, spans, { ...layout, ...backend });
-  if (nonFinite === "throw") checkTogether(op, collective, () => refuseNonFinite(op, stepEntropies, spans));
-  const weights = weighSteps(op, "entropies", stepEntropies, {
+  const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(op, rows, mask) : undefined);
+  const found = findSpans(batch.tokens, { ...layout, ...matching, ...(lengths && { lengths }), ...(there && backend) });
+  // On a device the list stays whole: how many spans it has is known there alone.
+  const spans = there ? (found as unknown as Int32Array) : found.spans;
+  const stepEntropies = meansOf(op, entropies, spans, { ...layout, ...backend });
+  if (nonFinite === "throw" && !there) checkTogether(op, collective, () => refuseNonFinite(op, stepEntropies, spans));
+  const weighing = {
     ...(k !== undefined && { k }),
     ...(kFuture !== undefined && { kFuture }),
     ...(epsilon !== undefined && { epsilon }),
-    nonFinite: "propagate", // refused above, with the step's place
+    nonFinite: there ? nonFinite : ("propagate" as const), // refused above, with the step's place
     ...backend,
     ...together,
-  });
+  };
+  const weights = weighSteps(op, "entropies", stepEntropies, weighing, there ? (found.count as unknown as BigInt64Array) : null);
   const modulated = applyToSpans(op, advantages, spans, {
     ...layout,
     scales: weights.scales,

@@ -2,8 +2,11 @@
 import { existsSync } from "node:fs";
 import * as path from "node:path";
 
+import type { DTypeCode } from "../core/dtype";
+import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "./device";
+
 /** What native/binding/addon.cc exports. */
-export interface Addon {
+export interface Addon extends DeviceFunctions {
   readonly abi: number;
   openCpu(): number;
   /** A session number, or the reason why the library could not be opened. */
@@ -26,6 +29,40 @@ export interface NativeOp {
   readonly call: (...values: unknown[]) => number;
   /** (session, stop, ...arrays): the same, off the event loop; a number if the call was refused at once. */
   readonly callAsync: (...values: unknown[]) => Promise<NativeFailure | null> | number;
+}
+
+/** For the memory, streams and graphs of a device: native/binding/device.h. A number where something else stands is a status. */
+interface DeviceFunctions {
+  deviceAlloc(session: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  deviceView(array: DeviceHandle, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  deviceRelease(array: DeviceHandle): void;
+  deviceWrite(session: number, array: DeviceHandle, from: ArrayBufferView): number;
+  deviceRead(session: number, array: DeviceHandle, to: ArrayBufferView): number;
+  deviceReadAsync(session: number, array: DeviceHandle, to: ArrayBufferView): Promise<NativeFailure | null> | number;
+  deviceCopy(session: number, to: DeviceHandle, from: DeviceHandle): number;
+  /** A session beside this one, or the reason why there is none. */
+  openStream(session: number): number | string;
+  closeStream(session: number): void;
+  streamSync(session: number): number;
+  streamSyncAsync(session: number): Promise<NativeFailure | null> | number;
+  streamDone(session: number): boolean;
+  eventRecord(session: number): EventHandle | number;
+  eventWait(session: number, event: EventHandle): number;
+  eventSync(event: EventHandle): number;
+  eventDone(event: EventHandle): boolean;
+  /** NaN: lastError() says why. */
+  eventElapsed(from: EventHandle, to: EventHandle): number;
+  captureBegin(session: number): number;
+  captureEnd(session: number): GraphHandle | number;
+  graphLaunch(session: number, graph: GraphHandle): number;
+  graphRelease(graph: GraphHandle): void;
+  memoryStats(session: number): MemoryStats | number;
+  memoryLimit(session: number, bytes: number): number;
+  memoryTrim(session: number): number;
+  ipcExport(session: number, array: DeviceHandle): ExportedMemory | number;
+  ipcOpen(session: number, handle: Uint8Array, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  fromPointer(session: number, pointer: bigint, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  pointerOf(array: DeviceHandle): bigint | number;
 }
 
 export interface NativeFailure {

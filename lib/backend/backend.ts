@@ -12,6 +12,7 @@ import type { ScanOps } from "./contract/scan";
 import type { SelectOps } from "./contract/select";
 import type { LinearOps } from "./contract/linear";
 import type { DivergenceOps } from "./contract/divergence";
+import type { BackendDevice } from "./device";
 
 export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
 /** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
@@ -26,6 +27,12 @@ export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 
 export interface Backend {
   readonly name: BackendName;
+  /**
+   * Memory and streams; absent where ops run in host memory. Such a backend takes a DeviceHandle of its device wherever an op
+   * takes an array. With one among them all outputs must be handles; host inputs are copied to the device, and the call
+   * returns before it has run.
+   */
+  readonly device?: BackendDevice;
   /** Whether a signal ends `runAsync` in the middle. Where not, a caller cuts long calls into several. */
   readonly stops: boolean;
   /** Runs on the calling thread; the outputs are complete when it returns. Throws SurprisalError, writing nothing. */

@@ -1,24 +1,8 @@
 // A native backend seen from TypeScript: one generic call, since the addon tells the fields of every op.
-import { type ErrorCode, SurprisalError } from "../core/errors";
 import type { Addon } from "./addon";
 import type { Backend, BackendName, BackendOps, OpArgs, OpName } from "./backend";
-
-// native/include/surprisal/status.h; 9, stopped, comes with an aborted signal only, whose reason it then is.
-const STATUS_CODES: Readonly<Record<number, ErrorCode>> = {
-  1: "ERR_SURPRISAL_OPTION",
-  2: "ERR_SURPRISAL_SHAPE",
-  3: "ERR_SURPRISAL_DTYPE",
-  4: "ERR_SURPRISAL_RANGE",
-  5: "ERR_SURPRISAL_OUT_OF_MEMORY",
-  6: "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
-  7: "ERR_SURPRISAL_DEVICE",
-  8: "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
-};
-
-function nativeError(backend: BackendName, op: string, status: number, text: string): SurprisalError {
-  const code = STATUS_CODES[status] ?? "ERR_SURPRISAL_DEVICE";
-  return new SurprisalError(code, `${text} (${backend} backend)`, { op, reason: text });
-}
+import { nativeDevice } from "./native-device";
+import { nativeError } from "./native-error";
 
 /** Puts the numbers of a call where the addon reads them. */
 function writeNumbers(numbers: Float64Array, names: readonly string[], args: Readonly<Record<string, unknown>>): void {
@@ -41,8 +25,18 @@ function stopOf(signal: AbortSignal | undefined): { readonly stop: Int32Array | 
   return { stop, release: () => signal.removeEventListener("abort", abort) };
 }
 
-/** The ops of an open session. `inHostMemory`: its calls end early when their signal aborts. */
-export function nativeBackend(name: BackendName, addon: Addon, session: number, inHostMemory: boolean): Backend {
+/** The ops of an open session in host memory: its calls end early when their signal aborts. */
+export function hostBackend(name: BackendName, addon: Addon, session: number): Backend {
+  return withOps(name, addon, session, true);
+}
+
+/** The ops of an open session on a device with memory of its own. */
+export function deviceBackend(name: "cuda" | "emulated", addon: Addon, session: number, device: number): Backend {
+  const open = (opened: number): Backend => deviceBackend(name, addon, opened, device);
+  return { ...withOps(name, addon, session, false), device: nativeDevice(name, device, addon, session, open) };
+}
+
+function withOps(name: BackendName, addon: Addon, session: number, stops: boolean): Backend {
   const ops: Record<string, (args: object) => void> = {};
   for (const [op, { numbers, arrays, call }] of Object.entries(addon.ops))
     ops[op] = (args) => {
@@ -53,7 +47,7 @@ export function nativeBackend(name: BackendName, addon: Addon, session: number, 
     };
   return {
     name,
-    stops: inHostMemory,
+    stops,
     // The addon lists its ops at run time; test/repo holds the list against this type's.
     ops: ops as unknown as BackendOps,
     async runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>, signal?: AbortSignal): Promise<void> {

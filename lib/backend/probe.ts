@@ -2,7 +2,7 @@
 import { findNative, nativeAddon, type NativeDescription } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
-import { nativeBackend } from "./native";
+import { deviceBackend, hostBackend } from "./native";
 import { useThreads } from "./threads";
 
 /** One backend as `backendInfo()` and `surprisal doctor` list it. */
@@ -59,7 +59,7 @@ function probeCpu(): Probe {
   useThreads(native.addon);
   const session = native.addon.openCpu();
   const description = native.addon.describe(session)!;
-  return { status: describe("cpu", description), backend: nativeBackend("cpu", native.addon, session, true) };
+  return { status: describe("cpu", description), backend: hostBackend("cpu", native.addon, session) };
 }
 
 function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
@@ -71,19 +71,20 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
   const session = native.addon.openLibrary(file, device);
   if (typeof session === "string") return unavailable(name, session, file);
   const status = describe(name, native.addon.describe(session)!, file);
-  return status.available ? { status, backend: nativeBackend(name, native.addon, session, false) } : { status };
+  return status.available ? { status, backend: deviceBackend(name, native.addon, session, device) } : { status };
 }
 
 const probes = new Map<string, Probe>();
 
 /** Opens a backend, or tells why it cannot be. The answer does not change within a process. */
 export function probe(name: BackendName, device: number): Probe {
-  const key = name === "cuda" ? `cuda:${device}` : name;
+  const onDevice = name === "cuda" || name === "emulated";
+  const key = onDevice ? `${name}:${device}` : name;
   let found = probes.get(key);
   if (!found) {
     if (name === "js") found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
     else if (name === "cpu") found = probeCpu();
-    else found = probeLibrary(name, name === "cuda" ? device : 0);
+    else found = probeLibrary(name, device);
     probes.set(key, found);
   }
   return found;

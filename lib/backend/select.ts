@@ -3,7 +3,9 @@ import { needNumber } from "../core/options";
 import { argumentError, SurprisalError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName } from "./backend";
 import { type BackendStatus, probe } from "./probe";
+import type { Stream } from "../core/stream";
 import { bySize, SMALL_CALLS } from "./small-calls";
+import { streamBackend } from "./streams";
 import { configureThreads, needThreads, threadsInUse } from "./threads";
 
 /** Option of every op. */
@@ -46,7 +48,7 @@ const CHOICES: readonly BackendChoice[] = ["auto", ...BACKEND_NAMES];
 const SMALL = Object.entries(SMALL_CALLS).map(([op, bytes]) => `${op} up to ${bytes} bytes`);
 
 const RULE =
-  "auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name; " +
+  "DeviceArrays run where they lie. auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name; " +
   `small calls stay in js: ${SMALL.join(", ")}`;
 
 function needChoice(op: string, name: string, value: unknown): BackendChoice {
@@ -108,14 +110,29 @@ let automatic: Backend | undefined;
 
 /** What runs calls of "auto": made once, since the answer of a probe does not change. */
 function autoDispatch(op: string): Backend {
+  if (automatic) return automatic;
   const js = open(op, "js", 0);
-  return (automatic ??= autoBackend() === "js" ? js : bySize(js, open(op, "cpu", 0)));
+  return (automatic = autoBackend() === "js" ? js : bySize(js, open(op, "cpu", 0)));
 }
 
-/** The backend of one call. */
-export function selectBackend(op: string, choice?: BackendChoice): Backend {
+/** The backend of one call; `stream` is what streamOf() said. */
+export function selectBackend(op: string, choice?: BackendChoice, stream: Stream | null = null): Backend {
+  if (stream) return streamBackend(stream);
   const wanted = choice === undefined ? request().requested : needChoice(op, "backend", choice);
   return wanted === "auto" ? autoDispatch(op) : open(op, wanted, configured.device ?? 0);
+}
+
+/** The backend with a device that a call names, else the configured one where it has a device, else cuda. */
+export function deviceBackend(op: string, backend: unknown, device: unknown): Backend {
+  const asked = backend ?? request().requested;
+  const name = backend === undefined && asked !== "emulated" ? "cuda" : needWordOf(op, backend ?? asked);
+  const number = device === undefined ? (configured.device ?? 0) : needNumber(op, "device", device, { min: 0, max: 1023, integer: true });
+  return open(op, name, number);
+}
+
+function needWordOf(op: string, name: unknown): "cuda" | "emulated" {
+  if (name === "cuda" || name === "emulated") return name;
+  throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", name, '"cuda" or "emulated", which have memory of their own');
 }
 
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */

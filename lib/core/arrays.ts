@@ -1,11 +1,15 @@
 // Checks of the arrays that callers pass: kind, length, memory. They run before anything is written.
+import { needDevice } from "./device-arguments";
+import { DeviceArray } from "./device-array";
 import { argumentError, SurprisalError } from "./errors";
-import { allocateFloat, type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+import type { Stream } from "./stream";
+import { allocateFloat, type DType, type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+import { narrowIds } from "./wide-ids";
 
 type AnyTypedArray = ArrayBufferView & { readonly length: number };
 
 function isDetached(array: AnyTypedArray): boolean {
-  if (array.length > 0) return false;
+  if (array.length > 0 || !ArrayBuffer.isView(array)) return false;
   try {
     // Any view over a detached buffer throws. Node 20 has no ArrayBuffer.prototype.detached.
     new Uint8Array(array.buffer as ArrayBuffer);
@@ -33,10 +37,26 @@ function intervalHint(value: unknown): string | undefined {
   return interval ? 'it is an interval: choose one of its ends, pickEntropies(bounds, "low" | "high" | "middle")' : undefined;
 }
 
+const FLOATS: readonly FloatDType[] = ["float32", "float64"];
+
+/** A DeviceArray of exactly `length` elements, under the type of the host array that it stands for. */
+function needOnDevice(op: string, name: string, array: DeviceArray, dtypes: readonly DType[], length: number | undefined, meaning: string): unknown {
+  needDevice(op, name, array, dtypes);
+  if (length !== undefined) needLength(op, name, array as unknown as AnyTypedArray, length, meaning);
+  return array;
+}
+
+/** The number of elements of an array, wherever it lies; 0 of anything else. */
+export function lengthOf(value: unknown): number {
+  return ArrayBuffer.isView(value) || DeviceArray.is(value) ? (value as AnyTypedArray).length : 0;
+}
+
 /** A Float32Array or Float64Array of exactly `length` elements. */
 export function needFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray {
-  if (!isFloatArray(value))
+  if (!isFloatArray(value)) {
+    if (DeviceArray.is(value)) return needOnDevice(op, name, value, FLOATS, length, meaning) as FloatArray;
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float32Array or a Float64Array", intervalHint(value));
+  }
   needLength(op, name, value, length, meaning);
   return value;
 }
@@ -48,8 +68,10 @@ export function optionalFloats(op: string, name: string, value: unknown, length:
 
 /** A Float64Array of exactly `length` elements. */
 export function needFloat64(op: string, name: string, value: unknown, length: number, meaning: string): Float64Array {
-  if (typedArrayName(value) !== "Float64Array")
+  if (typedArrayName(value) !== "Float64Array") {
+    if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["float64"], length, meaning) as Float64Array;
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float64Array");
+  }
   needLength(op, name, value as Float64Array, length, meaning);
   return value as Float64Array;
 }
@@ -58,22 +80,32 @@ export function needFloat64(op: string, name: string, value: unknown, length: nu
 export function optionalMask(op: string, name: string, value: unknown, length: number, meaning: string): Uint8Array | null {
   if (value == null) return null;
   const kind = typedArrayName(value);
-  if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray")
+  if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray") {
+    if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["uint8"], length, meaning) as Uint8Array;
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Uint8Array of 0 and 1", "Uint8Array.from(mask) converts");
+  }
   needLength(op, name, value as Uint8Array, length, meaning);
   return value as Uint8Array;
 }
 
 /** An Int32Array of exactly `length` elements. */
 export function needInt32(op: string, name: string, value: unknown, length: number, meaning: string): Int32Array {
-  if (typedArrayName(value) !== "Int32Array") throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array");
+  if (typedArrayName(value) !== "Int32Array") {
+    if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["int32"], length, meaning) as Int32Array;
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array");
+  }
   needLength(op, name, value as Int32Array, length, meaning);
   return value as Int32Array;
 }
 
+/** Whether ids are int64. */
+export function isWide(ids: unknown): ids is BigInt64Array {
+  return typedArrayName(ids) === "BigInt64Array";
+}
+
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Token ids: an Int32Array as it is, anything else copied with a range check; every id must fit into int32. */
+/** Token ids: an Int32Array as it is, anything else with a range check; every id must fit into int32. */
 export type TokenIds = Int32Array | BigInt64Array | Uint32Array | readonly number[] | readonly bigint[];
 
 /**
@@ -85,7 +117,12 @@ export function needIds(op: string, name: string, value: unknown, length?: numbe
   let ids: Int32Array;
   if (kind === "Int32Array") {
     ids = value as Int32Array;
-  } else if (kind === "BigInt64Array" || kind === "Uint32Array" || Array.isArray(value)) {
+  } else if (isWide(value)) {
+    needLength(op, name, value, value.length, "its own length");
+    const { ids: narrow, wrong } = narrowIds(value);
+    if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${wrong}]`, value[wrong], "an int32");
+    ids = narrow;
+  } else if (kind === "Uint32Array" || Array.isArray(value)) {
     const source = value as ArrayLike<number | bigint>;
     ids = new Int32Array(source.length);
     for (let i = 0; i < source.length; ++i) {
@@ -95,11 +132,18 @@ export function needIds(op: string, name: string, value: unknown, length?: numbe
         throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${i}]`, id, `an integer within ±${INT32_MAX}`);
       ids[i] = number;
     }
+  } else if (DeviceArray.is(value)) {
+    return needOnDevice(op, name, value, ["int32"], length, meaning) as Int32Array;
   } else {
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array, a BigInt64Array or an array of integers");
   }
   if (length !== undefined) needLength(op, name, ids, length, meaning);
   return ids;
+}
+
+/** As needIds, but a BigInt64Array stays as it is: who reads it checks its range. */
+export function needWideIds(op: string, name: string, value: unknown): Int32Array | BigInt64Array {
+  return isWide(value) ? value : needIds(op, name, value);
 }
 
 /** Whether two views share at least one byte. */
@@ -115,13 +159,21 @@ export function overlaps(a: ArrayBufferView, b: ArrayBufferView): boolean {
 
 type NamedArrays = Readonly<Record<string, ArrayBufferView | null | undefined>>;
 
+/** The arrays' buffers in the order of their names: to ask for one costs as much as ten comparisons. */
+function buffersOf(arrays: NamedArrays): unknown[] {
+  const buffers: unknown[] = [];
+  for (const name in arrays) buffers.push(arrays[name]?.buffer);
+  return buffers;
+}
+
 /** `output` against the others, up to the one named `end`. */
-function refuseWithin(op: string, name: string, output: ArrayBufferView, others: NamedArrays, end?: string): void {
-  const { buffer } = output;
+function refuseWithin(op: string, name: string, output: ArrayBufferView, buffer: unknown, others: NamedArrays, buffers: unknown[], end?: string): void {
+  let i = 0;
   for (const other in others) {
     if (other === end) return;
+    if (buffers[i++] !== buffer) continue;
     const view = others[other];
-    if (view == null || view.buffer !== buffer || !overlaps(output, view)) continue;
+    if (view == null || !overlaps(output, view)) continue;
     const details = { op, name: `out.${name}`, got: other, want: "memory of its own" };
     throw new SurprisalError("ERR_SURPRISAL_BUFFER", `${op}: out.${name} overlaps ${other}; give it memory of its own`, details);
   }
@@ -129,28 +181,48 @@ function refuseWithin(op: string, name: string, output: ArrayBufferView, others:
 
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
 export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
+  const outputBuffers = buffersOf(outputs);
+  const inputBuffers = buffersOf(inputs);
+  let i = 0;
   for (const name in outputs) {
+    const buffer = outputBuffers[i++];
     const output = outputs[name];
     if (output == null) continue;
-    refuseWithin(op, name, output, inputs);
-    refuseWithin(op, name, output, outputs, name); // those behind it compare themselves with it
+    refuseWithin(op, name, output, buffer, inputs, inputBuffers);
+    refuseWithin(op, name, output, buffer, outputs, outputBuffers, name); // those behind it compare themselves with it
   }
 }
 
 /** A caller's output array: the exact float type and length that the op writes. */
 export function needOutput(op: string, name: string, value: unknown, dtype: FloatDType, length: number): FloatArray {
+  const kind = dtype === "float64" ? "Float64Array" : "Float32Array";
+  // What fits needs no name for a message.
+  if (length > 0 && typedArrayName(value) === kind && (value as FloatArray).length === length) return value as FloatArray;
   const out = needFloats(op, `out.${name}`, value, length, "the size of the result");
   if (floatDType(out) !== dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, dtype === "float64" ? "a Float64Array" : "a Float32Array");
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, `a ${kind}`);
   return out;
 }
 
-/** A caller's output array where one is given, else a new one. */
-export function outputOr(op: string, name: string, value: FloatArray | undefined, dtype: FloatDType, length: number): FloatArray {
-  return value === undefined ? allocateFloat(dtype, length) : needOutput(op, name, value, dtype, length);
+/** A caller's output array where one is given, else a new one, on the stream of the call if it has one. */
+export function outputOr(op: string, name: string, value: FloatArray | undefined, dtype: FloatDType, length: number, stream: Stream | null): FloatArray {
+  return value === undefined ? allocateFloat(dtype, length, stream) : needOutput(op, name, value, dtype, length);
 }
 
 /** As outputOr, for numbers that are float64 whatever the inputs are. */
-export function float64Or(op: string, name: string, value: Float64Array | undefined, length: number): Float64Array {
-  return value === undefined ? new Float64Array(length) : needFloat64(op, `out.${name}`, value, length, "the size of the result");
+export function float64Or(op: string, name: string, value: Float64Array | undefined, length: number, stream: Stream | null): Float64Array {
+  if (value !== undefined) return needFloat64(op, `out.${name}`, value, length, "the size of the result");
+  return allocateFloat("float64", length, stream) as Float64Array;
+}
+
+/** As outputOr, for counts. */
+export function int32Or(op: string, name: string, value: Int32Array | undefined, length: number, stream: Stream | null): Int32Array {
+  if (value !== undefined) return needInt32(op, `out.${name}`, value, length, "the size of the result");
+  return stream ? (stream.allocate("int32", [length]) as unknown as Int32Array) : new Int32Array(length);
+}
+
+/** As outputOr, for flags. */
+export function flagsOr(op: string, name: string, value: Uint8Array | undefined, length: number, stream: Stream | null): Uint8Array {
+  const given = optionalMask(op, `out.${name}`, value, length, "the size of the result");
+  return given ?? (stream ? (stream.allocate("uint8", [length]) as unknown as Uint8Array) : new Uint8Array(length));
 }

@@ -1,3 +1,7 @@
+import type { DeviceArray } from "./device-array";
+import { refuseWidening } from "./device-arguments";
+import type { Stream } from "./stream";
+
 /** Element types, by their public names. Half types are bits in a Uint16Array. */
 export type DType = "float32" | "float16" | "bfloat16" | "float64" | "int32" | "uint8" | "int64";
 
@@ -18,8 +22,9 @@ export type DTypeCode = (typeof DTYPE_CODE)[DType];
 export type FloatArray = Float32Array | Float64Array;
 export type FloatDType = "float32" | "float64";
 
-/** A new float array, all zeros. */
-export function allocateFloat(dtype: FloatDType, length: number): FloatArray {
+/** A new float array, all zeros; of a call on a device one there, whose content is unspecified. */
+export function allocateFloat(dtype: FloatDType, length: number, stream: Stream | null = null): FloatArray {
+  if (stream) return stream.allocate(dtype, [length]) as unknown as FloatArray;
   return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
 }
 
@@ -43,7 +48,9 @@ export function isFloatArray(value: unknown): value is FloatArray {
 }
 
 export function floatDType(array: FloatArray): FloatDType {
-  return typedArrayName(array) === "Float64Array" ? "float64" : "float32";
+  const name = typedArrayName(array);
+  if (name === undefined) return (array as unknown as DeviceArray<FloatDType>).dtype;
+  return name === "Float64Array" ? "float64" : "float32";
 }
 
 /** float64 if any of the arrays is, else float32: the type an op answers in. Missing arrays do not count. */
@@ -52,7 +59,9 @@ export function widestFloat(...arrays: readonly (FloatArray | null | undefined)[
   return "float32";
 }
 
-/** The array itself, or a float64 copy of it where the others of its call are float64. */
+/** The array itself, or a float64 copy of it where the others of its call are float64. Refuses one of a device then. */
 export function asFloat(array: FloatArray, dtype: FloatDType): FloatArray {
-  return dtype === "float64" && floatDType(array) === "float32" ? Float64Array.from(array) : array;
+  if (dtype !== "float64" || floatDType(array) === "float64") return array;
+  if (typedArrayName(array) === undefined) throw refuseWidening(array);
+  return Float64Array.from(array);
 }

@@ -14,10 +14,14 @@ export type ErrorCode =
   | "ERR_SURPRISAL_BUFFER"
   /** The backend that was asked for by name cannot run here. `details.reason` says why. */
   | "ERR_SURPRISAL_BACKEND_UNAVAILABLE"
+  /** A DeviceArray, a stream or a graph was used after it was disposed of. */
+  | "ERR_SURPRISAL_DISPOSED"
   /** A backend could not allocate. */
   | "ERR_SURPRISAL_OUT_OF_MEMORY"
   /** A device failed during a launch or a copy; outputs are unspecified. */
   | "ERR_SURPRISAL_DEVICE"
+  /** A device failed for good: until this process ends every call that needs it fails so. Other backends go on. */
+  | "ERR_SURPRISAL_DEVICE_LOST"
   /** A worker of a collective ended, threw, was waited for in vain, or made another call than the others. */
   | "ERR_SURPRISAL_COLLECTIVE"
   /** A file cannot be read or written, or its content is not what it should be. */
@@ -67,13 +71,19 @@ export class SurprisalError extends Error {
   }
 }
 
+/** A DeviceArray by type and shape; it says so itself, since this file imports nothing. */
+function describeObject(value: object): string {
+  const { dtype, shape, stream } = value as { readonly dtype?: unknown; readonly shape?: unknown; readonly stream?: unknown };
+  return stream !== undefined && Array.isArray(shape) ? `a DeviceArray of ${String(dtype)} [${shape.join(", ")}]` : "an object";
+}
+
 /** A value as an error message shows it: short, and never throwing. */
 export function show(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
   if (Array.isArray(value)) return value.length > 4 ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
   if (ArrayBuffer.isView(value)) return Object.prototype.toString.call(value).slice(8, -1);
-  if (typeof value === "object" && value !== null) return "an object";
+  if (typeof value === "object" && value !== null) return describeObject(value);
   if (typeof value === "function") return "a function";
   return String(value);
 }

@@ -104,10 +104,36 @@ export function groupsByLabel(op: string, name: string, labels: unknown, count: 
   return { G, members, offsets, ids, labels: list, whole: false };
 }
 
+function evenIds(size: number, count: number): Int32Array {
+  const ids = new Int32Array(count);
+  for (let begin = 0, g = 0; begin < count; begin += size, ++g) ids.fill(g, begin, begin + size);
+  return ids;
+}
+
 function idsOf(offsets: Int32Array, count: number): Int32Array {
   const ids = new Int32Array(count);
   for (let g = 0; g + 1 < offsets.length; ++g) for (let i = offsets[g]!; i < offsets[g + 1]!; ++i) ids[i] = g;
   return ids;
+}
+
+class ConsecutiveGroups implements Groups {
+  readonly members = null;
+  readonly labels = null;
+  readonly whole = false;
+  private known: Int32Array | undefined;
+
+  constructor(
+    readonly G: number,
+    readonly offsets: Int32Array,
+    private readonly count: number,
+    /** Of every group; -1: they differ. */
+    private readonly size: number,
+  ) {}
+
+  // A number per item costs as much as a native op on the items, and most callers never look.
+  get ids(): Int32Array {
+    return (this.known ??= this.size >= 0 ? evenIds(this.size, this.count) : idsOf(this.offsets, this.count));
+  }
 }
 
 /** Consecutive groups. Offsets run from 0 to `count` and never go down. */
@@ -115,22 +141,11 @@ export function groupsByOffsets(op: string, name: string, offsets: unknown, coun
   if (typedArrayName(offsets) !== "Int32Array")
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, offsets, "an Int32Array", "Int32Array.from(offsets) converts");
   const checked = offsets as Int32Array;
-  checkOffsets(op, name, checked);
+  const size = checkOffsets(op, name, checked);
   const G = checked.length - 1;
   if (checked[G] !== count) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
-  const own = checked.slice(); // the caller's may change before somebody asks for ids
-  let ids: Int32Array | undefined;
-  return {
-    G,
-    members: null,
-    offsets: own,
-    // A number per item costs as much as a native op on the items, and most callers never look.
-    get ids() {
-      return (ids ??= idsOf(own, count));
-    },
-    labels: null,
-    whole: false,
-  };
+  // The caller's may change before somebody asks for ids: then a copy is asked, or the size of groups of one size.
+  return new ConsecutiveGroups(G, size >= 0 ? checked : checked.slice(), count, size);
 }
 
 // A group of the same size again: nobody writes to offsets.

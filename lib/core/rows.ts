@@ -36,8 +36,12 @@ function needSize(op: string, name: string, value: unknown): number {
   throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, "an integer >= 0");
 }
 
-/** Offsets from 0, never down. Where they must end is checked against the arrays. */
-export function checkOffsets(op: string, name: string, offsets: Int32Array): void {
+/**
+ * Offsets from 0, never down. Where they must end is checked against the arrays.
+ *
+ * @returns how far apart they are, where that is the same everywhere, else −1
+ */
+export function checkOffsets(op: string, name: string, offsets: Int32Array): number {
   if (offsets.length === 0)
     throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name} is empty, expected one entry more than rows; no rows is [0]`, {
       op,
@@ -46,9 +50,16 @@ export function checkOffsets(op: string, name: string, offsets: Int32Array): voi
       want: "one entry more than rows",
     });
   if (offsets[0] !== 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[0]`, offsets[0], "0");
-  for (let b = 1; b < offsets.length; ++b)
-    if (offsets[b]! < offsets[b - 1]!)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${b}]`, offsets[b], `>= ${offsets[b - 1]} (offsets never go down)`);
+  const size = offsets.length > 1 ? offsets[1]! : 0;
+  let uneven = 0;
+  let before = 0;
+  for (let b = 1; b < offsets.length; ++b) {
+    const offset = offsets[b]!;
+    if (offset < before) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${b}]`, offset, `>= ${before} (offsets never go down)`);
+    uneven |= (offset - before) ^ size;
+    before = offset;
+  }
+  return uneven === 0 ? size : -1;
 }
 
 /** Reads and checks `shape` or `offsets` of an options object. */

@@ -1,7 +1,10 @@
 // Arrays of several dimensions as callers hold them: a typed array, or a tensor of another library that knows its own shape
 // and type.
 import { needLength } from "./arrays";
-import { typedArrayName } from "./dtype";
+import { needDevice } from "./device-arguments";
+import { DeviceArray } from "./device-array";
+import { DTYPE_CODE, type DTypeCode, typedArrayName } from "./dtype";
+import type { Stream } from "./stream";
 import { argumentError, show } from "./errors";
 
 /** A Float16Array, which Node has from version 24 on. */
@@ -79,6 +82,22 @@ function ownShape(op: string, name: string, tensor: Tensor): ReadTensor<TensorVi
   return { rows: sizes.slice(0, -1).reduce((product, size) => product * size, 1), width: sizes.at(-1)! };
 }
 
+/** The same of a DeviceArray, under the type of the view that it stands for. One dimension says nothing of rows. */
+function readDevice<View extends TensorView>(
+  op: string,
+  name: string,
+  array: DeviceArray,
+  option: unknown,
+  allowed: readonly TensorDType[],
+): ReadTensor<View> {
+  needDevice(op, name, array, allowed);
+  if (option !== undefined && option !== array.dtype)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", option, `that of the array, ${show(array.dtype)}`);
+  const { shape } = array;
+  const own = shape.length < 2 ? undefined : { rows: shape.slice(0, -1).reduce((product, size) => product * size, 1), width: shape.at(-1)! };
+  return { view: array as unknown as View, dtype: array.dtype as TensorDType, own };
+}
+
 /** Memory, type and shape of what a caller gave. `option` is the type that the call names, if it does. */
 export function readTensor<View extends TensorView>(
   op: string,
@@ -87,6 +106,7 @@ export function readTensor<View extends TensorView>(
   option: unknown,
   allowed: readonly TensorDType[],
 ): ReadTensor<View> {
+  if (DeviceArray.is(value)) return readDevice(op, name, value, option, allowed);
   const tensor = asTensor(op, name, value);
   const dtype = needDType(op, name, tensor, option, allowed);
   return { view: tensor.data as View, dtype, own: ownShape(op, name, tensor) };
@@ -108,11 +128,38 @@ function emptyLike(view: TensorView): TensorView {
   return new Float16Array(view.length);
 }
 
-/** Memory of the kind and length of a view: the caller's where given, or new. */
-export function needLike<View extends TensorView>(op: string, name: string, value: unknown, like: View, of: string): View {
-  if (value == null) return emptyLike(like) as View;
-  const kind = String(typedArrayName(like));
+/** The same on the stream of a call. */
+function needDeviceLike(op: string, name: string, value: unknown, like: LikeTensor, of: string, stream: Stream): DeviceArray {
+  const dtype = DTYPES.find((word) => DTYPE_CODE[word] === like.dtype)!;
+  if (value == null) return stream.allocate(dtype, DeviceArray.is(like.view) ? like.view.shape : [like.view.length]);
+  if (!DeviceArray.is(value)) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
+  needDevice(op, name, value, [dtype]);
+  needLength(op, name, value as unknown as TensorView, like.view.length, `as many as ${of}`);
+  return value;
+}
+
+const DTYPES: readonly TensorDType[] = ["float32", "float16", "bfloat16", "float64"];
+
+/** A checked tensor whose kind and length another has to have. */
+interface LikeTensor<View extends TensorView = TensorView> {
+  readonly view: View;
+  readonly dtype: DTypeCode;
+}
+
+/** Memory of the kind and length of a view: the caller's where given, or new; on the stream of a call where it has one. */
+export function needLike<View extends TensorView>(
+  op: string,
+  name: string,
+  value: unknown,
+  like: LikeTensor<View>,
+  of: string,
+  stream: Stream | null,
+): View {
+  if (stream) return needDeviceLike(op, name, value, like, of, stream) as unknown as View;
+  const { view } = like;
+  if (value == null) return emptyLike(view) as View;
+  const kind = String(typedArrayName(view));
   if (typedArrayName(value) !== kind) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a ${kind}, as the ${of} are`);
-  needLength(op, name, value as TensorView, like.length, `as many as ${of}`);
+  needLength(op, name, value as TensorView, view.length, `as many as ${of}`);
   return value as View;
 }

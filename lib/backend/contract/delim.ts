@@ -11,7 +11,9 @@ export const HEAD_SPAN = -2;
 export const UNTERMINATED = -1;
 
 export interface DelimSpansArgs {
-  readonly tokens: Int32Array;
+  /** Of tokens: int32 or int64. */
+  readonly dtype: DTypeCode;
+  readonly tokens: Int32Array | BigInt64Array;
   readonly offsets: Int32Array | null;
   readonly lengths: Int32Array | null;
   readonly startIds: Int32Array;
@@ -49,6 +51,8 @@ export interface DelimMeansArgs {
   readonly T: number;
   readonly S: number;
   readonly means: Float64Array;
+  /** [1]: how many of the S spans there are; null = all. */
+  readonly found: BigInt64Array | null;
 }
 
 export interface DelimMaskArgs {
@@ -59,6 +63,7 @@ export interface DelimMaskArgs {
   readonly T: number;
   readonly S: number;
   readonly mask: Uint8Array;
+  readonly found: BigInt64Array | null;
 }
 
 export interface DelimNgramsArgs {

@@ -20,6 +20,10 @@ export interface ModulateStepsArgs {
   readonly entropyNorm: Float64Array | null;
   readonly scale: Float64Array | null;
   readonly clarity: Float64Array | null;
+  /** [1]: how many of the S steps there are; null = all. */
+  readonly found: BigInt64Array | null;
+  /** 1: a NaN or infinite entropy is an error. */
+  readonly finite: number;
 }
 
 export interface ModulateSpansArgs {
@@ -38,6 +42,8 @@ export interface ModulateSpansArgs {
   readonly scope: number;
   readonly out: FloatArray;
   readonly mean: Float64Array;
+  /** [1]: how many of the S spans there are; null = all. */
+  readonly found: BigInt64Array | null;
 }
 
 export interface ModulateRowsArgs {

@@ -1,5 +1,8 @@
 // Spans between delimiters (contract: native/include/surprisal/delim.h). Each row is read once from its end, to note the
 // next end of a span at or behind every token, and once from its begin, to follow the starts.
+import { DTYPE_CODE } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import { narrowIds } from "../../core/wide-ids";
 import { rowBegin, rowEnd } from "../../core/rows";
 import {
   type DelimMaskArgs,
@@ -12,6 +15,7 @@ import {
   ROW_STARTS_OPEN,
   UNTERMINATED,
 } from "../contract/delim";
+import { liveSpans } from "./live-spans";
 
 const INCLUDE_ALL = INCLUDE_END.indexOf("all");
 const INCLUDE_FIRST = INCLUDE_END.indexOf("first");
@@ -60,8 +64,13 @@ function fillNextEnds(end: Delimiter, row: Int32Array, nextEnd: Int32Array): voi
 }
 
 function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
-  if (a.offsets) return a.tokens.subarray(a.offsets[b], a.offsets[b + 1]);
-  return a.tokens.subarray(b * a.T, b * a.T + (a.lengths ? a.lengths[b]! : a.T));
+  const { tokens, offsets, lengths, T } = a;
+  const begin = offsets ? offsets[b]! : b * T;
+  const end = offsets ? offsets[b + 1]! : begin + (lengths ? lengths[b]! : T);
+  if (a.dtype === DTYPE_CODE.int32) return (tokens as Int32Array).subarray(begin, end);
+  const { ids, wrong } = narrowIds((tokens as BigInt64Array).subarray(begin, end));
+  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", "delimSpans", `tokens[${begin + wrong}]`, tokens[begin + wrong], "an int32");
+  return ids;
 }
 
 function delimSpans(a: DelimSpansArgs): void {
@@ -131,7 +140,9 @@ function rowOfSpan(a: DelimMeansArgs | DelimMaskArgs, s: number): number {
 }
 
 function delimMeans(a: DelimMeansArgs): void {
-  for (let s = 0; s < a.S; ++s) {
+  const S = liveSpans(a);
+  a.means.fill(0, S);
+  for (let s = 0; s < S; ++s) {
     const row = rowOfSpan(a, s);
     const begin = row + a.spans[3 * s + 1]!;
     const finish = row + a.spans[3 * s + 2]!;
@@ -142,9 +153,10 @@ function delimMeans(a: DelimMeansArgs): void {
 }
 
 function delimMask(a: DelimMaskArgs): void {
+  const S = liveSpans(a);
   // +1 where a span begins, -1 where it ends: the running sum is how many spans a token lies in.
   const change = new Int32Array(a.n + 1);
-  for (let s = 0; s < a.S; ++s) {
+  for (let s = 0; s < S; ++s) {
     const row = rowOfSpan(a, s);
     ++change[row + a.spans[3 * s + 1]!]!;
     --change[row + a.spans[3 * s + 2]!]!;

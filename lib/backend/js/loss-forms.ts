@@ -133,8 +133,8 @@ const TOKEN_TERMS: Readonly<Record<TokenFormName, TokenForm>> = {
 };
 
 /** The form by its number in srp_loss_form. */
-export function tokenTerm(form: number, point: LossPoint, advantage: number, p: LossParameters): LossTerm {
-  return TOKEN_TERMS[TOKEN_FORMS[form - 1]!](point, advantage, p);
+export function tokenForm(form: number): TokenForm {
+  return TOKEN_TERMS[TOKEN_FORMS[form - 1]!];
 }
 
 /** Value and derivative of a KL estimate at d = current − reference. */

@@ -4,7 +4,7 @@ import { rowBegin, rowEnd } from "../../core/rows";
 import { type LossArgs, LOSS_FIGURES, type LossFigure, type LossOps, ROW_FORMS, type RowFormName } from "../contract/loss";
 import { REDUCTIONS } from "../contract/ratio";
 import { lossLogits } from "./loss-logits";
-import { clamp, clipTerm, gammaWeight, klEstimate, type KlTerm, type LossParameters, type LossPoint, scaled, tokenTerm } from "./loss-forms";
+import { clamp, clipTerm, gammaWeight, klEstimate, type KlTerm, type LossParameters, type LossPoint, scaled, tokenForm } from "./loss-forms";
 
 /** A kept token. */
 interface Token extends LossPoint {
@@ -50,26 +50,37 @@ const LN_LOW = Math.log(1e-8);
 const LN_HIGH = 20;
 
 function parametersOf(a: LossArgs): LossParameters {
-  return { ...a, logLow: -a.logClamp, logHigh: Math.min(a.logClamp, a.maxLogRatio) };
+  return {
+    clipLow: a.clipLow,
+    clipHigh: a.clipHigh,
+    dualClip: a.dualClip,
+    ratioCap: a.ratioCap,
+    logLow: -a.logClamp,
+    logHigh: Math.min(a.logClamp, a.maxLogRatio),
+    temperaturePositive: a.temperaturePositive,
+    temperatureNegative: a.temperatureNegative,
+    coefficient: a.coefficient,
+  };
+}
+
+function tokenAt(a: LossArgs, b: number, i: number): Token {
+  const current = a.current[i]!;
+  const old = a.old && !a.oldPerRow ? a.old[i]! : null;
+  return {
+    i,
+    current,
+    old: old ?? current,
+    x: old === null ? (Number.isNaN(current) ? NaN : 0) : current - old,
+    marked: a.marks !== null && a.marks[i] !== 0,
+    A: a.advantage[a.advantagePerToken ? i : b]!,
+    factor: a.factor ? a.factor[a.factorPerToken ? i : b]! : 1,
+    term: !a.termMask || a.termMask[i] !== 0,
+  };
 }
 
 function keptTokens(a: LossArgs, b: number): Token[] {
   const tokens: Token[] = [];
-  for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
-    if (a.mask && a.mask[i] === 0) continue;
-    const current = a.current[i]!;
-    const old = a.old && !a.oldPerRow ? a.old[i]! : null;
-    tokens.push({
-      i,
-      current,
-      old: old ?? current,
-      x: old === null ? (Number.isNaN(current) ? NaN : 0) : current - old,
-      marked: a.marks !== null && a.marks[i] !== 0,
-      A: a.advantage[a.advantagePerToken ? i : b]!,
-      factor: a.factor ? a.factor[a.factorPerToken ? i : b]! : 1,
-      term: !a.termMask || a.termMask[i] !== 0,
-    });
-  }
+  for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) if (!a.mask || a.mask[i] !== 0) tokens.push(tokenAt(a, b, i));
   return tokens;
 }
 
@@ -209,6 +220,59 @@ function klOf(a: LossArgs, current: number, i: number): KlTerm {
   return { value: clamped, slope: near === d && clamped === value ? slope : 0 };
 }
 
+/** The same, times a ratio and all that moves with it. */
+function klTimes(kl: KlTerm, ratio: Ratio): KlTerm & { readonly shared: number } {
+  const value = scaled(kl.value, ratio.value);
+  const shared = ratio.shared === 0 ? 0 : ratio.shared * value; // a NaN of one token's own ratio stays with it
+  return { value, slope: scaled(kl.slope, ratio.value) + scaled(ratio.own, value), shared };
+}
+
+/** What a row's losses count for, and its KL. */
+function rowScale(a: LossArgs, b: number): { readonly weight: number; readonly klScale: number } {
+  const weight = a.rowWeight ? a.rowWeight[b]! : 1;
+  return { weight, klScale: scaled(a.klWeight ? a.klWeight[b]! : weight, a.klCoefficient) };
+}
+
+// One literal: made of pairs or of others it would have another shape every time, and the loops over it be compiled anew.
+function newFigures(): Figures {
+  return {
+    total: 0,
+    loss: 0,
+    kl: 0,
+    kept: 0,
+    terms: 0,
+    clipped: 0,
+    limited: 0,
+    below: 0,
+    above: 0,
+    outside: 0,
+    logRatio: 0,
+    clampedLogRatio: 0,
+    absoluteLogRatio: 0,
+    squaredLogRatio: 0,
+    ratio: 0,
+    ratioK3: 0,
+    rowRatio: 0,
+    outsidePositive: 0,
+    outsideNegative: 0,
+  };
+}
+
+function storeFigures(a: LossArgs, b: number, figures: Figures, { weight, klScale }: ReturnType<typeof rowScale>): void {
+  figures.total = scaled(weight, figures.loss) + scaled(klScale, figures.kl);
+  LOSS_FIGURES.forEach((name, k) => put(a.figures, b * LOSS_FIGURES.length + k, figures[name]));
+}
+
+/** A token in the figures of its row. */
+function addToken(figures: Figures, t: Token, said: TokenLoss, kl: number): void {
+  figures.loss += said.loss;
+  figures.kl += kl;
+  figures.kept += 1;
+  figures.terms += t.term ? 1 : 0;
+  figures.clipped += said.clipped ? 1 : 0;
+  figures.limited += said.limited ? 1 : 0;
+}
+
 /** Sums over the row's kept tokens that do not depend on the form. */
 function addLogRatio(figures: Figures, x: number, logClamp: number): void {
   figures.logRatio += x;
@@ -235,18 +299,13 @@ function put(out: { [index: number]: number } | null, i: number, x: number): voi
 
 /** Stores a row: what its form said, joined with the KL term. */
 function storeRow(a: LossArgs, b: number, tokens: readonly Token[], row: RowLoss, band: readonly [number, number]): void {
-  const weight = a.rowWeight ? a.rowWeight[b]! : 1;
-  const klScale = scaled(a.klWeight ? a.klWeight[b]! : weight, a.klCoefficient);
-  const figures = Object.fromEntries(LOSS_FIGURES.map((name) => [name, 0])) as Figures;
-  figures.kept = tokens.length;
+  const scale = rowScale(a, b);
+  const { weight, klScale } = scale;
+  const figures = newFigures();
   figures.rowRatio = row.ratio;
   const kls = tokens.map((t, k) => {
     const { value, slope } = klOf(a, t.current, t.i);
-    if (!a.reference || !a.klRatio) return { value, slope, shared: 0 };
-    const ratio = row.klRatio(k);
-    const product = scaled(value, ratio.value);
-    const shared = ratio.shared === 0 ? 0 : ratio.shared * product; // a NaN of one token's own ratio stays with it
-    return { value: product, slope: scaled(slope, ratio.value) + scaled(ratio.own, product), shared };
+    return a.reference && a.klRatio ? klTimes({ value, slope }, row.klRatio(k)) : { value, slope, shared: 0 };
   });
   const through = scaled(weight, row.through) + scaled(klScale, sumOf(kls, (kl) => kl.shared));
 
@@ -263,11 +322,7 @@ function storeRow(a: LossArgs, b: number, tokens: readonly Token[], row: RowLoss
     put(a.kl, t.i, kl.value);
     put(a.clipped, t.i, said.clipped ? 1 : 0);
     put(a.grad, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
-    figures.loss += said.loss;
-    figures.kl += kl.value;
-    figures.terms += t.term ? 1 : 0;
-    figures.clipped += said.clipped ? 1 : 0;
-    figures.limited += said.limited ? 1 : 0;
+    addToken(figures, t, said, kl.value);
     addBand(figures, said.band, band[0], band[1], t.A);
     if (!a.oldPerRow) addLogRatio(figures, t.x, a.logClamp);
   });
@@ -276,27 +331,49 @@ function storeRow(a: LossArgs, b: number, tokens: readonly Token[], row: RowLoss
     put(a.loss, b, row.once);
     figures.loss = row.once;
   }
-  figures.total = scaled(weight, figures.loss) + scaled(klScale, figures.kl);
-  LOSS_FIGURES.forEach((name, k) => put(a.figures, b * LOSS_FIGURES.length + k, figures[name]));
+  storeFigures(a, b, figures, scale);
 }
 
 function lossToken(a: LossArgs): void {
   const p = parametersOf(a);
+  const form = tokenForm(a.form);
+  const low = 1 - a.clipLow;
+  const high = 1 + a.clipHigh;
   for (let b = 0; b < a.B; ++b) {
-    const tokens = keptTokens(a, b);
-    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) put(a.ratio, i, 0);
-    let largest = -Infinity;
-    const said = tokens.map((t): TokenLoss => {
-      const { loss, slope, ratio, clipped, limited } = tokenTerm(a.form, t, t.A, p);
-      put(a.ratio, t.i, ratio);
-      largest = Math.max(largest, ratio);
-      const factor = t.term ? t.factor : 0;
-      const counts = (x: number) => (t.term ? scaled(factor, x) : 0);
-      return { loss: counts(loss), slope: counts(slope), clipped, limited, band: Math.min(ratio, p.ratioCap) };
-    });
-    const row: RowLoss = { tokens: said, once: null, through: 0, ratio: largest, klRatio: (k) => ownRatio(tokens[k]!.x, p) };
-    storeRow(a, b, tokens, row, [1 - a.clipLow, 1 + a.clipHigh]);
+    const scale = rowScale(a, b);
+    const figures = newFigures();
+    figures.rowRatio = -Infinity;
+    const end = rowEnd(a, b);
+    for (let i = rowBegin(a, b); i < end; ++i) {
+      if (a.mask && a.mask[i] === 0) {
+        storeToken(a, i, 0, 0, 0, 0, 0);
+        continue;
+      }
+      const t = tokenAt(a, b, i);
+      const said = form(t, t.A, p);
+      const loss = t.term ? scaled(t.factor, said.loss) : 0;
+      const slope = t.term ? scaled(t.factor, said.slope) : 0;
+      const own = klOf(a, t.current, i);
+      const kl = a.reference && a.klRatio ? klTimes(own, ownRatio(t.x, p)) : own;
+      const grad = scaled(scale.weight, slope) + scaled(scale.klScale, kl.slope);
+      storeToken(a, i, loss, said.ratio, kl.value, said.clipped ? 1 : 0, grad);
+      if (!a.figures) continue;
+      const band = Math.min(said.ratio, p.ratioCap);
+      figures.rowRatio = Math.max(figures.rowRatio, said.ratio);
+      addToken(figures, t, { loss, slope, clipped: said.clipped, limited: said.limited, band }, kl.value);
+      addBand(figures, band, low, high, t.A);
+      addLogRatio(figures, t.x, a.logClamp);
+    }
+    storeFigures(a, b, figures, scale);
   }
+}
+
+function storeToken(a: LossArgs, i: number, loss: number, ratio: number, kl: number, clipped: number, grad: number): void {
+  if (a.loss) a.loss[i] = loss + 0;
+  if (a.ratio) a.ratio[i] = ratio;
+  if (a.kl) a.kl[i] = kl + 0;
+  if (a.clipped) a.clipped[i] = clipped;
+  if (a.grad) a.grad[i] = grad + 0;
 }
 
 function lossRow(a: LossArgs): void {

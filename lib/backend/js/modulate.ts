@@ -1,4 +1,5 @@
 // Entropy modulation (contract: native/include/surprisal/modulate.h) in float64; an array rounds once when it stores.
+import { argumentError } from "../../core/errors";
 import { rowBegin, rowEnd } from "../../core/rows";
 import {
   type ModulateOps,
@@ -9,6 +10,7 @@ import {
   SCOPES,
   WEIGHT_FORMS,
 } from "../contract/modulate";
+import { liveSpans } from "./live-spans";
 
 const ALL = SCOPES.indexOf("all");
 const MASK = SCOPES.indexOf("mask");
@@ -17,17 +19,22 @@ const PROPAGATE = NON_FINITE.indexOf("propagate");
 const GROUP = NON_FINITE.indexOf("group");
 
 function modulateSteps(a: ModulateStepsArgs): void {
-  if (a.S === 0) return;
+  const S = liveSpans(a);
+  const entropy = a.entropy.subarray(0, S);
+  for (const out of [a.entropyNorm, a.scale, a.clarity]) out?.fill(0, S);
+  if (S === 0) return;
+  const wrong = a.finite !== 0 ? entropy.findIndex((h) => !Number.isFinite(h)) : -1;
+  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", "modulateSteps", `entropy[${wrong}]`, entropy[wrong], "a finite number");
   let low = Infinity;
   let high = -Infinity;
-  for (const h of a.entropy) {
+  for (const h of entropy) {
     low = Math.min(low, h); // NaN wins in both
     high = Math.max(high, h);
   }
   const width = high - low + a.epsilon;
-  const norm = a.entropy.map((h) => (width === 0 ? 0 : (h - low) / width));
+  const norm = entropy.map((h) => (width === 0 ? 0 : (h - low) / width));
   const calibrated = norm.map((h) => Math.exp(-a.k * h));
-  const mean = calibrated.reduce((sum, g) => sum + g, 0) / a.S;
+  const mean = calibrated.reduce((sum, g) => sum + g, 0) / S;
   a.entropyNorm?.set(norm);
   a.scale?.set(calibrated.map((g) => g / (mean + a.epsilon)));
   a.clarity?.set(norm.map((h) => Math.exp(-a.kF * h)));
@@ -36,9 +43,10 @@ function modulateSteps(a: ModulateStepsArgs): void {
 function modulateSpans(a: ModulateSpansArgs): void {
   const modulated = Float64Array.from(a.advantages);
   const inside = new Uint8Array(a.n);
+  const S = liveSpans(a);
   const first = (s: number): number => rowBegin(a, a.spans[3 * s]!) + a.spans[3 * s + 1]!;
-  for (let s = 0; s < a.S; ++s) {
-    const followed = s + 1 < a.S && a.spans[3 * (s + 1)] === a.spans[3 * s];
+  for (let s = 0; s < S; ++s) {
+    const followed = s + 1 < S && a.spans[3 * (s + 1)] === a.spans[3 * s];
     const bonus = followed ? a.zeta * a.clarity[s + 1]! : 0;
     const begin = first(s);
     const finish = begin + a.spans[3 * s + 2]! - a.spans[3 * s + 1]!;
@@ -46,12 +54,12 @@ function modulateSpans(a: ModulateSpansArgs): void {
     inside.fill(1, begin, finish);
   }
   let sum = 0;
-  for (let s = 0; s < a.S; ++s) sum += modulated[first(s)]!;
-  const mean = a.S > 0 ? sum / a.S : 0;
+  for (let s = 0; s < S; ++s) sum += modulated[first(s)]!;
+  const mean = S > 0 ? sum / S : 0;
   a.mean[0] = mean;
   for (let i = 0; i < a.n; ++i) {
     const chosen = a.scope === ALL || (a.scope === MASK ? a.mask![i] : inside[i]) !== 0;
-    a.out[i] = a.S > 0 && chosen ? modulated[i]! - mean : modulated[i]!;
+    a.out[i] = S > 0 && chosen ? modulated[i]! - mean : modulated[i]!;
   }
 }
 

@@ -46,13 +46,19 @@ function sumUnit(a: Args, rows: ArrayLike<number>): { x: number; divisor: number
   return { x: sum / divisor, divisor };
 }
 
+// Loops over tokens read the fields of `a` once and store by themselves: `put` has seen arrays of all kinds.
+function logTokens({ n, mask, current, old, logRatio, ratio }: RatioLogArgs): void {
+  for (let i = 0; i < n; ++i) {
+    const kept = mask === null || mask[i] !== 0;
+    const x = kept ? current[i]! - old[i]! : 0;
+    if (logRatio) logRatio[i] = x;
+    if (ratio) ratio[i] = kept ? Math.exp(x) : 0;
+  }
+}
+
 function ratioLog(a: RatioLogArgs): void {
   if (a.level === TOKEN) {
-    for (let i = 0; i < a.n; ++i) {
-      const x = isKept(a, i) ? a.current[i]! - a.old[i]! : 0;
-      put(a.logRatio, i, x);
-      put(a.ratio, i, isKept(a, i) ? Math.exp(x) : 0);
-    }
+    logTokens(a);
     return;
   }
   const units = a.level === SEQUENCE ? a.B : a.G;
@@ -113,23 +119,27 @@ function rowWeight(a: RatioClipArgs, b: number): number {
 
 function clipTokens(a: RatioClipArgs): void {
   const parameters = clipParameters(a);
+  const { mask, current, old, advantage, advantagePerToken, ratio, clippedRatio, term, clipped, grad } = a;
   for (let b = 0; b < a.B; ++b) {
     const weight = rowWeight(a, b);
     const figures = new RowFigures();
-    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
-      if (!isKept(a, i)) {
-        put(a.ratio, i, 0);
-        put(a.clippedRatio, i, 0);
-        storeTerm(a, i, 0, false);
-        put(a.grad, i, 0);
+    const end = rowEnd(a, b);
+    for (let i = rowBegin(a, b); i < end; ++i) {
+      if (mask && mask[i] === 0) {
+        if (ratio) ratio[i] = 0;
+        if (clippedRatio) clippedRatio[i] = 0;
+        if (term) term[i] = 0;
+        if (clipped) clipped[i] = 0;
+        if (grad) grad[i] = 0;
         continue;
       }
-      const t = clipTerm(a.current[i]! - a.old[i]!, a.advantage[a.advantagePerToken ? i : b]!, parameters);
+      const t = clipTerm(current[i]! - old[i]!, advantage[advantagePerToken ? i : b]!, parameters);
       figures.add(t);
-      put(a.ratio, i, t.ratio);
-      put(a.clippedRatio, i, t.clippedRatio);
-      storeTerm(a, i, negated(t.loss), t.clipped);
-      put(a.grad, i, negated(scaled(weight, t.slope)));
+      if (ratio) ratio[i] = t.ratio;
+      if (clippedRatio) clippedRatio[i] = t.clippedRatio;
+      if (term) term[i] = negated(t.loss);
+      if (clipped) clipped[i] = t.clipped ? 1 : 0;
+      if (grad) grad[i] = negated(scaled(weight, t.slope));
     }
     figures.store(a, b, weight);
   }

@@ -23,26 +23,29 @@ function put(out: FloatArray | null, i: number, x: number): void {
 }
 
 function scanGae(a: ScanGaeArgs): void {
+  // Read once: the loop's stores might change them, for all that a compiler knows.
+  const { mask, maskMode, transformMasked, discount, lambda, reward, value: values, advantages, returns } = a;
   for (let b = 0; b < a.B; ++b) {
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let nextAdvantage = 0;
-    for (let i = rowEnd(a, b) - 1; i >= rowBegin(a, b); --i) {
-      const kept = !a.mask || a.mask[i] !== 0;
-      const cut = !kept && a.maskMode === CUT;
-      if (!kept && a.maskMode !== STEPS && !(cut && a.transformMasked)) {
+    const begin = rowBegin(a, b);
+    for (let i = rowEnd(a, b) - 1; i >= begin; --i) {
+      const kept = !mask || mask[i] !== 0;
+      const cut = !kept && maskMode === CUT;
+      if (!kept && maskMode !== STEPS && !(cut && transformMasked)) {
         if (cut) nextValue = nextAdvantage = 0;
-        put(a.advantages, i, a.transformMasked ? nextAdvantage : 0);
-        put(a.returns, i, a.transformMasked ? nextAdvantage + a.value[i]! : 0);
+        put(advantages, i, transformMasked ? nextAdvantage : 0);
+        put(returns, i, transformMasked ? nextAdvantage + values[i]! : 0);
         continue;
       }
       const read = kept || cut;
-      const gamma = read && a.discount ? a.discount[i]! : a.gamma;
-      const value = read ? a.value[i]! : 0;
-      const delta = (read ? a.reward[i]! : 0) + gamma * nextValue - value;
-      nextAdvantage = delta + gamma * a.lambda * nextAdvantage;
+      const gamma = read && discount ? discount[i]! : a.gamma;
+      const value = read ? values[i]! : 0;
+      const delta = (read ? reward[i]! : 0) + gamma * nextValue - value;
+      nextAdvantage = delta + gamma * lambda * nextAdvantage;
       nextValue = value;
-      put(a.advantages, i, nextAdvantage);
-      put(a.returns, i, nextAdvantage + value);
+      put(advantages, i, nextAdvantage);
+      put(returns, i, nextAdvantage + value);
       if (cut) nextValue = nextAdvantage = 0;
     }
   }

@@ -1,8 +1,11 @@
 // Weights and masks from a bounded statistic of two policies' log-probs.
 import { OUTSIDE_RULES, type OutsideRule } from "../../backend/contract/correction";
 import { selectBackend } from "../../backend/select";
-import { needOutput, optionalFloats, optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, type FloatArray } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { flagsOr, int32Or, optionalFloats, outputOr, overlaps, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, type FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { type MismatchOptions, needPair } from "./pair";
 
@@ -26,6 +29,8 @@ export interface BoundMismatchResult {
   readonly keptCounts: Int32Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function boundMismatch(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<BoundMismatchOptions>): OnDevice<BoundMismatchResult>;
 /**
  * A bounded statistic of two policies' log-probs as weights of tokens, and the mask of the tokens within the bounds.
  *
@@ -38,26 +43,28 @@ export interface BoundMismatchResult {
  * @param old log-probs under the other, same shape
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function boundMismatch(current: FloatArray, old: FloatArray, options: BoundMismatchOptions): BoundMismatchResult {
+export function boundMismatch(current: FloatArray, old: FloatArray, options: BoundMismatchOptions): BoundMismatchResult;
+export function boundMismatch(current: AnyFloatArray, old: AnyFloatArray, anywhere: BoundMismatchOptions | Anywhere<BoundMismatchOptions>): BoundMismatchResult | OnDevice<BoundMismatchResult> {
+  const options = anywhere as BoundMismatchOptions;
   const op = "boundMismatch";
+  const stream = streamOf(op, options, current, old, options.mask, options.rowFactors);
   const { rows, dtype, common } = needPair(op, current, old, options);
   const outside = needWord(op, "outside", options.outside ?? "clamp", OUTSIDE_RULES);
   const factors = optionalFloats(op, "rowFactors", options.rowFactors, rows.B, "one per row");
   const masked = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { infinite: true });
-  const given = options.out?.weights;
-  const weights = given === undefined ? allocateFloat(dtype, rows.n) : needOutput(op, "weights", given, dtype, rows.n);
-  const kept = optionalMask(op, "out.kept", options.out?.kept, rows.n, "the size of the result") ?? new Uint8Array(rows.n);
+  const weights = outputOr(op, "weights", options.out?.weights, dtype, rows.n, stream);
+  const kept = flagsOr(op, "kept", options.out?.kept, rows.n, stream);
   const { mask, offsets } = common;
-  const inputs = { current, old, offsets, rowFactors: factors };
+  const inputs = { current: common.current, old: common.old, offsets, rowFactors: factors };
   refuseOverlap(op, { weights, kept }, inputs);
   const same = mask && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
   refuseOverlap(op, { weights }, { mask });
   if (!same) refuseOverlap(op, { kept }, { mask });
-  const keptCounts = new Int32Array(rows.B);
-  selectBackend(op, options.backend).ops.correctionBound({
+  const keptCounts = int32Or(op, "", undefined, rows.B, stream);
+  selectBackend(op, options.backend, stream).ops.correctionBound({
     outside,
     masked,
-    rowFactor: factors && Float64Array.from(factors),
+    rowFactor: factors && (asFloat(factors, "float64") as Float64Array),
     weights,
     kept,
     keptCount: keptCounts,

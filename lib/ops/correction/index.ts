@@ -3,5 +3,5 @@ export type { MismatchStatistic, OutsideRule } from "../../backend/contract/corr
 export { boundMismatch } from "./bound";
 export type { BoundMismatchOptions, BoundMismatchResult } from "./bound";
 export { measureMismatch } from "./measure";
-export type { MismatchMeasures } from "./measure";
+export type { DeviceMismatchMeasures, MismatchMeasures } from "./measure";
 export type { MismatchOptions } from "./pair";

@@ -1,8 +1,13 @@
 // Moments of a statistic of two policies' log-probs, row by row.
 import { MOMENT_COUNT } from "../../backend/contract/reduce";
 import { selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
+import { float64Or, int32Or } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
-import { Moments } from "../reduce/moments";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
+import type { Stream } from "../../core/stream";
+import { DeviceMoments, Moments } from "../reduce/moments";
 import { type MismatchOptions, needPair } from "./pair";
 
 /** One unit or entry per row. */
@@ -19,6 +24,16 @@ export interface MismatchMeasures {
   readonly below: Int32Array;
 }
 
+type Figures = ReturnType<typeof figuresOf>;
+
+/** As the result on the host. */
+export type DeviceMismatchMeasures = OnDevice<Omit<Figures, "moments" | "bounded">> & {
+  readonly moments: DeviceMoments;
+  readonly bounded: DeviceMoments;
+};
+
+/** The same on a device, where the first array lies. */
+export function measureMismatch(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<MismatchOptions>): DeviceMismatchMeasures;
 /**
  * How far two policies' log-probs of the same tokens are apart: moments of a statistic of both, of the bounded statistic, and
  * how many tokens lie outside of the bounds, in one pass and per row. A row's figures depend on nothing but its kept tokens.
@@ -28,18 +43,27 @@ export interface MismatchMeasures {
  * @returns figures per row, in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function measureMismatch(current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures {
-  return measurePair("measureMismatch", current, old, options);
+export function measureMismatch(current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures;
+export function measureMismatch(current: AnyFloatArray, old: AnyFloatArray, anywhere: MismatchOptions | Anywhere<MismatchOptions>): MismatchMeasures | DeviceMismatchMeasures {
+  const options = anywhere as MismatchOptions;
+  const op = "measureMismatch";
+  const stream = streamOf(op, options, current, old, options.mask);
+  if (!stream) return measurePair(op, current as FloatArray, old as FloatArray, options);
+  const figures = figuresOf(op, current as FloatArray, old as FloatArray, options, stream) as unknown as OnDevice<Figures>;
+  return { ...figures, moments: new DeviceMoments(figures.moments), bounded: new DeviceMoments(figures.bounded) };
 }
 
 /** As measureMismatch, in the name of the public function `op`. */
 export function measurePair(op: string, current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures {
+  const { moments, bounded, ...rest } = figuresOf(op, current, old, options, null);
+  return { moments: new Moments(moments), bounded: new Moments(bounded), ...rest };
+}
+
+function figuresOf(op: string, current: FloatArray, old: FloatArray, options: MismatchOptions, stream: Stream | null) {
   const { rows, common } = needPair(op, current, old, options);
-  const moments = new Float64Array(rows.B * MOMENT_COUNT);
-  const bounded = new Float64Array(rows.B * MOMENT_COUNT);
-  const differences = new Float64Array(rows.B);
-  const above = new Int32Array(rows.B);
-  const below = new Int32Array(rows.B);
-  selectBackend(op, options.backend).ops.correctionMeasure({ moments, bounded, differences, above, below, ...common });
-  return { moments: new Moments(moments), bounded: new Moments(bounded), differences, above, below };
+  const sums = (width: number) => float64Or(op, "", undefined, rows.B * width, stream);
+  const counts = () => int32Or(op, "", undefined, rows.B, stream);
+  const figures = { moments: sums(MOMENT_COUNT), bounded: sums(MOMENT_COUNT), differences: sums(1), above: counts(), below: counts() };
+  selectBackend(op, options.backend, stream).ops.correctionMeasure({ ...figures, ...common });
+  return figures;
 }

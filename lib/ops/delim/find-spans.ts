@@ -1,14 +1,23 @@
 // findSpans: ranges of tokens between delimiters. docs/ops/delim.md has the rules with examples.
-import { type DelimSpansArgs, INCLUDE_END, type IncludeEnd } from "../../backend/contract/delim";
+import { type DelimOps, type DelimSpansArgs, INCLUDE_END, type IncludeEnd } from "../../backend/contract/delim";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needIds, needInt32, type TokenIds } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { isWide, needIds, needInt32, needLength, needWideIds, type TokenIds } from "../../core/arrays";
+import { DeviceArray } from "../../core/device-array";
+import { DTYPE_CODE } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import type { StreamOption } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import type { RowLayout, Rows } from "../../core/rows";
+import type { Stream } from "../../core/stream";
 import { type Delimiter, needDelimiter } from "./delimiter";
+import { DeviceSpans } from "./device-spans";
 import { needSpanRows } from "./rows";
+import { listSpans, type Spans } from "./spans";
 
 export type { IncludeEnd } from "../../backend/contract/delim";
+export type { Spans } from "./spans";
 
 export const UNTERMINATED_RULES = ["drop", "keep"] as const;
 /** What becomes of a span that its row never closes. */
@@ -45,63 +54,40 @@ export interface FindSpansOptions extends RowLayout, BackendOption {
   readonly capacity?: number;
 }
 
-/** Spans by row, then in the order in which they open (a head first). */
-export interface Spans {
-  readonly count: number;
-  /** [count,3]: row, begin, finish. Begin and finish count from the row's first token; finish is exclusive. */
-  readonly spans: Int32Array;
-  /** The columns of `spans`, [count] each. */
-  readonly rows: Int32Array;
-  readonly begins: Int32Array;
-  readonly finishes: Int32Array;
-  /** Which alternative of `start` opened the span; −1: the row started open, −2: it is the head. */
-  readonly startAlternatives: Int32Array;
-  /** Which alternative of `end` closed the span; −1: none did. Of a head: which alternative of `head` it is. */
-  readonly endAlternatives: Int32Array;
-}
-
 function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null {
   if (value == null) return null;
   if (rows.offsets)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "lengths", value, "nothing where offsets are given: they are for padded rows");
   const ids = needIds(op, "lengths", value);
   const lengths = needInt32(op, "lengths", ids, rows.B, "one per row");
+  if (DeviceArray.is(lengths)) return lengths; // the kernel looks at them
   const wrong = lengths.findIndex((length) => length < 0 || length > rows.T);
   if (wrong >= 0)
     throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${wrong}]`, lengths[wrong], `an integer in [0, ${rows.T}]`);
   return lengths;
 }
 
-/** Column k of a [count, width] array. */
-function column(table: Int32Array, width: number, k: number): Int32Array {
-  const out = new Int32Array(table.length / width);
-  for (let i = 0; i < out.length; ++i) out[i] = table[i * width + k]!;
-  return out;
-}
+/** Options where the tokens lie on a device. */
+export type DeviceFindSpansOptions = Omit<FindSpansOptions, "lengths"> & StreamOption & { readonly lengths?: TokenIds | DeviceArray<"int32"> };
 
-/**
- * Finds the spans of tokens between a start and an end delimiter: the steps of a rollout, answers, turns, tool calls.
- *
- * Exact, on ids: the same on every backend. The time grows with the number of tokens, overlapping or not.
- *
- * @param tokens ids, [n] as `shape` or `offsets` say; without both, one row
- * @throws SurprisalError ERR_SURPRISAL_SHAPE (an empty delimiter or list of alternatives, a wrong number of tokens), _RANGE (an
- * id that is no int32, a length outside its row, offsets), _DTYPE, _OPTION or _BUFFER, naming the argument
- */
-export function findSpans(tokens: TokenIds, options: FindSpansOptions): Spans {
-  const op = "findSpans";
-  const ids = needIds(op, "tokens", tokens);
+type SearchArgs = Omit<DelimSpansArgs, "capacity" | "spans" | "which" | "count">;
+
+/** A checked search: where it runs, what a backend needs, and the room to begin with. */
+function prepareSearch(op: string, tokens: TokenIds | DeviceArray<"int32">, options: FindSpansOptions) {
+  const stream = streamOf(op, options, tokens, options.lengths);
+  const ids = needWideIds(op, "tokens", tokens);
   const rows = needSpanRows(op, options, ids.length);
   const { n, B, T, offsets } = rows;
+  needLength(op, "tokens", ids, n, rows.meaning);
   const start = needDelimiter(op, "start", options.start);
   const end = needDelimiter(op, "end", options.end);
   const head = options.head == null ? null : needDelimiter(op, "head", options.head);
   // No row has more than a span a token and the two at its begin.
   const most = n + 2 * B;
   const capacity = needNumber(op, "capacity", options.capacity ?? Math.floor(n / 16) + 64, { min: 0, integer: true });
-  const count = new BigInt64Array(1);
-  const args: Omit<DelimSpansArgs, "capacity" | "spans" | "which"> = {
-    tokens: needInt32(op, "tokens", ids, n, rows.meaning),
+  const args: SearchArgs = {
+    dtype: DTYPE_CODE[isWide(ids) ? "int64" : "int32"],
+    tokens: ids,
     offsets,
     lengths: needLengths(op, options.lengths, rows),
     startIds: start.ids,
@@ -123,29 +109,63 @@ export function findSpans(tokens: TokenIds, options: FindSpansOptions): Spans {
     includeEnd: needWord(op, "includeEnd", options.includeEnd ?? "all", INCLUDE_END),
     unterminatedKeep: needWord(op, "unterminated", options.unterminated ?? "drop", UNTERMINATED_RULES),
     startsOpen: needFlag(op, "startsOpen", options.startsOpen),
-    count,
   };
-  const { ops } = selectBackend(op, options.backend);
+  return { args, room: Math.min(capacity, most), stream };
+}
 
-  /** Runs with room for `room` spans. The backend counts them all and writes those that have room. */
-  function run(room: number): { found: number; spans: Int32Array; which: Int32Array } {
-    const spans = new Int32Array(3 * room);
-    const which = new Int32Array(2 * room);
-    ops.delimSpans({ capacity: room, spans, which, ...args });
-    return { found: Number(count[0]), spans, which };
-  }
+type Search = DelimSpansArgs & { readonly which: Int32Array };
 
-  let result = run(Math.min(capacity, most));
-  if (3 * result.found > result.spans.length) result = run(result.found);
-  const spans = result.spans.slice(0, 3 * result.found);
-  const which = result.which.subarray(0, 2 * result.found);
-  return {
-    count: result.found,
-    spans,
-    rows: column(spans, 3, 0),
-    begins: column(spans, 3, 1),
-    finishes: column(spans, 3, 2),
-    startAlternatives: column(which, 2, 0),
-    endAlternatives: column(which, 2, 1),
+/** The arguments with room for so many spans: the backend counts them all and writes those that have room. */
+function withRoom(args: SearchArgs, room: number): Search {
+  return { capacity: room, spans: new Int32Array(3 * room), which: new Int32Array(2 * room), count: new BigInt64Array(1), ...args };
+}
+
+const foundBy = ({ count }: Search): number => Number(count[0]);
+
+/** With the room that there is: the device alone learns how many spans there are. */
+function findOnDevice(stream: Stream, ops: DelimOps, room: number, args: SearchArgs): DeviceSpans {
+  const spans = stream.allocate("int32", [room, 3]);
+  const which = stream.allocate("int32", [room, 2]);
+  const count = stream.allocate("int64", [1]);
+  const outputs = { spans, which, count } as unknown as Pick<DelimSpansArgs, "spans" | "which" | "count">;
+  ops.delimSpans({ ...args, capacity: room, ...outputs });
+  return new DeviceSpans(spans, which, count);
+}
+
+/** The same on a device, where the tokens lie. Delimiters are packed on the host, and copied. */
+export function findSpans(tokens: DeviceArray<"int32">, options: DeviceFindSpansOptions): DeviceSpans;
+/**
+ * Finds the spans of tokens between a start and an end delimiter: the steps of a rollout, answers, turns, tool calls.
+ *
+ * Exact, on ids: the same on every backend. The time grows with the number of tokens, overlapping or not.
+ *
+ * @param tokens ids, [n] as `shape` or `offsets` say; without both, one row
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE (an empty delimiter or list of alternatives, a wrong number of tokens), _RANGE (an
+ * id that is no int32, a length outside its row, offsets), _DTYPE, _OPTION or _BUFFER, naming the argument
+ */
+export function findSpans(tokens: TokenIds, options: FindSpansOptions): Spans;
+export function findSpans(tokens: TokenIds | DeviceArray<"int32">, anywhere: FindSpansOptions | DeviceFindSpansOptions): Spans | DeviceSpans {
+  const op = "findSpans";
+  const options = anywhere as FindSpansOptions;
+  const { args, room, stream } = prepareSearch(op, tokens, options);
+  const { ops } = selectBackend(op, options.backend, stream);
+  if (stream) return findOnDevice(stream, ops, room, args);
+  const run = (wanted: Search): Search => (ops.delimSpans(wanted), wanted);
+  let done = run(withRoom(args, room));
+  if (foundBy(done) > room) done = run(withRoom(args, foundBy(done)));
+  return listSpans(foundBy(done), done.spans, done.which);
+}
+
+/** `findSpans` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+export async function findSpansAsync(tokens: TokenIds, options: FindSpansOptions & AsyncOption): Promise<Spans> {
+  const op = "findSpansAsync";
+  const { args, room } = prepareSearch(op, tokens, options);
+  const run = async (wanted: Search): Promise<Search> => {
+    const { tokens: ids, lengths, offsets } = wanted;
+    await runWhole(op, "delimSpans", wanted, { tokens: ids, lengths, offsets }, options);
+    return wanted;
   };
+  let done = await run(withRoom(args, room));
+  if (foundBy(done) > room) done = await run(withRoom(args, foundBy(done)));
+  return listSpans(foundBy(done), done.spans, done.which);
 }

@@ -2,10 +2,13 @@
 import type { DivergenceRowsArgs } from "../../backend/contract/divergence";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloat64, needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { float64Or, needFloat64, needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
 import { asFloat, type FloatArray } from "../../core/dtype";
+import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
-import { type LogitViewOf, needGradient, type WideLogits, type WideLogitView } from "../logprob/logits";
+import { type DeviceWideLogits, type LogitViewOf, needGradient, type WideLogitDType, type WideLogits, type WideLogitView } from "../logprob/logits";
 import { type LogitPairLayout, needPair } from "./pairs";
 import { needSupport, type SupportOptions } from "./support";
 
@@ -32,6 +35,7 @@ interface Wanted {
 }
 
 function prepare(op: string, student: unknown, teacher: unknown, options: DivergenceOptions, wanted: Wanted) {
+  const stream = streamOf(op, options, student, teacher, options.keep, options.support, wanted.gradDivergences, wanted.divergences, wanted.out);
   const pair = needPair(op, student, teacher, options);
   const { N, V, dtype } = pair.student;
   const beta = needNumber(op, "beta", options.beta, { min: 0, max: 1 });
@@ -41,7 +45,7 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
   const divergence = wanted.divergences ?? null;
   const given = wanted.gradDivergences && needFloats(op, "gradDivergences", wanted.gradDivergences, N, "one a row");
   const weight = given ? (asFloat(given, "float64") as Float64Array) : null;
-  const gradient = given ? needGradient(op, pair.student, wanted.out) : null;
+  const gradient = given ? needGradient(op, pair.student, wanted.out, stream) : null;
   const grad = gradient && gradient.grad;
   const x = pair.student.logits;
   const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
@@ -64,7 +68,7 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
     grad,
     ...support,
   };
-  return { args, gradient: gradient && gradient.view, arrays: { student: x, ...inputs, ...outputs } };
+  return { args, stream, gradient: gradient && gradient.view, arrays: { student: x, ...inputs, ...outputs } };
 }
 
 /** Both outputs of the op in one call; the gradient where `gradDivergences` is given, else null. */
@@ -75,8 +79,8 @@ export function evaluateDivergence(
   options: DivergenceOptions,
   wanted: Wanted,
 ): WideLogitView | null {
-  const { args, gradient } = prepare(op, student, teacher, options, wanted);
-  selectBackend(op, options.backend).ops.divergenceRows(args);
+  const { args, gradient, stream } = prepare(op, student, teacher, options, wanted);
+  selectBackend(op, options.backend, stream).ops.divergenceRows(args);
   return gradient;
 }
 
@@ -93,14 +97,21 @@ async function evaluateAsync(
 }
 
 function needDivergences(op: string, student: WideLogits, teacher: WideLogits, options: DivergenceOptions & { readonly out?: Float64Array }) {
+  const stream = streamOf(op, options, student, teacher, options.keep, options.support, options.out);
   const rows = needPair(op, student, teacher, options).student.N;
-  return options.out === undefined ? new Float64Array(rows) : needFloat64(op, "out", options.out, rows, "one a row");
+  return options.out === undefined ? float64Or(op, "", undefined, rows, stream) : needFloat64(op, "out", options.out, rows, "one a row");
 }
 
 function needRowGradients(op: string, student: WideLogits, teacher: WideLogits, gradDivergences: FloatArray, options: DivergenceOptions): void {
   needFloats(op, "gradDivergences", gradDivergences, needPair(op, student, teacher, options).student.N, "one a row");
 }
 
+/** The same on a device, where the student's logits lie. */
+export function divergence(
+  student: DeviceWideLogits,
+  teacher: WideLogits | DeviceWideLogits,
+  options: Anywhere<DivergenceOptions> & { readonly out?: DeviceArray<"float64"> },
+): DeviceArray<"float64">;
 /**
  * The divergence of each row, in nats. With S and T the softmax of student / temperature and teacher / temperature:
  *
@@ -121,9 +132,15 @@ export function divergence(
   student: WideLogits,
   teacher: WideLogits,
   options: DivergenceOptions & { readonly out?: Float64Array },
-): Float64Array {
+): Float64Array;
+export function divergence(
+  student: WideLogits | DeviceWideLogits,
+  teacher: WideLogits | DeviceWideLogits,
+  anywhere: DivergenceOptions | Anywhere<DivergenceOptions>,
+): Float64Array | DeviceArray<"float64"> {
   const op = "divergence";
-  const divergences = needDivergences(op, student, teacher, options);
+  const options = anywhere as DivergenceOptions;
+  const divergences = needDivergences(op, student as WideLogits, teacher as WideLogits, options);
   evaluateDivergence(op, student, teacher, options, { divergences });
   return divergences;
 }
@@ -143,6 +160,13 @@ export async function divergenceAsync(
   return divergences;
 }
 
+/** The same on a device, where the student's logits lie. Gradients there are float64. */
+export function divergenceBackward<D extends WideLogitDType>(
+  student: DeviceArray<D>,
+  teacher: WideLogits | DeviceWideLogits,
+  gradDivergences: FloatArray | DeviceArray<"float64">,
+  options: Anywhere<DivergenceOptions> & { readonly out?: DeviceArray<D> },
+): DeviceArray<D>;
 /**
  * Gradient of the student's logits, from that of the divergences.
  *
@@ -160,10 +184,18 @@ export function divergenceBackward<L extends WideLogits>(
   teacher: WideLogits,
   gradDivergences: FloatArray,
   options: DivergenceBackwardOptions,
-): LogitViewOf<L> {
+): LogitViewOf<L>;
+export function divergenceBackward(
+  student: WideLogits | DeviceWideLogits,
+  teacher: WideLogits | DeviceWideLogits,
+  gradients: FloatArray | DeviceArray<"float64">,
+  anywhere: DivergenceBackwardOptions | (Anywhere<DivergenceOptions> & { readonly out?: DeviceWideLogits }),
+): unknown {
   const op = "divergenceBackward";
-  needRowGradients(op, student, teacher, gradDivergences, options);
-  return evaluateDivergence(op, student, teacher, options, { gradDivergences, out: options.out }) as LogitViewOf<L>;
+  const options = anywhere as DivergenceBackwardOptions;
+  const gradDivergences = gradients as FloatArray;
+  needRowGradients(op, student as WideLogits, teacher as WideLogits, gradDivergences, options);
+  return evaluateDivergence(op, student, teacher, options, { gradDivergences, out: options.out });
 }
 
 /**

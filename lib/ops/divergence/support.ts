@@ -1,6 +1,7 @@
 // The ids that a divergence looks at, where it does not look at the whole vocabulary.
 import { OUTSIDE, type Outside } from "../../backend/contract/divergence";
 import { needIds, type TokenIds } from "../../core/arrays";
+import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 
@@ -53,6 +54,7 @@ export function needSupport(op: string, options: SupportOptions, N: number, V: n
   const K = N === 0 ? 1 : support.length / N;
   if (!Number.isInteger(K) || K < 1 || (N > 0 && K > V) || N * K !== support.length)
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "support.length", support.length, `K ids for each of ${N} rows, K in 1..${V}`);
-  checkIds(op, support, K, N, V, keep);
+  // What lies on a device is left to the kernel.
+  if (!DeviceArray.is(support) && !DeviceArray.is(keep)) checkIds(op, support, K, N, V, keep);
   return N === 0 ? { support: null, K: 0, outside: 0, tailFloor } : { support, K, outside, tailFloor };
 }

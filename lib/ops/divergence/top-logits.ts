@@ -1,8 +1,11 @@
 // The likeliest ids of each row.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needInt32, optionalMask, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { int32Or, needInt32, optionalMask, refuseOverlap } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
+import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
-import { type LogitLayout, needWideLogits, type WideLogitDType, type WideLogits } from "../logprob/logits";
+import { type DeviceWideLogits, type LogitLayout, needWideLogits, type WideLogitDType, type WideLogits } from "../logprob/logits";
 
 export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOption {
   /** One flag a row; the ids of a row with 0 are 0, and it is not read. Default: all 1. */
@@ -11,6 +14,11 @@ export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOp
   readonly out?: Int32Array;
 }
 
+/** Options where the logits lie on a device. */
+export type DeviceTopLogitsOptions = Anywhere<Omit<TopLogitsOptions, "out">> & { readonly out?: DeviceArray<"int32"> };
+
+/** The same on a device, where the logits lie. */
+export function topLogits(logits: DeviceWideLogits, k: number, options?: DeviceTopLogitsOptions): DeviceArray<"int32">;
 /**
  * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; NaN is below everything.
  *
@@ -19,13 +27,20 @@ export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOp
  * @returns [rows, k]
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument
  */
-export function topLogits(logits: WideLogits, k: number, options: TopLogitsOptions = {}): Int32Array {
+export function topLogits(logits: WideLogits, k: number, options?: TopLogitsOptions): Int32Array;
+export function topLogits(
+  logits: WideLogits | DeviceWideLogits,
+  k: number,
+  anywhere: TopLogitsOptions | DeviceTopLogitsOptions = {},
+): Int32Array | DeviceArray<"int32"> {
+  const options = anywhere as TopLogitsOptions;
   const op = "topLogits";
+  const stream = streamOf(op, options, logits, options.keep, options.out);
   const { logits: x, dtype, N, V, stride } = needWideLogits(op, "logits", logits, options);
   const K = needNumber(op, "k", k, { min: 0, max: V, integer: true });
   const keep = optionalMask(op, "keep", options.keep, N, "one a row");
-  const ids = options.out === undefined ? new Int32Array(N * K) : needInt32(op, "out", options.out, N * K, "rows * k");
+  const ids = options.out === undefined ? int32Or(op, "", undefined, N * K, stream) : needInt32(op, "out", options.out, N * K, "rows * k");
   refuseOverlap(op, { ids }, { logits: x, keep });
-  selectBackend(op, options.backend).ops.divergenceTop({ dtype, logits: x, keep, N, V, stride, K, ids });
+  selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, keep, N, V, stride, K, ids });
   return ids;
 }

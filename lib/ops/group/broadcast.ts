@@ -1,7 +1,10 @@
 // One value per row, spread over the row's tokens.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
 
 export interface GroupBroadcastOptions extends RowLayout, BackendOption {
@@ -15,15 +18,15 @@ export interface GroupBroadcastOptions extends RowLayout, BackendOption {
 
 /** As groupBroadcast, in the name of the public function `op` and its argument `name`. */
 export function broadcastRows(op: string, name: string, row: unknown, options: GroupBroadcastOptions): FloatArray {
+  const stream = streamOf(op, options, row, options.factor, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const values = needFloats(op, name, row, B, "one per row");
   const factor = optionalFloats(op, "factor", options.factor, B, "one per row");
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const dtype = widestFloat(values, factor);
-  const given = options.out?.tokens;
-  const tokens = given === undefined ? allocateFloat(dtype, n) : needOutput(op, "tokens", given, dtype, n);
+  const tokens = outputOr(op, "tokens", options.out?.tokens, dtype, n, stream);
   refuseOverlap(op, { tokens }, { [name]: values, factor, mask, offsets });
-  selectBackend(op, options.backend).ops.groupBroadcast({
+  selectBackend(op, options.backend, stream).ops.groupBroadcast({
     dtype: DTYPE_CODE[dtype],
     row: asFloat(values, dtype),
     factor: factor && asFloat(factor, dtype),
@@ -37,6 +40,8 @@ export function broadcastRows(op: string, name: string, row: unknown, options: G
   return tokens;
 }
 
+/** The same on a device, where the first array lies. */
+export function groupBroadcast(row: DeviceFloatArray, options: Anywhere<GroupBroadcastOptions>): DeviceFloatArray;
 /**
  * Spreads a value per row over the row's kept tokens: out[t] = row[b]·factor[b], 0 under the mask.
  *
@@ -45,6 +50,8 @@ export function broadcastRows(op: string, name: string, row: unknown, options: G
  * @returns one value per token, float64 if an input is, else float32
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function groupBroadcast(row: FloatArray, options: GroupBroadcastOptions): FloatArray {
+export function groupBroadcast(row: FloatArray, options: GroupBroadcastOptions): FloatArray;
+export function groupBroadcast(row: AnyFloatArray, anywhere: GroupBroadcastOptions | Anywhere<GroupBroadcastOptions>): AnyFloatArray {
+  const options = anywhere as GroupBroadcastOptions;
   return broadcastRows("groupBroadcast", "row", row, options);
 }

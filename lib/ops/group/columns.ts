@@ -1,10 +1,13 @@
 // Baselines per column over the rows of a group.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { concatenated, gatherRagged, gatherRowPartials } from "../../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
@@ -60,6 +63,8 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
   };
 }
 
+/** The same on a device, where the first array lies. */
+export function groupColumns(values: DeviceFloatArray, weights: AnyFloatArray, options: Anywhere<GroupColumnsOptions>): OnDevice<GroupColumnsResult>;
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
  *
@@ -73,8 +78,11 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
  * @param options `groups` or `groupOffsets` over the rows; neither = one group
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupColumns(values: FloatArray, weights: FloatArray, options: GroupColumnsOptions): GroupColumnsResult {
+export function groupColumns(values: FloatArray, weights: FloatArray, options: GroupColumnsOptions): GroupColumnsResult;
+export function groupColumns(values: AnyFloatArray, weights: AnyFloatArray, anywhere: GroupColumnsOptions | Anywhere<GroupColumnsOptions>): GroupColumnsResult | OnDevice<GroupColumnsResult> {
+  const options = anywhere as GroupColumnsOptions;
   const op = "groupColumns";
+  const stream = streamOf(op, options, values, weights, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const given = needFloats(op, "values", values, n, meaning);
   const givenWeights = needFloats(op, "weights", weights, n, meaning);
@@ -82,14 +90,10 @@ export function groupColumns(values: FloatArray, weights: FloatArray, options: G
   const groups = needGroups(op, options, B);
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 0, { min: 0 });
   const dtype = widestFloat(given, givenWeights);
-  const output = (name: "baselines" | "centred"): FloatArray => {
-    const out = options.out?.[name];
-    return out === undefined ? allocateFloat(dtype, n) : needOutput(op, name, out, dtype, n);
-  };
-  const baselines = output("baselines");
-  const centred = output("centred");
+  const baselines = outputOr(op, "baselines", options.out?.baselines, dtype, n, stream);
+  const centred = outputOr(op, "centred", options.out?.centred, dtype, n, stream);
   refuseOverlap(op, { baselines, centred }, { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets });
-  const { ops } = selectBackend(op, options.backend);
+  const { ops } = selectBackend(op, options.backend, stream);
   const zeroTail = options.zeroTail ? 1 : 0;
   const { collective } = options;
   if (collective) {

@@ -1,8 +1,11 @@
 // Entropy of the weights of each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
 import type { CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherItems, itemArgs, needItems } from "./items";
 
@@ -23,6 +26,8 @@ export interface GroupEntropyResult {
   readonly groupIds: Int32Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function groupEntropy(values: DeviceFloatArray, options?: Anywhere<GroupEntropyOptions>): OnDevice<GroupEntropyResult, "groupIds">;
 /**
  * Shannon entropy of each group of weights, and how much of the largest possible one that is:
  *
@@ -36,15 +41,22 @@ export interface GroupEntropyResult {
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupEntropy(values: FloatArray, options: GroupEntropyOptions = {}): GroupEntropyResult {
+export function groupEntropy(values: FloatArray, options?: GroupEntropyOptions): GroupEntropyResult;
+export function groupEntropy(values: AnyFloatArray, anywhere: GroupEntropyOptions | Anywhere<GroupEntropyOptions> = {}): GroupEntropyResult | OnDevice<GroupEntropyResult, "groupIds"> {
+  const options = anywhere;
   const op = "groupEntropy";
+  const stream = streamOf(op, options, values);
   const local = needItems(op, "values", values, options);
   const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
   const items = gatherItems(op, options.collective, local);
   const dtype = floatDType(items.values);
   const { G, ids } = items.groups;
-  const result = { entropies: allocateFloat(dtype, G), evennesses: allocateFloat(dtype, G), groupIds: options.collective ? ids.slice(items.begin, items.end) : ids };
-  selectBackend(op, options.backend).ops.groupEntropy({
+  const result = {
+    entropies: allocateFloat(dtype, G, stream),
+    evennesses: allocateFloat(dtype, G, stream),
+    groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
+  };
+  selectBackend(op, options.backend, stream).ops.groupEntropy({
     normalized: options.normalize === true ? 1 : 0,
     least,
     entropy: result.entropies,

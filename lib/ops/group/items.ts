@@ -1,6 +1,6 @@
 // What the ops on groups of items have in common.
 import type { GroupArgs } from "../../backend/contract/group";
-import { needFloats, refuseOverlap } from "../../core/arrays";
+import { lengthOf, needFloats, refuseOverlap } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
 import { DTYPE_CODE, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
 import { gatherGroups } from "../../core/gathered-groups";
@@ -15,8 +15,7 @@ export interface GroupedItems {
 
 /** Checks `values` and the groups that the options name. */
 export function needItems(op: string, name: string, values: unknown, layout: GroupLayout): GroupedItems {
-  const length = ArrayBuffer.isView(values) ? (values as FloatArray).length : 0;
-  const floats = needFloats(op, name, values, length, "its own length");
+  const floats = needFloats(op, name, values, lengthOf(values), "its own length");
   return { values: floats, groups: needGroups(op, layout, floats.length) };
 }
 

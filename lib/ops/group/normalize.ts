@@ -11,13 +11,16 @@ import {
   type NanPolicy,
 } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needInt32, needOutput, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { int32Or, needOutput, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
-import { asFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
-import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap } from "./items";
 
 /** The choices in which systems differ when they normalise a group. */
 export interface GroupConventions {
@@ -116,34 +119,50 @@ function normalizeTogether(op: string, items: GroupedItems, options: GroupNormal
 
 /** Runs on items that are checked already, for the public function `op`. */
 export function normalizeItems(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
+  const stream = streamOf(op, options, items.values, options.weights);
   if (options.collective) return normalizeTogether(op, items, options);
   const { values, groups } = items;
   const conventions = needConventions(op, options);
   const weights = optionalFloats(op, "weights", options.weights, values.length, "one per item");
-  weights?.forEach((weight, i) => {
+  // What lies on a device is not looked at: a weight that is no weight makes its group NaN.
+  if (ArrayBuffer.isView(weights))
+    weights.forEach((weight, i) => {
     if (!(weight >= 0 && weight < Infinity))
       throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
   });
   const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
   const dtype = widestFloat(values, weights);
   const { out } = options;
-  const normalized = outputOr(op, "normalized", out?.normalized, dtype, values.length);
-  const means = outputOr(op, "means", out?.means, dtype, groups.G);
-  const stds = outputOr(op, "stds", out?.stds, dtype, groups.G);
-  const counts = out?.counts ? needInt32(op, "out.counts", out.counts, groups.G, "one per group") : new Int32Array(groups.G);
+  const normalized = outputOr(op, "normalized", out?.normalized, dtype, values.length, stream);
+  const means = outputOr(op, "means", out?.means, dtype, groups.G, stream);
+  const stds = outputOr(op, "stds", out?.stds, dtype, groups.G, stream);
+  const counts = int32Or(op, "counts", out?.counts, groups.G, stream);
   const outputs = { normalized, means, stds, counts };
   refuseItemOverlap(op, outputs, values, options);
   if (weights) refuseOverlap(op, outputs, { weights });
-  selectBackend(op, options.backend).ops.groupNormalize({
+  selectBackend(op, options.backend, stream).ops.groupNormalize({
     normalized,
     mean: means,
     std: stds,
     count: counts,
     weights: weights && asFloat(weights, dtype),
     gain,
-    ...conventions,
-    ...itemArgs({ values: asFloat(values, dtype), groups }),
+    ddof: conventions.ddof,
+    epsilon: conventions.epsilon,
+    varianceFloor: conventions.varianceFloor,
+    center: conventions.center,
+    scale: conventions.scale,
+    singleton: conventions.singleton,
+    nanPolicy: conventions.nanPolicy,
+    dtype: DTYPE_CODE[dtype],
+    values: asFloat(values, dtype),
+    members: groups.members,
+    offsets: groups.offsets,
+    n: values.length,
+    G: groups.G,
   });
+  // To make a getter costs as much as the ids of so many items.
+  if (values.length <= 512) return { normalized, means, stds, counts, groupIds: groups.ids };
   return {
     normalized,
     means,
@@ -155,6 +174,8 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   };
 }
 
+/** The same on a device, where the first array lies. */
+export function groupNormalize(values: DeviceFloatArray, options?: Anywhere<GroupNormalizeOptions>): OnDevice<GroupNormalizeResult, "groupIds">;
 /**
  * Centres and scales each item by the statistics of its group.
  *
@@ -171,6 +192,8 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
  * @param options `groups` (a label per item) or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupNormalize(values: FloatArray, options: GroupNormalizeOptions = {}): GroupNormalizeResult {
+export function groupNormalize(values: FloatArray, options?: GroupNormalizeOptions): GroupNormalizeResult;
+export function groupNormalize(values: AnyFloatArray, anywhere: GroupNormalizeOptions | Anywhere<GroupNormalizeOptions> = {}): GroupNormalizeResult | OnDevice<GroupNormalizeResult, "groupIds"> {
+  const options = anywhere as GroupNormalizeOptions;
   return normalizeItems("groupNormalize", needItems("groupNormalize", "values", values, options), options);
 }

@@ -1,8 +1,11 @@
 // A number per row put on the row's last kept token, on top of what the tokens have already.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 
@@ -44,6 +47,7 @@ export function placeRows(
   argumentNames: Partial<typeof NAMES> = {},
 ): FloatArray {
   const names = { ...NAMES, ...argumentNames };
+  const stream = streamOf(op, options, terms.row, terms.tokens, terms.values, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const row = optionalFloats(op, names.row, terms.row, B, "one per row");
   const tokens = optionalFloats(op, names.tokens, terms.tokens, n, meaning);
@@ -54,10 +58,9 @@ export function placeRows(
   const [low, high] = needClip(op, names.clip, options.clip);
   const transformMasked = needWord(op, "over", options.over ?? "kept", EXTENTS);
   const dtype = widestFloat(row, tokens, values);
-  const given = options.out?.tokens;
-  const out = given === undefined ? allocateFloat(dtype, n) : needOutput(op, names.out, given, dtype, n);
+  const out = outputOr(op, names.out, options.out?.tokens, dtype, n, stream);
   refuseOverlap(op, { [names.out]: out }, { [names.row]: row, [names.tokens]: tokens, [names.values]: values, mask, offsets });
-  selectBackend(op, options.backend).ops.groupPlace({
+  selectBackend(op, options.backend, stream).ops.groupPlace({
     dtype: DTYPE_CODE[dtype],
     row: row && asFloat(row, dtype),
     tokens: tokens && asFloat(tokens, dtype),
@@ -95,6 +98,10 @@ function needClip(op: string, name: string, clip: unknown): readonly [low: numbe
  * @returns one value per token, float64 if an input is, else float32; summed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function groupPlace(terms: GroupPlaceTerms, options: GroupPlaceOptions): FloatArray {
-  return placeRows("groupPlace", terms, options);
+export function groupPlace(terms: GroupPlaceTerms, options: GroupPlaceOptions): FloatArray;
+/** The same on a device, where a term lies. */
+export function groupPlace(terms: Anywhere<GroupPlaceTerms>, options: Anywhere<GroupPlaceOptions>): DeviceFloatArray;
+export function groupPlace(terms: Anywhere<GroupPlaceTerms>, anywhere: GroupPlaceOptions | Anywhere<GroupPlaceOptions>): AnyFloatArray {
+  const options = anywhere as GroupPlaceOptions;
+  return placeRows("groupPlace", terms as GroupPlaceTerms, options);
 }

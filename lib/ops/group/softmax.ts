@@ -1,9 +1,12 @@
 // Softmax within each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { outputOr } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
@@ -19,6 +22,8 @@ export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, Collect
   readonly out?: { readonly weights?: FloatArray };
 }
 
+/** The same on a device, where the first array lies. */
+export function groupSoftmax(values: DeviceFloatArray, options?: Anywhere<GroupSoftmaxOptions>): DeviceFloatArray;
 /**
  * Weights within each group, which sum to 1:
  *
@@ -30,21 +35,20 @@ export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, Collect
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions = {}): FloatArray {
+export function groupSoftmax(values: FloatArray, options?: GroupSoftmaxOptions): FloatArray;
+export function groupSoftmax(values: AnyFloatArray, anywhere: GroupSoftmaxOptions | Anywhere<GroupSoftmaxOptions> = {}): AnyFloatArray {
+  const options = anywhere as GroupSoftmaxOptions;
   const op = "groupSoftmax";
+  const stream = streamOf(op, options, values);
   const items = needItems(op, "values", values, options);
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0 });
   const floor = needNumber(op, "floor", options.floor ?? 0, { min: 0 });
   const dtype = floatDType(items.values);
-  const given = options.out?.weights;
-  const weights =
-    given === undefined
-      ? allocateFloat(dtype, items.values.length)
-      : needOutput(op, "weights", given, dtype, items.values.length);
+  const weights = outputOr(op, "weights", options.out?.weights, dtype, items.values.length, stream);
   refuseItemOverlap(op, { weights }, items.values, options);
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend).ops.groupSoftmax({ temperature, weights: found, lse: null, softMean: null, floor, ...itemArgs(all) });
+  selectBackend(op, options.backend, stream).ops.groupSoftmax({ temperature, weights: found, lse: null, softMean: null, floor, ...itemArgs(all) });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }
@@ -64,6 +68,8 @@ export interface GroupLogSumExpResult {
   readonly groupIds: Int32Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function groupLogSumExp(values: DeviceFloatArray, options?: Anywhere<GroupLogSumExpOptions>): OnDevice<GroupLogSumExpResult, "groupIds">;
 /**
  * Logarithm of the summed exponentials of each group, and the soft mean that belongs to it:
  *
@@ -76,16 +82,19 @@ export interface GroupLogSumExpResult {
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOptions = {}): GroupLogSumExpResult {
+export function groupLogSumExp(values: FloatArray, options?: GroupLogSumExpOptions): GroupLogSumExpResult;
+export function groupLogSumExp(values: AnyFloatArray, anywhere: GroupLogSumExpOptions | Anywhere<GroupLogSumExpOptions> = {}): GroupLogSumExpResult | OnDevice<GroupLogSumExpResult, "groupIds"> {
+  const options = anywhere;
   const op = "groupLogSumExp";
+  const stream = streamOf(op, options, values);
   const local = needItems(op, "values", values, options);
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0, above: true });
   const items = gatherItems(op, options.collective, local);
   const { G, ids } = items.groups;
   const dtype = floatDType(items.values);
   const groupIds = options.collective ? ids.slice(items.begin, items.end) : ids;
-  const result = { logSumExps: allocateFloat(dtype, G), softMeans: allocateFloat(dtype, G), groupIds };
-  selectBackend(op, options.backend).ops.groupSoftmax({
+  const result = { logSumExps: allocateFloat(dtype, G, stream), softMeans: allocateFloat(dtype, G, stream), groupIds };
+  selectBackend(op, options.backend, stream).ops.groupSoftmax({
     temperature,
     weights: null,
     lse: result.logSumExps,

@@ -1,9 +1,12 @@
 // Weights of a group that are tilted by log-factors: powers of one distribution times powers of another.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput, optionalFloats, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
@@ -33,21 +36,21 @@ export function tiltItems(
   options: GroupTiltOptions,
   names: { readonly logFactors: string; readonly counts: string },
 ): FloatArray {
+  const stream = streamOf(op, options, values, options.logFactors, options.counts);
   const logFactors = optionalFloats(op, names.logFactors, options.logFactors, values.length, "one per item");
   const counts = optionalFloats(op, names.counts, options.counts, values.length, "one per item");
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 0 });
   const coefficient = needNumber(op, "coefficient", options.coefficient ?? 1, { min: 0 });
   const least = needNumber(op, "least", options.least ?? 0, { min: 0 });
   const dtype = widestFloat(values, logFactors, counts);
-  const given = options.out?.weights;
-  const weights = given === undefined ? allocateFloat(dtype, values.length) : needOutput(op, "weights", given, dtype, values.length);
+  const weights = outputOr(op, "weights", options.out?.weights, dtype, values.length, stream);
   refuseItemOverlap(op, { weights }, values, options);
   refuseOverlap(op, { weights }, { [names.logFactors]: logFactors, [names.counts]: counts });
   const { collective } = options;
   const all = gatherItems(op, collective, { values: asFloat(values, dtype), groups });
   const found = collective ? allocateFloat(dtype, all.values.length) : weights;
   const ofAll = (array: FloatArray | null): FloatArray | null => array && gatherFloats(op, collective, asFloat(array, dtype)).values;
-  selectBackend(op, options.backend).ops.groupTilt({
+  selectBackend(op, options.backend, stream).ops.groupTilt({
     logFactors: ofAll(logFactors),
     counts: ofAll(counts),
     temperature,
@@ -60,6 +63,8 @@ export function tiltItems(
   return weights;
 }
 
+/** The same on a device, where the first array lies. */
+export function groupTilt(values: DeviceFloatArray, options?: Anywhere<GroupTiltOptions>): DeviceFloatArray;
 /**
  * Weights within each group from powers of `values` and exponentials of `logFactors`, which sum to 1:
  *
@@ -73,7 +78,9 @@ export function tiltItems(
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupTilt(values: FloatArray, options: GroupTiltOptions = {}): FloatArray {
+export function groupTilt(values: FloatArray, options?: GroupTiltOptions): FloatArray;
+export function groupTilt(values: AnyFloatArray, anywhere: GroupTiltOptions | Anywhere<GroupTiltOptions> = {}): AnyFloatArray {
+  const options = anywhere as GroupTiltOptions;
   const op = "groupTilt";
   return tiltItems(op, needItems(op, "values", values, options), options, { logFactors: "logFactors", counts: "counts" });
 }

@@ -1,8 +1,12 @@
 // Best and second best of each group.
 import { type BackendOption, selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
+import { int32Or } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { gatherItems, itemArgs, needItems } from "./items";
 
 export interface GroupTop2Options extends GroupLayout, BackendOption, CollectiveOption {}
@@ -17,6 +21,8 @@ export interface GroupTop2Result {
   readonly groupIds: Int32Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function groupTop2(values: DeviceFloatArray, options?: Anywhere<GroupTop2Options>): OnDevice<GroupTop2Result, "groupIds">;
 /**
  * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
  *
@@ -24,19 +30,22 @@ export interface GroupTop2Result {
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupTop2(values: FloatArray, options: GroupTop2Options = {}): GroupTop2Result {
+export function groupTop2(values: FloatArray, options?: GroupTop2Options): GroupTop2Result;
+export function groupTop2(values: AnyFloatArray, anywhere: GroupTop2Options | Anywhere<GroupTop2Options> = {}): GroupTop2Result | OnDevice<GroupTop2Result, "groupIds"> {
+  const options = anywhere;
   const op = "groupTop2";
+  const stream = streamOf(op, options, values);
   const items = gatherItems(op, options.collective, needItems(op, "values", values, options));
   const { G, ids } = items.groups;
   const dtype = floatDType(items.values);
   const result = {
-    best: new Int32Array(G),
-    second: new Int32Array(G),
-    bestValues: allocateFloat(dtype, G),
-    secondValues: allocateFloat(dtype, G),
+    best: int32Or(op, "best", undefined, G, stream),
+    second: int32Or(op, "second", undefined, G, stream),
+    bestValues: allocateFloat(dtype, G, stream),
+    secondValues: allocateFloat(dtype, G, stream),
     groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
-  selectBackend(op, options.backend).ops.groupTop2({
+  selectBackend(op, options.backend, stream).ops.groupTop2({
     best: result.best,
     second: result.second,
     bestValue: result.bestValues,

@@ -1,10 +1,13 @@
 // Sampling weights of items, from their size or their rank in the group.
 import { WEIGH_FORMS } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { outputOr } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import type { GroupLayout } from "../../core/groups";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
@@ -22,6 +25,8 @@ export interface GroupWeighOptions extends GroupLayout, BackendOption, Collectiv
   readonly out?: { readonly weights?: FloatArray };
 }
 
+/** The same on a device, where the first array lies. */
+export function groupWeigh(values: DeviceFloatArray, form: WeighForm, options?: Anywhere<GroupWeighOptions>): DeviceFloatArray;
 /**
  * A weight per item: |x|^power + floor, or floor plus a constant by whether the item is its group's largest or smallest.
  * NaN items have weight NaN and are no extreme.
@@ -30,14 +35,16 @@ export interface GroupWeighOptions extends GroupLayout, BackendOption, Collectiv
  * @param options `groups` or `groupOffsets`; neither = all items in one group
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWeighOptions = {}): FloatArray {
+export function groupWeigh(values: FloatArray, form: WeighForm, options?: GroupWeighOptions): FloatArray;
+export function groupWeigh(values: AnyFloatArray, form: WeighForm, anywhere: GroupWeighOptions | Anywhere<GroupWeighOptions> = {}): AnyFloatArray {
+  const options = anywhere as GroupWeighOptions;
   const op = "groupWeigh";
+  const stream = streamOf(op, options, values);
   const items = needItems(op, "values", values, options);
   const byPower = form.form === "power";
   const dtype = floatDType(items.values);
   const { length } = items.values;
-  const given = options.out?.weights;
-  const weights = given === undefined ? allocateFloat(dtype, length) : needOutput(op, "weights", given, dtype, length);
+  const weights = outputOr(op, "weights", options.out?.weights, dtype, length, stream);
   refuseItemOverlap(op, { weights }, items.values, options);
   const numbers = {
     form: needWord(op, "form", form.form, WEIGH_FORMS),
@@ -49,7 +56,7 @@ export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWe
   };
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend).ops.groupWeigh({ weights: found, ...itemArgs(all), ...numbers });
+  selectBackend(op, options.backend, stream).ops.groupWeigh({ weights: found, ...itemArgs(all), ...numbers });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }

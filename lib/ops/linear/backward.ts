@@ -2,13 +2,18 @@
 import type { LinearBackwardArgs } from "../../backend/contract/linear";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
-import { needFloat64, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
-import { allocateFloat, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloat64, optionalFloats, outputOr, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { needDevice } from "../../core/device-arguments";
+import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
+import type { Anywhere, OnDevice } from "../../core/on-device";
 import { needWord } from "../../core/options";
+import type { Stream } from "../../core/stream";
 import { bitsOf, needLike } from "../../core/tensor";
 import type { LinearLogprobState } from "./forward";
-import { type CheckedHead, type HeadTensor, type HeadView, type LinearHeadOptions, needHead } from "./head";
+import { type CheckedHead, type DeviceHeadTensor, type HeadTensor, type HeadView, type LinearHeadOptions, needHead } from "./head";
 
 const PARTS = ["hidden", "weight", "bias"] as const;
 /** What has a gradient. */
@@ -40,6 +45,11 @@ export interface LinearLogprobBackwardOptions extends LinearHeadOptions {
   readonly out?: { readonly gradHidden?: HeadView; readonly gradWeight?: FloatArray; readonly gradBias?: FloatArray };
 }
 
+/** Options where the hidden states lie on a device. */
+export type DeviceLinearLogprobBackwardOptions = Anywhere<Omit<LinearLogprobBackwardOptions, "bias">> & {
+  readonly bias?: HeadTensor | DeviceHeadTensor;
+};
+
 /** The parts asked for, as a set. */
 function neededParts(op: string, parts: readonly LinearPart[] | undefined, bias: boolean): ReadonlySet<LinearPart> {
   if (parts === undefined) return new Set(bias ? PARTS : ["hidden", "weight"]);
@@ -50,12 +60,13 @@ function neededParts(op: string, parts: readonly LinearPart[] | undefined, bias:
   return new Set(parts as LinearPart[]);
 }
 
-function asWide(array: FloatArray | null, wide: FloatDType): FloatArray | null {
+function asWide(op: string, name: string, array: FloatArray | null, wide: FloatDType): FloatArray | null {
   if (!array || floatDType(array) === wide) return array;
+  if (DeviceArray.is(array)) needDevice(op, name, array, [wide]); // which it is not
   return wide === "float64" ? Float64Array.from(array) : Float32Array.from(array);
 }
 
-function needGradients(op: string, head: CheckedHead, options: LinearLogprobBackwardOptions): LinearLogprobGradients {
+function needGradients(op: string, head: CheckedHead, options: LinearLogprobBackwardOptions, stream: Stream | null): LinearLogprobGradients {
   const parts = neededParts(op, options.gradients, head.bias !== null);
   const { accumulate = false, out } = options;
   if (typeof accumulate !== "boolean") throw argumentError("ERR_SURPRISAL_OPTION", op, "accumulate", accumulate, "true or false");
@@ -63,10 +74,10 @@ function needGradients(op: string, head: CheckedHead, options: LinearLogprobBack
     if (!parts.has(part)) return null;
     if (accumulate && out?.[name] === undefined)
       throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, undefined, "the sums to add to", "accumulate is true");
-    return out?.[name] === undefined ? allocateFloat(head.wide, length) : needOutput(op, name, out[name], head.wide, length);
+    return outputOr(op, name, out?.[name], head.wide, length, stream);
   };
   return {
-    gradHidden: parts.has("hidden") ? needLike(op, "out.gradHidden", out?.gradHidden, head.view, "hidden") : null,
+    gradHidden: parts.has("hidden") ? needLike(op, "out.gradHidden", out?.gradHidden, head, "hidden", stream) : null,
     gradWeight: sum("gradWeight", "weight", head.padded * head.D),
     gradBias: sum("gradBias", "bias", head.padded),
   };
@@ -80,8 +91,8 @@ function needArgs(
   result: LinearLogprobGradients,
 ): LinearBackwardArgs {
   const { N, wide } = head;
-  const gradLogprob = asWide(optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"), wide);
-  const gradEntropy = asWide(optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"), wide);
+  const gradLogprob = asWide(op, "gradLogProbs", optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"), wide);
+  const gradEntropy = asWide(op, "gradEntropies", optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"), wide);
   if (!gradLogprob && !gradEntropy)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
   if (gradLogprob && !head.targets)
@@ -108,9 +119,16 @@ function prepare(
   targets: TokenIds | null | undefined,
   state: LinearLogprobState,
   options: LinearLogprobBackwardOptions,
-): { args: LinearBackwardArgs; result: LinearLogprobGradients; arrays: Readonly<Record<string, ArrayBufferView | null>> } {
+): {
+  args: LinearBackwardArgs;
+  result: LinearLogprobGradients;
+  arrays: Readonly<Record<string, ArrayBufferView | null>>;
+  stream: Stream | null;
+} {
+  const { gradLogProbs, gradEntropies, bias, keep } = options;
+  const stream = streamOf(op, options, hidden, weight, targets, gradLogProbs, gradEntropies, bias, keep, ...Object.values(state));
   const head = needHead(op, hidden, weight, targets, options);
-  const result = needGradients(op, head, options);
+  const result = needGradients(op, head, options, stream);
   const args = needArgs(op, head, state, options, result);
   const outputs = { gradHidden: args.gradHidden, gradWeight: args.gradWeight, gradBias: args.gradBias };
   const inputs = {
@@ -126,9 +144,17 @@ function prepare(
     gradEntropies: args.gradEntropy,
   };
   refuseOverlap(op, outputs, inputs);
-  return { args, result, arrays: { ...inputs, ...outputs } };
+  return { args, result, arrays: { ...inputs, ...outputs }, stream };
 }
 
+/** The same on a device, where hidden states and state lie. */
+export function linearLogprobBackward(
+  hidden: DeviceHeadTensor,
+  weight: HeadTensor | DeviceHeadTensor,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  state: OnDevice<LinearLogprobState>,
+  options: DeviceLinearLogprobBackwardOptions,
+): OnDevice<LinearLogprobGradients>;
 /**
  * Gradients of hidden states and of a linear head, from those of log-probs and entropies.
  *
@@ -149,10 +175,18 @@ export function linearLogprobBackward(
   targets: TokenIds | null | undefined,
   state: LinearLogprobState,
   options: LinearLogprobBackwardOptions,
-): LinearLogprobGradients {
+): LinearLogprobGradients;
+export function linearLogprobBackward(
+  hidden: HeadTensor | DeviceHeadTensor,
+  weight: HeadTensor | DeviceHeadTensor,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  state: LinearLogprobState | OnDevice<LinearLogprobState>,
+  anywhere: LinearLogprobBackwardOptions | DeviceLinearLogprobBackwardOptions,
+): LinearLogprobGradients | OnDevice<LinearLogprobGradients> {
   const op = "linearLogprobBackward";
-  const { args, result } = prepare(op, hidden, weight, targets, state, options);
-  selectBackend(op, options.backend).ops.linearBackward(args);
+  const options = anywhere as LinearLogprobBackwardOptions;
+  const { args, result, stream } = prepare(op, hidden as HeadTensor, weight as HeadTensor, targets as TokenIds, state as LinearLogprobState, options);
+  selectBackend(op, options.backend, stream).ops.linearBackward(args);
   return result;
 }
 

@@ -2,9 +2,13 @@
 import type { LinearForwardArgs } from "../../backend/contract/linear";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
-import { needFloat64, needOutput, refuseOverlap, type TokenIds } from "../../core/arrays";
-import { allocateFloat, type FloatArray } from "../../core/dtype";
-import { type CheckedHead, type HeadTensor, type LinearHeadOptions, needHead } from "./head";
+import { streamOf } from "../../backend/streams";
+import { float64Or, outputOr, refuseOverlap, type TokenIds } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
+import type { FloatArray } from "../../core/dtype";
+import type { Anywhere, OnDevice } from "../../core/on-device";
+import type { Stream } from "../../core/stream";
+import { type CheckedHead, type DeviceHeadTensor, type HeadTensor, type LinearHeadOptions, needHead } from "./head";
 
 /** Per row [rows]. The first four are float64 where hidden is, else float32. */
 export interface LinearLogprobResult {
@@ -32,11 +36,17 @@ export interface LinearLogprobOptions extends LinearHeadOptions {
   readonly out?: Partial<LinearLogprobResult>;
 }
 
-function needResult(op: string, out: Partial<LinearLogprobResult> | undefined, { N, wide, targets }: CheckedHead): LinearLogprobResult {
-  const floats = (name: keyof LinearLogprobResult, length = N): FloatArray =>
-    out?.[name] === undefined ? allocateFloat(wide, length) : needOutput(op, name, out[name], wide, length);
-  const exact = (name: keyof LinearLogprobResult): Float64Array =>
-    out?.[name] === undefined ? new Float64Array(N) : needFloat64(op, `out.${name}`, out[name], N, "the size of the result");
+/** Options where the hidden states lie on a device. */
+export type DeviceLinearLogprobOptions = Anywhere<Omit<LinearLogprobOptions, "bias">> & { readonly bias?: HeadTensor | DeviceHeadTensor };
+
+function needResult(
+  op: string,
+  out: Partial<LinearLogprobResult> | undefined,
+  { N, wide, targets }: CheckedHead,
+  stream: Stream | null,
+): LinearLogprobResult {
+  const floats = (name: keyof LinearLogprobResult, length = N): FloatArray => outputOr(op, name, out?.[name], wide, length, stream);
+  const exact = (name: "maxLogits" | "log1pSums" | "meanGaps"): Float64Array => float64Or(op, name, out?.[name], N, stream);
   return {
     logProbs: floats("logProbs", targets ? N : 0),
     entropies: floats("entropies"),
@@ -54,9 +64,10 @@ function prepare(
   weight: HeadTensor,
   targets: TokenIds | null | undefined,
   options: LinearLogprobOptions,
-): { args: LinearForwardArgs; result: LinearLogprobResult; inputs: Readonly<Record<string, ArrayBufferView | null>> } {
+) {
+  const stream = streamOf(op, options, hidden, weight, targets, options.bias, options.keep);
   const head = needHead(op, hidden, weight, targets, options);
-  const result = needResult(op, options.out, head);
+  const result = needResult(op, options.out, head, stream);
   const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, keep: head.keep };
   refuseOverlap(op, { ...result }, inputs);
   const args: LinearForwardArgs = {
@@ -69,9 +80,16 @@ function prepare(
     meanGap: result.meanGaps,
     ...head,
   };
-  return { args, result, inputs };
+  return { args, result, inputs, stream };
 }
 
+/** The same on a device, where the hidden states lie. */
+export function linearLogprob(
+  hidden: DeviceHeadTensor,
+  weight: HeadTensor | DeviceHeadTensor,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  options?: DeviceLinearLogprobOptions,
+): OnDevice<LinearLogprobResult>;
 /**
  * Log-probs of targets and the entropy of every row of hidden states under a linear head. The logits are never in memory as a
  * whole: what is beside the arguments grows with `chunkRows` and dim, not with rows · vocab.
@@ -88,11 +106,18 @@ export function linearLogprob(
   hidden: HeadTensor,
   weight: HeadTensor,
   targets: TokenIds | null | undefined,
-  options: LinearLogprobOptions = {},
-): LinearLogprobResult {
+  options?: LinearLogprobOptions,
+): LinearLogprobResult;
+export function linearLogprob(
+  hidden: HeadTensor | DeviceHeadTensor,
+  weight: HeadTensor | DeviceHeadTensor,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  anywhere: LinearLogprobOptions | DeviceLinearLogprobOptions = {},
+): LinearLogprobResult | OnDevice<LinearLogprobResult> {
   const op = "linearLogprob";
-  const { args, result } = prepare(op, hidden, weight, targets, options);
-  selectBackend(op, options.backend).ops.linearForward(args);
+  const options = anywhere as LinearLogprobOptions;
+  const { args, result, stream } = prepare(op, hidden as HeadTensor, weight as HeadTensor, targets as TokenIds, options);
+  selectBackend(op, options.backend, stream).ops.linearForward(args);
   return result;
 }
 

@@ -3,6 +3,7 @@ import type { HeadArray } from "../../backend/contract/linear";
 import type { LogitMapArgs } from "../../backend/contract/logprob";
 import type { BackendOption } from "../../backend/select";
 import { needIds, needLength, optionalMask } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode, type FloatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
@@ -17,6 +18,9 @@ export type HeadTensor =
   | HeadView
   | { readonly data: HeadView; readonly dims: readonly number[]; readonly type: string }
   | { readonly data: HeadView; readonly shape: readonly number[]; readonly dtype: string };
+
+/** The same on a device. Of more than one dimension the last is that of a row. */
+export type DeviceHeadTensor = DeviceArray<HeadDType>;
 
 export interface LinearHeadOptions extends LogitMapOptions, BackendOption {
   /** Of hidden: [rows, dim]. Default: that of the tensor, all dimensions but the last being rows. */
@@ -33,7 +37,7 @@ export interface LinearHeadOptions extends LogitMapOptions, BackendOption {
   readonly ignoreIndex?: number;
   /**
    * Rows in work at a time, which decides the memory beside the arguments (docs/ops/linear.md) and changes no bit of the
-   * results. Default: the backend's own, 16 (js), 64 (cpu) or 2048 (cuda).
+   * results. Default: the backend's own, 16 (js), 192 (cpu) or 2048 (cuda).
    */
   readonly chunkRows?: number;
 }

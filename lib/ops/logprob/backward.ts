@@ -1,12 +1,16 @@
 // From gradients of log-probs and entropies to the gradient of the logits.
 import type { LogprobBackwardArgs } from "../../backend/contract/logprob";
 import { selectBackend } from "../../backend/select";
-import { needLength, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { needLength, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { needDevice } from "../../core/device-arguments";
+import { DeviceArray } from "../../core/device-array";
 import { type FloatArray, typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AsyncOption } from "../../backend/run-async";
+import { streamOf } from "../../backend/streams";
+import type { Anywhere, OnDevice } from "../../core/on-device";
 import { rowsOf, runInBlocks } from "./blocks";
-import { type Logits, type LogitView, type LogitViewOf, needGradient } from "./logits";
+import { type DeviceLogits, type LogitDType, type Logits, type LogitView, type LogitViewOf, needGradient } from "./logits";
 import type { LogprobState } from "./results";
 import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
 
@@ -20,16 +24,21 @@ export interface LogprobBackwardOptions extends LogitRowsOptions, ShardOptions {
   readonly out?: LogitView;
 }
 
+/** Options where the logits lie on a device. */
+export type DeviceLogprobBackwardOptions = Anywhere<Omit<LogprobBackwardOptions, "out">> & { readonly out?: DeviceLogits };
+
 function needRowState(op: string, name: keyof LogprobState, state: Partial<LogprobState>, N: number): Float32Array {
   const array: unknown = state[name];
+  if (DeviceArray.is(array)) return needOutput(op, name, array, "float32", N) as Float32Array;
   if (typedArrayName(array) !== "Float32Array")
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, array, "the Float32Array that logprob returned");
   needLength(op, name, array as Float32Array, N, "one a row");
   return array as Float32Array;
 }
 
-/** Gradients travel to the backends as float32. */
-function asFloat32(array: FloatArray | null): Float32Array | null {
+/** Gradients travel to the backends as float32; on a device they have to be. */
+function asFloat32(op: string, name: string, array: FloatArray | null): Float32Array | null {
+  if (DeviceArray.is(array)) needDevice(op, name, array, ["float32"]);
   return array && typedArrayName(array) === "Float64Array" ? Float32Array.from(array) : (array as Float32Array | null);
 }
 
@@ -40,10 +49,12 @@ function prepare(
   state: LogprobState,
   options: LogprobBackwardOptions,
 ) {
+  const { gradLogProbs, gradEntropies, out, keep } = options;
+  const stream = streamOf(op, options, logits, targets, gradLogProbs, gradEntropies, out, keep, ...Object.values(state));
   const rows = needLogitRows(op, logits, targets, options, options);
   const { N, K } = rows;
-  const gradLogprob = asFloat32(optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"));
-  const gradEntropy = asFloat32(optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"));
+  const gradLogprob = asFloat32(op, "gradLogProbs", optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"));
+  const gradEntropy = asFloat32(op, "gradEntropies", optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"));
   if (!gradLogprob && !gradEntropy)
     throw new SurprisalError("ERR_SURPRISAL_OPTION", `${op}: neither gradLogProbs nor gradEntropies is given`, {
       op,
@@ -56,7 +67,7 @@ function prepare(
   const maxLogit = needRowState(op, "maxLogits", state, N);
   const log1pSum = needRowState(op, "log1pSums", state, N);
   const meanGap = gradEntropy && needRowState(op, "meanGaps", state, N);
-  const { view, grad } = needGradient(op, rows, options.out);
+  const { view, grad } = needGradient(op, rows, options.out, stream);
   const inPlace = grad.buffer === rows.logits.buffer && grad.byteOffset === rows.logits.byteOffset;
   refuseOverlap(
     op,
@@ -73,9 +84,16 @@ function prepare(
     },
   );
   const args: LogprobBackwardArgs = { maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad, ...rows };
-  return { args, view };
+  return { args, view, stream };
 }
 
+/** The same on a device, where logits and state lie. Gradients there are float32. */
+export function logprobBackward<D extends LogitDType>(
+  logits: DeviceArray<D>,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  state: OnDevice<LogprobState>,
+  options: DeviceLogprobBackwardOptions,
+): DeviceArray<D>;
 /**
  * Gradient of the logits, from those of log-probs and entropies.
  *
@@ -97,10 +115,17 @@ export function logprobBackward<L extends Logits>(
   targets: TokenIds | null | undefined,
   state: LogprobState,
   options: LogprobBackwardOptions,
-): LogitViewOf<L> {
-  const { args, view } = prepare("logprobBackward", logits, targets, state, options);
-  selectBackend("logprobBackward", options.backend).ops.logprobBackward(args);
-  return view as LogitViewOf<L>;
+): LogitViewOf<L>;
+export function logprobBackward(
+  logits: Logits | DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  state: LogprobState | OnDevice<LogprobState>,
+  anywhere: LogprobBackwardOptions | DeviceLogprobBackwardOptions,
+): unknown {
+  const options = anywhere as LogprobBackwardOptions;
+  const { args, view, stream } = prepare("logprobBackward", logits as Logits, targets as TokenIds, state as LogprobState, options);
+  selectBackend("logprobBackward", options.backend, stream).ops.logprobBackward(args);
+  return view;
 }
 
 /** `logprobBackward` off the event loop, as `logprobAsync`. */

@@ -3,8 +3,11 @@ import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { AsyncOption } from "../../backend/run-async";
+import { streamOf } from "../../backend/streams";
+import type { DeviceArray } from "../../core/device-array";
+import type { Anywhere, OnDevice } from "../../core/on-device";
 import { rowsOf, runInBlocks } from "./blocks";
-import type { Logits } from "./logits";
+import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";
 
@@ -14,13 +17,20 @@ export interface LogprobOptions extends LogitRowsOptions {
 }
 
 function prepare(op: string, logits: Logits, targets: TokenIds | null | undefined, options: LogprobOptions) {
+  const stream = streamOf(op, options, logits, targets, options.keep);
   const rows = needLogitRows(op, logits, targets, options);
-  const result = needResult(op, options.out, rows.N, rows.K);
+  const result = needResult(op, options.out, rows.N, rows.K, stream);
   refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
   const args: LogprobForwardArgs = { ...rows, ...asOutputs(result) };
-  return { args, result };
+  return { args, result, stream };
 }
 
+/** The same on a device, where the logits lie. Targets there that are no ids are reported at the next read. */
+export function logprob(
+  logits: DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  options?: Anywhere<LogprobOptions>,
+): OnDevice<LogprobResult>;
 /**
  * Log-probs of targets, entropy and the sums behind them, for every row of logits.
  *
@@ -35,9 +45,15 @@ function prepare(op: string, logits: Logits, targets: TokenIds | null | undefine
  * @returns float32 arrays; in nats. Keep the result for `logprobBackward`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (a target) or _BUFFER, naming the argument
  */
-export function logprob(logits: Logits, targets: TokenIds | null | undefined, options: LogprobOptions = {}): LogprobResult {
-  const { args, result } = prepare("logprob", logits, targets, options);
-  selectBackend("logprob", options.backend).ops.logprobForward(args);
+export function logprob(logits: Logits, targets: TokenIds | null | undefined, options?: LogprobOptions): LogprobResult;
+export function logprob(
+  logits: Logits | DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  anywhere: LogprobOptions | Anywhere<LogprobOptions> = {},
+): LogprobResult | OnDevice<LogprobResult> {
+  const options = anywhere as LogprobOptions;
+  const { args, result, stream } = prepare("logprob", logits as Logits, targets as TokenIds, options);
+  selectBackend("logprob", options.backend, stream).ops.logprobForward(args);
   return result;
 }
 

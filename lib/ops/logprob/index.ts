@@ -1,13 +1,13 @@
 export { logprob, logprobAsync } from "./forward";
 export type { LogprobOptions } from "./forward";
 export { logprobBackward, logprobBackwardAsync } from "./backward";
-export type { LogprobBackwardOptions } from "./backward";
+export type { DeviceLogprobBackwardOptions, LogprobBackwardOptions } from "./backward";
 export { logprobMerge, logprobPartial } from "./shards";
-export type { LogprobMergeOptions, LogprobPartialOptions } from "./shards";
+export type { DeviceLogprobPartialOptions, LogprobMergeOptions, LogprobPartialOptions } from "./shards";
 export type { LogprobResult, LogprobState } from "./results";
 export type { AsyncOption } from "../../backend/run-async";
 export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
-export type { WideLogitDType, WideLogits, WideLogitView } from "./logits";
+export type { DeviceLogits, DeviceWideLogits, WideLogitDType, WideLogits, WideLogitView } from "./logits";
 export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";
 export { logprobTogether } from "./together";
 export type { LogprobTogetherOptions, LogprobTogetherResult } from "./together";

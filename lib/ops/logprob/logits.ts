@@ -2,8 +2,10 @@
 import type { WideLogitArray } from "../../backend/contract/divergence";
 import type { LogitArray } from "../../backend/contract/logprob";
 import { needLength } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import type { Stream } from "../../core/stream";
 import { bitsOf, type Float16View, needLike, needSize, readTensor } from "../../core/tensor";
 
 export type { Float16View } from "../../core/tensor";
@@ -32,6 +34,12 @@ export type WideLogits =
 
 /** The kind of array that a gradient to these logits is. */
 export type LogitViewOf<L extends WideLogits> = L extends { readonly data: infer View } ? View : L;
+
+/** Logits on a device. Of more than one dimension the last is the vocabulary. */
+export type DeviceLogits = DeviceArray<LogitDType>;
+
+/** The same where float64 is taken as well. */
+export type DeviceWideLogits = DeviceArray<WideLogitDType>;
 
 export interface LogitLayout<D extends WideLogitDType = LogitDType> {
   /** [rows, vocabulary]. Default: that of the tensor, all dimensions but the last being rows. */
@@ -87,9 +95,19 @@ export function needWideLogits(op: string, name: string, logits: unknown, layout
 }
 
 /** Memory for a gradient: the caller's, of the logits' kind and length, or new. */
-export function needGradient(op: string, logits: CheckedLogits, out: unknown): { view: LogitView; grad: LogitArray };
-export function needGradient(op: string, logits: CheckedWideLogits, out: unknown): { view: WideLogitView; grad: WideLogitArray };
-export function needGradient(op: string, { view }: CheckedWideLogits, out: unknown): { view: WideLogitView; grad: WideLogitArray } {
-  const gradient = needLike(op, "out", out, view, "logits");
+export function needGradient(op: string, logits: CheckedLogits, out: unknown, stream: Stream | null): { view: LogitView; grad: LogitArray };
+export function needGradient(
+  op: string,
+  logits: CheckedWideLogits,
+  out: unknown,
+  stream: Stream | null,
+): { view: WideLogitView; grad: WideLogitArray };
+export function needGradient(
+  op: string,
+  logits: CheckedWideLogits,
+  out: unknown,
+  stream: Stream | null,
+): { view: WideLogitView; grad: WideLogitArray } {
+  const gradient = needLike(op, "out", out, logits, "logits", stream);
   return { view: gradient, grad: bitsOf(gradient) };
 }

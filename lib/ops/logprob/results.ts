@@ -1,6 +1,7 @@
 // The arrays that a forward pass fills.
 import type { LogprobOutputs } from "../../backend/contract/logprob";
-import { needOutput } from "../../core/arrays";
+import { outputOr } from "../../core/arrays";
+import type { Stream } from "../../core/stream";
 
 /** Per row [rows], but for `logProbs`. All float32. */
 export interface LogprobResult {
@@ -24,11 +25,15 @@ export interface LogprobResult {
 export type LogprobState = Pick<LogprobResult, "maxLogits" | "log1pSums" | "meanGaps">;
 
 /** Memory for a result: the caller's arrays where given, new ones else. */
-export function needResult(op: string, out: Partial<LogprobResult> | undefined, N: number, K: number): LogprobResult {
-  const array = (name: keyof LogprobResult, length: number): Float32Array => {
-    const given = out?.[name];
-    return given === undefined ? new Float32Array(length) : (needOutput(op, name, given, "float32", length) as Float32Array);
-  };
+export function needResult(
+  op: string,
+  out: Partial<LogprobResult> | undefined,
+  N: number,
+  K: number,
+  stream: Stream | null,
+): LogprobResult {
+  const array = (name: keyof LogprobResult, length: number): Float32Array =>
+    outputOr(op, name, out?.[name], "float32", length, stream) as Float32Array;
   return {
     logProbs: array("logProbs", N * K),
     entropies: array("entropies", N),

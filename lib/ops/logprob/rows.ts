@@ -2,6 +2,7 @@
 import type { LogitMapArgs } from "../../backend/contract/logprob";
 import type { BackendOption } from "../../backend/select";
 import { needIds, optionalMask } from "../../core/arrays";
+import { DeviceArray } from "../../core/device-array";
 import { argumentError, SurprisalError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { type CheckedLogits, type LogitLayout, needLogits } from "./logits";
@@ -84,6 +85,8 @@ export function keptRows(
   if (ignoreIndex === undefined) return keep;
   const id = needNumber(op, "ignoreIndex", ignoreIndex, { min: -(2 ** 31), max: 2 ** 31 - 1, integer: true });
   if (!targets || K === 0) return keep;
+  if (DeviceArray.is(targets) || DeviceArray.is(keep))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "ignoreIndex", id, "nothing where targets or keep lie on a device", "keep, an array of flags, leaves rows out");
   const kept = keep ? Uint8Array.from(keep) : new Uint8Array(N).fill(1);
   for (let n = 0; n < N; ++n) if (targets.subarray(n * K, (n + 1) * K).every((target) => target === id)) kept[n] = 0;
   return kept;
@@ -95,7 +98,8 @@ export function checkTargets(
   vocabSize: number,
   hint = "ignoreIndex or keep leave rows out",
 ): void {
-  if (!targets) return;
+  // What lies on a device is left to the kernel, which reports it at the next read.
+  if (!targets || DeviceArray.is(targets) || DeviceArray.is(keep)) return;
   for (let n = 0; n < N; ++n) {
     if (keep && keep[n] === 0) continue;
     for (let i = n * K; i < (n + 1) * K; ++i)

@@ -2,10 +2,13 @@
 // all columns would have got.
 import { IGNORED_REST, type LogprobMergeArgs, STATE_SUMS } from "../../backend/contract/logprob";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { float64Or, needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
+import type { DeviceArray } from "../../core/device-array";
 import { typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
-import type { Logits } from "./logits";
+import type { Anywhere } from "../../core/on-device";
+import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitMapOptions, type LogitRowsOptions, needLogitMap, needLogitRows, type ShardOptions } from "./rows";
 
@@ -14,6 +17,9 @@ export interface LogprobPartialOptions extends LogitRowsOptions, ShardOptions {
   readonly out?: Float64Array;
 }
 
+/** Options where the logits lie on a device. */
+export type DeviceLogprobPartialOptions = Anywhere<Omit<LogprobPartialOptions, "out">> & { readonly out?: DeviceArray<"float64"> };
+
 export interface LogprobMergeOptions extends LogitMapOptions, BackendOption {
   /** Rows of every state. */
   readonly rows: number;
@@ -21,6 +27,12 @@ export interface LogprobMergeOptions extends LogitMapOptions, BackendOption {
   readonly out?: Partial<LogprobResult>;
 }
 
+/** The same on a device, where the logits lie; read the states to merge them. */
+export function logprobPartial(
+  logits: DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  options?: DeviceLogprobPartialOptions,
+): DeviceArray<"float64">;
 /**
  * States of a shard of the vocabulary: columns vocabStart … vocabStart + vocab − 1.
  *
@@ -33,15 +45,24 @@ export interface LogprobMergeOptions extends LogitMapOptions, BackendOption {
 export function logprobPartial(
   logits: Logits,
   targets: TokenIds | null | undefined,
-  options: LogprobPartialOptions = {},
-): Float64Array {
+  options?: LogprobPartialOptions,
+): Float64Array;
+export function logprobPartial(
+  logits: Logits | DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32"> | null | undefined,
+  anywhere: LogprobPartialOptions | DeviceLogprobPartialOptions = {},
+): Float64Array | DeviceArray<"float64"> {
+  const options = anywhere as LogprobPartialOptions;
   const op = "logprobPartial";
+  const stream = streamOf(op, options, logits, targets, options.keep, options.out);
   const rows = needLogitRows(op, logits, targets, options, options);
   const length = rows.N * (STATE_SUMS + rows.K);
   const state =
-    options.out === undefined ? new Float64Array(length) : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
+    options.out === undefined
+      ? float64Or(op, "", undefined, length, stream)
+      : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
   refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
-  selectBackend(op, options.backend).ops.logprobPartial({ state, ...rows });
+  selectBackend(op, options.backend, stream).ops.logprobPartial({ state, ...rows });
   return state;
 }
 
@@ -99,7 +120,7 @@ export function logprobMerge(states: readonly Float64Array[], options: LogprobMe
   if (!Number.isSafeInteger(N) || N < 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "rows", N, "an integer >= 0");
   const map = needLogitMap(op, options);
   const { joined, K } = joinStates(op, states, N);
-  const result = needResult(op, options.out, N, K);
+  const result = needResult(op, options.out, N, K, null);
   // `joined` is a copy; an output inside a state would still destroy what the caller may merge again.
   refuseOverlap(op, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
   mergeJoined(op, { ...map, ...asOutputs(result), states: joined, P: states.length, N, K }, options);

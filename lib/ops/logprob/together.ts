@@ -96,7 +96,7 @@ export function logprobTogether(
   const { N, K, V } = rows;
   needAgreement(op, "the number of rows", collective, N);
   needAgreement(op, "targets a row", collective, K);
-  const result = needResult(op, options.out, N, K);
+  const result = needResult(op, options.out, N, K, null);
   refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
 
   const { ops } = selectBackend(op, options.backend);

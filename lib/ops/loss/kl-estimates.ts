@@ -3,8 +3,11 @@ import type { KlKind } from "../../backend/contract/loss";
 import type { BackendOption } from "../../backend/select";
 import { needFloats, needOutput, refuseOverlap } from "../../core/arrays";
 import { type FloatArray, widestFloat } from "../../core/dtype";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import type { DeviceSummary } from "../../core/device-summary";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
-import type { LossArrays, LossKl } from "./options";
+import type { LossArrays, LossKl, LossSummary } from "./options";
 import { evaluateTokenLoss } from "./token-loss";
 
 export interface KlEstimatesOptions extends RowLayout, BackendOption, Pick<LossKl, "kind" | "gradientKind" | "logClamp" | "valueClamp"> {
@@ -25,8 +28,23 @@ export interface KlEstimatesResult {
   readonly counts: Float64Array;
 }
 
+type KlSums = Pick<KlEstimatesResult, "rowSums" | "counts">;
+
+function sumsOf({ rowFigures }: LossSummary): KlSums {
+  return { rowSums: rowFigures.kl, counts: rowFigures.kept };
+}
+
+/** As the result on the host, with the sums of the rows still on the device. */
+export interface DeviceKlEstimatesResult {
+  readonly values: DeviceFloatArray;
+  readonly gradLogProbs: DeviceFloatArray;
+  readonly summary: DeviceSummary<KlSums>;
+}
+
 export type { KlKind };
 
+/** The same on a device, where the first array lies. */
+export function klEstimates(current: DeviceFloatArray, reference: AnyFloatArray, options: Anywhere<KlEstimatesOptions>): DeviceKlEstimatesResult;
 /**
  * KL estimates of tokens, from d = current − reference:
  *
@@ -41,8 +59,13 @@ export type { KlKind };
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman 2020, Approximating KL Divergence, http://joschu.net/blog/kl-approx.html
  */
-export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
-  return evaluateKlEstimates("klEstimates", current, reference, options);
+export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult;
+export function klEstimates(
+  current: AnyFloatArray,
+  reference: AnyFloatArray,
+  anywhere: KlEstimatesOptions | Anywhere<KlEstimatesOptions>,
+): KlEstimatesResult | DeviceKlEstimatesResult {
+  return evaluateKlEstimates("klEstimates", current as FloatArray, reference as FloatArray, anywhere as KlEstimatesOptions);
 }
 
 /** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
@@ -66,6 +89,9 @@ export function evaluateKlEstimates(op: string, current: FloatArray, reference: 
   };
   const outputs = ["klValues", "gradLogProbs"] as const;
   const given = { ...where, ...noPolicyTerm, logProbs, kl, outputs, out: memory };
-  const { klValues, gradLogProbs, rowFigures } = evaluateTokenLoss(op, given, "");
-  return { values: klValues, gradLogProbs, rowSums: rowFigures.kl, counts: rowFigures.kept };
+  const result = evaluateTokenLoss(op, given, "");
+  const { klValues, gradLogProbs } = result;
+  if (!DeviceArray.is(klValues)) return { values: klValues, gradLogProbs, ...sumsOf(result) };
+  const summary = (result as unknown as { readonly summary: DeviceSummary<LossSummary> }).summary.map(sumsOf);
+  return { values: klValues, gradLogProbs, summary } as unknown as KlEstimatesResult;
 }

@@ -64,8 +64,8 @@ function prepare(op: string, logits: Logits, targets: TokenIds, options: LogitLo
   const map = needLogitMap(op, options);
   const ids = needIds(op, "targets", targets, n, meaning);
   checkTargets(op, { targets: ids, keep: mask, N: n, K: 1 }, checked.V, "mask leaves tokens out");
-  const result = needResult(op, undefined, n, 1);
-  const { view, grad } = needGradient(op, checked, options.out);
+  const result = needResult(op, undefined, n, 1, null);
+  const { view, grad } = needGradient(op, checked, options.out, null);
   const inPlace = grad.buffer === checked.logits.buffer && grad.byteOffset === checked.logits.byteOffset;
   const inputs = { targets: ids, mask, termMask, marks, oldLogProbs: old, advantages: advantage.array, factors: factor?.array, rowWeights };
   const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };

@@ -2,9 +2,13 @@
 import { KL_KINDS, type KlKind, type LossArgs, LOSS_FIGURES, type LossFigure } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { flagsOr, float64Or, needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
 import { argumentError } from "../../core/errors";
+import type { Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
@@ -84,14 +88,27 @@ export interface LossOptions<Output extends LossOutput> extends LossInputOptions
 /** Partial sums over the tokens of rows. */
 export type LossFigures<Value> = Readonly<Record<LossFigure, Value>>;
 
-export type LossResult<Output extends LossOutput> = Pick<LossArrays, Output> & {
+/** What a loss adds up. */
+export interface LossSummary {
   /** Σ_b rowWeights[b]·(Σ losses of row b) + kl.rowWeights[b]·coefficient·(Σ KL of row b), to be minimised; float64. */
   readonly total: number;
   /** Sums over the batch, in row order. `rowRatio` of tokens: the largest ratio, −Infinity without a token. */
   readonly figures: LossFigures<number>;
   /** The same of each row, [rows]. */
   readonly rowFigures: LossFigures<Float64Array>;
+}
+
+export type LossResult<Output extends LossOutput> = Pick<LossArrays, Output> & LossSummary;
+
+/** As the result on the host, with the sums still on the device. */
+export type DeviceLossResult<Output extends LossOutput> = OnDevice<Pick<LossArrays, Output>> & {
+  readonly summary: DeviceSummary<LossSummary>;
 };
+
+/** Options of a loss whose log-probs lie on a device. */
+export type DeviceLossOptions<Options extends { readonly logProbs: FloatArray; readonly kl?: LossKl }> = Options extends unknown
+  ? Omit<Anywhere<Options>, "logProbs" | "kl"> & { readonly logProbs: DeviceFloatArray; readonly kl?: Anywhere<LossKl> }
+  : never;
 
 /** What the two losses decide on their own. */
 export interface LossCall {
@@ -147,6 +164,11 @@ function needKl({ op, klAt: at }: LossCall, kl: LossKl | undefined, n: number, B
       klValueClamp: needNumber(op, `${at}valueClamp`, kl.valueClamp ?? Infinity, bound),
     },
   };
+}
+
+/** A copy in float64; one of a device has to be float64. */
+function asFloat64(array: FloatArray): Float64Array {
+  return DeviceArray.is(array) ? (asFloat(array, "float64") as Float64Array) : Float64Array.from(array);
 }
 
 function columns(figures: Float64Array, B: number): LossFigures<Float64Array> {
@@ -205,6 +227,10 @@ export function needLossInputs(options: LossInputOptions, call: LossCall): LossI
 /** Checks what is common and allocates. `finish` makes the result once the op has run. */
 function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, call: LossCall) {
   const { op } = call;
+  const { logProbs, advantages, factors, kl: given } = options;
+  const ofKl = [given?.referenceLogProbs, given?.rowWeights];
+  const flags = [options.mask, options.termMask, call.marks];
+  const stream = streamOf(op, options, logProbs, call.old, advantages, factors, options.rowWeights, ...flags, ...ofKl);
   const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = needLossInputs(options, call);
   const { n, B, T, offsets, meaning } = rows;
   const current = needFloats(op, "logProbs", options.logProbs, n, meaning);
@@ -217,16 +243,13 @@ function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, ca
       throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, name, "an array that `outputs` lists");
   const output = (name: Exclude<LossOutput, "clipped">, length: number): FloatArray | null => {
     if (!wanted.includes(name)) return null;
-    const given = options.out?.[name];
-    return given === undefined ? allocateFloat(dtype, length) : needOutput(op, name, given, dtype, length);
+    return outputOr(op, name, options.out?.[name], dtype, length, stream);
   };
   const arrays = {
     losses: output("losses", call.lossesPer === "row" ? B : n),
     ratios: output("ratios", call.ratiosPer === "row" ? B : n),
     klValues: output("klValues", n),
-    clipped: wanted.includes("clipped")
-      ? (optionalMask(op, "out.clipped", options.out?.clipped, n, "the size of the result") ?? new Uint8Array(n))
-      : null,
+    clipped: wanted.includes("clipped") ? flagsOr(op, "clipped", options.out?.clipped, n, stream) : null,
     gradLogProbs: output("gradLogProbs", n),
   };
   const inputs = {
@@ -244,7 +267,7 @@ function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, ca
   };
   refuseOverlap(op, arrays, inputs);
 
-  const figures = new Float64Array(B * LOSS_FIGURES.length);
+  const figures = float64Or(op, "", undefined, B * LOSS_FIGURES.length, stream);
   const args = {
     dtype: DTYPE_CODE[dtype],
     current: asFloat(current, dtype),
@@ -252,8 +275,8 @@ function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, ca
     advantage: asFloat(advantage.array, dtype),
     factor: factor && asFloat(factor.array, dtype),
     reference: kl.reference && asFloat(kl.reference, dtype),
-    rowWeight: rowWeights && Float64Array.from(rowWeights),
-    klWeight: kl.weights && Float64Array.from(kl.weights),
+    rowWeight: rowWeights && asFloat64(rowWeights),
+    klWeight: kl.weights && asFloat64(kl.weights),
     mask,
     termMask,
     marks,
@@ -273,19 +296,24 @@ function prepareLoss<Output extends LossOutput>(options: LossOptions<Output>, ca
     ...call.args,
     ...kl.args,
   };
-  const finish = (): LossResult<Output> => {
-    const rowFigures = columns(figures, B);
+  const conclude = (read: Float64Array): LossSummary => {
+    const rowFigures = columns(read, B);
     const batch = sums(rowFigures, call.run === "lossToken");
-    const returned = Object.fromEntries(wanted.map((name) => [name, arrays[name]])) as unknown as Pick<LossArrays, Output>;
-    return { ...returned, total: batch.total, figures: batch, rowFigures };
+    return { total: batch.total, figures: batch, rowFigures };
   };
-  return { args, finish, arrays: { ...inputs, ...arrays } };
+  const finish = (): LossResult<Output> => {
+    const returned = Object.fromEntries(wanted.map((name) => [name, arrays[name]])) as unknown as Pick<LossArrays, Output>;
+    if (!stream) return { ...returned, ...conclude(figures) };
+    const summary = new DeviceSummary([figures as unknown as DeviceArray], ([read]) => conclude(read as Float64Array));
+    return { ...returned, summary } as unknown as LossResult<Output>;
+  };
+  return { args, finish, stream, arrays: { ...inputs, ...arrays } };
 }
 
 /** Checks what is common, allocates, and runs. */
 export function evaluateLoss<Output extends LossOutput>(options: LossOptions<Output>, call: LossCall): LossResult<Output> {
-  const { args, finish } = prepareLoss(options, call);
-  selectBackend(call.op, options.backend).ops[call.run](args);
+  const { args, finish, stream } = prepareLoss(options, call);
+  selectBackend(call.op, options.backend, stream).ops[call.run](args);
   return finish();
 }
 

@@ -6,7 +6,7 @@ import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
 import type { Per } from "../../core/per-row";
-import { evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { type DeviceLossOptions, type DeviceLossResult, evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
 import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
 
 interface RowClip {
@@ -75,6 +75,8 @@ export type RowLossOptions<Output extends LossOutput = LossOutput> = LossOptions
 
 const PER = ["token", "row"] as const;
 
+/** The same on a device, where the log-probs lie. */
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: DeviceLossOptions<RowLossOptions<Output>>): DeviceLossResult<Output>;
 /**
  * A loss of rows of tokens, summed with weights, and its gradient.
  *
@@ -87,8 +89,11 @@ const PER = ["token", "row"] as const;
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Zheng et al. 2025, Group Sequence Policy Optimization, equation 5 (clip); docs/ops/loss.md for the others
  */
-export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output> {
-  return evaluateRowLoss("rowLoss", options);
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output>;
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: RowLossOptions<Output> | DeviceLossOptions<RowLossOptions<Output>>,
+): LossResult<Output> | DeviceLossResult<Output> {
+  return evaluateRowLoss("rowLoss", options as RowLossOptions<Output>);
 }
 
 /** `rowLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */

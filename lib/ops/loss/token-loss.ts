@@ -5,7 +5,7 @@ import { REDUCTIONS } from "../../backend/contract/ratio";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
-import { evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { type DeviceLossOptions, type DeviceLossResult, evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
 import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
 
 /** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
@@ -57,6 +57,8 @@ export type TokenLossOptions<Output extends LossOutput = LossOutput> = LossOptio
     readonly oldLogProbs?: FloatArray;
   };
 
+/** The same on a device, where the log-probs lie. */
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: DeviceLossOptions<TokenLossOptions<Output>>): DeviceLossResult<Output>;
 /**
  * A loss that sees one token at a time, summed over rows with weights, and its gradient.
  *
@@ -70,8 +72,11 @@ export type TokenLossOptions<Output extends LossOutput = LossOutput> = LossOptio
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2017 (clip), Ye et al. 2020 (dual clip), Williams 1992 (linear); docs/ops/loss.md for the others
  */
-export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: TokenLossOptions<Output>): LossResult<Output> {
-  return evaluateTokenLoss("tokenLoss", options);
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: TokenLossOptions<Output>): LossResult<Output>;
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: TokenLossOptions<Output> | DeviceLossOptions<TokenLossOptions<Output>>,
+): LossResult<Output> | DeviceLossResult<Output> {
+  return evaluateTokenLoss("tokenLoss", options as TokenLossOptions<Output>);
 }
 
 /** `tokenLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */

@@ -4,4 +4,4 @@ export type { ModulatedSpans, ModulateSpansOptions, Scope } from "./modulate-spa
 export { sequenceWeights } from "./sequence-weights";
 export type { NonFiniteRows, SequenceWeights, SequenceWeightsOptions, WeightBounds, WeightForm } from "./sequence-weights";
 export { stepWeights } from "./step-weights";
-export type { StepWeights, StepWeightsOptions } from "./step-weights";
+export type { DeviceStepWeightsOptions, StepWeights, StepWeightsOptions } from "./step-weights";

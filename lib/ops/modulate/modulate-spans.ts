@@ -1,13 +1,17 @@
 // Step weights applied to the tokens of their spans.
 import { type ModulateOps, type ModulateSpansArgs, type Scope, SCOPES } from "../../backend/contract/modulate";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloat64, needFloats, needInt32, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { float64Or, needFloat64, needFloats, needInt32, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
-import { allocateFloat, DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { deviceSpans, type DeviceSpanList, spanMemory } from "../delim/span-values";
 
 export type { Scope } from "../../backend/contract/modulate";
 
@@ -71,12 +75,12 @@ export function applyToSpans(
   spans: Int32Array,
   options: ModulateSpansOptions,
 ): ModulatedSpans {
+  const stream = streamOf(op, options, advantages, spanMemory(spans), options.mask, options.scales, options.clarities);
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
   const input = needFloats(op, "advantages", advantages, n, meaning);
   const dtype = floatDType(input);
-  const checked = needSpans(op, spans, rows);
-  const S = checked.length / 3;
+  const { spans: checked, S, found } = deviceSpans(op, spans) ?? { spans: needSpans(op, spans, rows), S: spans.length / 3, found: null };
   const scale = needFloat64(op, "scales", options.scales, S, "one per span");
   const clarity = needFloat64(op, "clarities", options.clarities, S, "one per span");
   const zeta = needNumber(op, "zeta", options.zeta ?? 0.1);
@@ -85,15 +89,15 @@ export function applyToSpans(
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   if (scopeName === "mask" && !mask)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, `the response mask that scope "mask" subtracts under`);
-  const out = options.out?.advantages === undefined ? allocateFloat(dtype, n) : needOutput(op, "advantages", options.out.advantages, dtype, n);
+  const out = outputOr(op, "advantages", options.out?.advantages, dtype, n, stream);
   const inPlace = out.buffer === input.buffer && out.byteOffset === input.byteOffset;
   refuseOverlap(op, { advantages: out }, { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity });
-  const mean = new Float64Array(1);
-  const args = { advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean };
-  const { ops } = selectBackend(op, options.backend);
+  const mean = float64Or(op, "", undefined, 1, stream);
+  const args = { advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean, found };
+  const { ops } = selectBackend(op, options.backend, stream);
   if (options.collective) return modulateTogether(op, options.collective, ops, { ...args, dtype: DTYPE_CODE[dtype], out });
   ops.modulateSpans({ ...args, dtype: DTYPE_CODE[dtype], out });
-  return { advantages: out, mean: mean[0]! };
+  return { advantages: out, mean: stream ? (mean as unknown as number) : mean[0]! };
 }
 
 /** Which elements the mean is subtracted from. */
@@ -137,6 +141,7 @@ function modulateTogether(op: string, collective: Collective, ops: ModulateOps, 
     zeta: 0,
     out: new Float64Array(count),
     mean,
+    found: null,
   });
   const shift = mean[0]!;
   const subtract = inScope(a);
@@ -144,6 +149,12 @@ function modulateTogether(op: string, collective: Collective, ops: ModulateOps, 
   return { advantages: out, mean: shift };
 }
 
+/** The same on a device, where the advantages lie. Spans that point outside are reported at the next read. */
+export function modulateSpans(
+  advantages: DeviceFloatArray,
+  spans: Int32Array | DeviceSpanList,
+  options: Anywhere<ModulateSpansOptions>,
+): OnDevice<ModulatedSpans>;
 /**
  * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
  *
@@ -160,6 +171,11 @@ function modulateTogether(op: string, collective: Collective, ops: ModulateOps, 
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, or _RANGE for spans and offsets that point outside
  * @see arXiv 2509.09265
  */
-export function modulateSpans(advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions): ModulatedSpans {
-  return applyToSpans("modulateSpans", advantages, spans, options);
+export function modulateSpans(advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions): ModulatedSpans;
+export function modulateSpans(
+  advantages: AnyFloatArray,
+  spans: Int32Array | DeviceSpanList,
+  anywhere: ModulateSpansOptions | Anywhere<ModulateSpansOptions>,
+): ModulatedSpans | OnDevice<ModulatedSpans> {
+  return applyToSpans("modulateSpans", advantages as FloatArray, spans as Int32Array, anywhere as ModulateSpansOptions);
 }

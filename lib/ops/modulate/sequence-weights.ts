@@ -8,15 +8,19 @@ import {
   type WeightForm,
 } from "../../backend/contract/modulate";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, optionalMask } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { flagsOr, float64Or, int32Or, needFloats, optionalMask } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, type RowLayout } from "../../core/rows";
+import type { Stream } from "../../core/stream";
 
 export type { NonFiniteRows, WeightForm } from "../../backend/contract/modulate";
 
@@ -108,21 +112,22 @@ export interface WeighedSequences {
   readonly allPositive: Uint8Array;
 }
 
-function emptyWeights(B: number): SequenceWeights {
+function emptyWeights(B: number, stream: Stream | null): SequenceWeights {
+  const output = () => float64Or("", "", undefined, B, stream);
   return {
-    weights: new Float64Array(B),
-    entropyRatios: new Float64Array(B),
-    sequenceEntropies: new Float64Array(B),
-    groupMeanEntropies: new Float64Array(B),
-    lengths: new Int32Array(B),
-    valid: new Uint8Array(B),
+    weights: output(),
+    entropyRatios: output(),
+    sequenceEntropies: output(),
+    groupMeanEntropies: output(),
+    lengths: int32Or("", "", undefined, B, stream),
+    valid: flagsOr("", "", undefined, B, stream),
   };
 }
 
 type RowsArgs = Omit<ModulateRowsArgs, "sequenceEntropy" | "groupMean" | "ratio" | "weight" | "length" | "valid">;
 
-function run(ops: ModulateOps, args: RowsArgs): SequenceWeights {
-  const result = emptyWeights(args.B);
+function run(ops: ModulateOps, args: RowsArgs, stream: Stream | null = null): SequenceWeights {
+  const result = emptyWeights(args.B, stream);
   ops.modulateRows({
     sequenceEntropy: result.sequenceEntropies,
     groupMean: result.groupMeanEntropies,
@@ -184,6 +189,7 @@ export function weighSequences(
   values: FloatArray,
   options: SequenceWeightsOptions,
 ): WeighedSequences {
+  const stream = streamOf(op, options, values, options.mask, options.positive);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const entropy = needFloats(op, name, values, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
@@ -192,7 +198,7 @@ export function weighSequences(
   const bounds = needBounds(op, "bounds", options.bounds ?? [0.5, 2]);
   const negativeBounds = options.negativeBounds === undefined ? bounds : needBounds(op, "negativeBounds", options.negativeBounds);
   const singleton = SINGLETONS[needWord(op, "singleton", options.singleton ?? "one", SINGLETONS)];
-  const { ops } = selectBackend(op, options.backend);
+  const { ops } = selectBackend(op, options.backend, stream);
   const args: RowsArgs = {
     dtype: DTYPE_CODE[floatDType(entropy)],
     entropy,
@@ -222,10 +228,12 @@ export function weighSequences(
     zeroOne: 1 - needWord(op, "zeroMean", options.zeroMean ?? "one", ["one", "formula"]),
   };
   if (options.collective) return weighTogether(op, options.collective, ops, args, groups);
-  const own = run(ops, args);
+  const own = run(ops, args, stream);
   return { own, all: own, allPositive: positive ?? new Uint8Array(B).fill(1) };
 }
 
+/** The same on a device, where the first array lies. */
+export function sequenceWeights(values: DeviceFloatArray, options: Anywhere<SequenceWeightsOptions>): OnDevice<SequenceWeights>;
 /**
  * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
  * fellows weigh more.
@@ -241,6 +249,8 @@ export function weighSequences(
  * @returns float64, [B] each
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
  */
-export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights {
-  return weighSequences("sequenceWeights", "values", values, options).own;
+export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights;
+export function sequenceWeights(values: AnyFloatArray, anywhere: SequenceWeightsOptions | Anywhere<SequenceWeightsOptions>): SequenceWeights | OnDevice<SequenceWeights> {
+  const options = anywhere as SequenceWeightsOptions;
+  return weighSequences("sequenceWeights", "values", values as FloatArray, options).own;
 }

@@ -1,11 +1,16 @@
 // Weights of steps from their entropies, over a whole batch.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats } from "../../core/arrays";
+import { float64Or, lengthOf, needFloats } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
-import type { FloatArray } from "../../core/dtype";
+import { asFloat, type FloatArray } from "../../core/dtype";
+import type { ModulateStepsArgs } from "../../backend/contract/modulate";
+import { streamOf } from "../../backend/streams";
+import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
+import type { OnDevice, StreamOption } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { checkTogether, gatherRowPartials } from "../../core/row-partials";
+import type { Stream } from "../../core/stream";
 
 export interface StepWeightsOptions extends BackendOption, CollectiveOption {
   /** Sharpness of the self-calibrating scale; 0 makes every scale 1, negative favours uncertain steps. Default 1. */
@@ -42,13 +47,20 @@ function refuseNonFinite(op: string, name: string, entropies: FloatArray): void 
 }
 
 /** As stepWeights, in the name of the public function `op` and its argument `name`. */
-export function weighSteps(op: string, name: string, entropies: FloatArray, options: StepWeightsOptions): StepWeights {
-  const S = ArrayBuffer.isView(entropies) ? entropies.length : 0;
-  const given = needFloats(op, name, entropies, S, "one per step");
+export function weighSteps(
+  op: string,
+  name: string,
+  entropies: FloatArray,
+  options: StepWeightsOptions,
+  found: BigInt64Array | null = null,
+): StepWeights {
+  const stream = streamOf(op, options, entropies);
+  const given = needFloats(op, name, entropies, lengthOf(entropies), "one per step");
   const k = needNumber(op, "k", options.k ?? 1);
   const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
   const throws = needWord(op, "nonFinite", options.nonFinite ?? "throw", ["throw", "propagate"]) === 0;
+  if (stream) return weighOnDevice(op, stream, given, found, { k, kF, epsilon, finite: throws ? 1 : 0 });
   if (throws) checkTogether(op, options.collective, () => refuseNonFinite(op, name, given));
   const { partials: entropy, begin, end } = gatherRowPartials(op, options.collective, Float64Array.from(given));
   const all = entropy.length;
@@ -64,11 +76,44 @@ export function weighSteps(op: string, name: string, entropies: FloatArray, opti
     entropyNorm: entropyNorms,
     scale: scales,
     clarity: clarities,
+    found: null,
+    finite: 0, // seen to above, on all workers
   });
   const own = (values: Float64Array): Float64Array => (options.collective ? values.slice(begin, end) : values);
   return { entropyNorms: own(entropyNorms), scales: own(scales), clarities: own(clarities) };
 }
 
+/** Every step at once; the kernel looks for numbers that are not finite, and reports them at the next read. */
+function weighOnDevice(
+  op: string,
+  stream: Stream,
+  entropies: FloatArray,
+  found: BigInt64Array | null,
+  settings: Pick<ModulateStepsArgs, "k" | "kF" | "epsilon" | "finite">,
+): StepWeights {
+  const S = entropies.length;
+  const output = () => float64Or(op, "", undefined, S, stream);
+  const weights = { entropyNorms: output(), scales: output(), clarities: output() };
+  selectBackend(op, undefined, stream).ops.modulateSteps({
+    entropy: asFloat(entropies, "float64") as Float64Array,
+    S,
+    entropyNorm: weights.entropyNorms,
+    scale: weights.scales,
+    clarity: weights.clarities,
+    found,
+    ...settings,
+  });
+  return weights;
+}
+
+/** Options where the entropies lie on a device. */
+export type DeviceStepWeightsOptions = StepWeightsOptions & StreamOption & {
+  /** [1]: how many steps there are, the `count` of spans found on the device. Default: one for each entropy. */
+  readonly count?: DeviceArray<"int64">;
+};
+
+/** The same on a device, where the entropies lie, in float64: 0 behind the last step. A number that is not finite is reported at the next read. */
+export function stepWeights(entropies: DeviceArray<"float64">, options?: DeviceStepWeightsOptions): OnDevice<StepWeights>;
 /**
  * Self-calibrating scale and future clarity of steps.
  *
@@ -83,6 +128,13 @@ export function weighSteps(op: string, name: string, entropies: FloatArray, opti
  * @throws SurprisalError ERR_SURPRISAL_DTYPE, _OPTION, _BUFFER, or _VALUE for an entropy that is not finite
  * @see arXiv 2509.09265, self-calibrating gradient scaling and future clarity
  */
-export function stepWeights(entropies: FloatArray, options: StepWeightsOptions = {}): StepWeights {
-  return weighSteps("stepWeights", "entropies", entropies, options);
+export function stepWeights(entropies: FloatArray, options?: StepWeightsOptions): StepWeights;
+export function stepWeights(
+  entropies: FloatArray | DeviceArray<"float64">,
+  options: DeviceStepWeightsOptions = {},
+): StepWeights | OnDevice<StepWeights> {
+  const { count = null } = options;
+  if (count && !DeviceArray.is(entropies))
+    throw argumentError("ERR_SURPRISAL_OPTION", "stepWeights", "count", count, "nothing where the entropies are in host memory");
+  return weighSteps("stepWeights", "entropies", entropies as FloatArray, options, count as BigInt64Array | null);
 }

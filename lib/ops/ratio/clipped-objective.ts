@@ -1,13 +1,18 @@
 // The clipped policy objective and its gradient. docs/ops/ratio.md has the formulas and the conventions of the frameworks.
 import { LOSS_FORM } from "../../backend/contract/ratio";
 import { selectBackend } from "../../backend/select";
-import { float64Or, needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { flagsOr, float64Or, int32Or, needFloats, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { gatherRowPartials } from "../../core/row-partials";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
+import type { Stream } from "../../core/stream";
 import { needUnits, type RatioOptions, type Units } from "./units";
 
 export interface ClippedObjectiveOptions extends RatioOptions, CollectiveOption {
@@ -81,13 +86,34 @@ function needAdvantages(op: string, value: unknown, { rows, level }: Units, per:
 
 function countKept(mask: Uint8Array | null, n: number): number {
   if (!mask) return n;
+  // Four bytes at a time, in four sums of a byte each that no 255 words overflow.
+  const words = mask.byteOffset % 4 === 0 ? new Int32Array(mask.buffer, mask.byteOffset, n >> 2) : new Int32Array(0);
   let kept = 0;
-  for (let i = 0; i < n; ++i) if (mask[i] !== 0) ++kept;
+  for (let begin = 0; begin < words.length; begin += 255) {
+    let sums = 0;
+    for (let i = begin; i < Math.min(begin + 255, words.length); ++i) {
+      const word = words[i]!;
+      sums = (sums + (((((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >>> 7) & 0x01010101)) | 0;
+    }
+    const pairs = (sums & 0x00ff00ff) + ((sums >>> 8) & 0x00ff00ff);
+    kept += (pairs & 0xffff) + (pairs >>> 16);
+  }
+  for (let i = 4 * words.length; i < n; ++i) if (mask[i] !== 0) ++kept;
   return kept;
 }
 
+/** The batch's figures among the results. */
+export type ClippedFigures = Pick<ClippedObjectiveResult, "objective" | "clipFraction" | "dualClipFraction" | "meanRatio" | "maxRatio">;
+
+/** As the result on the host, with the batch's figures still in the sums of its rows. */
+export type DeviceClippedObjectiveResult = OnDevice<Omit<ClippedObjectiveResult, keyof ClippedFigures>> & {
+  readonly summary: DeviceSummary<ClippedFigures>;
+};
+
 /** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
-function fillDefaultWeights({ rows, level, common }: Units, collective: Collective | undefined, weights: Float64Array): void {
+function fillDefaultWeights(op: string, { rows, level, common }: Units, collective: Collective | undefined, weights: Float64Array): void {
+  if (level === "token" && DeviceArray.is(common.mask))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "rowWeights", undefined, "weights, or a mask in host memory whose tokens can be counted");
   const here = level === "token" ? countKept(common.mask, rows.n) : rows.B;
   const total = collective ? collective.allReduce(Float64Array.of(here), "sum")[0]! : here;
   weights.fill(total > 0 ? 1 / total : 0);
@@ -97,40 +123,39 @@ function fillDefaultWeights({ rows, level, common }: Units, collective: Collecti
 const ROW_FIGURES = 6;
 
 /** What a call needs of every row and does not give away. */
-class RowFigures {
+interface RowFigures {
   readonly ratioSum: Float64Array;
   readonly ratioMax: Float64Array;
   readonly terms: Int32Array;
   readonly clipped: Int32Array;
   readonly limited: Int32Array;
-  /** [rows, ROW_FIGURES]: all of them side by side, the objectives first. */
-  readonly partials: Float64Array;
+}
 
-  constructor(readonly rows: number) {
-    this.partials = new Float64Array(rows * ROW_FIGURES);
-    this.ratioSum = new Float64Array(rows);
-    this.ratioMax = new Float64Array(rows);
-    this.terms = new Int32Array(rows);
-    this.clipped = new Int32Array(rows);
-    this.limited = new Int32Array(rows);
-  }
+function newFigures(rows: number, stream: Stream | null): RowFigures {
+  const count = () => int32Or("", "", undefined, rows, stream);
+  const sum = () => float64Or("", "", undefined, rows, stream);
+  return { ratioSum: sum(), ratioMax: sum(), terms: count(), clipped: count(), limited: count() };
 }
 
 const KEPT_ROWS = 4096;
-let lastFigures = new RowFigures(0);
+let lastPartials = new Float64Array(0);
+let lastFigures = newFigures(0, null);
 
 /** Memory for one call: that of the last one where it had as many rows, since small arrays cost more than their call. */
-function figuresOf(rows: number): RowFigures {
-  if (lastFigures.rows === rows) return lastFigures;
-  const figures = new RowFigures(rows);
+function figuresOf(rows: number, stream: Stream | null): RowFigures {
+  if (stream) return newFigures(rows, stream);
+  if (lastFigures.terms.length === rows) return lastFigures;
+  const figures = newFigures(rows, null);
   if (rows <= KEPT_ROWS) lastFigures = figures;
   return figures;
 }
 
-/** The rows' figures: those here, or of all workers. */
-function rowPartials(op: string, collective: Collective | undefined, objectives: Float64Array, own: RowFigures): Float64Array {
-  const { partials, ratioSum, ratioMax, terms, clipped, limited } = own;
-  for (let b = 0, at = 0; b < own.rows; ++b, at += ROW_FIGURES) {
+/** [rows, ROW_FIGURES]: all of them side by side. */
+function sideBySide(objectives: Float64Array, { ratioSum, ratioMax, terms, clipped, limited }: RowFigures): Float64Array {
+  const size = objectives.length * ROW_FIGURES;
+  const partials = lastPartials.length === size ? lastPartials : new Float64Array(size);
+  if (size <= KEPT_ROWS * ROW_FIGURES) lastPartials = partials;
+  for (let b = 0, at = 0; b < objectives.length; ++b, at += ROW_FIGURES) {
     partials[at] = objectives[b]!;
     partials[at + 1] = ratioSum[b]!;
     partials[at + 2] = ratioMax[b]!;
@@ -138,11 +163,11 @@ function rowPartials(op: string, collective: Collective | undefined, objectives:
     partials[at + 4] = clipped[b]!;
     partials[at + 5] = limited[b]!;
   }
-  return gatherRowPartials(op, collective, partials, ROW_FIGURES).partials;
+  return partials;
 }
 
 /** Batch figures from the rows', in row order. */
-function summarize(partials: Float64Array) {
+function summarize(partials: Float64Array): ClippedFigures {
   let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
   let maxRatio = -Infinity;
   for (let at = 0; at < partials.length; at += ROW_FIGURES) {
@@ -162,6 +187,27 @@ function summarize(partials: Float64Array) {
   };
 }
 
+/** The weights of a call on a device, put into its output. */
+function sendWeights(op: string, weights: FloatArray | null, units: Units, rowWeights: Float64Array): void {
+  const there = rowWeights as unknown as DeviceArray<"float64">;
+  if (DeviceArray.is(weights)) {
+    there.copyFrom(asFloat(weights, "float64") as unknown as DeviceArray<"float64">);
+    return;
+  }
+  const host = weights ? Float64Array.from(weights) : new Float64Array(units.rows.B);
+  if (!weights) fillDefaultWeights(op, units, undefined, host);
+  there.write(host);
+}
+
+/** The rows' figures of a call on a device, and how they add up. */
+function deviceFigures(objectives: Float64Array, figures: RowFigures): DeviceSummary<ClippedFigures> {
+  const names = Object.keys(figures) as (keyof RowFigures)[];
+  const parts = [objectives, ...names.map((name) => figures[name])] as unknown as DeviceArray[];
+  return new DeviceSummary(parts, ([first, ...rest]) =>
+    summarize(sideBySide(first as Float64Array, Object.fromEntries(names.map((name, i) => [name, rest[i]])) as unknown as RowFigures)),
+  );
+}
+
 /** As clippedObjective, in the name of the public function `op`. */
 export function evaluateClipped(
   op: string,
@@ -170,6 +216,7 @@ export function evaluateClipped(
   advantages: FloatArray,
   options: ClippedObjectiveOptions,
 ): ClippedObjectiveResult {
+  const stream = streamOf(op, options, current, old, advantages, options.mask, options.rowWeights);
   const units = needUnits(op, current, old, options);
   const { rows, common } = units;
   const { n, B } = rows;
@@ -191,22 +238,23 @@ export function evaluateClipped(
   const { out } = options;
   const termCount = units.level === "token" ? n : B;
   const outputs = {
-    gradLogProbs: outputOr(op, "gradLogProbs", out?.gradLogProbs, dtype, n),
-    terms: outputOr(op, "terms", out?.terms, dtype, termCount),
-    ratios: outputOr(op, "ratios", out?.ratios, dtype, units.count),
-    clippedRatios: outputOr(op, "clippedRatios", out?.clippedRatios, dtype, units.count),
-    clipped: optionalMask(op, "out.clipped", out?.clipped, termCount, "the size of the result") ?? new Uint8Array(termCount),
-    objectives: float64Or(op, "objectives", out?.objectives, B),
-    rowWeights: float64Or(op, "rowWeights", out?.rowWeights, B),
+    gradLogProbs: outputOr(op, "gradLogProbs", out?.gradLogProbs, dtype, n, stream),
+    terms: outputOr(op, "terms", out?.terms, dtype, termCount, stream),
+    ratios: outputOr(op, "ratios", out?.ratios, dtype, units.count, stream),
+    clippedRatios: outputOr(op, "clippedRatios", out?.clippedRatios, dtype, units.count, stream),
+    clipped: flagsOr(op, "clipped", out?.clipped, termCount, stream),
+    objectives: float64Or(op, "objectives", out?.objectives, B, stream),
+    rowWeights: float64Or(op, "rowWeights", out?.rowWeights, B, stream),
   };
   const { mask, offsets, groupOffsets } = common;
-  refuseOverlap(op, outputs, { current, old, advantages, rowWeights: weights, mask, offsets, groupOffsets });
+  refuseOverlap(op, outputs, { current: units.current, old: units.old, advantages: checked.array, rowWeights: weights, mask, offsets, groupOffsets });
 
   const { gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights } = outputs;
-  if (weights) rowWeights.set(weights);
-  else fillDefaultWeights(units, options.collective, rowWeights);
-  const figures = figuresOf(B);
-  selectBackend(op, options.backend).ops.ratioClip({
+  if (stream) sendWeights(op, weights, units, rowWeights);
+  else if (weights) rowWeights.set(weights);
+  else fillDefaultWeights(op, units, options.collective, rowWeights);
+  const figures = figuresOf(B, stream);
+  selectBackend(op, options.backend, stream).ops.ratioClip({
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
@@ -225,15 +273,33 @@ export function evaluateClipped(
     terms: figures.terms,
     clippedCount: figures.clipped,
     limitedCount: figures.limited,
-    ...parameters,
-    ...common,
+    clipLow: parameters.clipLow,
+    clipHigh: parameters.clipHigh,
+    dualClip: parameters.dualClip,
+    ratioCap: parameters.ratioCap,
+    logClamp: parameters.logClamp,
+    maxLogRatio: parameters.maxLogRatio,
+    mask,
+    offsets,
+    members: common.members,
+    groupOffsets,
+    n,
+    B,
+    T: common.T,
+    G: common.G,
+    level: common.level,
+    reduce: common.reduce,
   });
+  if (stream) return { ...outputs, summary: deviceFigures(objectives, figures) } as unknown as ClippedObjectiveResult;
+  const partials = sideBySide(objectives, figures);
   const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = summarize(
-    rowPartials(op, options.collective, objectives, figures),
+    options.collective ? gatherRowPartials(op, options.collective, partials, ROW_FIGURES).partials : partials,
   );
-  return { objective, clipFraction, dualClipFraction, meanRatio, maxRatio, ...outputs };
+  return { objective, clipFraction, dualClipFraction, meanRatio, maxRatio, gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights };
 }
 
+/** The same on a device, where the first array lies. */
+export function clippedObjective(current: DeviceFloatArray, old: AnyFloatArray, advantages: AnyFloatArray, options: Anywhere<ClippedObjectiveOptions>): DeviceClippedObjectiveResult;
 /**
  * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
  *
@@ -254,11 +320,8 @@ export function evaluateClipped(
  * Policy Optimization (sequence); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep
  * Reinforcement Learning (dual clip)
  */
-export function clippedObjective(
-  current: FloatArray,
-  old: FloatArray,
-  advantages: FloatArray,
-  options: ClippedObjectiveOptions,
-): ClippedObjectiveResult {
-  return evaluateClipped("clippedObjective", current, old, advantages, options);
+export function clippedObjective(current: FloatArray, old: FloatArray, advantages: FloatArray, options: ClippedObjectiveOptions): ClippedObjectiveResult;
+export function clippedObjective(current: AnyFloatArray, old: AnyFloatArray, advantages: AnyFloatArray, anywhere: ClippedObjectiveOptions | Anywhere<ClippedObjectiveOptions>): ClippedObjectiveResult | DeviceClippedObjectiveResult {
+  const options = anywhere as ClippedObjectiveOptions;
+  return evaluateClipped("clippedObjective", current as FloatArray, old as FloatArray, advantages as FloatArray, options);
 }

@@ -1,7 +1,10 @@
 // Log ratios of two policies. docs/ops/ratio.md has the formulas.
 import { selectBackend } from "../../backend/select";
-import { needOutput, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needUnits, type RatioOptions } from "./units";
 
 export interface LogRatioOptions extends RatioOptions {
@@ -16,6 +19,8 @@ export interface LogRatioResult {
   readonly ratios: FloatArray;
 }
 
+/** The same on a device, where the first array lies. */
+export function logRatio(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<LogRatioOptions>): OnDevice<LogRatioResult>;
 /**
  * Log ratios of a current and an old policy, from log-probs of the same tokens.
  *
@@ -28,20 +33,19 @@ export interface LogRatioResult {
  * @returns log ratios and ratios, float64 if an input is, else float32; differences and sums in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function logRatio(current: FloatArray, old: FloatArray, options: LogRatioOptions): LogRatioResult {
+export function logRatio(current: FloatArray, old: FloatArray, options: LogRatioOptions): LogRatioResult;
+export function logRatio(current: AnyFloatArray, old: AnyFloatArray, anywhere: LogRatioOptions | Anywhere<LogRatioOptions>): LogRatioResult | OnDevice<LogRatioResult> {
+  const options = anywhere as LogRatioOptions;
   const op = "logRatio";
+  const stream = streamOf(op, options, current, old, options.mask);
   const units = needUnits(op, current, old, options);
   const { count, common } = units;
   const dtype = widestFloat(units.current, units.old);
-  const output = (name: "logRatios" | "ratios"): FloatArray => {
-    const given = options.out?.[name];
-    return given === undefined ? allocateFloat(dtype, count) : needOutput(op, name, given, dtype, count);
-  };
-  const logRatios = output("logRatios");
-  const ratios = output("ratios");
+  const logRatios = outputOr(op, "logRatios", options.out?.logRatios, dtype, count, stream);
+  const ratios = outputOr(op, "ratios", options.out?.ratios, dtype, count, stream);
   const { mask, offsets, groupOffsets } = common;
-  refuseOverlap(op, { logRatios, ratios }, { current, old, mask, offsets, groupOffsets });
-  selectBackend(op, options.backend).ops.ratioLog({
+  refuseOverlap(op, { logRatios, ratios }, { current: units.current, old: units.old, mask, offsets, groupOffsets });
+  selectBackend(op, options.backend, stream).ops.ratioLog({
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),

@@ -1,7 +1,10 @@
 // A shift and a factor per row.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, optionalMask } from "../../core/arrays";
-import type { FloatArray } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import { asFloat, type FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import { type Reduction, reductionArgs } from "./moments";
@@ -22,10 +25,14 @@ export interface AffineOptions extends RowLayout, BackendOption {
   readonly out?: { readonly mapped?: FloatArray };
 }
 
-function perRow(op: string, name: string, given: FloatArray | number | undefined, { B }: Rows): Float64Array | null {
+function perRow(op: string, name: string, given: FloatArray | number | undefined, { B }: Rows, out: FloatArray): Float64Array | null {
   if (given === undefined) return null;
   if (typeof given === "number") return new Float64Array(B).fill(needNumber(op, name, given));
   const floats = needFloats(op, name, given, B, "one per row");
+  if (DeviceArray.is(floats)) {
+    refuseOverlap(op, { mapped: out }, { [name]: floats });
+    return asFloat(floats, "float64") as Float64Array;
+  }
   // A copy in any case: a row's number may then lie anywhere, also in the memory of the output.
   return Float64Array.from(floats);
 }
@@ -34,6 +41,8 @@ function needDivisor(op: string, divisor: number): number {
   return Number.isNaN(divisor) ? divisor : needNumber(op, "divisor", divisor, { min: 0, above: true, infinite: true });
 }
 
+/** The same on a device, where the first array lies. */
+export function affine(values: DeviceFloatArray, options: Anywhere<AffineOptions>): DeviceFloatArray;
 /**
  * Shifts and scales each row: out[t] = (values[t] − center[b])·scale[b] / divisor at kept tokens, 0 under the mask.
  *
@@ -41,21 +50,24 @@ function needDivisor(op: string, divisor: number): number {
  * @returns numbers in the type of `values`; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function affine(values: FloatArray, options: AffineOptions): FloatArray {
-  return mapAffinely("affine", values, options);
+export function affine(values: FloatArray, options: AffineOptions): FloatArray;
+export function affine(values: AnyFloatArray, anywhere: AffineOptions | Anywhere<AffineOptions>): AnyFloatArray {
+  const options = anywhere as AffineOptions;
+  return mapAffinely("affine", values as FloatArray, options);
 }
 
 /** As affine, in the name of the public function `op`. */
 export function mapAffinely(op: string, values: FloatArray, options: AffineOptions): FloatArray {
+  const stream = streamOf(op, options, values, options.mask, options.center, options.scale);
   const rows = needRows(op, options);
   const floats = needFloats(op, "values", values, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
-  const center = perRow(op, "center", options.center, rows);
-  const scale = perRow(op, "scale", options.scale, rows);
   const divisor = needDivisor(op, options.divisor ?? 1);
   const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
-  const out = mappedOutput(op, "mapped", options.out?.mapped, reduction);
-  selectBackend(op, options.backend).ops.reduceAffine({ center, scale, transformMasked, out, divisor, ...reductionArgs(reduction) });
+  const out = mappedOutput(op, "mapped", options.out?.mapped, reduction, stream);
+  const center = perRow(op, "center", options.center, rows, out);
+  const scale = perRow(op, "scale", options.scale, rows, out);
+  selectBackend(op, options.backend, stream).ops.reduceAffine({ center, scale, transformMasked, out, divisor, ...reductionArgs(reduction) });
   return out;
 }

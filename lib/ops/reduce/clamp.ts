@@ -1,8 +1,12 @@
 // Bounds on numbers, and how many they change.
 import { CLAMP_COUNTS } from "../../backend/contract/reduce";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, optionalMask } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { int32Or, needFloats, optionalMask } from "../../core/arrays";
+import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
 import type { FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 import { type Reduction, reductionArgs } from "./moments";
@@ -30,6 +34,22 @@ export interface ClampResult {
   readonly outside: Int32Array;
 }
 
+/** As the result on the host, with the counts of the rows still on the device. */
+export interface DeviceClampResult {
+  readonly clamped: DeviceFloatArray;
+  readonly summary: DeviceSummary<ClampCounts>;
+}
+
+type ClampCounts = Pick<ClampResult, "kept" | "outside">;
+
+function countsOf(counts: Int32Array): ClampCounts {
+  const field = (name: (typeof CLAMP_COUNTS)[number]): Int32Array =>
+    counts.filter((_, i) => i % CLAMP_COUNTS.length === CLAMP_COUNTS.indexOf(name));
+  return { kept: field("kept"), outside: field("outside") };
+}
+
+/** The same on a device, where the first array lies. */
+export function clamp(values: DeviceFloatArray, options: Anywhere<ClampOptions>): DeviceClampResult;
 /**
  * Clamps each kept number and counts per row what the bounds changed: out[t] = min(max(values[t], low), high), 0 under the mask.
  *
@@ -37,8 +57,11 @@ export interface ClampResult {
  * @returns numbers in the type of `values`, and counts per row
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function clamp(values: FloatArray, options: ClampOptions): ClampResult {
+export function clamp(values: FloatArray, options: ClampOptions): ClampResult;
+export function clamp(values: AnyFloatArray, anywhere: ClampOptions | Anywhere<ClampOptions>): ClampResult | DeviceClampResult {
+  const options = anywhere as ClampOptions;
   const op = "clamp";
+  const stream = streamOf(op, options, values, options.mask);
   const rows = needRows(op, options);
   const floats = needFloats(op, "values", values, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
@@ -46,10 +69,12 @@ export function clamp(values: FloatArray, options: ClampOptions): ClampResult {
   const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
   const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
   const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
-  const out = mappedOutput(op, "clamped", options.out?.clamped, reduction);
-  const counts = new Int32Array(rows.B * CLAMP_COUNTS.length);
-  selectBackend(op, options.backend).ops.reduceClamp({ low, high, transformMasked, out, counts, ...reductionArgs(reduction) });
-  const field = (name: (typeof CLAMP_COUNTS)[number]): Int32Array =>
-    counts.filter((_, i) => i % CLAMP_COUNTS.length === CLAMP_COUNTS.indexOf(name));
-  return { clamped: out, kept: field("kept"), outside: field("outside") };
+  const out = mappedOutput(op, "clamped", options.out?.clamped, reduction, stream);
+  const counts = int32Or(op, "", undefined, rows.B * CLAMP_COUNTS.length, stream);
+  selectBackend(op, options.backend, stream).ops.reduceClamp({ low, high, transformMasked, out, counts, ...reductionArgs(reduction) });
+  if (stream) {
+    const parts = [counts as unknown as DeviceArray];
+    return { clamped: out as unknown as DeviceFloatArray, summary: new DeviceSummary(parts, ([read]) => countsOf(read as Int32Array)) };
+  }
+  return { clamped: out, ...countsOf(counts) };
 }

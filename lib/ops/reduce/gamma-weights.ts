@@ -1,7 +1,10 @@
 // A weight per row that falls off smoothly on both sides of ratio 1.
 import { type BackendOption, selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 
@@ -34,6 +37,8 @@ export interface GammaWeightsResult {
   readonly logWeights: FloatArray;
 }
 
+/** The same on a device, where the first array lies. */
+export function gammaWeights(logRatios: DeviceFloatArray, signs: AnyFloatArray, options: Anywhere<GammaWeightsOptions>): OnDevice<GammaWeightsResult>;
 /**
  * Weights of rows by a gamma density in the ratio of their sequence probabilities:
  *
@@ -47,12 +52,15 @@ export interface GammaWeightsResult {
  * @returns in the widest float type of the inputs; sums in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function gammaWeights(logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult {
-  return weighByGamma("gammaWeights", logRatios, signs, options);
+export function gammaWeights(logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult;
+export function gammaWeights(logRatios: AnyFloatArray, signs: AnyFloatArray, anywhere: GammaWeightsOptions | Anywhere<GammaWeightsOptions>): GammaWeightsResult | OnDevice<GammaWeightsResult> {
+  const options = anywhere as GammaWeightsOptions;
+  return weighByGamma("gammaWeights", logRatios as FloatArray, signs as FloatArray, options);
 }
 
 /** As gammaWeights, in the name of the public function `op`. */
 export function weighByGamma(op: string, logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult {
+  const stream = streamOf(op, options, logRatios, signs, options.factors, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const values = needFloats(op, "logRatios", logRatios, n, meaning);
   const sign = needFloats(op, "signs", signs, B, "one per row");
@@ -69,8 +77,8 @@ export function weighByGamma(op: string, logRatios: FloatArray, signs: FloatArra
   const positive = of("positive", { shape: 2, rate: 3 });
   const negative = of("negative", { shape: 3, rate: 2 });
   const dtype = widestFloat(values, sign, factor);
-  const result = { weights: allocateFloat(dtype, B), logWeights: allocateFloat(dtype, B) };
-  selectBackend(op, options.backend).ops.reduceGamma({
+  const result = { weights: allocateFloat(dtype, B, stream), logWeights: allocateFloat(dtype, B, stream) };
+  selectBackend(op, options.backend, stream).ops.reduceGamma({
     dtype: DTYPE_CODE[dtype],
     values: asFloat(values, dtype),
     factor: factor && asFloat(factor, dtype),

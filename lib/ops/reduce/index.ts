@@ -2,12 +2,12 @@
 export type { ReduceScope, WhitenCenter } from "../../backend/contract/reduce";
 export { affine } from "./affine";
 export type { AffineOptions } from "./affine";
-export { mergeMoments, Moments, moments } from "./moments";
+export { DeviceMoments, mergeMoments, Moments, moments } from "./moments";
 export type { MergeMomentsOptions, MomentsOptions, ReduceLayout } from "./moments";
 export { whiten } from "./whiten";
-export type { WhitenConventions, WhitenOptions } from "./whiten";
+export type { DeviceWhitenOptions, WhitenConventions, WhitenOptions } from "./whiten";
 export { clamp } from "./clamp";
-export type { ClampOptions, ClampResult } from "./clamp";
+export type { ClampOptions, ClampResult, DeviceClampResult } from "./clamp";
 export { gammaWeights } from "./gamma-weights";
 export type { GammaShape, GammaWeightsOptions, GammaWeightsResult } from "./gamma-weights";
 export { countKept } from "./count-kept";

@@ -2,15 +2,19 @@
 import { MOMENT_COUNT, MOMENT_FIELDS, REDUCE_SCOPES, type ReduceRowArgs, type ReduceScope } from "../../backend/contract/reduce";
 import { NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloat64, needFloats, optionalMask } from "../../core/arrays";
-import type { Collective, CollectiveOption } from "../../core/collective";
+import { streamOf } from "../../backend/streams";
+import { float64Or, lengthOf, needFloat64, needFloats, optionalMask } from "../../core/arrays";
+import type { CollectiveOption } from "../../core/collective";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import type { Stream } from "../../core/stream";
 
 /**
  * Moments of one or more units (rows, groups, workers): everything that batch statistics are made of, ready to be merged.
@@ -106,7 +110,7 @@ export interface Reduction {
 
 function needLayout(op: string, values: unknown, { shape, offsets }: RowLayout): Rows {
   if (shape !== undefined || offsets !== undefined) return needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
-  const length = ArrayBuffer.isView(values) ? (values as FloatArray).length : 0;
+  const length = lengthOf(values);
   return { n: length, B: 1, T: length, offsets: null, meaning: "its own length" };
 }
 
@@ -129,28 +133,58 @@ export function reductionArgs({ values, mask, rows: { n, B, T, offsets } }: Redu
   return { dtype: DTYPE_CODE[floatDType(values)], values, mask, offsets, n, B, T };
 }
 
-/** Moments of all units, and the group of each row here; with a collective, groups are those of all workers. */
-export interface UnitMoments {
-  readonly moments: Moments;
+/** Moments that lie on a device. */
+export class DeviceMoments {
+  /** @internal */
+  constructor(readonly partials: DeviceArray<"float64">) {}
+
+  /** How many rows, groups or workers. */
+  get units(): number {
+    return this.partials.length / MOMENT_COUNT;
+  }
+
+  /** Waits for them. */
+  read(): Moments {
+    return new Moments(this.partials.read());
+  }
+
+  /** `read` off the event loop. */
+  async readAsync(): Promise<Moments> {
+    return new Moments(await this.partials.readAsync());
+  }
+
+  /** Gives their memory back. */
+  dispose(): void {
+    this.partials.dispose();
+  }
+
+  [Symbol.dispose](): void {
+    this.dispose();
+  }
+}
+
+/** The state of all units, and the group of each row here; with a collective, groups are those of all workers. */
+export interface UnitPartials {
+  readonly partials: Float64Array;
   readonly groupIds: Int32Array | null;
 }
 
 /** Runs on what is checked already, for the public function `op`. */
-export function momentsOfUnits(
+export function partialsOfUnits(
   op: string,
   reduction: Reduction,
   nanPolicy: number,
-  backend: BackendOption["backend"],
-  collective?: Collective,
-): UnitMoments {
-  const { ops } = selectBackend(op, backend);
-  const rows = new Float64Array(reduction.rows.B * MOMENT_COUNT);
+  { backend, collective }: BackendOption & CollectiveOption,
+  stream: Stream | null,
+): UnitPartials {
+  const { ops } = selectBackend(op, backend, stream);
+  const rows = float64Or(op, "", undefined, reduction.rows.B * MOMENT_COUNT, stream);
   ops.reduceMoments({ nanPolicy, partials: rows, ...reductionArgs(reduction) });
-  if (REDUCE_SCOPES[reduction.over] === "row") return { moments: new Moments(rows), groupIds: null };
+  if (REDUCE_SCOPES[reduction.over] === "row") return { partials: rows, groupIds: null };
   const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENT_COUNT);
   const groups = reduction.groups && collective ? gatherGroups(op, collective, reduction.groups) : reduction.groups;
   const G = groups ? groups.G : 1;
-  const merged = new Float64Array(G * MOMENT_COUNT);
+  const merged = float64Or(op, "", undefined, G * MOMENT_COUNT, stream);
   ops.reduceMerge({
     partials,
     members: groups && groups.members,
@@ -159,12 +193,12 @@ export function momentsOfUnits(
     G,
     merged,
   });
-  return { moments: new Moments(merged), groupIds: groups && groups.ids.subarray(begin, end) };
+  return { partials: merged, groupIds: groups && groups.ids.subarray(begin, end) };
 }
 
 /** The moments alone, of this worker. */
 export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, backend: BackendOption["backend"]): Moments {
-  return momentsOfUnits(op, reduction, nanPolicy, backend).moments;
+  return new Moments(partialsOfUnits(op, reduction, nanPolicy, backend ? { backend } : {}, null).partials);
 }
 
 /** Of each row, in the name of the public function `op`. */
@@ -172,6 +206,8 @@ export function rowMoments(op: string, values: FloatArray, { backend, ...layout 
   return momentsOf(op, needReduction(op, values, { ...layout, over: "row" }), 0, backend);
 }
 
+/** The same on a device, where the first array lies. */
+export function moments(values: DeviceFloatArray, options?: Anywhere<MomentsOptions>): DeviceMoments;
 /**
  * Count, sum, mean, M2, minimum and maximum of the kept numbers of each unit, in float64.
  *
@@ -185,13 +221,50 @@ export function rowMoments(op: string, values: FloatArray, { backend, ...layout 
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see Chan, Golub and LeVeque 1979, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances
  */
-export function moments(values: FloatArray, options: MomentsOptions = {}): Moments {
+export function moments(values: FloatArray, options?: MomentsOptions): Moments;
+export function moments(values: AnyFloatArray, anywhere: MomentsOptions | Anywhere<MomentsOptions> = {}): Moments | DeviceMoments {
+  const options = anywhere as MomentsOptions;
   const op = "moments";
+  const stream = streamOf(op, options, values, options.mask);
   const reduction = needReduction(op, values, options);
   const nanPolicy = needWord(op, "nan", options.nan ?? "propagate", NAN_POLICIES);
-  return momentsOfUnits(op, reduction, nanPolicy, options.backend, options.collective).moments;
+  const { partials } = partialsOfUnits(op, reduction, nanPolicy, options, stream);
+  return stream ? new DeviceMoments(partials as unknown as DeviceArray<"float64">) : new Moments(partials);
 }
 
+type Partials = Moments | Float64Array;
+type DevicePartials = DeviceMoments | DeviceArray<"float64">;
+
+function partialsOf(part: Partials | DevicePartials): Float64Array {
+  if (DeviceArray.is(part)) return part as unknown as Float64Array;
+  return (ArrayBuffer.isView(part) ? new Moments(part) : part).partials as Float64Array;
+}
+
+/** All partials behind one another. */
+function joinPartials(op: string, arrays: readonly Float64Array[], stream: Stream | null): Float64Array {
+  const joined = float64Or(op, "", undefined, arrays.reduce((length, array) => length + array.length, 0), stream);
+  let at = 0;
+  for (const array of arrays) {
+    const part = needFloat64(op, "parts", array, MOMENT_COUNT * Math.ceil(array.length / MOMENT_COUNT), `${MOMENT_COUNT} for each unit`);
+    if (stream) copyInto(joined as unknown as DeviceArray<"float64">, part, at);
+    else joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+function copyInto(joined: DeviceArray<"float64">, part: Float64Array, at: number): void {
+  const place = joined.view(at, at + part.length);
+  if (DeviceArray.is(part)) place.copyFrom(part as unknown as DeviceArray<"float64">);
+  else place.write(part);
+  place.dispose();
+}
+
+/** The same on a device, where the first of the parts lies. */
+export function mergeMoments(
+  parts: DevicePartials | readonly [DevicePartials, ...(Partials | DevicePartials)[]],
+  options?: Anywhere<MergeMomentsOptions>,
+): DeviceMoments;
 /**
  * Merges moments: units of one call, or the moments that several workers computed of their own parts. All units of all
  * `parts`, in order, are the items of `groups` or `groupOffsets`; without them everything becomes one unit.
@@ -201,21 +274,22 @@ export function moments(values: FloatArray, options: MomentsOptions = {}): Momen
  * @param parts moments, or their `partials`; one or a list
  * @throws SurprisalError as `moments`
  */
+export function mergeMoments(parts: Partials | readonly Partials[], options?: MergeMomentsOptions): Moments;
 export function mergeMoments(
-  parts: Moments | Float64Array | readonly (Moments | Float64Array)[],
+  parts: Partials | DevicePartials | readonly (Partials | DevicePartials)[],
   options: MergeMomentsOptions = {},
-): Moments {
+): Moments | DeviceMoments {
   const op = "mergeMoments";
-  const list = Array.isArray(parts) ? (parts as readonly (Moments | Float64Array)[]) : [parts as Moments | Float64Array];
-  const arrays = list.map((part) => (ArrayBuffer.isView(part) ? new Moments(part) : part).partials);
-  const partials = new Float64Array(arrays.reduce((length, array) => length + array.length, 0));
-  arrays.reduce((at, array) => (partials.set(array, at), at + array.length), 0);
+  const list = Array.isArray(parts) ? (parts as readonly (Partials | DevicePartials)[]) : [parts as Partials | DevicePartials];
+  const arrays = list.map(partialsOf);
+  const stream = streamOf(op, options, ...arrays);
+  const partials = joinPartials(op, arrays, stream);
   const B = partials.length / MOMENT_COUNT;
   const grouped = options.groups != null || options.groupOffsets != null;
   const groups = grouped ? needGroups(op, options, B) : null;
   const G = groups ? groups.G : 1;
-  const merged = new Float64Array(G * MOMENT_COUNT);
-  selectBackend(op, options.backend).ops.reduceMerge({
+  const merged = float64Or(op, "", undefined, G * MOMENT_COUNT, stream);
+  selectBackend(op, options.backend, stream).ops.reduceMerge({
     partials,
     members: groups && groups.members,
     offsets: groups && groups.offsets,
@@ -223,5 +297,5 @@ export function mergeMoments(
     G,
     merged,
   });
-  return new Moments(merged);
+  return stream ? new DeviceMoments(merged as unknown as DeviceArray<"float64">) : new Moments(merged);
 }

@@ -1,13 +1,17 @@
 // Numbers centred and scaled by the moments of their unit.
 import { GROUP_SCALES, type GroupScale, NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
-import { WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
+import { MOMENT_COUNT, WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needOutput, overlaps, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { needFloat64, needOutput, overlaps, refuseOverlap } from "../../core/arrays";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { CollectiveOption } from "../../core/collective";
 import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/options";
-import { Moments, momentsOfUnits, needReduction, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+import type { Stream } from "../../core/stream";
+import { DeviceMoments, Moments, needReduction, partialsOfUnits, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {
@@ -40,10 +44,19 @@ export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendO
   readonly out?: { readonly whitened?: FloatArray };
 }
 
+/** Options where the values lie on a device. */
+export type DeviceWhitenOptions = Anywhere<Omit<WhitenOptions, "moments">> & { readonly moments?: Pick<Moments | DeviceMoments, "partials"> };
+
 /** The caller's output, which may be the memory of `values`, or a new array. */
-export function mappedOutput(op: string, name: string, given: FloatArray | undefined, { values, mask, rows }: Reduction): FloatArray {
+export function mappedOutput(
+  op: string,
+  name: string,
+  given: FloatArray | undefined,
+  { values, mask, rows }: Reduction,
+  stream: Stream | null,
+): FloatArray {
   const dtype = floatDType(values);
-  if (given === undefined) return allocateFloat(dtype, rows.n);
+  if (given === undefined) return allocateFloat(dtype, rows.n, stream);
   const out = needOutput(op, name, given, dtype, rows.n);
   const same = overlaps(out, values) && out.byteOffset === values.byteOffset;
   refuseOverlap(op, { [name]: out }, { values: same ? null : values, mask, offsets: rows.offsets });
@@ -51,12 +64,12 @@ export function mappedOutput(op: string, name: string, given: FloatArray | undef
 }
 
 /** By structure: a clone that came from another worker has no class any more. */
-function needMoments(op: string, given: Pick<Moments, "partials">, units: number): Moments {
+function needMoments(op: string, given: Pick<Moments, "partials">, units: number): Float64Array {
   const candidate: unknown = given;
   if (typeof candidate !== "object" || candidate === null)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "moments", candidate, "Moments", "moments() and mergeMoments() make them");
-  const found = new Moments(given.partials);
-  if (found.units === units) return found;
+  const found = DeviceArray.is(given.partials) ? new DeviceMoments(given.partials as DeviceArray<"float64">) : new Moments(given.partials);
+  if (found.units === units) return needFloat64(op, "moments", found.partials, found.partials.length, "");
   const want = `${units}, one a row, one a group, or one for all as \`over\` says`;
   throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: moments has ${found.units} units, expected ${want}`, {
     op,
@@ -66,6 +79,8 @@ function needMoments(op: string, given: Pick<Moments, "partials">, units: number
   });
 }
 
+/** The same on a device, where the first array lies. */
+export function whiten(values: DeviceFloatArray, options?: DeviceWhitenOptions): DeviceFloatArray;
 /**
  * Whitens the kept numbers of each unit: centres them on its mean and divides by its standard deviation.
  *
@@ -79,8 +94,11 @@ function needMoments(op: string, given: Pick<Moments, "partials">, units: number
  * @returns numbers in the type of `values`; `moments` says what they came from
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function whiten(values: FloatArray, options: WhitenOptions = {}): FloatArray {
+export function whiten(values: FloatArray, options?: WhitenOptions): FloatArray;
+export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWhitenOptions = {}): AnyFloatArray {
+  const options = anywhere as WhitenOptions;
   const op = "whiten";
+  const stream = streamOf(op, options, values, options.mask, options.moments?.partials);
   const reduction = needReduction(op, values, options);
   const nonNegative = { min: 0 } as const;
   const unsaid = options.epsilon === undefined && options.varianceEpsilon === undefined && options.varianceFloor === undefined;
@@ -97,14 +115,14 @@ export function whiten(values: FloatArray, options: WhitenOptions = {}): FloatAr
     transformMasked: needFlag(op, "transformMasked", options.transformMasked),
   };
   const given = options.moments === undefined ? undefined : needMoments(op, options.moments, reduction.units);
-  const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction);
-  if (given) refuseOverlap(op, { whitened }, { moments: given.partials });
-  const found = given ? undefined : momentsOfUnits(op, reduction, conventions.nanPolicy, options.backend, options.collective);
-  const used = given ?? found!.moments;
-  selectBackend(op, options.backend).ops.reduceWhiten({
+  const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction, stream);
+  if (given) refuseOverlap(op, { whitened }, { moments: given });
+  const found = given ? undefined : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
+  const used = given ?? found!.partials;
+  selectBackend(op, options.backend, stream).ops.reduceWhiten({
     unit: found?.groupIds ?? (reduction.groups && reduction.groups.ids),
-    moments: used.partials,
-    units: used.units,
+    moments: used,
+    units: used.length / MOMENT_COUNT,
     over: reduction.over,
     out: whitened,
     ...reductionArgs(reduction),

@@ -1,7 +1,12 @@
 // Generalized advantage estimation and discounted returns.
+import type { ScanGaeArgs, ScanReturnsArgs } from "../../backend/contract/scan";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
+import type { DeviceFloatArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
+import type { Stream } from "../../core/stream";
 import { prepare, type ScanOptions } from "./options";
 
 export interface GaeOptions extends ScanOptions {
@@ -20,6 +25,35 @@ export interface DiscountedReturnsOptions extends ScanOptions {
   readonly out?: { readonly returns?: FloatArray };
 }
 
+/** A checked call: what a backend needs, all its arrays by name, and what the function answers. */
+interface Call<Args, Result> {
+  readonly args: Args;
+  readonly arrays: Readonly<Record<string, ArrayBufferView | null>>;
+  readonly result: Result;
+  readonly stream: Stream | null;
+}
+
+function gaeCall(op: string, rewards: AnyFloatArray, values: AnyFloatArray, options: GaeOptions): Call<ScanGaeArgs, GaeResult> {
+  const call = prepare(op, { rewards, values }, options);
+  const lambda = needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
+  const advantages = call.output("advantages", options.out?.advantages);
+  const returns = call.output("returns", options.out?.returns);
+  call.refuseOverlap({ advantages, returns });
+  const { transformMasked, common } = call;
+  const args = { transformMasked, reward: call.input("rewards"), value: call.input("values"), lambda, advantages, returns, ...common };
+  return { args, arrays: call.held({ advantages, returns }), result: { advantages, returns }, stream: call.stream };
+}
+
+function returnsCall(op: string, rewards: AnyFloatArray, options: DiscountedReturnsOptions): Call<ScanReturnsArgs, FloatArray> {
+  const call = prepare(op, { rewards }, options);
+  const returns = call.output("returns", options.out?.returns);
+  call.refuseOverlap({ returns });
+  const { transformMasked, common } = call;
+  return { args: { transformMasked, reward: call.input("rewards"), returns, ...common }, arrays: call.held({ returns }), result: returns, stream: call.stream };
+}
+
+/** The same on a device, where the first array lies. */
+export function gae(rewards: DeviceFloatArray, values: AnyFloatArray, options: Anywhere<GaeOptions>): OnDevice<GaeResult>;
 /**
  * Generalized advantage estimation over masked token rows.
  *
@@ -32,24 +66,23 @@ export interface DiscountedReturnsOptions extends ScanOptions {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation, equation 16
  */
-export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions): GaeResult {
-  const call = prepare("gae", { rewards, values }, options);
-  const lambda = needNumber("gae", "lambda", options.lambda, { min: 0, max: 1 });
-  const advantages = call.output("advantages", options.out?.advantages);
-  const returns = call.output("returns", options.out?.returns);
-  call.refuseOverlap({ advantages, returns });
-  selectBackend("gae", options.backend).ops.scanGae({
-    transformMasked: call.transformMasked,
-    reward: call.input("rewards"),
-    value: call.input("values"),
-    lambda,
-    advantages,
-    returns,
-    ...call.common,
-  });
-  return { advantages, returns };
+export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions): GaeResult;
+export function gae(rewards: AnyFloatArray, values: AnyFloatArray, anywhere: GaeOptions | Anywhere<GaeOptions>): GaeResult | OnDevice<GaeResult> {
+  const options = anywhere as GaeOptions;
+  const { args, result, stream } = gaeCall("gae", rewards, values, options);
+  selectBackend("gae", options.backend, stream).ops.scanGae(args);
+  return result;
 }
 
+/** `gae` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+export async function gaeAsync(rewards: FloatArray, values: FloatArray, options: GaeOptions & AsyncOption): Promise<GaeResult> {
+  const { args, arrays, result } = gaeCall("gaeAsync", rewards, values, options);
+  await runWhole("gaeAsync", "scanGae", args, arrays, options);
+  return result;
+}
+
+/** The same on a device, where the first array lies. */
+export function discountedReturns(rewards: DeviceFloatArray, options: Anywhere<DiscountedReturnsOptions>): DeviceFloatArray;
 /**
  * Discounted returns G[t] = reward[t] + γ·G(next) over masked token rows.
  *
@@ -57,15 +90,17 @@ export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions
  * @returns returns, same shape, in the widest float type of the inputs; carried in float64
  * @throws SurprisalError as `gae`
  */
-export function discountedReturns(rewards: FloatArray, options: DiscountedReturnsOptions): FloatArray {
-  const call = prepare("discountedReturns", { rewards }, options);
-  const returns = call.output("returns", options.out?.returns);
-  call.refuseOverlap({ returns });
-  selectBackend("discountedReturns", options.backend).ops.scanReturns({
-    transformMasked: call.transformMasked,
-    reward: call.input("rewards"),
-    returns,
-    ...call.common,
-  });
-  return returns;
+export function discountedReturns(rewards: FloatArray, options: DiscountedReturnsOptions): FloatArray;
+export function discountedReturns(rewards: AnyFloatArray, anywhere: DiscountedReturnsOptions | Anywhere<DiscountedReturnsOptions>): AnyFloatArray {
+  const options = anywhere as DiscountedReturnsOptions;
+  const { args, result, stream } = returnsCall("discountedReturns", rewards, options);
+  selectBackend("discountedReturns", options.backend, stream).ops.scanReturns(args);
+  return result;
+}
+
+/** `discountedReturns` off the event loop, as `gaeAsync`. */
+export async function discountedReturnsAsync(rewards: FloatArray, options: DiscountedReturnsOptions & AsyncOption): Promise<FloatArray> {
+  const { args, arrays, result } = returnsCall("discountedReturnsAsync", rewards, options);
+  await runWhole("discountedReturnsAsync", "scanReturns", args, arrays, options);
+  return result;
 }

@@ -1,6 +1,6 @@
 // Scans along token rows: GAE, discounted returns, V-trace, tail and prefix sums. docs/ops/scan.md has the formulas side by side.
 export type { DeltaForm, MaskMode } from "../../backend/contract/scan";
-export { discountedReturns, gae } from "./gae";
+export { discountedReturns, discountedReturnsAsync, gae, gaeAsync } from "./gae";
 export type { DiscountedReturnsOptions, GaeOptions, GaeResult } from "./gae";
 export type { ScanOptions } from "./options";
 export { prefixSums, scoreNorms } from "./prefix";

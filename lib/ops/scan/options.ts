@@ -1,10 +1,12 @@
 // Options that the scans from right to left share, and their checks.
 import { MASK_MODES, type MaskMode, type ScanReturnsArgs } from "../../backend/contract/scan";
 import type { BackendOption } from "../../backend/select";
-import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import type { Stream } from "../../core/stream";
 
 /** Options that every scan has. */
 export interface ScanOptions extends RowLayout, BackendOption {
@@ -38,12 +40,17 @@ export interface PreparedScan {
   /** The caller's output, or a new array. */
   readonly output: (name: string, given: FloatArray | undefined) => FloatArray;
   readonly refuseOverlap: (outputs: Readonly<Record<string, FloatArray>>) => void;
+  /** All arrays of the call by their public names, the outputs among them. */
+  readonly held: (outputs: Readonly<Record<string, FloatArray>>) => Readonly<Record<string, ArrayBufferView | null>>;
   /** The fields that each of these ops passes to a backend. */
   readonly common: Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked">;
   readonly transformMasked: number;
+  /** Where it runs, if on a device. */
+  readonly stream: Stream | null;
 }
 
 export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, options: ScanOptions): PreparedScan {
+  const stream = streamOf(op, options, ...Object.values(inputs), options.gamma, options.mask, options.bootstrap);
   const rows: Rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
   const arrays: Record<string, FloatArray> = {};
@@ -58,11 +65,11 @@ export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, o
 
   return {
     input: (name: string): FloatArray => asFloat(arrays[name]!, dtype),
-    output: (name: string, given: FloatArray | undefined): FloatArray =>
-      given === undefined ? allocateFloat(dtype, n) : needOutput(op, name, given, dtype, n),
+    output: (name: string, given: FloatArray | undefined): FloatArray => outputOr(op, name, given, dtype, n, stream),
     refuseOverlap: (outputs: Readonly<Record<string, FloatArray>>): void => {
       refuseOverlap(op, outputs, { ...arrays, gamma: discount, mask, bootstrap, offsets });
     },
+    held: (outputs) => ({ ...arrays, gamma: discount, mask, bootstrap, offsets, ...outputs }),
     common: {
       dtype: DTYPE_CODE[dtype],
       discount: discount && asFloat(discount, dtype),
@@ -76,5 +83,6 @@ export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, o
       maskMode,
     },
     transformMasked: needFlag(op, "transformMasked", options.transformMasked),
+    stream,
   };
 }

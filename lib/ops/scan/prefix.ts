@@ -1,7 +1,10 @@
 // Cumulative sums of kept values, and of the squared norms of score vectors.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalFloats, optionalMask, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
 import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, floatDType, widestFloat } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
 
 export interface PrefixSumsOptions extends RowLayout, BackendOption {
@@ -13,6 +16,8 @@ export interface PrefixSumsOptions extends RowLayout, BackendOption {
   readonly out?: { readonly sums?: FloatArray };
 }
 
+/** The same on a device, where the first array lies. */
+export function prefixSums(values: DeviceFloatArray, options: Anywhere<PrefixSumsOptions>): DeviceFloatArray;
 /**
  * Cumulative sums along each row: sum[t] = Σ x[i] over kept i ≤ t (i < t with `exclusive`), 0 under the mask.
  *
@@ -20,16 +25,18 @@ export interface PrefixSumsOptions extends RowLayout, BackendOption {
  * @returns same shape, in the type of `values`; summed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function prefixSums(values: FloatArray, options: PrefixSumsOptions): FloatArray {
+export function prefixSums(values: FloatArray, options: PrefixSumsOptions): FloatArray;
+export function prefixSums(values: AnyFloatArray, anywhere: PrefixSumsOptions | Anywhere<PrefixSumsOptions>): AnyFloatArray {
+  const options = anywhere as PrefixSumsOptions;
   const op = "prefixSums";
+  const stream = streamOf(op, options, values, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const given = needFloats(op, "values", values, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const dtype = floatDType(given);
-  const out = options.out?.sums;
-  const sums = out === undefined ? allocateFloat(dtype, n) : needOutput(op, "sums", out, dtype, n);
+  const sums = outputOr(op, "sums", options.out?.sums, dtype, n, stream);
   refuseOverlap(op, { sums }, { values: given, mask, offsets });
-  selectBackend(op, options.backend).ops.scanPrefix({
+  selectBackend(op, options.backend, stream).ops.scanPrefix({
     dtype: DTYPE_CODE[dtype],
     values: given,
     logProb: null,
@@ -61,6 +68,8 @@ export interface ScoreNormsResult {
   readonly pathNorms: FloatArray;
 }
 
+/** The same on a device, where the first array lies. */
+export function scoreNorms(logProbs: DeviceFloatArray, sumSquares: AnyFloatArray, options: Anywhere<ScoreNormsOptions>): OnDevice<ScoreNormsResult>;
 /**
  * Squared norm of the gradient of a token's log-prob with respect to its logits, and its cumulative sum along the row:
  *
@@ -71,16 +80,19 @@ export interface ScoreNormsResult {
  * @returns in the widest float type of the inputs
  * @throws SurprisalError as `prefixSums`
  */
-export function scoreNorms(logProbs: FloatArray, sumSquares: FloatArray, options: ScoreNormsOptions): ScoreNormsResult {
+export function scoreNorms(logProbs: FloatArray, sumSquares: FloatArray, options: ScoreNormsOptions): ScoreNormsResult;
+export function scoreNorms(logProbs: AnyFloatArray, sumSquares: AnyFloatArray, anywhere: ScoreNormsOptions | Anywhere<ScoreNormsOptions>): ScoreNormsResult | OnDevice<ScoreNormsResult> {
+  const options = anywhere as ScoreNormsOptions;
   const op = "scoreNorms";
+  const stream = streamOf(op, options, logProbs, sumSquares, options.weights, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const logProb = needFloats(op, "logProbs", logProbs, n, meaning);
   const squares = needFloats(op, "sumSquares", sumSquares, n, meaning);
   const weight = optionalFloats(op, "weights", options.weights, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const dtype = widestFloat(logProb, squares, weight);
-  const result = { norms: allocateFloat(dtype, n), pathNorms: allocateFloat(dtype, n) };
-  selectBackend(op, options.backend).ops.scanPrefix({
+  const result = { norms: allocateFloat(dtype, n, stream), pathNorms: allocateFloat(dtype, n, stream) };
+  selectBackend(op, options.backend, stream).ops.scanPrefix({
     dtype: DTYPE_CODE[dtype],
     values: null,
     logProb: asFloat(logProb, dtype),

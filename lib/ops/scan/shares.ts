@@ -1,7 +1,10 @@
 // Weights by what is left of a row's sum.
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 
@@ -24,6 +27,8 @@ export interface ShareWeightsResult {
   readonly products: FloatArray;
 }
 
+/** The same on a device, where the first array lies. */
+export function shareWeights(values: DeviceFloatArray, options: Anywhere<ShareWeightsOptions>): OnDevice<ShareWeightsResult>;
 /**
  * Weights each token by the share of the row's magnitude that is not behind it yet:
  *
@@ -33,21 +38,21 @@ export interface ShareWeightsResult {
  * @returns in the type of `values`; sums in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function shareWeights(values: FloatArray, options: ShareWeightsOptions): ShareWeightsResult {
+export function shareWeights(values: FloatArray, options: ShareWeightsOptions): ShareWeightsResult;
+export function shareWeights(values: AnyFloatArray, anywhere: ShareWeightsOptions | Anywhere<ShareWeightsOptions>): ShareWeightsResult | OnDevice<ShareWeightsResult> {
+  const options = anywhere as ShareWeightsOptions;
   const op = "shareWeights";
+  const stream = streamOf(op, options, values, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const given = needFloats(op, "values", values, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const gain = needNumber(op, "gain", options.gain, { min: 0 });
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0, above: true });
   const dtype = floatDType(given);
-  const output = (name: "weights" | "products"): FloatArray => {
-    const out = options.out?.[name];
-    return out === undefined ? allocateFloat(dtype, n) : needOutput(op, name, out, dtype, n);
-  };
+  const output = (name: "weights" | "products"): FloatArray => outputOr(op, name, options.out?.[name], dtype, n, stream);
   const result = { weights: output("weights"), products: output("products") };
   refuseOverlap(op, result, { values: given, mask, offsets });
-  selectBackend(op, options.backend).ops.scanShares({
+  selectBackend(op, options.backend, stream).ops.scanShares({
     dtype: DTYPE_CODE[dtype],
     values: given,
     mask,

@@ -1,8 +1,11 @@
 // Discounted sums of what follows, powers counted from the start of the row.
 import { MASK_MODES } from "../../backend/contract/scan";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { needFloats, needOutput, optionalMask, refuseOverlap } from "../../core/arrays";
-import { allocateFloat, DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { streamOf } from "../../backend/streams";
+import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 
@@ -24,6 +27,8 @@ export interface TailSumsOptions extends RowLayout, BackendOption {
   readonly out?: { readonly tails?: FloatArray };
 }
 
+/** The same on a device, where the first array lies. */
+export function tailSums(values: DeviceFloatArray, options: Anywhere<TailSumsOptions>): DeviceFloatArray;
 /**
  * Discounted sums of what follows, with powers that count from the start of the row, not from the token:
  *
@@ -37,8 +42,11 @@ export interface TailSumsOptions extends RowLayout, BackendOption {
  * @returns same shape, in the type of `values`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function tailSums(values: FloatArray, options: TailSumsOptions): FloatArray {
+export function tailSums(values: FloatArray, options: TailSumsOptions): FloatArray;
+export function tailSums(values: AnyFloatArray, anywhere: TailSumsOptions | Anywhere<TailSumsOptions>): AnyFloatArray {
+  const options = anywhere as TailSumsOptions;
   const op = "tailSums";
+  const stream = streamOf(op, options, values, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const given = needFloats(op, "values", values, n, meaning);
   const gamma = needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
@@ -46,10 +54,9 @@ export function tailSums(values: FloatArray, options: TailSumsOptions): FloatArr
   const maskMode = needWord(op, "maskMode", options.maskMode ?? "skip", MASK_MODES.slice(0, 2) as ["skip", "steps"]);
   const maskedWeight = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { min: 0 });
   const dtype = floatDType(given);
-  const out = options.out?.tails;
-  const tails = out === undefined ? allocateFloat(dtype, n) : needOutput(op, "tails", out, dtype, n);
+  const tails = outputOr(op, "tails", options.out?.tails, dtype, n, stream);
   refuseOverlap(op, { tails }, { values: given, mask, offsets });
-  selectBackend(op, options.backend).ops.scanTail({
+  selectBackend(op, options.backend, stream).ops.scanTail({
     dtype: DTYPE_CODE[dtype],
     values: given,
     mask,

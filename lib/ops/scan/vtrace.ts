@@ -1,7 +1,9 @@
 // V-trace.
 import { DELTA_FORMS, type DeltaForm } from "../../backend/contract/scan";
 import { selectBackend } from "../../backend/select";
+import type { DeviceFloatArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { prepare, type ScanOptions } from "./options";
 
@@ -31,6 +33,8 @@ export interface VtraceResult {
   readonly accumulated: FloatArray;
 }
 
+/** The same on a device, where the first array lies. */
+export function vtrace(rewards: DeviceFloatArray, values: AnyFloatArray, weights: AnyFloatArray, options: Anywhere<VtraceOptions>): OnDevice<VtraceResult>;
 /**
  * V-trace targets and policy-gradient advantages for rollouts of an older policy.
  *
@@ -45,7 +49,9 @@ export interface VtraceResult {
  * @throws SurprisalError as `gae`
  * @see Espeholt et al. 2018, IMPALA, equation 1 (the V-trace target) and the policy gradient below it
  */
-export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatArray, options: VtraceOptions): VtraceResult {
+export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatArray, options: VtraceOptions): VtraceResult;
+export function vtrace(rewards: AnyFloatArray, values: AnyFloatArray, weights: AnyFloatArray, anywhere: VtraceOptions | Anywhere<VtraceOptions>): VtraceResult | OnDevice<VtraceResult> {
+  const options = anywhere as VtraceOptions;
   const call = prepare("vtrace", { rewards, values, weights }, options);
   const lambda = needNumber("vtrace", "lambda", options.lambda ?? 1, { min: 0, max: 1 });
   const cap = { min: 0, infinite: true } as const;
@@ -57,7 +63,7 @@ export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatAr
   const advantages = call.output("advantages", options.out?.advantages);
   const accumulated = call.output("accumulated", options.out?.accumulated);
   call.refuseOverlap({ targets, advantages, accumulated });
-  selectBackend("vtrace", options.backend).ops.scanVtrace({
+  selectBackend("vtrace", options.backend, call.stream).ops.scanVtrace({
     reward: call.input("rewards"),
     value: call.input("values"),
     weight: call.input("weights"),

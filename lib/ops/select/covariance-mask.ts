@@ -1,9 +1,12 @@
 // Tokens by the covariance of advantage and log-prob.
 import { COVARIANCE_MODES } from "../../backend/contract/select";
 import { type BackendOption, selectBackend } from "../../backend/select";
-import { optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { int32Or, optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
+import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
 import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import type { RowLayout } from "../../core/rows";
@@ -39,6 +42,14 @@ function needRange(op: string, between: unknown): { low: number; high: number } 
   return { low, high: needNumber(op, "between[1]", second, { min: low, infinite: true }) };
 }
 
+/** As the result on the host; `count` is an array of one. */
+export interface DeviceCovarianceMaskResult {
+  readonly selected: DeviceArray<"uint8">;
+  readonly count: DeviceArray<"int32">;
+}
+
+/** The same on a device, where the first array lies. */
+export function covarianceMask(logProbs: DeviceFloatArray, advantages: AnyFloatArray, options: Anywhere<CovarianceMaskOptions>): DeviceCovarianceMaskResult;
 /**
  * Marks tokens by how far their log-prob and their advantage lie together from the means of the batch.
  *
@@ -55,8 +66,10 @@ function needRange(op: string, between: unknown): { low: number; high: number } 
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
-export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult {
-  return evaluateCovarianceMask("covarianceMask", logProbs, advantages, options);
+export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult;
+export function covarianceMask(logProbs: AnyFloatArray, advantages: AnyFloatArray, anywhere: CovarianceMaskOptions | Anywhere<CovarianceMaskOptions>): CovarianceMaskResult | DeviceCovarianceMaskResult {
+  const options = anywhere as CovarianceMaskOptions;
+  return evaluateCovarianceMask("covarianceMask", logProbs as FloatArray, advantages as FloatArray, options);
 }
 
 /** As covarianceMask, in the name of the public function `op`. */
@@ -66,6 +79,7 @@ export function evaluateCovarianceMask(
   advantages: FloatArray,
   options: CovarianceMaskOptions,
 ): CovarianceMaskResult {
+  const stream = streamOf(op, options, logProbs, advantages, options.mask, options.excluded);
   const rows = needRowsOf(op, "logProbs", logProbs, options);
   const { n, B, T, offsets, meaning } = rows;
   needRankable(op, n);
@@ -80,12 +94,12 @@ export function evaluateCovarianceMask(
   const countEpsilon = needNumber(op, "countEpsilon", options.countEpsilon ?? 0, { min: 0 });
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const excluded = optionalMask(op, "excluded", options.excluded, n, meaning);
-  const selected = needFlags(op, options.out?.selected, n);
+  const selected = needFlags(op, options.out?.selected, n, stream);
   const same = excluded && overlaps(selected, excluded) && selected.byteOffset === excluded.byteOffset;
   refuseOverlap(op, { selected }, { logProbs, advantages, mask, excluded: same ? null : excluded, offsets });
   const dtype = widestFloat(logProbs, array);
-  const count = new Int32Array(1);
-  selectBackend(op, options.backend).ops.selectCovariance({
+  const count = int32Or(op, "", undefined, 1, stream);
+  selectBackend(op, options.backend, stream).ops.selectCovariance({
     dtype: DTYPE_CODE[dtype],
     advantage: asFloat(array, dtype),
     current: asFloat(logProbs, dtype),
@@ -101,5 +115,5 @@ export function evaluateCovarianceMask(
     count,
     ...choice,
   });
-  return { selected, count: count[0]! };
+  return { selected, count: stream ? (count as unknown as number) : count[0]! };
 }

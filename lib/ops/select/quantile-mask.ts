@@ -1,7 +1,10 @@
 // Tokens at or above a quantile.
 import { selectBackend } from "../../backend/select";
-import { needFloat64, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { float64Or, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needFlags, needUnits, type SelectOptions } from "./units";
 
@@ -19,6 +22,8 @@ export interface QuantileMaskResult {
   readonly thresholds: Float64Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function quantileMask(values: DeviceFloatArray, options: Anywhere<QuantileMaskOptions>): OnDevice<QuantileMaskResult>;
 /**
  * Marks the values at or above a quantile of their row or of the batch.
  *
@@ -31,15 +36,17 @@ export interface QuantileMaskResult {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Hyndman and Fan 1996, Sample Quantiles in Statistical Packages, definition 7
  */
-export function quantileMask(values: FloatArray, options: QuantileMaskOptions): QuantileMaskResult {
+export function quantileMask(values: FloatArray, options: QuantileMaskOptions): QuantileMaskResult;
+export function quantileMask(given: AnyFloatArray, anywhere: QuantileMaskOptions | Anywhere<QuantileMaskOptions>): QuantileMaskResult | OnDevice<QuantileMaskResult> {
+  const options = anywhere as QuantileMaskOptions;
   const op = "quantileMask";
+  const values = given as FloatArray;
+  const stream = streamOf(op, options, values, options.mask);
   const { units, args } = needUnits(op, values, options);
   const q = needNumber(op, "q", options.q, { min: 0, max: 1 });
-  const given = options.out?.thresholds;
-  const thresholds =
-    given === undefined ? new Float64Array(units) : needFloat64(op, "out.thresholds", given, units, "one per row, or one for all");
-  const selected = needFlags(op, options.out?.selected, args.n);
+  const thresholds = float64Or(op, "thresholds", options.out?.thresholds, units, stream);
+  const selected = needFlags(op, options.out?.selected, args.n, stream);
   refuseOverlap(op, { selected, thresholds }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend).ops.selectQuantile({ q, threshold: thresholds, selected, ...args });
+  selectBackend(op, options.backend, stream).ops.selectQuantile({ q, threshold: thresholds, selected, ...args });
   return { selected, thresholds };
 }

@@ -1,7 +1,10 @@
 // The k largest tokens.
 import { selectBackend } from "../../backend/select";
-import { needInt32, refuseOverlap } from "../../core/arrays";
+import { streamOf } from "../../backend/streams";
+import { int32Or, refuseOverlap } from "../../core/arrays";
+import type { DeviceFloatArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./units";
 
 export interface TopMaskOptions extends SelectOptions, TopOptions {
@@ -16,6 +19,8 @@ export interface TopMaskResult {
   readonly counts: Int32Array;
 }
 
+/** The same on a device, where the first array lies. */
+export function topMask(values: DeviceFloatArray, options: Anywhere<TopMaskOptions>): OnDevice<TopMaskResult>;
 /**
  * Marks the largest values of each row or of the batch.
  *
@@ -27,15 +32,17 @@ export interface TopMaskResult {
  * @param values per token, [n] as `shape` or `offsets` say; without both, one row
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskResult {
+export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskResult;
+export function topMask(given: AnyFloatArray, anywhere: TopMaskOptions | Anywhere<TopMaskOptions>): TopMaskResult | OnDevice<TopMaskResult> {
+  const options = anywhere as TopMaskOptions;
   const op = "topMask";
+  const values = given as FloatArray;
+  const stream = streamOf(op, options, values, options.mask);
   const { units, args } = needUnits(op, values, options);
   const top = needTop(op, options);
-  const given = options.out?.counts;
-  const counts =
-    given === undefined ? new Int32Array(units) : needInt32(op, "out.counts", given, units, "one per row, or one for all");
-  const selected = needFlags(op, options.out?.selected, args.n);
+  const counts = int32Or(op, "counts", options.out?.counts, units, stream);
+  const selected = needFlags(op, options.out?.selected, args.n, stream);
   refuseOverlap(op, { selected, counts }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend).ops.selectTop({ selected, count: counts, ...args, ...top });
+  selectBackend(op, options.backend, stream).ops.selectTop({ selected, count: counts, ...args, ...top });
   return { selected, counts };
 }

@@ -1,11 +1,12 @@
 // What the select functions have in common: values, their rows, and what ranks against each other.
 import { SCOPE_CODE, SELECT_SCOPES, type SelectScope, type SelectTopArgs } from "../../backend/contract/select";
 import type { BackendOption } from "../../backend/select";
-import { needFloats, optionalMask } from "../../core/arrays";
-import { DTYPE_CODE, type FloatArray, floatDType, isFloatArray } from "../../core/dtype";
+import { flagsOr, lengthOf, needFloats, optionalMask } from "../../core/arrays";
+import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import type { Stream } from "../../core/stream";
 
 export interface SelectOptions extends RowLayout, BackendOption {
   /**
@@ -34,8 +35,7 @@ export interface SelectUnits {
 
 /** The rows of `values`, which are one row where options say nothing of rows. */
 export function needRowsOf(op: string, name: string, values: unknown, { shape, offsets }: RowLayout): Rows {
-  if (!isFloatArray(values)) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, values, "a Float32Array or a Float64Array");
-  const n = values.length;
+  const { length: n } = needFloats(op, name, values, lengthOf(values), "its own length");
   const flat = shape === undefined && offsets === undefined;
   const rows = flat ? { n, B: 1, T: n, offsets: null, meaning: "one row" } : needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
   needFloats(op, name, values, rows.n, rows.meaning);
@@ -86,6 +86,6 @@ export function needTop(op: string, { share, k, least }: TopOptions): Pick<Selec
 }
 
 /** The caller's memory for the flags, or new one. */
-export function needFlags(op: string, given: Uint8Array | undefined, n: number): Uint8Array {
-  return optionalMask(op, "out.selected", given, n, "the size of the result") ?? new Uint8Array(n);
+export function needFlags(op: string, given: Uint8Array | undefined, n: number, stream: Stream | null): Uint8Array {
+  return flagsOr(op, "selected", given, n, stream);
 }

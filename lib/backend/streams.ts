@@ -1,0 +1,111 @@
+// Streams and the backends behind them.
+import { DeviceArray } from "../core/device-array";
+import { argumentError, SurprisalError } from "../core/errors";
+import { Stream } from "../core/stream";
+import type { Backend, BackendOps } from "./backend";
+
+const backends = new WeakMap<Stream, Backend>();
+const homes = new WeakMap<Backend, Stream>();
+
+/** What an op gets to see of an array: what the runtime knows it by. */
+function handlesOf(op: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const handles: Record<string, unknown> = {};
+  for (const name in args) {
+    const value = args[name];
+    handles[name] = DeviceArray.is(value) ? value.handle(op, name) : value;
+  }
+  return handles;
+}
+
+/** The ops of a backend, on DeviceArrays. */
+function onHandles(backend: Backend): Backend {
+  const ops: Record<string, (args: object) => void> = {};
+  for (const [op, run] of Object.entries(backend.ops) as [string, (args: object) => void][])
+    ops[op] = (args) => run(handlesOf(op, args as Readonly<Record<string, unknown>>));
+  return { ...backend, ops: ops as unknown as BackendOps };
+}
+
+function streamOn(op: string, backend: Backend, home?: Stream): Stream {
+  const { device } = backend;
+  if (!device) throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", backend.name, '"cuda" or "emulated", which have memory of their own');
+  const stream = new Stream(device, home);
+  backends.set(stream, onHandles(backend));
+  return stream;
+}
+
+/** The device's own stream. */
+export function homeStream(op: string, backend: Backend): Stream {
+  let home = homes.get(backend);
+  if (!home) homes.set(backend, (home = streamOn(op, backend)));
+  return home;
+}
+
+/** A new stream beside the device's own. */
+export function openStream(op: string, backend: Backend): Stream {
+  const home = homeStream(op, backend);
+  return streamOn(op, backend.device!.openStream(), home);
+}
+
+/** Runs ops on a stream. */
+export function streamBackend(stream: Stream): Backend {
+  return backends.get(stream)!;
+}
+
+/** What decides where a call runs, beside its arrays. */
+interface CallOptions {
+  readonly backend?: unknown;
+  readonly stream?: unknown;
+  readonly collective?: unknown;
+  readonly out?: unknown;
+}
+
+/** The outputs that a caller gave by name. One that is itself the output goes to streamOf as an array. */
+function outputsOf({ out }: CallOptions): [string, unknown][] {
+  return out == null || ArrayBuffer.isView(out) || DeviceArray.is(out) ? [] : Object.entries(out);
+}
+
+function needStream(op: string, { stream, collective }: CallOptions): Stream | undefined {
+  if (stream !== undefined && !(stream instanceof Stream))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
+  if (stream?.disposed) {
+    const details = { op, name: "stream", got: "a disposed stream", want: "one that is not" };
+    throw new SurprisalError("ERR_SURPRISAL_DISPOSED", `${op}: stream was disposed of`, details);
+  }
+  if (collective != null)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "collective", collective, "none with DeviceArrays", "workers add up in host memory: read() the arrays");
+  return stream;
+}
+
+function callStream(op: string, options: CallOptions, arrays: readonly unknown[], first: DeviceArray): Stream {
+  const stream = needStream(op, options) ?? first.stream;
+  for (const array of arrays) if (DeviceArray.is(array)) stream.needSame(op, "an array", array);
+  const { backend } = options;
+  if (backend !== undefined && backend !== "auto" && backend !== stream.backend)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "backend",
+      backend,
+      `"${stream.backend}" or nothing: a call runs where its DeviceArrays lie`,
+      "read() them to compute elsewhere",
+    );
+  for (const [name, array] of outputsOf(options))
+    if (DeviceArray.is(array)) stream.needSame(op, `out.${name}`, array);
+    else if (array !== undefined)
+      throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, array, "a DeviceArray: results of DeviceArrays stay on the device");
+  return stream;
+}
+
+/**
+ * The stream of a call: where its DeviceArrays lie, or the one that its options name; null where all arrays are in host
+ * memory. The first thing that an op asks, of every array that it may get.
+ */
+export function streamOf(op: string, options: CallOptions, ...arrays: readonly unknown[]): Stream | null {
+  for (const array of arrays)
+    if (array != null && !ArrayBuffer.isView(array) && DeviceArray.is(array)) return callStream(op, options, arrays, array);
+  if (options.out != null)
+    for (const [, array] of outputsOf(options)) if (DeviceArray.is(array)) return callStream(op, options, arrays, array);
+  if (options.stream !== undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", options.stream, "nothing without a DeviceArray", "toDevice(array) makes one");
+  return null;
+}
