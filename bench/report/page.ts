@@ -1,8 +1,9 @@
 // docs/performance.md out of lines of results.
 import { GOALS, judge } from "../goals";
+import { GPU_GOALS } from "../gpu/goals";
 import { OURS } from "../harness/names";
 import { quantile } from "../harness/statistics";
-import type { ResultLine } from "../record";
+import type { ResultLine, RunFacts } from "../record";
 import { goalsTable } from "./goals-table";
 import { errors, milliseconds, number, spread, table } from "./markdown";
 
@@ -15,6 +16,7 @@ export interface ResultFile {
 const KERNELS: Readonly<Record<string, string>> = {
   logprob: "Logits to log-probs, entropies and back",
   loss: "Losses straight from logits",
+  linear: "A linear head",
   scan: "Advantages and returns along rows",
   delim: "Spans between delimiters",
   group: "Group normalisation",
@@ -75,22 +77,28 @@ function quietness(lines: readonly ResultLine[]): string[] {
   return [`Five runs of a fixed piece of work ahead of each case differed by ${median} % (median of the cases; 80th percentile ${p80} %).`];
 }
 
+/** What only a processor has. */
+function processorFacts({ caches, pages, pinned, roofs }: RunFacts): string {
+  return ` Caches: ${caches}. Pages: ${pages}. ${pinned ? "Pinned" : "Not pinned"} to cores. Roofs compiled for ${roofs}.`;
+}
+
 function section({ name, lines }: ResultFile): string[] {
   const [first] = lines;
   if (!first) return [];
   const { run, backend } = first;
+  const onDevice = backend === "cuda";
   const kernels = [...new Set(lines.map(({ kernel }) => kernel))];
   return [
-    `## ${run.machine}, ${run.cores} cores: ${backend === "cuda" ? "CUDA" : "CPU"}`,
+    onDevice ? `## ${run.machine}: CUDA` : `## ${run.machine}, ${run.cores} cores: CPU`,
     "",
-    `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}. Caches: ${run.caches}. Pages: ${run.pages}. ${run.pinned ? "Pinned" : "Not pinned"} to cores. Roofs compiled for ${run.roofs}.`,
+    `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}.${onDevice ? "" : processorFacts(run)}`,
     `Versions: ${Object.entries(run.versions).map(([what, version]) => `${what} ${version}`).join("; ")}.`,
     ...quietness(lines),
     `All figures: [\`bench/results/${name}\`](../bench/results/${name}).`,
     "",
     "### Goals",
     "",
-    ...goalsTable(GOALS.map((goal) => judge(goal, lines))),
+    ...goalsTable((onDevice ? GPU_GOALS : GOALS).map((goal) => judge(goal, lines))),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);
       return [`### ${KERNELS[kernel] ?? kernel}`, "", ...ownTable(own), ...peerTable(own)];
@@ -135,6 +143,8 @@ export function toPage(files: readonly ResultFile[]): string {
     "- Peers compute the same on the same bytes. torch runs with malloc as it is, and *tuned*: with the memory of temporaries kept,",
     "  which is the fairest it can get on a CPU. Forms have the names of the trainers that use them.",
     "- *Extra MB*: growth of resident memory at the peak of a call, with the outputs already there.",
+    "- On a GPU the roof is a device copy of the same bytes in the same run; a time is that of a backlog of calls through the C ABI,",
+    "  divided by their number, on arrays that the L2 cache does not hold; outputs are compared with torch ahead of it.",
     "- Rows of logits: *normal* N(0, 2.5); *peaky* N(0, 1) and one logit at 24 to 26; *masked* nine of ten ids at −∞.",
     "",
     ...(any ? [`![Share of the roof by case](${CHART})`, ""] : ["No result has been committed yet.", ""]),

@@ -52,8 +52,9 @@ test("the page has the numbers with their spread, the error beside them, and wha
 
 test("with results of a GPU it says which families have none", () => {
   const page = toPage([file, { name: "cuda.jsonl", lines: [resultLine({ backend: "cuda", level: "9.0" })] }]);
-  expect(page).toContain("Some CPU, 4 cores: CUDA");
-  expect(page).toContain("Never timed on a GPU: loss, scan, delim, group, ratio.");
+  expect(page).toContain("## Some CPU: CUDA");
+  expect(page).toContain("| forward, V ≥ 32K | ≥ 0.85 | ≥ 1.03 |");
+  expect(page).toContain("Never timed on a GPU: loss, linear, scan, delim, group, ratio.");
 });
 
 test("without results it claims nothing", () => {

@@ -1,0 +1,23 @@
+// What the CUDA kernels are held to, as data: shares of a device copy of the same bytes in the same run, and eager torch.
+import type { Goal, Match } from "../goals";
+import type { Shape } from "../shapes";
+
+const share = (says: string, match: Match, must: number, aim: number): Goal => ({ says, match: { threads: 0, ...match }, figure: "share", must, aim });
+
+const shapes = (...names: readonly string[]): { readonly shapes: readonly Shape[] } => ({ shapes: names.map((name) => ({ name, sizes: [] })) });
+const LARGE = shapes("Qwen vocabulary", "Llama 2 vocabulary");
+
+export const GPU_GOALS: readonly Goal[] = [
+  share("forward, V ≥ 32K", { op: "logprob", ...LARGE }, 0.85, 1.03),
+  share("forward, V = 4,096", { op: "logprob", ...shapes("small vocabulary") }, 0.75, 0.9),
+  share("forward, V = 1,024", { op: "logprob", ...shapes("1024 columns") }, 0.55, 0.75),
+  share("backward, V ≥ 32K", { op: "logprobBackward", ...LARGE }, 0.88, 0.98),
+  share("loss from logits, V ≥ 32K", { op: "policyLossFromLogits", ...LARGE }, 0.8, 0.93),
+  share("GAE, 64 MB and more", { op: "gae", elements: 4e6 }, 0.65, 0.88),
+  share("spans, 1e7 tokens and more", { op: "findSpans", elements: 1e7 }, 0.7, 0.95),
+  // One launch within twice (at best 1.3 times) the byte floor.
+  share("group normalisation of 1e6", { op: "groupNormalize" }, 1 / 2, 1 / 1.3),
+  share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 1 / 2, 1 / 1.3),
+  { says: "forward, against eager torch", match: { op: "logprob", threads: 0, ...LARGE, contender: "torch eager" }, figure: "ratio", must: 3, aim: 4.5 },
+  { says: "loss from logits, against eager torch", match: { op: "policyLossFromLogits", threads: 0, ...LARGE, contender: "torch eager" }, figure: "ratio", must: 3, aim: 4.5 },
+];

@@ -1,0 +1,92 @@
+"""Logits to log-probs and entropies, back, by shards; and the loss between them."""
+
+import torch
+
+from .check import Check, SRP
+from .data import Data
+
+N = 19
+TEMPERATURE, SCALE = 0.7, 1.0
+
+
+def rows(data, vocab, dtype):
+    logits = data.normal(N, vocab, scale=2.5)
+    logits[1] *= 0.1
+    logits[2, 5] = 30.0  # nearly deterministic
+    logits[3, ::2] = -float("inf")
+    targets = data.integers(1, vocab // 2, N) * 2 - 1
+    targets[2] = 5
+    return logits.to(dtype), targets
+
+
+def definition(logits, targets):
+    """Log-probs, entropies, log-sum-exp and sum of squares in float64, differentiable."""
+    z = logits / TEMPERATURE
+    logs = torch.log_softmax(z, -1)
+    p = logs.exp()
+    zero = torch.zeros_like(p)
+    entropy = -(torch.where(p > 0, p * torch.where(p > 0, logs, zero), zero)).sum(-1)
+    chosen = logs.gather(1, targets.long()[:, None])[:, 0]
+    return chosen, entropy, torch.logsumexp(z, -1), (p * p).sum(-1), z
+
+
+def checks(device):
+    data = Data(device)
+    near = (1e-9, 1.2e-6)  # |d| <= 1e-6 |x|, and the result's own rounding
+    f32 = torch.float32
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        for vocab in (1000, 4096, 32003):
+            logits, targets = rows(data, vocab, dtype)
+            wide = logits.double().requires_grad_()
+            chosen, entropy, lse, squares, z = definition(wide, targets)
+            numbers = {"dtype": SRP[dtype], "N": N, "V": vocab, "stride": vocab, "K": 1, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
+            title = "%s, V %d" % (str(dtype).split(".")[1], vocab)
+            top = logits.double().max(-1).values
+            exact = torch.log1p(torch.expm1(lse - top / TEMPERATURE).clamp(min=0)).detach()
+            gap = (entropy - (lse - top / TEMPERATURE)).detach()
+            outputs = {
+                "logprob": (chosen.detach(), f32, near),
+                "entropy": (entropy.detach(), f32, near),
+                "lse": (lse.detach(), f32, (1e-6, 1e-6)),
+                "sum_sq": (squares.detach(), f32, (1e-9, 2e-6)),
+                "max_logit": (top, f32, (0.0, 0.0)),
+            }
+            yield Check("logprob_forward", title, {"logits": logits, "targets": targets}, numbers, outputs)
+
+            a, h = data.normal(N), data.normal(N)
+            (gradient,) = torch.autograd.grad((a.double() * chosen + h.double() * entropy).sum(), wide)
+            gradient = torch.nan_to_num(gradient, nan=0.0)
+            p = torch.softmax(z, -1).detach()
+            largest = torch.maximum(a.double().abs(), h.double().abs() * (p * (torch.log(p.clamp(min=1e-300)) + entropy.detach()[:, None])).abs().max(-1).values)
+            rounding = {torch.float32: 1e-7, torch.float16: 1e-3, torch.bfloat16: 8e-3}[dtype]
+            bound = 4e-6 * largest[:, None] / TEMPERATURE + (6e-8 if dtype == torch.float16 else 0)
+            backward = {**numbers, "vocab_start": 0, "vocab_size": vocab}
+            inputs = {"logits": logits, "targets": targets, "max_logit": top.float(), "log1p_sum": exact.float(), "mean_gap": gap.float(), "grad_logprob": a, "grad_entropy": h}
+            yield Check("logprob_backward", title, inputs, backward, {"grad": (gradient, dtype, (bound, rounding))})
+
+    logits, targets = rows(data, 4096, f32)
+    chosen, entropy, lse, squares, _ = definition(logits.double(), targets)
+    states, begins = [], (0, 1500, 4096)
+    for begin, end in zip(begins, begins[1:]):
+        part = logits[:, begin:end].contiguous()
+        state = shard_state(part.double() / TEMPERATURE, part.double(), targets.long() - begin)
+        states.append(state)
+        numbers = {"dtype": "SRP_F32", "N": N, "V": end - begin, "stride": end - begin, "K": 1, "vocab_start": begin, "vocab_size": 4096, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
+        yield Check("logprob_partial", "columns %d to %d" % (begin, end), {"logits": part, "targets": targets}, numbers, {"state": (state, torch.float64, (1e-9, 2e-6))})
+    inputs = {"states": torch.stack(states)}
+    numbers = {"P": 2, "N": N, "K": 1, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
+    outputs = {"logprob": (chosen, f32, near), "entropy": (entropy, f32, near), "lse": (lse, f32, (1e-6, 1e-6)), "sum_sq": (squares, f32, (1e-9, 2e-6))}
+    yield Check("logprob_merge", "two shards", inputs, numbers, outputs)
+
+
+def shard_state(z, raw, targets):
+    """(largest raw logit, S', W, sum of squared terms, raw target logit) of a shard; the first largest is left out of the sums."""
+    top, place = raw.max(-1)
+    y = z - z.max(-1, keepdim=True).values
+    e = y.exp()
+    e.scatter_(1, place[:, None], 0.0)
+    inside = (targets >= 0) & (targets < raw.shape[1])
+    own = raw.gather(1, targets.clamp(0, raw.shape[1] - 1)[:, None])[:, 0]
+    own = torch.where(inside, own, torch.full_like(own, float("inf")))
+    weighted = torch.where(e > 0, e * torch.where(e > 0, y, torch.zeros_like(y)), torch.zeros_like(y))
+    return torch.stack([top, e.sum(-1), weighted.sum(-1), (e * e).sum(-1), own], -1)

@@ -1,0 +1,204 @@
+"""What is timed: arrays, the call of this library, the same in eager torch, and the bytes that nobody can avoid."""
+
+import torch
+
+SIZE = {torch.float32: 4, torch.bfloat16: 2, torch.float16: 2}
+CODE = {torch.float32: "SRP_F32", torch.bfloat16: "SRP_BF16", torch.float16: "SRP_F16"}
+NAME = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+
+
+class Work:
+    """`make(seed)` → (tensors by field, outputs by field). `eager(tensors)` → the named outputs, as a trainer writes it."""
+
+    def __init__(self, kernel, op, shape, dtype, row_kind, least, formula, call, numbers, make, eager, near, plain=None):
+        self.kernel, self.op, self.shape, self.dtype, self.row_kind = kernel, op, shape, dtype, row_kind
+        self.least, self.formula = least, formula
+        self.call, self.numbers, self.make, self.eager, self.near = call, numbers, make, eager, near
+        self.plain = plain  # the name of a straightforward Triton kernel, if there is one
+
+    def title(self):
+        return "%s %s [%s]" % (self.op, self.dtype, ", ".join(map(str, self.shape[1])))
+
+
+def logits_of(rows, vocab, dtype, device, seed):
+    generator = torch.Generator(device=device).manual_seed(seed)
+    logits = torch.empty(rows, vocab, dtype=dtype, device=device)
+    for begin in range(0, rows, 256):  # in parts: no float32 copy of everything
+        part = logits[begin : begin + 256]
+        part.copy_(torch.randn(part.shape, generator=generator, device=device) * 2.5)
+    return logits, torch.randint(0, vocab, (rows,), generator=generator, device=device, dtype=torch.int32)
+
+
+def forward_eager(t):
+    logs = torch.log_softmax(t["logits"].float(), -1)
+    return {"logprob": logs.gather(1, t["targets"].long()[:, None])[:, 0], "entropy": -(logs.exp() * logs).sum(-1)}
+
+
+def forward(name, rows, vocab, dtype, device):
+    def make(seed):
+        logits, targets = logits_of(rows, vocab, dtype, device, seed)
+        return {"logits": logits, "targets": targets}, {key: torch.empty(rows, device=device) for key in ("logprob", "entropy", "lse")}
+
+    numbers = {"dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "K": 1, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+    least = SIZE[dtype] * rows * vocab + 16 * rows
+    return Work("logprob", "logprob", (name, [rows, vocab]), NAME[dtype], "normal", least, "s N V + 16 N", "logprob_forward", numbers, make, forward_eager, 2e-4, "forward")
+
+
+def backward_eager(t):
+    p = torch.softmax(t["logits"].float(), -1)
+    grad = p * -t["grad_logprob"][:, None]
+    grad.scatter_add_(1, t["targets"].long()[:, None], t["grad_logprob"][:, None])
+    return {"grad": grad.to(t["logits"].dtype)}
+
+
+def backward(name, rows, vocab, dtype, device):
+    def make(seed):
+        logits, targets = logits_of(rows, vocab, dtype, device, seed)
+        top = logits.max(-1).values.float()
+        rest = torch.cat([torch.logsumexp(part.float(), -1) for part in logits.split(256)]) - top
+        tensors = {"logits": logits, "targets": targets, "max_logit": top, "log1p_sum": rest, "grad_logprob": torch.randn(rows, device=device)}
+        return tensors, {"grad": torch.empty_like(logits)}
+
+    numbers = {"dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "K": 1, "vocab_start": 0, "vocab_size": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+    least = 2 * SIZE[dtype] * rows * vocab + 16 * rows
+    return Work("logprob", "logprobBackward", (name, [rows, vocab]), NAME[dtype], "normal", least, "2 s N V + 16 N", "logprob_backward", numbers, make, backward_eager, 1e-2, "backward")
+
+
+def fused_eager(t):
+    logits = t["logits"].float().requires_grad_()
+    current = torch.log_softmax(logits, -1).gather(1, t["targets"].long()[:, None])[:, 0]
+    ratio, a = (current - t["old"].float()).exp(), t["advantage"].float()
+    loss = torch.maximum(-a * ratio, -a * ratio.clamp(0.8, 1.28))
+    (grad,) = torch.autograd.grad(loss.sum(), logits)
+    return {"grad": grad.to(t["logits"].dtype)}
+
+
+def fused(name, rows, vocab, dtype, device):
+    off = float("inf")
+
+    def make(seed):
+        logits, targets = logits_of(rows, vocab, dtype, device, seed)
+        tensors = {"logits": logits, "targets": targets}
+        current = torch.cat([forward_eager({"logits": a, "targets": b})["logprob"] for a, b in zip(logits.split(256), targets.split(256))])
+        tensors["old"] = (current + 0.1 * torch.randn(rows, device=device)).double()
+        tensors["advantage"] = torch.randn(rows, device=device, dtype=torch.float64)
+        return tensors, {"grad": torch.empty_like(logits), "logprob": torch.empty(rows, device=device)}
+
+    numbers = {
+        "dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0, "form": "SRP_LOSS_CLIP",
+        "clip_low": 0.2, "clip_high": 0.28, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off,
+        "temperature_positive": 1.0, "temperature_negative": 1.0, "kl_log_clamp": off, "kl_value_clamp": off,
+    }
+    least = 2 * SIZE[dtype] * rows * vocab + 24 * rows
+    return Work("logprob", "policyLossFromLogits", (name, [rows, vocab]), NAME[dtype], "normal", least, "2 s N V + 24 N", "loss_logits", numbers, make, fused_eager, 1e-2)
+
+
+def gae_eager(t):
+    reward, value, kept = t["reward"], t["value"], t["mask"].to(torch.float32)
+    out, after, carry = torch.empty_like(reward), torch.zeros_like(reward[:, 0]), torch.zeros_like(reward[:, 0])
+    for step in reversed(range(reward.shape[1])):
+        keep = kept[:, step]
+        now = reward[:, step] + after - value[:, step] + 0.95 * carry
+        carry, after = now * keep + carry * (1 - keep), value[:, step] * keep + after * (1 - keep)
+        out[:, step] = now * keep
+    return {"advantages": out, "returns": (out + value) * kept}
+
+
+def gae(name, rows, steps, device, with_peer):
+    def make(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        tensors = {key: torch.randn(rows, steps, generator=generator, device=device) for key in ("reward", "value")}
+        lengths = torch.randint(steps // 2, steps + 1, (rows, 1), generator=generator, device=device)
+        tensors["mask"] = (torch.arange(steps, device=device)[None] < lengths).to(torch.uint8)
+        return tensors, {key: torch.empty(rows, steps, device=device) for key in ("advantages", "returns")}
+
+    numbers = {"dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "gamma": 1.0, "lambda": 0.95, "mask_mode": "SRP_MASK_SKIP", "transform_masked": 0}
+    return Work("scan", "gae", (name, [rows, steps]), "float32", "γ = 1, λ = 0.95", 17 * rows * steps, "17 B T", "scan_gae", numbers, make, gae_eager if with_peer else None, 1e-3)
+
+
+def spans_eager(t):
+    tokens = t["tokens"]
+    starts = ((tokens[:-2] == 7) & (tokens[1:-1] == 8) & (tokens[2:] == 9)).nonzero()[:, 0] + 3
+    ends = (tokens == 5).nonzero()[:, 0]
+    place = torch.searchsorted(ends, starts)
+    closed = place < ends.numel()
+    begins, finishes = starts[closed], ends[place[closed]] + 1
+    return {"spans": torch.stack([torch.zeros_like(begins), begins, finishes], 1).int()}
+
+
+def spans(count, device):
+    capacity = count // 300 + 64
+
+    def make(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        tokens = torch.randint(100, 150000, (count,), generator=generator, device=device, dtype=torch.int32)
+        for place, token in ((0, 7), (1, 8), (2, 9), (178, 5)):
+            tokens[place::350] = token
+        marks = {"start_ids": [7, 8, 9], "start_offsets": [0, 3], "end_ids": [5], "end_offsets": [0, 1]}
+        tensors = {"tokens": tokens, **{key: torch.tensor(ids, dtype=torch.int32, device=device) for key, ids in marks.items()}}
+        found = {"spans": torch.zeros(capacity, 3, dtype=torch.int32, device=device), "count": torch.zeros(1, dtype=torch.int64, device=device)}
+        return tensors, found
+
+    numbers = {"dtype": "SRP_I32", "n": count, "B": 1, "T": count, "start_count": 1, "end_count": 1, "head_count": 0, "start_size": 3, "end_size": 1, "head_size": 0, "capacity": capacity, "overlapping": 0, "include_end": "SRP_END_ALL", "unterminated_keep": 0, "starts_open": 0}
+    return Work("delim", "findSpans", ("%.0e tokens" % count, [count]), "int32", "a span every 350 tokens", 4 * count, "4 n", "delim_spans", numbers, make, spans_eager, 0.0)
+
+
+def normalize_eager(t):
+    groups = t["values"].view(-1, t["size"])
+    return {"normalized": ((groups - groups.mean(-1, keepdim=True)) / (groups.std(-1, keepdim=True) + 1e-6)).view(-1)}
+
+
+def normalize(count, size, device):
+    def make(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        values = torch.rand(count, generator=generator, device=device)
+        return {"values": values, "offsets": torch.arange(0, count + 1, size, dtype=torch.int32, device=device), "size": size}, {"normalized": torch.empty(count, device=device)}
+
+    numbers = {"dtype": "SRP_F32", "n": count, "G": count // size, "ddof": 1.0, "epsilon": 1e-6, "variance_floor": 0.0, "center": "SRP_CENTER_MEAN", "scale": "SRP_SCALE_STD", "singleton": "SRP_SINGLETON_ZERO", "nan_policy": "SRP_NAN_PROPAGATE", "gain": 1.0}
+    least = 8 * count + 4 * (count // size + 1)
+    return Work("group", "groupNormalize", ("groups of %d" % size, [count, size]), "float32", "uniform rewards", least, "8 n + 4 (G + 1)", "group_normalize", numbers, make, normalize_eager, 1e-4, "normalize")
+
+
+def sequence_eager(t):
+    kept = t["mask"].to(torch.float32)
+    count = kept.sum(1).clamp(min=1)
+    ratio = (((t["current"] - t["old"]) * kept).sum(1) / count).exp()
+    a = t["advantage"]
+    moves = (ratio * a <= ratio.clamp(0.9997, 1.0004) * a).float()
+    return {"grad": (moves * a * ratio / count)[:, None] * kept, "ratio": ratio}
+
+
+def sequence(rows, steps, device):
+    off = float("inf")
+
+    def make(seed):
+        generator = torch.Generator(device=device).manual_seed(seed)
+        old = -torch.rand(rows, steps, generator=generator, device=device) * 3
+        lengths = torch.randint(steps // 2, steps + 1, (rows, 1), generator=generator, device=device)
+        tensors = {"current": old + 0.01 * torch.randn(rows, steps, generator=generator, device=device), "old": old, "advantage": torch.randn(rows, generator=generator, device=device)}
+        tensors["mask"] = (torch.arange(steps, device=device)[None] < lengths).to(torch.uint8)
+        return tensors, {"grad": torch.empty(rows, steps, device=device), "ratio": torch.empty(rows, device=device)}
+
+    numbers = {"dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "G": 0, "level": "SRP_LEVEL_SEQUENCE", "reduce": "SRP_REDUCE_MEAN", "advantage_per_token": 0, "form": "SRP_LOSS_CLIP", "clip_low": 3e-4, "clip_high": 4e-4, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off}
+    return Work("ratio", "clippedObjective, sequence, with gradient", ("512 rollouts", [rows, steps]), "float32", "half to all of a row kept", 13 * rows * steps + 8 * rows, "13 B T + 8 B", "ratio_clip", numbers, make, sequence_eager, 1e-3, "sequence")
+
+
+def everything(device, tiny):
+    if tiny:
+        logits, scans, counts, group = [("tiny", 8, 1000), ("tiny", 3, 32000)], [("tiny", 4, 100, True)], [10000], 4096
+        sequences = (8, 300)
+    else:
+        logits = [("Qwen vocabulary", 8192, 151936), ("Qwen vocabulary", 512, 151936), ("Llama 2 vocabulary", 4096, 32000), ("small vocabulary", 16384, 4096), ("1024 columns", 65536, 1024), ("63 tokens", 63, 151936), ("one token", 1, 151936)]
+        scans = [("512 rollouts", 512, 8192, True), ("8 long episodes", 8, 1048576, False), ("one endless episode", 1, 8388608, False), ("65536 short rollouts", 65536, 128, True)]
+        counts, group, sequences = [10**6, 10**7, 10**8], 10**6, (512, 8192)
+    for dtype in (torch.bfloat16, torch.float32):
+        for build in (forward, backward, fused):
+            for name, rows, vocab in logits:
+                yield lambda build=build, name=name, rows=rows, vocab=vocab, dtype=dtype: build(name, rows, vocab, dtype, device)
+    for name, rows, steps, with_peer in scans:
+        yield lambda name=name, rows=rows, steps=steps, with_peer=with_peer: gae(name, rows, steps, device, with_peer)
+    for count in counts:
+        yield lambda count=count: spans(count, device)
+    for size in (8, 64):
+        yield lambda size=size: normalize(group, size, device)
+    yield lambda: sequence(*sequences, device)

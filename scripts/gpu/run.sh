@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Proves the CUDA backend on this machine: run.sh RESULTS_DIR [--minutes N] [--backend NAME] [--device N]
+#
+# Needs a driver, bash and coreutils. Uses python3 with torch (and triton) and compute-sanitizer where they are there.
+# Every part writes its own log; one that fails does not stop the others. Exit status: 0 nothing failed, 1 something did.
+set -uo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+app=$here/app
+node=$here/node
+
+usage() {
+  cat <<TEXT
+usage: run.sh RESULTS_DIR [--minutes N] [--backend cuda|emulated] [--device N] [--tiny]
+
+  RESULTS_DIR   where results.json, summary.md, bench.jsonl and a log for each part go; made if it is not there
+  --minutes N   about how long it may take in all (default 30)
+  --backend B   cuda (default), or emulated: the same kernels on the host, to try the bundle out
+  --device N    number of the device (default 0)
+  --tiny        small shapes for the benches: what they give is no result
+
+Bring RESULTS_DIR back to the repository and file it: npm run gpu:import -- RESULTS_DIR
+TEXT
+}
+
+results='' minutes=30 backend=cuda device=0 tiny=()
+while (($# > 0)); do
+  case $1 in
+    --minutes) minutes=${2:?--minutes needs a number}; shift 2 ;;
+    --backend) backend=${2:?--backend needs a name}; shift 2 ;;
+    --device) device=${2:?--device needs a number}; shift 2 ;;
+    --tiny) tiny=(--tiny); shift ;;
+    -h | --help) usage; exit 0 ;;
+    -*) usage >&2; exit 2 ;;
+    *) results=$1; shift ;;
+  esac
+done
+[[ -n $results ]] || { usage >&2; exit 2; }
+[[ $minutes =~ ^[0-9]+$ && $device =~ ^[0-9]+$ ]] || { usage >&2; exit 2; }
+case $backend in cuda | emulated) ;; *) usage >&2; exit 2 ;; esac
+mkdir -p "$results" || exit 2
+results=$(cd "$results" && pwd)
+[[ $backend == emulated ]] && tiny=(--tiny)
+
+deadline=$((SECONDS + minutes * 60))
+parts=$results/parts.tsv
+: >"$parts"
+failed=0
+library=$app/build-$backend/libsurprisal_$backend.so
+export SURPRISAL_BACKEND=$backend SURPRISAL_DEVICE=$device
+
+# left SHARE: seconds for a part that may take SHARE percent of what is left, 30 at least
+left() {
+  local seconds=$(((deadline - SECONDS) * $1 / 100))
+  ((seconds > 30)) && echo "$seconds" || echo 30
+}
+
+# part NAME SECONDS COMMAND...: exit status 3 means skipped, with the reason in the last line of its log
+part() {
+  local name=$1 limit=$2 start=$SECONDS status state
+  shift 2
+  echo "== $name"
+  timeout "$limit" "$@" >"$results/$name.log" 2>&1
+  status=$?
+  case $status in
+    0) state=passed ;;
+    3) state=skipped ;;
+    124) state=timeout; failed=1 ;;
+    *) state=failed; failed=1 ;;
+  esac
+  printf '%s\t%s\t%s\t%s\n' "$name" "$state" "$status" "$((SECONDS - start))" >>"$parts"
+  tail -n 3 "$results/$name.log" | sed 's/^/   /'
+  echo "== $name: $state ($((SECONDS - start)) s)"
+}
+
+skipped() { # NAME REASON
+  echo "skipped: $2" >"$results/$1.log"
+  printf '%s\tskipped\t3\t0\n' "$1" >>"$parts"
+  echo "== $1: skipped, $2"
+}
+
+python=$(command -v python3 || true)
+sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
+
+cp "$here/bundle.json" "$results/bundle.json"
+part card 60 "$node" "$app/bench/gpu/card.js" --backend "$backend" --device "$device" --bundle "$here/bundle.json" --out "$results/card.json"
+
+if [[ -n $python ]]; then
+  repeats=100
+  [[ $backend == emulated ]] && repeats=3
+  part torch "$(left 30)" "$python" "$app/bench/gpu/python/compare.py" --library "$library" --headers "$app/include/surprisal" \
+    --out "$results/torch.json" --repeats "$repeats" --device "$device"
+else
+  skipped torch 'no python3 here'
+fi
+
+export SURPRISAL_TEST_COUNTS=$results/suite-counts.json
+cd "$app" || exit 2
+part suite "$(left 45)" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
+part conformance "$(left 40)" "$node" test/conformance/main.js --backend "$backend"
+
+if [[ -n $python ]]; then
+  part bench "$(left 75)" "$python" "$app/bench/gpu/python/bench.py" --library "$library" --headers "$app/include/surprisal" \
+    --facts "$results/card.json" --out "$results/bench.jsonl" --device "$device" --minutes "$(($(left 70) / 60 + 1))" "${tiny[@]}"
+else
+  skipped bench 'no python3 here'
+fi
+
+for tool in memcheck racecheck; do
+  if [[ $backend != cuda ]]; then
+    skipped "$tool" 'compute-sanitizer looks at a device only'
+  elif [[ -z $sanitizer ]]; then
+    skipped "$tool" 'no compute-sanitizer here'
+  else
+    part "$tool" "$(left 60)" "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$node" "$app/bench/gpu/short.js" --backend "$backend"
+  fi
+done
+
+"$node" "$app/bench/gpu/summary.js" "$results" || failed=1
+exit "$failed"
