@@ -85,6 +85,8 @@ export const GOALS: readonly Goal[] = [
   faster("GAE, against the trainers' loop", { op: "gae", shapes: [{ name: rollouts, sizes: [] }], contender: "torch tuned: trainers' loop" }, 100),
   faster("spans, against numpy", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "numpy" }, 4),
   faster("spans, against torch", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "torch tuned" }, 10),
+  { says: "linear head, forward, against numpy's matrix product alone", match: { op: "linearLogprob", contender: "numpy with BLAS" }, figure: "slowdown", must: 2 },
+  { says: "linear head, forward, against torch's matrix product alone", match: { op: "linearLogprob", contender: "torch tuned" }, figure: "slowdown", must: 2 },
   faster("group normalisation, against torch", { op: "groupNormalize", contender: "torch tuned" }, 30),
 ];
 

@@ -112,6 +112,10 @@ function write(lines: readonly ResultLine[], { out, complete }: Options, { facts
 
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
+  if (options.help) {
+    process.stdout.write(USAGE);
+    return 0;
+  }
   if (options.page) {
     say(`page: ${writePage().join(", ")}`);
     return 0;

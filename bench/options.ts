@@ -20,6 +20,7 @@ others who can do the same work, all in one process and in the same repetitions.
   --json             print the lines of results
   --page             only write docs/performance.md and its chart from the results that are there
   --list             only list the cases
+  --help             print this
 `;
 
 export interface Options {
@@ -33,6 +34,7 @@ export interface Options {
   readonly json: boolean;
   readonly page: boolean;
   readonly list: boolean;
+  readonly help: boolean;
   /** Nothing was left out: the run may stand for this machine. */
   readonly complete: boolean;
 }
@@ -64,13 +66,14 @@ export function readOptions(args: readonly string[]): Options {
       json: { type: "boolean", default: false },
       page: { type: "boolean", default: false },
       list: { type: "boolean", default: false },
+      help: { type: "boolean", short: "h", default: false },
     },
   });
-  const { quick, filter, level, against, out, json, page, list } = values;
+  const { quick, filter, level, against, out, json, page, list, help } = values;
   const threads = values.threads === undefined ? undefined : Number(values.threads);
   if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) throw new Error(`--threads ${values.threads}: expected a positive integer`);
   if (level !== undefined && !LEVELS.some((known) => known === level)) throw new Error(`--level ${level}: expected one of ${LEVELS.join(", ")}`);
   const peers = peersOf(values.peers, quick, against !== undefined);
   const complete = !quick && filter === undefined && threads === undefined && level === undefined && against === undefined && peers.length === Object.keys(PEERS).length;
-  return { quick, filter, peers, threads, level, against, out, json, page, list, complete };
+  return { quick, filter, peers, threads, level, against, out, json, page, list, help, complete };
 }

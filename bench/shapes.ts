@@ -40,6 +40,12 @@ export const REWARDS = {
   ragged: shape("ragged groups", 1e6, 0),
 } as const;
 
+/** [rows, dim, vocabulary] of a linear head. */
+export const HEADS = {
+  block: shape("a block of rows, Llama 2 vocabulary", 512, 1024, 32_000),
+  few: shape("64 rows, Llama 2 vocabulary", 64, 1024, 32_000),
+} as const;
+
 /** So small that only the way through the public function counts. */
 export const SMALL = {
   group: shape("one group of 8", 1, 8),

@@ -36,10 +36,10 @@ export function itemsOf(rewards: number, size: number): number {
   return size > 0 ? rewards - (rewards % size) : rewards;
 }
 
-function workOf(values: Float32Array, groupOffsets: Int32Array, wanted: () => ArrayLike<number>, lib: Library): Work {
+function workOf(values: Float32Array, groupOffsets: Int32Array, wanted: () => ArrayLike<number>, lib: Library, backend: "cpu" | "auto" = "cpu"): Work {
   const groups = groupOffsets.length - 1;
-  const out = { normalized: new Float32Array(values.length), means: new Float32Array(groups), stds: new Float32Array(groups) };
-  const options = { groupOffsets, out, backend: "cpu" as const };
+  const out = { normalized: new Float32Array(values.length), means: new Float32Array(groups), stds: new Float32Array(groups), counts: new Int32Array(groups) };
+  const options = { groupOffsets, out, backend };
   return {
     name: "groupNormalize",
     prepare: () => poison(out.normalized, out.means, out.stds),
@@ -103,7 +103,7 @@ export function groupOverheadCase(): Case {
     prepare: () => {
       const values = rng(4).f32(size);
       const wanted = () => groupNormalizeOracle(values, [Array.from(values, (_, i) => i)], CONVENTIONS).normalized;
-      return { ours: (lib) => workOf(values, Int32Array.of(0, size), wanted, lib) };
+      return { ours: (lib) => workOf(values, Int32Array.of(0, size), wanted, lib, "auto") };
     },
   };
 }

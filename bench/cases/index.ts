@@ -3,10 +3,14 @@ import type { Case } from "../harness/case";
 import { delimCases } from "./delim";
 import { fusedLossCases } from "./fused-loss";
 import { groupCases, groupOverheadCase } from "./group";
+import { linearCases } from "./linear";
 import { backwardCases } from "./logprob-backward";
 import { forwardCases } from "./logprob-forward";
+import { modulateCases } from "./modulate";
 import { ratioCases, ratioOverheadCase } from "./ratio";
+import { reduceCases } from "./reduce";
 import { scanCases } from "./scan";
+import { selectCases } from "./select";
 
 export function allCases(): Case[] {
   return [
@@ -19,5 +23,9 @@ export function allCases(): Case[] {
     ...ratioCases(),
     groupOverheadCase(),
     ratioOverheadCase(),
+    ...reduceCases(),
+    ...selectCases(),
+    ...modulateCases(),
+    ...linearCases(),
   ];
 }

@@ -72,7 +72,7 @@ function ratioWork({ rows, steps, current, old, mask }: Batch, wanted: () => Def
   };
 }
 
-function objectiveWork(batch: Batch, level: "token" | "sequence", wanted: () => Definition, lib: Library): Work {
+function objectiveWork(batch: Batch, level: "token" | "sequence", wanted: () => Definition, lib: Library, backend: "cpu" | "auto" = "cpu"): Work {
   const { rows, steps, current, old, mask, advantages } = batch;
   const terms = level === "token" ? rows * steps : rows;
   const out = {
@@ -81,8 +81,10 @@ function objectiveWork(batch: Batch, level: "token" | "sequence", wanted: () => 
     ratios: new Float32Array(terms),
     clippedRatios: new Float32Array(terms),
     clipped: new Uint8Array(terms),
+    objectives: new Float64Array(rows),
+    rowWeights: new Float64Array(rows),
   };
-  const options = { level, shape: [rows, steps] as const, mask, ...CLIP, out, backend: "cpu" as const };
+  const options = { level, shape: [rows, steps] as const, mask, ...CLIP, out, backend };
   return {
     name: "clippedObjective",
     prepare: () => poison(out.gradLogProbs, out.terms, out.ratios, out.clippedRatios, out.clipped),
@@ -163,7 +165,7 @@ export function ratioOverheadCase(): Case {
       const batch = batchOf(rows, steps);
       const kept = batch.mask.reduce((sum, k) => sum + k, 0);
       const wanted = (): Definition => definition(batch, "token", 1 / kept);
-      return { ours: (lib) => objectiveWork(batch, "token", wanted, lib) };
+      return { ours: (lib) => objectiveWork(batch, "token", wanted, lib, "auto") };
     },
   };
 }

@@ -20,8 +20,9 @@ export interface Pace {
 /** Shorter runs are repeated within one sample: a timer and a poisoned cache line would be most of what is seen. */
 const SHORTEST_SAMPLE = 1e-3;
 const MOST_CALLS = 4096;
-/** A short function is only itself once it has been compiled, which takes some thousand calls. */
-const WARM_CALLS = 2000;
+/** A short function is only itself once all of it has been compiled, as in a loop that trains: some ten thousand calls. */
+const WARM_CALLS = 20_000;
+const WARM_SECONDS = 0.1;
 
 /** Where repetition r begins among n contenders, and who comes behind. */
 export function rotation(n: number, r: number): number[] {
@@ -56,7 +57,7 @@ async function attempt(contender: Contender, time: () => Promise<number>): Promi
 /** Seconds of one run among many. */
 async function warmTimeOf(contender: Contender): Promise<number> {
   const few = await timeOf(contender, 10);
-  return timeOf(contender, Math.ceil(Math.min(WARM_CALLS, (20 * SHORTEST_SAMPLE) / few)));
+  return timeOf(contender, Math.ceil(Math.min(WARM_CALLS, WARM_SECONDS / few)));
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Errors } from "../harness/case";
 import { jaxJsPeer } from "./jax-js";
 import { onnxPeer } from "./onnx";
 import { plainPeer } from "./plain";
-import { numpyPeer, torchPeer } from "./python";
+import { blasPeer, numpyPeer, torchPeer } from "./python";
 import type { PeerTask } from "./task";
 import { tfjsPeer } from "./tfjs";
 
@@ -42,6 +42,7 @@ export const PEERS: Readonly<Record<string, OpenPeer>> = {
   tfjs: tfjsPeer,
   onnxruntime: onnxPeer,
   numpy: numpyPeer,
+  "numpy-blas": blasPeer,
   "torch-tuned": () => torchPeer("tuned"),
   torch: () => torchPeer("stock"),
 };

@@ -140,7 +140,7 @@ function sequence(task: PeerTask, withGradient: boolean): () => Outputs {
   };
 }
 
-const WORK: Readonly<Record<PeerWork, (task: PeerTask) => () => Outputs>> = {
+const WORK: Readonly<Partial<Record<PeerWork, (task: PeerTask) => () => Outputs>>> = {
   logprob,
   logprobBackward,
   gae,
@@ -154,9 +154,11 @@ export function plainPeer(): Promise<Peer> {
   return Promise.resolve({
     name: "plain JavaScript",
     version: `Node ${process.versions.node}`,
-    formsOf: (task) =>
+    formsOf: (task) => {
+      const work = WORK[task.kind];
       // Bits of bfloat16 are no numbers that JavaScript knows.
-      Promise.resolve(task.bfloat16 ? [] : [inProcess("plain JavaScript", "js", task, WORK[task.kind](task))]),
+      return Promise.resolve(task.bfloat16 || !work ? [] : [inProcess("plain JavaScript", "js", task, work(task))]);
+    },
     release: () => Promise.resolve(),
     close: () => undefined,
   });

@@ -13,9 +13,17 @@ function pythons(): string[] {
   return own ? [own] : ["/usr/bin/python3", "python3"];
 }
 
-/** The first python3 that has the module. */
+/** What a python3 must run for a module of the folder python to be served; "blas": for matrix products of numpy. */
+const NEEDS: Readonly<Record<string, string>> = {
+  numpy: "import numpy",
+  torch: "import numpy, torch",
+  blas: "import numpy, blas; assert blas.tuned()",
+};
+
+/** The first python3 that can serve the module. */
 function pythonWith(module: string): string | undefined {
-  return pythons().find((python) => spawnSync(python, ["-c", `import numpy, ${module}`], { stdio: "ignore" }).status === 0);
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1", PYTHONPATH: join(__dirname, "python") };
+  return pythons().find((python) => spawnSync(python, ["-c", NEEDS[module]!], { env, stdio: "ignore" }).status === 0);
 }
 
 /** In memory where there is such a place. */
@@ -175,6 +183,12 @@ async function open(peer: string, module: string, environment: Readonly<Record<s
 
 export function numpyPeer(): Promise<Peer | AbsentPeer> {
   return open("numpy", "numpy", { OMP_NUM_THREADS: "1" }, "apt-get install python3-numpy, or SURPRISAL_BENCH_PYTHON");
+}
+
+/** Matrix products of a numpy with a tuned BLAS, whichever python3 has one: a distribution's may have the reference one. */
+export function blasPeer(): Promise<Peer | AbsentPeer> {
+  const how = "pip install numpy, or apt-get install libopenblas0";
+  return open("numpy with BLAS", "blas", { OMP_NUM_THREADS: "1" }, `${how}, or SURPRISAL_BENCH_PYTHON`);
 }
 
 // CPU torch gives every large temporary back to the system and takes its pages anew at the next call, unless malloc keeps them.

@@ -6,6 +6,7 @@ import { fusedLossSubject } from "../../bench/cases/fused-loss";
 import { groupSubject } from "../../bench/cases/group";
 import { backwardSubject } from "../../bench/cases/logprob-backward";
 import { forwardSubject } from "../../bench/cases/logprob-forward";
+import { linearSubject } from "../../bench/cases/linear";
 import { ROW_KINDS } from "../../bench/cases/logit-rows";
 import { sequenceSubject } from "../../bench/cases/ratio";
 import { gaeSubject, returnsSubject } from "../../bench/cases/scan";
@@ -36,6 +37,7 @@ const SUBJECTS: Readonly<Record<string, () => Subject>> = {
   "spans, int64": () => spansSubject(2000, "int64", true),
   "groups of 8": () => groupSubject(100, 8),
   "ragged groups": () => groupSubject(300, 0),
+  "linear head": () => linearSubject(37, 40, 100),
   "sequence ratios": () => sequenceSubject(33, 20, false),
   "sequence objective": () => sequenceSubject(33, 20, true),
 };

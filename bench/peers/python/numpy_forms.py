@@ -116,10 +116,50 @@ def sequence_ratio(arrays, numbers):
     return run
 
 
+def kept_of(arrays):
+    return arrays["values"], arrays["mask"].astype(bool)
+
+
+def moments(arrays, _):
+    values, mask = kept_of(arrays)
+
+    def run():
+        kept = values[mask]
+        mean = kept.mean(dtype=np.float64)
+        m2 = kept.var(dtype=np.float64) * kept.size
+        return {"moments": np.array([kept.size, mean, m2, kept.min(), kept.max()], dtype=np.float32)}
+
+    return run
+
+
+def whiten(arrays, numbers):
+    values, mask = kept_of(arrays)
+
+    def run():
+        kept = values[mask]
+        divisor = np.sqrt(kept.var(ddof=1, dtype=np.float64) + numbers["epsilon"])
+        centred = values - np.float32(kept.mean(dtype=np.float64))
+        return {"mapped": np.where(mask, centred / np.float32(divisor), np.float32(0))}
+
+    return run
+
+
+def quantile_mask(arrays, numbers):
+    values, mask = kept_of(arrays)
+
+    def run():
+        return {"selected": (mask & (values >= np.quantile(values[mask], numbers["q"]))).astype(np.uint8)}
+
+    return run
+
+
 FORMS = {
     "logprob": {"whole arrays": logprob_whole, "row by row, reused buffers": logprob_rows},
     "gae": {"time-major loop": gae_time_major},
     "spans": {"compare, then bisection": spans_search},
     "groupNormalize": {"expression": group_normalize},
     "sequenceRatio": {"expression": sequence_ratio},
+    "moments": {"kept, then mean and var": moments},
+    "whiten": {"expression": whiten},
+    "quantileMask": {"expression": quantile_mask},
 }

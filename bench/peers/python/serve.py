@@ -1,4 +1,4 @@
-"""Times numpy or torch on the bytes that the bench hands over: one JSON object a line in, one a line out.
+"""Times numpy, numpy's BLAS or torch on the bytes that the bench hands over: one JSON object a line in, one a line out.
 
     {"do": "load", "work": ..., "threads": n, "arrays": {name: {"file", "type", "count"}}, "numbers": {...}}
         -> {"forms": [name, ...]}
@@ -95,6 +95,8 @@ class Peer:
 def main():
     if sys.argv[1] == "torch":
         import torch_forms as forms
+    elif sys.argv[1] == "blas":
+        import blas_forms as forms
     else:
         import numpy_forms as forms
     peer = Peer(forms)

@@ -1,8 +1,12 @@
 """The work in torch: as trainers write it, and as the best rewrite known here."""
 
+import re
+
 import numpy as np
 import torch
 import torch.nn.functional as F
+
+from blas import tuned
 
 
 def version():
@@ -235,6 +239,22 @@ def sequence_gradient(tensors, numbers):
     return run
 
 
+def blas():
+    """Name of the tuned BLAS that torch was built with, or that stands in for a distribution's generic one; else None."""
+    built = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
+    return built.group(1) if built and built.group(1) != "generic" else tuned()
+
+
+def linear(tensors, numbers):
+    """The logits alone; nothing is made of them."""
+    hidden, weight = tensors["hidden"].view(-1, numbers["dim"]), tensors["weight"].view(-1, numbers["dim"])
+
+    def run():
+        return {"logits": hidden @ weight.T}
+
+    return no_grad(run)
+
+
 WIDE, HALF, BOTH = ("float32",), ("bfloat16",), ("float32", "bfloat16")
 
 # Name of a form: what builds it, and the types of logits that it is meant for.
@@ -254,4 +274,5 @@ FORMS = {
     "groupNormalize": {"expression": (group_normalize, WIDE)},
     "sequenceRatio": {"expression": (sequence_ratio, WIDE)},
     "sequenceGradient": {"autograd": (sequence_gradient, WIDE)},
+    "linear": {"hidden @ weight.T, %s" % name: (linear, WIDE) for name in [blas()] if name},
 }
