@@ -1,4 +1,4 @@
-// dist/: lib/ compiled once to CommonJS, and a thin ES module beside each public entry.
+// dist/: lib/ compiled once to CommonJS, what the main entry loads in one file, and a thin ES module beside each public entry.
 // One instance for both formats: `import` and `require` reach the very same functions.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -7,6 +7,7 @@ import { at, filesBelow } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
 import { writeEsmWrapper } from "./esm-wrapper.mjs";
+import { writeMainBundle } from "./main-bundle.mjs";
 
 export const name = "dist";
 
@@ -46,6 +47,7 @@ export async function build() {
     const tsc = at("node_modules/typescript/bin/tsc");
     await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", aside, "--pretty", "false"]);
     copyPage(aside);
+    writeMainBundle(aside, "index");
     for (const entry of wrappers) writeEsmWrapper(aside, entry);
     writeStamp(join(aside, ".stamp"), print);
     if (existsSync(dist)) rmSync(dist, { recursive: true });

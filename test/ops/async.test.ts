@@ -1,9 +1,15 @@
 // The asynchronous forms beside logprob's: the numbers of the synchronous ones, an abort, and an event loop that goes on.
 import {
+  discountedReturns,
+  discountedReturnsAsync,
   divergence,
   divergenceAsync,
   divergenceBackward,
   divergenceBackwardAsync,
+  findSpans,
+  findSpansAsync,
+  gae,
+  gaeAsync,
   linearLogprob,
   linearLogprobAsync,
   linearLogprobBackward,
@@ -59,6 +65,30 @@ eachBackend((backend) => {
     const tokens = { logProbs: student, oldLogProbs: teacher, advantages: rng(8).normal(N), shape: [N, V] as const, clipLow: 0.2, clipHigh: 0.2, backend };
     await expect(tokenLossAsync({ ...tokens, form: "clip" })).resolves.toEqual(tokenLoss({ ...tokens, form: "clip" }));
     await expect(rowLossAsync({ ...tokens, form: "clip" })).resolves.toEqual(rowLoss({ ...tokens, form: "clip" }));
+  });
+
+  test("scans and spans give what the synchronous forms give, and stop as they are told", async () => {
+    const options = { shape: [N, V] as const, gamma: 0.9, lambda: 0.8, bootstrap: rng(9).normal(N), backend };
+    await expect(gaeAsync(student, teacher, options)).resolves.toEqual(gae(student, teacher, options));
+    await expect(discountedReturnsAsync(student, options)).resolves.toEqual(discountedReturns(student, options));
+    const tokens = rng(10).i32(N * V, 0, 4);
+    const spans = { shape: [N, V] as const, start: [1], end: [2], overlapping: true, backend };
+    const found = findSpans(tokens, spans);
+    expect(found.count).toBeGreaterThan(10);
+    await expect(findSpansAsync(tokens, spans)).resolves.toEqual(found);
+    await expect(findSpansAsync(tokens, { ...spans, capacity: 1 })).resolves.toEqual(found); // runs again with room for all
+
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const returns = new Float64Array(N * V).fill(7);
+    const rewards = Float64Array.from(student);
+    await expect(discountedReturnsAsync(rewards, { ...options, bootstrap: new Float64Array(N), out: { returns }, signal })).rejects.toBe(reason);
+    expect(returns).toEqual(new Float64Array(N * V).fill(7));
+    await expect(gaeAsync(student, teacher, { ...options, signal })).rejects.toBe(reason);
+    await expect(findSpansAsync(tokens, { ...spans, signal })).rejects.toBe(reason);
+    await expect(gaeAsync(student, teacher, { ...options, lambda: 2 })).rejects.toThrow(/^gaeAsync: lambda is 2/);
+    await expect(discountedReturnsAsync(student, { ...options, gamma: 2 })).rejects.toThrow(/^discountedReturnsAsync: gamma is 2/);
+    await expect(findSpansAsync(tokens, { ...spans, capacity: -1 })).rejects.toThrow(/^findSpansAsync: capacity is -1/);
   });
 
   test("an aborted signal rejects with its reason, and what was aborted before wrote nothing", async () => {

@@ -28,6 +28,7 @@ registerBackends(
         scope: 0,
         out: new Float32Array(6),
         mean: new Float64Array(1),
+        found: null,
       });
     }
 

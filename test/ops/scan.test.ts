@@ -238,3 +238,23 @@ eachBackend((backend) => {
     });
   });
 });
+
+eachBackend((backend) => {
+  // A cut is an end: what lies behind it, NaN and infinities too, reaches no token before it.
+  test.each([NaN, Infinity])("%p behind a cut stays there, wherever it lies", (poison) => {
+    const T = 40;
+    const rewards = rng(3).f32(T, -1, 1);
+    const values = rng(4).f32(T, -1, 1);
+    for (let cut = 1; cut < T - 1; ++cut) {
+      const mask = new Uint8Array(T).fill(1);
+      mask[cut] = 0;
+      const poisoned = rewards.slice();
+      poisoned[cut + 1] = poison;
+      const options = { shape: [1, T], gamma: 0.9, lambda: 0.8, mask, maskMode: "cut", backend } as const;
+      const clean = gae(rewards, values, options);
+      const got = gae(poisoned, values, options);
+      expect(got.advantages.subarray(0, cut + 1)).toEqual(clean.advantages.subarray(0, cut + 1));
+      expect(discountedReturns(poisoned, options).subarray(0, cut + 1)).toEqual(discountedReturns(rewards, options).subarray(0, cut + 1));
+    }
+  });
+});

@@ -1,3 +1,4 @@
+import { DTYPE_CODE } from "../../../lib/core/dtype";
 import { selectBackend } from "../../../lib/backend/select";
 import { findSpans, spanMask, spanMeans } from "../../../lib";
 import { eachBackend } from "../../support/each-backend";
@@ -69,6 +70,20 @@ eachBackend((backend) => {
     expect(() => findSpans(ids as Int32Array, { start: [1], end: [2], backend })).toThrow(code(name));
   });
 
+  test.each([2n ** 31n, -(2n ** 31n) - 1n, 2n ** 40n, 2n ** 63n - 1n, -(2n ** 63n), 2n ** 32n + 1n])(
+    "an int64 token %s is refused wherever it stands, but not behind its row's length",
+    (id) => {
+      for (const at of [0, 1, 63, 64, 100, 199]) {
+        const ids = BigInt64Array.from({ length: 200 }, (_, i) => BigInt(i % 3));
+        ids[at] = id;
+        for (const overlapping of [false, true])
+          expect(() => findSpans(ids, { start: [1], end: [2], overlapping, backend })).toThrow(code("RANGE"));
+        const found = findSpans(ids, { start: [1], end: [2], shape: [1, 200], lengths: [at], backend });
+        expect(found.count).toBe(Math.floor(at / 3));
+      }
+    },
+  );
+
   test("resizable and shared buffers are read like any other", () => {
     const resizable = new Int32Array(Reflect.construct(ArrayBuffer, [16, { maxByteLength: 64 }]) as ArrayBuffer);
     const shared = new Int32Array(new SharedArrayBuffer(16));
@@ -135,6 +150,7 @@ eachBackend((backend) => {
       const { ops } = selectBackend("test", backend);
       const outputs = () => ({ spans: new Int32Array(12).fill(7), which: new Int32Array(8).fill(7), count: BigInt64Array.of(7n) });
       const good = {
+        dtype: DTYPE_CODE.int32,
         tokens,
         offsets: null,
         lengths: null,
@@ -190,7 +206,7 @@ eachBackend((backend) => {
 
       test("spans outside their rows", () => {
         const spans = Int32Array.of(0, 0, 1, 1, 0, 2 ** 30);
-        const common = { offsets: null, spans, n: 4, B: 2, T: 2, S: 2 };
+        const common = { offsets: null, spans, n: 4, B: 2, T: 2, S: 2, found: null };
         expect(() => ops.delimMask({ ...common, mask: new Uint8Array(4) })).toThrow(code("RANGE"));
         const means = new Float64Array(2);
         expect(() => ops.delimMeans({ ...common, dtype: 1, values: new Float32Array(4), means })).toThrow(code("RANGE"));

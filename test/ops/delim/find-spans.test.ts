@@ -183,6 +183,14 @@ eachBackend((backend) => {
     expect(onRow(new Array<number>(1000).fill(1), { start: [1], end: [1], overlapping: true }).count).toBe(999);
   });
 
+  test("int64 tokens give what the same int32 tokens give", () => {
+    for (let seed = 0; seed < 60; ++seed) {
+      const { rules, tokens, layout } = randomCase(500 + seed, 300);
+      const wide = BigInt64Array.from(tokens, BigInt);
+      expect(findSpans(wide, { ...layout, ...rules, backend })).toEqual(findSpans(tokens, { ...layout, ...rules, backend }));
+    }
+  });
+
   test("ids arrive as Int32Array, BigInt64Array or a plain array, over the whole range of int32", () => {
     const ids = [-(2 ** 31) + 1, 2 ** 31 - 1, 0, 7];
     const rules = { start: { ids: [-(2 ** 31) + 1, 2 ** 31 - 1] }, end: [Int32Array.of(7), BigInt64Array.of(99n)], backend };

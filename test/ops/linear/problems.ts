@@ -17,6 +17,12 @@ export const SHAPES = [
   [5, 4, 1090],
 ] as const;
 
+/** Of the CPU backend: past a panel of 24 rows, a depth and a block of 128; past a chunk of 192 rows. */
+export const PANEL_SHAPES = [
+  [30, 135, 140],
+  [200, 3, 5],
+] as const;
+
 export interface Numbers {
   readonly view: HeadView & (Float32Array | Float64Array | Uint16Array);
   /** The same as the type holds them. */

@@ -8,6 +8,7 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   backend: ["core"],
   io: ["core"],
   collective: ["core"],
+  device: ["core", "backend"],
   ops: ["core", "backend"],
   // Presets are data; what they fill in are the option types of these.
   presets: ["core", "ops"],
@@ -20,7 +21,7 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   report: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
   cli: ["core", "backend", "io", "collective", "ops", "presets", "control", "advantage", "loss", "reward", "experience", "report"],
   // lib/index.ts, the main entry: thin, so everything that has an entry of its own stays out.
-  "": ["core", "backend", "ops", "presets", "control", "advantage", "loss", "reward"],
+  "": ["core", "backend", "device", "ops", "presets", "control", "advantage", "loss", "reward"],
 };
 
 /**
