@@ -1,7 +1,7 @@
 import { linearLogprob, logprob, type HeadDType, type LinearLogprobOptions } from "../../../lib";
 import { headOracle, logitsOf } from "../../oracle/linear";
 import { type BackendName, eachBackend } from "../../support/each-backend";
-import { HEAD_DTYPES, MAPS, PANEL_SHAPES, problem, SHAPES, stored } from "./problems";
+import { CHUNK_SHAPE, HEAD_DTYPES, MAPS, problem, SHAPES, stored } from "./problems";
 
 /**
  * float64 throughout, up to its rounding; a float32 result one rounding. CUDA products of float32: each logit within 2e-6 of
@@ -15,7 +15,7 @@ function tolerance(backend: BackendName, dtype: HeadDType) {
 eachBackend((backend) => {
   describe.each(HEAD_DTYPES)("%s", (dtype) => {
     test.each(MAPS)("rows are those of the definition with %j", (map) => {
-      for (const shape of [...SHAPES, ...(backend === "js" || backend === "cpu" ? PANEL_SHAPES : [])])
+      for (const shape of [...SHAPES, ...(backend === "js" || backend === "cpu" ? [CHUNK_SHAPE] : [])])
         for (const withBias of [true, false]) {
           const { N, D, V, hidden, weight, bias, targets } = problem(shape, dtype);
           const got = linearLogprob(hidden.view, weight.view, targets, {
