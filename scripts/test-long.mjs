@@ -4,12 +4,13 @@
 //
 // A line when a part begins and one when it ends; the last line adds up the tests of all.
 
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { at } from "./build/paths.mjs";
 
+const CPU = ["--testNamePattern", "^backend cpu", "--", "test/ops"];
 const EMULATED = ["--testNamePattern", "^backend emulated", "--", "test/ops"];
 
 /** name, what jest is asked to run, and the environment it runs in */
@@ -18,7 +19,12 @@ const PARTS = [
   ["emulated ops, threads backwards", EMULATED, { SURPRISAL_EMULATION_ORDER: "reverse" }],
   ["emulated ops, threads in random order", EMULATED, { SURPRISAL_EMULATION_ORDER: "random:7" }],
   ["emulated ops, streams with delays", EMULATED, { SURPRISAL_EMULATION_STREAMS: "delay:7" }],
+  // `npm test` runs the best one.
+  ...levelsHere().slice(1).map((level) => [`cpu ops of level ${level}`, CPU, { SURPRISAL_CPU: level }]),
 ];
+
+// An hour of both cores: whoever else works on the machine comes first.
+setPriority(10);
 
 const wanted = PARTS.filter(([name]) => name.includes(process.argv[2] ?? ""));
 const folder = mkdtempSync(join(tmpdir(), "surprisal-long-"));
@@ -40,6 +46,10 @@ for (const [index, [name, args, environment]] of wanted.entries()) {
 rmSync(folder, { recursive: true });
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (wanted.length === 0 || total.failed > 0) process.exitCode = 1;
+
+function levelsHere() {
+  return execFileSync(process.execPath, [at("scripts/cpu-levels.mjs")], { encoding: "utf8" }).trim().split("\n");
+}
 
 function jest(args, env) {
   return new Promise((resolve) => {

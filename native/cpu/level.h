@@ -9,10 +9,13 @@
 
 #include "kernels.h"
 
+// A build may be told to have none (-DSRP_HAS_LEVELS=0).
+#ifndef SRP_HAS_LEVELS
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 #define SRP_HAS_LEVELS 1
 #else
 #define SRP_HAS_LEVELS 0
+#endif
 #endif
 
 namespace srp::cpu {

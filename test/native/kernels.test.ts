@@ -1,12 +1,14 @@
 // Every op on the CPU backend and on the emulated one, under the sanitizers: on good data both agree, bad data is refused,
 // and nobody touches memory that is not theirs. The cases are C++ (test/native/kernels), compiled here.
 import { findCompiler, whyNot, type Build } from "./programs";
-import { KernelProgram, launchedKernels, tableOps } from "./kernels/program";
+import { KernelProgram, launchedKernels, levelsHere, tableOps } from "./kernels/program";
 
 const ORDERS = ["0", "1", "2"]; // forward, reverse, random
 
-// The short suite takes one case in so many of each op (an odd number: dtypes take turns), and must still launch every kernel; `npm run test:long` takes all.
+// The short suite takes one case in so many of each op (an odd number: dtypes take turns), and must still launch every kernel, on
+// the machine's best instruction set; `npm run test:long` takes all cases on every one.
 const LONG = process.env.SURPRISAL_LONG === "1";
+const LEVELS = LONG ? levelsHere() : levelsHere().slice(0, 1);
 const SHORT = { SURPRISAL_KERNELS_EVERY: LONG ? "1" : "7" };
 // Of failures one case an op: each makes dozens of calls fail.
 const FAILURES = { SURPRISAL_KERNELS_EVERY: LONG ? "40" : "1000" };
@@ -21,7 +23,7 @@ if ("reason" in compiler) {
   const reasons = { asan: whyNot(compiler.path, "asan"), tsan: whyNot(compiler.path, "tsan") };
   const builds = (["asan", "tsan"] as const).filter((build) => reasons[build] === undefined);
 
-  beforeAll(() => program.build(builds), 600_000);
+  beforeAll(() => program.build(builds, LEVELS), 600_000);
   afterAll(() => program.remove());
 
   /** Registers a test of one build, or a skipped one with the reason. */
@@ -46,6 +48,11 @@ if ("reason" in compiler) {
   sanitized("asan", "ASan and UBSan: both backends agree, with the same bits in every thread order", async () => {
     expect(await expectPassed("asan", "agree", ORDERS, SHORT)).toEqual(launchedKernels().sort());
   });
+
+  for (const level of LEVELS.slice(1))
+    sanitized("asan", `ASan and UBSan: both backends agree on the level ${level}`, async () => {
+      await expectPassed("asan", "agree", ["0"], { ...SHORT, SURPRISAL_CPU: level });
+    });
 
   sanitized("asan", "ASan and UBSan: both backends refuse bad arguments and bad data", async () => {
     await expectPassed("asan", "refuse", ORDERS, SHORT);

@@ -1,6 +1,6 @@
 // Compiles the program of this folder with the kernels, the CPU backend and the emulation, and runs it.
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -8,6 +8,9 @@ import type { Build } from "../programs";
 
 const root = join(__dirname, "../../..");
 const JOBS = 2;
+
+/** What level.h calls the kernels of a level. */
+const CONSTANTS: Readonly<Record<string, string>> = { avx512: "kAvx512", avx2: "kAvx2", neon: "kNeon", baseline: "kBaseline" };
 
 const FLAGS = ["-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
 // As in every build of the backends: one rounding per written operation.
@@ -19,6 +22,12 @@ const SANITIZE: Record<Build, string[]> = {
   asan: ["-O0", "-g1", "-fsanitize=address,undefined"],
   tsan: ["-g", "-fsanitize=thread"],
 };
+
+/** The instruction-set levels of the CPU backend that run here, best first; none where the addon was not built. */
+export function levelsHere(): string[] {
+  const { stdout } = spawnSync(process.execPath, [join(root, "scripts/cpu-levels.mjs")], { encoding: "utf8" });
+  return stdout.trim().split("\n").filter((level) => level !== "" && level !== "portable");
+}
 
 /** The ops of the backend table, in its order. */
 export function tableOps(): string[] {
@@ -47,15 +56,18 @@ export class KernelProgram {
   /**
    * Kernels are compiled once a build. The emulation and the cases, which have nothing to be found in them, are compiled
    * once and plainly: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised. So is the CPU
-   * backend for TSan: it has one thread here, and its pool a program of its own (test/native/pool).
+   * backend for TSan, element by element and without levels: it has one thread here, and its pool a program of its own
+   * (test/native/pool). ASan sees these of its `levels`, or all: checked vectors take longer to compile than all else.
    */
-  async build(builds: readonly Build[]): Promise<void> {
+  async build(builds: readonly Build[], levels: readonly string[]): Promise<void> {
     const plain = [...sources("native/emulation", ".cpp"), ...sources("test/native/kernels", ".cpp")];
     const kernels = sources("native/cuda", ".cu");
-    const cpu = sources("native/cpu", ".cpp");
+    const whole = sources("native/cpu", ".cpp");
+    const absent = levels.length === 0 ? [] : Object.keys(CONSTANTS).filter((level) => !levels.includes(level));
+    const cpu = [...whole.filter((file) => !absent.some((level) => file.endsWith(`level_${level}.cpp`))), this.withoutLevels(absent)];
     const compiled = (build: Build) => (source: string) => ({ source, object: this.object(source, build), flags: SANITIZE[build] });
     const shared = plain.map(compiled("plain"));
-    const onlyPlain = builds.includes("tsan") ? cpu.map(compiled("plain")) : [];
+    const onlyPlain = builds.includes("tsan") ? whole.map(compiled("plain")).map((one) => ({ ...one, flags: ["-DSRP_HAS_LEVELS=0"] })) : [];
     const instrumented = builds.map((build) => (build === "tsan" ? kernels : [...kernels, ...cpu]).map(compiled(build)));
     await inParallel([...instrumented.flat(), ...shared, ...onlyPlain], ({ source, object, flags }) =>
       this.compile([...COMPILE, ...flags, source, "-o", object]),
@@ -106,6 +118,14 @@ export class KernelProgram {
 
   remove(): void {
     rmSync(this.folder, { recursive: true });
+  }
+
+  /** A source that stands in for those of levels that are not to run. */
+  private withoutLevels(levels: readonly string[]): string {
+    const source = join(this.folder, "absent_levels.cpp");
+    const constants = levels.map((level) => `extern const Kernels* const ${CONSTANTS[level]};\nconst Kernels* const ${CONSTANTS[level]} = nullptr;\n`);
+    writeFileSync(source, `#include "${root}/native/cpu/kernels.h"\nnamespace srp::cpu {\n${constants.join("")}}\n`);
+    return source;
   }
 
   private path(build: Build): string {
