@@ -23,7 +23,7 @@ const CONVENTIONS = {
 const BUDGET: Budget = { says: "1e-6·|x| + 1e-9", allowed: (want) => 1e-6 * Math.abs(want) + 1e-9 };
 
 /** Groups behind one another; size 0: of 2 to 64 items, drawn. */
-function offsetsOf(items: number, size: number): Int32Array {
+export function offsetsOf(items: number, size: number): Int32Array {
   const draw = rng(5);
   const offsets = [0];
   while (offsets[offsets.length - 1]! < items)

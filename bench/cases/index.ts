@@ -1,6 +1,7 @@
 // Every case, in the order of the page; the quick ones are marked in their files.
 import type { Case } from "../harness/case";
 import { delimCases } from "./delim";
+import { divergenceCases } from "./divergence";
 import { fusedLossCases } from "./fused-loss";
 import { groupCases, groupOverheadCase } from "./group";
 import { linearCases } from "./linear";
@@ -11,6 +12,7 @@ import { ratioCases, ratioOverheadCase } from "./ratio";
 import { reduceCases } from "./reduce";
 import { scanCases } from "./scan";
 import { selectCases } from "./select";
+import { tokenLossCases } from "./token-losses";
 
 export function allCases(): Case[] {
   return [
@@ -27,5 +29,7 @@ export function allCases(): Case[] {
     ...selectCases(),
     ...modulateCases(),
     ...linearCases(),
+    ...tokenLossCases(),
+    ...divergenceCases(),
   ];
 }

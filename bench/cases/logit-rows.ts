@@ -59,19 +59,26 @@ function periodic(length: number, period: number, draw: () => number): Float32Ar
   return Float32Array.from({ length }, (_, n) => first[n % period]!);
 }
 
-export function logitBatch(rows: number, vocab: number, dtype: LogitDType, kind: RowKind): LogitBatch {
+/** Logits with their targets, and the stored bits of the rows that repeat. */
+export function logitRows(rows: number, vocab: number, dtype: LogitDType, kind: RowKind) {
   const period = Math.min(PERIOD, rows);
   const logits = dtype === "float32" ? new Float32Array(rows * vocab) : new Uint16Array(rows * vocab);
   const targets = new Int32Array(rows);
-  const oracles = Array.from({ length: period }, (_, n) => {
+  const stored = Array.from({ length: period }, (_, n) => {
     const { values, target } = drawRow(kind, vocab, 1000 + n);
-    const stored = dtype === "float32" ? values : Uint16Array.from(values, toBFloat16Bits);
-    logits.set(stored, n * vocab);
     targets[n] = target;
-    return rowOracle(Float64Array.from(dtype === "float32" ? values : fromHalfBits(stored, "bfloat16")), {});
+    const row = dtype === "float32" ? values : Uint16Array.from(values, toBFloat16Bits);
+    logits.set(row, n * vocab);
+    return row;
   });
   repeat(logits, period * vocab);
   repeat(targets, period);
+  return { logits, targets, period, stored };
+}
+
+export function logitBatch(rows: number, vocab: number, dtype: LogitDType, kind: RowKind): LogitBatch {
+  const { logits, targets, period, stored } = logitRows(rows, vocab, dtype, kind);
+  const oracles = stored.map((row) => rowOracle(Float64Array.from(dtype === "float32" ? row : fromHalfBits(row, "bfloat16")), {}));
   const draw = rng(7);
   const gradLogProbs = periodic(rows, period, () => 2 * draw.uniform() - 1);
   const gradEntropies = periodic(rows, period, () => -0.01 * (1 + draw.uniform()));

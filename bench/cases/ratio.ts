@@ -10,7 +10,7 @@ import type { PeerOutput, PeerTask } from "../peers/task";
 import { ROLLOUTS, SMALL } from "../shapes";
 import { poison } from "./poison";
 
-const CLIP = { clipLow: 3e-4, clipHigh: 4e-4 } as const;
+export const CLIP = { clipLow: 3e-4, clipHigh: 4e-4 } as const;
 /** Different rows of a batch; the others repeat them. */
 const PERIOD = 16;
 
@@ -25,7 +25,7 @@ interface Batch {
   readonly advantages: Float32Array;
 }
 
-function batchOf(rows: number, steps: number): Batch {
+export function sequenceBatch(rows: number, steps: number): Batch {
   const [n, period] = [rows * steps, Math.min(PERIOD, rows)];
   const draw = rng(6);
   const old = new Float32Array(n);
@@ -97,7 +97,7 @@ function objectiveWork(batch: Batch, level: "token" | "sequence", wanted: () => 
 }
 
 export function sequenceSubject(rows: number, steps: number, withGradient: boolean): Subject {
-  const batch = batchOf(rows, steps);
+  const batch = sequenceBatch(rows, steps);
   const { current, old, mask, advantages } = batch;
   const scratch = new Float32Array(withGradient ? current.length : 0);
   let found: Definition | undefined;
@@ -162,7 +162,7 @@ export function ratioOverheadCase(): Case {
     quick: true,
     prepare: () => {
       // A period of all rows: the weight of a token is one over the kept tokens of the batch.
-      const batch = batchOf(rows, steps);
+      const batch = sequenceBatch(rows, steps);
       const kept = batch.mask.reduce((sum, k) => sum + k, 0);
       const wanted = (): Definition => definition(batch, "token", 1 / kept);
       return { ours: (lib) => objectiveWork(batch, "token", wanted, lib, "auto") };

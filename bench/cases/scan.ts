@@ -31,7 +31,7 @@ function noise(length: number, seed: number, std: number): Float32Array {
 }
 
 /** The last eighth of every row is padding. */
-function rollouts(rows: number, steps: number, gamma: number, lambda: number): Rollouts {
+export function rollouts(rows: number, steps: number, gamma: number, lambda: number): Rollouts {
   const mask = new Uint8Array(rows * steps).fill(1);
   for (let b = 0; b < rows; ++b) mask.fill(0, b * steps + Math.floor((steps * 7) / 8), (b + 1) * steps);
   return { rewards: noise(rows * steps, 1, 0.01), values: noise(rows * steps, 2, 1), mask, rows, steps, gamma, lambda };

@@ -140,6 +140,36 @@ function sequence(task: PeerTask, withGradient: boolean): () => Outputs {
   };
 }
 
+/** The clipped surrogate of tokens, with the figures that trainers log. */
+function tokenLoss(task: PeerTask, withGradient: boolean): () => Outputs {
+  const [rows, steps, clipLow, clipHigh] = numbersOf(task, "rows", "steps", "clipLow", "clipHigh");
+  const { current, old, mask, advantages } = task.arrays as Record<string, Float32Array>;
+  const gradLogProbs = new Float32Array(withGradient ? rows * steps : 0);
+  return () => {
+    let [sum, kept, clipped, ratios, k3] = [0, 0, 0, 0, 0];
+    for (let b = 0; b < rows; ++b) {
+      const advantage = advantages![b]!;
+      for (let i = b * steps; i < (b + 1) * steps; ++i) {
+        if (mask![i] === 0) {
+          if (withGradient) gradLogProbs[i] = 0;
+          continue;
+        }
+        const x = current![i]! - old![i]!;
+        const ratio = Math.exp(x);
+        const free = -advantage * ratio;
+        const banded = -advantage * Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh);
+        sum += Math.max(free, banded);
+        ++kept;
+        if (banded > free) ++clipped;
+        ratios += ratio;
+        k3 += ratio - 1 - x;
+        if (withGradient) gradLogProbs[i] = banded > free ? 0 : free;
+      }
+    }
+    return { total: Float64Array.of(sum), figures: Float64Array.of(kept, clipped, ratios, k3), gradLogProbs };
+  };
+}
+
 const WORK: Readonly<Partial<Record<PeerWork, (task: PeerTask) => () => Outputs>>> = {
   logprob,
   logprobBackward,
@@ -148,6 +178,8 @@ const WORK: Readonly<Partial<Record<PeerWork, (task: PeerTask) => () => Outputs>
   groupNormalize,
   sequenceRatio: (task) => sequence(task, false),
   sequenceGradient: (task) => sequence(task, true),
+  tokenLoss: (task) => tokenLoss(task, false),
+  tokenGradient: (task) => tokenLoss(task, true),
 };
 
 export function plainPeer(): Promise<Peer> {

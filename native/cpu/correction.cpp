@@ -1,15 +1,26 @@
-// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), rows side by side.
+// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), rows side by side. Tokens go through
+// the level's kernels; on the level "portable", and where a sum is not finite, one by one.
 #include "backend.h"
+#include "cache.h"
+#include "level.h"
 #include "pool.h"
 #include "surprisal/correction_steps.h"
 
 namespace srp::cpu {
 namespace {
 
+template <class F, class Args>
+MismatchRow<F> row_of(const Args& a) {
+  return {
+      static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, a.statistic, a.log_clamp, a.low, a.high};
+}
+
 // A chunk's statistics are computed once and kept for the second walk.
 template <class F>
-MismatchSums measure_chunk(const srp_correction_measure_args& a, int64_t begin, int64_t end, Moments* x,
-                           Moments* bounded) {
+MismatchChunk measure_chunk(const srp_correction_measure_args& a, int64_t begin, int64_t end) {
+  MismatchChunk chunk;
+  const Kernels* const level = kernels();
+  if (level && level->correction(F{}).measure(row_of<F>(a), begin, end, &chunk)) return chunk;
   double values[kChunk];
   MismatchSums sums;
   for (int64_t i = begin; i < end; ++i) {
@@ -24,9 +35,12 @@ MismatchSums measure_chunk(const srp_correction_measure_args& a, int64_t begin, 
     deviations.add(values[k], mean);
     bounded_deviations.add(clamp(values[k], a.low, a.high), bounded_mean);
   }
-  *x = chunk_moments(sums.x, deviations);
-  *bounded = chunk_moments(bounded_sums, bounded_deviations);
-  return sums;
+  chunk.x = chunk_moments(sums.x, deviations);
+  chunk.bounded = chunk_moments(bounded_sums, bounded_deviations);
+  chunk.difference = sums.difference;
+  chunk.above = sums.above;
+  chunk.below = sums.below;
+  return chunk;
 }
 
 template <class F>
@@ -37,14 +51,13 @@ void measure(const srp_correction_measure_args& a, int64_t first, int64_t last) 
     double difference = 0;
     int32_t above = 0, below = 0;
     for (int64_t begin = row.begin; begin < row.end; begin += kChunk) {
-      Moments chunk, bounded_chunk;
       const int64_t end = begin + kChunk < row.end ? begin + kChunk : row.end;
-      const MismatchSums sums = measure_chunk<F>(a, begin, end, &chunk, &bounded_chunk);
-      x = merged(x, chunk);
-      bounded = merged(bounded, bounded_chunk);
-      difference += sums.difference;
-      above += sums.above;
-      below += sums.below;
+      const MismatchChunk chunk = measure_chunk<F>(a, begin, end);
+      x = merged(x, chunk.x);
+      bounded = merged(bounded, chunk.bounded);
+      difference += chunk.difference;
+      above += chunk.above;
+      below += chunk.below;
     }
     store_measures(a, b, x, bounded, difference, above, below);
   }
@@ -52,10 +65,18 @@ void measure(const srp_correction_measure_args& a, int64_t first, int64_t last) 
 
 template <class F>
 void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
+  const Kernels* const level = kernels();
+  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
+  BoundRow<F> tokens = {row_of<F>(a), 1, a.masked, a.outside == SRP_OUTSIDE_CLAMP, static_cast<F*>(a.weights), a.kept};
   for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     int32_t kept = 0;
-    for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
+    if (level) {
+      tokens.factor = a.row_factor ? a.row_factor[b] : 1;
+      kept = level->correction(F{}).bound(tokens, row.begin, row.end, past_cache);
+    } else {
+      for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
+    }
     if (a.kept_count) a.kept_count[b] = kept;
   }
 }

@@ -1,10 +1,12 @@
 // Divergence of two rows of logits and its gradient (contract: surprisal/divergence.h), in float64: the maxima, the sums
-// of both softmaxes, the terms, the gradient.
+// of both softmaxes, the terms, the gradient. What goes over a whole vocabulary goes through the level's kernels; supports, and
+// everything on the level "portable", one id at a time.
 #include <algorithm>
 #include <memory>
 #include <new>
 
 #include "backend.h"
+#include "level.h"
 #include "pool.h"
 #include "surprisal/divergence_terms.h"
 #include "surprisal/select_keys.h"
@@ -15,6 +17,10 @@ namespace {
 template <class F>
 Softmax softmax(const LogitRow<F>& row, double temperature) {
   Softmax found = {-INFINITY, -1, 0, temperature};
+  if (const Kernels* const level = row.ids ? nullptr : kernels()) {
+    level->divergence(row.logits).softmax(row.logits, row.count, temperature, &found);
+    return found;
+  }
   for (int64_t i = 0; i < row.count; ++i) {
     const double x = row[i];
     if (x != x) return {x, -1, 0, temperature};
@@ -60,6 +66,8 @@ class Row {
     if (weight == 0 || kind_ == RowKind::kEmpty) return fill(grad, a_.V, 0);
     if (kind_ == RowKind::kNaN) return fill(grad, a_.V, NAN);
     const double factor = weight / a_.temperature, log_S = S_.log_sum(), log_T = T_.log_sum();
+    const Kernels* const level = whole() && isfinite(end_.slope) ? kernels() : nullptr;
+    if (level) return level->divergence(grad).gradient(level_row(), factor, end_.slope, grad);
     if (pooled_)
       for (int64_t j = 0; j < a_.V; ++j)
         store(grad, j, factor * end_.pool_gradient(S_.log_prob(load(student_.logits, j), log_S)));
@@ -71,8 +79,24 @@ class Row {
   }
 
  private:
+  bool whole() const { return !student_.ids; }
+
+  DivergenceRow<F> level_row() const {
+    return {student_.logits,
+            teacher_.logits,
+            a_.V,
+            {S_.max, S_.temperature, S_.log_sum()},
+            {T_.max, T_.temperature, T_.log_sum()},
+            a_.beta};
+  }
+
   void sum_terms() {
     Term sum = {0, 0};
+    if (const Kernels* const level = whole() ? kernels() : nullptr) {
+      level->divergence(student_.logits).sums(level_row(), &sum.value, &sum.slope);
+      end_ = {sum.value, sum.slope, 0};
+      return;
+    }
     Side S = {0, false}, T = {0, false};
     const double log_S = S_.log_sum(), log_T = T_.log_sum();
     for (int64_t i = 0; i < student_.count; ++i) {
@@ -116,6 +140,8 @@ srp_status rows(const srp_divergence_rows_args& a) {
   });
 }
 
+constexpr int64_t kLookedThrough = 32;  // logits one by one where the level found one of them to be large
+
 // The k best of a row in a heap whose front is the worst of them.
 template <class F>
 srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t last) {
@@ -138,12 +164,17 @@ srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t 
     const F* const x = static_cast<const F*>(a.logits) + n * a.stride;
     for (int64_t j = 0; j < a.K; ++j) begin[j] = {order_key(to_float(x[j])), static_cast<int32_t>(j)};
     std::make_heap(begin, end);
-    for (int64_t j = a.K; j < a.V; ++j) {
-      const Key key = order_key(to_float(x[j]));
-      if (key <= begin->key) continue;  // an equal one has the larger id
-      std::pop_heap(begin, end);
-      end[-1] = {key, static_cast<int32_t>(j)};
-      std::push_heap(begin, end);
+    const Kernels* const level = kernels();
+    for (int64_t j = a.K; j < a.V;) {
+      if (level && begin->key != 0)  // 0 is NaN's, which everything is above
+        j = level->divergence(x).above(x, j, a.V, key_value(begin->key));
+      for (const int64_t stop = std::min(j + kLookedThrough, a.V); j < stop; ++j) {
+        const Key key = order_key(to_float(x[j]));
+        if (key <= begin->key) continue;  // an equal one has the larger id
+        std::pop_heap(begin, end);
+        end[-1] = {key, static_cast<int32_t>(j)};
+        std::push_heap(begin, end);
+      }
     }
     for (int64_t i = 0; i < a.K; ++i) ids[i] = begin[i].id;
     std::sort(ids, ids + a.K);

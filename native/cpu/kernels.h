@@ -7,9 +7,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "surprisal/correction.h"
+#include "surprisal/divergence_terms.h"
 #include "surprisal/group.h"
 #include "surprisal/linear_rows.h"
 #include "surprisal/logprob_rows.h"
+#include "surprisal/loss.h"
 #include "surprisal/number.h"
 #include "surprisal/ratio_terms.h"
 #include "surprisal/reduce_steps.h"
@@ -161,6 +164,82 @@ struct ClipTokens {
   uint8_t* clipped;  // or NULL
 };
 
+// One row of loss_token.
+template <class F>
+struct LossTokens {
+  const F *current, *old, *reference;  // the latter two or NULL
+  const F *advantage, *factor;  // per token, or NULL = row_advantage, row_factor
+  const uint8_t *mask, *term_mask, *marks;  // or NULL
+  double row_advantage, row_factor;
+  double policy, kl_scale;  // what the row's sums count for in the total
+  double log_clamp;  // of figures
+  int32_t form;
+  bool kl_ratio;
+  LossParameters parameters;
+  KlParameters kl_parameters;
+  F *loss, *ratio, *kl, *grad;  // each may be NULL
+  uint8_t* clipped;  // or NULL
+  double* figures;  // [SRP_LOSS_FIGURES], all but the total; or NULL
+};
+
+// Tokens of one row of correction_measure or correction_bound.
+template <class F>
+struct MismatchRow {
+  const F *current, *old;
+  const uint8_t* mask;  // or NULL
+  int32_t statistic;
+  double log_clamp, low, high;
+};
+
+struct MismatchChunk {
+  Moments x, bounded;
+  double difference;
+  int32_t above, below;
+};
+
+template <class F>
+struct BoundRow {
+  MismatchRow<F> row;
+  double factor, masked;
+  bool clamps;  // what is outside, to the bound; else to 0
+  F* weights;  // or NULL
+  uint8_t* kept;  // or NULL; may be the mask
+};
+
+template <class F>
+struct CorrectionKernels {
+  // Of at most kChunk tokens. False: not for this kernel (NaN or an infinity in a sum).
+  bool (*measure)(const MismatchRow<F>&, int64_t begin, int64_t end, MismatchChunk* out);
+  int32_t (*bound)(const BoundRow<F>&, int64_t begin, int64_t end, bool past_cache);  // how many are kept
+};
+
+// ln P = (x - max) / temperature - log_sum
+struct DivergenceSide {
+  double max, temperature, log_sum;
+};
+
+// Two rows of logits of finite numbers and -infinity, over the whole vocabulary.
+template <class T>
+struct DivergenceRow {
+  const T *student, *teacher;
+  int64_t V;
+  DivergenceSide student_side, teacher_side;
+  double beta;
+};
+
+template <class T>
+struct DivergenceKernels {
+  // Of any row; one with NaN or +infinity has it as its maximum, and no sum.
+  void (*softmax)(const T* x, int64_t V, double temperature, Softmax* out);
+  // The divergence and the sum of h.
+  void (*sums)(const DivergenceRow<T>&, double* value, double* slope);
+  // grad = factor (h - S slope), of finite sums; `grad` may be the student.
+  void (*gradient)(const DivergenceRow<T>&, double factor, double slope, T* grad);
+  // Where to go on looking in [from, to) for a logit above `value`, which is one of the type: none lies before that. NaN is
+  // above nothing.
+  int64_t (*above)(const T* x, int64_t from, int64_t to, double value);
+};
+
 constexpr int64_t kMostFound = 4;
 constexpr int64_t kStrange = -1;
 constexpr int64_t kMostLaneItems = 128;  // of a group that shares a register with others
@@ -203,6 +282,14 @@ struct Kernels {
   RowFigures (*clip_tokens_f32)(const ClipTokens<float>&, int64_t begin, int64_t end, bool past_cache);
   RowFigures (*clip_tokens_f64)(const ClipTokens<double>&, int64_t begin, int64_t end, bool past_cache);
   double (*exponential)(double x);  // the bits that a token's ratio has
+  void (*loss_tokens_f32)(const LossTokens<float>&, int64_t begin, int64_t end, bool past_cache);
+  void (*loss_tokens_f64)(const LossTokens<double>&, int64_t begin, int64_t end, bool past_cache);
+  DivergenceKernels<float> divergence_f32;
+  DivergenceKernels<double> divergence_f64;
+  DivergenceKernels<Half> divergence_f16;
+  DivergenceKernels<BFloat16> divergence_bf16;
+  CorrectionKernels<float> correction_f32;
+  CorrectionKernels<double> correction_f64;
 
   const LogprobKernels<float>& logprob(const float*) const { return logprob_f32; }
   const LogprobKernels<Half>& logprob(const Half*) const { return logprob_f16; }
@@ -256,6 +343,18 @@ struct Kernels {
   }
   RowFigures clip_tokens(const ClipTokens<double>& row, Range at, bool past_cache) const {
     return clip_tokens_f64(row, at.begin, at.end, past_cache);
+  }
+  const DivergenceKernels<float>& divergence(const float*) const { return divergence_f32; }
+  const DivergenceKernels<double>& divergence(const double*) const { return divergence_f64; }
+  const DivergenceKernels<Half>& divergence(const Half*) const { return divergence_f16; }
+  const DivergenceKernels<BFloat16>& divergence(const BFloat16*) const { return divergence_bf16; }
+  const CorrectionKernels<float>& correction(float) const { return correction_f32; }
+  const CorrectionKernels<double>& correction(double) const { return correction_f64; }
+  void loss_tokens(const LossTokens<float>& row, Range at, bool past_cache) const {
+    loss_tokens_f32(row, at.begin, at.end, past_cache);
+  }
+  void loss_tokens(const LossTokens<double>& row, Range at, bool past_cache) const {
+    loss_tokens_f64(row, at.begin, at.end, past_cache);
   }
 };
 

@@ -1,7 +1,9 @@
-// Losses over rows of tokens (contract: surprisal/loss.h): rows side by side, a row's tokens in order.
+// Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens of loss_token go through the level's kernel, a
+// register at a time; on the level "portable", and in loss_row, one by one.
 #include "backend.h"
+#include "cache.h"
+#include "loss_tokens.h"
 #include "pool.h"
-#include "surprisal/loss_steps.h"
 
 namespace srp::cpu {
 namespace {
@@ -9,11 +11,20 @@ namespace {
 template <class F>
 void token_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
+  const Kernels* const level = kernels();
+  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
-    const RowScale scale = row_scale(a, b);
     LossFigures figures = token_figures();
-    for (int64_t i = range.begin; i < range.end; ++i) token_loss<F>(a, b, i, p, scale, &figures);
+    if (level) {
+      LossTokens<F> row = loss_tokens_of<F>(a, b, p);
+      row.figures = a.figures ? figures.at : nullptr;
+      level->loss_tokens(row, range, past_cache);
+      store_figures(a, b, figures);
+      continue;
+    }
+    const RowScale scale = row_scale(a, b);
+    for (int64_t i = range.begin; i < range.end; ++i) token_loss<F>(a, b, i, i, p, scale, &figures);
     store_figures(a, b, figures);
   }
 }
@@ -29,11 +40,11 @@ void row_losses(const LossArgs& a, int64_t first, int64_t last) {
     const RowForm row = row_form<F>(a, b, p, sums);
     LossFigures figures;
     double slope = 0;
-    for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, p, row, &figures, &slope);
+    for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, i, p, row, &figures, &slope);
     store_row<F>(a, b, row, figures);
     if (!a.grad) continue;
     const double through = row_through(a, b, row, figures, slope);
-    for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, p, scale, row, through);
+    for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, row, through);
   }
 }
 

@@ -2,11 +2,32 @@
 // the gradient of its columns, before the next row is touched.
 #include "backend.h"
 #include "logprob_row.h"
+#include "loss_tokens.h"
 #include "pool.h"
 #include "surprisal/loss_logits_steps.h"
 
 namespace srp::cpu {
 namespace {
+
+// d total / d current of token n, with the bits that loss_token gives it.
+double slope_of(const LossArgs& tokens, const LossParameters& p, int64_t n, double current) {
+  const Kernels* const level = kernels();
+  if (!level) return token_slope(tokens, p, n, current);
+  const auto at = [n](auto* array) { return array ? array + n : nullptr; };
+  double slope;
+  LossTokens<double> row = loss_tokens_of<double>(tokens, n, p);
+  row.current = &current;
+  row.old = at(row.old);
+  row.reference = at(row.reference);
+  row.advantage = at(row.advantage);
+  row.factor = at(row.factor);
+  row.mask = nullptr;  // it is kept
+  row.term_mask = at(row.term_mask);
+  row.marks = at(row.marks);
+  row.grad = &slope;
+  level->loss_tokens(row, {0, 1, false}, false);
+  return slope;
+}
 
 template <class T>
 void lose_token(const LossLogitsArgs& a, const LossArgs& tokens, const LossParameters& p, const LogitMap& map,
@@ -19,7 +40,8 @@ void lose_token(const LossLogitsArgs& a, const LossArgs& tokens, const LossParam
   }
   const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_sq != nullptr));
   const double logit = load(x, a.targets[n]);  // in place, it will be gone
-  const RowSlopes slopes = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
+  const double logprob = target_logprob(map, row, logit);
+  const RowSlopes slopes = lose_row(a, n, row, logprob, slope_of(tokens, p, n, rounded(logprob)));
   fill(grad + a.V, a.stride - a.V, 0);
   if (!(row.max_logit > -INFINITY && row.max_logit < INFINITY))
     return fill(grad, a.V, row.max_logit == -INFINITY ? 0 : NAN);

@@ -1,5 +1,7 @@
 // The asynchronous forms beside logprob's: the numbers of the synchronous ones, an abort, and an event loop that goes on.
 import {
+  covarianceMask,
+  covarianceMaskAsync,
   discountedReturns,
   discountedReturnsAsync,
   divergence,
@@ -15,10 +17,16 @@ import {
   linearLogprobBackward,
   linearLogprobBackwardAsync,
   logprobAsync,
+  modulateSpans,
+  modulateSpansAsync,
+  quantileMask,
+  quantileMaskAsync,
   rowLoss,
   rowLossAsync,
   tokenLoss,
   tokenLossAsync,
+  topMask,
+  topMaskAsync,
 } from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -91,6 +99,33 @@ eachBackend((backend) => {
     await expect(findSpansAsync(tokens, { ...spans, capacity: -1 })).rejects.toThrow(/^findSpansAsync: capacity is -1/);
   });
 
+  test("masks and modulation give what the synchronous forms give, and stop as they are told", async () => {
+    const options = { shape: [N, V] as const, backend };
+    const mask = rng(11).mask(N * V, 0.8);
+    await expect(quantileMaskAsync(student, { ...options, q: 0.7, mask })).resolves.toEqual(quantileMask(student, { ...options, q: 0.7, mask }));
+    await expect(topMaskAsync(student, { ...options, share: 0.2, mask })).resolves.toEqual(topMask(student, { ...options, share: 0.2, mask }));
+    const range = { ...options, between: [0.1, 1] as const, mask };
+    const chosen = covarianceMask(student, teacher, range);
+    expect(chosen.count).toBeGreaterThan(5);
+    await expect(covarianceMaskAsync(student, teacher, range)).resolves.toEqual(chosen);
+    const spans = Int32Array.of(0, 1, 5, 0, 9, 30, 4, 0, 33);
+    const steps = { ...options, mask, scales: Float64Array.of(0.8, 1.1, 1.3), clarities: Float64Array.of(0.2, 0.9, 0.5) };
+    await expect(modulateSpansAsync(student, spans, steps)).resolves.toEqual(modulateSpans(student, spans, steps));
+
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const selected = new Uint8Array(N * V).fill(7);
+    await expect(quantileMaskAsync(student, { ...options, q: 0.7, out: { selected }, signal })).rejects.toBe(reason);
+    expect(selected).toEqual(new Uint8Array(N * V).fill(7));
+    await expect(topMaskAsync(student, { ...options, k: 3, signal })).rejects.toBe(reason);
+    await expect(covarianceMaskAsync(student, teacher, { ...range, signal })).rejects.toBe(reason);
+    await expect(modulateSpansAsync(student, spans, { ...steps, signal })).rejects.toBe(reason);
+    await expect(quantileMaskAsync(student, { ...options, q: 2 })).rejects.toThrow(/^quantileMaskAsync: q is 2/);
+    await expect(topMaskAsync(student, { ...options, share: 2 })).rejects.toThrow(/^topMaskAsync: share is 2/);
+    await expect(covarianceMaskAsync(student, teacher, { ...range, countEpsilon: -1 })).rejects.toThrow(/^covarianceMaskAsync: countEpsilon is -1/);
+    await expect(modulateSpansAsync(student, Int32Array.of(N, 0, 1), steps)).rejects.toThrow(/^modulateSpansAsync: spans/);
+  });
+
   test("an aborted signal rejects with its reason, and what was aborted before wrote nothing", async () => {
     const reason = new Error("enough");
     const signal = AbortSignal.abort(reason);
@@ -123,13 +158,20 @@ eachBackend((backend) => {
     });
 
   if (backend === "cpu")
+    test("the event loop turns while millions of tokens are ranked", async () => {
+      const values = Float32Array.from({ length: 1 << 22 }, (_, i) => Math.imul(i, 2_654_435_761) >>> 8);
+      const ranked = quantileMaskAsync(values, { q: 0.8, backend }); // 5 ms and more
+      expect(await turnsDuring(ranked)).toBeGreaterThan(20);
+    });
+
+  if (backend === "cpu")
     test("an abort ends a call that is at work", async () => {
-      const [count, vocab] = [256, 32_000];
+      const [count, vocab] = [1024, 32_000];
       const logits = new Float32Array(count * vocab);
       const out = new Float64Array(count).fill(7);
       const controller = new AbortController();
       const pending = divergenceAsync(logits, logits, { shape: [count, vocab], beta: 0.5, out, backend, signal: controller.signal });
-      setTimeout(() => controller.abort(), 5);
+      setTimeout(() => controller.abort(), 2);
       await expect(pending).rejects.toMatchObject({ name: "AbortError" });
       expect(out[count - 1]).toBe(7); // the last rows never ran
     });

@@ -1,5 +1,6 @@
 // Step weights applied to the tokens of their spans.
 import { type ModulateOps, type ModulateSpansArgs, type Scope, SCOPES } from "../../backend/contract/modulate";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, needFloat64, needFloats, needInt32, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
@@ -68,13 +69,7 @@ function needSpans(op: string, value: unknown, rows: Rows): Int32Array {
   return spans;
 }
 
-/** As modulateSpans, in the name of the public function `op`. */
-export function applyToSpans(
-  op: string,
-  advantages: FloatArray,
-  spans: Int32Array,
-  options: ModulateSpansOptions,
-): ModulatedSpans {
+function spansCall(op: string, advantages: FloatArray, spans: Int32Array, options: ModulateSpansOptions) {
   const stream = streamOf(op, options, advantages, spanMemory(spans), options.mask, options.scales, options.clarities);
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
@@ -93,11 +88,22 @@ export function applyToSpans(
   const inPlace = out.buffer === input.buffer && out.byteOffset === input.byteOffset;
   refuseOverlap(op, { advantages: out }, { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity });
   const mean = float64Or(op, "", undefined, 1, stream);
-  const args = { advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean, found };
+  const args = { dtype: DTYPE_CODE[dtype], advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean, found, out };
+  return { stream, args, arrays: { advantages: input, mask, offsets, spans: checked, scales: scale, clarities: clarity, mean, out } };
+}
+
+/** As modulateSpans, in the name of the public function `op`. */
+export function applyToSpans(
+  op: string,
+  advantages: FloatArray,
+  spans: Int32Array,
+  options: ModulateSpansOptions,
+): ModulatedSpans {
+  const { stream, args } = spansCall(op, advantages, spans, options);
   const { ops } = selectBackend(op, options.backend, stream);
-  if (options.collective) return modulateTogether(op, options.collective, ops, { ...args, dtype: DTYPE_CODE[dtype], out });
-  ops.modulateSpans({ ...args, dtype: DTYPE_CODE[dtype], out });
-  return { advantages: out, mean: stream ? (mean as unknown as number) : mean[0]! };
+  if (options.collective) return modulateTogether(op, options.collective, ops, args);
+  ops.modulateSpans(args);
+  return { advantages: args.out, mean: stream ? (args.mean as unknown as number) : args.mean[0]! };
 }
 
 /** Which elements the mean is subtracted from. */
@@ -178,4 +184,18 @@ export function modulateSpans(
   anywhere: ModulateSpansOptions | Anywhere<ModulateSpansOptions>,
 ): ModulatedSpans | OnDevice<ModulatedSpans> {
   return applyToSpans("modulateSpans", advantages as FloatArray, spans as Int32Array, anywhere as ModulateSpansOptions);
+}
+
+/**
+ * `modulateSpans` off the event loop, without a `collective`. The arrays must not be touched until it resolves, and their buffers can
+ * never be transferred afterwards.
+ */
+export async function modulateSpansAsync(
+  advantages: FloatArray,
+  spans: Int32Array,
+  options: Omit<ModulateSpansOptions, "collective"> & AsyncOption,
+): Promise<ModulatedSpans> {
+  const { args, arrays } = spansCall("modulateSpansAsync", advantages, spans, options);
+  await runWhole("modulateSpansAsync", "modulateSpans", args, arrays, options);
+  return { advantages: args.out, mean: args.mean[0]! };
 }

@@ -1,5 +1,6 @@
 // Tokens by the covariance of advantage and log-prob.
 import { COVARIANCE_MODES } from "../../backend/contract/select";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
@@ -72,13 +73,7 @@ export function covarianceMask(logProbs: AnyFloatArray, advantages: AnyFloatArra
   return evaluateCovarianceMask("covarianceMask", logProbs as FloatArray, advantages as FloatArray, options);
 }
 
-/** As covarianceMask, in the name of the public function `op`. */
-export function evaluateCovarianceMask(
-  op: string,
-  logProbs: FloatArray,
-  advantages: FloatArray,
-  options: CovarianceMaskOptions,
-): CovarianceMaskResult {
+function covarianceCall(op: string, logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions) {
   const stream = streamOf(op, options, logProbs, advantages, options.mask, options.excluded);
   const rows = needRowsOf(op, "logProbs", logProbs, options);
   const { n, B, T, offsets, meaning } = rows;
@@ -99,7 +94,7 @@ export function evaluateCovarianceMask(
   refuseOverlap(op, { selected }, { logProbs, advantages, mask, excluded: same ? null : excluded, offsets });
   const dtype = widestFloat(logProbs, array);
   const count = int32Or(op, "", undefined, 1, stream);
-  selectBackend(op, options.backend, stream).ops.selectCovariance({
+  const args = {
     dtype: DTYPE_CODE[dtype],
     advantage: asFloat(array, dtype),
     current: asFloat(logProbs, dtype),
@@ -114,6 +109,29 @@ export function evaluateCovarianceMask(
     selected,
     count,
     ...choice,
-  });
+  };
+  return { stream, args, arrays: { logProbs, advantages, mask, excluded, offsets, selected, count }, selected, count };
+}
+
+/** As covarianceMask, in the name of the public function `op`. */
+export function evaluateCovarianceMask(
+  op: string,
+  logProbs: FloatArray,
+  advantages: FloatArray,
+  options: CovarianceMaskOptions,
+): CovarianceMaskResult {
+  const { stream, args, selected, count } = covarianceCall(op, logProbs, advantages, options);
+  selectBackend(op, options.backend, stream).ops.selectCovariance(args);
   return { selected, count: stream ? (count as unknown as number) : count[0]! };
+}
+
+/** `covarianceMask` off the event loop, as `quantileMaskAsync`. */
+export async function covarianceMaskAsync(
+  logProbs: FloatArray,
+  advantages: FloatArray,
+  options: CovarianceMaskOptions & AsyncOption,
+): Promise<CovarianceMaskResult> {
+  const { args, arrays, selected, count } = covarianceCall("covarianceMaskAsync", logProbs, advantages, options);
+  await runWhole("covarianceMaskAsync", "selectCovariance", args, arrays, options);
+  return { selected, count: count[0]! };
 }

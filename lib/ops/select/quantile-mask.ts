@@ -1,4 +1,5 @@
 // Tokens at or above a quantile.
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, refuseOverlap } from "../../core/arrays";
@@ -22,6 +23,17 @@ export interface QuantileMaskResult {
   readonly thresholds: Float64Array;
 }
 
+function quantileCall(op: string, values: FloatArray, options: QuantileMaskOptions) {
+  const stream = streamOf(op, options, values, options.mask);
+  const { units, args } = needUnits(op, values, options);
+  const q = needNumber(op, "q", options.q, { min: 0, max: 1 });
+  const thresholds = float64Or(op, "thresholds", options.out?.thresholds, units, stream);
+  const selected = needFlags(op, options.out?.selected, args.n, stream);
+  const { mask, offsets } = args;
+  refuseOverlap(op, { selected, thresholds }, { values, mask, offsets });
+  return { stream, args: { q, threshold: thresholds, selected, ...args }, arrays: { values, mask, offsets, selected, thresholds }, result: { selected, thresholds } };
+}
+
 /** The same on a device, where the first array lies. */
 export function quantileMask(values: DeviceFloatArray, options: Anywhere<QuantileMaskOptions>): OnDevice<QuantileMaskResult>;
 /**
@@ -39,14 +51,14 @@ export function quantileMask(values: DeviceFloatArray, options: Anywhere<Quantil
 export function quantileMask(values: FloatArray, options: QuantileMaskOptions): QuantileMaskResult;
 export function quantileMask(given: AnyFloatArray, anywhere: QuantileMaskOptions | Anywhere<QuantileMaskOptions>): QuantileMaskResult | OnDevice<QuantileMaskResult> {
   const options = anywhere as QuantileMaskOptions;
-  const op = "quantileMask";
-  const values = given as FloatArray;
-  const stream = streamOf(op, options, values, options.mask);
-  const { units, args } = needUnits(op, values, options);
-  const q = needNumber(op, "q", options.q, { min: 0, max: 1 });
-  const thresholds = float64Or(op, "thresholds", options.out?.thresholds, units, stream);
-  const selected = needFlags(op, options.out?.selected, args.n, stream);
-  refuseOverlap(op, { selected, thresholds }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend, stream).ops.selectQuantile({ q, threshold: thresholds, selected, ...args });
-  return { selected, thresholds };
+  const { stream, args, result } = quantileCall("quantileMask", given as FloatArray, options);
+  selectBackend("quantileMask", options.backend, stream).ops.selectQuantile(args);
+  return result;
+}
+
+/** `quantileMask` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+export async function quantileMaskAsync(values: FloatArray, options: QuantileMaskOptions & AsyncOption): Promise<QuantileMaskResult> {
+  const { args, arrays, result } = quantileCall("quantileMaskAsync", values, options);
+  await runWhole("quantileMaskAsync", "selectQuantile", args, arrays, options);
+  return result;
 }

@@ -1,4 +1,5 @@
 // The k largest tokens.
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, refuseOverlap } from "../../core/arrays";
@@ -19,6 +20,17 @@ export interface TopMaskResult {
   readonly counts: Int32Array;
 }
 
+function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
+  const stream = streamOf(op, options, values, options.mask);
+  const { units, args } = needUnits(op, values, options);
+  const top = needTop(op, options);
+  const counts = int32Or(op, "counts", options.out?.counts, units, stream);
+  const selected = needFlags(op, options.out?.selected, args.n, stream);
+  const { mask, offsets } = args;
+  refuseOverlap(op, { selected, counts }, { values, mask, offsets });
+  return { stream, args: { selected, count: counts, ...args, ...top }, arrays: { values, mask, offsets, selected, counts }, result: { selected, counts } };
+}
+
 /** The same on a device, where the first array lies. */
 export function topMask(values: DeviceFloatArray, options: Anywhere<TopMaskOptions>): OnDevice<TopMaskResult>;
 /**
@@ -35,14 +47,14 @@ export function topMask(values: DeviceFloatArray, options: Anywhere<TopMaskOptio
 export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskResult;
 export function topMask(given: AnyFloatArray, anywhere: TopMaskOptions | Anywhere<TopMaskOptions>): TopMaskResult | OnDevice<TopMaskResult> {
   const options = anywhere as TopMaskOptions;
-  const op = "topMask";
-  const values = given as FloatArray;
-  const stream = streamOf(op, options, values, options.mask);
-  const { units, args } = needUnits(op, values, options);
-  const top = needTop(op, options);
-  const counts = int32Or(op, "counts", options.out?.counts, units, stream);
-  const selected = needFlags(op, options.out?.selected, args.n, stream);
-  refuseOverlap(op, { selected, counts }, { values, mask: args.mask, offsets: args.offsets });
-  selectBackend(op, options.backend, stream).ops.selectTop({ selected, count: counts, ...args, ...top });
-  return { selected, counts };
+  const { stream, args, result } = topCall("topMask", given as FloatArray, options);
+  selectBackend("topMask", options.backend, stream).ops.selectTop(args);
+  return result;
+}
+
+/** `topMask` off the event loop, as `quantileMaskAsync`. */
+export async function topMaskAsync(values: FloatArray, options: TopMaskOptions & AsyncOption): Promise<TopMaskResult> {
+  const { args, arrays, result } = topCall("topMaskAsync", values, options);
+  await runWhole("topMaskAsync", "selectTop", args, arrays, options);
+  return result;
 }

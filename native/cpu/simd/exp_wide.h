@@ -52,12 +52,21 @@ struct ExpWide {
   F64 power, rest;  // exp = power + power * rest
 };
 
+struct ReducedExponent {
+  I64 k;
+  F64 r;
+};
+
 // Of |x| <= kExpWideLimit.
-SRP_INLINE ExpWide exp_parts(F64 x) {
+SRP_INLINE ReducedExponent reduced_exponent(F64 x) {
   const F64 z = fma(x, splat(kExpSteps / 0.6931471805599453), splat(kExpMagic));
   const F64 k = z - splat(kExpMagic);
-  const F64 r = fma(k, splat(-kLn2Low), fma(k, splat(-kLn2High), x));
-  return {power_of_two((I64)z), exp_rest(r)};
+  return {(I64)z, fma(k, splat(-kLn2Low), fma(k, splat(-kLn2High), x))};
+}
+
+SRP_INLINE ExpWide exp_parts(F64 x) {
+  const ReducedExponent e = reduced_exponent(x);
+  return {power_of_two(e.k), exp_rest(e.r)};
 }
 
 SRP_INLINE bool beyond_exp(F64 x) { return any(!at_most(absolute(x), splat(kExpWideLimit))); }

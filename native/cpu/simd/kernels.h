@@ -4,6 +4,7 @@
 #include "find.h"
 #include "mask.h"
 #include "exp_wide.h"
+#include "exp_less_one.h"
 #include "tanh_wide.h"
 #include "wide_map.h"
 #include "logprob_sums.h"
@@ -19,6 +20,11 @@
 #include "covariance.h"
 #include "lanes.h"
 #include "ratio_tokens.h"
+#include "loss_tokens.h"
+#include "wide_pairs.h"
+#include "log_wide.h"
+#include "divergence.h"
+#include "correction.h"
 #include "product.h"
 #include "head_columns.h"
 
@@ -60,6 +66,14 @@ static const Kernels kKernels = {
     clip_tokens<float>,
     clip_tokens<double>,
     exp_of_one,
+    loss_tokens<float>,
+    loss_tokens<double>,
+    divergence_kernels<float>(),
+    divergence_kernels<double>(),
+    divergence_kernels<Half>(),
+    divergence_kernels<BFloat16>(),
+    correction_kernels<float>(),
+    correction_kernels<double>(),
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -10,6 +10,7 @@ struct Mask {
 };
 SRP_INLINE F64 pick(Mask mask, F64 a, F64 b) { return _mm512_mask_blend_pd(mask.bits, b, a); }
 SRP_INLINE bool any(Mask mask) { return mask.bits != 0; }
+SRP_INLINE bool any(Mask a, Mask b) { return !_kortestz_mask8_u8(a.bits, b.bits); }
 SRP_INLINE Mask both(Mask a, Mask b) { return {_kand_mask8(a.bits, b.bits)}; }
 SRP_INLINE Mask either(Mask a, Mask b) { return {_kor_mask8(a.bits, b.bits)}; }
 SRP_INLINE Mask operator!(Mask a) { return {_knot_mask8(a.bits)}; }
@@ -23,11 +24,14 @@ SRP_INLINE void count(I64* totals, Mask mask) {
 }
 // A byte a lane, 1 where the mask is set.
 SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
-  const __mmask16 bits = static_cast<__mmask16>(low.bits | high.bits << 8);
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_maskz_set1_epi8(bits, 1));
+  const __mmask16 bits = _mm512_kunpackb(high.bits, low.bits);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm_maskz_mov_epi8(bits, _mm_set1_epi8(1)));
 }
+SRP_INLINE F64 larger(F64 a, F64 b) { return _mm512_max_pd(a, b); }  // b where either is NaN
+SRP_INLINE F64 smaller(F64 a, F64 b) { return _mm512_min_pd(a, b); }  // b where either is NaN
 SRP_INLINE Mask less(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_LT_OQ)}; }
 SRP_INLINE Mask at_most(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_LE_OQ)}; }
+SRP_INLINE Mask not_at_most(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_NLE_UQ)}; }  // true for NaN
 SRP_INLINE Mask more(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_GT_OQ)}; }
 SRP_INLINE Mask at_least(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_GE_OQ)}; }
 SRP_INLINE Mask equal(F64 a, F64 b) { return {_mm512_cmp_pd_mask(a, b, _CMP_EQ_OQ)}; }
@@ -41,6 +45,7 @@ struct Mask {
 };
 SRP_INLINE F64 pick(Mask mask, F64 a, F64 b) { return mask.bits ? a : b; }
 SRP_INLINE bool any(Mask mask) { return any((I32)mask.bits); }
+SRP_INLINE bool any(Mask a, Mask b) { return any((I32)(a.bits | b.bits)); }
 SRP_INLINE Mask both(Mask a, Mask b) { return {a.bits & b.bits}; }
 SRP_INLINE Mask either(Mask a, Mask b) { return {a.bits | b.bits}; }
 SRP_INLINE Mask operator!(Mask a) { return {~a.bits}; }
@@ -52,8 +57,11 @@ SRP_INLINE void store_flags(uint8_t* p, Mask low, Mask high) {
     p[lane + kHalf] = static_cast<uint8_t>(high.bits[lane] & 1);
   }
 }
+SRP_INLINE F64 larger(F64 a, F64 b) { return a > b ? a : b; }  // b where either is NaN
+SRP_INLINE F64 smaller(F64 a, F64 b) { return a < b ? a : b; }  // b where either is NaN
 SRP_INLINE Mask less(F64 a, F64 b) { return {a < b}; }
 SRP_INLINE Mask at_most(F64 a, F64 b) { return {a <= b}; }
+SRP_INLINE Mask not_at_most(F64 a, F64 b) { return {~(a <= b)}; }  // true for NaN
 SRP_INLINE Mask more(F64 a, F64 b) { return {a > b}; }
 SRP_INLINE Mask at_least(F64 a, F64 b) { return {a >= b}; }
 SRP_INLINE Mask equal(F64 a, F64 b) { return {a == b}; }

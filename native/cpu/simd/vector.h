@@ -66,6 +66,12 @@ SRP_INLINE double sum(F64 x) {
   return total;
 }
 
+SRP_INLINE int64_t sum(I64 x) {
+  int64_t total = 0;
+  for (int64_t lane = 0; lane < kHalf; ++lane) total += x[lane];
+  return total;
+}
+
 SRP_INLINE float largest(F32 x) {
   float best = x[0];
   for (int64_t lane = 1; lane < kLanes; ++lane) best = x[lane] > best ? x[lane] : best;

@@ -26,8 +26,8 @@
  * empty       rows without kept tokens: the moments of nothing, differences 0, counts 0
  * zero        a row_factor of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
  * nan         x is NaN: counts as above, is not kept, and its weight is NaN; so are its row's moments. No other row's
- * order       as reduce.h: host backends cut a row into chunks of 4096 positions, add in order and merge one after the other;
- *             device backends take a row at once with 256 lanes and a fixed tree. Masked positions add nothing, to the bit
+ * order       as reduce.h: host backends cut a row into chunks of 4096 positions, and merge one after the other; device
+ *             backends take a row at once, in a fixed order that depends on its length alone. Masked positions add nothing, to the bit
  * precision   float64 throughout. x relatively within 4 ulp of float64, also K3 near d = 0 and DISTANCE of close numbers; means
  *             and M2 of it as reduce.h states; weights rounded once
  * memory      `kept` may be the memory of `mask`; no other overlap; rows as in rows.h */

@@ -49,12 +49,6 @@ SRP_HD double statistic_of(int32_t statistic, double log_clamp, double current, 
   }
 }
 
-template <class F, class Args>
-SRP_HD double statistic_at(const Args& a, int64_t i) {
-  return statistic_of(a.statistic, a.log_clamp, load(static_cast<const F*>(a.current), i),
-                      load(static_cast<const F*>(a.old), i));
-}
-
 // First walk over kept tokens: of a chunk, or of the tokens of one lane.
 struct MismatchSums {
   ChunkSums x;
@@ -63,10 +57,13 @@ struct MismatchSums {
 
   template <class F>
   SRP_HD double add(const srp_correction_measure_args& a, int64_t i) {
-    const double value = statistic_at<F>(a, i);
+    return add(a, load(static_cast<const F*>(a.current), i), load(static_cast<const F*>(a.old), i));
+  }
+  SRP_HD double add(const srp_correction_measure_args& a, double current, double old) {
+    const double value = statistic_of(a.statistic, a.log_clamp, current, old);
     x.add(value);
     bounded += clamp(value, a.low, a.high);
-    difference += load(static_cast<const F*>(a.current), i) - load(static_cast<const F*>(a.old), i);
+    difference += current - old;
     above += value <= a.high ? 0 : 1;  // and NaN
     below += value < a.low ? 1 : 0;
     return value;
@@ -91,15 +88,14 @@ SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, cons
   if (a.below) a.below[b] = below;
 }
 
-// Weight and flag of token i of row b; answers whether it is kept.
+// Weight and flag of token i, which enters or lies under the mask; answers whether it is kept.
 template <class F>
-SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i) {
-  const bool enters = !a.mask || a.mask[i];
+SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t i, bool enters, double factor, double current,
+                        double old) {
   double weight = a.masked;
   bool kept = false;
   if (enters) {
-    const double factor = a.row_factor ? a.row_factor[b] : 1.0;
-    const double x = statistic_at<F>(a, i);
+    const double x = statistic_of(a.statistic, a.log_clamp, current, old);
     const bool outside = x < a.low || x > a.high;
     weight = scaled(factor, a.outside == SRP_OUTSIDE_CLAMP ? clamp(x, a.low, a.high) : outside ? 0.0 : x);
     kept = x >= a.low && x <= a.high && factor != 0;
@@ -107,6 +103,15 @@ SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i
   if (a.weights) store(static_cast<F*>(a.weights), i, weight);
   if (a.kept) a.kept[i] = kept ? 1 : 0;
   return kept;
+}
+
+SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) { return a.row_factor ? a.row_factor[b] : 1.0; }
+
+template <class F>
+SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i) {
+  const bool enters = !a.mask || a.mask[i];
+  const double current = enters ? load(static_cast<const F*>(a.current), i) : 0;
+  return bound_token<F>(a, i, enters, row_factor(a, b), current, enters ? load(static_cast<const F*>(a.old), i) : 0);
 }
 
 template <class Args>

@@ -87,7 +87,9 @@ typedef struct {
       srp_graph*); /* waits for its launches. Memory that was not freed yet is the caller's to free. NULL is allowed */
 
   /* Memory from alloc() that another process can open: of the whole allocation, which begins *offset bytes before the
-   * pointer. It must not be freed while the other has it open. SRP_UNSUPPORTED where the device does not offer it. */
+   * pointer. It must not be freed while the other has it open. Waits for nothing: the other process sees what work of this
+   * one leaves there once that has run, so the caller waits (sync, or fence_wait) before it hands the handle over.
+   * SRP_UNSUPPORTED where the device does not offer it. */
   srp_status (*ipc_export)(srp_queue*, const void* pointer, uint8_t handle[SRP_IPC_HANDLE_BYTES], int64_t* offset);
   srp_status (*ipc_open)(srp_queue*, const uint8_t handle[SRP_IPC_HANDLE_BYTES], void** out); /* not of this process */
   srp_status (*ipc_close)(srp_queue*, void* pointer); /* waits for the queue */

@@ -50,7 +50,7 @@
  * precision   float64, corrected two-pass: y's error is 2 ulp of the output dtype plus count * 2^-53 of the group's largest
  *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight; entropy: count * 2^-53 of 1 + H
- *             Host backends add in item order, device backends in a fixed order that depends on n and G only
+ *             Host backends add in item order, device backends in a fixed order that depends on the group's size alone
  * memory      outputs may not overlap inputs; groups as in rows.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
  *             best -1, entropy 0. broadcast, place: rows as in rows.h, what lies under the mask is not read
  * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked

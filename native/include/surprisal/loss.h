@@ -29,8 +29,9 @@
  * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (row_weight 0 leaves it out)
  * nan       spreads to its row (loss_token: to its token and the row's figures), nowhere else. A form does not spread what it
  *           does not read: old, say, in SRP_LOSS_LINEAR. Where l or v is NaN, its derivative is
- * figures   [B, SRP_LOSS_FIGURES] float64, column by srp_loss_figure: partial sums of the row: host backends add in token order, device
- *           backends with 128 lanes and a fixed tree. Batch figures are their sums in row order. A band is [1 - clip_low, 1 + clip_high] for min(ratio, ratio_cap), the row's ratio in
+ * figures   [B, SRP_LOSS_FIGURES] float64, column by srp_loss_figure: partial sums of the row, in a fixed order that depends on the
+ *           positions in the row and, on device backends, its length alone: one after the other, or in lanes that count from where
+ *           it begins. Batch figures are their sums in row order. A band is [1 - clip_low, 1 + clip_high] for min(ratio, ratio_cap), the row's ratio in
  *           THROUGH forms and SRP_ROW_CLIP_LOCAL, the token's elsewhere; SRP_ROW_GEOMETRIC: [-clip_low, clip_high] for x
  * precision everything in float64, rounded once on store
  * memory    outputs may not overlap inputs or one another; rows as in rows.h */

@@ -1,8 +1,8 @@
 // The loss forms of tokens, to be included inside of a namespace: srp for scalars and CUDA threads (loss_forms.h), and that of each
 // SIMD level (native/cpu/simd/lanes.h), whose instructions a template gets only where it is written among them. So no guard.
 //
-// The number type N brings, beside arithmetic and comparisons: N(double), select() of number.h, exponential(), magnitude(),
-// both(), !mask.
+// The number type N brings, beside arithmetic and comparisons: N(double), select() of number.h, exponential(),
+// exponential_less_one(), magnitude(), both(), !mask.
 
 template <class N>
 using MaskOf = decltype(N() < N());
@@ -188,4 +188,48 @@ SRP_HD LossTerm<N> loss_term(int form, const LossPoint<N>& t, N advantage, const
     default:  // the argument check admits known forms only
       return ClipForm::at(t.log_ratio, advantage, p);
   }
+}
+
+// KL terms: the estimate of d, and its derivative.
+
+template <class N>
+struct KlTerm {
+  N value, slope;
+};
+
+struct KlForm {
+  // The clamps belong to the estimator of the value: a derivative borrowed from another one does not see them.
+  template <class N>
+  static SRP_HD KlTerm<N> at(N d, const KlParameters& p) {
+    const N clamped = clamp(d, N(-p.log_clamp), N(p.log_clamp));
+    const KlTerm<N> free = estimate(p.form, clamped);
+    const N value = clamp(free.value, N(-p.value_clamp), N(p.value_clamp));
+    const N slope = p.slope_form != p.form ? estimate(p.slope_form, d).slope
+                                           : select(both(clamped == d, value == free.value), free.slope, N(0));
+    return {select(d == d, value, d), select(d == d, slope, d)};
+  }
+
+  template <class N>
+  static SRP_HD KlTerm<N> estimate(int form, N d) {
+    switch (form) {
+      case SRP_KL_ABS:
+        return {magnitude(d), sign(d)};
+      case SRP_KL_K2:
+        return {d * d * N(0.5), d};
+      case SRP_KL_K3: {
+        const N e = exponential_less_one(-d);
+        return {e + d, -e};
+      }
+      case SRP_KL_K1:
+      default:  // the argument check admits known forms only
+        return {d, N(1)};
+    }
+  }
+};
+
+// Times a ratio, which moves the term with it where `moves` says so.
+template <class N>
+SRP_HD KlTerm<N> times_ratio(const KlTerm<N>& kl, N ratio, MaskOf<N> moves) {
+  const N value = scaled(kl.value, ratio), slope = scaled(kl.slope, ratio);
+  return {value, slope + select(moves, value, N(0))};
 }

@@ -65,7 +65,13 @@ struct LossParameters {
   double coefficient = 0;
 };
 
+struct KlParameters {
+  int32_t form, slope_form;  // srp_kl_form
+  double log_clamp, value_clamp;  // of d and of the value. infinity = off
+};
+
 SRP_HD double exponential(double x) { return exp(x); }
+SRP_HD double exponential_less_one(double x) { return expm1(x); }
 SRP_HD double magnitude(double x) { return fabs(x); }
 SRP_HD bool both(bool a, bool b) { return a && b; }
 

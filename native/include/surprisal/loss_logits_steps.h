@@ -57,14 +57,18 @@ SRP_HD double token_slope(const LossArgs& t, const LossParameters& p, int64_t i,
   return cost.grad(row_scale(t, i)) + 0.0;
 }
 
-// The outputs of kept token i, and what its row's gradient is made of.
-SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, const LossArgs& t, const LossParameters& p, int64_t i,
-                          const RowResult& row, double logprob) {
+// The outputs of kept token i, and what its row's gradient is made of. `slope` is d total / d current of rounded(logprob).
+SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, int64_t i, const RowResult& row, double logprob, double slope) {
   store_row(a, i, row);
   put_if(a.logprob, i, logprob);
-  const double slope = rounded(token_slope(t, p, i, rounded(logprob)));
   const double of_entropy = a.entropy_weight ? rounded(a.entropy_weight[i]) : 0;
-  return {row.max_logit, rounded(row.log1p_sum), a.entropy_weight ? rounded(row.mean_gap) : 0, slope, of_entropy};
+  const double mean_gap = a.entropy_weight ? rounded(row.mean_gap) : 0;
+  return {row.max_logit, rounded(row.log1p_sum), mean_gap, rounded(slope), of_entropy};
+}
+
+SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, const LossArgs& t, const LossParameters& p, int64_t i,
+                          const RowResult& row, double logprob) {
+  return lose_row(a, i, row, logprob, token_slope(t, p, i, rounded(logprob)));
 }
 
 SRP_HD void clear_token(const LossLogitsArgs& a, int64_t i) {

@@ -1,5 +1,5 @@
 // What CPU and CUDA share of loss.h: one token's loss, KL term and gradient, what a row adds up, what its form makes of the
-// sums, and the checks of the arguments. Who walks which tokens is the backend's business:
+// sums, and the checks of the arguments. Who walks which tokens is the backend's business (and where their inputs lie: an output's index is o):
 //
 //   loss_token  token_loss() for every token of a row, then store_figures()
 //   loss_row    add_row_sums() for every token; row_form(); row_value() for every token; store_row(); row_grad() for every token
@@ -73,45 +73,18 @@ SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
 
 // KL
 
-struct KlTerm {
-  double value, slope;
-};
-
-SRP_HD KlTerm kl_estimate(int32_t form, double d) {
-  switch (form) {
-    case SRP_KL_ABS:
-      return {fabs(d), sign(d)};
-    case SRP_KL_K2:
-      return {d * d / 2, d};
-    case SRP_KL_K3: {
-      const double e = expm1(-d);
-      return {e + d, -e};
-    }
-    case SRP_KL_K1:
-    default:
-      return {d, 1};
-  }
-}
-
-// The clamps belong to the estimator of the value: a derivative borrowed from another one does not see them.
-SRP_HD KlTerm kl_term(const LossArgs& a, double d) {
-  if (d != d) return {d, d};
-  const double clamped = clamp(d, -a.kl_log_clamp, a.kl_log_clamp);
-  const KlTerm free = kl_estimate(a.kl_form, clamped);
-  const double value = clamp(free.value, -a.kl_value_clamp, a.kl_value_clamp);
-  if (a.kl_slope_form != a.kl_form) return {value, kl_estimate(a.kl_slope_form, d).slope};
-  return {value, clamped == d && value == free.value ? free.slope : 0.0};
+SRP_HD KlParameters kl_parameters(const LossArgs& a) {
+  return {a.kl_form, a.kl_slope_form, a.kl_log_clamp, a.kl_value_clamp};
 }
 
 // The estimate, times the ratio where kl_ratio says so: that of the token or the row. `local` ratios carry their gradient
 // to the token alone.
 template <class F>
-SRP_HD KlTerm token_kl(const LossArgs& a, int64_t i, double current, const ClampedRatio<double>& ratio, bool local) {
+SRP_HD KlTerm<double> token_kl(const LossArgs& a, int64_t i, double current, const ClampedRatio<double>& ratio,
+                               bool local) {
   if (!a.reference) return {0, 0};
-  const KlTerm kl = kl_term(a, current - load(static_cast<const F*>(a.reference), i));
-  if (!a.kl_ratio) return kl;
-  const double value = scaled(kl.value, ratio.ratio), slope = scaled(kl.slope, ratio.ratio);
-  return {value, slope + (local && !ratio.held ? value : 0.0)};
+  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference), i), kl_parameters(a));
+  return a.kl_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
 }
 
 // The token's ratio, where only the KL term asks for it.
@@ -121,12 +94,17 @@ SRP_HD ClampedRatio<double> own_ratio(const LossArgs& a, double log_ratio, const
 
 // Figures
 
-struct LossFigures {
+// What a row's tokens add up. How many tokens there are of a kind, `Counts` keeps: among the figures (CountsInPlace) or apart.
+template <class Counts>
+struct FiguresWith {
   double at[SRP_LOSS_FIGURES];
+  Counts counts;
 
-  SRP_HD LossFigures() {
+  SRP_HD FiguresWith() {
     for (int k = 0; k < SRP_LOSS_FIGURES; ++k) at[k] = 0;
   }
+
+  SRP_HD void count(int figure, bool says) { counts.add(at, figure, says); }
 
   SRP_HD void add_log_ratio(double x, double log_clamp) {
     const double e = expm1(x);
@@ -140,12 +118,12 @@ struct LossFigures {
 
   // `value` of a kept token against a band.
   SRP_HD void add_band(double value, double low, double high, double advantage) {
-    at[SRP_FIGURE_BELOW] += value < low && advantage < 0 ? 1 : 0;
-    at[SRP_FIGURE_ABOVE] += value > high && advantage > 0 ? 1 : 0;
     const bool outside = value < low || value > high;
-    at[SRP_FIGURE_OUTSIDE] += outside ? 1 : 0;
-    at[SRP_FIGURE_OUTSIDE_POSITIVE] += outside && advantage > 0 ? 1 : 0;
-    at[SRP_FIGURE_OUTSIDE_NEGATIVE] += outside && advantage < 0 ? 1 : 0;
+    count(SRP_FIGURE_BELOW, value < low && advantage < 0);
+    count(SRP_FIGURE_ABOVE, value > high && advantage > 0);
+    count(SRP_FIGURE_OUTSIDE, outside);
+    count(SRP_FIGURE_OUTSIDE_POSITIVE, outside && advantage > 0);
+    count(SRP_FIGURE_OUTSIDE_NEGATIVE, outside && advantage < 0);
   }
 
   SRP_HD void add_ratio(double ratio, double advantage, const LossParameters& p) {
@@ -153,12 +131,17 @@ struct LossFigures {
   }
 
   SRP_HD void add_flags(bool term, bool clipped, bool limited) {
-    at[SRP_FIGURE_KEPT] += 1;
-    at[SRP_FIGURE_TERMS] += term ? 1 : 0;
-    at[SRP_FIGURE_CLIPPED] += clipped ? 1 : 0;
-    at[SRP_FIGURE_LIMITED] += limited ? 1 : 0;
+    count(SRP_FIGURE_KEPT, true);
+    count(SRP_FIGURE_TERMS, term);
+    count(SRP_FIGURE_CLIPPED, clipped);
+    count(SRP_FIGURE_LIMITED, limited);
   }
 };
+
+struct CountsInPlace {
+  SRP_HD void add(double* at, int figure, bool says) { at[figure] += says ? 1 : 0; }
+};
+using LossFigures = FiguresWith<CountsInPlace>;
 
 // NaN wins.
 SRP_HD double larger(double a, double b) { return a != a || a >= b ? a : b; }
@@ -181,7 +164,7 @@ SRP_HD LossFigures token_figures() {
 // What a kept token costs: loss and slope with factor, 0 where it is no term.
 struct TokenCost {
   LossTerm<double> form;
-  KlTerm kl;
+  KlTerm<double> kl;
   double loss, slope;
   bool term;
 
@@ -198,26 +181,26 @@ SRP_HD TokenCost token_cost(const LossArgs& a, int64_t b, int64_t i, const LossP
           term ? scaled(factor, t.loss) : 0.0, term ? scaled(factor, t.slope) : 0.0, term};
 }
 
-// Token i of row b: its outputs, and its part of the row's figures.
-template <class F>
-SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, const RowScale& scale,
-                       LossFigures* row) {
+// Token i of row b: its outputs, which are elements o, and its part of the row's figures.
+template <class F, class Counts>
+SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p,
+                       const RowScale& scale, FiguresWith<Counts>* row) {
   if (!is_kept(a, i)) {
-    store_real<F>(a.loss, i, 0);
-    store_real<F>(a.ratio, i, 0);
-    store_real<F>(a.kl, i, 0);
-    store_flag(a.clipped, i, false);
-    store_real<F>(a.grad, i, 0);
+    store_real<F>(a.loss, o, 0);
+    store_real<F>(a.ratio, o, 0);
+    store_real<F>(a.kl, o, 0);
+    store_flag(a.clipped, o, false);
+    store_real<F>(a.grad, o, 0);
     return;
   }
   const double advantage = advantage_of<F>(a, b, i);
   const LossPoint<double> point = point_of<F>(a, i);
   const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
-  store_real<F>(a.loss, i, cost.loss);
-  store_real<F>(a.ratio, i, cost.form.ratio);
-  store_real<F>(a.kl, i, cost.kl.value);
-  store_flag(a.clipped, i, cost.form.clipped);
-  store_real<F>(a.grad, i, cost.grad(scale));
+  store_real<F>(a.loss, o, cost.loss);
+  store_real<F>(a.ratio, o, cost.form.ratio);
+  store_real<F>(a.kl, o, cost.kl.value);
+  store_flag(a.clipped, o, cost.form.clipped);
+  store_real<F>(a.grad, o, cost.grad(scale));
   if (!a.figures) return;
   row->at[SRP_FIGURE_LOSS] += cost.loss;
   row->at[SRP_FIGURE_KL] += cost.kl.value;
@@ -372,27 +355,28 @@ SRP_HD RowToken row_token(const LossArgs& a, int64_t b, int64_t i, const LossPar
 }
 
 template <class F>
-SRP_HD KlTerm row_kl(const LossArgs& a, int64_t i, const LossParameters& p, const RowForm& row, const RowToken& token) {
+SRP_HD KlTerm<double> row_kl(const LossArgs& a, int64_t i, const LossParameters& p, const RowForm& row,
+                             const RowToken& token) {
   if (!sums_its_own(a.form)) return token_kl<F>(a, i, token.current, row.ratio, !goes_through(a.form));
   return token_kl<F>(a, i, token.current, own_ratio(a, token.log_ratio, p), true);
 }
 
-// Everything of token i but its gradient. `slope` adds up what goes through the row.
-template <class F>
-SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, const RowForm& row,
-                      LossFigures* figures, double* slope) {
+// Everything of token i but its gradient; outputs are elements o. `slope` adds up what goes through the row.
+template <class F, class Counts>
+SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowForm& row,
+                      FiguresWith<Counts>* figures, double* slope) {
   void* const losses = counts_once(a.form) ? nullptr : a.loss;
   if (!is_kept(a, i)) {
-    store_real<F>(losses, i, 0);
-    store_real<F>(a.kl, i, 0);
-    store_flag(a.clipped, i, false);
+    store_real<F>(losses, o, 0);
+    store_real<F>(a.kl, o, 0);
+    store_flag(a.clipped, o, false);
     return;
   }
   const RowToken token = row_token<F>(a, b, i, p, row);
-  const KlTerm kl = row_kl<F>(a, i, p, row, token);
-  store_real<F>(losses, i, token.loss);
-  store_real<F>(a.kl, i, kl.value);
-  store_flag(a.clipped, i, token.clipped);
+  const KlTerm<double> kl = row_kl<F>(a, i, p, row, token);
+  store_real<F>(losses, o, token.loss);
+  store_real<F>(a.kl, o, kl.value);
+  store_flag(a.clipped, o, token.clipped);
   *slope += token.slope;
   figures->at[SRP_FIGURE_LOSS] += token.loss;
   figures->at[SRP_FIGURE_KL] += kl.value;
@@ -414,6 +398,11 @@ SRP_HD double row_through(const LossArgs& a, int64_t b, const RowForm& row, cons
   return (scaled(scale.policy, counts_once(a.form) ? row.slope : slope) + kl) / row.divisor;
 }
 
+// Whether the tokens of the row have anything to say beyond its sums.
+SRP_HD bool wants_values(const LossArgs& a) {
+  return !counts_once(a.form) || !goes_through(a.form) || a.figures || a.kl || a.clipped || a.kl_ratio;
+}
+
 template <class F>
 SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigures figures) {
   if (counts_once(a.form)) {
@@ -430,15 +419,15 @@ SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigu
 }
 
 template <class F>
-SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, const RowScale& scale,
+SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowScale& scale,
                      const RowForm& row, double through) {
   if (!is_kept(a, i)) {
-    store_real<F>(a.grad, i, 0);
+    store_real<F>(a.grad, o, 0);
     return;
   }
   const RowToken token = row_token<F>(a, b, i, p, row);
   const double local = goes_through(a.form) ? 0.0 : scaled(scale.policy, token.slope);
-  store_real<F>(a.grad, i, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
+  store_real<F>(a.grad, o, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
 }
 
 // Checks

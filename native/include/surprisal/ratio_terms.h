@@ -112,33 +112,62 @@ SRP_HD void store_figures(const srp_ratio_clip_args& a, int64_t b, const RowFigu
   if (a.limited_count) a.limited_count[b] = row.limited;
 }
 
-// SEQUENCE and GROUP: the one term of row b. Returns d (sum of objectives) / d (log ratio of the unit), negated.
+// SEQUENCE and GROUP: the one term of row b.
 template <class F>
-SRP_HD double row_term(const srp_ratio_clip_args& a, int64_t b, const ClampedRatio<double>& x, LossTerm<double>* out) {
-  const LossTerm<double> t = term_of(a, x, load(static_cast<const F*>(a.advantage), b));
+SRP_HD LossTerm<double> term_of_row(const srp_ratio_clip_args& a, int64_t b, const ClampedRatio<double>& x) {
+  return term_of(a, x, load(static_cast<const F*>(a.advantage), b));
+}
+
+template <class F>
+SRP_HD void store_row_term(const srp_ratio_clip_args& a, int64_t b, const LossTerm<double>& t) {
   RowFigures figures;
   figures.add(t);
   store_term<F>(a, b, negated(t.loss), t.clipped);
   store_figures(a, b, figures);
-  *out = t;
+}
+
+// d (sum of objectives) / d (log ratio of the unit), negated.
+SRP_HD double row_slope(const srp_ratio_clip_args& a, int64_t b, const LossTerm<double>& t) {
   return scaled(row_weight(a, b), t.slope);
 }
 
-// TOKEN: the term of token i of row b, added to the row's figures.
+// The term of row b, stored. Returns its slope.
 template <class F>
-SRP_HD void token_term(const srp_ratio_clip_args& a, int64_t b, int64_t i, RowFigures* row) {
-  if (!is_kept(a, i)) {
+SRP_HD double row_term(const srp_ratio_clip_args& a, int64_t b, const ClampedRatio<double>& x, LossTerm<double>* out) {
+  *out = term_of_row<F>(a, b, x);
+  store_row_term<F>(a, b, *out);
+  return row_slope(a, b, *out);
+}
+
+// TOKEN: what a token reads, so that it can be read ahead.
+struct TokenInputs {
+  double difference, advantage;
+  bool kept;
+};
+
+// The term of token i of a row, added to the row's figures.
+template <class F>
+SRP_HD void token_term(const srp_ratio_clip_args& a, int64_t i, const TokenInputs& token, double weight,
+                       RowFigures* row) {
+  if (!token.kept) {
     store_ratios<F>(a, i, 0, 0);
     store_term<F>(a, i, 0, false);
     store_grad<F>(a, i, 0);
     return;
   }
-  const double advantage = load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b);
-  const LossTerm<double> t = term_of(a, unit_ratio(a, difference<F>(a, i)), advantage);
+  const LossTerm<double> t = term_of(a, unit_ratio(a, token.difference), token.advantage);
   row->add(t);
   store_ratios<F>(a, i, t.ratio, t.clipped_ratio);
   store_term<F>(a, i, negated(t.loss), t.clipped);
-  store_grad<F>(a, i, negated(scaled(row_weight(a, b), t.slope)));
+  store_grad<F>(a, i, negated(scaled(weight, t.slope)));
+}
+
+template <class F>
+SRP_HD void token_term(const srp_ratio_clip_args& a, int64_t b, int64_t i, RowFigures* row) {
+  const bool kept = is_kept(a, i);
+  const TokenInputs token = {kept ? difference<F>(a, i) : 0,
+                             kept ? load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b) : 0, kept};
+  token_term<F>(a, i, token, row_weight(a, b), row);
 }
 
 inline srp_status check_levels(int32_t level, int32_t reduce, const int32_t* members, const int32_t* group_offsets,

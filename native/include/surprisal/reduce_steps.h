@@ -135,9 +135,9 @@ class Whitening {
     return (centred == 0 ? 0 : centred / divisor_) + back_;
   }
 
-  double center() const { return center_; }
-  double back() const { return back_; }
-  double divisor() const { return divisor_; }
+  SRP_HD double center() const { return center_; }
+  SRP_HD double back() const { return back_; }
+  SRP_HD double divisor() const { return divisor_; }
 
  private:
   double center_, back_, divisor_;
@@ -150,6 +150,16 @@ struct Clamped {
   const srp_reduce_clamp_args& a;
   int32_t kept = 0, outside = 0;
 
+  // What a number that is read becomes; `counts`: it is kept.
+  SRP_HD double take(double x, bool counts) {
+    const bool below = x<a.low, above = x> a.high;
+    if (counts) ++kept;
+    if (counts && (below || above)) ++outside;
+    // The upper bound comes last, as where the two are the wrong way round.
+    const double raised = below ? a.low : x;
+    return raised > a.high ? a.high : raised;
+  }
+
   SRP_HD void step(int64_t i) {
     F* const out = static_cast<F*>(a.out);
     const bool counts = !a.mask || a.mask[i];
@@ -157,13 +167,8 @@ struct Clamped {
       if (out) store(out, i, 0.0);
       return;
     }
-    const double x = load(static_cast<const F*>(a.values), i);
-    const bool below = x<a.low, above = x> a.high;
-    if (counts) ++kept;
-    if (counts && (below || above)) ++outside;
-    // The upper bound comes last, as where the two are the wrong way round.
-    const double raised = below ? a.low : x;
-    if (out) store(out, i, raised > a.high ? a.high : raised);
+    const double y = take(load(static_cast<const F*>(a.values), i), counts);
+    if (out) store(out, i, y);
   }
 };
 
@@ -174,13 +179,18 @@ SRP_HD double clip(double x, double low, double high) {
   return raised > high ? high : raised;
 }
 
-// What token i adds to the logarithm of its row's weight.
+// What a token adds to the logarithm of its row's weight: its value, where it is kept, and its factor, where there are some.
+SRP_HD double gamma_value(const srp_reduce_gamma_args& a, double x) { return clip(x, -a.bound, a.bound); }
+SRP_HD double gamma_factor(const srp_reduce_gamma_args& a, double factor) {
+  return clip(log(factor), log(kTiny), a.bound);
+}
+
 template <class F>
 SRP_HD double gamma_term(const srp_reduce_gamma_args& a, int64_t i) {
   const bool kept = !a.mask || a.mask[i];
-  const double term = kept ? clip(load(static_cast<const F*>(a.values), i), -a.bound, a.bound) : 0;
+  const double term = kept ? gamma_value(a, load(static_cast<const F*>(a.values), i)) : 0;
   if (!a.factor || !(kept || a.all_factors)) return term;
-  return term + clip(log(load(static_cast<const F*>(a.factor), i)), log(kTiny), a.bound);
+  return term + gamma_factor(a, load(static_cast<const F*>(a.factor), i));
 }
 
 template <class F>

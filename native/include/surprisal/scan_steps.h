@@ -160,13 +160,14 @@ struct PrefixScan {
 
   SRP_HD PrefixScan(const Args&, int64_t) : sum(0) {}
 
+  static SRP_HD double norm(double log_prob, double sum_squares, double weight) {
+    return (1 - 2 * exp(log_prob) + sum_squares) * (weight * weight);
+  }
+
   static SRP_HD double term(const Args& a, int64_t i) {
     if (a.values) return load(static_cast<const F*>(a.values), i);
-    const double norm =
-        1 - 2 * exp(load(static_cast<const F*>(a.log_prob), i)) + load(static_cast<const F*>(a.sum_squares), i);
-    if (!a.weight) return norm;
-    const double weight = load(static_cast<const F*>(a.weight), i);
-    return norm * (weight * weight);
+    return norm(load(static_cast<const F*>(a.log_prob), i), load(static_cast<const F*>(a.sum_squares), i),
+                a.weight ? load(static_cast<const F*>(a.weight), i) : 1);
   }
 
   SRP_HD void step(const Args& a, int64_t i) {
@@ -195,7 +196,14 @@ struct SharesScan {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     for (int64_t i = row.begin; i < row.end; ++i)
       if (!a.mask || a.mask[i]) total += fabs(load(static_cast<const F*>(a.values), i));
-    if (total < a.epsilon) total = a.epsilon;  // NaN stays
+    total = divisor(a, total);
+  }
+
+  static SRP_HD double divisor(const Args& a, double total) {
+    return total < a.epsilon ? a.epsilon : total;
+  }  // NaN stays
+  static SRP_HD double share(const Args& a, double before, double divisor) {
+    return 1 + a.gain * (1 - before / divisor);
   }
 
   SRP_HD void step(const Args& a, int64_t i) {
@@ -203,7 +211,7 @@ struct SharesScan {
     F* const products = static_cast<F*>(a.products);
     const bool kept = !a.mask || a.mask[i];
     const double x = kept ? load(static_cast<const F*>(a.values), i) : 0;
-    const double weight = kept ? 1 + a.gain * (1 - before / total) : 0;
+    const double weight = kept ? share(a, before, total) : 0;
     before += fabs(x);
     if (weights) store(weights, i, weight);
     if (products) store(products, i, weight * x);

@@ -1,0 +1,43 @@
+// A row of loss_token as the level's kernel takes it, for every op that has such rows.
+#ifndef SURPRISAL_CPU_LOSS_TOKENS_H
+#define SURPRISAL_CPU_LOSS_TOKENS_H
+
+#include "level.h"
+#include "surprisal/loss_steps.h"
+
+namespace srp::cpu {
+
+template <class F>
+LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters& p) {
+  const RowScale scale = row_scale(a, b);
+  const F* const advantage = static_cast<const F*>(a.advantage);
+  const F* const factor = static_cast<const F*>(a.factor);
+  LossTokens<F> row = {};
+  row.current = static_cast<const F*>(a.current);
+  row.old = static_cast<const F*>(a.old);
+  row.reference = static_cast<const F*>(a.reference);
+  row.advantage = a.advantage_per_token ? advantage : nullptr;
+  row.factor = a.factor_per_token ? factor : nullptr;
+  row.mask = a.mask;
+  row.term_mask = a.term_mask;
+  row.marks = a.marks;
+  row.row_advantage = a.advantage_per_token ? 0 : load(advantage, b);
+  row.row_factor = !factor || a.factor_per_token ? 1 : load(factor, b);
+  row.policy = scale.policy;
+  row.kl_scale = scale.kl;
+  row.log_clamp = a.log_clamp;
+  row.form = a.form;
+  row.kl_ratio = a.kl_ratio != 0;
+  row.parameters = p;
+  row.kl_parameters = kl_parameters(a);
+  row.loss = static_cast<F*>(a.loss);
+  row.ratio = static_cast<F*>(a.ratio);
+  row.kl = static_cast<F*>(a.kl);
+  row.grad = static_cast<F*>(a.grad);
+  row.clipped = a.clipped;
+  return row;
+}
+
+}  // namespace srp::cpu
+
+#endif

@@ -1,0 +1,224 @@
+// Statistics of two policies' log-probs and their bounds (contract: surprisal/correction.h). Registers count from the begin of a
+// row or chunk, so that results depend neither on where an array lies nor on padding behind the row.
+namespace srp::cpu::SRP_LEVEL {
+
+// exp(d) - 1 - d. Near 0, where the two numbers of size d would cancel, the sum of d^n / n! from n = 2 to 19: the next term is
+// 2^-61 of the first at d = 1.
+SRP_INLINE F64 exponential_beyond_line(F64 d) {
+  const double parts[] = {1.0 / 19, 1.0 / 18, 1.0 / 17, 1.0 / 16, 1.0 / 15, 1.0 / 14, 1.0 / 13, 1.0 / 12, 1.0 / 11,
+                          1.0 / 10, 1.0 / 9,  1.0 / 8,  1.0 / 7,  1.0 / 6,  1.0 / 5,  1.0 / 4,  1.0 / 3};
+  F64 series = {};
+  for (const double part : parts) {
+    const F64 step = d * splat(part);
+    series = fma(series, step, step);
+  }
+  series = (series + splat(1.0)) * d * d * splat(0.5);
+  const Mask near = less(absolute(d), splat(1.0));
+  return any(!near) ? pick(near, series, exponentials(d).less_one - d) : series;
+}
+
+// |exp(a) - exp(b)| from the larger of the two.
+SRP_INLINE F64 probability_distance(F64 a, F64 b) {
+  const F64 top = pick(more(b, a), b, a), apart = absolute(a - b);
+  const F64 distance = exponentials(top).exp * -exponentials(-apart).less_one;
+  const F64 known = pick(unequal(b, b), b, distance);
+  return pick(equal(a, b), F64{}, known);  // both may be -infinity
+}
+
+SRP_INLINE F64 statistic_lanes(int32_t statistic, double log_clamp, F64 current, F64 old) {
+  const Lanes clamped = clamp(Lanes(current - old), Lanes(-log_clamp), Lanes(log_clamp));
+  const F64 d = clamped.x;
+  switch (statistic) {
+    case SRP_STATISTIC_K1:
+      return F64{} - d;
+    case SRP_STATISTIC_K2:
+      return d * d * splat(0.5);
+    case SRP_STATISTIC_K3:
+      return exponential_beyond_line(d);
+    case SRP_STATISTIC_RATIO:
+      return exponentials(d).exp;
+    case SRP_STATISTIC_DISTANCE:
+      return probability_distance(current, old);
+    case SRP_STATISTIC_CURRENT:
+      return exponentials(current).exp;
+    case SRP_STATISTIC_OLD:
+      return exponentials(old).exp;
+    default:  // the argument check admits known statistics only
+      return exponentials(current).exp + exponentials(old).exp;
+  }
+}
+
+// kHalf tokens; under the mask the log-probs count as 0.
+struct MismatchHalf {
+  F64 x, difference;
+  Mask kept;
+};
+
+template <class F>
+SRP_INLINE MismatchHalf mismatch_half(const MismatchRow<F>& row, int64_t i) {
+  const Mask kept = row.mask ? mask_of(row.mask + i) : !Mask{};
+  const F64 current = pick(kept, load_wide(row.current + i), F64{});
+  const F64 old = pick(kept, load_wide(row.old + i), F64{});
+  return {statistic_lanes(row.statistic, row.log_clamp, current, old), current - old, kept};
+}
+
+// Measures
+
+struct MismatchLanes {
+  F64 sum, bounded, difference, low, high;
+  I64 kept, above, below;
+};
+
+template <class F>
+SRP_INLINE void measure_register(const MismatchRow<F>& row, int64_t i, double* values, MismatchLanes* lanes) {
+  const F64 low = splat(row.low), high = splat(row.high);
+  for (int64_t k = 0; k < 2; ++k) {
+    MismatchLanes& s = lanes[k];
+    const MismatchHalf half = mismatch_half(row, i + k * kHalf);
+    const F64 x = pick(half.kept, half.x, F64{});
+    const Lanes bounded = clamp(Lanes(x), Lanes(low), Lanes(high));
+    store(values + k * kHalf, x);
+    s.sum += x;
+    s.bounded += pick(half.kept, bounded.x, F64{});
+    s.difference += half.difference;
+    s.low = pick(both(half.kept, less(x, s.low)), x, s.low);
+    s.high = pick(both(half.kept, more(x, s.high)), x, s.high);
+    count(&s.kept, half.kept);
+    count(&s.above, both(half.kept, !at_most(x, high)));
+    count(&s.below, both(half.kept, less(x, low)));
+  }
+}
+
+// Deviations of a register's values from two means.
+struct DeviationLanes {
+  F64 sum, squares;
+};
+
+SRP_INLINE void add_deviation(Mask kept, F64 x, F64 mean, DeviationLanes* to) {
+  const F64 d = pick(kept, x - mean, F64{});
+  to->sum += d;
+  to->squares = fma(d, d, to->squares);
+}
+
+SRP_INLINE ChunkDeviations deviations_of(const DeviationLanes lanes[2]) {
+  ChunkDeviations d;
+  d.sum = sum(lanes[0].sum + lanes[1].sum);
+  d.squares = sum(lanes[0].squares + lanes[1].squares);
+  return d;
+}
+
+// At most kChunk tokens. False, and nothing is said of them, where a sum is not finite.
+template <class F>
+static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end, MismatchChunk* out) {
+  double values[kChunk];
+  MismatchLanes lanes[2] = {};
+  const F64 infinity = splat(static_cast<double>(INFINITY));
+  for (int64_t k = 0; k < 2; ++k) {
+    lanes[k].low = infinity;
+    lanes[k].high = -infinity;
+  }
+  const int64_t count_of = end - begin, whole = count_of / kLanes * kLanes;
+  for (int64_t i = 0; i < whole; i += kLanes) measure_register(row, begin + i, values + i, lanes);
+  const CutTokens<F> cut(row.current + begin + whole, row.old + begin + whole,
+                         row.mask ? row.mask + begin + whole : nullptr, count_of - whole);
+  MismatchRow<F> rest = row;
+  rest.current = cut.current;
+  rest.old = cut.old;
+  rest.mask = cut.mask;
+  if (whole < count_of) measure_register(rest, 0, values + whole, lanes);
+
+  ChunkSums x, bounded;
+  x.sum = sum(lanes[0].sum + lanes[1].sum);
+  bounded.sum = sum(lanes[0].bounded + lanes[1].bounded);
+  if (!(x.sum - x.sum == 0) || !(bounded.sum - bounded.sum == 0)) return false;
+  for (int64_t k = 0; k < 2; ++k)
+    for (int64_t lane = 0; lane < kHalf; ++lane) {
+      x.low = lanes[k].low[lane] < x.low ? lanes[k].low[lane] : x.low;
+      x.high = lanes[k].high[lane] > x.high ? lanes[k].high[lane] : x.high;
+    }
+  x.count = bounded.count = total_count(lanes[0].kept + lanes[1].kept);
+  bounded.low = x.low < row.low ? row.low : x.low > row.high ? row.high : x.low;
+  bounded.high = x.high < row.low ? row.low : x.high > row.high ? row.high : x.high;
+
+  DeviationLanes of_x[2] = {}, of_bounded[2] = {};
+  if (x.count > 0) {
+    const F64 mean = splat(x.mean()), bounded_mean = splat(bounded.mean());
+    const Lanes low(row.low), high(row.high);
+    for (int64_t i = 0; i < count_of; i += kLanes)
+      for (int64_t k = 0; k < 2; ++k) {
+        const uint8_t* const mask = i < whole ? (row.mask ? row.mask + begin + i : nullptr) : cut.mask;
+        const Mask kept = mask ? mask_of(mask + k * kHalf) : !Mask{};
+        const Lanes v(load(values + i + k * kHalf)), held = clamp(v, low, high);
+        add_deviation(kept, v.x, mean, &of_x[k]);
+        add_deviation(kept, held.x, bounded_mean, &of_bounded[k]);
+      }
+  }
+  out->x = chunk_moments(x, deviations_of(of_x));
+  out->bounded = chunk_moments(bounded, deviations_of(of_bounded));
+  out->difference = sum(lanes[0].difference + lanes[1].difference);
+  out->above = static_cast<int32_t>(total_count(lanes[0].above + lanes[1].above));
+  out->below = static_cast<int32_t>(total_count(lanes[0].below + lanes[1].below));
+  return true;
+}
+
+// Bounds
+
+template <bool kPastCache, class F>
+SRP_INLINE void bound_register(const BoundRow<F>& a, int64_t i, I64* total) {
+  const MismatchRow<F>& row = a.row;
+  F64 weights[2];
+  Mask stay[2];
+  const F64 low = splat(row.low), high = splat(row.high);
+  for (int64_t k = 0; k < 2; ++k) {
+    const MismatchHalf half = mismatch_half(row, i + k * kHalf);
+    const Mask inside = both(at_least(half.x, low), at_most(half.x, high));
+    const Mask outside = either(less(half.x, low), more(half.x, high));
+    const Lanes clamped = clamp(Lanes(half.x), Lanes(low), Lanes(high));
+    const F64 bounded = a.clamps ? clamped.x : pick(outside, F64{}, half.x);
+    const Lanes weight = scaled(Lanes(a.factor), Lanes(bounded));
+    weights[k] = pick(half.kept, weight.x, splat(a.masked));
+    stay[k] = a.factor != 0 ? both(half.kept, inside) : Mask{};
+    count(total, stay[k]);
+  }
+  if (a.weights) put_wide<kPastCache>(a.weights + i, weights[0], weights[1]);
+  if (a.kept) store_flags(a.kept + i, stay[0], stay[1]);
+}
+
+template <bool kPastCache, class F>
+SRP_INLINE int32_t bound_row_to(const BoundRow<F>& given, int64_t begin, int64_t end) {
+  const BoundRow<F> a = given;
+  I64 total = {};
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) bound_register<kPastCache>(a, i, &total);
+  if (i < end) {
+    const int64_t count_of = end - i;
+    const CutTokens<F> cut(a.row.current + i, a.row.old + i, a.row.mask ? a.row.mask + i : nullptr, count_of);
+    F weights[kLanes];
+    uint8_t kept[kLanes];
+    BoundRow<F> copy = a;
+    copy.row.current = cut.current;
+    copy.row.old = cut.old;
+    copy.row.mask = cut.mask;
+    copy.weights = weights;
+    copy.kept = kept;
+    bound_register<false>(copy, 0, &total);
+    if (a.weights) copy_out(a.weights + i, weights, count_of);
+    if (a.kept) copy_out(a.kept + i, kept, count_of);
+  }
+  return static_cast<int32_t>(total_count(total));
+}
+
+template <class F>
+static int32_t bound_row(const BoundRow<F>& a, int64_t begin, int64_t end, bool past_cache) {
+  if (!(past_cache && a.weights && on_sixteen(a.weights + begin))) return bound_row_to<false>(a, begin, end);
+  const int32_t kept = bound_row_to<true>(a, begin, end);
+  finish_streams();
+  return kept;
+}
+
+template <class F>
+constexpr CorrectionKernels<F> correction_kernels() {
+  return {measure_chunk<F>, bound_row<F>};
+}
+
+}  // namespace srp::cpu::SRP_LEVEL
