@@ -7,6 +7,9 @@ import type { Backend, BackendOps } from "./backend";
 const backends = new WeakMap<Stream, Backend>();
 const homes = new WeakMap<Backend, Stream>();
 
+/** Whether there has been a stream in this process: without one there is no DeviceArray, and nobody looks for any. */
+let used = false;
+
 /** What an op gets to see of an array: what the runtime knows it by. */
 function handlesOf(op: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const handles: Record<string, unknown> = {};
@@ -29,6 +32,7 @@ function streamOn(op: string, backend: Backend, home?: Stream): Stream {
   const { device } = backend;
   if (!device) throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", backend.name, '"cuda" or "emulated", which have memory of their own');
   const stream = new Stream(device, home);
+  used = true;
   backends.set(stream, onHandles(backend));
   return stream;
 }
@@ -59,9 +63,22 @@ interface CallOptions {
   readonly out?: unknown;
 }
 
+type Named = Readonly<Record<string, unknown>>;
+
 /** The outputs that a caller gave by name. One that is itself the output goes to streamOf as an array. */
-function outputsOf({ out }: CallOptions): [string, unknown][] {
-  return out == null || ArrayBuffer.isView(out) || DeviceArray.is(out) ? [] : Object.entries(out);
+function outputsOf({ out }: CallOptions): Named {
+  return out == null || ArrayBuffer.isView(out) || DeviceArray.is(out) ? {} : (out as Named);
+}
+
+/** The first DeviceArray among inputs and outputs. Asked of every call on host arrays: it makes no lists. */
+function firstOnDevice(arrays: readonly unknown[], { out }: CallOptions): DeviceArray | undefined {
+  for (const array of arrays) if (array != null && !ArrayBuffer.isView(array) && DeviceArray.is(array)) return array;
+  if (out == null || ArrayBuffer.isView(out)) return undefined;
+  for (const name in out) {
+    const array = (out as Named)[name];
+    if (array != null && !ArrayBuffer.isView(array) && DeviceArray.is(array)) return array;
+  }
+  return undefined;
 }
 
 function needStream(op: string, { stream, collective }: CallOptions): Stream | undefined {
@@ -89,7 +106,7 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
       `"${stream.backend}" or nothing: a call runs where its DeviceArrays lie`,
       "read() them to compute elsewhere",
     );
-  for (const [name, array] of outputsOf(options))
+  for (const [name, array] of Object.entries(outputsOf(options)))
     if (DeviceArray.is(array)) stream.needSame(op, `out.${name}`, array);
     else if (array !== undefined)
       throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, array, "a DeviceArray: results of DeviceArrays stay on the device");
@@ -101,10 +118,8 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
  * memory. The first thing that an op asks, of every array that it may get.
  */
 export function streamOf(op: string, options: CallOptions, ...arrays: readonly unknown[]): Stream | null {
-  for (const array of arrays)
-    if (array != null && !ArrayBuffer.isView(array) && DeviceArray.is(array)) return callStream(op, options, arrays, array);
-  if (options.out != null)
-    for (const [, array] of outputsOf(options)) if (DeviceArray.is(array)) return callStream(op, options, arrays, array);
+  const first = used ? firstOnDevice(arrays, options) : undefined;
+  if (first) return callStream(op, options, arrays, first);
   if (options.stream !== undefined)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", options.stream, "nothing without a DeviceArray", "toDevice(array) makes one");
   return null;

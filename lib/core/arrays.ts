@@ -159,19 +159,24 @@ export function overlaps(a: ArrayBufferView, b: ArrayBufferView): boolean {
 
 type NamedArrays = Readonly<Record<string, ArrayBufferView | null | undefined>>;
 
-/** The arrays' buffers in the order of their names: to ask for one costs as much as ten comparisons. */
-function buffersOf(arrays: NamedArrays): unknown[] {
-  const buffers: unknown[] = [];
-  for (const name in arrays) buffers.push(arrays[name]?.buffer);
-  return buffers;
+// The getter itself: through a property of arrays of many kinds it takes twice as long, and a DeviceArray has its own.
+const { get: bufferOf } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, "buffer") as {
+  get: (this: unknown) => ArrayBufferLike;
+};
+
+/** Which buffers there are: those of `arrays` put behind `count` of them. Answers how many there are then. */
+function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays): number {
+  for (const name in arrays) {
+    const array = arrays[name];
+    if (array != null) buffers[count++] = typedArrayName(array) === undefined ? array.buffer : bufferOf.call(array);
+  }
+  return count;
 }
 
 /** `output` against the others, up to the one named `end`. */
-function refuseWithin(op: string, name: string, output: ArrayBufferView, buffer: unknown, others: NamedArrays, buffers: unknown[], end?: string): void {
-  let i = 0;
+function refuseWithin(op: string, name: string, output: ArrayBufferView, others: NamedArrays, end?: string): void {
   for (const other in others) {
     if (other === end) return;
-    if (buffers[i++] !== buffer) continue;
     const view = others[other];
     if (view == null || !overlaps(output, view)) continue;
     const details = { op, name: `out.${name}`, got: other, want: "memory of its own" };
@@ -181,15 +186,18 @@ function refuseWithin(op: string, name: string, output: ArrayBufferView, buffer:
 
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
 export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
-  const outputBuffers = buffersOf(outputs);
-  const inputBuffers = buffersOf(inputs);
-  let i = 0;
+  // Nearly always every output has a buffer of its own, and then there is nothing to compare.
+  const buffers: unknown[] = [];
+  const ends = addBuffers(buffers, 0, outputs);
+  const count = addBuffers(buffers, ends, inputs);
+  let shared = false;
+  for (let i = 0; i < ends; ++i) for (let j = i + 1; j < count; ++j) shared ||= buffers[i] === buffers[j];
+  if (!shared) return;
   for (const name in outputs) {
-    const buffer = outputBuffers[i++];
     const output = outputs[name];
     if (output == null) continue;
-    refuseWithin(op, name, output, buffer, inputs, inputBuffers);
-    refuseWithin(op, name, output, buffer, outputs, outputBuffers, name); // those behind it compare themselves with it
+    refuseWithin(op, name, output, inputs);
+    refuseWithin(op, name, output, outputs, name); // those behind it compare themselves with it
   }
 }
 

@@ -1,5 +1,7 @@
 // 16-bit floats as bit patterns: IEEE binary16 ("float16") and the upper half of a binary32 ("bfloat16"). The same rounding,
 // bit for bit, as native/include/surprisal/number.h.
+import { refuseDevice } from "./device-arguments";
+import { DeviceArray } from "./device-array";
 
 export type HalfDType = "float16" | "bfloat16";
 
@@ -81,16 +83,26 @@ export function halfTable(dtype: HalfDType): Float32Array {
   return table;
 }
 
-/** Numbers as the bits of a half type, each the nearest value, ties to even. */
+/**
+ * Numbers as the bits of a half type, each the nearest value, ties to even.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_DTYPE for a DeviceArray: `toDevice(array, {dtype})` converts on the way there
+ */
 export function toHalfBits(values: ArrayLike<number>, dtype: HalfDType): Uint16Array {
+  if (DeviceArray.is(values)) throw refuseDevice("toHalfBits", "values");
   const encode = halfEncoder(dtype);
   const out = new Uint16Array(values.length);
   for (let i = 0; i < out.length; ++i) out[i] = encode(values[i]!);
   return out;
 }
 
-/** The numbers that bits of a half type stand for. */
+/**
+ * The numbers that bits of a half type stand for.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_DTYPE for a DeviceArray, which is read first
+ */
 export function fromHalfBits(patterns: ArrayLike<number>, dtype: HalfDType): Float32Array {
+  if (DeviceArray.is(patterns)) throw refuseDevice("fromHalfBits", "patterns");
   const table = halfTable(dtype);
   const out = new Float32Array(patterns.length);
   for (let i = 0; i < out.length; ++i) out[i] = table[patterns[i]!]!;

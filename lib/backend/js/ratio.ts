@@ -3,7 +3,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { LEVELS, type RatioClipArgs, type RatioLogArgs, type RatioOps, REDUCTIONS } from "../contract/ratio";
-import { type ClipParameters, clipTerm, type LossTerm, scaled } from "./loss-forms";
+import { type ClipParameters, clipTerm, scaled } from "./loss-forms";
 
 const TOKEN = LEVELS.indexOf("token");
 const SEQUENCE = LEVELS.indexOf("sequence");
@@ -34,14 +34,17 @@ function unitRows(a: Args, u: number): ArrayLike<number> {
 
 /** Sum of differences over the unit's kept tokens, and their number as the log ratio and the gradient divide by it. */
 function sumUnit(a: Args, rows: ArrayLike<number>): { x: number; divisor: number } {
+  const { mask, current, old } = a;
   let sum = 0;
   let kept = 0;
-  for (let r = 0; r < rows.length; ++r)
-    for (let i = rowBegin(a, rows[r]!); i < rowEnd(a, rows[r]!); ++i) {
-      if (!isKept(a, i)) continue;
-      sum += a.current[i]! - a.old[i]!;
+  for (let r = 0; r < rows.length; ++r) {
+    const end = rowEnd(a, rows[r]!);
+    for (let i = rowBegin(a, rows[r]!); i < end; ++i) {
+      if (mask !== null && mask[i] === 0) continue;
+      sum += current[i]! - old[i]!;
       ++kept;
     }
+  }
   const divisor = a.reduce === SUM || kept === 0 ? 1 : kept;
   return { x: sum / divisor, divisor };
 }
@@ -80,32 +83,23 @@ function clipParameters(a: RatioClipArgs): ClipParameters {
   };
 }
 
-/** Partial sums over the terms of a row. */
-class RowFigures {
-  termSum = 0;
-  ratioSum = 0;
-  ratioMax = -Infinity;
-  terms = 0;
-  clipped = 0;
-  limited = 0;
-
-  add(t: LossTerm): void {
-    this.termSum += negated(t.loss);
-    this.ratioSum += t.ratio;
-    this.ratioMax = Math.max(this.ratioMax, t.ratio); // NaN stays
-    this.terms += 1;
-    this.clipped += t.clipped ? 1 : 0;
-    this.limited += t.limited ? 1 : 0;
-  }
-
-  store(a: RatioClipArgs, b: number, weight: number): void {
-    put(a.objective, b, scaled(weight, this.termSum));
-    put(a.ratioSum, b, this.ratioSum);
-    put(a.ratioMax, b, this.ratioMax);
-    put(a.terms, b, this.terms);
-    put(a.clippedCount, b, this.clipped);
-    put(a.limitedCount, b, this.limited);
-  }
+/** Partial sums over the terms of row b. */
+function storeFigures(
+  a: RatioClipArgs,
+  b: number,
+  termSum: number,
+  ratioSum: number,
+  ratioMax: number,
+  terms: number,
+  clipped: number,
+  limited: number,
+): void {
+  put(a.objective, b, scaled(rowWeight(a, b), termSum));
+  put(a.ratioSum, b, ratioSum);
+  put(a.ratioMax, b, ratioMax);
+  put(a.terms, b, terms);
+  put(a.clippedCount, b, clipped);
+  put(a.limitedCount, b, limited);
 }
 
 function storeTerm(a: RatioClipArgs, i: number, term: number, clipped: boolean): void {
@@ -117,15 +111,27 @@ function rowWeight(a: RatioClipArgs, b: number): number {
   return a.rowWeight ? a.rowWeight[b]! : 1;
 }
 
+/** exp of log ratios up to here is neither 0 nor infinite. */
+const PLAIN_LOG_RATIO = 700;
+
+/** Neither dual clip nor cap nor clamps. */
+function isPlain({ dualClip, ratioCap, logLow, logHigh }: ClipParameters): boolean {
+  return dualClip === Infinity && ratioCap === Infinity && logLow === -Infinity && logHigh === Infinity;
+}
+
 function clipTokens(a: RatioClipArgs): void {
   const parameters = clipParameters(a);
+  const plain = isPlain(parameters);
+  const [low, high] = [1 - a.clipLow, 1 + a.clipHigh];
   const { mask, current, old, advantage, advantagePerToken, ratio, clippedRatio, term, clipped, grad } = a;
   for (let b = 0; b < a.B; ++b) {
     const weight = rowWeight(a, b);
-    const figures = new RowFigures();
+    const multiplies = plain && weight !== 0 && Number.isFinite(weight);
+    const ofRow = advantagePerToken ? 0 : advantage[b]!;
+    let [termSum, ratioSum, ratioMax, terms, clippedTerms, limitedTerms] = [0, 0, -Infinity, 0, 0, 0];
     const end = rowEnd(a, b);
     for (let i = rowBegin(a, b); i < end; ++i) {
-      if (mask && mask[i] === 0) {
+      if (mask !== null && mask[i] === 0) {
         if (ratio) ratio[i] = 0;
         if (clippedRatio) clippedRatio[i] = 0;
         if (term) term[i] = 0;
@@ -133,15 +139,43 @@ function clipTokens(a: RatioClipArgs): void {
         if (grad) grad[i] = 0;
         continue;
       }
-      const t = clipTerm(current[i]! - old[i]!, advantage[advantagePerToken ? i : b]!, parameters);
-      figures.add(t);
-      if (ratio) ratio[i] = t.ratio;
-      if (clippedRatio) clippedRatio[i] = t.clippedRatio;
-      if (term) term[i] = negated(t.loss);
-      if (clipped) clipped[i] = t.clipped ? 1 : 0;
-      if (grad) grad[i] = negated(scaled(weight, t.slope));
+      const x = current[i]! - old[i]!;
+      const A = advantagePerToken ? advantage[i]! : ofRow;
+      let r: number;
+      let banded: number;
+      let value: number;
+      let slope: number;
+      let cut: number;
+      if (multiplies && x <= PLAIN_LOG_RATIO && x >= -PLAIN_LOG_RATIO) {
+        // clipTerm() where nothing but the band can hold: the same numbers. + 0: never -0.
+        r = Math.exp(x);
+        banded = r < low ? low : r > high ? high : r;
+        const free = A * r;
+        const held = A * banded;
+        cut = held < free ? 1 : 0;
+        value = (cut === 1 ? held : free) + 0;
+        slope = (cut === 1 ? 0 : weight * free) + 0;
+      } else {
+        const t = clipTerm(x, A, parameters);
+        r = t.ratio;
+        banded = t.clippedRatio;
+        value = negated(t.loss);
+        slope = negated(scaled(weight, t.slope));
+        cut = t.clipped ? 1 : 0;
+        if (t.limited) ++limitedTerms;
+      }
+      termSum += value;
+      ratioSum += r;
+      if (r > ratioMax || Number.isNaN(r)) ratioMax = r; // NaN stays
+      ++terms;
+      clippedTerms += cut;
+      if (ratio) ratio[i] = r;
+      if (clippedRatio) clippedRatio[i] = banded;
+      if (term) term[i] = value;
+      if (clipped) clipped[i] = cut;
+      if (grad) grad[i] = slope;
     }
-    figures.store(a, b, weight);
+    storeFigures(a, b, termSum, ratioSum, ratioMax, terms, clippedTerms, limitedTerms);
   }
 }
 
@@ -156,9 +190,7 @@ function clipUnits(a: RatioClipArgs): void {
     for (let r = 0; r < rows.length; ++r) {
       const b = rows[r]!;
       const t = clipTerm(x, a.advantage[b]!, parameters);
-      const figures = new RowFigures();
-      figures.add(t);
-      figures.store(a, b, rowWeight(a, b));
+      storeFigures(a, b, negated(t.loss), t.ratio, t.ratio, 1, t.clipped ? 1 : 0, t.limited ? 1 : 0);
       storeTerm(a, b, negated(t.loss), t.clipped);
       slope += scaled(rowWeight(a, b), t.slope);
     }

@@ -14,6 +14,7 @@ import {
   type ScanVtraceArgs,
 } from "../contract/scan";
 
+const SKIP = MASK_MODES.indexOf("skip");
 const STEPS = MASK_MODES.indexOf("steps");
 const CUT = MASK_MODES.indexOf("cut");
 const OF_REWARD = DELTA_FORMS.indexOf("reward");
@@ -22,9 +23,36 @@ function put(out: FloatArray | null, i: number, x: number): void {
   if (out) out[i] = x;
 }
 
+/** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
+function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
+  const { mask, reward, value: values, gamma } = a;
+  const decay = gamma * a.lambda;
+  for (let b = 0; b < a.B; ++b) {
+    let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
+    let advantage = 0;
+    const begin = rowBegin(a, b);
+    for (let i = rowEnd(a, b) - 1; i >= begin; --i) {
+      if (mask !== null && mask[i] === 0) {
+        advantages[i] = 0;
+        returns[i] = 0;
+        continue;
+      }
+      const value = values[i]!;
+      advantage = reward[i]! + gamma * nextValue - value + decay * advantage;
+      nextValue = value;
+      advantages[i] = advantage;
+      returns[i] = advantage + value;
+    }
+  }
+}
+
 function scanGae(a: ScanGaeArgs): void {
   // Read once: the loop's stores might change them, for all that a compiler knows.
   const { mask, maskMode, transformMasked, discount, lambda, reward, value: values, advantages, returns } = a;
+  if (advantages && returns && !discount && !transformMasked && (maskMode === SKIP || !mask)) {
+    gaeOfKept(a, advantages, returns);
+    return;
+  }
   for (let b = 0; b < a.B; ++b) {
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let nextAdvantage = 0;

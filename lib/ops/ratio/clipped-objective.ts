@@ -84,20 +84,35 @@ function needAdvantages(op: string, value: unknown, { rows, level }: Units, per:
   return { array: needFloats(op, "advantages", value, rows.B, "one per row"), perToken: false };
 }
 
-function countKept(mask: Uint8Array | null, n: number): number {
-  if (!mask) return n;
-  // Four bytes at a time, in four sums of a byte each that no 255 words overflow.
-  const words = mask.byteOffset % 4 === 0 ? new Int32Array(mask.buffer, mask.byteOffset, n >> 2) : new Int32Array(0);
+/** Bytes that are not 0, of four at a time, in four sums of a byte each that no 255 words overflow. */
+function countWords(words: Int32Array, onesOnly: boolean): number {
   let kept = 0;
+  let seen = 0;
   for (let begin = 0; begin < words.length; begin += 255) {
+    const end = Math.min(begin + 255, words.length);
     let sums = 0;
-    for (let i = begin; i < Math.min(begin + 255, words.length); ++i) {
-      const word = words[i]!;
-      sums = (sums + (((((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >>> 7) & 0x01010101)) | 0;
-    }
+    if (onesOnly)
+      for (let i = begin; i < end; ++i) {
+        const word = words[i]!;
+        seen |= word;
+        sums = (sums + word) | 0;
+      }
+    else
+      for (let i = begin; i < end; ++i) {
+        const word = words[i]!;
+        sums = (sums + (((((word & 0x7f7f7f7f) + 0x7f7f7f7f) | word) >>> 7) & 0x01010101)) | 0;
+      }
     const pairs = (sums & 0x00ff00ff) + ((sums >>> 8) & 0x00ff00ff);
     kept += (pairs & 0xffff) + (pairs >>> 16);
   }
+  // A mask of 0 and 1, as most are, is its own count; where there was something else it is counted again.
+  return (seen & ~0x01010101) === 0 ? kept : countWords(words, false);
+}
+
+function countKept(mask: Uint8Array | null, n: number): number {
+  if (!mask) return n;
+  const words = mask.byteOffset % 4 === 0 ? new Int32Array(mask.buffer, mask.byteOffset, n >> 2) : new Int32Array(0);
+  let kept = countWords(words, true);
   for (let i = 4 * words.length; i < n; ++i) if (mask[i] !== 0) ++kept;
   return kept;
 }
@@ -138,7 +153,6 @@ function newFigures(rows: number, stream: Stream | null): RowFigures {
 }
 
 const KEPT_ROWS = 4096;
-let lastPartials = new Float64Array(0);
 let lastFigures = newFigures(0, null);
 
 /** Memory for one call: that of the last one where it had as many rows, since small arrays cost more than their call. */
@@ -152,9 +166,7 @@ function figuresOf(rows: number, stream: Stream | null): RowFigures {
 
 /** [rows, ROW_FIGURES]: all of them side by side. */
 function sideBySide(objectives: Float64Array, { ratioSum, ratioMax, terms, clipped, limited }: RowFigures): Float64Array {
-  const size = objectives.length * ROW_FIGURES;
-  const partials = lastPartials.length === size ? lastPartials : new Float64Array(size);
-  if (size <= KEPT_ROWS * ROW_FIGURES) lastPartials = partials;
+  const partials = new Float64Array(objectives.length * ROW_FIGURES);
   for (let b = 0, at = 0; b < objectives.length; ++b, at += ROW_FIGURES) {
     partials[at] = objectives[b]!;
     partials[at + 1] = ratioSum[b]!;
@@ -166,24 +178,37 @@ function sideBySide(objectives: Float64Array, { ratioSum, ratioMax, terms, clipp
   return partials;
 }
 
+/** The figures of all workers' rows. */
+function gatherFigures(op: string, collective: Collective, objectives: Float64Array, figures: RowFigures): ClippedFigures {
+  const { partials } = gatherRowPartials(op, collective, sideBySide(objectives, figures), ROW_FIGURES);
+  const column = (k: number): Float64Array => Float64Array.from({ length: partials.length / ROW_FIGURES }, (_, b) => partials[b * ROW_FIGURES + k]!);
+  return summarize(column(0), {
+    ratioSum: column(1),
+    ratioMax: column(2),
+    terms: Int32Array.from(column(3)),
+    clipped: Int32Array.from(column(4)),
+    limited: Int32Array.from(column(5)),
+  });
+}
+
 /** Batch figures from the rows', in row order. */
-function summarize(partials: Float64Array): ClippedFigures {
-  let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
+function summarize(objectives: Float64Array, { ratioSum, ratioMax, terms, clipped, limited }: RowFigures): ClippedFigures {
+  let [objective, ratios, all, cut, held] = [0, 0, 0, 0, 0];
   let maxRatio = -Infinity;
-  for (let at = 0; at < partials.length; at += ROW_FIGURES) {
-    objective += partials[at]!;
-    ratios += partials[at + 1]!;
-    maxRatio = Math.max(maxRatio, partials[at + 2]!);
-    terms += partials[at + 3]!;
-    clipped += partials[at + 4]!;
-    limited += partials[at + 5]!;
+  for (let b = 0; b < objectives.length; ++b) {
+    objective += objectives[b]!;
+    ratios += ratioSum[b]!;
+    maxRatio = Math.max(maxRatio, ratioMax[b]!);
+    all += terms[b]!;
+    cut += clipped[b]!;
+    held += limited[b]!;
   }
   return {
     objective,
-    clipFraction: terms > 0 ? clipped / terms : 0,
-    dualClipFraction: terms > 0 ? limited / terms : 0,
-    meanRatio: terms > 0 ? ratios / terms : NaN,
-    maxRatio: terms > 0 ? maxRatio : NaN,
+    clipFraction: all > 0 ? cut / all : 0,
+    dualClipFraction: all > 0 ? held / all : 0,
+    meanRatio: all > 0 ? ratios / all : NaN,
+    maxRatio: all > 0 ? maxRatio : NaN,
   };
 }
 
@@ -204,7 +229,7 @@ function deviceFigures(objectives: Float64Array, figures: RowFigures): DeviceSum
   const names = Object.keys(figures) as (keyof RowFigures)[];
   const parts = [objectives, ...names.map((name) => figures[name])] as unknown as DeviceArray[];
   return new DeviceSummary(parts, ([first, ...rest]) =>
-    summarize(sideBySide(first as Float64Array, Object.fromEntries(names.map((name, i) => [name, rest[i]])) as unknown as RowFigures)),
+    summarize(first as Float64Array, Object.fromEntries(names.map((name, i) => [name, rest[i]])) as unknown as RowFigures),
   );
 }
 
@@ -291,10 +316,9 @@ export function evaluateClipped(
     reduce: common.reduce,
   });
   if (stream) return { ...outputs, summary: deviceFigures(objectives, figures) } as unknown as ClippedObjectiveResult;
-  const partials = sideBySide(objectives, figures);
-  const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = summarize(
-    options.collective ? gatherRowPartials(op, options.collective, partials, ROW_FIGURES).partials : partials,
-  );
+  const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = options.collective
+    ? gatherFigures(op, options.collective, objectives, figures)
+    : summarize(objectives, figures);
   return { objective, clipFraction, dualClipFraction, meanRatio, maxRatio, gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights };
 }
 

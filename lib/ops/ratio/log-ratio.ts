@@ -46,12 +46,12 @@ export function logRatio(current: AnyFloatArray, old: AnyFloatArray, anywhere: L
   const { mask, offsets, groupOffsets } = common;
   refuseOverlap(op, { logRatios, ratios }, { current: units.current, old: units.old, mask, offsets, groupOffsets });
   selectBackend(op, options.backend, stream).ops.ratioLog({
+    ...common,
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
     logRatio: logRatios,
     ratio: ratios,
-    ...common,
   });
   return { logRatios, ratios };
 }

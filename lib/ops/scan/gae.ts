@@ -2,12 +2,13 @@
 import type { ScanGaeArgs, ScanReturnsArgs } from "../../backend/contract/scan";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
+import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import type { FloatArray } from "../../core/dtype";
+import { asFloat, type FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import type { Stream } from "../../core/stream";
-import { prepare, type ScanOptions } from "./options";
+import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./options";
 
 export interface GaeOptions extends ScanOptions {
   /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */
@@ -25,31 +26,47 @@ export interface DiscountedReturnsOptions extends ScanOptions {
   readonly out?: { readonly returns?: FloatArray };
 }
 
-/** A checked call: what a backend needs, all its arrays by name, and what the function answers. */
+/** A checked call: what a backend needs, what it was checked with, and what the function answers. */
 interface Call<Args, Result> {
   readonly args: Args;
-  readonly arrays: Readonly<Record<string, ArrayBufferView | null>>;
+  readonly arrays: ScanArrays;
   readonly result: Result;
   readonly stream: Stream | null;
 }
 
 function gaeCall(op: string, rewards: AnyFloatArray, values: AnyFloatArray, options: GaeOptions): Call<ScanGaeArgs, GaeResult> {
   const call = prepare(op, { rewards, values }, options);
+  const { arrays, dtype, rows, stream } = call;
   const lambda = needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
-  const advantages = call.output("advantages", options.out?.advantages);
-  const returns = call.output("returns", options.out?.returns);
-  call.refuseOverlap({ advantages, returns });
-  const { transformMasked, common } = call;
-  const args = { transformMasked, reward: call.input("rewards"), value: call.input("values"), lambda, advantages, returns, ...common };
-  return { args, arrays: call.held({ advantages, returns }), result: { advantages, returns }, stream: call.stream };
+  const { out } = options;
+  const advantages = outputOr(op, "advantages", out?.advantages, dtype, rows.n, stream);
+  const returns = outputOr(op, "returns", out?.returns, dtype, rows.n, stream);
+  const result = { advantages, returns };
+  refuseOverlap(op, result, arrays);
+  const args = {
+    ...commonArgs(call),
+    transformMasked: call.transformMasked,
+    reward: asFloat(arrays.rewards, dtype),
+    value: asFloat(arrays.values!, dtype),
+    lambda,
+    advantages,
+    returns,
+  };
+  return { args, arrays, result, stream };
 }
 
 function returnsCall(op: string, rewards: AnyFloatArray, options: DiscountedReturnsOptions): Call<ScanReturnsArgs, FloatArray> {
   const call = prepare(op, { rewards }, options);
-  const returns = call.output("returns", options.out?.returns);
-  call.refuseOverlap({ returns });
-  const { transformMasked, common } = call;
-  return { args: { transformMasked, reward: call.input("rewards"), returns, ...common }, arrays: call.held({ returns }), result: returns, stream: call.stream };
+  const { arrays, dtype, rows, stream } = call;
+  const returns = outputOr(op, "returns", options.out?.returns, dtype, rows.n, stream);
+  refuseOverlap(op, { returns }, arrays);
+  const args = {
+    ...commonArgs(call),
+    transformMasked: call.transformMasked,
+    reward: asFloat(arrays.rewards, dtype),
+    returns,
+  };
+  return { args, arrays, result: returns, stream };
 }
 
 /** The same on a device, where the first array lies. */
@@ -77,7 +94,7 @@ export function gae(rewards: AnyFloatArray, values: AnyFloatArray, anywhere: Gae
 /** `gae` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
 export async function gaeAsync(rewards: FloatArray, values: FloatArray, options: GaeOptions & AsyncOption): Promise<GaeResult> {
   const { args, arrays, result } = gaeCall("gaeAsync", rewards, values, options);
-  await runWhole("gaeAsync", "scanGae", args, arrays, options);
+  await runWhole("gaeAsync", "scanGae", args, { ...arrays, ...result }, options);
   return result;
 }
 
@@ -101,6 +118,6 @@ export function discountedReturns(rewards: AnyFloatArray, anywhere: DiscountedRe
 /** `discountedReturns` off the event loop, as `gaeAsync`. */
 export async function discountedReturnsAsync(rewards: FloatArray, options: DiscountedReturnsOptions & AsyncOption): Promise<FloatArray> {
   const { args, arrays, result } = returnsCall("discountedReturnsAsync", rewards, options);
-  await runWhole("discountedReturnsAsync", "scanReturns", args, arrays, options);
+  await runWhole("discountedReturnsAsync", "scanReturns", args, { ...arrays, returns: result }, options);
   return result;
 }

@@ -2,8 +2,8 @@
 import { MASK_MODES, type MaskMode, type ScanReturnsArgs } from "../../backend/contract/scan";
 import type { BackendOption } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
-import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import type { Stream } from "../../core/stream";
@@ -33,56 +33,73 @@ export interface ScanOptions extends RowLayout, BackendOption {
   readonly bootstrap?: FloatArray;
 }
 
-/** What the scans from right to left have in common, checked and in one float type. */
+/** What a scan reads per token. */
+export interface ScanInputs {
+  readonly rewards: unknown;
+  readonly values?: unknown;
+  readonly weights?: unknown;
+}
+
+/** All arrays of a call by their public names, as the caller gave them; null: not given, or not of this op. */
+export interface ScanArrays {
+  readonly rewards: FloatArray;
+  readonly values: FloatArray | null;
+  readonly weights: FloatArray | null;
+  readonly gamma: FloatArray | null;
+  readonly mask: Uint8Array | null;
+  readonly bootstrap: FloatArray | null;
+  readonly offsets: Int32Array | null;
+  readonly [name: string]: ArrayBufferView | null;
+}
+
+/** What the scans from right to left have in common, checked. `dtype` is what their inputs come to together. */
 export interface PreparedScan {
-  /** The input of that name in the call's float type. */
-  readonly input: (name: string) => FloatArray;
-  /** The caller's output, or a new array. */
-  readonly output: (name: string, given: FloatArray | undefined) => FloatArray;
-  readonly refuseOverlap: (outputs: Readonly<Record<string, FloatArray>>) => void;
-  /** All arrays of the call by their public names, the outputs among them. */
-  readonly held: (outputs: Readonly<Record<string, FloatArray>>) => Readonly<Record<string, ArrayBufferView | null>>;
-  /** The fields that each of these ops passes to a backend. */
-  readonly common: Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked">;
+  readonly arrays: ScanArrays;
+  readonly dtype: FloatDType;
+  readonly rows: Rows;
+  /** Of a step; 1 where `arrays.gamma` has one per token. */
+  readonly gamma: number;
+  readonly maskMode: number;
   readonly transformMasked: number;
   /** Where it runs, if on a device. */
   readonly stream: Stream | null;
 }
 
-export function prepare(op: string, inputs: Readonly<Record<string, unknown>>, options: ScanOptions): PreparedScan {
-  const stream = streamOf(op, options, ...Object.values(inputs), options.gamma, options.mask, options.bootstrap);
-  const rows: Rows = needRows(op, options);
-  const { n, B, T, offsets, meaning } = rows;
-  const arrays: Record<string, FloatArray> = {};
-  for (const [name, value] of Object.entries(inputs)) arrays[name] = needFloats(op, name, value, n, meaning);
+export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): PreparedScan {
+  const stream = streamOf(op, options, inputs.rewards, inputs.values, inputs.weights, options.gamma, options.mask, options.bootstrap);
+  const rows = needRows(op, options);
+  const { n, B, offsets, meaning } = rows;
+  const rewards = needFloats(op, "rewards", inputs.rewards, n, meaning);
+  const values = "values" in inputs ? needFloats(op, "values", inputs.values, n, meaning) : null;
+  const weights = "weights" in inputs ? needFloats(op, "weights", inputs.weights, n, meaning) : null;
   const perToken = typeof options.gamma !== "number";
   const discount = perToken ? needFloats(op, "gamma", options.gamma, n, meaning) : null;
   const gamma = perToken ? 1 : needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const bootstrap = optionalFloats(op, "bootstrap", options.bootstrap, B, "one per row");
-  const maskMode = needWord(op, "maskMode", options.maskMode ?? "skip", MASK_MODES);
-  const dtype = widestFloat(...Object.values(arrays), discount, bootstrap);
-
   return {
-    input: (name: string): FloatArray => asFloat(arrays[name]!, dtype),
-    output: (name: string, given: FloatArray | undefined): FloatArray => outputOr(op, name, given, dtype, n, stream),
-    refuseOverlap: (outputs: Readonly<Record<string, FloatArray>>): void => {
-      refuseOverlap(op, outputs, { ...arrays, gamma: discount, mask, bootstrap, offsets });
-    },
-    held: (outputs) => ({ ...arrays, gamma: discount, mask, bootstrap, offsets, ...outputs }),
-    common: {
-      dtype: DTYPE_CODE[dtype],
-      discount: discount && asFloat(discount, dtype),
-      mask,
-      bootstrap: bootstrap && asFloat(bootstrap, dtype),
-      offsets,
-      n,
-      B,
-      T,
-      gamma,
-      maskMode,
-    },
+    arrays: { rewards, values, weights, gamma: discount, mask, bootstrap, offsets },
+    rows,
+    gamma,
+    maskMode: needWord(op, "maskMode", options.maskMode ?? "skip", MASK_MODES),
+    dtype: widestFloat(rewards, values, weights, discount, bootstrap),
     transformMasked: needFlag(op, "transformMasked", options.transformMasked),
     stream,
+  };
+}
+
+/** The fields that each of these ops passes to a backend, in one float type. */
+export function commonArgs({ arrays, dtype, rows, gamma, maskMode }: PreparedScan): Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked"> {
+  return {
+    dtype: DTYPE_CODE[dtype],
+    discount: arrays.gamma && asFloat(arrays.gamma, dtype),
+    mask: arrays.mask,
+    bootstrap: arrays.bootstrap && asFloat(arrays.bootstrap, dtype),
+    offsets: arrays.offsets,
+    n: rows.n,
+    B: rows.B,
+    T: rows.T,
+    gamma,
+    maskMode,
   };
 }

@@ -1,11 +1,12 @@
 // V-trace.
 import { DELTA_FORMS, type DeltaForm } from "../../backend/contract/scan";
 import { selectBackend } from "../../backend/select";
+import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import type { FloatArray } from "../../core/dtype";
+import { asFloat, type FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
-import { prepare, type ScanOptions } from "./options";
+import { commonArgs, prepare, type ScanOptions } from "./options";
 
 export interface VtraceOptions extends ScanOptions {
   /** Trace decay, in [0, 1]. Default 1, as in the paper. */
@@ -53,20 +54,23 @@ export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatAr
 export function vtrace(rewards: AnyFloatArray, values: AnyFloatArray, weights: AnyFloatArray, anywhere: VtraceOptions | Anywhere<VtraceOptions>): VtraceResult | OnDevice<VtraceResult> {
   const options = anywhere as VtraceOptions;
   const call = prepare("vtrace", { rewards, values, weights }, options);
+  const { arrays, dtype, rows, stream } = call;
   const lambda = needNumber("vtrace", "lambda", options.lambda ?? 1, { min: 0, max: 1 });
   const cap = { min: 0, infinite: true } as const;
   const rhoBar = needNumber("vtrace", "rhoBar", options.rhoBar ?? 1, cap);
   const cBar = needNumber("vtrace", "cBar", options.cBar ?? 1, cap);
   const pgRhoBar = needNumber("vtrace", "pgRhoBar", options.pgRhoBar ?? 1, cap);
   const delta = needWord("vtrace", "delta", options.delta ?? "corrected", DELTA_FORMS);
-  const targets = call.output("targets", options.out?.targets);
-  const advantages = call.output("advantages", options.out?.advantages);
-  const accumulated = call.output("accumulated", options.out?.accumulated);
-  call.refuseOverlap({ targets, advantages, accumulated });
-  selectBackend("vtrace", options.backend, call.stream).ops.scanVtrace({
-    reward: call.input("rewards"),
-    value: call.input("values"),
-    weight: call.input("weights"),
+  const { out } = options;
+  const targets = outputOr("vtrace", "targets", out?.targets, dtype, rows.n, stream);
+  const advantages = outputOr("vtrace", "advantages", out?.advantages, dtype, rows.n, stream);
+  const accumulated = outputOr("vtrace", "accumulated", out?.accumulated, dtype, rows.n, stream);
+  refuseOverlap("vtrace", { targets, advantages, accumulated }, arrays);
+  selectBackend("vtrace", options.backend, stream).ops.scanVtrace({
+    ...commonArgs(call),
+    reward: asFloat(arrays.rewards, dtype),
+    value: asFloat(arrays.values!, dtype),
+    weight: asFloat(arrays.weights!, dtype),
     lambda,
     rhoBar,
     cBar,
@@ -75,7 +79,6 @@ export function vtrace(rewards: AnyFloatArray, values: AnyFloatArray, weights: A
     advantages,
     delta,
     accumulated,
-    ...call.common,
   });
   return { targets, advantages, accumulated };
 }
