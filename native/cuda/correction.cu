@@ -1,71 +1,117 @@
-// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h).
+// Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), in one launch each: a warp or a block a
+// row (row_strips.cuh: which, and why the bits are the same).
 //
-//   measure   one block a row, which it walks twice: sums, then deviations from the means (the statistic is computed again)
-//   bound     one block a row, every token by one thread
+//   measure   sums, then deviations from the means, for which the statistic is computed again: a block's second walk goes back
+//             through its strips, from the nearest cache into L2
+//   bound     one walk
 #include "backend.cuh"
-#include "common.cuh"
+#include "policy_pairs.cuh"
 #include "surprisal/correction_steps.h"
 
 namespace srp::cuda {
 namespace {
 
-// Lanes that share a row. Part of what a result's bits depend on: never chosen by size.
-constexpr int kLanes = 256;
+constexpr int kReadAhead = 4;  // tokens of a lane whose inputs are under way
 
-// All threads of the block must call it, and all get the whole.
-__device__ MismatchSums sum_lanes(MismatchSums lane) {
-  MismatchSums row;
-  row.x.sum = block_sum(lane.x.sum);
-  row.x.low = block_reduce(lane.x.low, Min{});
-  row.x.high = block_reduce(lane.x.high, Max{});
-  row.x.count = block_sum(lane.x.count);
-  row.bounded = block_sum(lane.bounded);
-  row.difference = block_sum(lane.difference);
-  row.above = block_sum(lane.above);
-  row.below = block_sum(lane.below);
-  return row;
+// visit(i, kept, current, old) for a lane's tokens of the strip [begin, end).
+template <class F, class Args, class Visit>
+__device__ __forceinline__ void each_token(const Args& a, int64_t begin, int64_t end, const Visit& visit) {
+  SRP_KEEP_ROLLED
+  for (int from = 0; from < kOfLane; from += kReadAhead) {
+    const PolicyPairs<F, kReadAhead> tokens(a, begin, from, end);
+    SRP_UNROLL
+    for (int k = 0; k < kReadAhead; ++k) {
+      const int64_t i = lane_token(begin, from + k);
+      if (i < end) visit(i, tokens.kept[k], static_cast<double>(tokens.current[k]), static_cast<double>(tokens.old[k]));
+    }
+  }
 }
 
-__device__ ChunkDeviations sum_lanes(ChunkDeviations lane) {
-  ChunkDeviations row;
-  row.sum = block_sum(lane.sum);
-  row.squares = block_sum(lane.squares);
-  return row;
-}
-
-template <class F>
-__global__ void measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
+template <class F, bool kTogether>
+__device__ __forceinline__ MismatchSums sums_of_row(const srp_correction_measure_args& a, const Range& row) {
+  const auto numbers = add_row<kTogether, 6, 2>(row, [&](int64_t begin, int64_t end, RowNumbers<6, 2>& mine) {
+    MismatchSums sums;
+    each_token<F>(a, begin, end, [&](int64_t, bool kept, double current, double old) {
+      if (kept) sums.add(a, current, old);
+    });
+    mine.sums[0] = sums.x.sum;
+    mine.sums[1] = static_cast<double>(sums.x.count);
+    mine.sums[2] = sums.bounded;
+    mine.sums[3] = sums.difference;
+    mine.sums[4] = sums.above;
+    mine.sums[5] = sums.below;
+    mine.largest[0] = sums.x.high;
+    mine.largest[1] = -sums.x.low;
+  });
   MismatchSums sums;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes)
-    if (!a.mask || a.mask[i]) sums.add<F>(a, i);
-  sums = sum_lanes(sums);
+  sums.x.sum = numbers.sums[0];
+  sums.x.count = static_cast<int64_t>(numbers.sums[1]);
+  sums.bounded = numbers.sums[2];
+  sums.difference = numbers.sums[3];
+  sums.above = static_cast<int32_t>(numbers.sums[4]);
+  sums.below = static_cast<int32_t>(numbers.sums[5]);
+  sums.x.high = numbers.largest[0];
+  sums.x.low = -numbers.largest[1];
+  return sums;
+}
 
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const Range row = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const MismatchSums sums = sums_of_row<F, kTogether>(a, row);
   const ChunkSums bounded_sums = sums.bounded_sums(a);
   const double mean = sums.x.mean(), bounded_mean = bounded_sums.mean();
-  ChunkDeviations deviations, bounded_deviations;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) {
-    if (a.mask && !a.mask[i]) continue;
-    const double x = statistic_at<F>(a, i);
-    deviations.add(x, mean);
-    bounded_deviations.add(clamp(x, a.low, a.high), bounded_mean);
-  }
-  deviations = sum_lanes(deviations);
-  bounded_deviations = sum_lanes(bounded_deviations);
-  if (threadIdx.x == 0)
-    store_measures(a, b, chunk_moments(sums.x, deviations), chunk_moments(bounded_sums, bounded_deviations),
-                   sums.difference, sums.above, sums.below);
+  const auto numbers = add_row<kTogether, 4, 0, true>(row, [&](int64_t begin, int64_t end, RowNumbers<4>& mine) {
+    ChunkDeviations deviations, bounded;
+    each_token<F>(a, begin, end, [&](int64_t, bool kept, double current, double old) {
+      if (!kept) return;
+      const double x = statistic_of(a.statistic, a.log_clamp, current, old);
+      deviations.add(x, mean);
+      bounded.add(clamp(x, a.low, a.high), bounded_mean);
+    });
+    mine.sums[0] = deviations.sum;
+    mine.sums[1] = deviations.squares;
+    mine.sums[2] = bounded.sum;
+    mine.sums[3] = bounded.squares;
+  });
+  if (worker<kTogether>() != 0) return;
+  ChunkDeviations deviations, bounded;
+  deviations.sum = numbers.sums[0];
+  deviations.squares = numbers.sums[1];
+  bounded.sum = numbers.sums[2];
+  bounded.squares = numbers.sums[3];
+  store_measures(a, b, chunk_moments(sums.x, deviations), chunk_moments(bounded_sums, bounded), sums.difference,
+                 sums.above, sums.below);
 }
 
-template <class F>
-__global__ void bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  int32_t kept = 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) kept += bound_token<F>(a, b, i) ? 1 : 0;
-  kept = block_sum(kept);
-  if (threadIdx.x == 0 && a.kept_count) a.kept_count[b] = kept;
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 2) bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;
+  const Range row = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const double factor = row_factor(a, b);
+  const auto numbers = add_row<kTogether, 1>(row, [&](int64_t begin, int64_t end, RowNumbers<1>& mine) {
+    each_token<F>(a, begin, end, [&](int64_t i, bool kept, double current, double old) {
+      mine.sums[0] += bound_token<F>(a, i, kept, factor, current, old) ? 1 : 0;
+    });
+  });
+  if (worker<kTogether>() == 0 && a.kept_count) a.kept_count[b] = static_cast<int32_t>(numbers.sums[0]);
+}
+
+// Launchers
+
+template <class F, bool kTogether>
+void measure_rows(srp_queue* queue, const srp_correction_measure_args& a) {
+  SRP_LAUNCH((measure_kernel<F, kTogether>), dim3(static_cast<unsigned>(row_blocks<kTogether>(a.B))), dim3(kRowThreads),
+             0, queue->stream, a, queue->faults);
+}
+
+template <class F, bool kTogether>
+void bound_rows(srp_queue* queue, const srp_correction_bound_args& a) {
+  SRP_LAUNCH((bound_kernel<F, kTogether>), dim3(static_cast<unsigned>(row_blocks<kTogether>(a.B))), dim3(kRowThreads),
+             0, queue->stream, a, queue->faults);
 }
 
 }  // namespace
@@ -75,11 +121,11 @@ srp_status correction_measure(srp_queue* queue, const srp_correction_measure_arg
   SRP_TRY(check_grid("correction_measure", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  const bool together = takes_block(a->n, a->B);
   if (a->dtype == SRP_F64)
-    SRP_LAUNCH((measure_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? measure_rows<double, true>(queue, *a) : measure_rows<double, false>(queue, *a);
   else
-    SRP_LAUNCH((measure_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? measure_rows<float, true>(queue, *a) : measure_rows<float, false>(queue, *a);
   return launched("correction_measure");
 }
 
@@ -88,11 +134,11 @@ srp_status correction_bound(srp_queue* queue, const srp_correction_bound_args* a
   SRP_TRY(check_grid("correction_bound", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  const bool together = takes_block(a->n, a->B);
   if (a->dtype == SRP_F64)
-    SRP_LAUNCH((bound_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? bound_rows<double, true>(queue, *a) : bound_rows<double, false>(queue, *a);
   else
-    SRP_LAUNCH((bound_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? bound_rows<float, true>(queue, *a) : bound_rows<float, false>(queue, *a);
   return launched("correction_bound");
 }
 

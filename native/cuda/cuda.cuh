@@ -5,6 +5,7 @@
 //   SRP_SHARED(T, name, N);                                           __shared__ T name[N]
 //   SRP_DYN_SHARED(T, name);                                          T* name, the launch's shared_bytes, 16-byte aligned
 //   SRP_UNROLL                                                        before a loop: #pragma unroll
+//   SRP_KEEP_ROLLED                                                   before a loop: #pragma unroll 1
 #pragma once
 
 #if defined(__CUDACC__)
@@ -17,6 +18,7 @@
 #define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
   kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
 #define SRP_UNROLL _Pragma("unroll")
+#define SRP_KEEP_ROLLED _Pragma("unroll 1")
 
 #elif defined(SRP_EMULATED)
 #include "../emulation/emulation.h"

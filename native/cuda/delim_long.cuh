@@ -111,16 +111,19 @@ __global__ void __launch_bounds__(kPairThreads)
   if (!place.row.valid && place.tile == 0 && lane0) raise(faults, a.offsets ? SRP_FAULT_OFFSETS : SRP_FAULT_INDEX);
   if (place.empty()) return;  // the whole warp
   RowFinders<Id> find(a, tokens, marks, words, place.row);
-  TileSummary found;
-  found.closed = exit_of(a, find, place.stop, {place.begin, 0, 0, 0});
-  found.open = exit_of(a, find, place.stop, {place.begin, place.begin - 1, 0, 1});
-  found.head = -1;
+  TileSummary& found = summaries[place.b * tiles + place.tile];
+  // One text for both walks, and what one finds is stored ahead of the next: sm_80 spilled where they stood side by side.
+  for (int32_t open = 0; open < 2; ++open) {
+    const TileExit exit = exit_of(a, find, place.stop, {place.begin, open ? place.begin - 1 : 0, 0, open});
+    if (lane0) (open ? found.open : found.closed) = exit;
+  }
+  int64_t first = -1;
   if (a.head_count > 0) {
     MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
     const int64_t at = head.first(place.begin, place.stop);
-    if (at < place.stop) found.head = at;
+    if (at < place.stop) first = at;
   }
-  if (lane0) summaries[place.b * tiles + place.tile] = found;
+  if (lane0) found.head = first;
 }
 
 // Whether a walk that comes into the tile in state s meets what one from its begin meets. All lanes of the warp call it.

@@ -16,6 +16,11 @@ namespace srp::cuda {
 namespace {
 
 constexpr int kMarkThreads = 256, kTokensOfLane = 8;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kMarkBlocks = 4;  // a multiprocessor of sm_75 holds 1024 threads
+#else
+constexpr int kMarkBlocks = 6;
+#endif
 constexpr int64_t kMarkTokens = int64_t{kMarkThreads} * kTokensOfLane;
 constexpr int kRowsPerBlock = kPairThreads / kWarp;
 constexpr int64_t kManyRows = 528;  // four warps on each of 132 multiprocessors
@@ -85,7 +90,7 @@ __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, in
 }
 
 template <class Id>
-__global__ void __launch_bounds__(kMarkThreads, 6)
+__global__ void __launch_bounds__(kMarkThreads, kMarkBlocks)
     delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {
   SRP_SHARED(uint32_t, table, kTableWords);
   fill_table(a, table, faults);

@@ -1,99 +1,38 @@
-// Group statistics (contract: surprisal/group.h). A team of threads takes a group and strides over its items; the team is a
-// warp where groups are small and a block where they are large. Both walk any group, the choice is about speed only, and
-// it depends on sizes alone, so that results repeat bit for bit.
+// Group statistics (contract: surprisal/group.h), each op in one launch. group_teams.cuh says who walks a group, and in which order;
+// the launch chooses by the average group alone, which changes no bit:
+//
+//   below 512 items  as many lanes a group as leave most of them eight items to do: the statistics of a group, with divisions and a
+//                    root, cost far more than an item, and in one lane of a warp as much as in 32
+//   512 and more     a block a group: a warp would leave the others of few groups idle
 #include "backend.cuh"
-#include "common.cuh"
-#include "surprisal/group_steps.h"
+#include "group_teams.cuh"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-// Items per group (tokens per row) from which a block is used: below, most of its threads would have nothing to do.
 constexpr int64_t kBlockFrom = 512;
 
-struct WarpTeam {
-  static constexpr int kTeams = kThreads / kWarp;  // per block
-  static __device__ int rank() { return threadIdx.x % kWarp; }
-  static __device__ int size() { return kWarp; }
-  static __device__ int index() { return threadIdx.x / kWarp; }
-  template <class T, class Combine>
-  static __device__ T reduce(T value, Combine combine) {
-    return warp_reduce(value, combine);
-  }
-};
-
-struct BlockTeam {
-  static constexpr int kTeams = 1;
-  static __device__ int rank() { return threadIdx.x; }
-  static __device__ int size() { return blockDim.x; }
-  static __device__ int index() { return 0; }
-  template <class T, class Combine>
-  static __device__ T reduce(T value, Combine combine) {
-    return block_reduce(value, combine);
-  }
-};
-
-// The items of a group that this thread of the team visits. A member outside the values raises the flag and is left out.
-template <class Team, class Visit>
-__device__ void each_item(const int32_t* members, int64_t n, Range group, uint32_t* faults, Visit visit) {
-  for (int64_t k = group.begin + Team::rank(); k < group.end; k += Team::size()) {
-    const int64_t i = member(members, k);
-    if (i < 0 || i >= n) {
-      raise(faults, SRP_FAULT_INDEX);
-      continue;
-    }
-    visit(i);
-  }
-}
-
-template <class Team>
-__device__ Range team_range(const int32_t* offsets, int64_t T, int64_t n, int64_t g, uint32_t* faults) {
-  const Range range = row_range(offsets, T, n, g);
-  if (!range.valid && Team::rank() == 0) raise(faults, SRP_FAULT_OFFSETS);
-  return range;
-}
+// Every op: run(a, walk, g, items, live) for one group, whose threads all call it.
 
 struct Normalize {
   using Args = srp_group_normalize_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    const F* const values = static_cast<const F*>(a.values);
-
-    Tally tally;
-    each_item<Team>(a.members, a.n, group, faults,
-                    [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
-    tally.sum = Team::reduce(tally.sum, Sum{});
-    tally.weight = Team::reduce(tally.weight, Sum{});
-    tally.low = Team::reduce(tally.low, Min{});
-    tally.high = Team::reduce(tally.high, Max{});
-    tally.numbers = Team::reduce(tally.numbers, Sum{});
-
-    GroupStatistics statistics(a, tally, group.end - group.begin);
-    if (statistics.wants_deviations()) {  // the same for the whole team
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+    const Tally tally =
+        walk.template total<Tally>([&](Tally& t, int64_t i, double x) { t.add(x, item_weight<F>(a.weights, i)); });
+    GroupStatistics statistics(a, tally, items);
+    if (Walk::any(live && statistics.wants_deviations())) {
       const double mean = statistics.mean();
-      Deviations deviations;
-      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-        deviations.add(load(values, i), item_weight<F>(a.weights, i), mean, statistics.high());
-      });
-      deviations.sum = Team::reduce(deviations.sum, Sum{});
-      deviations.squares = Team::reduce(deviations.squares, Sum{});
-      if (a.center == SRP_CENTER_RUNNER_UP) {
-        deviations.second = Team::reduce(deviations.second, Max{});
-        deviations.winners = Team::reduce(deviations.winners, Sum{});
-      }
-      statistics.finish(a, deviations);
+      const Deviations deviations = walk.template total<Deviations>(
+          [&](Deviations& d, int64_t i, double x) { d.add(x, item_weight<F>(a.weights, i), mean, statistics.high()); });
+      if (statistics.wants_deviations()) statistics.finish(a, deviations);
     }
-
-    F* const normalized = static_cast<F*>(a.normalized);
-    if (normalized)
-      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-        store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
-      });
-    if (Team::rank() != 0) return;
+    if (!live) return;
+    if (a.normalized)
+      walk.write(static_cast<F*>(a.normalized),
+                 [&](int64_t i, double x) { return statistics.normalized(x, item_weight<F>(a.weights, i)); });
+    if (!walk.leads()) return;
     if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
     if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
     if (a.count) a.count[g] = statistics.count();
@@ -102,127 +41,94 @@ struct Normalize {
 
 struct Softmax {
   using Args = srp_group_softmax_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    const F* const values = static_cast<const F*>(a.values);
-
-    double largest = -INFINITY;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-      const double x = load(values, i);
-      if (x > largest) largest = x;  // passes over NaN; the sum does not
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+    const Largest largest = walk.template total<Largest>([](Largest& l, int64_t, double x) {
+      if (x > l.number) l.number = x;  // passes over NaN; the sum does not
     });
-    largest = Team::reduce(largest, Max{});
-
-    const double shift = softmax_shift(largest);
-    const auto term = [&](int64_t i) { return softmax_term(load(values, i), shift, a.temperature); };
-    double sum = 0;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += term(i); });
-    sum = Team::reduce(sum, Sum{});
-
-    F* const weights = static_cast<F*>(a.weights);
-    const int64_t count = group.end - group.begin;
-    if (weights)
-      each_item<Team>(a.members, a.n, group, faults,
-                      [&](int64_t i) { store(weights, i, with_floor(softmax_weight(term(i), sum), a.floor, count)); });
-    if (Team::rank() != 0) return;
+    const double shift = softmax_shift(largest.number);
+    const double sum =
+        walk.template total<Total>([&](Total& t, int64_t, double x) { t.sum += softmax_term(x, shift, a.temperature); })
+            .sum;
+    if (!live) return;
+    if (a.weights)
+      walk.write(static_cast<F*>(a.weights), [&](int64_t, double x) {
+        return with_floor(softmax_weight(softmax_term(x, shift, a.temperature), sum), a.floor, items);
+      });
+    if (!walk.leads()) return;
     if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
-    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
+    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, items));
   }
 };
 
 struct Tilt {
   using Args = srp_group_tilt_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    double largest = -INFINITY;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live) {
+    const Largest largest = walk.template total<Largest>([&](Largest& l, int64_t i, double) {
       const double z = tilt_exponent<F>(a, i);
-      if (z > largest) largest = z;
+      if (z > l.number) l.number = z;
     });
-    const double shift = softmax_shift(Team::reduce(largest, Max{}));
-    double sum = 0;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += tilt_term<F>(a, shift, i); });
-    sum = Team::reduce(sum, Sum{});
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-      store(static_cast<F*>(a.weights), i, softmax_weight(tilt_term<F>(a, shift, i), sum));
-    });
+    const double shift = softmax_shift(largest.number);
+    const Total total =
+        walk.template total<Total>([&](Total& t, int64_t i, double) { t.sum += tilt_term<F>(a, shift, i); });
+    if (live)
+      walk.write(static_cast<F*>(a.weights),
+                 [&](int64_t i, double) { return softmax_weight(tilt_term<F>(a, shift, i), total.sum); });
   }
 };
 
 struct Entropy {
   using Args = srp_group_entropy_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    const F* const values = static_cast<const F*>(a.values);
-    double sum = 0, result = 0;
-    if (a.normalized) {  // the same for the whole team
-      each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { sum += at_least(load(values, i), a.least); });
-      sum = Team::reduce(sum, Sum{});
-    }
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { result += entropy_term<F>(a, sum, i); });
-    result = Team::reduce(result, Sum{});
-    if (Team::rank() != 0) return;
-    if (a.entropy) store(static_cast<F*>(a.entropy), g, result);
-    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(result, group.end - group.begin));
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+    Total whole;
+    if (a.normalized)
+      whole = walk.template total<Total>([&](Total& t, int64_t, double x) { t.sum += at_least(x, a.least); });
+    const double entropy =
+        walk.template total<Total>([&](Total& t, int64_t i, double) { t.sum += entropy_term<F>(a, whole.sum, i); }).sum;
+    if (!live || !walk.leads()) return;
+    if (a.entropy) store(static_cast<F*>(a.entropy), g, entropy);
+    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(entropy, items));
   }
 };
 
 struct Weigh {
   using Args = srp_group_weigh_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    const F* const values = static_cast<const F*>(a.values);
-    Tally tally;
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) { tally.add(load(values, i), 1); });
-    tally.low = Team::reduce(tally.low, Min{});
-    tally.high = Team::reduce(tally.high, Max{});
-    each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-      store(static_cast<F*>(a.weights), i, weigh(a, load(values, i), tally.low, tally.high));
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live) {
+    const Span span = walk.template total<Span>([](Span& s, int64_t, double x) {
+      if (x < s.low) s.low = x;
+      if (x > s.high) s.high = x;
     });
+    if (live)
+      walk.write(static_cast<F*>(a.weights), [&](int64_t, double x) { return weigh(a, x, span.low, span.high); });
   }
 };
 
-// The best item of a group but `except`: largest value, ties to the smaller index; NaN never. -1 = none.
-// Two reductions of one word each: the largest value, then the smallest index that has it.
-template <class Team, class F>
-__device__ int32_t best_item(const srp_group_top2_args& a, Range group, int32_t except, uint32_t* faults) {
-  const F* const values = static_cast<const F*>(a.values);
-  double largest = -INFINITY;
-  each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-    const double x = load(values, i);
-    if (i != except && x > largest) largest = x;
-  });
-  largest = Team::reduce(largest, Max{});
-  int32_t best = INT32_MAX;  // no item: n is at most that
-  each_item<Team>(a.members, a.n, group, faults, [&](int64_t i) {
-    if (i != except && load(values, i) == largest && i < best) best = static_cast<int32_t>(i);
-  });
-  best = Team::reduce(best, Min{});
-  return best == INT32_MAX ? -1 : best;
-}
-
 struct Top2 {
   using Args = srp_group_top2_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.G; }
 
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t g, uint32_t* faults) {
-    const Range group = team_range<Team>(a.offsets, 0, a.n, g, faults);
-    const int32_t best = best_item<Team, F>(a, group, -1, faults);
-    const int32_t second = best_item<Team, F>(a, group, best, faults);
-    if (Team::rank() != 0) return;
+  // The best item but `except`: largest value, ties to the smaller index; NaN never. -1 = none.
+  template <class Walk>
+  static __device__ __forceinline__ int32_t best_item(const Walk& walk, int32_t except) {
+    const Largest largest = walk.template total<Largest>([&](Largest& l, int64_t i, double x) {
+      if (i != except && x > l.number) l.number = x;
+    });
+    const Smallest best = walk.template total<Smallest>([&](Smallest& s, int64_t i, double x) {
+      if (i != except && x == largest.number && i < s.index) s.index = static_cast<int32_t>(i);
+    });
+    return best.index == INT32_MAX ? -1 : best.index;  // n is at most that
+  }
+
+  template <class F, class Walk>
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t, bool live) {
+    const int32_t best = best_item(walk, -1), second = best_item(walk, best);
+    if (!live || !walk.leads()) return;
     const F* const values = static_cast<const F*>(a.values);
     a.best[g] = best;
     a.second[g] = second;
@@ -231,66 +137,43 @@ struct Top2 {
   }
 };
 
-struct Broadcast {
-  using Args = srp_group_broadcast_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.B; }
-
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t b, uint32_t* faults) {
-    const Range range = team_range<Team>(a.offsets, a.T, a.n, b, faults);
-    const double row = load(static_cast<const F*>(a.row), b);
-    const double value = a.factor ? row * load(static_cast<const F*>(a.factor), b) : row;
-    F* const out = static_cast<F*>(a.out);
-    for (int64_t i = range.begin + Team::rank(); i < range.end; i += Team::size())
-      store(out, i, !a.mask || a.mask[i] ? value : 0.0);
-  }
-};
-
-struct Place {
-  using Args = srp_group_place_args;
-  static __host__ __device__ int64_t count(const Args& a) { return a.B; }
-
-  template <class Team, class F>
-  static __device__ void run(const Args& a, int64_t b, uint32_t* faults) {
-    const Range range = team_range<Team>(a.offsets, a.T, a.n, b, faults);
-    int64_t last = -1;
-    for (int64_t i = range.begin + Team::rank(); i < range.end; i += Team::size())
-      if (!a.mask || a.mask[i]) last = i;
-    last = Team::reduce(last, Max{});
-    F* const out = static_cast<F*>(a.out);
-    for (int64_t i = range.begin + Team::rank(); i < range.end; i += Team::size())
-      store(out, i, i == last && a.row ? place_token<F>(a, i) + place_row<F>(a, b) : place_token<F>(a, i));
-  }
-};
-
-template <class Op, class Team, class F>
-__global__ void group_kernel(typename Op::Args a, uint32_t* faults) {
-  const int64_t number = blockIdx.x * static_cast<int64_t>(Team::kTeams) + Team::index();
-  if (number >= Op::count(a)) return;  // a whole team or nobody: reductions stay complete
-  Op::template run<Team, F>(a, number, faults);
+template <class Op, class F>
+__global__ void __launch_bounds__(kTeamThreads, 2)
+    group_teams_kernel(typename Op::Args a, int lanes, uint32_t* faults) {
+  each_group_of_warp<F>(a, lanes, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
+    Op::template run<F>(a, walk, g, items, live);
+  });
 }
 
-template <class Op, class Team>
-void launch_teams(srp_queue* queue, const typename Op::Args& a) {
-  const dim3 grid(blocks_for(Op::count(a), Team::kTeams)), block(kThreads);
-  if (a.dtype == SRP_F64)
-    SRP_LAUNCH((group_kernel<Op, Team, double>), grid, block, 0, queue->stream, a, queue->faults);
-  else
-    SRP_LAUNCH((group_kernel<Op, Team, float>), grid, block, 0, queue->stream, a, queue->faults);
+template <class Op, class F>
+__global__ void __launch_bounds__(kTeamThreads, 2) group_blocks_kernel(typename Op::Args a, uint32_t* faults) {
+  group_of_block<F>(a, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
+    Op::template run<F>(a, walk, g, items, live);
+  });
+}
+
+template <class Op, class F>
+srp_status launch_as(srp_queue* queue, const typename Op::Args& a, const char* op) {
+  const int64_t items = a.n / a.G;
+  if (items >= kBlockFrom) {
+    SRP_TRY(check_grid(op, a.G));
+    SRP_LAUNCH((group_blocks_kernel<Op, F>), dim3(static_cast<unsigned>(a.G)), dim3(kTeamThreads), 0, queue->stream, a,
+               queue->faults);
+    return launched(op);
+  }
+  const int lanes = lanes_for((a.n + a.G - 1) / a.G);
+  SRP_TRY(check_grid(op, a.G / (kTeamThreads / lanes) + 1));
+  SRP_LAUNCH((group_teams_kernel<Op, F>), dim3(blocks_for(a.G, kTeamThreads / lanes)), dim3(kTeamThreads), 0,
+             queue->stream, a, lanes, queue->faults);
+  return launched(op);
 }
 
 template <class Op>
 srp_status launch(srp_queue* queue, const typename Op::Args* a, const char* op) {
   SRP_TRY(check(a));
-  const int64_t count = Op::count(*a);
-  SRP_TRY(check_grid(op, count));
   SRP_TRY(enter(queue));
-  if (count == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  if (a->n / count >= kBlockFrom)
-    launch_teams<Op, BlockTeam>(queue, *a);
-  else
-    launch_teams<Op, WarpTeam>(queue, *a);
-  return launched(op);
+  if (a->G == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
+  return a->dtype == SRP_F64 ? launch_as<Op, double>(queue, *a, op) : launch_as<Op, float>(queue, *a, op);
 }
 
 }  // namespace
@@ -308,12 +191,6 @@ srp_status group_entropy(srp_queue* queue, const srp_group_entropy_args* a) {
 srp_status group_top2(srp_queue* queue, const srp_group_top2_args* a) { return launch<Top2>(queue, a, "group_top2"); }
 srp_status group_weigh(srp_queue* queue, const srp_group_weigh_args* a) {
   return launch<Weigh>(queue, a, "group_weigh");
-}
-srp_status group_broadcast(srp_queue* queue, const srp_group_broadcast_args* a) {
-  return launch<Broadcast>(queue, a, "group_broadcast");
-}
-srp_status group_place(srp_queue* queue, const srp_group_place_args* a) {
-  return launch<Place>(queue, a, "group_place");
 }
 
 }  // namespace srp::cuda

@@ -297,8 +297,9 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
+// Two blocks at least: left alone, the compiler makes room for three on sm_120, and spills.
 template <class T>
-__global__ void __launch_bounds__(kThreads)
+__global__ void __launch_bounds__(kThreads, 2)
     weight_kernel(srp_linear_backward_args a, Gradients<Wide<T>> from, double* waiting) {
   const int64_t tiles = (from.ids + kTile - 1) / kTile;
   const int64_t line = blockIdx.x % tiles * kTile, column = blockIdx.x / tiles * kTile;

@@ -8,10 +8,16 @@
 namespace srp::cuda {
 namespace {
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr int kMostBlocks = 4;  // with five, sm_75 spills in bfloat16
+#else
+constexpr int kMostBlocks = 5;
+#endif
+
 // Five blocks of 128 threads, each thread with 64 bytes on the way: 40 KB in flight on a multiprocessor, where 24 are enough for
 // 4.5 TB/s at 0.7 us. The sum of squares leaves registers for four blocks, 32 KB; so do the two tanh of a softcap.
 template <class T, bool kCapped, bool kSquares>
-__global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : 5)
+__global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostBlocks)
     forward_kernel(srp_logprob_forward_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {
   const LogitMap map = map_of<kCapped>(a);
   const Place place = Place::of(teams);

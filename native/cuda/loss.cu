@@ -1,105 +1,157 @@
-// Losses over rows of tokens (contract: surprisal/loss.h). A block takes a row: lanes stride over its tokens, and what the row
-// adds up goes by a fixed tree over the lanes.
+// Losses over rows of tokens (contract: surprisal/loss.h), in one launch: a warp or a block a row (row_strips.cuh: which, and why
+// the bits are the same).
 //
 //   loss_token  one walk
-//   loss_row    two walks, the row's sums and then its values, and a third one where a gradient is wanted
+//   loss_row    the row's sums first, then its values, which a form with nothing to say about tokens leaves out. The gradient
+//               comes with the values where every token's is its own; where it goes through the row it needs the sums of the
+//               values: a third walk, over the mask alone unless there is a KL term
+//
+// Memory is read once as far as the caches reach: a warp's row of 512 tokens lies in the nearest for the later walks, a block goes
+// back through the strips of its row, from the nearest cache into L2. Everything is float64 by contract. With figures that is about
+// 100 operations a token, by count: on sm_90 they take as long as the token's bytes, where there are fewer units longer.
 #include "backend.cuh"
-#include "common.cuh"
-#include "surprisal/loss_steps.h"
+#include "loss_figures.cuh"
+#include "loss_tokens.cuh"
+#include "quads.cuh"
 
 namespace srp::cuda {
 namespace {
 
-// Lanes that share a row. Part of what a sum's bits depend on: never chosen by size.
-constexpr int kLanes = 128;
-
-// Adds up the lanes' numbers; of number `largest` it takes the maximum (-1 = of none). All threads of the block call it and
-// get the totals.
-template <int kCount>
-__device__ void add_lanes(double (&numbers)[kCount], int largest = -1) {
-  SRP_SHARED(double, lanes, kCount* kLanes);
-  const int lane = threadIdx.x;
-  __syncthreads();  // the previous call's totals are read
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a, uint32_t* faults) {
+  SRP_DYN_SHARED(unsigned char, memory);
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const LossParameters p = loss_parameters(a);
+  const RowScale scale = row_scale(a, b);
+  const LossTokens<F> tokens(a, memory);
+  const RowNumbers<kFigures, 1> numbers =
+      add_row<kTogether, kFigures, 1>(range, [&](int64_t begin, int64_t end, RowNumbers<kFigures, 1>& mine) {
+        StripFigures figures;
+        figures.at[SRP_FIGURE_ROW_RATIO] = -INFINITY;
+        tokens.each(begin, end,
+                    [&](const LossArgs& few, int i, int64_t o) { token_loss<F>(few, b, i, o, p, scale, &figures); });
+        mine.largest[0] = figures.at[SRP_FIGURE_ROW_RATIO];
+        SRP_UNROLL
+        for (int f = 0; f < kFigures; ++f) mine.sums[f] = f == SRP_FIGURE_ROW_RATIO ? 0 : number_of(figures, f);
+      });
+  if (worker<kTogether>() != 0 || !a.figures) return;
+  LossFigures figures;
   SRP_UNROLL
-  for (int k = 0; k < kCount; ++k) lanes[k * kLanes + lane] = numbers[k];
-  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
-    __syncthreads();  // both sides of each pair are stored
-    if (lane >= distance) continue;
-    for (int k = 0; k < kCount; ++k) {
-      const double own = lanes[k * kLanes + lane], other = lanes[k * kLanes + lane + distance];
-      lanes[k * kLanes + lane] = k == largest ? larger(own, other) : own + other;
-    }
-  }
-  __syncthreads();  // the totals are there for all
-  SRP_UNROLL
-  for (int k = 0; k < kCount; ++k) numbers[k] = lanes[k * kLanes];
+  for (int f = 0; f < kFigures; ++f) figures.at[f] = f == SRP_FIGURE_ROW_RATIO ? numbers.largest[0] : numbers.sums[f];
+  store_figures(a, b, figures);
 }
 
-__device__ LossSums add_row_lanes(const LossSums& mine) {
-  double numbers[] = {mine.log_ratio, mine.log_factor, mine.advantage, static_cast<double>(mine.kept),
-                      static_cast<double>(mine.terms)};
-  add_lanes(numbers);
+template <class F, bool kTogether>
+__device__ __forceinline__ LossSums sums_of_row(int64_t b, const Range& range, const LossParameters& p,
+                                                const LossTokens<F>& tokens) {
+  const RowNumbers<5> numbers = add_row<kTogether, 5>(range, [&](int64_t begin, int64_t end, RowNumbers<5>& mine) {
+    LossSums sums;
+    tokens.each(begin, end, [&](const LossArgs& few, int i, int64_t) { add_row_sums<F>(few, b, i, p, &sums); });
+    mine.sums[0] = sums.log_ratio;
+    mine.sums[1] = sums.log_factor;
+    mine.sums[2] = sums.advantage;
+    mine.sums[3] = static_cast<double>(sums.kept);
+    mine.sums[4] = static_cast<double>(sums.terms);
+  });
   LossSums sums;
-  sums.log_ratio = numbers[0];
-  sums.log_factor = numbers[1];
-  sums.advantage = numbers[2];
-  sums.kept = static_cast<int64_t>(numbers[3]);
-  sums.terms = static_cast<int64_t>(numbers[4]);
+  sums.log_ratio = numbers.sums[0];
+  sums.log_factor = numbers.sums[1];
+  sums.advantage = numbers.sums[2];
+  sums.kept = static_cast<int64_t>(numbers.sums[3]);
+  sums.terms = static_cast<int64_t>(numbers.sums[4]);
   return sums;
 }
 
-// Kernels
-
-template <class F>
-__global__ void token_losses_kernel(LossArgs a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range range = checked_row(a.offsets, a.T, a.n, b, faults);
-  const LossParameters p = loss_parameters(a);
+// The row's values: stores those of its tokens, and their gradients where each token has its own. Number kFigures is the sum of
+// the slopes.
+template <class F, bool kTogether>
+__device__ __forceinline__ RowNumbers<kFigures + 1> values_of_row(const LossArgs& a, int64_t b, const Range& range,
+                                                                  const LossParameters& p, const RowForm& row,
+                                                                  const LossTokens<F>& tokens) {
   const RowScale scale = row_scale(a, b);
-  LossFigures figures = token_figures();
-  for (int64_t i = range.begin + threadIdx.x; i < range.end; i += kLanes) token_loss<F>(a, b, i, p, scale, &figures);
-  if (!a.figures) return;
-  add_lanes(figures.at, SRP_FIGURE_ROW_RATIO);
-  if (threadIdx.x == 0) store_figures(a, b, figures);
+  const bool own_gradients = a.grad && !goes_through(a.form);
+  return add_row<kTogether, kFigures + 1, 0, true>(
+      range, [&](int64_t begin, int64_t end, RowNumbers<kFigures + 1>& mine) {
+        StripFigures figures;
+        double slope = 0;
+        tokens.each(begin, end, [&](const LossArgs& few, int i, int64_t o) {
+          row_value<F>(few, b, i, o, p, row, &figures, &slope);
+          if (own_gradients) row_grad<F>(few, b, i, o, p, scale, row, 0);
+        });
+        SRP_UNROLL
+        for (int f = 0; f < kFigures; ++f) mine.sums[f] = number_of(figures, f);
+        mine.sums[kFigures] = slope;
+      });
 }
 
-template <class F>
-__global__ void row_losses_kernel(LossArgs a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range range = checked_row(a.offsets, a.T, a.n, b, faults);
+template <class F, bool kTogether>
+__device__ __forceinline__ void gradients_through_row(const LossArgs& a, int64_t b, const Range& range,
+                                                      const LossParameters& p, const RowForm& row, double through,
+                                                      const LossTokens<F>& tokens) {
+  if (!a.reference) {
+    spread(static_cast<F*>(a.grad), a.mask, range, through + 0.0, worker<kTogether>(), workers<kTogether>());
+    return;
+  }
+  const RowScale scale = row_scale(a, b);
+  const int64_t first = kTogether ? threadIdx.x / kWarp * kStrip : 0, stride = kTogether ? kRowWarps * kStrip : kStrip;
+  for (int64_t begin = range.begin + first; begin < range.end; begin += stride)
+    tokens.each(begin, begin + kStrip < range.end ? begin + kStrip : range.end,
+                [&](const LossArgs& few, int i, int64_t o) { row_grad<F>(few, b, i, o, p, scale, row, through); });
+}
+
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 2) row_losses_kernel(LossArgs a, uint32_t* faults) {
+  SRP_DYN_SHARED(unsigned char, memory);
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;
+  const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
   const LossParameters p = loss_parameters(a);
-  LossSums sums;
-  for (int64_t i = range.begin + threadIdx.x; i < range.end; i += kLanes) add_row_sums<F>(a, b, i, p, &sums);
-  const RowForm row = row_form<F>(a, b, p, add_row_lanes(sums));
+  const LossTokens<F> tokens(a, memory);
+  const RowForm row = row_form<F>(a, b, p, sums_of_row<F, kTogether>(b, range, p, tokens));
 
   LossFigures figures;
-  double slope[1] = {0};
-  for (int64_t i = range.begin + threadIdx.x; i < range.end; i += kLanes)
-    row_value<F>(a, b, i, p, row, &figures, &slope[0]);
-  add_lanes(figures.at);
-  if (threadIdx.x == 0) store_row<F>(a, b, row, figures);
-  if (!a.grad) return;
+  double slope = 0;
+  if (wants_values(a)) {
+    const RowNumbers<kFigures + 1> numbers = values_of_row<F, kTogether>(a, b, range, p, row, tokens);
+    SRP_UNROLL
+    for (int f = 0; f < kFigures; ++f) figures.at[f] = numbers.sums[f];
+    slope = numbers.sums[kFigures];
+  }
+  if (worker<kTogether>() == 0) store_row<F>(a, b, row, figures);
+  if (a.grad && goes_through(a.form))
+    gradients_through_row<F, kTogether>(a, b, range, p, row, row_through(a, b, row, figures, slope), tokens);
+}
 
-  if (goes_through(a.form)) add_lanes(slope);
-  const double through = row_through(a, b, row, figures, slope[0]);
-  const RowScale scale = row_scale(a, b);
-  for (int64_t i = range.begin + threadIdx.x; i < range.end; i += kLanes) row_grad<F>(a, b, i, p, scale, row, through);
+// Launchers
+
+template <class F, bool kTogether>
+void token_losses(srp_queue* queue, const LossArgs& a) {
+  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B)));
+  SRP_LAUNCH((token_losses_kernel<F, kTogether>), grid, dim3(kRowThreads), LossTokens<F>::kBlockBytes, queue->stream, a,
+             queue->faults);
+}
+
+template <class F, bool kTogether>
+void row_losses(srp_queue* queue, const LossArgs& a) {
+  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B)));
+  SRP_LAUNCH((row_losses_kernel<F, kTogether>), grid, dim3(kRowThreads), LossTokens<F>::kBlockBytes, queue->stream, a,
+             queue->faults);
 }
 
 }  // namespace
-
-// Launchers
 
 srp_status loss_token(srp_queue* queue, const srp_loss_token_args* a) {
   SRP_TRY(check_loss_token(a));
   SRP_TRY(check_grid("loss_token", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  const bool together = takes_block(a->n, a->B);
   if (a->dtype == SRP_F64)
-    SRP_LAUNCH((token_losses_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? token_losses<double, true>(queue, *a) : token_losses<double, false>(queue, *a);
   else
-    SRP_LAUNCH((token_losses_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? token_losses<float, true>(queue, *a) : token_losses<float, false>(queue, *a);
   return launched("loss_token");
 }
 
@@ -108,11 +160,11 @@ srp_status loss_row(srp_queue* queue, const srp_loss_row_args* a) {
   SRP_TRY(check_grid("loss_row", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
+  const bool together = takes_block(a->n, a->B);
   if (a->dtype == SRP_F64)
-    SRP_LAUNCH((row_losses_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? row_losses<double, true>(queue, *a) : row_losses<double, false>(queue, *a);
   else
-    SRP_LAUNCH((row_losses_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
+    together ? row_losses<float, true>(queue, *a) : row_losses<float, false>(queue, *a);
   return launched("loss_row");
 }
 

@@ -1,163 +1,180 @@
-// Entropy modulation (contract: surprisal/modulate.h).
+// Entropy modulation of steps and rows (contract: surprisal/modulate.h); of spans: modulate_spans.cu.
 //
-//   steps  one block strides over all steps three times: extremes, sum of the weights, results
-//   spans  one block a row walks the row's spans in order, tokens in parallel; a block sums the step mean; a third launch
-//          subtracts it. Values stay float64 between the launches, so that each is rounded once
-//   rows   one block a row for the masked mean, then one block a group for mu, sigma, ratios and weights
+//   steps  the extremes, the sum of the weights, the results, 1024 steps a block. At most 4096 steps: one launch of one block, which
+//          goes over them three times; more: three launches, each of which adds up what the blocks of the one before left. The same
+//          bits. A step takes three exponentials in float64, which is why one block alone would be slow
+//   rows   a piece of a row adds up as in reduce.cu, then a block or, where groups have at most 32 rows on average, a warp a group
+//          for mu, sigma, ratios and weights
 #include "backend.cuh"
 #include "common.cuh"
+#include "row_pieces.cuh"
 #include "surprisal/modulate_weights.h"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kStepThreads = 512;
+constexpr int kThreads = 256;
 
-__global__ void steps_kernel(srp_modulate_steps_args a, uint32_t* faults) {
-  const int64_t S = checked_spans(a.found, a.S, faults);
+// ---- steps
+
+constexpr int64_t kStepChunk = 1024;
+constexpr int64_t kFewSteps = 4 * kStepChunk;
+
+SRP_HD int64_t chunks_of_steps(int64_t S) { return (S + kStepChunk - 1) / kStepChunk; }
+
+// What the chunks hand on: one number each.
+struct StepScratch {
+  double *lows, *highs, *sums;
+};
+
+__device__ void chunk_extremes(const srp_modulate_steps_args& a, const StepScratch& scratch, int64_t chunk,
+                               uint32_t* faults) {
   double low = INFINITY, high = -INFINITY;
-  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) {
+  for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
     if (a.finite && !is_finite(a.entropy[s])) raise(faults, SRP_FAULT_FINITE);
     low = Min{}(low, a.entropy[s]);
     high = Max{}(high, a.entropy[s]);
   }
   low = block_reduce(low, Min{});
   high = block_reduce(high, Max{});
+  if (threadIdx.x != 0) return;
+  scratch.lows[chunk] = low;
+  scratch.highs[chunk] = high;
+}
+
+// Everything but the scale, for which the weight stands as long as their mean is not known.
+__device__ void chunk_weights(const srp_modulate_steps_args& a, const StepScratch& scratch, double low, double high,
+                              int64_t chunk) {
   double sum = 0;
-  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) sum += step_weights(a, low, high, s).calibrated;
-  const double mean = block_sum(sum) / static_cast<double>(S);
-  for (int64_t s = S + threadIdx.x; s < a.S; s += blockDim.x) {
+  for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
+    const StepWeights weights = step_weights(a, low, high, s);
+    if (a.entropy_norm) a.entropy_norm[s] = weights.norm;
+    if (a.clarity) a.clarity[s] = weights.clarity;
+    if (a.scale) a.scale[s] = weights.calibrated;
+    sum += weights.calibrated;
+  }
+  sum = block_sum(sum);
+  if (threadIdx.x == 0) scratch.sums[chunk] = sum;
+}
+
+__device__ void chunk_scales(const srp_modulate_steps_args& a, double mean, int64_t chunk) {
+  for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads)
+    a.scale[s] /= mean + a.epsilon;
+}
+
+// Behind the last step.
+__device__ void clear_chunk(const srp_modulate_steps_args& a, int64_t live, int64_t chunk) {
+  for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
+    if (s < live) continue;
     if (a.entropy_norm) a.entropy_norm[s] = 0;
     if (a.scale) a.scale[s] = 0;
     if (a.clarity) a.clarity[s] = 0;
   }
-  for (int64_t s = threadIdx.x; s < S; s += blockDim.x) {
-    const StepWeights weights = step_weights(a, low, high, s);
-    if (a.entropy_norm) a.entropy_norm[s] = weights.norm;
-    if (a.scale) a.scale[s] = weights.calibrated / (mean + a.epsilon);
-    if (a.clarity) a.clarity[s] = weights.clarity;
-  }
 }
 
-// What the three launches of modulate_spans hand to each other.
-struct SpanScratch {
-  double* modulated;  // [n]
-  uint8_t* inside;  // [n] covered by a span
-  double* first;  // [S] modulated advantage at a span's first token
+// What all chunks' numbers come to. All threads of the block get it.
+template <class Combine>
+__device__ double over_chunks(const double* numbers, int64_t chunks, double none, Combine combine) {
+  double all = none;
+  for (int64_t k = threadIdx.x; k < chunks; k += kThreads) all = combine(all, numbers[k]);
+  return block_reduce(all, combine);
+}
+__device__ double low_of(const StepScratch& scratch, int64_t chunks) {
+  return over_chunks(scratch.lows, chunks, INFINITY, Min{});
+}
+__device__ double high_of(const StepScratch& scratch, int64_t chunks) {
+  return over_chunks(scratch.highs, chunks, -INFINITY, Max{});
+}
+__device__ double mean_of(const StepScratch& scratch, int64_t S) {
+  return over_chunks(scratch.sums, chunks_of_steps(S), 0, Sum{}) / static_cast<double>(S);
+}
+
+// One block.
+__global__ void __launch_bounds__(kThreads)
+    few_steps_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
+  const int64_t live = checked_spans(a.found, a.S, faults);
+  for (int64_t k = 0; k < chunks_of_steps(a.S); ++k) clear_chunk(a, live, k);
+  a.S = live;
+  const int64_t chunks = chunks_of_steps(live);
+  for (int64_t k = 0; k < chunks; ++k) chunk_extremes(a, scratch, k, faults);
+  __syncthreads();  // the first thread's numbers are there
+  const double low = low_of(scratch, chunks), high = high_of(scratch, chunks);
+  for (int64_t k = 0; k < chunks; ++k) chunk_weights(a, scratch, low, high, k);
+  __syncthreads();
+  const double mean = mean_of(scratch, live);
+  for (int64_t k = 0; a.scale && k < chunks; ++k) chunk_scales(a, mean, k);
+}
+
+// A block a chunk.
+__global__ void __launch_bounds__(kThreads)
+    step_extremes_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
+  const int64_t live = checked_spans(a.found, a.S, faults);
+  clear_chunk(a, live, blockIdx.x);
+  a.S = live;
+  if (blockIdx.x < chunks_of_steps(live)) chunk_extremes(a, scratch, blockIdx.x, faults);
+}
+
+__global__ void __launch_bounds__(kThreads) step_weights_kernel(srp_modulate_steps_args a, StepScratch scratch) {
+  a.S = live_spans(a.found, a.S);
+  const int64_t chunks = chunks_of_steps(a.S);
+  if (blockIdx.x < chunks) chunk_weights(a, scratch, low_of(scratch, chunks), high_of(scratch, chunks), blockIdx.x);
+}
+
+__global__ void __launch_bounds__(kThreads) step_scales_kernel(srp_modulate_steps_args a, StepScratch scratch) {
+  a.S = live_spans(a.found, a.S);
+  if (blockIdx.x < chunks_of_steps(a.S)) chunk_scales(a, mean_of(scratch, a.S), blockIdx.x);
+}
+
+// ---- rows
+
+// What a row's kept tokens add up to. Of rows of several pieces, one a piece.
+struct EntropySum {
+  double sum;
+  int64_t kept;
+};
+__device__ __forceinline__ EntropySum warp_total(const EntropySum& x) {
+  return {warp_reduce(x.sum, Sum{}), warp_reduce(static_cast<int>(x.kept), Sum{})};
+}
+__device__ __forceinline__ EntropySum joined(const EntropySum& a, const EntropySum& b) {
+  return {a.sum + b.sum, a.kept + b.kept};
+}
+
+template <class Team, class F>
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    measure_rows_kernel(srp_modulate_rows_args a, Rows rows, EntropySum* sums, uint32_t* faults) {
+  Piece piece;
+  const int64_t slot = Team::slot();
+  if (slot >= rows.slots() || !piece_in(rows, slot, faults, piece)) return;  // the whole team
+  const F* const entropy = static_cast<const F*>(a.entropy);
+  const bool aligned = aligned16(entropy, piece.begin * int64_t{sizeof(F)});
+  const EntropySum sum = Team::total(piece.lanes<F>(), [&](int lane) {
+    Held<F> held;
+    const uint32_t kept = Held<F>::flags(a.mask, piece.begin, piece.end, lane);
+    held.read(entropy, aligned, piece.begin, piece.end, lane);
+    EntropySum mine = {0, __popc(kept)};
+    SRP_UNROLL
+    for (int e = 0; e < kHeld; ++e)
+      if (kept >> e & 1) mine.sum += held.at[e];
+    return mine;
+  });
+  if (Team::leads()) sums[slot] = sum;
+}
+
+struct RowEntropy {
+  double mean;
+  int64_t length;
 };
 
-// Spans are device data: a row out of bounds or out of order raises the flag. The walk below only ever looks at rows that
-// exist and ranges inside them, whatever the order.
-__global__ void check_spans_kernel(srp_modulate_spans_args a, double* first, uint32_t* faults) {
-  const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (s >= checked_spans(a.found, a.S, faults)) return;
-  first[s] = 0;
-  const Span span = span_at(a.spans, s);
-  const bool sorted = s == 0 || a.spans[3 * (s - 1)] <= a.spans[3 * s];
-  if (span.row < 0 || span.row >= a.B || !sorted) raise(faults, SRP_FAULT_INDEX);
-}
-
-// The first span of row b or of a later row.
-__device__ int64_t first_span(const srp_modulate_spans_args& a, int64_t b) {
-  int64_t low = 0, high = a.S;
-  while (low < high) {
-    const int64_t middle = low + (high - low) / 2;
-    if (a.spans[3 * middle] < b)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-template <class F>
-__global__ void walk_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* faults) {
-  a.S = live_spans(a.found, a.S);
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
-    scratch.modulated[i] = load(static_cast<const F*>(a.advantages), i);
-    scratch.inside[i] = 0;
-  }
-  // Every thread searches: the same few cached reads, and no broadcast to wait for.
-  const int64_t begin = first_span(a, b);
-  int64_t end = begin;
-  for (; end < a.S && a.spans[3 * end] == b; ++end) {
-    const Span span = span_at(a.spans, end);
-    __syncthreads();  // the previous span may overlap this one, and other threads hold its tokens
-    if (span.begin < 0 || span.finish <= span.begin || span.finish > row.end - row.begin) {
-      if (threadIdx.x == 0) raise(faults, SRP_FAULT_INDEX);
-      continue;
-    }
-    const double scale = a.scale[end], bonus = span_bonus(a, end);
-    for (int64_t i = row.begin + span.begin + threadIdx.x; i < row.begin + span.finish; i += blockDim.x) {
-      scratch.modulated[i] = scratch.modulated[i] * scale + bonus;
-      scratch.inside[i] = 1;
-    }
-  }
-  __syncthreads();  // first tokens are read when all spans are done
-  for (int64_t s = begin + threadIdx.x; s < end; s += blockDim.x) {
-    const int64_t i = row.begin + a.spans[3 * s + 1];
-    if (i >= row.begin && i < row.end) scratch.first[s] = scratch.modulated[i];
-  }
-}
-
-__global__ void step_mean_kernel(srp_modulate_spans_args a, const double* first) {
-  a.S = live_spans(a.found, a.S);
-  double sum = 0;
-  for (int64_t s = threadIdx.x; s < a.S; s += blockDim.x) sum += first[s];
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) *a.mean = a.S > 0 ? sum / static_cast<double>(a.S) : 0;
-}
-
-template <class F>
-__global__ void subtract_mean_kernel(srp_modulate_spans_args a, SpanScratch scratch) {
-  a.S = live_spans(a.found, a.S);
-  const int64_t b = blockIdx.x;
-  const Range row = row_range(a.offsets, a.T, a.n, b);  // its fault was raised by the walk
-  const double mean = a.S > 0 ? *a.mean : 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
-    const double value = scratch.modulated[i];
-    store(static_cast<F*>(a.out), i, a.S > 0 && in_scope(a, i, scratch.inside[i] != 0) ? value - mean : value);
-  }
-}
-
-template <class F>
-srp_status launch_spans(srp_queue* queue, const srp_modulate_spans_args& a) {
-  const Scratch modulated(queue, static_cast<size_t>(a.n) * sizeof(double));
-  const Scratch inside(queue, static_cast<size_t>(a.n));
-  const Scratch first(queue, static_cast<size_t>(a.S) * sizeof(double));
-  SRP_TRY(modulated.status());
-  SRP_TRY(inside.status());
-  SRP_TRY(first.status());
-  const SpanScratch scratch = {modulated.as<double>(), inside.as<uint8_t>(), first.as<double>()};
-  if (a.S > 0)
-    SRP_LAUNCH(check_spans_kernel, dim3(blocks_for(a.S, kThreads)), dim3(kThreads), 0, queue->stream, a, scratch.first,
-               queue->faults);
-  const dim3 rows(static_cast<unsigned>(a.B));
-  if (a.B > 0) SRP_LAUNCH((walk_spans_kernel<F>), rows, dim3(kThreads), 0, queue->stream, a, scratch, queue->faults);
-  SRP_LAUNCH(step_mean_kernel, dim3(1), dim3(kStepThreads), 0, queue->stream, a, scratch.first);
-  if (a.B > 0) SRP_LAUNCH((subtract_mean_kernel<F>), rows, dim3(kThreads), 0, queue->stream, a, scratch);
-  return launched("modulate_spans");
-}
-
-template <class F>
-__global__ void measure_rows_kernel(srp_modulate_rows_args a, double* entropy, int32_t* length, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  double sum = 0;
-  int kept = 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
-    if (a.mask && !a.mask[i]) continue;
-    sum += load(static_cast<const F*>(a.entropy), i);
-    ++kept;
-  }
-  sum = block_sum(sum);
-  kept = block_sum(kept);
-  if (threadIdx.x != 0) return;
-  entropy[b] = kept > 0 ? (a.negate ? -sum : sum) / kept : 0;
-  length[b] = kept;
+// Of row b, its pieces one after the other; a bad row is empty.
+__device__ RowEntropy row_entropy(const srp_modulate_rows_args& a, const Rows& rows, const EntropySum* sums,
+                                  int64_t b) {
+  const Range row = row_range(rows.offsets, rows.T, rows.n, b);
+  if (!row.valid) return {0, 0};
+  const int64_t first = rows.first_slot(b), pieces = pieces_of(row);
+  EntropySum all = {0, 0};
+  for (int64_t p = 0; p < pieces; ++p) all = joined(all, sums[first + p]);
+  const double sum = a.negate ? -all.sum : all.sum;
+  return {all.kept > 0 ? sum / static_cast<double>(all.kept) : 0, all.kept};
 }
 
 // The row of item i of a group, or -1 where members points outside.
@@ -166,83 +183,125 @@ __device__ __forceinline__ int64_t checked_member(const srp_modulate_rows_args& 
   return b >= 0 && b < a.B ? b : -1;
 }
 
-__global__ void weigh_rows_kernel(srp_modulate_rows_args a, const double* entropy, const int32_t* length,
-                                  uint32_t* faults) {
-  const Range group = checked_row(a.group_offsets, 0, a.B, blockIdx.x, faults);
-  double sum = 0;
-  int count = 0;
-  for (int64_t i = group.begin + threadIdx.x; i < group.end; i += blockDim.x) {
-    const int64_t b = checked_member(a, i);
-    if (b < 0) {
-      raise(faults, SRP_FAULT_INDEX);
-      continue;
+// What the valid rows of a lane add up to.
+struct GroupSum {
+  double sum;
+  int count;
+};
+__device__ __forceinline__ GroupSum warp_total(const GroupSum& x) {
+  return {warp_reduce(x.sum, Sum{}), warp_reduce(x.count, Sum{})};
+}
+__device__ __forceinline__ GroupSum joined(const GroupSum& a, const GroupSum& b) {
+  return {a.sum + b.sum, a.count + b.count};
+}
+
+// 256 lanes take turns at a group's rows: the threads of a block, or eight times those of a warp.
+template <class Team>
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    weigh_rows_kernel(srp_modulate_rows_args a, Rows rows, const EntropySum* sums, uint32_t* faults) {
+  const int64_t g = Team::slot();
+  if (g >= a.G) return;  // the whole team
+  const Range group = row_range(a.group_offsets, 0, a.B, g);
+  if (!group.valid && Team::leads()) raise(faults, SRP_FAULT_OFFSETS);
+  const int64_t items = group.end - group.begin;
+  const int lanes = static_cast<int>(items < kPieceLanes ? items : kPieceLanes);
+  const GroupSum valid = Team::total(lanes, [&](int lane) {
+    GroupSum mine = {0, 0};
+    for (int64_t i = group.begin + lane; i < group.end; i += kPieceLanes) {
+      const int64_t b = checked_member(a, i);
+      if (b < 0) {
+        raise(faults, SRP_FAULT_INDEX);
+        continue;
+      }
+      const RowEntropy row = row_entropy(a, rows, sums, b);
+      if (row_poisons(a, row.mean)) mine.sum = NAN;
+      if (!row_valid(a, row.mean, row.length)) continue;
+      mine.sum += row.mean;
+      ++mine.count;
     }
-    if (row_poisons(a, entropy[b])) sum = NAN;
-    if (!row_valid(a, entropy[b], length[b])) continue;
-    sum += entropy[b];
-    ++count;
-  }
-  sum = block_sum(sum);
-  count = block_sum(count);
-  const double mean = count > 0 ? sum / count : static_cast<double>(NAN);
-  double squares = 0;
-  for (int64_t i = group.begin + threadIdx.x; i < group.end; i += blockDim.x) {
-    const int64_t b = checked_member(a, i);
-    if (b >= 0 && row_valid(a, entropy[b], length[b])) squares += (entropy[b] - mean) * (entropy[b] - mean);
-  }
-  const GroupEntropy statistics = entropy_statistics(a, count, mean, block_sum(squares));
-  for (int64_t i = group.begin + threadIdx.x; i < group.end; i += blockDim.x) {
-    const int64_t b = checked_member(a, i);
-    if (b < 0) continue;
-    const bool valid = row_valid(a, entropy[b], length[b]);
-    const double ratio = row_ratio(a, statistics, entropy[b], valid);
-    if (a.sequence_entropy) a.sequence_entropy[b] = entropy[b];
-    if (a.group_mean) a.group_mean[b] = statistics.mean;
-    if (a.ratio) a.ratio[b] = ratio;
-    if (a.weight) a.weight[b] = row_weight(a, b, ratio);
-    if (a.length) a.length[b] = length[b];
-    if (a.valid) a.valid[b] = valid;
-  }
+    return mine;
+  });
+  const double mean = valid.count > 0 ? valid.sum / valid.count : static_cast<double>(NAN);
+  const double squares = Team::total(lanes, [&](int lane) {
+    double mine = 0;
+    for (int64_t i = group.begin + lane; i < group.end; i += kPieceLanes) {
+      const int64_t b = checked_member(a, i);
+      if (b < 0) continue;
+      const RowEntropy row = row_entropy(a, rows, sums, b);
+      if (row_valid(a, row.mean, row.length)) mine += (row.mean - mean) * (row.mean - mean);
+    }
+    return mine;
+  });
+  const GroupEntropy statistics = entropy_statistics(a, valid.count, mean, squares);
+  Team::each_lane(lanes, [&](int lane) {
+    for (int64_t i = group.begin + lane; i < group.end; i += kPieceLanes) {
+      const int64_t b = checked_member(a, i);
+      if (b < 0) continue;
+      const RowEntropy row = row_entropy(a, rows, sums, b);
+      const bool row_counts = row_valid(a, row.mean, row.length);
+      const double ratio = row_ratio(a, statistics, row.mean, row_counts);
+      if (a.sequence_entropy) a.sequence_entropy[b] = row.mean;
+      if (a.group_mean) a.group_mean[b] = statistics.mean;
+      if (a.ratio) a.ratio[b] = ratio;
+      if (a.weight) a.weight[b] = row_weight(a, b, ratio);
+      if (a.length) a.length[b] = static_cast<int32_t>(row.length);
+      if (a.valid) a.valid[b] = row_counts;
+    }
+  });
 }
 
 }  // namespace
 
+// Launchers
+
 srp_status modulate_steps(srp_queue* queue, const srp_modulate_steps_args* a) {
+  const char* const op = "modulate_steps";
   SRP_TRY(check(a));
+  const int64_t chunks = chunks_of_steps(a->S);
+  SRP_TRY(check_grid(op, chunks));
   SRP_TRY(enter(queue));
   if (a->S == 0) return SRP_OK;
-  SRP_LAUNCH(steps_kernel, dim3(1), dim3(kStepThreads), 0, queue->stream, *a, queue->faults);
-  return launched("modulate_steps");
-}
-
-srp_status modulate_spans(srp_queue* queue, const srp_modulate_spans_args* a) {
-  SRP_TRY(check(a));
-  SRP_TRY(check_grid("modulate_spans", a->B));
-  SRP_TRY(check_grid("modulate_spans", a->S / kThreads + 1));
-  SRP_TRY(enter(queue));
-  return a->dtype == SRP_F64 ? launch_spans<double>(queue, *a) : launch_spans<float>(queue, *a);
+  const Scratch numbers(queue, static_cast<size_t>(3 * chunks) * sizeof(double));
+  SRP_TRY(numbers.status());
+  double* const lows = numbers.as<double>();
+  const StepScratch scratch = {lows, lows + chunks, lows + 2 * chunks};
+  const dim3 grid(static_cast<unsigned>(chunks)), block(kThreads);
+  if (a->S <= kFewSteps) {
+    SRP_LAUNCH(few_steps_kernel, dim3(1), block, 0, queue->stream, *a, scratch, queue->faults);
+    return launched(op);
+  }
+  SRP_LAUNCH(step_extremes_kernel, grid, block, 0, queue->stream, *a, scratch, queue->faults);
+  SRP_LAUNCH(step_weights_kernel, grid, block, 0, queue->stream, *a, scratch);
+  if (a->scale) SRP_LAUNCH(step_scales_kernel, grid, block, 0, queue->stream, *a, scratch);
+  return launched(op);
 }
 
 srp_status modulate_rows(srp_queue* queue, const srp_modulate_rows_args* a) {
+  const char* const op = "modulate_rows";
   SRP_TRY(check(a));
-  SRP_TRY(check_grid("modulate_rows", a->B));
-  SRP_TRY(check_grid("modulate_rows", a->G));
+  SRP_TRY(check_grid(op, a->G));
   SRP_TRY(enter(queue));
   if (a->B == 0 || a->G == 0) return SRP_OK;
-  const Scratch entropy(queue, static_cast<size_t>(a->B) * sizeof(double));
-  const Scratch length(queue, static_cast<size_t>(a->B) * sizeof(int32_t));
-  SRP_TRY(entropy.status());
-  SRP_TRY(length.status());
-  const dim3 rows(static_cast<unsigned>(a->B)), groups(static_cast<unsigned>(a->G)), block(kThreads);
-  if (a->dtype == SRP_F64)
-    SRP_LAUNCH((measure_rows_kernel<double>), rows, block, 0, queue->stream, *a, entropy.as<double>(),
-               length.as<int32_t>(), queue->faults);
+  const Rows rows = Rows::of(*a);
+  const Scratch scratch(queue, static_cast<size_t>(rows.slots()) * sizeof(EntropySum));
+  SRP_TRY(scratch.status());
+  EntropySum* const sums = scratch.as<EntropySum>();
+  SRP_TRY(launch_pieces(op, rows, [&](auto team, dim3 grid) {
+    using Team = decltype(team);
+    if (a->dtype == SRP_F64)
+      SRP_LAUNCH((measure_rows_kernel<Team, double>), grid, dim3(kPieceLanes), 0, queue->stream, *a, rows, sums,
+                 queue->faults);
+    else
+      SRP_LAUNCH((measure_rows_kernel<Team, float>), grid, dim3(kPieceLanes), 0, queue->stream, *a, rows, sums,
+                 queue->faults);
+  }));
+  if (a->B / a->G > kWarp)
+    SRP_LAUNCH((weigh_rows_kernel<BlockPieces>), dim3(static_cast<unsigned>(a->G)), dim3(kPieceLanes), 0, queue->stream,
+               *a, rows, sums, queue->faults);
   else
-    SRP_LAUNCH((measure_rows_kernel<float>), rows, block, 0, queue->stream, *a, entropy.as<double>(),
-               length.as<int32_t>(), queue->faults);
-  SRP_LAUNCH(weigh_rows_kernel, groups, block, 0, queue->stream, *a, entropy.as<double>(), length.as<int32_t>(),
-             queue->faults);
-  return launched("modulate_rows");
+    SRP_LAUNCH((weigh_rows_kernel<WarpPieces>), dim3(blocks_for(a->G, WarpPieces::kTeams)), dim3(kPieceLanes), 0,
+               queue->stream, *a, rows, sums, queue->faults);
+  return launched(op);
 }
 
 }  // namespace srp::cuda

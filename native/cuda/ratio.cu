@@ -1,208 +1,147 @@
-// Log ratios and the clipped objective (contract: surprisal/ratio.h).
+// Log ratios and the clipped objective of tokens and rows (contract: surprisal/ratio.h); those of groups are in ratio_groups.cu.
 //
-//   token     one block a row: every thread its tokens, the row's figures by block reductions
-//   sequence  one block a row in two phases: the sum of differences, then the gradient spread over the tokens
-//   group     three launches: row sums, one thread a group for its ratio and terms, one block a row for the gradient
+//   log, token      four tokens a thread
+//   the others      a warp or a block a row (row_strips.cuh: which, and why the bits are the same), in one launch:
+//     log, sequence   the row's sum
+//     clip, token     each token's term, and the row's figures
+//     clip, sequence  the row's sum, its one term, then the gradient spread over the tokens. For that the row's mask alone is
+//                     read again, from the cache: 13 bytes a token of memory in float32
 #include "backend.cuh"
-#include "common.cuh"
-#include "surprisal/ratio_terms.h"
+#include "ratio_rows.cuh"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kThreads = 256;       // a block a row
-constexpr int kGroupThreads = 128;  // a thread a group
-
-// All threads of the block get the row's sum.
-template <class F, class Args>
-__device__ LogSum block_row_sum(const Args& a, const Range& row) {
-  double sum = 0;
-  int64_t kept = 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) {
-    if (!is_kept(a, i)) continue;
-    sum += difference<F>(a, i);
-    kept += 1;
-  }
-  return {block_sum(sum), block_sum(kept)};
-}
-
-template <class F>
-__device__ void block_spread_grad(const srp_ratio_clip_args& a, const Range& row, double grad) {
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += blockDim.x) store_grad<F>(a, i, is_kept(a, i) ? grad : 0);
-}
-
-__device__ Range checked_group(const int32_t* group_offsets, int64_t B, int64_t g, uint32_t* faults) {
-  const Range group = row_range(group_offsets, 0, B, g);
-  if (!group.valid) raise(faults, SRP_FAULT_OFFSETS);
-  return group;
-}
-
-// The row of a group's member, or -1 for one outside the batch.
-__device__ int64_t checked_member(const int32_t* members, int64_t B, int64_t m, uint32_t* faults) {
-  const int64_t b = member(members, m);
-  if (b >= 0 && b < B) return b;
-  raise(faults, SRP_FAULT_INDEX);
-  return -1;
-}
-
-// Rows in member order, like the CPU: the sum does not depend on which thread does it.
-__device__ LogSum sum_members(const LogSum* rows, const int32_t* members, int64_t B, const Range& group,
-                              uint32_t* faults) {
-  LogSum unit = {0, 0};
-  for (int64_t m = group.begin; m < group.end; ++m) {
-    const int64_t b = checked_member(members, B, m, faults);
-    if (b < 0) continue;
-    unit.sum += rows[b].sum;
-    unit.kept += rows[b].kept;
-  }
-  return unit;
-}
-
-// Kernels
+constexpr int kThreads = 256;  // a thread four tokens
+constexpr int kReadAhead = 4;  // tokens of a lane whose inputs are under way
 
 template <class F>
 __global__ void log_tokens_kernel(srp_ratio_log_args a) {
-  const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (i >= a.n) return;
-  if (is_kept(a, i))
-    store_log_ratio<F>(a, i, difference<F>(a, i));
-  else
-    store_masked_log_ratio<F>(a, i);
+  const int64_t first = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) * kQuad;
+  if (first >= a.n) return;
+  const QuadPlace place = {first, 0, a.n};
+  const Quad<F> current = load_quad(static_cast<const F*>(a.current), place);
+  const Quad<F> old = load_quad(static_cast<const F*>(a.old), place);
+  const uint32_t flags = load_flags(a.mask, place);
+  Quad<F> log_ratio, ratio;
+  SRP_UNROLL
+  for (int k = 0; k < kQuad; ++k) {
+    const bool kept = flag_of(flags, k);
+    const double x = static_cast<double>(current.at[k]) - static_cast<double>(old.at[k]);
+    put(&log_ratio.at[k], kept ? x : 0.0);
+    put(&ratio.at[k], kept ? exponential(x) : 0.0);
+  }
+  if (a.log_ratio) store_quad(static_cast<F*>(a.log_ratio), place, log_ratio);
+  if (a.ratio) store_quad(static_cast<F*>(a.ratio), place, ratio);
 }
 
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
+  if (worker<kTogether>() == 0) store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+}
+
+// A lane's terms of a strip.
 template <class F>
-__global__ void log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const LogSum row = block_row_sum<F>(a, checked_row(a.offsets, a.T, a.n, b, faults));
-  if (threadIdx.x == 0) store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
+__device__ __forceinline__ void add_terms(const srp_ratio_clip_args& a, int64_t b, double weight, int64_t begin,
+                                          int64_t end, RowNumbers<5, 1>& mine) {
+  const F* const advantage = static_cast<const F*>(a.advantage);
+  RowFigures figures;
+  SRP_UNROLL
+  for (int from = 0; from < kOfLane; from += kReadAhead) {
+    const PolicyPairs<F, kReadAhead> tokens(a, begin, from, end);
+    F advantages[kReadAhead];
+    SRP_UNROLL
+    for (int k = 0; k < kReadAhead; ++k) {
+      const int64_t i = lane_token(begin, from + k);
+      advantages[k] = i < end ? advantage[a.advantage_per_token ? i : b] : F{0};
+    }
+    SRP_UNROLL
+    for (int k = 0; k < kReadAhead; ++k) {
+      const int64_t i = lane_token(begin, from + k);
+      const TokenInputs token = {tokens.difference(k), static_cast<double>(advantages[k]), tokens.kept[k]};
+      if (i < end) token_term<F>(a, i, token, weight, &figures);
+    }
+  }
+  mine.sums[0] = figures.term_sum;
+  mine.sums[1] = figures.ratio_sum;
+  mine.sums[2] = figures.terms;
+  mine.sums[3] = figures.clipped;
+  mine.sums[4] = figures.limited;
+  mine.largest[0] = figures.ratio_max;
 }
 
-template <class F, class Args>
-__global__ void row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const LogSum row = block_row_sum<F>(a, checked_row(a.offsets, a.T, a.n, b, faults));
-  if (threadIdx.x == 0) sums[b] = row;
-}
-
-template <class F>
-__global__ void log_groups_kernel(srp_ratio_log_args a, const LogSum* sums, uint32_t* faults) {
-  const int64_t g = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (g >= a.G) return;
-  const Range group = checked_group(a.group_offsets, a.B, g, faults);
-  store_log_ratio<F>(a, g, log_ratio_of(sum_members(sums, a.members, a.B, group, faults), a.reduce));
-}
-
-template <class F>
-__global__ void clip_tokens_kernel(srp_ratio_clip_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range range = checked_row(a.offsets, a.T, a.n, b, faults);
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 2) clip_tokens_kernel(srp_ratio_clip_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;
+  const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const double weight = row_weight(a, b);
+  const RowNumbers<5, 1> numbers = add_row<kTogether, 5, 1>(
+      range, [&](int64_t begin, int64_t end, RowNumbers<5, 1>& mine) { add_terms<F>(a, b, weight, begin, end, mine); });
+  if (worker<kTogether>() != 0) return;
   RowFigures row;
-  for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x) token_term<F>(a, b, i, &row);
-  row.term_sum = block_sum(row.term_sum);
-  row.ratio_sum = block_sum(row.ratio_sum);
-  row.ratio_max = block_reduce(row.ratio_max, Max{});
-  row.terms = block_sum(row.terms);
-  row.clipped = block_sum(row.clipped);
-  row.limited = block_sum(row.limited);
-  if (threadIdx.x == 0) store_figures(a, b, row);
+  row.term_sum = numbers.sums[0];
+  row.ratio_sum = numbers.sums[1];
+  row.ratio_max = numbers.largest[0];
+  row.terms = static_cast<int32_t>(numbers.sums[2]);
+  row.clipped = static_cast<int32_t>(numbers.sums[3]);
+  row.limited = static_cast<int32_t>(numbers.sums[4]);
+  store_figures(a, b, row);
 }
 
-template <class F>
-__global__ void clip_rows_kernel(srp_ratio_clip_args a, uint32_t* faults) {
-  SRP_SHARED(double, row_grad, 1);
-  const int64_t b = blockIdx.x;
-  const Range range = checked_row(a.offsets, a.T, a.n, b, faults);
-  const LogSum row = block_row_sum<F>(a, range);
-  if (threadIdx.x == 0) {
-    LossTerm<double> t;
-    const double slope = row_term<F>(a, b, unit_ratio(a, log_ratio_of(row, a.reduce)), &t);
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 4) clip_rows_kernel(srp_ratio_clip_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;
+  const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const LogSum row = sum_row<F, kTogether>(a, range);
+  // All of them compute the row's one term: sooner done than handed over.
+  const LossTerm<double> t = term_of_row<F>(a, b, unit_ratio(a, log_ratio_of(row, a.reduce)));
+  if (worker<kTogether>() == 0) {
+    store_row_term<F>(a, b, t);
     store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
-    row_grad[0] = negated(slope / divisor(row.kept, a.reduce));
   }
-  __syncthreads();  // the gradient is there for all
-  block_spread_grad<F>(a, range, row_grad[0]);
-}
-
-// `grads` gets the gradient of every row's tokens.
-template <class F>
-__global__ void clip_groups_kernel(srp_ratio_clip_args a, const LogSum* sums, double* grads, uint32_t* faults) {
-  const int64_t g = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (g >= a.G) return;
-  const Range group = checked_group(a.group_offsets, a.B, g, faults);
-  const LogSum unit = sum_members(sums, a.members, a.B, group, faults);
-  const ClampedRatio<double> x = unit_ratio(a, log_ratio_of(unit, a.reduce));
-  LossTerm<double> t = term_of(a, x, 0);  // an empty group still has a ratio
-  double slope = 0;
-  for (int64_t m = group.begin; m < group.end; ++m) {
-    const int64_t b = checked_member(a.members, a.B, m, faults);
-    if (b >= 0) slope += row_term<F>(a, b, x, &t);
-  }
-  store_ratios<F>(a, g, t.ratio, t.clipped_ratio);
-  const double grad = negated(slope / divisor(unit.kept, a.reduce));
-  for (int64_t m = group.begin; m < group.end; ++m) {
-    const int64_t b = checked_member(a.members, a.B, m, faults);
-    if (b >= 0) grads[b] = grad;
-  }
-}
-
-template <class F>
-__global__ void spread_grads_kernel(srp_ratio_clip_args a, const double* grads, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  block_spread_grad<F>(a, checked_row(a.offsets, a.T, a.n, b, faults), grads[b]);
+  if (a.grad)
+    spread(static_cast<F*>(a.grad), a.mask, range, negated(row_slope(a, b, t) / divisor(row.kept, a.reduce)),
+           worker<kTogether>(), workers<kTogether>());
 }
 
 // Launchers
 
-template <class F>
-srp_status log_groups(srp_queue* queue, const srp_ratio_log_args& a) {
-  const Scratch sums(queue, a.B * sizeof(LogSum));
-  SRP_TRY(sums.status());
-  LogSum* const rows = sums.as<LogSum>();
-  if (a.B > 0)
-    SRP_LAUNCH((row_sums_kernel<F, srp_ratio_log_args>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, rows,
-               queue->faults);
-  if (a.G > 0)
-    SRP_LAUNCH((log_groups_kernel<F>), dim3(blocks_for(a.G, kGroupThreads)), dim3(kGroupThreads), 0, queue->stream, a,
-               rows, queue->faults);
-  return launched("ratio_log");
+template <class F, bool kTogether>
+void log_rows(srp_queue* queue, const srp_ratio_log_args& a) {
+  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B)));
+  SRP_LAUNCH((log_rows_kernel<F, kTogether>), grid, dim3(kRowThreads), 0, queue->stream, a, queue->faults);
 }
 
 template <class F>
 srp_status log_level(srp_queue* queue, const srp_ratio_log_args& a) {
   if (a.level == SRP_LEVEL_GROUP) return log_groups<F>(queue, a);
   if (a.level == SRP_LEVEL_TOKEN && a.n > 0)
-    SRP_LAUNCH((log_tokens_kernel<F>), dim3(blocks_for(a.n, kThreads)), dim3(kThreads), 0, queue->stream, a);
+    SRP_LAUNCH((log_tokens_kernel<F>), dim3(blocks_for((a.n + kQuad - 1) / kQuad, kThreads)), dim3(kThreads), 0,
+               queue->stream, a);
   if (a.level == SRP_LEVEL_SEQUENCE && a.B > 0)
-    SRP_LAUNCH((log_rows_kernel<F>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, queue->faults);
+    takes_block(a.n, a.B) ? log_rows<F, true>(queue, a) : log_rows<F, false>(queue, a);
   return launched("ratio_log");
 }
 
-template <class F>
-srp_status clip_groups(srp_queue* queue, const srp_ratio_clip_args& a) {
-  const Scratch sums(queue, a.B * sizeof(LogSum)), grads(queue, a.B * sizeof(double));
-  SRP_TRY(sums.status());
-  SRP_TRY(grads.status());
-  LogSum* const rows = sums.as<LogSum>();
-  double* const row_grads = grads.as<double>();
-  if (a.B > 0)
-    SRP_LAUNCH((row_sums_kernel<F, srp_ratio_clip_args>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, rows,
-               queue->faults);
-  if (a.G > 0)
-    SRP_LAUNCH((clip_groups_kernel<F>), dim3(blocks_for(a.G, kGroupThreads)), dim3(kGroupThreads), 0, queue->stream, a,
-               rows, row_grads, queue->faults);
-  if (a.B > 0 && a.grad)
-    SRP_LAUNCH((spread_grads_kernel<F>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, row_grads, queue->faults);
-  return launched("ratio_clip");
+template <class F, bool kTogether>
+void clip_rows(srp_queue* queue, const srp_ratio_clip_args& a) {
+  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B))), block(kRowThreads);
+  if (a.level == SRP_LEVEL_TOKEN)
+    SRP_LAUNCH((clip_tokens_kernel<F, kTogether>), grid, block, 0, queue->stream, a, queue->faults);
+  else
+    SRP_LAUNCH((clip_rows_kernel<F, kTogether>), grid, block, 0, queue->stream, a, queue->faults);
 }
 
 template <class F>
 srp_status clip_level(srp_queue* queue, const srp_ratio_clip_args& a) {
   if (a.level == SRP_LEVEL_GROUP) return clip_groups<F>(queue, a);
   if (a.B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  if (a.level == SRP_LEVEL_TOKEN)
-    SRP_LAUNCH((clip_tokens_kernel<F>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, queue->faults);
-  else
-    SRP_LAUNCH((clip_rows_kernel<F>), dim3(a.B), dim3(kThreads), 0, queue->stream, a, queue->faults);
+  takes_block(a.n, a.B) ? clip_rows<F, true>(queue, a) : clip_rows<F, false>(queue, a);
   return launched("ratio_clip");
 }
 
@@ -210,8 +149,8 @@ srp_status clip_level(srp_queue* queue, const srp_ratio_clip_args& a) {
 
 srp_status ratio_log(srp_queue* queue, const srp_ratio_log_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_grid("ratio_log", a->level == SRP_LEVEL_TOKEN ? a->n / kThreads + 1 : a->B));
-  SRP_TRY(check_grid("ratio_log", a->G / kGroupThreads + 1));
+  SRP_TRY(check_grid("ratio_log", a->level == SRP_LEVEL_TOKEN ? a->n / (kQuad * kThreads) + 1 : a->B));
+  SRP_TRY(check_grid("ratio_log", a->G));
   SRP_TRY(enter(queue));
   return a->dtype == SRP_F64 ? log_level<double>(queue, *a) : log_level<float>(queue, *a);
 }
@@ -219,7 +158,7 @@ srp_status ratio_log(srp_queue* queue, const srp_ratio_log_args* a) {
 srp_status ratio_clip(srp_queue* queue, const srp_ratio_clip_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_grid("ratio_clip", a->B));
-  SRP_TRY(check_grid("ratio_clip", a->G / kGroupThreads + 1));
+  SRP_TRY(check_grid("ratio_clip", a->G));
   SRP_TRY(enter(queue));
   return a->dtype == SRP_F64 ? clip_level<double>(queue, *a) : clip_level<float>(queue, *a);
 }

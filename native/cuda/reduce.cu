@@ -1,219 +1,286 @@
-// Moments, merge, whitening and affine maps (contract: surprisal/reduce.h). A block takes a chunk of a row, a second kernel
-// merges the chunks of each row, so that one long row fills the device as well as many short ones.
+// Moments, merge, gamma weights and counts (contract: surprisal/reduce.h; maps: reduce_maps.cu), each row cut into pieces of 4096
+// positions (row_pieces.cuh), so that one long row fills the device as well as many short ones. A piece is read once.
+//
+//   rows of more than 512 tokens on average: a block a piece; shorter ones: a warp a piece. The same bits
+//   rows that have one piece: one launch. Rows that may have more: a second one adds up the pieces of those that do, a block or a
+//   warp a row in the same order
+//
+// Minimum bytes: of each token its numbers once, and 1 for the mask; 48 a piece of moments and 8 of other sums, where a row has several.
 #include "backend.cuh"
 #include "common.cuh"
-#include "surprisal/reduce_steps.h"
+#include "row_pieces.cuh"
 
 namespace srp::cuda {
 namespace {
 
-// Lanes that share a chunk or a merge. Part of what a result's bits depend on: never chosen by size.
+static_assert(kPiece == kChunk, "the contract's chunk of moments is a piece");
+
+// Lanes that share a merge. Part of what a result's bits depend on: never chosen by size.
 constexpr int kLanes = 256;
 
-// Where the chunks of row b lie in scratch memory: chunk c at first_slot + c. Rows of any length never collide, since
-// begin / kChunk + b grows from row to row by at least the row's chunks; all rows need n / kChunk + B slots.
-__device__ int64_t first_slot(const srp_reduce_moments_args& a, int64_t b) {
-  const int64_t begin = a.offsets ? a.offsets[b] : b * a.T;
-  return begin / kChunk + b;
-}
+// ---- moments
 
-// The last row that begins at this slot or before it. Never outside [0, B), whatever the offsets say.
-__device__ int64_t row_of_slot(const srp_reduce_moments_args& a, int64_t slot) {
-  int64_t low = 0, high = a.B - 1;
-  while (low < high) {
-    const int64_t middle = low + (high - low + 1) / 2;
-    if (first_slot(a, middle) <= slot)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
-__device__ int64_t chunks_of(Range row) { return (row.end - row.begin + kChunk - 1) / kChunk; }
-
-template <class F>
-__global__ void chunk_moments_kernel(srp_reduce_moments_args a, double* chunks) {
-  const int64_t slot = blockIdx.x;
-  const int64_t b = row_of_slot(a, slot);
-  const Range row = row_range(a.offsets, a.T, a.n, b);  // a bad one is reported by the kernel that merges
-  const int64_t chunk = slot - first_slot(a, b);
-  if (!row.valid || chunk < 0 || chunk >= chunks_of(row)) return;  // the whole block
-  const int64_t begin = row.begin + chunk * kChunk;
-  const int64_t end = begin + kChunk < row.end ? begin + kChunk : row.end;
+template <class Team, class F>
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    chunk_moments_kernel(srp_reduce_moments_args a, Rows rows, double* chunks, uint32_t* faults) {
+  Piece piece;
+  const int64_t slot = Team::slot();
+  if (slot >= rows.slots() || !piece_in(rows, slot, faults, piece)) return;  // the whole team
   const F* const values = static_cast<const F*>(a.values);
-
-  ChunkSums sums;
-  for (int64_t i = begin + threadIdx.x; i < end; i += kLanes)
-    if (enters<F>(a, i)) sums.add(load(values, i));
-  sums.sum = block_sum(sums.sum);
-  sums.low = block_reduce(sums.low, Min{});
-  sums.high = block_reduce(sums.high, Max{});
-  sums.count = block_sum(sums.count);
-
+  const bool aligned = aligned16(values, piece.begin * int64_t{sizeof(F)});
+  const int lanes = piece.lanes<F>();
+  Held<F> held;
+  uint32_t entering = 0;
+  const auto fetch = [&](int lane) {
+    entering = Held<F>::flags(a.mask, piece.begin, piece.end, lane);
+    held.read(values, aligned, piece.begin, piece.end, lane);
+    SRP_UNROLL
+    for (int e = 0; e < kHeld; ++e)
+      if (a.nan_policy == SRP_NAN_ABSTAIN && isnan(held.at[e])) entering &= ~(1u << e);
+  };
+  if (Team::kTeams == 1) fetch(static_cast<int>(threadIdx.x));
+  const ChunkSums sums = Team::total(lanes, [&](int lane) {
+    if (Team::kTeams > 1) fetch(lane);
+    ChunkSums mine;
+    SRP_UNROLL
+    for (int e = 0; e < kHeld; ++e)
+      if (entering >> e & 1) mine.add(held.at[e]);
+    return mine;
+  });
   const double mean = sums.mean();
-  ChunkDeviations deviations;
-  for (int64_t i = begin + threadIdx.x; i < end; i += kLanes)
-    if (enters<F>(a, i)) deviations.add(load(values, i), mean);
-  deviations.sum = block_sum(deviations.sum);
-  deviations.squares = block_sum(deviations.squares);
-  if (threadIdx.x == 0) store_moments(chunks, slot, chunk_moments(sums, deviations));
+  const ChunkDeviations deviations = Team::total(lanes, [&](int lane) {
+    if (Team::kTeams > 1 && lanes > kWarp) fetch(lane);
+    ChunkDeviations mine;
+    SRP_UNROLL
+    for (int e = 0; e < kHeld; ++e)
+      if (entering >> e & 1) mine.add(held.at[e], mean);
+    return mine;
+  });
+  if (!Team::leads()) return;
+  const Moments moments = chunk_moments(sums, deviations);
+  if (piece.pieces > 1)
+    store_moments(chunks, slot, moments);
+  else
+    store_moments(a.partials, piece.b, moments);
 }
 
-// Merges the lanes' moments by a fixed tree; lane 0 returns the whole. All threads of the block must call it, once.
-__device__ Moments merge_lanes(Moments mine) {
-  SRP_SHARED(double, lanes, kLanes* SRP_MOMENTS);
-  store_moments(lanes, threadIdx.x, mine);
-  for (int distance = kLanes / 2; distance > 0; distance /= 2) {
-    __syncthreads();  // both sides of the pair are stored
-    if (static_cast<int>(threadIdx.x) >= distance) continue;
-    mine = merged(mine, load_moments(lanes, threadIdx.x + distance));
-    store_moments(lanes, threadIdx.x, mine);
-  }
+__device__ __forceinline__ double shuffled_down(double x, int distance) {
+  return __shfl_down_sync(kFullWarp, x, distance);
+}
+__device__ __forceinline__ Moments shuffled_down(const Moments& m, int distance) {
+  Moments other;
+  other.count = shuffled_down(m.count, distance);
+  other.sum = shuffled_down(m.sum, distance);
+  other.mean = shuffled_down(m.mean, distance);
+  other.m2 = shuffled_down(m.m2, distance);
+  other.low = shuffled_down(m.low, distance);
+  other.high = shuffled_down(m.high, distance);
+  return other;
+}
+
+__device__ __forceinline__ Moments merge_within_warp(Moments mine) {
+  for (int distance = kWarp / 2; distance > 0; distance /= 2) mine = merged(mine, shuffled_down(mine, distance));
   return mine;
 }
 
-__global__ void merge_chunks_kernel(srp_reduce_moments_args a, const double* chunks, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  const int64_t first = row.valid ? first_slot(a, b) : 0;
-  Moments mine;
-  for (int64_t c = threadIdx.x; c < chunks_of(row); c += kLanes) mine = merged(mine, load_moments(chunks, first + c));
-  mine = merge_lanes(mine);
-  if (threadIdx.x == 0) store_moments(a.partials, b, mine);
-}
+// 256 lanes take turns at `count` moments, and merge theirs by a fixed tree of halves: those of a block, ...
+struct BlockMerge {
+  static __device__ __forceinline__ int64_t index() { return blockIdx.x; }
+  static __device__ __forceinline__ bool leads() { return threadIdx.x == 0; }
 
-__global__ void merge_groups_kernel(srp_reduce_merge_args a, uint32_t* faults) {
-  const int64_t g = blockIdx.x;
-  const Range group = checked_row(a.offsets, a.B, a.B, g, faults);  // without offsets: one group of width B
-  Moments mine;
-  for (int64_t k = group.begin + threadIdx.x; k < group.end; k += kLanes) {
-    const int64_t i = member(a.members, k);
-    if (i < 0 || i >= a.B)
-      raise(faults, SRP_FAULT_INDEX);
-    else
-      mine = merged(mine, load_moments(a.partials, i));
-  }
-  mine = merge_lanes(mine);
-  if (threadIdx.x == 0) store_moments(a.merged, g, mine);
-}
-
-template <class F, class Args, class Map>
-__device__ void map_row(const Args& a, Range row, int part, int parts, const Map& map) {
-  const F* const values = static_cast<const F*>(a.values);
-  F* const out = static_cast<F*>(a.out);
-  const uint8_t* const mask = a.transform_masked ? nullptr : a.mask;
-  const int64_t stride = static_cast<int64_t>(parts) * kLanes;
-  for (int64_t i = row.begin + part * kLanes + static_cast<int64_t>(threadIdx.x); i < row.end; i += stride)
-    store(out, i, !mask || mask[i] ? map(load(values, i)) : 0.0);
-}
-
-struct Whiten {
-  using Args = srp_reduce_whiten_args;
-
-  template <class F>
-  static __device__ void run(const Args& a, int64_t b, Range row, int part, int parts, uint32_t* faults) {
-    const int64_t unit = unit_of(a, b);
-    if (unit < 0) {
-      if (threadIdx.x == 0) raise(faults, SRP_FAULT_INDEX);
-      return;
+  // The whole, for the thread that leads. All threads of the block must call it, once.
+  template <class At>
+  static __device__ Moments all(int64_t count, const At& at) {
+    SRP_SHARED(double, lanes, kLanes* SRP_MOMENTS);
+    Moments mine;
+    for (int64_t k = threadIdx.x; k < count; k += kLanes) mine = merged(mine, at(k));
+    store_moments(lanes, threadIdx.x, mine);
+    for (int distance = kLanes / 2; distance >= kWarp; distance /= 2) {
+      __syncthreads();  // both sides of the pair are stored
+      if (static_cast<int>(threadIdx.x) >= distance) continue;
+      mine = merged(mine, load_moments(lanes, threadIdx.x + distance));
+      store_moments(lanes, threadIdx.x, mine);
     }
-    map_row<F>(a, row, part, parts, Whitening(a, load_moments(a.moments, unit)));
+    return threadIdx.x < kWarp ? merge_within_warp(mine) : mine;
   }
 };
 
-struct Affine {
-  using Args = srp_reduce_affine_args;
+// ... or eight times those of a warp.
+struct WarpMerge {
+  static constexpr int kTeams = kLanes / kWarp;
+  static __device__ __forceinline__ int64_t index() {
+    return int64_t{blockIdx.x} * kTeams + static_cast<int>(threadIdx.x) / kWarp;
+  }
+  static __device__ __forceinline__ bool leads() { return threadIdx.x % kWarp == 0; }
 
-  template <class F>
-  static __device__ void run(const Args& a, int64_t b, Range row, int part, int parts, uint32_t*) {
-    const double center = a.center ? a.center[b] : 0, scale = a.scale ? a.scale[b] : 1, divisor = a.divisor;
-    map_row<F>(a, row, part, parts, [=](double x) { return (x - center) * scale / divisor; });
+  template <class At>
+  static __device__ Moments all(int64_t count, const At& at) {
+    const auto lanes = [&](int w) {
+      Moments mine;
+      for (int64_t k = threadIdx.x % kWarp + w * kWarp; k < count; k += kLanes) mine = merged(mine, at(k));
+      return mine;
+    };
+    const auto halves = [&](int w) { return merged(lanes(w), lanes(w + 4)); };
+    if (count <= kWarp) return merge_within_warp(lanes(0));  // the other lanes have nothing
+    const Moments even = merged(halves(0), halves(2)), odd = merged(halves(1), halves(3));
+    return merge_within_warp(merged(even, odd));
   }
 };
 
-// `parts` blocks share a row, so that long rows do not leave the device idle. Every output has one writer: how many there
-// are changes no bit.
-template <class Op, class F>
-__global__ void map_rows_kernel(typename Op::Args a, int parts, uint32_t* faults) {
-  const int64_t b = blockIdx.x / parts;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  Op::template run<F>(a, b, row, static_cast<int>(blockIdx.x % parts), parts, faults);
+// Rows of several chunks.
+template <class Team>
+__global__ void __launch_bounds__(kLanes) merge_chunks_kernel(Rows rows, const double* chunks, double* partials) {
+  const int64_t b = Team::index();
+  if (b >= rows.B) return;  // the whole team
+  const Range row = row_range(rows.offsets, rows.T, rows.n, b);
+  const int64_t count = pieces_of(row), first = row.valid ? rows.first_slot(b) : 0;
+  if (count <= 1) return;
+  const Moments all = Team::all(count, [&](int64_t c) { return load_moments(chunks, first + c); });
+  if (Team::leads()) store_moments(partials, b, all);
 }
 
-template <class Op>
-srp_status map_rows(srp_queue* queue, const typename Op::Args* a, const char* op) {
-  SRP_TRY(check(a));
-  constexpr int64_t kMostParts = 1024;
-  const int64_t wanted = a->B == 0 ? 1 : a->n / a->B / kChunk + 1;
-  const int parts = static_cast<int>(wanted < kMostParts ? wanted : kMostParts);
-  SRP_TRY(check_grid(op, a->B * parts));
-  SRP_TRY(enter(queue));
-  if (a->n == 0 || a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  const dim3 grid(static_cast<unsigned>(a->B * parts)), block(kLanes);
-  if (a->dtype == SRP_F64)
-    SRP_LAUNCH((map_rows_kernel<Op, double>), grid, block, 0, queue->stream, *a, parts, queue->faults);
+template <class Team>
+__global__ void __launch_bounds__(kLanes) merge_groups_kernel(srp_reduce_merge_args a, uint32_t* faults) {
+  const int64_t g = Team::index();
+  if (g >= a.G) return;  // the whole team
+  const Range group = row_range(a.offsets, a.B, a.B, g);  // without offsets: one group of width B
+  if (!group.valid && Team::leads()) raise(faults, SRP_FAULT_OFFSETS);
+  const Moments all = Team::all(group.end - group.begin, [&](int64_t k) {
+    const int64_t i = member(a.members, group.begin + k);
+    if (i >= 0 && i < a.B) return load_moments(a.partials, i);
+    raise(faults, SRP_FAULT_INDEX);
+    return Moments{};
+  });
+  if (Team::leads()) store_moments(a.merged, g, all);
+}
+
+// ---- sums: of each row one number, made of what its pieces add up to
+
+struct GammaSum {
+  using Args = srp_reduce_gamma_args;
+
+  template <class Team, class F>
+  static __device__ double of(const Args& a, const Piece& piece) {
+    const F *const values = static_cast<const F*>(a.values), *const factor = static_cast<const F*>(a.factor);
+    const bool aligned = aligned16(values, piece.begin * int64_t{sizeof(F)});
+    const bool factors_aligned = aligned16(factor, piece.begin * int64_t{sizeof(F)});
+    return Team::total(piece.lanes<F>(), [&](int lane) {
+      Held<F> held;
+      const uint32_t kept = Held<F>::flags(a.mask, piece.begin, piece.end, lane);
+      held.read(values, aligned, piece.begin, piece.end, lane);
+      double sum = 0;
+      SRP_UNROLL
+      for (int e = 0; e < kHeld; ++e)
+        if (kept >> e & 1) sum += gamma_value(a, held.at[e]);
+      if (!factor) return sum;
+      const uint32_t there = a.all_factors ? Held<F>::flags(nullptr, piece.begin, piece.end, lane) : kept;
+      held.read(factor, factors_aligned, piece.begin, piece.end, lane);
+      SRP_UNROLL
+      for (int e = 0; e < kHeld; ++e)
+        if (there >> e & 1) sum += gamma_factor(a, held.at[e]);
+      return sum;
+    });
+  }
+  template <class F>
+  static __device__ void finish(const Args& a, int64_t b, double sum) {
+    store_gamma<F>(a, b, sum);
+  }
+};
+
+// Whole numbers below 2^53: exact in any order.
+struct KeptCount {
+  using Args = srp_reduce_counts_args;
+
+  template <class Team, class>
+  static __device__ double of(const Args& a, const Piece& piece) {
+    return Team::total(piece.lanes<float>(),
+                       [&](int lane) { return __popc(Held<float>::flags(a.mask, piece.begin, piece.end, lane)); });
+  }
+  template <class>
+  static __device__ void finish(const Args& a, int64_t b, double kept) {
+    a.counts[b] = kept;
+  }
+};
+
+template <class Team, class Op, class F>
+__global__ void __launch_bounds__(kPieceLanes, 2)
+    sum_pieces_kernel(typename Op::Args a, Rows rows, double* sums, uint32_t* faults) {
+  Piece piece;
+  const int64_t slot = Team::slot();
+  if (slot >= rows.slots() || !piece_in(rows, slot, faults, piece)) return;  // the whole team
+  const double sum = Op::template of<Team, F>(a, piece);
+  if (!Team::leads()) return;
+  if (piece.pieces > 1)
+    sums[slot] = sum;
   else
-    SRP_LAUNCH((map_rows_kernel<Op, float>), grid, block, 0, queue->stream, *a, parts, queue->faults);
+    Op::template finish<F>(a, piece.b, sum);
+}
+
+// A warp a row of several pieces.
+template <class Op, class F>
+__global__ void __launch_bounds__(kPieceLanes, 2) sum_rows_kernel(typename Op::Args a, Rows rows, const double* sums) {
+  const int64_t b = WarpPieces::slot();
+  if (b >= rows.B) return;  // the whole warp
+  const Range row = row_range(rows.offsets, rows.T, rows.n, b);
+  const int64_t count = pieces_of(row), first = row.valid ? rows.first_slot(b) : 0;
+  if (count <= 1) return;
+  double sum = 0;
+  for (int64_t p = threadIdx.x % kWarp; p < count; p += kWarp) sum += sums[first + p];
+  sum = warp_reduce(sum, Sum{});
+  if (WarpPieces::leads()) Op::template finish<F>(a, b, sum);
+}
+
+// Launchers
+
+template <class F>
+srp_status moments(srp_queue* queue, const srp_reduce_moments_args& a) {
+  const char* const op = "reduce_moments";
+  const Rows rows = Rows::of(a);
+  const bool several = rows.most() > 1;
+  const Scratch scratch(queue, several ? static_cast<size_t>(rows.slots()) * SRP_MOMENTS * sizeof(double) : 0);
+  SRP_TRY(scratch.status());
+  double* const chunks = scratch.as<double>();
+  SRP_TRY(launch_pieces(op, rows, [&](auto team, dim3 grid) {
+    using Team = decltype(team);
+    SRP_LAUNCH((chunk_moments_kernel<Team, F>), grid, dim3(kPieceLanes), 0, queue->stream, a, rows, chunks,
+               queue->faults);
+  }));
+  if (!several) return SRP_OK;
+  if (a.n / a.B > kShortRow)
+    SRP_LAUNCH((merge_chunks_kernel<BlockMerge>), dim3(static_cast<unsigned>(a.B)), dim3(kLanes), 0, queue->stream,
+               rows, chunks, a.partials);
+  else
+    SRP_LAUNCH((merge_chunks_kernel<WarpMerge>), dim3(blocks_for(a.B, WarpMerge::kTeams)), dim3(kLanes), 0,
+               queue->stream, rows, chunks, a.partials);
   return launched(op);
 }
 
-// A block takes a row: its counts have one writer.
-template <class F>
-__global__ void clamp_rows_kernel(srp_reduce_clamp_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  Clamped<F> clamped{a};
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) clamped.step(i);
-  const int32_t kept = block_sum(clamped.kept), outside = block_sum(clamped.outside);
-  if (threadIdx.x != 0 || !a.counts) return;
-  a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_KEPT] = kept;
-  a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_OUTSIDE] = outside;
-}
-
-template <class F>
-__global__ void gamma_rows_kernel(srp_reduce_gamma_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  double sum = 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) sum += gamma_term<F>(a, i);
-  sum = block_sum(sum);
-  if (threadIdx.x == 0) store_gamma<F>(a, b, sum);
-}
-
-// Whole numbers below 2^53: exact in any order.
-__global__ void count_rows_kernel(srp_reduce_counts_args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x;
-  const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
-  double kept = 0;
-  if (a.mask)
-    for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kLanes) kept += a.mask[i] ? 1 : 0;
-  else if (threadIdx.x == 0)
-    kept = static_cast<double>(row.end - row.begin);
-  kept = block_sum(kept);
-  if (threadIdx.x == 0) a.counts[b] = kept;
+template <class Op, class F>
+srp_status sum_rows(srp_queue* queue, const typename Op::Args& a, const char* op) {
+  const Rows rows = Rows::of(a);
+  const bool several = rows.most() > 1;
+  const Scratch scratch(queue, several ? static_cast<size_t>(rows.slots()) * sizeof(double) : 0);
+  SRP_TRY(scratch.status());
+  double* const sums = scratch.as<double>();
+  SRP_TRY(launch_pieces(op, rows, [&](auto team, dim3 grid) {
+    using Team = decltype(team);
+    SRP_LAUNCH((sum_pieces_kernel<Team, Op, F>), grid, dim3(kPieceLanes), 0, queue->stream, a, rows, sums,
+               queue->faults);
+  }));
+  if (!several) return SRP_OK;
+  SRP_LAUNCH((sum_rows_kernel<Op, F>), dim3(blocks_for(a.B, WarpPieces::kTeams)), dim3(kPieceLanes), 0, queue->stream,
+             a, rows, sums);
+  return launched(op);
 }
 
 }  // namespace
 
 srp_status reduce_moments(srp_queue* queue, const srp_reduce_moments_args* a) {
   SRP_TRY(check(a));
-  const int64_t slots = a->n / kChunk + a->B;
-  SRP_TRY(check_grid("reduce_moments", slots));
+  SRP_TRY(check_grid("reduce_moments", a->B));
   SRP_TRY(enter(queue));
-  if (a->B == 0) return SRP_OK;
-  const size_t bytes = static_cast<size_t>(slots) * SRP_MOMENTS * sizeof(double);
-  const Scratch chunks(queue, bytes);
-  SRP_TRY(chunks.status());
-  // Zeros are the empty moments (count 0): what rows without tokens, and bad ones, leave unwritten.
-  SRP_TRY(check_cuda(cudaMemsetAsync(chunks.as<double>(), 0, bytes, queue->stream), "reduce_moments"));
-  const dim3 grid(static_cast<unsigned>(slots)), rows(static_cast<unsigned>(a->B)), block(kLanes);
-  if (a->dtype == SRP_F64)
-    SRP_LAUNCH((chunk_moments_kernel<double>), grid, block, 0, queue->stream, *a, chunks.as<double>());
-  else
-    SRP_LAUNCH((chunk_moments_kernel<float>), grid, block, 0, queue->stream, *a, chunks.as<double>());
-  SRP_LAUNCH(merge_chunks_kernel, rows, block, 0, queue->stream, *a, chunks.as<double>(), queue->faults);
-  return launched("reduce_moments");
+  if (a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
+  return a->dtype == SRP_F64 ? moments<double>(queue, *a) : moments<float>(queue, *a);
 }
 
 srp_status reduce_merge(srp_queue* queue, const srp_reduce_merge_args* a) {
@@ -221,29 +288,13 @@ srp_status reduce_merge(srp_queue* queue, const srp_reduce_merge_args* a) {
   SRP_TRY(check_grid("reduce_merge", a->G));
   SRP_TRY(enter(queue));
   if (a->G == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->G)), block(kLanes);
-  SRP_LAUNCH(merge_groups_kernel, grid, block, 0, queue->stream, *a, queue->faults);
-  return launched("reduce_merge");
-}
-
-srp_status reduce_whiten(srp_queue* queue, const srp_reduce_whiten_args* a) {
-  return map_rows<Whiten>(queue, a, "reduce_whiten");
-}
-srp_status reduce_affine(srp_queue* queue, const srp_reduce_affine_args* a) {
-  return map_rows<Affine>(queue, a, "reduce_affine");
-}
-
-srp_status reduce_clamp(srp_queue* queue, const srp_reduce_clamp_args* a) {
-  SRP_TRY(check(a));
-  SRP_TRY(check_grid("reduce_clamp", a->B));
-  SRP_TRY(enter(queue));
-  if (a->B == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
-  if (a->dtype == SRP_F64)
-    SRP_LAUNCH((clamp_rows_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
+  if (a->B / a->G > kLanes)
+    SRP_LAUNCH((merge_groups_kernel<BlockMerge>), dim3(static_cast<unsigned>(a->G)), dim3(kLanes), 0, queue->stream, *a,
+               queue->faults);
   else
-    SRP_LAUNCH((clamp_rows_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
-  return launched("reduce_clamp");
+    SRP_LAUNCH((merge_groups_kernel<WarpMerge>), dim3(blocks_for(a->G, WarpMerge::kTeams)), dim3(kLanes), 0,
+               queue->stream, *a, queue->faults);
+  return launched("reduce_merge");
 }
 
 srp_status reduce_gamma(srp_queue* queue, const srp_reduce_gamma_args* a) {
@@ -251,12 +302,8 @@ srp_status reduce_gamma(srp_queue* queue, const srp_reduce_gamma_args* a) {
   SRP_TRY(check_grid("reduce_gamma", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
-  if (a->dtype == SRP_F64)
-    SRP_LAUNCH((gamma_rows_kernel<double>), grid, block, 0, queue->stream, *a, queue->faults);
-  else
-    SRP_LAUNCH((gamma_rows_kernel<float>), grid, block, 0, queue->stream, *a, queue->faults);
-  return launched("reduce_gamma");
+  return a->dtype == SRP_F64 ? sum_rows<GammaSum, double>(queue, *a, "reduce_gamma")
+                             : sum_rows<GammaSum, float>(queue, *a, "reduce_gamma");
 }
 
 srp_status reduce_counts(srp_queue* queue, const srp_reduce_counts_args* a) {
@@ -264,9 +311,7 @@ srp_status reduce_counts(srp_queue* queue, const srp_reduce_counts_args* a) {
   SRP_TRY(check_grid("reduce_counts", a->B));
   SRP_TRY(enter(queue));
   if (a->B == 0) return SRP_OK;
-  const dim3 grid(static_cast<unsigned>(a->B)), block(kLanes);
-  SRP_LAUNCH(count_rows_kernel, grid, block, 0, queue->stream, *a, queue->faults);
-  return launched("reduce_counts");
+  return sum_rows<KeptCount, float>(queue, *a, "reduce_counts");
 }
 
 }  // namespace srp::cuda

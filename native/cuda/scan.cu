@@ -1,54 +1,146 @@
-// Scans along rows (contract: surprisal/scan.h) but for GAE, returns and V-trace, which go by tiles (scan_tiled.cu).
+// Tail sums, prefix sums and shares (contract: surprisal/scan.h), each row cut into runs, tiles and strips (scan_sums.cuh). GAE, returns
+// and V-trace: scan_tiled.cu.
 //
-// One thread walks one row: tail sums need to know the kept tokens of the whole row, shares its whole sum, before the first
-// step.
+//   many rows     one launch. Rows of 512 tokens or less on average: a warp a row; longer ones: a block a row. What needs the sum of
+//                 the whole row first (shares; tails over a mask) goes over it twice, the second time in cache
+//   few long rows fewer than 264 (two blocks on each of 132 multiprocessors) that may be longer than a strip: three launches. What the
+//                 strips come to, a warp a row to go through them, the strips again with what comes into them
 //
-// Minimum bytes: of each token every input and output once, and 1 for the mask.
+// Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (9 for a float32 sum); the
+// three launches read the inputs twice (14), the second time from L2 as far as it reaches.
 #include "backend.cuh"
-#include "common.cuh"
-#include "surprisal/scan_steps.h"
+#include "scan_sums.cuh"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kThreads = 128;
+constexpr int kThreads = kScanWarps * kWarp;
+constexpr int64_t kManyRows = 264;
+
+// Strip number k of the scan's direction.
+template <class Scan>
+__device__ __forceinline__ Range strip_of(const Range& row, int64_t strips, int64_t k) {
+  const int64_t begin = row.begin + (Scan::kForward ? k : strips - 1 - k) * kStripTokens;
+  return {begin, begin + kStripTokens < row.end ? begin + kStripTokens : row.end, true};
+}
+
+template <class Scan, bool kTogether>
+__global__ void __launch_bounds__(kThreads, 2) scan_sums_kernel(typename Scan::Args a, uint32_t* faults) {
+  using Part = typename Scan::Part;
+  const int64_t b = kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  if (!row.valid && threadIdx.x % (kTogether ? kThreads : kWarp) == 0) raise(faults, SRP_FAULT_OFFSETS);
+  const int64_t strips = strips_of(row.end - row.begin);
+  Part total, before;
+  if (Scan::needs_total(a))
+    for (int64_t k = 0; k < strips; ++k) {
+      const Range strip = strip_of<Scan>(row, strips, k);
+      total = then(total, scan_strip<Scan, kTogether, false>(a, row, strip.begin, strip.end, Part{}, Part{}));
+    }
+  for (int64_t k = 0; k < strips; ++k) {
+    const Range strip = strip_of<Scan>(row, strips, k);
+    before = then(before, scan_strip<Scan, kTogether, true>(a, row, strip.begin, strip.end, before, total));
+  }
+}
+
+// A block a strip; rows that are shorter leave strips empty.
+template <class Scan, bool kWrite>
+__global__ void __launch_bounds__(kThreads, 2)
+    scan_sum_strips_kernel(typename Scan::Args a, int64_t most, typename Scan::Part* parts,
+                           const typename Scan::Part* totals, uint32_t* faults) {
+  using Part = typename Scan::Part;
+  // The second time backwards: what the first launch read last is what L2 still holds.
+  const int64_t item = kWrite ? int64_t{gridDim.x} - 1 - blockIdx.x : blockIdx.x;
+  const int64_t b = item / most, k = item - b * most;
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  if (!kWrite && !row.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
+  const int64_t strips = strips_of(row.end - row.begin);
+  if (k >= strips) return;
+  const Range strip = strip_of<Scan>(row, strips, k);
+  const Part before = kWrite ? parts[item] : Part{}, total = kWrite ? totals[b] : Part{};
+  const Part mine = scan_strip<Scan, true, kWrite>(a, row, strip.begin, strip.end, before, total);
+  if (!kWrite && threadIdx.x == 0) parts[item] = mine;
+}
+
+// Makes of the strips' parts what comes before them, and of all of them the row's. A warp a row: 32 parts are read at a time, and
+// every lane goes through them all.
+template <class Scan>
+__global__ void __launch_bounds__(kThreads)
+    strip_sums_kernel(typename Scan::Args a, int64_t most, typename Scan::Part* parts, typename Scan::Part* totals) {
+  using Part = typename Scan::Part;
+  const int64_t b = int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
+  if (b >= a.B) return;  // the whole warp
+  const int lane = lane_of_warp();
+  const Range row = row_range(a.offsets, a.T, a.n, b);
+  const int64_t strips = strips_of(row.end - row.begin);
+  Part before;
+  for (int64_t first = 0; first < strips; first += kWarp) {
+    Part* const mine = parts + b * most + first + lane;
+    Part own, into;
+    if (first + lane < strips) own = *mine;
+    for (int k = 0; k < kWarp; ++k) {
+      if (k == lane) into = before;
+      before = then(before, moved(own, [&](auto x) { return __shfl_sync(kFullWarp, x, k); }));
+    }
+    if (first + lane < strips) *mine = into;
+  }
+  if (lane == 0) totals[b] = before;
+}
+
+// Launchers
 
 template <class Scan>
-__global__ void scan_rows_kernel(typename Scan::Args a, uint32_t* faults) {
-  const int64_t b = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;  // 64-bit: b * T overflows int
-  if (b >= a.B) return;
-  const Range row = row_range(a.offsets, a.T, a.n, b);
-  if (!row.valid) raise(faults, SRP_FAULT_OFFSETS);
-  Scan scan(a, b);
-  if (Scan::kForward) {
-    for (int64_t i = row.begin; i < row.end; ++i) scan.step(a, i);
-  } else {
-    for (int64_t i = row.end - 1; i >= row.begin; --i) scan.step(a, i);
-  }
+srp_status launch_rows(srp_queue* queue, const typename Scan::Args& a, const char* op) {
+  SRP_TRY(check_grid(op, a.B));
+  if (a.n / a.B > kShortRow)
+    SRP_LAUNCH((scan_sums_kernel<Scan, true>), dim3(static_cast<unsigned>(a.B)), dim3(kThreads), 0, queue->stream, a,
+               queue->faults);
+  else
+    SRP_LAUNCH((scan_sums_kernel<Scan, false>), dim3(blocks_for(a.B, kScanWarps)), dim3(kThreads), 0, queue->stream, a,
+               queue->faults);
+  return launched(op);
+}
+
+template <class Scan>
+srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const char* op, int64_t most) {
+  using Part = typename Scan::Part;
+  const int64_t items = a.B * most;
+  SRP_TRY(check_grid(op, items));
+  const Scratch parts(queue, static_cast<size_t>(items) * sizeof(Part)),
+      totals(queue, static_cast<size_t>(a.B) * sizeof(Part));
+  SRP_TRY(parts.status());
+  SRP_TRY(totals.status());
+  const dim3 grid(static_cast<unsigned>(items)), block(kThreads);
+  SRP_LAUNCH((scan_sum_strips_kernel<Scan, false>), grid, block, 0, queue->stream, a, most, parts.template as<Part>(),
+             nullptr, queue->faults);
+  SRP_LAUNCH((strip_sums_kernel<Scan>), dim3(blocks_for(a.B, kScanWarps)), block, 0, queue->stream, a, most,
+             parts.template as<Part>(), totals.template as<Part>());
+  SRP_LAUNCH((scan_sum_strips_kernel<Scan, true>), grid, block, 0, queue->stream, a, most, parts.template as<Part>(),
+             totals.template as<Part>(), queue->faults);
+  return launched(op);
 }
 
 template <template <class> class Scan, class Args>
 srp_status scan(srp_queue* queue, const Args* a, const char* op) {
   SRP_TRY(check(a));
-  SRP_TRY(check_grid(op, a->B / kThreads + 1));
   SRP_TRY(enter(queue));
   if (a->n == 0 || a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  const dim3 grid(blocks_for(a->B, kThreads)), block(kThreads);
+  const int64_t most = strips_of(a->offsets ? a->n : a->T);  // of the longest row that there may be
+  const bool strips = a->B < kManyRows && most > 1;
   if (a->dtype == SRP_F64)
-    SRP_LAUNCH((scan_rows_kernel<Scan<double>>), grid, block, 0, queue->stream, *a, queue->faults);
-  else
-    SRP_LAUNCH((scan_rows_kernel<Scan<float>>), grid, block, 0, queue->stream, *a, queue->faults);
-  return launched(op);
+    return strips ? launch_strips<Scan<double>>(queue, *a, op, most) : launch_rows<Scan<double>>(queue, *a, op);
+  return strips ? launch_strips<Scan<float>>(queue, *a, op, most) : launch_rows<Scan<float>>(queue, *a, op);
 }
 
 }  // namespace
 
-srp_status scan_tail(srp_queue* queue, const srp_scan_tail_args* a) { return scan<TailScan>(queue, a, "scan_tail"); }
+srp_status scan_tail(srp_queue* queue, const srp_scan_tail_args* a) { return scan<TailRun>(queue, a, "scan_tail"); }
 srp_status scan_prefix(srp_queue* queue, const srp_scan_prefix_args* a) {
-  return scan<PrefixScan>(queue, a, "scan_prefix");
+  return scan<PrefixRun>(queue, a, "scan_prefix");
 }
 srp_status scan_shares(srp_queue* queue, const srp_scan_shares_args* a) {
-  return scan<SharesScan>(queue, a, "scan_shares");
+  return scan<SharesRun>(queue, a, "scan_shares");
 }
 
 }  // namespace srp::cuda

@@ -1,102 +1,243 @@
-// Quantile and top-k masks (contract: surprisal/select.h). A block takes a unit: it finds the key at a rank digit by digit,
-// then strides over the unit once more to write the mask. Nothing is sorted or copied.
+// Quantile and top-k masks (contract: surprisal/select.h). Nothing is sorted or copied to memory.
+//
+//   rows, and batches of at most 16384 tokens   one launch, a block a unit: its keys lie in shared memory where 40 KiB hold them, else
+//                         they are read anew; the key at a rank is found digit by digit (select_ranks.cuh)
+//   larger batches        all of the device, in 3 launches for float32 and 6 for float64 that find the digits, and one that writes
+//                         (select_batch.cuh, select_top.cuh)
+//
+// Minimum bytes: s + mask a token, and 1 selected. A batch is read once a launch: 4 times (float32), 7 times (float64), of which
+// later ones come from L2 as far as it reaches.
 #include "backend.cuh"
 #include "common.cuh"
 #include "select_ranks.cuh"
+#include "select_top.cuh"
 
 namespace srp::cuda {
 namespace {
 
-constexpr int kRowThreads = 256;
-// One block for the whole batch: as wide as a block can be.
-constexpr int kAllThreads = 1024;
+constexpr int64_t kOneBlock = 16384;
+constexpr int64_t kLongRow = 1024;  // tokens
+constexpr int kLongRowThreads = 256, kShortRowThreads = 64, kBatchBlockThreads = 512;
+constexpr int64_t kKeyBytes = 40 * 1024;  // of a block
 
-template <class F, class Args>
+// ---- a block a unit
+
+// Candidates in memory.
+template <class F>
 struct Candidates {
   using Key = decltype(order_key(F{}));
-  const Args& a;
+  const F* values;
+  const uint8_t* mask;
   Range range;
 
-  __device__ bool has(int64_t i) const { return candidate(a.mask, i); }
-  __device__ Key key(int64_t i) const { return order_key(static_cast<const F*>(a.values)[i]); }
-
-  // The smallest key above `key`, which must exist.
-  __device__ Key next(Key key) const {
-    Key smallest = ~Key{0};
-    each_candidate(*this, [&](Key other) {
-      if (other > key && other < smallest) smallest = other;
-    });
-    return block_reduce(smallest, Min{});
-  }
+  __device__ __forceinline__ bool has(int64_t i) const { return candidate(mask, i); }
+  __device__ __forceinline__ Key key(int64_t i) const { return order_key(values[i]); }
 };
 
-template <class F>
-__device__ double threshold_of(const Candidates<F, srp_select_quantile_args>& candidates) {
+// Candidates in shared memory. No number has the largest key.
+template <class KeyType>
+struct NearCandidates {
+  using Key = KeyType;
+  static constexpr Key kNone = ~Key{0};
+  const Key* keys;
+  Range range;
+
+  __device__ __forceinline__ bool has(int64_t i) const { return keys[i - range.begin] != kNone; }
+  __device__ __forceinline__ Key key(int64_t i) const { return keys[i - range.begin]; }
+};
+
+// All threads of the block call it.
+template <class F, class Key>
+__device__ NearCandidates<Key> fetch(const Candidates<F>& far, Key* keys) {
+  const Range range = far.range;
+  const bool aligned = aligned16(far.values, range.begin * int64_t{sizeof(F)});
+  for (int64_t at = range.begin; at < range.end; at += kPiece)
+    for (int lane = threadIdx.x; lane < kPieceLanes; lane += blockDim.x) {
+      if (Held<F>::position(at, lane, 0) >= range.end) break;
+      Held<F> held;
+      const uint32_t kept = Held<F>::flags(far.mask, at, range.end, lane);
+      held.read(far.values, aligned, at, range.end, lane);
+      SRP_UNROLL
+      for (int e = 0; e < kHeld; ++e) {
+        const int64_t i = Held<F>::position(at, lane, e / Held<F>::kWide) + e % Held<F>::kWide;
+        if (i < range.end) keys[i - range.begin] = kept >> e & 1 ? order_key(held.at[e]) : ~Key{0};
+      }
+    }
+  __syncthreads();
+  return {keys, range};
+}
+
+template <class Candidates>
+__device__ double threshold_of(const Candidates& candidates, double q) {
+  using Key = typename Candidates::Key;
   int64_t count = 0, nans = 0;
-  each_candidate(candidates, [&](auto key) {
+  each_candidate(candidates, [&](Key key) {
     ++count;
     nans += key == 0;
   });
   count = block_sum(count);
   nans = block_sum(nans);
   if (count == 0 || nans > 0) return NAN;
-  const QuantileRank rank = quantile_rank(candidates.a.q, count);
+  const QuantileRank rank = quantile_rank(q, count);
   const auto low = key_at_rank(candidates, rank.lower);
-  const bool last_of_equals = rank.lower + 1 == low.below + low.equal;
-  const auto high = rank.fraction > 0 && last_of_equals ? candidates.next(low.key) : low.key;
+  Key high = low.key;
+  if (rank.fraction > 0 && rank.lower + 1 == low.below + low.equal) {  // the last of its equals: the next larger key
+    high = ~Key{0};
+    each_candidate(candidates, [&](Key other) {
+      if (other > low.key && other < high) high = other;
+    });
+    high = block_reduce(high, Min{});
+  }
   return interpolate(key_value(low.key), key_value(high), rank.fraction);
 }
 
-template <class F>
-__global__ void quantile_kernel(srp_select_quantile_args a, uint32_t* faults) {
-  const Range range = unit_range(a, blockIdx.x);
-  if (!range.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
-  const double threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
+template <class Candidates>
+__device__ void quantile(const srp_select_quantile_args& a, const Candidates& candidates) {
+  const double threshold = threshold_of(candidates, a.q);
   if (a.threshold && threadIdx.x == 0) a.threshold[blockIdx.x] = threshold;
   if (!a.selected) return;
-  const F* const values = static_cast<const F*>(a.values);
+  const Range range = candidates.range;
   for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x)
-    a.selected[i] = candidate(a.mask, i) && load(values, i) >= threshold;
+    a.selected[i] = candidates.has(i) && key_value(candidates.key(i)) >= threshold;
 }
 
-template <class F>
-__global__ void top_kernel(srp_select_top_args a, uint32_t* faults) {
-  const Range range = unit_range(a, blockIdx.x);
-  if (!range.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
-  const Candidates<F, srp_select_top_args> candidates{a, range};
+template <class Candidates>
+__device__ void top(const srp_select_top_args& a, const Candidates& candidates) {
   const int64_t count = count_candidates(candidates), k = top_count(a, count);
   if (a.count && threadIdx.x == 0) a.count[blockIdx.x] = static_cast<int32_t>(k);
   mark_top(candidates, count, k, a.selected);
 }
 
-template <class Args, class Launch>
-srp_status launch_units(srp_queue* queue, const Args* a, const char* op, Launch launch) {
-  SRP_TRY(check(a));
-  const int64_t units = unit_count(*a);
-  SRP_TRY(check_grid(op, units));
-  SRP_TRY(enter(queue));
-  if (units == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  launch(dim3(static_cast<unsigned>(units)), dim3(a->over == SRP_OVER_ALL ? kAllThreads : kRowThreads));
+template <class F, class Args>
+__device__ Candidates<F> unit_of(const Args& a, uint32_t* faults) {
+  const Range range = unit_range(a, blockIdx.x);
+  if (!range.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
+  return {static_cast<const F*>(a.values), a.mask, range};
+}
+
+// `room`: how many keys shared memory has room for.
+template <class F>
+__global__ void __launch_bounds__(kBatchBlockThreads)
+    quantile_kernel(srp_select_quantile_args a, int64_t room, uint32_t* faults) {
+  SRP_DYN_SHARED(typename Candidates<F>::Key, keys);
+  const Candidates<F> candidates = unit_of<F>(a, faults);
+  if (candidates.range.end - candidates.range.begin <= room)
+    quantile(a, fetch(candidates, keys));
+  else
+    quantile(a, candidates);
+}
+
+template <class F>
+__global__ void __launch_bounds__(kBatchBlockThreads)
+    top_kernel(srp_select_top_args a, int64_t room, uint32_t* faults) {
+  SRP_DYN_SHARED(typename Candidates<F>::Key, keys);
+  const Candidates<F> candidates = unit_of<F>(a, faults);
+  if (candidates.range.end - candidates.range.begin <= room)
+    top(a, fetch(candidates, keys));
+  else
+    top(a, candidates);
+}
+
+// ---- all of the device
+
+struct WantedQuantile {
+  static constexpr int kRanks = 2;
+  double q;
+
+  __device__ bool ranks(int64_t count, int64_t nans, int64_t (&to)[2]) const {
+    if (count == 0 || nans > 0) return false;
+    to[0] = quantile_rank(q, count).lower;
+    to[1] = to[0] + 1 < count ? to[0] + 1 : to[0];
+    return true;
+  }
+};
+
+// A tile a block; without `selected` one block for the threshold alone.
+template <class F>
+__global__ void __launch_bounds__(kBatchThreads)
+    mark_quantile_kernel(ValueKeys<F> keys, srp_select_quantile_args a,
+                         const Ranking<typename ValueKeys<F>::Key, 2>* state) {
+  const auto now = *state;
+  const double threshold = now.wanted ? interpolate(key_value(now.found[0].key), key_value(now.found[1].key),
+                                                    quantile_rank(a.q, now.count).fraction)
+                                      : static_cast<double>(NAN);
+  if (a.threshold && blockIdx.x == 0 && threadIdx.x == 0) *a.threshold = threshold;
+  if (!a.selected) return;
+  const int lane = static_cast<int>(threadIdx.x);
+  const int64_t begin = int64_t{blockIdx.x} * kPiece;
+  Held<F> held;
+  uint32_t selected = Held<F>::flags(keys.mask, begin, keys.n, lane);
+  held.read(keys.values, aligned16(keys.values, 0), begin, keys.n, lane);
+  SRP_UNROLL
+  for (int e = 0; e < kHeld; ++e)
+    if (!(held.at[e] >= threshold)) selected &= ~(1u << e);
+  Held<F>::write_flags(a.selected, begin, keys.n, lane, selected);
+}
+
+// Launchers
+
+template <class F, class Args>
+ValueKeys<F> keys_of(const Args& a) {
+  return {static_cast<const F*>(a.values), a.mask, a.n};
+}
+
+template <class F>
+srp_status batch(srp_queue* queue, const srp_select_quantile_args& a, const char* op) {
+  const ValueKeys<F> keys = keys_of<F>(a);
+  const BatchMemory<typename ValueKeys<F>::Key, 2> memory(queue, 0);
+  SRP_TRY(memory.clear(op));
+  rank_batch(queue, keys, WantedQuantile{a.q}, memory);
+  const dim3 grid(a.selected ? static_cast<unsigned>(tiles_of(a.n)) : 1u);
+  SRP_LAUNCH((mark_quantile_kernel<F>), grid, dim3(kBatchThreads), 0, queue->stream, keys, a, memory.state());
   return launched(op);
+}
+
+template <class F>
+srp_status batch(srp_queue* queue, const srp_select_top_args& a, const char* op) {
+  return top_of_batch(queue, keys_of<F>(a), a, op);
+}
+
+// Keys that a block of the unit kernels has room for.
+template <class F, class Args>
+int64_t room_of(const Args& a) {
+  const int64_t longest = a.over == SRP_OVER_ALL || a.offsets ? a.n : a.T, most = kKeyBytes / int64_t{sizeof(F)};
+  return longest < most ? longest : most;
+}
+
+template <class F, class Args, class Launch>
+srp_status launch(srp_queue* queue, const Args& a, const char* op, const Launch& launch_units) {
+  if (a.over == SRP_OVER_ALL && a.n > kOneBlock) return batch<F>(queue, a, op);
+  const int64_t units = unit_count(a);
+  if (units == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
+  const int threads = a.over == SRP_OVER_ALL   ? kBatchBlockThreads
+                      : a.n / units > kLongRow ? kLongRowThreads
+                                               : kShortRowThreads;
+  const int64_t room = room_of<F>(a);
+  launch_units(F{}, dim3(static_cast<unsigned>(units)), dim3(threads), static_cast<size_t>(room) * sizeof(F), room);
+  return launched(op);
+}
+
+template <class Args, class Launch>
+srp_status select_units(srp_queue* queue, const Args* a, const char* op, const Launch& launch_units) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid(op, unit_count(*a)));
+  SRP_TRY(enter(queue));
+  return a->dtype == SRP_F64 ? launch<double>(queue, *a, op, launch_units) : launch<float>(queue, *a, op, launch_units);
 }
 
 }  // namespace
 
 srp_status select_quantile(srp_queue* queue, const srp_select_quantile_args* a) {
-  return launch_units(queue, a, "select_quantile", [&](dim3 grid, dim3 block) {
-    if (a->dtype == SRP_F64)
-      SRP_LAUNCH(quantile_kernel<double>, grid, block, 0, queue->stream, *a, queue->faults);
-    else
-      SRP_LAUNCH(quantile_kernel<float>, grid, block, 0, queue->stream, *a, queue->faults);
+  return select_units(queue, a, "select_quantile", [&](auto kind, dim3 grid, dim3 block, size_t bytes, int64_t room) {
+    using F = decltype(kind);
+    SRP_LAUNCH((quantile_kernel<F>), grid, block, bytes, queue->stream, *a, room, queue->faults);
   });
 }
 
 srp_status select_top(srp_queue* queue, const srp_select_top_args* a) {
-  return launch_units(queue, a, "select_top", [&](dim3 grid, dim3 block) {
-    if (a->dtype == SRP_F64)
-      SRP_LAUNCH(top_kernel<double>, grid, block, 0, queue->stream, *a, queue->faults);
-    else
-      SRP_LAUNCH(top_kernel<float>, grid, block, 0, queue->stream, *a, queue->faults);
+  return select_units(queue, a, "select_top", [&](auto kind, dim3 grid, dim3 block, size_t bytes, int64_t room) {
+    using F = decltype(kind);
+    SRP_LAUNCH((top_kernel<F>), grid, block, bytes, queue->stream, *a, room, queue->faults);
   });
 }
 

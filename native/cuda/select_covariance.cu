@@ -1,14 +1,13 @@
-// Selection by covariance (contract: surprisal/select.h). A block a row sums it up, one block adds the rows to the means; then a
-// block a row compares, or one block ranks the whole batch, computing covariances anew in each pass.
+// Selection by covariance (contract: surprisal/select.h). A block a row sums it up, as the contract's order of additions has it, and the
+// last of them adds the rows to the means; then a tile of 4096 tokens a block compares, in one more launch, or ranks the batch, in
+// seven (select_batch.cuh, select_top.cuh). Covariances are computed anew in each.
+//
+// Minimum bytes: of each token its numbers and flags once for the sums and once more for what is selected, and 1 selected.
 #include "backend.cuh"
-#include "select_ranks.cuh"
-#include "surprisal/select_covariance.h"
+#include "select_top.cuh"
 
 namespace srp::cuda {
 namespace {
-
-// One block for the whole batch: as wide as a block can be.
-constexpr int kAllThreads = 1024;
 
 __device__ ChunkSums block_merge(ChunkSums mine) {
   mine.sum = block_sum(mine.sum);
@@ -18,75 +17,63 @@ __device__ ChunkSums block_merge(ChunkSums mine) {
   return mine;
 }
 
+// Tokens of a lane that are on their way at the same time.
+constexpr int kAhead = 8;
+
+// The rows' sums, and by the last block to finish the means.
 template <class F>
-__global__ void pair_sums_kernel(srp_select_covariance_args a, PairSums* rows, uint32_t* faults) {
+__global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covariance_args a, PairSums* rows,
+                                                              PairMeans* means, uint32_t* ticket, uint32_t* faults) {
+  SRP_SHARED(bool, comes_last, 1);
   const int64_t b = blockIdx.x;
   const Range row = checked_row(a.offsets, a.T, a.n, b, faults);
   const Pairs<F> pairs{a};
   PairSums mine;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kSumLanes)
-    if (pairs.kept(i)) mine.add(pairs.advantage(b, i), pairs.current(i));
+  for (int64_t first = row.begin + threadIdx.x; first < row.end; first += kAhead * kSumLanes) {
+    F advantages[kAhead], currents[kAhead];
+    bool kept[kAhead];
+    SRP_UNROLL
+    for (int k = 0; k < kAhead; ++k) {
+      const int64_t i = first + k * kSumLanes;
+      kept[k] = i < row.end && pairs.kept(i);
+      advantages[k] = i < row.end ? static_cast<const F*>(a.advantage)[a.advantage_per_token ? i : b] : F(0);
+      currents[k] = i < row.end ? static_cast<const F*>(a.current)[i] : F(0);
+    }
+    SRP_UNROLL
+    for (int k = 0; k < kAhead; ++k)
+      if (kept[k]) mine.add(advantages[k], currents[k]);
+  }
   mine = {block_merge(mine.advantage), block_merge(mine.current)};
-  if (threadIdx.x == 0) rows[b] = mine;
+  if (threadIdx.x == 0) {
+    rows[b] = mine;
+    __threadfence();  // the row's sums are seen before the ticket
+    comes_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;
+    if (comes_last[0]) atomicExch(ticket, 0u);  // as the next launch must find it
+  }
+  __syncthreads();
+  if (!comes_last[0]) return;
+  __threadfence();
+  PairSums all;
+  for (int64_t r = threadIdx.x; r < a.B; r += kSumLanes) merge(all, rows[r]);
+  all = {block_merge(all.advantage), block_merge(all.current)};
+  if (threadIdx.x == 0) *means = means_of(all, a.count_epsilon);
 }
 
-__global__ void means_kernel(const PairSums* rows, int64_t B, double count_epsilon, PairMeans* means) {
-  PairSums mine;
-  for (int64_t b = threadIdx.x; b < B; b += kSumLanes) merge(mine, rows[b]);
-  mine = {block_merge(mine.advantage), block_merge(mine.current)};
-  if (threadIdx.x == 0) *means = means_of(mine, count_epsilon);
-}
-
-// `count` starts at 0, or is NULL.
+// A tile a block. `count` starts at 0, or is NULL.
 template <class F>
-__global__ void range_kernel(srp_select_covariance_args a, const PairMeans* means) {
-  const int64_t b = blockIdx.x;
-  const Range row = row_range(a.offsets, a.T, a.n, b);  // a bad one is reported by the kernel that sums up
+__global__ void __launch_bounds__(kPieceLanes, 2) range_kernel(CovarianceKeys<F> keys) {
+  const srp_select_covariance_args& a = keys.a;
+  const int lane = static_cast<int>(threadIdx.x);
+  double covariances[kHeld];
+  uint32_t selected = keys.covariances(blockIdx.x, covariances);
   const Pairs<F> pairs{a};
-  const PairMeans mean = *means;
-  int selected = 0;
-  for (int64_t i = row.begin + threadIdx.x; i < row.end; i += kSumLanes) {
-    const bool flag = pairs.candidate(i) && pairs.in_range(pairs.covariance(mean, b, i));
-    a.selected[i] = flag;
-    selected += flag;
-  }
-  selected = block_sum(selected);
-  if (a.count && threadIdx.x == 0) atomicAdd(a.count, selected);  // integers: any order
-}
-
-// The row of token i. Inside [0, B), whatever the offsets say.
-__device__ int64_t row_of(const srp_select_covariance_args& a, int64_t i) {
-  if (!a.offsets) return static_cast<uint32_t>(i) / static_cast<uint32_t>(a.T);  // n, and so T, fit
-  int64_t low = 0, high = a.B - 1;
-  while (low < high) {
-    const int64_t middle = low + (high - low + 1) / 2;
-    if (a.offsets[middle] <= i)
-      low = middle;
-    else
-      high = middle - 1;
-  }
-  return low;
-}
-
-template <class F>
-struct Covariances {
-  using Key = uint64_t;
-  const Pairs<F> pairs;
-  const PairMeans means;
-  const Range range;
-
-  __device__ bool has(int64_t i) const { return pairs.candidate(i); }
-  __device__ Key key(int64_t i) const {
-    return order_key(pairs.covariance(means, pairs.a.advantage_per_token ? 0 : row_of(pairs.a, i), i));
-  }
-};
-
-template <class F>
-__global__ void covariance_top_kernel(srp_select_covariance_args a, const PairMeans* means) {
-  const Covariances<F> covariances{Pairs<F>{a}, *means, Range{0, a.n, true}};
-  const int64_t count = count_candidates(covariances), k = top_count(a, count);
-  if (a.count && threadIdx.x == 0) *a.count = static_cast<int32_t>(k);
-  mark_top(covariances, count, k, a.selected);
+  SRP_UNROLL
+  for (int e = 0; e < kHeld; ++e)
+    if (!pairs.in_range(covariances[e])) selected &= ~(1u << e);
+  Held<F>::write_flags(a.selected, int64_t{blockIdx.x} * kPiece, keys.n, lane, selected);
+  if (!a.count) return;
+  const int count = add_warps(warp_total(__popc(selected)));
+  if (lane == 0) atomicAdd(a.count, count);  // integers: any order
 }
 
 template <class F>
@@ -100,12 +87,14 @@ srp_status covariance(srp_queue* queue, const srp_select_covariance_args& a) {
   PairSums* const rows = sums.as<PairSums>();
   PairMeans* const means = mean.as<PairMeans>();
   const dim3 each_row(static_cast<unsigned>(a.B)), lanes(kSumLanes);
-  SRP_LAUNCH((pair_sums_kernel<F>), each_row, lanes, 0, queue->stream, a, rows, queue->faults);
-  SRP_LAUNCH(means_kernel, dim3(1), lanes, 0, queue->stream, rows, a.B, a.count_epsilon, means);
-  if (a.mode == SRP_COVARIANCE_RANGE)
-    SRP_LAUNCH((range_kernel<F>), each_row, lanes, 0, queue->stream, a, means);
-  else
-    SRP_LAUNCH((covariance_top_kernel<F>), dim3(1), dim3(kAllThreads), 0, queue->stream, a, means);
+  SRP_LAUNCH((pair_sums_kernel<F>), each_row, lanes, 0, queue->stream, a, rows, means, tickets_of(queue),
+             queue->faults);
+  if (a.n == 0) return launched(op);
+  const CovarianceKeys<F> keys{a, means, a.n};
+  if (a.mode == SRP_COVARIANCE_TOP) return top_of_batch(queue, keys, a, op);
+  const int64_t tiles = tiles_of(a.n);
+  SRP_TRY(check_grid(op, tiles));
+  SRP_LAUNCH((range_kernel<F>), dim3(static_cast<unsigned>(tiles)), lanes, 0, queue->stream, keys);
   return launched(op);
 }
 

@@ -104,6 +104,11 @@ __device__ void mark_top(const Candidates& candidates, int64_t count, int64_t k,
   }
   const auto smallest = key_at_rank(candidates, count - k);
   const int64_t equals = k - (count - smallest.below - smallest.equal);  // of those at the k-th key, in index order
+  if (equals == smallest.equal) {
+    for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x)
+      selected[i] = candidates.has(i) && candidates.key(i) >= smallest.key;
+    return;
+  }
   int64_t seen = 0;
   for (int64_t base = range.begin; base < range.end; base += blockDim.x) {  // in step: every thread counts ties
     const int64_t i = base + threadIdx.x;

@@ -26,3 +26,4 @@
   ::srp::emulation::launch_kernel(#kernel, (kernel), (grid), (block), (shared_bytes), (stream), ##__VA_ARGS__)
 
 #define SRP_UNROLL
+#define SRP_KEEP_ROLLED

@@ -2,6 +2,7 @@
 #include "capture.h"
 #include "injection.h"
 #include "registry.h"
+#include "settings.h"
 #include "stream.h"
 
 using namespace srp::emulation;
@@ -38,7 +39,7 @@ cudaError_t give_back_now(const Release& release, void* pointer, bool pinned, bo
   if (!pointer && !foreign) return release.end(cudaSuccess);
   const AllocationRef block = owned_allocation(pointer);
   if (!block || (block->kind == Kind::pinned) != pinned || block->foreign != foreign)
-    return release.end(foreign ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
+    return release.end(pinned && foreign ? cudaErrorHostMemoryNotRegistered : cudaErrorInvalidValue);
   if (any_capture()) return release.end(cudaErrorStreamCaptureUnsupported);
   const cudaError_t error = settle_device(block->device);
   if (block->kind == Kind::pool) {
@@ -151,19 +152,29 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   return cudaSuccess;
 }
 
-cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t*, void*) {
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   SRP_BEGIN("cudaIpcGetMemHandle");
-  return record(cudaErrorNotSupported);
+  if (!current_settings().ipc) return record(cudaErrorNotSupported);
+  const AllocationRef block = owned_allocation(pointer);
+  if (!handle || !block || block->foreign || !block->pages.begin) return record(cudaErrorInvalidValue);
+  *handle = handle_of(block->pages, block->bytes);
+  return cudaSuccess;
 }
 
-cudaError_t cudaIpcOpenMemHandle(void**, cudaIpcMemHandle_t, unsigned) {
+// A handle of this process is refused, as by CUDA.
+cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned) {
   SRP_BEGIN("cudaIpcOpenMemHandle");
-  return record(cudaErrorNotSupported);
+  if (!pointer) return record(cudaErrorInvalidValue);
+  if (!current_settings().ipc) return record(cudaErrorNotSupported);
+  const AllocationRef block = adopt(handle, current_device());
+  if (!block) return record(cudaErrorInvalidResourceHandle);
+  *pointer = block->begin;
+  return cudaSuccess;
 }
 
-cudaError_t cudaIpcCloseMemHandle(void*) {
-  SRP_BEGIN("cudaIpcCloseMemHandle");
-  return record(cudaErrorNotSupported);
+cudaError_t cudaIpcCloseMemHandle(void* pointer) {
+  const Release release("cudaIpcCloseMemHandle");
+  return give_back_now(release, pointer, false, true);
 }
 
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t*, cudaEvent_t) {

@@ -68,9 +68,11 @@ const char* described(const Allocation& block) {
 }  // namespace
 
 Allocation::~Allocation() {
-  if (!begin || foreign) return;
-  unpoison(begin, bytes);
-  std::free(begin);
+  if (begin && !foreign) unpoison(begin, bytes);
+  if (pages.begin)
+    drop_pages(pages);
+  else if (!foreign)
+    std::free(begin);
 }
 
 size_t memory_of(int) {
@@ -103,7 +105,13 @@ AllocationRef take(Kind kind, int device, size_t bytes) {
   }
   auto block = std::make_shared<Allocation>(kind, device, bytes);
   void* pointer = nullptr;
-  const bool got = posix_memalign(&pointer, kAlignment, bytes) == 0;
+  bool got;
+  if (kind == Kind::device && current_settings().ipc) {
+    got = make_pages(bytes, block->pages);
+    pointer = block->pages.begin;
+  } else {
+    got = posix_memalign(&pointer, kAlignment, bytes) == 0;
+  }
   if (got) memset(pointer, kFresh, bytes);
   std::lock_guard<std::mutex> lock(r.mutex);
   if (!got) {
@@ -154,6 +162,21 @@ AllocationRef pin(void* pointer, size_t bytes) {
   block->foreign = true;
   r.blocks[address(pointer)] = block;
   r.pinned += bytes;
+  return block;
+}
+
+AllocationRef adopt(const cudaIpcMemHandle_t& handle, int device) {
+  SharedPages pages;
+  size_t bytes = 0;
+  if (!open_pages(handle, pages, bytes)) return nullptr;
+  auto block = std::make_shared<Allocation>(Kind::device, device, bytes);
+  block->begin = pages.begin;
+  block->foreign = true;
+  block->pages = pages;
+  auto& r = registry();
+  std::lock_guard<std::mutex> lock(r.mutex);
+  r.used[device] += bytes;
+  r.blocks[address(pages.begin)] = block;
   return block;
 }
 

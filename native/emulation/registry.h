@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "shared_pages.h"
 #include "stream.h"
 
 namespace srp::emulation {
@@ -25,7 +26,8 @@ struct Allocation {
   const int device;
   const size_t bytes;
   char* begin = nullptr;
-  bool foreign = false;  // pinned by cudaHostRegister: the caller's own memory
+  bool foreign = false;  // the caller's own, pinned by cudaHostRegister, or another process's
+  SharedPages pages;  // where other processes see it, too
   bool owned = true;  // the caller has not given it back
   bool usable = true;  // by work of streams, in their order
   // Where it was given back: work behind that ticket may have it again.
@@ -41,6 +43,8 @@ AllocationRef take(Kind kind, int device, size_t bytes);
 // open_memory() is called in stream order.
 AllocationRef take_from_pool(const StreamRef& stream, size_t bytes);
 AllocationRef pin(void* pointer, size_t bytes);
+// Memory of another process; null where the handle stands for none.
+AllocationRef adopt(const cudaIpcMemHandle_t& handle, int device);
 
 // The block that begins there, if its caller still owns it.
 AllocationRef owned_allocation(const void* pointer);

@@ -90,6 +90,11 @@ const Variable kVariables[] = {
        settings.sticky = text == "1";
        return text == "0" || text == "1";
      }},
+    {"SURPRISAL_EMULATION_IPC", "0 or 1",
+     [](const std::string& text, Settings& settings) {
+       settings.ipc = text == "1";
+       return text == "0" || text == "1";
+     }},
 };
 
 Settings from_environment() {

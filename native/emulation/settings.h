@@ -25,6 +25,7 @@ struct Settings {
   int devices = 1;
   size_t memory = 0;  // bytes of each device; 0: as much as the host has
   bool sticky = false;  // a fault stays with its device until the process ends, as on hardware
+  bool ipc = false;  // memory of cudaMalloc can be opened by other processes
   std::string problem;  // not empty: an environment variable could not be read, and launches must fail saying so
 };
 

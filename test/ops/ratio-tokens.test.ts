@@ -66,3 +66,18 @@ eachBackend((backend) => {
     });
   }
 });
+
+test("a mask keeps what is not 0: 255 counts as 1, wherever the mask begins", () => {
+  const n = 4 * 255 * 3 + 7;
+  const zeros = new Float32Array(n);
+  for (const begin of [0, 1, 4])
+    for (const kept of [1, 2, 128, 255]) {
+      const mask = new Uint8Array(n + begin).subarray(begin).map((_, i) => (i % 3 === 0 ? 0 : i % 5 === 0 ? kept : 1));
+      const moved = new Uint8Array(n + begin).subarray(begin);
+      moved.set(mask);
+      const { rowWeights, objective } = clippedObjective(zeros, zeros, Float32Array.of(1), { ...CLIP, shape: [1, n], mask: moved, backend: "js" });
+      const count = mask.reduce((sum, m) => sum + (m === 0 ? 0 : 1), 0);
+      expect(rowWeights[0]).toBe(1 / count);
+      expect(objective).toBeCloseTo(1, 12);
+    }
+});

@@ -116,6 +116,39 @@ eachBackend((backend) => {
     expect(prefixSums(packed, { offsets, backend })).toEqual(compact(prefixSums(values, { shape, mask, backend })));
   });
 
+  test("rows longer than what a device scans at once, few of them and beside many short ones", () => {
+    const r = rng(8);
+    for (const lengths of [[20_000, 0, 300, 8192], [...new Array<number>(300).fill(7), 8500]]) {
+      const offsets = new Int32Array(lengths.length + 1);
+      lengths.forEach((length, b) => (offsets[b + 1] = offsets[b]! + length));
+      const n = offsets[lengths.length]!;
+      const values = r.f64(n, -1, 1);
+      const mask = r.mask(n, 0.7);
+      const sums = new Float64Array(n);
+      const means = new Float64Array(n);
+      const tails = new Float64Array(n);
+      for (let b = 0; b < lengths.length; ++b) {
+        let [sum, tail, weight, power] = [0, 0, 0, 1];
+        for (let i = offsets[b]!; i < offsets[b + 1]!; ++i) if (mask[i]) sums[i] = sum += values[i]!;
+        for (let i = offsets[b + 1]! - 1; i >= offsets[b]!; --i) {
+          if (!mask[i]) continue;
+          tails[i] = tail = values[i]! + 0.999 * tail;
+          means[i] = tail / (weight = 1 + 0.999 * weight);
+        }
+        for (let i = offsets[b]!; i < offsets[b + 1]!; ++i) {
+          if (!mask[i]) continue;
+          tails[i]! *= power;
+          power *= 0.999;
+        }
+      }
+      // Some thousand terms in another order.
+      const close = { atol: 1e-11, rtol: 1e-11 };
+      expect(prefixSums(values, { offsets, mask, backend })).toBeAllClose(sums, close);
+      expect(tailSums(values, { offsets, mask, gamma: 0.999, backend })).toBeAllClose(tails, close);
+      expect(tailSums(values, { offsets, mask, gamma: 0.999, normalize: true, backend })).toBeAllClose(means, close);
+    }
+  });
+
   test("empty batches give empty results, NaN stays in its row", () => {
     expect(tailSums(new Float32Array(0), { shape: [0, 4], gamma: 1, backend })).toHaveLength(0);
     expect(prefixSums(new Float32Array(0), { shape: [4, 0], backend })).toHaveLength(0);

@@ -70,6 +70,34 @@ eachBackend((backend) => {
       }
     });
 
+    test("a batch that all of a device ranks: ties, few and many candidates", () => {
+      const rows = [3, 7000] as const;
+      const n = rows[0] * rows[1];
+      const kept = rng(6).mask(n, 0.8);
+      for (const values of [Floats.from(rng(7).i32(n, -20, 20)), Floats.from(rng(8).normal(n, -1, 3)), new Floats(n).fill(2)])
+        for (const [share, q] of [
+          [0.001, 0.5],
+          [0.4, 0.99],
+          [1, 0],
+        ] as const) {
+          const units = membersOf(n, rows[0], kept, "all");
+          const got = topMask(values, { shape: rows, mask: kept, over: "all", share, backend });
+          expect(Buffer.compare(got.selected, topOracle(values, units, (count) => Math.floor(share * count)))).toBe(0);
+          const above = quantileMask(values, { shape: rows, mask: kept, over: "all", q, backend });
+          const threshold = quantileOracle(
+            units[0]!.map((i) => values[i]!),
+            q,
+          );
+          expect([...above.thresholds]).toEqual([threshold]);
+          expect(above.selected.every((flag, i) => flag === Number(kept[i] !== 0 && values[i]! >= threshold))).toBe(true);
+        }
+      const holes = Floats.from(rng(9).normal(n, 0, 1)).fill(NaN, 5, 6);
+      const options = { shape: rows, over: "all", backend } as const;
+      expect(quantileMask(holes, { ...options, q: 0.5 }).thresholds[0]).toBeNaN();
+      expect(topMask(holes, { ...options, k: n - 1 }).selected.indexOf(0)).toBe(5);
+      expect(topMask(holes, { ...options, k: 0 }).selected.indexOf(1)).toBe(-1);
+    });
+
     test("packed rows equal padded rows under a mask, and padding columns change nothing", () => {
       const lengths = [4, 0, 6, 1];
       const offsets = Int32Array.of(0, 4, 4, 10, 11);

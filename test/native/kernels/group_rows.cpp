@@ -91,6 +91,8 @@ void group_rows_agrees(Runner& run) {
     run.begin(op, "agrees");
     for (const int32_t dtype : {SRP_F32, SRP_F64})
       for (const Rows& rows : row_shapes()) visit(dtype, rows);
+    run.want_next();
+    visit(SRP_F32, long_rows()[0]);
   };
   each_rows("group_broadcast", [&](int32_t dtype, const Rows& rows) { run.agree(broadcast(random, dtype, rows)); });
   each_rows("group_place", [&](int32_t dtype, const Rows& rows) {

@@ -122,6 +122,10 @@ void agree(Runner& run, Random& random, bool row) {
       for (const Rows& rows : row_shapes())
         for (int i = 0; i < 2; ++i) run.agree(loss({row, dtype, form, rows, random}));
   run.agree(loss({row, SRP_F32, 1, many_rows(), random}));
+  for (const Rows& rows : long_rows()) {
+    run.want_next();
+    run.agree(loss({row, SRP_F32, 1, rows, random}));
+  }
 }
 
 void refuse(Runner& run, Random& random, bool row) {

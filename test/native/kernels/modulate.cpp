@@ -41,6 +41,17 @@ std::vector<int32_t> sorted_spans(Random& random, const Rows& rows, int64_t most
   return spans;
 }
 
+// Spans of `length` tokens, each a token or some behind the one before.
+std::vector<int32_t> spans_apart(Random& random, const Rows& rows, int64_t length) {
+  std::vector<int32_t> spans;
+  for (int64_t b = 0; b < rows.B; ++b) {
+    const int64_t tokens = rows.offsets[b + 1] - rows.offsets[b];
+    for (int64_t begin = 0; begin + length <= tokens; begin += length + random.integer(0, 3))
+      for (const int64_t x : {b, begin, begin + length}) spans.push_back(static_cast<int32_t>(x));
+  }
+  return spans;
+}
+
 Call<SpansArgs> spans(Random& random, int32_t dtype, int32_t scope, const Rows& rows, std::vector<int32_t> spans) {
   Call<SpansArgs> call(&srp_backend::modulate_spans);
   const int64_t S = static_cast<int64_t>(spans.size()) / 3;
@@ -188,8 +199,11 @@ void refuse_rows(Runner& run, Random& random) {
 void modulate_agrees(Runner& run) {
   Random random(9);
   run.begin("modulate_steps", "agrees");
-  for (const int64_t S : {0, 1, 2, 37, 511, 513, 1100})  // about one and two strides of the block of 512 threads
+  for (const int64_t S :
+       {0, 1, 2, 37, 255, 257, 1100})  // about a block's threads, and more than the steps that it adds up at a time
     for (int turn = 0; turn < 10; ++turn) run.agree(steps(random, S));
+  run.want_next();
+  run.agree(steps(random, 5000));  // more than one block takes
 
   run.begin("modulate_spans", "agrees");
   for (const int32_t dtype : {SRP_F32, SRP_F64})
@@ -197,8 +211,17 @@ void modulate_agrees(Runner& run) {
       for (const Rows& shape : row_shapes())
         for (const int64_t most : {0, 5})
           run.agree(spans(random, dtype, scope, shape, sorted_spans(random, shape, most)));
-  // About 650: more than the one block of 512 threads that sums them.
+  // About 650 spans, which overlap: several blocks' worth. Then as many that do not, over rows that more than one block takes; the
+  // second time only one pair of them is in no order.
   run.agree(spans(random, SRP_F32, SRP_SCOPE_ALL, many_rows(), sorted_spans(random, many_rows(), 10)));
+  const Rows long_rows = packed({3000, 0, 5000, 1, 1000});
+  for (const int32_t dtype : {SRP_F32, SRP_F64}) {
+    std::vector<int32_t> apart = spans_apart(random, long_rows, 12);
+    run.want_next();
+    run.agree(spans(random, dtype, SRP_SCOPE_SEGMENTS, long_rows, apart));
+    --apart[3 * 100 + 1];
+    run.agree(spans(random, dtype, SRP_SCOPE_MASK, long_rows, apart));
+  }
 
   run.begin("modulate_rows", "agrees");
   for (const int32_t dtype : {SRP_F32, SRP_F64})
@@ -207,6 +230,7 @@ void modulate_agrees(Runner& run) {
         for (const Rows& shape : row_shapes())
           run.agree(rows(random, dtype, form, nonfinite, shape, groups_of(random, shape.B)));
   const Groups one = groups(random, {many_rows().B}, true);  // of more rows than a block has threads
+  run.want_next();
   run.agree(rows(random, SRP_F32, SRP_WEIGHT_ZSCORE, SRP_NONFINITE_ISOLATE, many_rows(), one));
 }
 

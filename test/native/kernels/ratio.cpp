@@ -101,6 +101,11 @@ void agree(Runner& run, const char* op, Make make) {
   const Groups singles = groups(random, std::vector<int64_t>(static_cast<size_t>(many_rows().B), 1), true);
   for (const int32_t level : {SRP_LEVEL_TOKEN, SRP_LEVEL_SEQUENCE, SRP_LEVEL_GROUP})
     run.agree(make(Setting{SRP_F32, level, SRP_REDUCE_MEAN, many_rows(), random, &singles}));
+  for (const int32_t level : {SRP_LEVEL_TOKEN, SRP_LEVEL_SEQUENCE, SRP_LEVEL_GROUP})
+    for (const Rows& rows : long_rows()) {
+      run.want_next();
+      run.agree(make(Setting{SRP_F32, level, SRP_REDUCE_MEAN, rows, random}));
+    }
 }
 
 // What both ops refuse, at one level.

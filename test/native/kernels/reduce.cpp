@@ -16,10 +16,15 @@ using CountsArgs = srp_reduce_counts_args;
 // Float64 sums in another order; counts and extremes are within it anyway.
 const Tolerance kPartials = Tolerance::sums(SRP_F64);
 
-// Rows of less than a chunk, of exactly one, of one and a token, of several; on average of more than one, which is when
-// blocks share a row in the maps.
+// Rows of less than a chunk, of exactly one, of one and a token, of several: a block takes a chunk.
 const Rows& chunked_rows() {
   static const Rows shape = packed({3, 4096, 0, 4097, 13000});
+  return shape;
+}
+
+// Rows of few tokens, and one of several chunks among them: a warp takes a chunk.
+const Rows& uneven_rows() {
+  static const Rows shape = packed({1, 9000, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 130, 300});
   return shape;
 }
 
@@ -157,7 +162,12 @@ void agree(Runner& run, const char* op, Make make) {
   for (const int32_t dtype : {SRP_F32, SRP_F64}) {
     for (const Rows& rows : row_shapes())
       for (int i = 0; i < 4; ++i) run.agree(make(dtype, rows));
-    for (int i = 0; i < 3; ++i) run.agree(make(dtype, chunked_rows()));
+    for (int i = 0; i < 3; ++i) {
+      if (i == 0) run.want_next();
+      run.agree(make(dtype, chunked_rows()));
+    }
+    run.want_next();
+    run.agree(make(dtype, uneven_rows()));
   }
 }
 
@@ -211,6 +221,7 @@ void reduce_agrees(Runner& run) {
   for (int i = 0; i < 4; ++i) {
     for (const Rows& rows : row_shapes()) run.agree(counts(random, rows));
     run.agree(counts(random, chunked_rows()));
+    run.agree(counts(random, uneven_rows()));
   }
 }
 

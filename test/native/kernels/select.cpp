@@ -84,6 +84,12 @@ Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, con
   return call;
 }
 
+// More tokens than one block ranks, and more than a row's keys in shared memory.
+const Rows& long_rows() {
+  static const Rows shape = packed({11000, 0, 5, 6000, 300});
+  return shape;
+}
+
 constexpr int32_t kCovarianceModes[] = {SRP_COVARIANCE_RANGE, SRP_COVARIANCE_TOP};
 
 template <class Make>
@@ -92,6 +98,11 @@ void agree(Runner& run, Make make) {
     for (const int32_t over : {SRP_OVER_ROW, SRP_OVER_ALL})
       for (const Rows& rows : row_shapes())
         for (int i = 0; i < (over == SRP_OVER_ALL ? 1 : 2); ++i) run.agree(make(dtype, over, rows));
+  for (const int32_t over : {SRP_OVER_ROW, SRP_OVER_ALL})
+    for (const int32_t dtype : {SRP_F32, SRP_F64}) {
+      if (dtype == SRP_F32) run.want_next();
+      run.agree(make(dtype, over, long_rows()));
+    }
 }
 
 // What both refuse.
@@ -130,6 +141,7 @@ void select_agrees(Runner& run) {
       for (const Rows& rows : row_shapes()) run.agree(covariance(random, dtype, mode, rows));
     }
   run.agree(covariance(random, SRP_F64, SRP_COVARIANCE_TOP, rows_beyond_lanes));
+  for (const int32_t dtype : {SRP_F32, SRP_F64}) run.agree(covariance(random, dtype, SRP_COVARIANCE_TOP, long_rows()));
 }
 
 void select_refuses(Runner& run) {

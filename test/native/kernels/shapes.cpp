@@ -55,6 +55,15 @@ const Rows& many_rows() {
   return shape;
 }
 
+const std::vector<Rows>& long_rows() {
+  static const std::vector<Rows> shapes = [] {
+    std::vector<int64_t> lengths(40, 30);
+    lengths[7] = 8192 + 600;
+    return std::vector<Rows>{packed({8192 + 300, 0, 700}), packed(lengths)};
+  }();
+  return shapes;
+}
+
 Groups groups(Random& random, const std::vector<int64_t>& sizes, bool shuffled) {
   const std::vector<int32_t> offsets = offsets_of(sizes);
   const int64_t n = offsets.back();
@@ -73,10 +82,18 @@ Groups groups_of(Random& random, int64_t count) {
 }
 
 // No group; empty ones; one item; equal and ragged ones; more groups than a block has warps; and groups of so many items
-// that a block takes each (from 512 on).
+// that a block takes each (from 512 on), or a warp one after the other.
 const std::vector<std::vector<int64_t>>& group_sizes() {
   static const std::vector<std::vector<int64_t>> sizes = {
-      {}, {0, 0, 0}, {1}, {4, 4, 4}, {1, 0, 7, 33, 2, 0, 70}, ragged(2, 40, 9), {600}, {0, 513, 1100},
+      {},
+      {0, 0, 0},
+      {1},
+      {4, 4, 4},
+      {1, 0, 7, 33, 2, 0, 70},
+      ragged(2, 40, 9),
+      {600},
+      {0, 513, 1100},
+      {4, 3, 300, 9, 2},
   };
   return sizes;
 }

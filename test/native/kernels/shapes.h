@@ -19,6 +19,9 @@ const std::vector<Rows>& row_shapes();
 // More of them than a block of 128 threads has. Apart from the others: where a block takes a row it is the slowest shape.
 const Rows& many_rows();
 
+// Rows of which a device gives each a block, and such that are a warp's each, a long one among both: more than 8192 tokens.
+const std::vector<Rows>& long_rows();
+
 struct Groups {
   std::vector<int32_t> members;  // empty: identity
   std::vector<int32_t> offsets;

@@ -1,0 +1,106 @@
+// Numbers of rows spread over their tokens (contract: surprisal/group.h): a warp or a block a row, by the rule of row_strips.cuh.
+//
+//   broadcast  the mask's bytes by fours, four words of a thread under way, and 16-byte stores: 5 bytes a token of float32
+//   place      the last kept token of the row first, over the mask alone, then the tokens
+#include "backend.cuh"
+#include "quads.cuh"
+#include "row_strips.cuh"
+#include "surprisal/group_steps.h"
+
+namespace srp::cuda {
+namespace {
+
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 4) broadcast_rows_kernel(srp_group_broadcast_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const double row = load(static_cast<const F*>(a.row), b);
+  const double value = a.factor ? row * load(static_cast<const F*>(a.factor), b) : row;
+  spread(static_cast<F*>(a.out), a.mask, range, value, worker<kTogether>(), workers<kTogether>());
+}
+
+// The last kept token of the row, -1 without one.
+template <bool kTogether>
+__device__ __forceinline__ int64_t last_kept(const uint8_t* mask, const Range& row) {
+  if (!mask) return row.end - 1;
+  int64_t last = -1;
+  for (int64_t q = row.begin / kQuad + worker<kTogether>(); q * kQuad < row.end; q += workers<kTogether>()) {
+    const QuadPlace place = {q * kQuad, row.begin, row.end};
+    const uint32_t flags = load_flags(mask, place);
+    SRP_UNROLL
+    for (int k = 0; k < kQuad; ++k)
+      if (flag_of(flags, k)) last = place.first + k;
+  }
+  if constexpr (kTogether)
+    return block_reduce(last, Max{});
+  else
+    return warp_reduce(last, Max{});
+}
+
+template <class F, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 4) place_rows_kernel(srp_group_place_args a, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;
+  const Range row = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
+  const int64_t last = a.row ? last_kept<kTogether>(a.mask, row) : -1;
+  F* const out = static_cast<F*>(a.out);
+  for (int64_t first = row.begin + worker<kTogether>(); first < row.end; first += kQuad * workers<kTogether>()) {
+    double tokens[kQuad];  // all on their way before the first is stored
+    SRP_UNROLL
+    for (int u = 0; u < kQuad; ++u) {
+      const int64_t i = first + u * workers<kTogether>();
+      tokens[u] = i < row.end ? place_token<F>(a, i) : 0;
+    }
+    SRP_UNROLL
+    for (int u = 0; u < kQuad; ++u) {
+      const int64_t i = first + u * workers<kTogether>();
+      if (i < row.end) store(out, i, i == last ? tokens[u] + place_row<F>(a, b) : tokens[u]);
+    }
+  }
+}
+
+struct Broadcast {
+  using Args = srp_group_broadcast_args;
+
+  template <class F, bool kTogether>
+  static void launch(srp_queue* queue, const Args& a) {
+    SRP_LAUNCH((broadcast_rows_kernel<F, kTogether>), dim3(static_cast<unsigned>(row_blocks<kTogether>(a.B))),
+               dim3(kRowThreads), 0, queue->stream, a, queue->faults);
+  }
+};
+
+struct Place {
+  using Args = srp_group_place_args;
+
+  template <class F, bool kTogether>
+  static void launch(srp_queue* queue, const Args& a) {
+    SRP_LAUNCH((place_rows_kernel<F, kTogether>), dim3(static_cast<unsigned>(row_blocks<kTogether>(a.B))),
+               dim3(kRowThreads), 0, queue->stream, a, queue->faults);
+  }
+};
+
+template <class Op>
+srp_status launch(srp_queue* queue, const typename Op::Args* a, const char* op) {
+  SRP_TRY(check(a));
+  SRP_TRY(check_grid(op, a->B));
+  SRP_TRY(enter(queue));
+  if (a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
+  const bool together = takes_block(a->n, a->B);
+  if (a->dtype == SRP_F64)
+    together ? Op::template launch<double, true>(queue, *a) : Op::template launch<double, false>(queue, *a);
+  else
+    together ? Op::template launch<float, true>(queue, *a) : Op::template launch<float, false>(queue, *a);
+  return launched(op);
+}
+
+}  // namespace
+
+srp_status group_broadcast(srp_queue* queue, const srp_group_broadcast_args* a) {
+  return launch<Broadcast>(queue, a, "group_broadcast");
+}
+srp_status group_place(srp_queue* queue, const srp_group_place_args* a) {
+  return launch<Place>(queue, a, "group_place");
+}
+
+}  // namespace srp::cuda

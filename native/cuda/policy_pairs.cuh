@@ -1,0 +1,31 @@
+// The log-probs of a lane's tokens under two policies, all on their way before the first is used. Also before the mask is known:
+// what lies under it is not looked at.
+#pragma once
+#include "row_strips.cuh"
+
+namespace srp::cuda {
+
+template <class F, int kCount>
+struct PolicyPairs {
+  F current[kCount], old[kCount];
+  bool kept[kCount];
+
+  // Tokens `from` to `from` + kCount - 1 of the lane; those from `end` on count as masked.
+  template <class Args>
+  __device__ __forceinline__ PolicyPairs(const Args& a, int64_t begin, int from, int64_t end) {
+    SRP_UNROLL
+    for (int k = 0; k < kCount; ++k) {
+      const int64_t i = lane_token(begin, from + k);
+      const bool inside = i < end;
+      current[k] = inside ? static_cast<const F*>(a.current)[i] : F{0};
+      old[k] = inside ? static_cast<const F*>(a.old)[i] : F{0};
+      kept[k] = inside && (!a.mask || a.mask[i]);
+    }
+  }
+
+  __device__ __forceinline__ double difference(int k) const {
+    return static_cast<double>(current[k]) - static_cast<double>(old[k]);
+  }
+};
+
+}  // namespace srp::cuda
