@@ -43,6 +43,7 @@ const card = {
 };
 writeFileSync(values.out, `${JSON.stringify(card, null, 1)}\n`);
 console.log(JSON.stringify(card, null, 1));
+console.log(`${card.machine}${card.computeCapability === "" ? "" : `, compute capability ${card.computeCapability}`}`);
 if (!status.available) {
   console.log(`${status.name} cannot run here: ${status.reason}`);
   process.exitCode = 1;

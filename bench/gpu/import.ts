@@ -1,7 +1,7 @@
 // Files what a run of the GPU bundle left behind: npm run gpu:import -- RESULTS_DIR
 //
-// bench/results/gpu-CARD.jsonl gets the lines of the bench, gpu-CARD.json the parts, the suite's counts and the comparison
-// with torch; docs/performance.md is written anew. A run on the emulated backend is refused: it says nothing about a GPU.
+// bench/results/gpu-CARD.jsonl gets the lines of the bench beside torch, gpu-CARD-node.jsonl those of the bench from Node,
+// gpu-CARD.json the parts, the suite's counts and the comparison with torch; docs/performance.md is written anew. A run on the emulated backend is refused: it says nothing about a GPU.
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "../harness/machine";
@@ -26,10 +26,13 @@ export function refusal({ backend, card, parts, torch }: GpuResults): string | u
 
 /** The files by path below the root. */
 export function filed(results: GpuResults): Readonly<Record<string, string>> {
-  const { bench, ...rest } = results;
+  const { bench, node, ...rest } = results;
   const base = `bench/results/gpu-${nameOf(results.card.machine)}`;
-  const record = { [`${base}.json`]: `${JSON.stringify(rest, null, 1)}\n` };
-  return bench.length === 0 ? record : { ...record, [`${base}.jsonl`]: toLines(bench) };
+  return {
+    [`${base}.json`]: `${JSON.stringify(rest, null, 1)}\n`,
+    ...(bench.length > 0 && { [`${base}.jsonl`]: toLines(bench) }),
+    ...(node.length > 0 && { [`${base}-node.jsonl`]: toLines(node) }),
+  };
 }
 
 function main(folder: string | undefined): number {

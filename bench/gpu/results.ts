@@ -47,7 +47,10 @@ export interface GpuResults {
   readonly parts: readonly Part[];
   readonly suite?: { readonly passed: number; readonly failed: number; readonly skipped: number };
   readonly torch?: TorchResults;
+  /** Beside torch, through the C ABI. */
   readonly bench: readonly ResultLine[];
+  /** From Node, on DeviceArrays. */
+  readonly node: readonly ResultLine[];
 }
 
 const STATES: readonly string[] = ["passed", "failed", "skipped", "timeout"];
@@ -55,6 +58,11 @@ const STATES: readonly string[] = ["passed", "failed", "skipped", "timeout"];
 function json(folder: string, name: string): unknown {
   const file = join(folder, name);
   return existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : undefined;
+}
+
+function lines(folder: string, name: string): ResultLine[] {
+  const file = join(folder, name);
+  return existsSync(file) ? parseLines(readFileSync(file, "utf8"), name) : [];
 }
 
 function lastLine(folder: string, name: string): string {
@@ -82,10 +90,10 @@ export function readGpuResults(folder: string): GpuResults {
   const parts = readParts(folder);
   const card = json(folder, "card.json") as Card | undefined;
   if (!card) throw new Error(`${folder} has no card.json: run.sh writes it first`);
-  const benchFile = join(folder, "bench.jsonl");
-  const bench = existsSync(benchFile) ? parseLines(readFileSync(benchFile, "utf8"), "bench.jsonl") : [];
+  const [bench, node] = [lines(folder, "bench.jsonl"), lines(folder, "node.jsonl")];
   const suite = json(folder, "suite-counts.json") as GpuResults["suite"];
   const torch = json(folder, "torch.json") as TorchResults | undefined;
-  const backend = bench[0]?.backend ?? (card.computeCapability === "" || card.machine.startsWith("emulated") ? "emulated" : "cuda");
-  return { backend, card, parts, ...(suite && { suite }), ...(torch && { torch }), bench };
+  const known = card.computeCapability === "" || card.machine.startsWith("emulated") ? "emulated" : "cuda";
+  const backend = [...bench, ...node].find((line) => line.backend !== known)?.backend ?? known;
+  return { backend, card, parts, ...(suite && { suite }), ...(torch && { torch }), bench, node };
 }

@@ -1,7 +1,11 @@
 // results.json and summary.md of a run of the bundle: node summary.js RESULTS_DIR.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { milliseconds, number, spread, table } from "../report/markdown";
+import { judge } from "../goals";
+import type { ResultLine } from "../record";
+import { goalsTable } from "../report/goals-table";
+import { errors, milliseconds, number, spread, table } from "../report/markdown";
+import { GPU_GOALS } from "./goals";
 import { type GpuResults, readGpuResults, type TorchCheck } from "./results";
 
 function worst({ outputs = {} }: TorchCheck): string {
@@ -26,13 +30,40 @@ function torchSection({ torch }: GpuResults): string[] {
   ];
 }
 
+/** The goals as far as the lines measure them; times of the emulated backend are held against none. */
+function goals(lines: readonly ResultLine[], backend: string): string[] {
+  if (backend !== "cuda") return ["Taken on the emulated backend: these times say that the bench works, and nothing about a GPU.", ""];
+  return goalsTable(GPU_GOALS.map((goal) => judge(goal, lines)).filter(({ verdict }) => verdict !== "not measured"));
+}
+
+function nodeSection({ node, backend }: GpuResults): string[] {
+  if (node.length === 0) return [];
+  return [
+    "## From Node",
+    "",
+    ...goals(node, backend),
+    ...table(
+      ["what", "shape", "dtype", "data", "time, p20–p80", "GB/s", "share of a device copy, p20–p80", "against the CPU backend"],
+      node.map((line) => [
+        line.op,
+        `${line.shape.name} (${line.shape.sizes.join(" × ")})`,
+        line.dtype,
+        line.rowKind,
+        spread(line.time, milliseconds),
+        line.bytes ? number(line.bytes.least / line.time.median / 1e6) : "–",
+        line.share ? spread(line.share, (x) => x.toFixed(2)) : "–",
+        errors(line.error) || "–",
+      ]),
+    ),
+  ];
+}
+
 function benchSection({ bench, backend }: GpuResults): string[] {
   if (bench.length === 0) return [];
-  const note = backend === "cuda" ? [] : ["Taken on the emulated backend: these times say that the bench works, and nothing about a GPU.", ""];
   return [
-    "## Bench",
+    "## Beside torch",
     "",
-    ...note,
+    ...goals(bench, backend),
     ...table(
       ["what", "shape", "dtype", "who", "time, p20–p80", "share of a device copy", "against surprisal"],
       bench.map((line) => [
@@ -58,6 +89,7 @@ export function toSummary(results: GpuResults): string {
     ...table(["part", "state", "seconds", "says"], parts.map(({ name, state, seconds, says }) => [name, state === "passed" || state === "skipped" ? state : `**${state}**`, String(seconds), says.slice(0, 200)])),
     ...(suite ? [`Suite: ${suite.passed} passed, ${suite.failed} failed, ${suite.skipped} skipped.`, ""] : []),
     ...torchSection(results),
+    ...nodeSection(results),
     ...benchSection(results),
   ].join("\n");
 }

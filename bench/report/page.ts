@@ -22,6 +22,7 @@ const KERNELS: Readonly<Record<string, string>> = {
   group: "Group normalisation",
   ratio: "Ratios of sequences",
 };
+const TRANSFER = "transfer";
 
 function whatOf({ op, shape, dtype, rowKind, threads }: ResultLine): string {
   const sizes = shape.sizes.map((size) => (size >= 1e6 && size % 1e6 === 0 ? size.toExponential(0).replace("+", "") : String(size))).join(" × ");
@@ -89,7 +90,7 @@ function section({ name, lines }: ResultFile): string[] {
   const onDevice = backend === "cuda";
   const kernels = [...new Set(lines.map(({ kernel }) => kernel))];
   return [
-    onDevice ? `## ${run.machine}: CUDA` : `## ${run.machine}, ${run.cores} cores: CPU`,
+    onDevice ? `## ${run.machine}: CUDA${run.through === undefined ? "" : `, from ${run.through}`}` : `## ${run.machine}, ${run.cores} cores: CPU`,
     "",
     `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}.${onDevice ? "" : processorFacts(run)}`,
     `Versions: ${Object.entries(run.versions).map(([what, version]) => `${what} ${version}`).join("; ")}.`,
@@ -101,7 +102,7 @@ function section({ name, lines }: ResultFile): string[] {
     ...goalsTable((onDevice ? GPU_GOALS : GOALS).map((goal) => judge(goal, lines))),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);
-      return [`### ${KERNELS[kernel] ?? kernel}`, "", ...ownTable(own), ...peerTable(own)];
+      return [`### ${kernel === TRANSFER ? "Between host and device" : (KERNELS[kernel] ?? kernel)}`, "", ...ownTable(own), ...peerTable(own)];
     }),
     "### Least bytes",
     "",
@@ -143,8 +144,10 @@ export function toPage(files: readonly ResultFile[]): string {
     "- Peers compute the same on the same bytes. torch runs with malloc as it is, and *tuned*: with the memory of temporaries kept,",
     "  which is the fairest it can get on a CPU. Forms have the names of the trainers that use them.",
     "- *Extra MB*: growth of resident memory at the peak of a call, with the outputs already there.",
-    "- On a GPU the roof is a device copy of the same bytes in the same run; a time is that of a backlog of calls through the C ABI,",
-    "  divided by their number, on arrays that the L2 cache does not hold; outputs are compared with torch ahead of it.",
+    "- On a GPU the roof is a device copy of the same bytes in the same run; a time is that of a backlog of calls divided by their",
+    "  number, on arrays that the L2 cache does not hold. Beside torch: calls through the C ABI, outputs compared with torch ahead",
+    "  of it. From Node: graphs of calls on DeviceArrays between two events, outputs compared with the CPU backend; what goes",
+    "  between host and device, and calls *on host arrays*, by the host's clock.",
     "- Rows of logits: *normal* N(0, 2.5); *peaky* N(0, 1) and one logit at 24 to 26; *masked* nine of ten ids at −∞.",
     "",
     ...(any ? [`![Share of the roof by case](${CHART})`, ""] : ["No result has been committed yet.", ""]),

@@ -26,15 +26,19 @@ function needArray(op: string, array: unknown): DeviceArray {
 }
 
 /**
- * Lets another process on this machine open an array (`fromIpcHandle`, or a PyTorch trainer through the CUDA runtime). The
- * array must live, and be filled (`stream.sync()`), as long as the other one uses it.
+ * Lets another process on this machine open an array (`fromIpcHandle`, or a PyTorch trainer through the CUDA runtime). Waits for
+ * the work that fills it, so that who gets the handle sees what was asked for here; of work that is asked for afterwards it
+ * sees what has run. The array must live as long as the other one uses it.
  *
- * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, ERR_SURPRISAL_DISPOSED
+ * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, ERR_SURPRISAL_DISPOSED, and what went wrong
+ * on the stream: _RANGE, _VALUE or _DEVICE
  */
 export function toIpcHandle<D extends DType>(array: DeviceArray<D>): IpcHandle<D> {
   const op = "toIpcHandle";
   const { stream } = needArray(op, array);
+  // In this order: the export lines the stream up behind the last use of the array, on whatever stream that was.
   const { handle, byteOffset } = stream.runtime.exportMemory(array.handle(op, "array"));
+  stream.runtime.sync();
   return { handle, byteOffset, dtype: array.dtype, shape: array.shape };
 }
 

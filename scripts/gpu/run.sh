@@ -12,7 +12,7 @@ usage() {
   cat <<TEXT
 usage: run.sh RESULTS_DIR [--minutes N] [--backend cuda|emulated] [--device N] [--tiny]
 
-  RESULTS_DIR   where results.json, summary.md, bench.jsonl and a log for each part go; made if it is not there
+  RESULTS_DIR   where results.json, summary.md, *.jsonl of the benches and a log for each part go; made if it is not there
   --minutes N   about how long it may take in all (default 30)
   --backend B   cuda (default), or emulated: the same kernels on the host, to try the bundle out
   --device N    number of the device (default 0)
@@ -95,8 +95,14 @@ fi
 
 export SURPRISAL_TEST_COUNTS=$results/suite-counts.json
 cd "$app" || exit 2
-part suite "$(left 45)" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
+# On the host the suite takes most of the time, on a device the benches do.
+share=45
+[[ $backend == emulated ]] && share=75
+part suite "$(left "$share")" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
 part conformance "$(left 40)" "$node" test/conformance/main.js --backend "$backend"
+
+part node "$(left 50)" "$node" --expose-gc "$app/bench/gpu/node/main.js" --backend "$backend" --device "$device" --card "$results/card.json" \
+  --out "$results/node.jsonl" --minutes "$(($(left 45) / 60 + 1))" "${tiny[@]}"
 
 if [[ -n $python ]]; then
   part bench "$(left 75)" "$python" "$app/bench/gpu/python/bench.py" --library "$library" --headers "$app/include/surprisal" \

@@ -4,6 +4,7 @@ import {
   deviceEmpty,
   deviceStream,
   discountedReturns,
+  fromHalfBits,
   gae,
   groupNormalize,
   isDeviceArray,
@@ -12,7 +13,9 @@ import {
   memoryStats,
   type SurprisalError,
   toDevice,
+  toHalfBits,
   tokenLossFromLogits,
+  weightStatistics,
 } from "../../lib";
 import { eachDeviceBackend } from "../support/each-device";
 import { errorCode } from "../support/error-code";
@@ -132,6 +135,10 @@ eachDeviceBackend((backend) => {
     expect(facts(() => groupNormalize(there, { collective: {} as never }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION", name: "collective" });
     const sent = () => tokenLossFromLogits(there as never, Int32Array.of(1, 2), { form: "linear", advantages: Float32Array.of(1, 2), shape: [1, 2] });
     expect(facts(sent)).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", message: saying("logprobBackward") });
+    const bits = toDevice(Uint16Array.of(0x3c00), { ...place, dtype: "float16" });
+    expect(facts(() => fromHalfBits(bits as never, "float16"))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "patterns", message: saying("array.read()") });
+    expect(facts(() => weightStatistics(there as never))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "weights", message: saying("weightEntropies") });
+    expect(facts(() => toHalfBits(there as never, "float16"))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "values" });
   });
 
   test("refuses asynchronous forms, which have nothing to add", async () => {

@@ -1,5 +1,5 @@
 // EMPG from ids to modulated advantages without a word from the device in between.
-import { deviceStream, empgAdvantage, toDevice } from "../../lib";
+import { createStream, deviceStream, empgAdvantage, toDevice } from "../../lib";
 import { eachDeviceBackend } from "../support/each-device";
 import { rng } from "../support/rng";
 
@@ -45,6 +45,35 @@ eachDeviceBackend((backend) => {
     }
     expect(found.advantages.read()).toEqual(expected.advantages);
     expect(found.mean.read()[0]).toBe(expected.mean);
+  });
+
+  test("is recorded once, and repeated on other numbers with the bits of the call", () => {
+    using stream = createStream({ backend });
+    const place = { stream };
+    const arrays = {
+      tokens: toDevice(tokens, place),
+      entropies: toDevice(entropies, place),
+      rowAdvantages: toDevice(rowAdvantages, place),
+      mask: toDevice(mask, place),
+      lengths: toDevice(lengths, place),
+    };
+    const run = () => empgAdvantage({ ...arrays, shape: batch.shape }, { ...options, stream });
+    run(); // beside the recording, to be seen apart from it
+    using graph = stream.capture(run);
+    for (const seed of [6, 7, 8]) {
+      const r = rng(seed);
+      arrays.tokens.write(seed === 8 ? new Int32Array(n) : r.i32(n, 0, 9)); // at last none with a step
+      arrays.entropies.write(r.f32(n, 0, 3));
+      arrays.rowAdvantages.write(r.normal(B));
+      arrays.mask.write(r.mask(n, 0.6));
+      arrays.lengths.write(r.i32(B, 0, T + 1));
+      graph.launch();
+      const eager = run();
+      const perStep = ["stepEntropies", "entropyNorms", "scales", "clarities", "mean", "advantages"] as const;
+      for (const name of perStep) expect(graph.result[name].read()).toEqual(eager[name].read());
+      expect(graph.result.spans.read()).toEqual(eager.spans.read());
+      expect(eager.spans.read().count > 0).toBe(seed !== 8);
+    }
   });
 
   test("takes advantages per token, and writes into their memory", () => {

@@ -10,6 +10,7 @@ import { even, resultLine } from "../bench/result-lines";
 
 const card = { date: "2026-01-02T03:04:05Z", commit: "0123456789ab", machine: "NVIDIA H200", versions: { node: "20.0.0" }, driver: { "clocks.sm": "1980 MHz" }, computeCapability: "9.0" };
 const line = resultLine({ backend: "cuda", level: "9.0", threads: 0, share: even(0.9) });
+const fromNode = { ...line, run: { ...line.run, through: "Node" } };
 const torch = {
   torch: "2.9.0",
   repeats: 100,
@@ -30,6 +31,7 @@ function write(more: Readonly<Record<string, string>> = {}): void {
     "suite-counts.json": '{"passed":12,"failed":1,"skipped":0}\n',
     "torch.json": JSON.stringify(torch),
     "bench.jsonl": toLines([line]),
+    "node.jsonl": toLines([fromNode]),
     ...more,
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -43,7 +45,7 @@ test("parts carry their state, their time and their last word", () => {
     { name: "suite", state: "failed", seconds: 60, says: "12 passed, 1 failed, 0 skipped" },
     { name: "memcheck", state: "skipped", seconds: 0, says: "skipped: no compute-sanitizer here" },
   ]);
-  expect(results).toMatchObject({ backend: "cuda", suite: { passed: 12 }, bench: [{ op: "logprob" }] });
+  expect(results).toMatchObject({ backend: "cuda", suite: { passed: 12 }, bench: [{ op: "logprob" }], node: [{ run: { through: "Node" } }] });
 });
 
 test("the summary says what failed, what was skipped and why, and how near torch is", () => {
@@ -54,6 +56,8 @@ test("the summary says what failed, what was skipped and why, and how near torch
   expect(page).toContain("| memcheck | skipped | 0 | skipped: no compute-sanitizer here |");
   expect(page).toContain("| scan_gae | padded | within | yes | advantages 1.0e-7, 20 % of its bound |");
   expect(page).toContain("0.90 (");
+  expect(page).toMatch(/## From Node\n\n\| goal .*\n(?:.*\n)*\| forward, V ≥ 32K \| ≥ 0.85 \| ≥ 1.03 \| 0.9 \| reached \|/);
+  expect(page).toMatch(/\| logprob \| Qwen vocabulary .* \| 10 ms \(9 ms–11 ms\) \| .* \| 0.90 \(0.81–0.99\) \| entropies 1.0e-7, 20 % of 1e-6·\\\|x\\\|/);
   expect(page).not.toContain("undefined");
 });
 
@@ -62,9 +66,24 @@ test("results of a card are filed under its name and survive", () => {
   const results = readGpuResults(folder);
   expect(refusal(results)).toBeUndefined();
   const files = filed(results);
-  expect(Object.keys(files)).toEqual(["bench/results/gpu-nvidia-h200.json", "bench/results/gpu-nvidia-h200.jsonl"]);
+  expect(Object.keys(files)).toEqual(["bench/results/gpu-nvidia-h200.json", "bench/results/gpu-nvidia-h200.jsonl", "bench/results/gpu-nvidia-h200-node.jsonl"]);
+  expect(parseLines(files["bench/results/gpu-nvidia-h200-node.jsonl"]!, "f")).toEqual([fromNode]);
   expect(parseLines(files["bench/results/gpu-nvidia-h200.jsonl"]!, "f")).toEqual([line]);
   expect(nameOf("NVIDIA GeForce RTX 5090 (D)")).toBe("nvidia-geforce-rtx-5090-d");
+});
+
+test("one line of another backend is enough to tell", () => {
+  write({ "node.jsonl": toLines([fromNode, { ...fromNode, backend: "emulated" }]) });
+  expect(refusal(readGpuResults(folder))).toContain("the emulated backend: nothing in them is about a GPU");
+  write({ "bench.jsonl": "", "node.jsonl": "", "card.json": JSON.stringify({ ...card, machine: "emulated device", computeCapability: "0.0" }) });
+  expect(refusal(readGpuResults(folder))).toContain("the emulated backend");
+});
+
+test("the emulated backend is held against no goal", () => {
+  write({ "node.jsonl": toLines([{ ...fromNode, backend: "emulated" }]) });
+  const page = toSummary(readGpuResults(folder));
+  expect(page).toContain("nothing about a GPU");
+  expect(page).not.toContain("| goal |");
 });
 
 test.each<[string, (results: GpuResults) => GpuResults, string]>([
@@ -84,6 +103,6 @@ test("a folder that is none, or a broken part, is named", () => {
 });
 
 test("a run without a bench is filed without its lines", () => {
-  write({ "bench.jsonl": "" });
+  write({ "bench.jsonl": "", "node.jsonl": "" });
   expect(Object.keys(filed(readGpuResults(folder)))).toEqual(["bench/results/gpu-nvidia-h200.json"]);
 });

@@ -1,6 +1,8 @@
 // How spread the weights of each prompt are.
 import type { BackendOption } from "../../backend/select";
 import { type CollectiveOption, collectiveOption } from "../../core/collective";
+import { refuseDevice } from "../../core/device-arguments";
+import { DeviceArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
 import { groupEntropy } from "../../ops/group";
 import { type PromptLayout, promptGrouping, promptSizes } from "./prompts";
@@ -41,6 +43,7 @@ export function meanOf(numbers: readonly number[]): number {
  */
 export function weightEntropies(weights: FloatArray, options: WeightEntropyOptions = {}): WeightEntropies {
   const op = "weightEntropies";
+  if (DeviceArray.is(weights)) throw refuseDevice(op, "weights"); // groupEntropy would take it; what follows is on the host
   const layout = promptGrouping(op, options);
   const where = { ...(options.backend && { backend: options.backend }), ...collectiveOption(options) };
   const { entropies } = groupEntropy(weights, { ...layout, least: LEAST_WEIGHT, ...where });
