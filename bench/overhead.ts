@@ -13,6 +13,8 @@ const SIZES = [8, 16, 32, 64, 128, 512, 4096];
 const BACKENDS = ["js", "cpu", "auto"] as const;
 const REPETITIONS = 15;
 const TARGET_CALLS_NS = 2e6; // of one repetition
+const WARM_CALLS = 8000; // or as many as fit into the time: a call that takes longer has been compiled by then
+const WARM_MS = 200;
 
 type Backend = (typeof BACKENDS)[number];
 type Call = (backend: Backend) => () => unknown;
@@ -65,9 +67,14 @@ function cpuNanoseconds(run: () => unknown, times: number): number {
   return ((user + system) * 1000) / times;
 }
 
+function warmUp(run: () => unknown): void {
+  const end = performance.now() + WARM_MS;
+  for (let i = 0; i < WARM_CALLS && performance.now() < end; i += 20) for (let k = 0; k < 20; ++k) run();
+}
+
 /** Median and smallest of the repetitions, after the code is warm. */
 function measure(run: () => unknown): { readonly median: number; readonly least: number } {
-  cpuNanoseconds(run, 8000);
+  warmUp(run);
   const times = Math.max(50, Math.round(TARGET_CALLS_NS / cpuNanoseconds(run, 200)));
   const found = Array.from({ length: REPETITIONS }, () => cpuNanoseconds(run, times)).sort((a, b) => a - b);
   return { median: Math.round(found[REPETITIONS >> 1]!), least: Math.round(found[0]!) };

@@ -17,6 +17,8 @@ export interface RunFacts {
   readonly versions: Readonly<Record<string, string>>;
   /** Instruction set of the roofs. */
   readonly roofs: string;
+  /** Of a GPU: what drove it, where that was not the C ABI from Python: "Node". */
+  readonly through?: string;
 }
 
 export interface ErrorFigure {
