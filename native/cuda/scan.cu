@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads, 2) scan_sums_kernel(typename Scan::A
   if (b >= a.B) return;  // the whole warp; together, no block has such a row
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (!row.valid && threadIdx.x % (kTogether ? kThreads : kWarp) == 0) raise(faults, SRP_FAULT_OFFSETS);
-  const int64_t strips = strips_of(row.end - row.begin);
+  const int64_t strips = sum_strips_of(row.end - row.begin);
   Part total, before;
   if (Scan::needs_total(a))
     for (int64_t k = 0; k < strips; ++k) {
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int64_t b = item / most, k = item - b * most;
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (!kWrite && !row.valid && threadIdx.x == 0) raise(faults, SRP_FAULT_OFFSETS);
-  const int64_t strips = strips_of(row.end - row.begin);
+  const int64_t strips = sum_strips_of(row.end - row.begin);
   if (k >= strips) return;
   const Range strip = strip_of<Scan>(row, strips, k);
   const Part before = kWrite ? parts[item] : Part{}, total = kWrite ? totals[b] : Part{};
@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads)
   if (b >= a.B) return;  // the whole warp
   const int lane = lane_of_warp();
   const Range row = row_range(a.offsets, a.T, a.n, b);
-  const int64_t strips = strips_of(row.end - row.begin);
+  const int64_t strips = sum_strips_of(row.end - row.begin);
   Part before;
   for (int64_t first = 0; first < strips; first += kWarp) {
     Part* const mine = parts + b * most + first + lane;
@@ -126,7 +126,7 @@ srp_status scan(srp_queue* queue, const Args* a, const char* op) {
   SRP_TRY(check(a));
   SRP_TRY(enter(queue));
   if (a->n == 0 || a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
-  const int64_t most = strips_of(a->offsets ? a->n : a->T);  // of the longest row that there may be
+  const int64_t most = sum_strips_of(a->offsets ? a->n : a->T);  // of the longest row that there may be
   const bool strips = a->B < kManyRows && most > 1;
   if (a->dtype == SRP_F64)
     return strips ? launch_strips<Scan<double>>(queue, *a, op, most) : launch_rows<Scan<double>>(queue, *a, op);

@@ -28,7 +28,7 @@ constexpr int kStripTiles = 32;
 constexpr int64_t kStripTokens = int64_t{kTileTokens} * kStripTiles;
 constexpr int kScanWarps = 8;
 
-SRP_HD int64_t strips_of(int64_t tokens) { return (tokens + kStripTokens - 1) / kStripTokens; }
+SRP_HD int64_t sum_strips_of(int64_t tokens) { return (tokens + kStripTokens - 1) / kStripTokens; }
 
 // A run's numbers of one array, and where they lie.
 template <class F>

@@ -3,6 +3,7 @@
 #ifndef SURPRISAL_CHECKS_H
 #define SURPRISAL_CHECKS_H
 
+#include <float.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -77,6 +78,11 @@ inline srp_status check_enum(const char* name, int32_t value, int32_t last) {
 inline srp_status check_range(const char* name, double value, double low, double high) {
   if (value >= low && value <= high) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT, "%s is %g, expected %g..%g", name, value, low, high);
+}
+
+inline srp_status check_finite(const char* name, double value) {
+  if (value >= -DBL_MAX && value <= DBL_MAX) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT, "%s is %g, expected a finite number", name, value);
 }
 
 // Sizes of rows (rows.h) as far as they are known without reading offsets.

@@ -432,8 +432,6 @@ SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const L
 
 // Checks
 
-inline srp_status check_finite(const char* name, double value) { return check_range(name, value, -DBL_MAX, DBL_MAX); }
-
 inline srp_status check_first(const char* name, int32_t value, int32_t first, int32_t last) {
   if (value >= first && value <= last) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT, "%s is %d, expected %d..%d", name, value, first, last);

@@ -86,11 +86,6 @@ SRP_HD double row_weight(const srp_modulate_rows_args& a, int64_t b, double rati
   return clamp(ratio, positive ? a.low_positive : a.low_negative, positive ? a.high_positive : a.high_negative);
 }
 
-inline srp_status check_finite(const char* name, double value) {
-  if (is_finite(value)) return SRP_OK;
-  return fail(SRP_BAD_ARGUMENT, "%s is %g, expected a finite number", name, value);
-}
-
 inline srp_status check(const srp_modulate_steps_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_count("S", a->S));
