@@ -282,8 +282,8 @@ struct Kernels {
   RowFigures (*clip_tokens_f32)(const ClipTokens<float>&, int64_t begin, int64_t end, bool past_cache);
   RowFigures (*clip_tokens_f64)(const ClipTokens<double>&, int64_t begin, int64_t end, bool past_cache);
   double (*exponential)(double x);  // the bits that a token's ratio has
-  void (*loss_tokens_f32)(const LossTokens<float>&, int64_t begin, int64_t end, bool past_cache);
-  void (*loss_tokens_f64)(const LossTokens<double>&, int64_t begin, int64_t end, bool past_cache);
+  void (*loss_tokens_f32)(const LossTokens<float>&, int64_t begin, int64_t end);
+  void (*loss_tokens_f64)(const LossTokens<double>&, int64_t begin, int64_t end);
   DivergenceKernels<float> divergence_f32;
   DivergenceKernels<double> divergence_f64;
   DivergenceKernels<Half> divergence_f16;
@@ -350,12 +350,8 @@ struct Kernels {
   const DivergenceKernels<BFloat16>& divergence(const BFloat16*) const { return divergence_bf16; }
   const CorrectionKernels<float>& correction(float) const { return correction_f32; }
   const CorrectionKernels<double>& correction(double) const { return correction_f64; }
-  void loss_tokens(const LossTokens<float>& row, Range at, bool past_cache) const {
-    loss_tokens_f32(row, at.begin, at.end, past_cache);
-  }
-  void loss_tokens(const LossTokens<double>& row, Range at, bool past_cache) const {
-    loss_tokens_f64(row, at.begin, at.end, past_cache);
-  }
+  void loss_tokens(const LossTokens<float>& row, Range at) const { loss_tokens_f32(row, at.begin, at.end); }
+  void loss_tokens(const LossTokens<double>& row, Range at) const { loss_tokens_f64(row, at.begin, at.end); }
 };
 
 }  // namespace srp::cpu

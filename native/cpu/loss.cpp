@@ -1,7 +1,6 @@
 // Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens of loss_token go through the level's kernel, a
 // register at a time; on the level "portable", and in loss_row, one by one.
 #include "backend.h"
-#include "cache.h"
 #include "loss_tokens.h"
 #include "pool.h"
 
@@ -12,14 +11,13 @@ template <class F>
 void token_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
   const Kernels* const level = kernels();
-  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     LossFigures figures = token_figures();
     if (level) {
       LossTokens<F> row = loss_tokens_of<F>(a, b, p);
       row.figures = a.figures ? figures.at : nullptr;
-      level->loss_tokens(row, range, past_cache);
+      level->loss_tokens(row, range);
       store_figures(a, b, figures);
       continue;
     }

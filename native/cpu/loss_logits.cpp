@@ -25,7 +25,7 @@ double slope_of(const LossArgs& tokens, const LossParameters& p, int64_t n, doub
   row.term_mask = at(row.term_mask);
   row.marks = at(row.marks);
   row.grad = &slope;
-  level->loss_tokens(row, {0, 1, false}, false);
+  level->loss_tokens(row, {0, 1, false});
   return slope;
 }
 

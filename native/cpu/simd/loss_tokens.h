@@ -168,19 +168,29 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   return out;
 }
 
-template <bool kPastCache, class F>
+template <class F>
 SRP_INLINE void put_both(F* out, int64_t i, F64 low, F64 high) {
-  if (out) put_wide<kPastCache>(out + i, low, high);
+  if (out) put_wide<false>(out + i, low, high);
 }
 
-template <bool kPastCache, class F>
-SRP_INLINE void loss_register(const LossTokens<F>& row, bool sums_up, int64_t i, LossLanes* sums) {
-  const LossHalf low = loss_half(row, sums_up, i, sums), high = loss_half(row, sums_up, i + kHalf, sums);
-  put_both<kPastCache>(row.loss, i, low.loss, high.loss);
-  put_both<kPastCache>(row.ratio, i, low.ratio, high.ratio);
-  put_both<kPastCache>(row.kl, i, low.kl, high.kl);
-  put_both<kPastCache>(row.grad, i, low.grad, high.grad);
-  if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
+// Whole registers of tokens, from i while there are any. Answers where the others begin. One text in the code, since it is long:
+// a token takes many times what memory needs for it, so its results go through the caches at every size.
+template <class F>
+static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& given, int64_t i, int64_t end,
+                                                        LossLanes* all) {
+  const LossTokens<F> row = given;  // what no store can reach stays in registers
+  const bool sums_up = row.figures != nullptr;
+  LossLanes sums = *all;
+  for (; i + kLanes <= end; i += kLanes) {
+    const LossHalf low = loss_half(row, sums_up, i, &sums), high = loss_half(row, sums_up, i + kHalf, &sums);
+    put_both(row.loss, i, low.loss, high.loss);
+    put_both(row.ratio, i, low.ratio, high.ratio);
+    put_both(row.kl, i, low.kl, high.kl);
+    put_both(row.grad, i, low.grad, high.grad);
+    if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
+  }
+  *all = sums;
+  return i;
 }
 
 // Copies of the last tokens of a row, fewer than a register, masked behind the end.
@@ -213,7 +223,7 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
   copy.kl = results[2];
   copy.grad = results[3];
   copy.clipped = clipped;
-  loss_register<false>(copy, row.figures != nullptr, 0, sums);
+  loss_registers(copy, 0, kLanes, sums);
   F* const to[] = {row.loss, row.ratio, row.kl, row.grad};
   for (int64_t k = 0; k < 4; ++k)
     if (to[k]) copy_out(to[k] + begin, results[k], count);
@@ -253,29 +263,12 @@ SRP_INLINE void store_lanes(const LossTokens<F>& row, const LossLanes& lanes) {
   at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(total_count(lanes.negative));
 }
 
-template <bool kPastCache, class F>
-static void loss_row_to(const LossTokens<F>& given, int64_t begin, int64_t end) {
-  LossLanes all;
-  int64_t i = begin;
-  {
-    const LossTokens<F> row = given;  // what no store can reach stays in registers
-    const bool sums_up = row.figures != nullptr;
-    LossLanes sums = no_losses();
-    for (; i + kLanes <= end; i += kLanes) loss_register<kPastCache>(row, sums_up, i, &sums);
-    all = sums;
-  }
-  if (i < end) loss_cut(given, i, end - i, &all);
-  if (given.figures) store_lanes(given, all);
-}
-
 template <class F>
-static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
-  const F* const outputs[] = {row.loss, row.ratio, row.kl, row.grad};
-  bool aligned = true;
-  for (const F* const out : outputs) aligned = aligned && (!out || on_sixteen(out + begin));
-  if (!past_cache || !aligned) return loss_row_to<false>(row, begin, end);
-  loss_row_to<true>(row, begin, end);
-  finish_streams();
+static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
+  LossLanes all = no_losses();
+  const int64_t rest = loss_registers(row, begin, end, &all);
+  if (rest < end) loss_cut(row, rest, end - rest, &all);
+  if (row.figures) store_lanes(row, all);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL
