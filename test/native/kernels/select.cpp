@@ -85,7 +85,7 @@ Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, con
 }
 
 // More tokens than one block ranks, and more than a row's keys in shared memory.
-const Rows& long_rows() {
+const Rows& large_batch() {
   static const Rows shape = packed({11000, 0, 5, 6000, 300});
   return shape;
 }
@@ -101,7 +101,7 @@ void agree(Runner& run, Make make) {
   for (const int32_t over : {SRP_OVER_ROW, SRP_OVER_ALL})
     for (const int32_t dtype : {SRP_F32, SRP_F64}) {
       if (dtype == SRP_F32) run.want_next();
-      run.agree(make(dtype, over, long_rows()));
+      run.agree(make(dtype, over, large_batch()));
     }
 }
 
@@ -141,7 +141,8 @@ void select_agrees(Runner& run) {
       for (const Rows& rows : row_shapes()) run.agree(covariance(random, dtype, mode, rows));
     }
   run.agree(covariance(random, SRP_F64, SRP_COVARIANCE_TOP, rows_beyond_lanes));
-  for (const int32_t dtype : {SRP_F32, SRP_F64}) run.agree(covariance(random, dtype, SRP_COVARIANCE_TOP, long_rows()));
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    run.agree(covariance(random, dtype, SRP_COVARIANCE_TOP, large_batch()));
 }
 
 void select_refuses(Runner& run) {
