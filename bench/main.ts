@@ -1,5 +1,4 @@
 // The program behind `npm run bench`: see USAGE in options.ts, or CONTRIBUTING.md.
-import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
@@ -21,6 +20,7 @@ import { slower } from "./report/against";
 import { verdictLine } from "./report/goals-table";
 import { writePage } from "./report/write";
 import { loadRoof } from "./roof/roof";
+import { Underway } from "./underway";
 
 const FULL: Pace = { repetitions: 15, secondsEach: 12, least: 3 };
 const QUICK: Pace = { repetitions: 5, secondsEach: 0.6, least: 2 };
@@ -78,35 +78,40 @@ async function prepare(options: Options): Promise<Bench> {
   return { builds: other ? [main, other] : [main], lower, roof, disturbance: (threads) => canary(roof, threads), keepOn, peers, pace: options.quick ? QUICK : FULL, peerMemory: !options.quick, facts, say };
 }
 
-async function runAll(cases: readonly Case[], bench: Bench, deadline: number) {
+async function runAll(cases: readonly Case[], bench: Bench, deadline: number, underway: Underway | undefined) {
   const collect = collector();
   const lines: ResultLine[] = [];
   const late: string[] = [];
   let wrong = 0;
   for (const one of cases) {
+    if (underway?.has(one)) continue;
     if (performance.now() / 1e3 > deadline) {
       late.push(titleOf(one));
       continue;
     }
     const outcome = await runCase(one, bench);
     lines.push(...outcome.lines);
+    underway?.add(outcome.lines);
     if (outcome.wrong) ++wrong;
     collect();
   }
   for (const title of late) say(`left out for lack of time: ${title}`);
-  return { lines, wrong, late };
+  return { lines: underway?.lines ?? lines, wrong, late };
 }
 
 function slug(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
 }
 
-function write(lines: readonly ResultLine[], { out, complete }: Options, { facts }: Bench): void {
-  const file = out ?? (complete ? join(root, "bench", "results", `cpu-${slug(facts.machine)}.jsonl`) : undefined);
-  if (file === undefined) return say("not written: the run left something out; --out FILE writes it all the same");
-  mkdirSync(join(file, ".."), { recursive: true });
-  writeFileSync(file, toLines(lines));
-  say(`${lines.length} results: ${file}`);
+/** Where the results of this run go, if they are kept. */
+function fileOf({ out, complete }: Options, { facts }: Bench): string | undefined {
+  return out ?? (complete ? join(root, "bench", "results", `cpu-${slug(facts.machine)}.jsonl`) : undefined);
+}
+
+function keep(underway: Underway | undefined, file: string | undefined, { out }: Options): void {
+  if (!underway) return say("not written: the run left something out; --out FILE writes it all the same");
+  underway.finish();
+  say(`${underway.lines.length} results: ${file}`);
   if (out === undefined) say(`page: ${writePage().join(", ")}`);
 }
 
@@ -126,9 +131,12 @@ async function main(): Promise<number> {
     return cases.length === 0 ? 2 : 0;
   }
   const bench = await prepare(options);
-  const { lines, wrong } = await runAll(cases, bench, options.quick && options.filter === undefined ? QUICK_SECONDS : Infinity);
+  const file = fileOf(options, bench);
+  const underway = file === undefined ? undefined : new Underway(file, bench.facts, options.resume);
+  if (underway && underway.lines.length > 0) say(`goes on behind ${underway.lines.length} results`);
+  const { lines, wrong } = await runAll(cases, bench, options.quick && options.filter === undefined ? QUICK_SECONDS : Infinity, underway);
   bench.peers.close();
-  write(lines, options, bench);
+  keep(underway, file, options);
   const regressions = slower(lines);
   for (const text of regressions) say(text);
   const judged = GOALS.map((goal) => judge(goal, lines)).filter(({ verdict }) => verdict !== "not measured");

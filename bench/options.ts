@@ -16,6 +16,8 @@ others who can do the same work, all in one process and in the same repetitions.
   --level LEVEL      the instruction set: ${LEVELS.join(", ")}. Default: the best
                      here, or what SURPRISAL_CPU says
   --against REV      builds REV beside this tree and reports what got slower; exit code 1 if something did
+  --resume           go on with the run that was cut off last, if it was of this commit on this machine: a whole run takes
+                     half an hour, and what it has is kept case by case
   --out FILE         where the lines of results go. Default: bench/results, where a run left nothing out
   --json             print the lines of results
   --page             only write docs/performance.md and its chart from the results that are there
@@ -30,6 +32,7 @@ export interface Options {
   readonly threads: number | undefined;
   readonly level: string | undefined;
   readonly against: string | undefined;
+  readonly resume: boolean;
   readonly out: string | undefined;
   readonly json: boolean;
   readonly page: boolean;
@@ -62,6 +65,7 @@ export function readOptions(args: readonly string[]): Options {
       threads: { type: "string" },
       level: { type: "string" },
       against: { type: "string" },
+      resume: { type: "boolean", default: false },
       out: { type: "string" },
       json: { type: "boolean", default: false },
       page: { type: "boolean", default: false },
@@ -69,11 +73,11 @@ export function readOptions(args: readonly string[]): Options {
       help: { type: "boolean", short: "h", default: false },
     },
   });
-  const { quick, filter, level, against, out, json, page, list, help } = values;
+  const { quick, filter, level, against, resume, out, json, page, list, help } = values;
   const threads = values.threads === undefined ? undefined : Number(values.threads);
   if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) throw new Error(`--threads ${values.threads}: expected a positive integer`);
   if (level !== undefined && !LEVELS.some((known) => known === level)) throw new Error(`--level ${level}: expected one of ${LEVELS.join(", ")}`);
   const peers = peersOf(values.peers, quick, against !== undefined);
   const complete = !quick && filter === undefined && threads === undefined && level === undefined && against === undefined && peers.length === Object.keys(PEERS).length;
-  return { quick, filter, peers, threads, level, against, out, json, page, list, help, complete };
+  return { quick, filter, peers, threads, level, against, resume, out, json, page, list, help, complete };
 }
