@@ -1,4 +1,4 @@
-// Masks of the highest values by full sorts of (value, index) pairs, and quantiles by the numbers of values on either side.
+// Masks of the highest values by full sorts of (value, index) pairs, and quantiles by full sorts of values.
 import { momentsOracle } from "./reduce";
 
 /** Elements of a unit that take part. */
@@ -26,19 +26,13 @@ function compare(x: number, y: number): number {
   return x < y ? -1 : x > y ? 1 : 0;
 }
 
-/** The value with at most r smaller and more than r not larger ones: rank r without sorting. Finite values. */
-function atRank(values: readonly number[], r: number): number {
-  const found = values.find((x) => values.filter((y) => y < x).length <= r && values.filter((y) => y <= x).length > r);
-  if (found === undefined) throw new Error(`no value has rank ${r}`);
-  return found;
-}
-
 /** Finite candidates, one at least. */
 export function quantileOracle(values: readonly number[], q: number): number {
+  const sorted = [...values].sort((x, y) => x - y);
   const rank = q * (values.length - 1);
   const weight = rank % 1;
-  const low = atRank(values, Math.floor(rank));
-  return weight === 0 ? low : low + weight * (atRank(values, Math.ceil(rank)) - low);
+  const low = sorted[Math.floor(rank)]!;
+  return weight === 0 ? low : low + weight * (sorted[Math.ceil(rank)]! - low);
 }
 
 /**
