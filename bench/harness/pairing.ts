@@ -20,9 +20,9 @@ export interface Pace {
 /** Shorter runs are repeated within one sample: a timer and a poisoned cache line would be most of what is seen. */
 const SHORTEST_SAMPLE = 1e-3;
 const MOST_CALLS = 4096;
-/** A short function is only itself once all of it has been compiled, as in a loop that trains: some ten thousand calls. */
-const WARM_CALLS = 20_000;
-const WARM_SECONDS = 0.1;
+/** A short function is only itself once all of it has been compiled, as in a loop that trains; here on the core that calls it. */
+const WARM_CALLS = 100_000;
+const WARM_SECONDS = 0.5;
 
 /** Where repetition r begins among n contenders, and who comes behind. */
 export function rotation(n: number, r: number): number[] {
