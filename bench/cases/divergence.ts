@@ -69,6 +69,7 @@ function divergenceSubject(pair: Pair, beta: number, withGradient: boolean): Sub
   const wanted = (): Definition => (found ??= definition(pair, beta));
   const options = { shape: [rows, vocab] as const, beta, backend: "cpu" as const };
   const out = new Float32Array(withGradient ? logits.length : 0);
+  const scratch = new Float32Array(out.length);
   const weights = new Float64Array(rows).fill(1);
   const values = new Float64Array(rows);
   const ours = (lib: Library) => ({
@@ -90,7 +91,7 @@ function divergenceSubject(pair: Pair, beta: number, withGradient: boolean): Sub
           bytes: 12 * logits.length,
           run: (roof, threads) => {
             roof.read([teacher], threads);
-            roof.copyStreamed(out, logits, threads);
+            roof.copyStreamed(scratch, logits, threads);
           },
         }
       : { kind: "read", bytes: 8 * logits.length, run: (roof, threads) => roof.read([logits, teacher], threads) },
