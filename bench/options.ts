@@ -16,8 +16,8 @@ others who can do the same work, all in one process and in the same repetitions.
   --level LEVEL      the instruction set: ${LEVELS.join(", ")}. Default: the best
                      here, or what SURPRISAL_CPU says
   --against REV      builds REV beside this tree and reports what got slower; exit code 1 if something did
-  --resume           go on with the run that was cut off last, if it was of this commit on this machine: a whole run takes
-                     half an hour, and what it has is kept case by case
+  --resume           go on with the run that was cut off last, if it was of this commit on this machine: what a run has is
+                     kept case by case
   --out FILE         where the lines of results go. Default: bench/results, where a run left nothing out
   --json             print the lines of results
   --page             only write docs/performance.md and its chart from the results that are there

@@ -1,4 +1,4 @@
-// npm run test:long: what `npm test` runs a short suite of, in full. Takes about an hour on two cores.
+// npm run test:long: what `npm test` runs a short suite of, in full. Hours rather than minutes.
 //
 //   node scripts/test-long.mjs [NAME]      only the parts whose name has this in it
 //
