@@ -75,7 +75,7 @@ async function prepare(options: Options): Promise<Bench> {
   say(`peers: ${peers.present.map(({ name, version }) => `${name} (${version})`).join(", ") || "none"}`);
   for (const { name, reason } of peers.absent) say(`absent: ${name}: ${reason}`);
   const lower = options.level === undefined && !options.quick && !other ? lowerLevels(main) : [];
-  return { builds: other ? [main, other] : [main], lower, roof, disturbance: (threads) => canary(roof, threads), keepOn, peers, pace: options.quick ? QUICK : FULL, peerMemory: !options.quick, facts, say };
+  return { builds: other ? [main, other] : [main], lower, roof, disturbance: (threads) => canary(roof, threads), keepOn, peers, pace: options.quick ? QUICK : FULL, js: !options.quick && options.peers.includes("plain-js"), peerMemory: !options.quick, facts, say };
 }
 
 async function runAll(cases: readonly Case[], bench: Bench, deadline: number, underway: Underway | undefined) {

@@ -6,6 +6,9 @@ export const OURS = "surprisal";
 /** The same build on one thread, beside a case of more. */
 export const ONE_THREAD = `${OURS} on one thread`;
 
+/** The same build on its JavaScript backend. */
+export const ON_JS = `${OURS} on js`;
+
 /** This package at another instruction set. */
 export function levelContender(level: string): string {
   return `${OURS} at ${level}`;

@@ -4,7 +4,8 @@ import { QUIET } from "./canary";
 import { type Case, type Errors, type Subject, titleOf, type Work } from "./case";
 import { describeErrors, isWrong } from "./check";
 import { peakGrowth } from "./memory";
-import { levelContender, ONE_THREAD, OURS, revisionContender } from "./names";
+import { levelContender, ON_JS, ONE_THREAD, OURS, revisionContender } from "./names";
+import { onJs } from "./on-js";
 import { type Contender, type Pace, pair } from "./pairing";
 import { pairedRatios, scaled, spreadOf, taken } from "./statistics";
 import type { ResultLine, RunFacts } from "../record";
@@ -23,6 +24,8 @@ export interface Bench {
   readonly keepOn: (threads: number, others: readonly number[]) => void;
   readonly peers: PeerSet;
   readonly pace: Pace;
+  /** Whether the JavaScript backend does what peers do. */
+  readonly js: boolean;
   /** Whether to run peers once more to see what memory they take. */
   readonly peerMemory: boolean;
   readonly facts: RunFacts;
@@ -65,7 +68,7 @@ function ownEntry(name: string, build: Build, work: Work, threads: number): Entr
   };
 }
 
-function ownEntries({ threads, levels }: Case, subject: Subject, { builds, lower, say }: Bench): Entry[] {
+function ownEntries({ threads, levels }: Case, subject: Subject, { builds, lower, js, say }: Bench): Entry[] {
   const [main, ...others] = builds;
   const entry = (name: string, build: Build, make: Subject["ours"], count: number): Entry[] => {
     const work = make(build.lib);
@@ -78,6 +81,7 @@ function ownEntries({ threads, levels }: Case, subject: Subject, { builds, lower
     ...(levels ? lower.flatMap((build) => entry(levelContender(build.level), build, subject.ours, threads)) : []),
     ...Object.entries(subject.beside ?? {}).flatMap(([name, make]) => entry(name, main!, make, threads)),
     ...(threads > 1 ? entry(ONE_THREAD, main!, subject.ours, 1) : []),
+    ...(js && subject.task && threads === 1 ? entry(ON_JS, main!, (lib) => subject.ours(onJs(lib)), 1).map((each) => ({ ...each, backend: "js", level: "" })) : []),
   ];
 }
 

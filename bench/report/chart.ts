@@ -22,7 +22,7 @@ interface Bar {
 
 function barsOf(lines: readonly ResultLine[]): Bar[] {
   return lines
-    .filter(({ contender, share }) => contender.startsWith(OURS) && share !== undefined)
+    .filter(({ contender, backend, share }) => contender.startsWith(OURS) && backend !== "js" && share !== undefined)
     .map((line) => {
       const { op, shape, dtype, rowKind, threads, contender } = line;
       const extra = contender === OURS ? "" : contender.slice(OURS.length);

@@ -35,6 +35,7 @@ function setUp({ forms = [], disturbed = 0.01, threads = true }: { forms?: PeerF
     roof: { width: "avx512", read: nothing, copy: nothing, copyStreamed: nothing, rewrite: nothing, spin: nothing, stepsIn: () => 0 },
     disturbance: () => disturbed,
     keepOn: (threads) => void kept.push(threads),
+    js: false,
     peers: { present: [], absent: [], formsOf: () => Promise.resolve(forms), pids: () => [], release: () => Promise.resolve(), close: nothing },
     pace: { repetitions: 3, secondsEach: 1e9, least: 1 },
     peerMemory: true,
@@ -130,6 +131,27 @@ test("lower levels and other work run beside us where the case says so", async (
     ["surprisal at avx2", "avx2", 1],
     ["surprisal on plain rows", "avx512", 0.5],
   ]);
+});
+
+test("the JavaScript backend does what peers do, in calls that ask for it", async () => {
+  const { bench } = setUp({ forms: [peer("plain JS", 8, right)] });
+  const asked: string[] = [];
+  const build = { ...bench.builds[0]!, lib: { gae: ({ backend }: { backend: string }) => void asked.push(backend) } as unknown as Library };
+  const ours = (lib: Library): Work => ({
+    name: "gae",
+    run: () => {
+      (lib.gae as unknown as (options: object) => void)({ backend: "cpu" });
+      return asked.at(-1) === "js" ? 4 : 2;
+    },
+    check: () => right,
+  });
+  const { lines } = await runCase(caseOf({ ours, task }), { ...bench, builds: [build], js: true });
+  expect(lines.map(({ contender, backend, level, ratio }) => [contender, backend, level, ratio?.median])).toEqual([
+    ["surprisal", "cpu", "avx512", undefined],
+    ["surprisal on js", "js", "", 2],
+    ["plain JS", "torch", "", 4],
+  ]);
+  expect((await runCase(caseOf({ ours }), { ...bench, builds: [build], js: true })).lines).toHaveLength(1);
 });
 
 test("two threads run beside one, each with its own number of threads", async () => {

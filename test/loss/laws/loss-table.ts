@@ -1,5 +1,6 @@
 // Every loss in the variants whose laws differ; and for each law that does not apply the reason.
 import { type AggregationMode, aggregateLoss, type KlEstimatorName, negativeLogLikelihood, type PolicyLossName } from "../../../lib";
+import type { TokenCase } from "../../advantage/laws/token-batch";
 import { actorCritic, aggregate, bonus, distillation, listwise, penalty, policy, type Run, sequence, value } from "./loss-runs";
 
 /** What must hold, in the words of the tests. */
@@ -29,6 +30,8 @@ export interface Variant {
   readonly full?: true;
   /** R counts rows without a kept token. */
   readonly countsEmpty?: boolean;
+  /** Batches in which the index breaks a tie, so that rows in another order have another loss. */
+  readonly tied?: (given: TokenCase) => boolean;
 }
 
 export interface Loss {
@@ -127,6 +130,8 @@ const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
       "with everything": {
         run: policy("klCov", { options: { share: 0.3, coefficient: 0.5 }, aggregation: "rowSum", with: everything }),
         exempt: PENALISED,
+        // With means of two numbers both products are ((a − b) / 2)·((c − d) / 2).
+        tied: ({ padded }) => padded.mask.reduce((sum, on) => sum + on, 0) === 2,
       },
     },
   },

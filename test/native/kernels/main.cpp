@@ -3,8 +3,11 @@
 //   kernels agree ORDER...     good calls, in thread orders 0 (forward), 1 (reverse), 2 (random)
 //   kernels refuse ORDER...    bad arguments and bad data
 //   kernels endure             good calls, each call of the CUDA runtime failing in turn
+//   kernels astray WHERE       an op that steps over its fence: it reads or writes at the end that is named, front or behind, or
+//                              writes an input (WHERE: read, write, input)
 //   SURPRISAL_KERNELS=scan     one family only
 //   SURPRISAL_KERNELS_EVERY=9  of an op's cases some of the first and then one in nine
+//   SURPRISAL_KERNELS_FENCE=front|behind  the arrays of the CPU backend beside a page that nobody may touch
 //
 // Prints a line an op and ends with "N failed". Built plainly, with ASan and UBSan, or with TSan.
 #include <cstdio>
@@ -41,6 +44,27 @@ const Family kFamilies[] = {
     {"loss_logits", loss_logits_agrees, loss_logits_refuses},
 };
 
+// Not an op: what a fence must stop.
+class Astray : public AnyCall {
+ public:
+  explicit Astray(const std::string& where) : where_(where) {
+    arrays.push_back({"bytes", flags(std::vector<uint8_t>(10)), where != "input", {}});
+  }
+
+  srp_status invoke(const srp_backend&, srp_queue*, const std::vector<void*>& memory) const override {
+    volatile unsigned char* const bytes = static_cast<unsigned char*>(memory[0]);
+    const int at = where_ == "input" ? 0 : asked_fence() == Fence::kFront ? -1 : 10;
+    if (where_ == "read")
+      static_cast<void>(bytes[at]);
+    else
+      bytes[at] = 1;
+    return SRP_OK;
+  }
+
+ private:
+  const std::string where_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -49,8 +73,14 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "astray" && argc == 3) {
+    Runner run(Claim::kAgrees, {}, 1);
+    run.begin("astray", "agrees");
+    run.agree(Astray(argv[2]));
+    return run.finish();
+  }
   if (what != "endure" && (argc < 3 || (what != "agree" && what != "refuse"))) {
-    fprintf(stderr, "usage: kernels families | agree|refuse ORDER... | endure\n");
+    fprintf(stderr, "usage: kernels families | agree|refuse ORDER... | endure | astray WHERE\n");
     return 2;
   }
   std::vector<int> orders;

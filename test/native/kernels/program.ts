@@ -1,6 +1,6 @@
 // Compiles the program of this folder with the kernels, the CPU backend and the emulation, and runs it.
 import { execFile, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
@@ -9,18 +9,23 @@ import type { Build } from "../programs";
 const root = join(__dirname, "../../..");
 const JOBS = 2;
 
+/** Where `npm run build` leaves objects. */
+const BUILT = { emulated: "build-emulated/objects", cpu: "build/Release/obj.target/surprisal/native/cpu" } as const;
+
+const LEVEL = /level_(\w+)\.cpp$/;
+
 /** What level.h calls the kernels of a level. */
 const CONSTANTS: Readonly<Record<string, string>> = { avx512: "kAvx512", avx2: "kAvx2", neon: "kNeon", baseline: "kBaseline" };
 
-const FLAGS = ["-std=c++17", "-O1", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
+const FLAGS = ["-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
 // As in every build of the backends: one rounding per written operation.
 const COMPILE = [...FLAGS, "-ffp-contract=off", `-I${join(root, "native/include")}`, "-c", "-x", "c++"];
 // ASan and UBSan: the time goes into checks, which the optimizer does not make fewer; without it the backends compile in less than
-// half the time and run as long. -g1: lines, which is all that a report prints.
+// half the time and run as long, and so do the cases. -g1: lines, which is all that a report prints.
 const SANITIZE: Record<Build, string[]> = {
-  plain: [],
+  plain: ["-O0"],
   asan: ["-O0", "-g1", "-fsanitize=address,undefined"],
-  tsan: ["-g", "-fsanitize=thread"],
+  tsan: ["-O1", "-g1", "-fsanitize=thread"],
 };
 
 /** The instruction-set levels of the CPU backend that run here, best first; none where the addon was not built. */
@@ -54,29 +59,37 @@ export class KernelProgram {
   constructor(private readonly compiler: string) {}
 
   /**
-   * Kernels are compiled once a build. The emulation and the cases, which have nothing to be found in them, are compiled
-   * once and plainly: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised. So is the CPU
-   * backend for TSan, element by element and without levels: it has one thread here, and its pool a program of its own
-   * (test/native/pool). ASan sees these of its `levels`, or all: checked vectors take longer to compile than all else.
+   * Kernels are compiled once a sanitizer. The cases, which have nothing to be found in them, are compiled once and plainly; the
+   * emulation comes as it was built: TSan must not see the scheduler, and takes what uninstrumented code does for synchronised. So
+   * does the CPU backend for TSan (it has one thread here, and its pool a program of its own, test/native/pool). ASan sees these
+   * of its `levels`, or none. The plain program has nothing but what was built.
    */
   async build(builds: readonly Build[], levels: readonly string[]): Promise<void> {
-    const plain = [...sources("native/emulation", ".cpp"), ...sources("test/native/kernels", ".cpp")];
-    const kernels = sources("native/cuda", ".cu");
-    const whole = sources("native/cpu", ".cpp");
-    const absent = levels.length === 0 ? [] : Object.keys(CONSTANTS).filter((level) => !levels.includes(level));
-    const cpu = [...whole.filter((file) => !absent.some((level) => file.endsWith(`level_${level}.cpp`))), this.withoutLevels(absent)];
     const compiled = (build: Build) => (source: string) => ({ source, object: this.object(source, build), flags: SANITIZE[build] });
-    const shared = plain.map(compiled("plain"));
-    const onlyPlain = builds.includes("tsan") ? whole.map(compiled("plain")).map((one) => ({ ...one, flags: ["-DSRP_HAS_LEVELS=0"] })) : [];
-    const instrumented = builds.map((build) => (build === "tsan" ? kernels : [...kernels, ...cpu]).map(compiled(build)));
-    await inParallel([...instrumented.flat(), ...shared, ...onlyPlain], ({ source, object, flags }) =>
+    const cases = sources("test/native/kernels", ".cpp").map(compiled("plain"));
+    const kernels = sources("native/cuda", ".cu");
+    const backend = sources("native/cpu", ".cpp").filter((file) => !LEVEL.test(file) || levels.includes(LEVEL.exec(file)![1]!));
+    const cpu = [...backend, this.withoutLevels(Object.keys(CONSTANTS).filter((level) => !levels.includes(level)))];
+    const instrumented = { plain: [], asan: [...kernels, ...cpu].map(compiled("asan")), tsan: kernels.map(compiled("tsan")) };
+    await inParallel([...builds.flatMap((build) => instrumented[build]), ...cases], ({ source, object, flags }) =>
       this.compile([...COMPILE, ...flags, source, "-o", object]),
     );
-    // Instrumented objects first: of an inline function that both have, the linker keeps the first.
-    await inParallel(builds, (build, i) => {
-      const objects = [...instrumented[i]!, ...shared, ...(build === "tsan" ? onlyPlain : [])].map(({ object }) => object);
-      return this.compile([...FLAGS, ...SANITIZE[build], ...objects, "-o", this.path(build)]);
+    const machine = sources("native/emulation", ".cpp").map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
+    const cudaAsBuilt = kernels.map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
+    const cpuAsBuilt = sources("native/cpu", ".cpp").map((file) => shipped(BUILT.cpu, basename(file).replace(/cpp$/, "o")));
+    const asBuilt = { plain: [...cudaAsBuilt, ...cpuAsBuilt], asan: [], tsan: cpuAsBuilt };
+    await inParallel(builds, (build) => {
+      // Instrumented objects first: of an inline function that both have, the linker keeps the first.
+      const objects = [...instrumented[build], ...cases].map(({ object }) => object);
+      return this.compile([...FLAGS, ...SANITIZE[build], ...objects, ...asBuilt[build], ...machine, "-o", this.path(build)]);
     });
+  }
+
+  /** What a fence must stop: how it ends. */
+  astray(where: string, fence: string) {
+    const env = { ...process.env, SURPRISAL_KERNELS_FENCE: fence };
+    const { status, signal, stderr } = spawnSync(this.path("plain"), ["astray", where], { env, encoding: "utf8" });
+    return { status, signal, stderr };
   }
 
   /** Every family in a process of its own: the lines and reports of all, the kernels that ran, and the worst status. */
@@ -140,6 +153,12 @@ export class KernelProgram {
   private async compile(args: string[]): Promise<void> {
     await promisify(execFile)(this.compiler, args); // rejects with the compiler's own words
   }
+}
+
+function shipped(folder: string, name: string): string {
+  const object = join(root, folder, name);
+  if (!existsSync(object)) throw new Error(`${folder}/${name} is not there: npm run build`);
+  return object;
 }
 
 function sources(folder: string, ending: string): string[] {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "call.h"
+#include "fence.h"
 
 namespace srp::test {
 
@@ -16,13 +17,13 @@ struct Outcome {
 // One backend with a queue.
 class Backend {
  public:
-  explicit Backend(const srp_backend* table);
+  explicit Backend(const srp_backend* table, Fence fence = Fence::kNone);
   ~Backend();
   Backend(const Backend&) = delete;
   Backend& operator=(const Backend&) = delete;
 
-  // Every array in an allocation of exactly its size, so that a sanitizer sees one element more. An empty array is an
-  // allocation of nothing, or NULL.
+  // Every array in an allocation of exactly its size, so that a sanitizer sees one element more, or beside a fence, where it is
+  // the host that calls. An empty array is an allocation of nothing, or NULL.
   Outcome execute(const AnyCall& call, bool empty_is_null) const;
 
   // The same, where any step may fail: empty if none did, else the steps that did with their texts. Afterwards nothing is
@@ -35,9 +36,12 @@ class Backend {
   const char* last_error() const { return table_->last_error(); }
 
  private:
+  Outcome execute_in_own_memory(const AnyCall& call, bool empty_is_null) const;
+  Outcome execute_fenced(const AnyCall& call, bool empty_is_null) const;
   void expect(srp_status status, const char* what) const;
 
   const srp_backend* table_;
+  const Fence fence_;
   srp_queue* queue_ = nullptr;
 };
 
