@@ -9,16 +9,20 @@ import { temporaryFolder } from "./folder";
 const folder = temporaryFolder();
 const MIB = 1024 * 1024;
 
-/** Reads, and takes an error of ours for an answer. Anything else that is thrown fails the test. */
-async function survives(read: () => Promise<unknown>, limit = 10_000): Promise<void> {
+/**
+ * Reads, and takes an error of ours for an answer. Anything else that is thrown fails the test. The limit is of seconds that the
+ * processor worked: a busy machine makes nobody late, and who waits for ever is ended by the test's own limit.
+ */
+async function survives(read: () => Promise<unknown>, limit = 10): Promise<void> {
   const before = process.memoryUsage();
-  const start = performance.now();
+  const start = process.cpuUsage();
   try {
     await read();
   } catch (error) {
     expect(error).toMatchObject({ name: "SurprisalError", code: "ERR_SURPRISAL_FILE" });
   }
-  expect(performance.now() - start).toBeLessThan(limit);
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1e6).toBeLessThan(limit);
   const after = process.memoryUsage();
   expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(256 * MIB);
   expect(after.heapUsed - before.heapUsed).toBeLessThan(512 * MIB);
@@ -104,7 +108,7 @@ test("Parquet with bytes changed and ends cut off", async () => {
   const files = [readFileSync(folder.at("a.parquet")), sample("trl.parquet")];
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...files), damage, async (file, how) => {
-      await survives(() => readAllRollouts(damaged(file, how)), 30_000);
+      await survives(() => readAllRollouts(damaged(file, how)), 30);
     }),
     // The same bytes every time: one that makes the reader run for ever costs the seconds of its limit.
     { numRuns: 50, seed: 1 },
@@ -119,7 +123,7 @@ test("a Parquet file that makes its reader run for ever is given up, and the eve
   file[86] = 114;
   let ticks = 0;
   const ticking = setInterval(() => ++ticks, 50);
-  await survives(() => readAllRollouts(file), 30_000);
+  await survives(() => readAllRollouts(file), 30);
   clearInterval(ticking);
   expect(ticks).toBeGreaterThan(0);
   const abort = new AbortController();

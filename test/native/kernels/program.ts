@@ -25,7 +25,7 @@ const COMPILE = [...FLAGS, "-ffp-contract=off", `-I${join(root, "native/include"
 const SANITIZE: Record<Build, string[]> = {
   plain: ["-O0"],
   asan: ["-O0", "-g1", "-fsanitize=address,undefined"],
-  tsan: ["-O1", "-g1", "-fsanitize=thread"],
+  tsan: ["-O0", "-g1", "-fsanitize=thread"],
 };
 
 /** The instruction-set levels of the CPU backend that run here, best first; none where the addon was not built. */
