@@ -224,9 +224,13 @@ eachBackend((backend) => {
     }
   });
 
+  // A row each. The emulated device starts a fiber a thread: it reads one pattern in 17, of every exponent.
+  const step = backend === "emulated" ? 17 : 1;
+
   test.each(["float16", "bfloat16"] as const)("every %s pattern is read as its number", (dtype) => {
-    const logits = Uint16Array.from({ length: 65536 }, (_, bits) => bits);
-    const { maxLogits } = logprob(logits, null, { shape: [65536, 1], dtype, backend });
+    const rows = Math.ceil(65536 / step);
+    const logits = Uint16Array.from({ length: rows }, (_, i) => i * step);
+    const { maxLogits } = logprob(logits, null, { shape: [rows, 1], dtype, backend });
     // A row of one NaN or +∞ is NaN; the sign of a zero is left open.
     const want = numbersOf(logits, dtype).map((x) => (x === Infinity ? NaN : x + 0));
     expect(maxLogits.map((x) => x + 0)).toEqual(want);
