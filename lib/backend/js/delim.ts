@@ -1,5 +1,5 @@
-// Spans between delimiters (contract: native/include/surprisal/delim.h). Each row is read once from its end, to note the
-// next end of a span at or behind every token, and once from its begin, to follow the starts.
+// Spans between delimiters (contract: native/include/surprisal/delim.h). A row is read from its begin, for starts and, from where a
+// span begins, for its end.
 import { DTYPE_CODE } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { narrowIds } from "../../core/wide-ids";
@@ -26,41 +26,64 @@ interface Alternative {
   readonly ids: Int32Array;
 }
 
-/** The alternatives by their first id, in the order in which they are tried: the longest first, then as listed. */
-type Delimiter = ReadonlyMap<number, readonly Alternative[]>;
+/** So many low bits of an id say whether an alternative may begin with it: few other tokens come as far as the map. */
+const SIEVE_BITS = 12;
+const LOW = (1 << SIEVE_BITS) - 1;
 
-function delimiter(ids: Int32Array, offsets: Int32Array, count: number): Delimiter {
-  const byFirst = new Map<number, Alternative[]>();
-  for (let index = 0; index < count; ++index) {
-    const alternative = { index, ids: ids.subarray(offsets[index], offsets[index + 1]) };
-    const first = alternative.ids[0]!;
-    const others = byFirst.get(first);
-    if (others) others.push(alternative);
-    else byFirst.set(first, [alternative]);
+class Delimiter {
+  /** In the order in which they are tried: the longest first, then as listed. */
+  private readonly byFirst = new Map<number, Alternative[]>();
+  private readonly sieve = new Uint8Array(1 << SIEVE_BITS);
+
+  constructor(ids: Int32Array, offsets: Int32Array, count: number) {
+    for (let index = 0; index < count; ++index) {
+      const alternative = { index, ids: ids.subarray(offsets[index], offsets[index + 1]) };
+      const first = alternative.ids[0]!;
+      const others = this.byFirst.get(first);
+      if (others) others.push(alternative);
+      else this.byFirst.set(first, [alternative]);
+      this.sieve[first & LOW] = 1;
+    }
+    for (const alternatives of this.byFirst.values()) alternatives.sort((a, b) => b.ids.length - a.ids.length);
   }
-  for (const alternatives of byFirst.values()) alternatives.sort((a, b) => b.ids.length - a.ids.length);
-  return byFirst;
+
+  matchAt(row: Int32Array, position: number): Alternative | undefined {
+    return this.byFirst.get(row[position]!)?.find(({ ids }) => {
+      if (position + ids.length > row.length) return false;
+      let same = 1;
+      while (same < ids.length && row[position + same] === ids[same]) ++same;
+      return same === ids.length;
+    });
+  }
+
+  /** First position from `begin` on, and before `end`, where an alternative matches; `end` if there is none. */
+  next(row: Int32Array, begin: number, end: number): number {
+    const { sieve } = this;
+    for (let i = begin; i < end; ++i) if (sieve[row[i]! & LOW] !== 0 && this.matchAt(row, i)) return i;
+    return end;
+  }
 }
 
-function matchAt(wanted: Delimiter, row: Int32Array, position: number): Alternative | undefined {
-  return wanted.get(row[position]!)?.find(({ ids }) => {
-    if (position + ids.length > row.length) return false;
-    let same = 1;
-    while (same < ids.length && row[position + same] === ids[same]) ++same;
-    return same === ids.length;
-  });
-}
+/** The first match of a delimiter at or behind a position of a row, for positions that go on, or back by no more than a delimiter. */
+class NextMatch {
+  private from = 0;
+  private at = -1;
 
-function firstMatch(wanted: Delimiter, row: Int32Array): number {
-  let position = 0;
-  while (position < row.length && !matchAt(wanted, row, position)) ++position;
-  return position;
-}
+  constructor(
+    private readonly wanted: Delimiter,
+    private readonly row: Int32Array,
+  ) {}
 
-/** nextEnd[i] = first position >= i where an end matches, row.length if there is none. */
-function fillNextEnds(end: Delimiter, row: Int32Array, nextEnd: Int32Array): void {
-  nextEnd[row.length] = row.length;
-  for (let i = row.length - 1; i >= 0; --i) nextEnd[i] = matchAt(end, row, i) ? i : nextEnd[i + 1]!;
+  behind(begin: number): number {
+    const { wanted, row } = this;
+    if (begin > this.at) this.at = wanted.next(row, begin, row.length);
+    else if (begin < this.from) {
+      const earlier = wanted.next(row, begin, this.from);
+      if (earlier < this.from) this.at = earlier;
+    } else return this.at;
+    this.from = begin;
+    return this.at;
+  }
 }
 
 function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
@@ -74,11 +97,10 @@ function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
 }
 
 function delimSpans(a: DelimSpansArgs): void {
-  const start = delimiter(a.startIds, a.startOffsets, a.startCount);
-  const end = delimiter(a.endIds, a.endOffsets, a.endCount);
-  const head = a.headIds && a.headOffsets ? delimiter(a.headIds, a.headOffsets, a.headCount) : undefined;
+  const start = new Delimiter(a.startIds, a.startOffsets, a.startCount);
+  const end = new Delimiter(a.endIds, a.endOffsets, a.endCount);
+  const head = a.headIds && a.headOffsets ? new Delimiter(a.headIds, a.headOffsets, a.headCount) : undefined;
   let count = 0;
-  let nextEnd = new Int32Array(0);
 
   function emit(b: number, begin: number, finish: number, startAlternative: number, endAlternative: number): void {
     if (count < a.capacity) {
@@ -94,13 +116,13 @@ function delimSpans(a: DelimSpansArgs): void {
   }
 
   /** Emits the span whose content begins at `begin`. Answers where a scan without overlap goes on. */
-  function open(b: number, row: Int32Array, begin: number, startAlternative: number): number {
-    const at = nextEnd[begin]!;
+  function open(b: number, row: Int32Array, ends: NextMatch, begin: number, startAlternative: number): number {
+    const at = ends.behind(begin);
     if (at === row.length) {
       if (a.unterminatedKeep && begin < row.length) emit(b, begin, row.length, startAlternative, UNTERMINATED);
       return row.length;
     }
-    const closing = matchAt(end, row, at)!;
+    const closing = end.matchAt(row, at)!;
     const included = a.includeEnd === INCLUDE_ALL ? closing.ids.length : a.includeEnd === INCLUDE_FIRST ? 1 : 0;
     if (at + included > begin) emit(b, begin, at + included, startAlternative, closing.index);
     return at + closing.ids.length;
@@ -108,25 +130,22 @@ function delimSpans(a: DelimSpansArgs): void {
 
   for (let b = 0; b < a.B; ++b) {
     const row = tokenRow(a, b);
-    if (nextEnd.length <= row.length) nextEnd = new Int32Array(row.length + 1);
-    fillNextEnds(end, row, nextEnd);
+    const ends = new NextMatch(end, row);
     if (head) {
-      const at = firstMatch(head, row);
-      const match = matchAt(head, row, at);
+      const at = head.next(row, 0, row.length);
+      const match = head.matchAt(row, at);
       if (match) emit(b, 0, at + match.ids.length, HEAD_SPAN, match.index);
     }
     let i = 0;
     if (a.startsOpen) {
-      const resume = open(b, row, 0, ROW_STARTS_OPEN);
+      const resume = open(b, row, ends, 0, ROW_STARTS_OPEN);
       if (!a.overlapping) i = resume;
     }
-    while (i < row.length) {
-      const match = matchAt(start, row, i);
-      if (!match) {
-        ++i;
-        continue;
-      }
-      const resume = open(b, row, i + match.ids.length, match.index);
+    for (;;) {
+      i = start.next(row, i, row.length);
+      if (i === row.length) break;
+      const { ids, index } = start.matchAt(row, i)!;
+      const resume = open(b, row, ends, i + ids.length, index);
       i = a.overlapping ? i + 1 : resume;
     }
   }

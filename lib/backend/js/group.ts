@@ -58,16 +58,21 @@ class GroupStatistics {
 
   /** Of the items begin … end − 1 of the members. What has weight 0 counts as a number without being looked at. */
   read(a: GroupNormalizeArgs, begin: number, end: number): void {
-    let [present, numbers, sum, weight, first] = [0, 0, 0, 0, NaN];
+    const { values, members, weights } = a;
+    let present = 0;
+    let numbers = 0;
+    let sum = 0;
+    let weight = 0;
+    let first = NaN;
     let equal = true;
     for (let k = begin; k < end; ++k) {
-      const i = itemOf(a, k);
-      const x = a.values[i]!;
-      const w = weightOf(a, i);
+      const i = members === null ? k : members[k]!;
+      const w = weights === null ? 1 : weights[i]!;
       if (w === 0) {
         ++present;
         continue;
       }
+      const x = values[i]!;
       if (Number.isNaN(x)) continue;
       ++present;
       if (numbers++ === 0) first = x;
@@ -93,11 +98,13 @@ class GroupStatistics {
 
   /** Squared deviations; the same pass finds what the rounding of the mean left behind. */
   private deviate(a: GroupNormalizeArgs, begin: number, end: number, rounded: number): void {
-    let [left, squares] = [0, 0];
+    const { values, members, weights } = a;
+    let left = 0;
+    let squares = 0;
     for (let k = begin; k < end; ++k) {
-      const i = itemOf(a, k);
-      const x = a.values[i]!;
-      const w = weightOf(a, i);
+      const i = members === null ? k : members[k]!;
+      const x = values[i]!;
+      const w = weights === null ? 1 : weights[i]!;
       if (w === 0 || Number.isNaN(x)) continue;
       left += w * (x - rounded);
       squares += w * ((x - rounded) * (x - rounded));
@@ -159,7 +166,7 @@ class GroupStatistics {
 
 function groupNormalize(a: GroupNormalizeArgs): void {
   const group = new GroupStatistics();
-  const { normalized } = a;
+  const { values, members, weights, gain, normalized } = a;
   const missing = a.nanPolicy === ABSTAIN ? 0 : NaN;
   for (let g = 0; g < a.G; ++g) {
     const begin = a.offsets[g]!;
@@ -167,9 +174,9 @@ function groupNormalize(a: GroupNormalizeArgs): void {
     group.read(a, begin, end);
     if (normalized)
       for (let k = begin; k < end; ++k) {
-        const i = itemOf(a, k);
-        const x = a.values[i]!;
-        normalized[i] = a.gain * (Number.isNaN(x) ? missing : group.normalized(a, x, weightOf(a, i)));
+        const i = members === null ? k : members[k]!;
+        const x = values[i]!;
+        normalized[i] = gain * (Number.isNaN(x) ? missing : group.normalized(a, x, weights === null ? 1 : weights[i]!));
       }
     if (a.mean) a.mean[g] = group.mean;
     if (a.std) a.std[g] = group.std;

@@ -68,25 +68,25 @@ function sumRow(map: LogitMap, x: Float32Array): RowSums {
   let first = -1;
   for (let j = 0; j < x.length; ++j) {
     const value = x[j]!;
+    if (value <= max) continue; // most are; a NaN is not
     if (Number.isNaN(value)) return withoutSums(NaN);
-    if (value > max) {
-      max = value;
-      first = j;
-    }
+    max = value;
+    first = j;
   }
   if (!Number.isFinite(max)) return withoutSums(max);
   let rest = 0;
   let weighted = 0;
   let squares = 0;
-  for (let j = 0; j < x.length; ++j) {
-    if (j === first) continue;
-    const gap = map.belowMax(x[j]!, max);
-    const e = Math.exp(gap);
-    if (e === 0) continue; // masked or far below: gap may be −∞, and 0 · −∞ is not 0
-    rest += e;
-    weighted += e * gap;
-    squares += e * e;
-  }
+  // Before the maximum, then behind it.
+  for (let begin = 0, end = first; begin <= x.length; begin = end + 1, end = x.length)
+    for (let j = begin; j < end; ++j) {
+      const gap = map.belowMax(x[j]!, max);
+      const e = Math.exp(gap);
+      if (e === 0) continue; // masked or far below: gap may be −∞, and 0 · −∞ is not 0
+      rest += e;
+      weighted += e * gap;
+      squares += e * e;
+    }
   return { maxLogit: max, rest, weighted, squares };
 }
 
@@ -145,15 +145,11 @@ export function halfTypeOf(code: number): HalfDType | undefined {
   return code === DTYPE_CODE.bfloat16 ? "bfloat16" : undefined;
 }
 
-/** Widens row n into one buffer, the same for every row. */
+/** Row n: the logits' own memory, or widened into one buffer, the same for every row. */
 function rowReader(a: { dtype: number; logits: LogitArray; stride: number; V: number }): (n: number) => Float32Array {
-  const row = new Float32Array(a.V);
   const half = halfTypeOf(a.dtype);
-  if (half === undefined)
-    return (n) => {
-      row.set(a.logits.subarray(n * a.stride, n * a.stride + a.V));
-      return row;
-    };
+  if (half === undefined) return (n) => (a.logits as Float32Array).subarray(n * a.stride, n * a.stride + a.V);
+  const row = new Float32Array(a.V);
   const table = halfTable(half);
   return (n) => {
     for (let j = 0, i = n * a.stride; j < row.length; ++j, ++i) row[j] = table[a.logits[i]!]!;
@@ -259,20 +255,24 @@ function logprobBackward(a: LogprobBackwardArgs): void {
   const readRow = rowReader(a);
   const half = halfTypeOf(a.dtype);
   const encode = half === undefined ? (x: number) => x : halfEncoder(half);
+  const { grad } = a;
   for (let n = 0; n < a.N; ++n) {
     const begin = n * a.stride;
     const max = a.maxLogit[n]!;
     if ((a.keep && a.keep[n] === 0) || max === -Infinity) {
-      a.grad.fill(0, begin, begin + a.stride);
+      grad.fill(0, begin, begin + a.stride);
       continue;
     }
-    const x = readRow(n); // a copy: the gradient may lie in the logits' memory
-    a.grad.fill(0, begin + a.V, begin + a.stride);
+    const x = readRow(n);
+    grad.fill(0, begin + a.V, begin + a.stride);
     if (!Number.isFinite(max)) {
-      a.grad.fill(encode(NaN), begin, begin + a.V);
+      grad.fill(encode(NaN), begin, begin + a.V);
       continue;
     }
-    const targets = a.gradLogprob ? a.targets!.subarray(n * a.K, (n + 1) * a.K) : [];
+    const targets = a.gradLogprob ? Array.from(a.targets!.subarray(n * a.K, (n + 1) * a.K)) : [];
+    // Read first: the gradient may lie in the logits' memory. Undefined outside the shard.
+    const targetLogits = targets.map((id) => x[id - a.vocabStart]);
+    const log1pSum = a.log1pSum[n]!;
     let sum = 0;
     for (let k = 0; k < targets.length; ++k) sum += a.gradLogprob![n * a.K + k]!;
     const h = a.gradEntropy ? a.gradEntropy[n]! : 0;
@@ -280,12 +280,12 @@ function logprobBackward(a: LogprobBackwardArgs): void {
     for (let j = 0; j < x.length; ++j) {
       const logit = x[j]!;
       const gap = map.belowMax(logit, max);
-      const p = Math.exp(gap - a.log1pSum[n]!);
-      a.grad[begin + j] = encode(p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap)) * map.derivative(logit));
+      const p = Math.exp(gap - log1pSum);
+      grad[begin + j] = encode(p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap)) * map.derivative(logit));
     }
-    for (const id of targets) {
-      const logit = x[id - a.vocabStart]; // undefined outside the shard
-      if (logit !== undefined) a.grad[begin + id - a.vocabStart] = encode(targetGradient(a, map, n, id, logit));
+    for (const [k, id] of targets.entries()) {
+      const logit = targetLogits[k];
+      if (logit !== undefined) grad[begin + id - a.vocabStart] = encode(targetGradient(a, map, n, id, logit));
     }
   }
 }
