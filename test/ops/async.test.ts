@@ -1,5 +1,7 @@
 // The asynchronous forms beside logprob's: the numbers of the synchronous ones, an abort, and an event loop that goes on.
 import {
+  clippedObjective,
+  clippedObjectiveAsync,
   covarianceMask,
   covarianceMaskAsync,
   discountedReturns,
@@ -19,6 +21,7 @@ import {
   logprobAsync,
   modulateSpans,
   modulateSpansAsync,
+  moments,
   quantileMask,
   quantileMaskAsync,
   rowLoss,
@@ -27,6 +30,8 @@ import {
   tokenLossAsync,
   topMask,
   topMaskAsync,
+  whiten,
+  whitenAsync,
 } from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -124,6 +129,42 @@ eachBackend((backend) => {
     await expect(topMaskAsync(student, { ...options, share: 2 })).rejects.toThrow(/^topMaskAsync: share is 2/);
     await expect(covarianceMaskAsync(student, teacher, { ...range, countEpsilon: -1 })).rejects.toThrow(/^covarianceMaskAsync: countEpsilon is -1/);
     await expect(modulateSpansAsync(student, Int32Array.of(N, 0, 1), steps)).rejects.toThrow(/^modulateSpansAsync: spans/);
+  });
+
+  test("the clipped objective and whitening give what the synchronous forms give, and stop as they are told", async () => {
+    const mask = rng(12).mask(N * V, 0.8);
+    const rows = { shape: [N, V] as const, mask, backend };
+    const clip = { ...rows, level: "token" as const, clipLow: 0.2, clipHigh: 0.3, dualClip: 3 };
+    const advantages = rng(13).normal(N);
+    const other = { ...clip, level: "group" as const, groupOffsets: Int32Array.of(0, 4, N), rowWeights: rng(14).normal(N) };
+    const wanted = clippedObjective(student, teacher, advantages, clip);
+    expect(wanted.clipFraction).toBeGreaterThan(0.1);
+    // Two at a time: neither may use the other's memory.
+    const both = await Promise.all([
+      clippedObjectiveAsync(student, teacher, advantages, clip),
+      clippedObjectiveAsync(student, teacher, advantages, other),
+    ]);
+    expect(both).toEqual([wanted, clippedObjective(student, teacher, advantages, other)]);
+
+    const groupOffsets = Int32Array.of(0, 2, 2, N);
+    for (const unit of [{ over: "all" }, { over: "row" }, { groupOffsets }, { groups: [1, 2, 1, 2, 1, 2, 3, 3, 1] }, { center: "none", keepMean: true }] as const)
+      await expect(whitenAsync(student, { ...rows, ...unit })).resolves.toEqual(whiten(student, { ...rows, ...unit }));
+    const given = { ...rows, moments: moments(teacher, rows) };
+    await expect(whitenAsync(student, given)).resolves.toEqual(whiten(student, given));
+    const inPlace = Float32Array.from(student);
+    await expect(whitenAsync(inPlace, { ...rows, out: { whitened: inPlace } })).resolves.toBe(inPlace);
+    expect(inPlace).toEqual(whiten(Float32Array.from(student), rows));
+
+    const reason = new Error("enough");
+    const signal = AbortSignal.abort(reason);
+    const rowWeights = new Float64Array(N).fill(7);
+    await expect(clippedObjectiveAsync(student, teacher, advantages, { ...clip, out: { rowWeights }, signal })).rejects.toBe(reason);
+    expect(rowWeights).toEqual(new Float64Array(N).fill(7));
+    const whitened = new Float32Array(N * V).fill(7);
+    await expect(whitenAsync(Float32Array.from(student), { ...rows, out: { whitened }, signal })).rejects.toBe(reason);
+    expect(whitened).toEqual(new Float32Array(N * V).fill(7));
+    await expect(clippedObjectiveAsync(student, teacher, advantages, { ...clip, clipLow: -1 })).rejects.toThrow(/^clippedObjectiveAsync: clipLow is -1/);
+    await expect(whitenAsync(student, { ...rows, ddof: -1 })).rejects.toThrow(/^whitenAsync: ddof is -1/);
   });
 
   test("an aborted signal rejects with its reason, and what was aborted before wrote nothing", async () => {

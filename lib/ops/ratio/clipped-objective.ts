@@ -1,5 +1,6 @@
 // The clipped policy objective and its gradient. docs/ops/ratio.md has the formulas and the conventions of the frameworks.
-import { LOSS_FORM } from "../../backend/contract/ratio";
+import { LOSS_FORM, type RatioClipArgs } from "../../backend/contract/ratio";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { flagsOr, float64Or, int32Or, needFloats, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
@@ -233,14 +234,15 @@ function deviceFigures(objectives: Float64Array, figures: RowFigures): DeviceSum
   );
 }
 
-/** As clippedObjective, in the name of the public function `op`. */
-export function evaluateClipped(
+/** A checked call: what a backend needs, and what it writes. `figuresFor` brings the memory of the rows' figures. */
+function clippedCall(
   op: string,
   current: FloatArray,
   old: FloatArray,
   advantages: FloatArray,
   options: ClippedObjectiveOptions,
-): ClippedObjectiveResult {
+  figuresFor: (rows: number, stream: Stream | null) => RowFigures,
+) {
   const stream = streamOf(op, options, current, old, advantages, options.mask, options.rowWeights);
   const units = needUnits(op, current, old, options);
   const { rows, common } = units;
@@ -272,14 +274,15 @@ export function evaluateClipped(
     rowWeights: float64Or(op, "rowWeights", out?.rowWeights, B, stream),
   };
   const { mask, offsets, groupOffsets } = common;
-  refuseOverlap(op, outputs, { current: units.current, old: units.old, advantages: checked.array, rowWeights: weights, mask, offsets, groupOffsets });
+  const inputs = { current: units.current, old: units.old, advantages: checked.array, mask, offsets, groupOffsets };
+  refuseOverlap(op, outputs, { ...inputs, rowWeights: weights });
 
   const { gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights } = outputs;
   if (stream) sendWeights(op, weights, units, rowWeights);
   else if (weights) rowWeights.set(weights);
   else fillDefaultWeights(op, units, options.collective, rowWeights);
-  const figures = figuresOf(B, stream);
-  selectBackend(op, options.backend, stream).ops.ratioClip({
+  const figures = figuresFor(B, stream);
+  const args: RatioClipArgs = {
     dtype: DTYPE_CODE[dtype],
     current: asFloat(units.current, dtype),
     old: asFloat(units.old, dtype),
@@ -314,12 +317,23 @@ export function evaluateClipped(
     G: common.G,
     level: common.level,
     reduce: common.reduce,
-  });
+  };
+  return { stream, args, outputs, figures, arrays: { ...inputs, ...outputs } };
+}
+
+/** As clippedObjective, in the name of the public function `op`. */
+export function evaluateClipped(
+  op: string,
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions,
+): ClippedObjectiveResult {
+  const { stream, args, outputs, figures } = clippedCall(op, current, old, advantages, options, figuresOf);
+  selectBackend(op, options.backend, stream).ops.ratioClip(args);
+  const { objectives } = outputs;
   if (stream) return { ...outputs, summary: deviceFigures(objectives, figures) } as unknown as ClippedObjectiveResult;
-  const { objective, clipFraction, dualClipFraction, meanRatio, maxRatio } = options.collective
-    ? gatherFigures(op, options.collective, objectives, figures)
-    : summarize(objectives, figures);
-  return { objective, clipFraction, dualClipFraction, meanRatio, maxRatio, gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights };
+  return { ...(options.collective ? gatherFigures(op, options.collective, objectives, figures) : summarize(objectives, figures)), ...outputs };
 }
 
 /** The same on a device, where the first array lies. */
@@ -348,4 +362,23 @@ export function clippedObjective(current: FloatArray, old: FloatArray, advantage
 export function clippedObjective(current: AnyFloatArray, old: AnyFloatArray, advantages: AnyFloatArray, anywhere: ClippedObjectiveOptions | Anywhere<ClippedObjectiveOptions>): ClippedObjectiveResult | DeviceClippedObjectiveResult {
   const options = anywhere as ClippedObjectiveOptions;
   return evaluateClipped("clippedObjective", current as FloatArray, old as FloatArray, advantages as FloatArray, options);
+}
+
+/**
+ * `clippedObjective` off the event loop, without a `collective`. The arrays must not be touched until it resolves, and their buffers
+ * can never be transferred afterwards.
+ */
+export async function clippedObjectiveAsync(
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: Omit<ClippedObjectiveOptions, "collective"> & AsyncOption,
+): Promise<ClippedObjectiveResult> {
+  const op = "clippedObjectiveAsync";
+  // Before the weights are written into the caller's memory.
+  options.signal?.throwIfAborted();
+  // Memory of its own: another call may begin before this one ends.
+  const { args, arrays, outputs, figures } = clippedCall(op, current, old, advantages, options, newFigures);
+  await runWhole(op, "ratioClip", args, arrays, options);
+  return { ...summarize(outputs.objectives, figures), ...outputs };
 }

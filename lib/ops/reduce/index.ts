@@ -4,7 +4,7 @@ export { affine } from "./affine";
 export type { AffineOptions } from "./affine";
 export { DeviceMoments, mergeMoments, Moments, moments } from "./moments";
 export type { MergeMomentsOptions, MomentsOptions, ReduceLayout } from "./moments";
-export { whiten } from "./whiten";
+export { whiten, whitenAsync } from "./whiten";
 export type { DeviceWhitenOptions, WhitenConventions, WhitenOptions } from "./whiten";
 export { clamp } from "./clamp";
 export type { ClampOptions, ClampResult, DeviceClampResult } from "./clamp";

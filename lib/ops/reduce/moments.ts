@@ -1,6 +1,7 @@
 // Moments of the kept numbers of rows, groups or everything; their merge.
 import { MOMENT_COUNT, MOMENT_FIELDS, REDUCE_SCOPES, type ReduceRowArgs, type ReduceScope } from "../../backend/contract/reduce";
 import { NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, lengthOf, needFloat64, needFloats, optionalMask } from "../../core/arrays";
@@ -194,6 +195,19 @@ export function partialsOfUnits(
     merged,
   });
   return { partials: merged, groupIds: groups && groups.ids.subarray(begin, end) };
+}
+
+/** The same off the event loop, of this worker. */
+export async function partialsOfUnitsAsync(op: string, reduction: Reduction, nanPolicy: number, options: AsyncOption & BackendOption): Promise<UnitPartials> {
+  const { values, mask, rows, groups } = reduction;
+  const { B, offsets } = rows;
+  const partials = new Float64Array(B * MOMENT_COUNT);
+  await runWhole(op, "reduceMoments", { nanPolicy, partials, ...reductionArgs(reduction) }, { values, mask, offsets }, options);
+  if (REDUCE_SCOPES[reduction.over] === "row") return { partials, groupIds: null };
+  const merged = new Float64Array(reduction.units * MOMENT_COUNT);
+  const args = { partials, members: groups && groups.members, offsets: groups && groups.offsets, B, G: reduction.units, merged };
+  await runWhole(op, "reduceMerge", args, { groupOffsets: args.offsets }, options);
+  return { partials: merged, groupIds: groups && groups.ids };
 }
 
 /** The moments alone, of this worker. */

@@ -1,6 +1,7 @@
 // Numbers centred and scaled by the moments of their unit.
 import { GROUP_SCALES, type GroupScale, NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
-import { MOMENT_COUNT, WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
+import { MOMENT_COUNT, type ReduceWhitenArgs, WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloat64, needOutput, overlaps, refuseOverlap } from "../../core/arrays";
@@ -11,7 +12,7 @@ import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import type { Stream } from "../../core/stream";
-import { DeviceMoments, Moments, needReduction, partialsOfUnits, type ReduceLayout, type Reduction, reductionArgs } from "./moments";
+import { DeviceMoments, Moments, needReduction, partialsOfUnits, partialsOfUnitsAsync, type ReduceLayout, type Reduction, reductionArgs, type UnitPartials } from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {
@@ -79,25 +80,8 @@ function needMoments(op: string, given: Pick<Moments, "partials">, units: number
   });
 }
 
-/** The same on a device, where the first array lies. */
-export function whiten(values: DeviceFloatArray, options?: DeviceWhitenOptions): DeviceFloatArray;
-/**
- * Whitens the kept numbers of each unit: centres them on its mean and divides by its standard deviation.
- *
- *     variance = M2 / (count − ddof),   0 where count <= ddof
- *     y = (x − mean) / (sqrt(max(variance, varianceFloor) + varianceEpsilon) + epsilon),   + mean with keepMean
- *
- * A number equal to the mean gives exactly 0, so a constant unit gives exact zeros. Computed in float64, rounded once. With a
- * `collective` groups and `over: "all"` span its workers.
- *
- * @param values numbers; [n] as `shape` or `offsets` say, or one row
- * @returns numbers in the type of `values`; `moments` says what they came from
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
- */
-export function whiten(values: FloatArray, options?: WhitenOptions): FloatArray;
-export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWhitenOptions = {}): AnyFloatArray {
-  const options = anywhere as WhitenOptions;
-  const op = "whiten";
+/** A checked call; the units' moments are there, or to be made. */
+function whitenCall(op: string, values: FloatArray, options: WhitenOptions) {
   const stream = streamOf(op, options, values, options.mask, options.moments?.partials);
   const reduction = needReduction(op, values, options);
   const nonNegative = { min: 0 } as const;
@@ -117,16 +101,65 @@ export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWh
   const given = options.moments === undefined ? undefined : needMoments(op, options.moments, reduction.units);
   const whitened = mappedOutput(op, "whitened", options.out?.whitened, reduction, stream);
   if (given) refuseOverlap(op, { whitened }, { moments: given });
-  const found = given ? undefined : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
-  const used = given ?? found!.partials;
-  selectBackend(op, options.backend, stream).ops.reduceWhiten({
-    unit: found?.groupIds ?? (reduction.groups && reduction.groups.ids),
-    moments: used,
-    units: used.length / MOMENT_COUNT,
+  return { stream, reduction, conventions, given, whitened };
+}
+
+type WhitenCall = ReturnType<typeof whitenCall>;
+
+function whitenArgs({ reduction, conventions, whitened }: WhitenCall, { partials, groupIds }: UnitPartials): ReduceWhitenArgs {
+  return {
+    unit: groupIds,
+    moments: partials,
+    units: partials.length / MOMENT_COUNT,
     over: reduction.over,
     out: whitened,
     ...reductionArgs(reduction),
     ...conventions,
-  });
+  };
+}
+
+/** Moments that the caller has, of the groups here. */
+function givenUnits({ reduction: { groups } }: WhitenCall, partials: Float64Array): UnitPartials {
+  return { partials, groupIds: groups && groups.ids };
+}
+
+/** The same on a device, where the first array lies. */
+export function whiten(values: DeviceFloatArray, options?: DeviceWhitenOptions): DeviceFloatArray;
+/**
+ * Whitens the kept numbers of each unit: centres them on its mean and divides by its standard deviation.
+ *
+ *     variance = M2 / (count − ddof),   0 where count <= ddof
+ *     y = (x − mean) / (sqrt(max(variance, varianceFloor) + varianceEpsilon) + epsilon),   + mean with keepMean
+ *
+ * A number equal to the mean gives exactly 0, so a constant unit gives exact zeros. Computed in float64, rounded once. With a
+ * `collective` groups and `over: "all"` span its workers.
+ *
+ * @param values numbers; [n] as `shape` or `offsets` say, or one row
+ * @returns numbers in the type of `values`; `moments` says what they came from
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export function whiten(values: FloatArray, options?: WhitenOptions): FloatArray;
+export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWhitenOptions = {}): AnyFloatArray {
+  const options = anywhere as WhitenOptions;
+  const op = "whiten";
+  const call = whitenCall(op, values as FloatArray, options);
+  const { stream, reduction, conventions, given, whitened } = call;
+  const units = given ? givenUnits(call, given) : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
+  selectBackend(op, options.backend, stream).ops.reduceWhiten(whitenArgs(call, units));
+  return whitened;
+}
+
+/**
+ * `whiten` off the event loop, without a `collective`. The arrays must not be touched until it resolves, and their buffers can never
+ * be transferred afterwards.
+ */
+export async function whitenAsync(values: FloatArray, options: Omit<WhitenOptions, "collective"> & AsyncOption = {}): Promise<FloatArray> {
+  const op = "whitenAsync";
+  const call = whitenCall(op, values, options);
+  const { reduction, conventions, given, whitened } = call;
+  const units = given ? givenUnits(call, given) : await partialsOfUnitsAsync(op, reduction, conventions.nanPolicy, options);
+  const { mask, rows } = reduction;
+  const arrays = { values: reduction.values, mask, offsets: rows.offsets, moments: units.partials, whitened };
+  await runWhole(op, "reduceWhiten", whitenArgs(call, units), arrays, options);
   return whitened;
 }
