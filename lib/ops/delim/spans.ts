@@ -5,7 +5,7 @@ export interface Spans {
   readonly count: number;
   /** [count,3]: row, begin, finish. Begin and finish count from the row's first token; finish is exclusive. */
   readonly spans: Int32Array;
-  /** The columns of `spans`, [count] each. */
+  /** The columns of `spans`, [count] each. Of more than 512 spans each is made when it is first looked at. */
   readonly rows: Int32Array;
   readonly begins: Int32Array;
   readonly finishes: Int32Array;
@@ -18,21 +18,37 @@ export interface Spans {
 /** Column k of a [count, width] array. */
 function column(table: Int32Array, width: number, k: number): Int32Array {
   const out = new Int32Array(table.length / width);
-  for (let i = 0; i < out.length; ++i) out[i] = table[i * width + k]!;
+  for (let i = 0, at = k; i < out.length; ++i, at += width) out[i] = table[at]!;
   return out;
 }
 
-/** The first `count` of what a backend wrote. */
+/** Beyond so many spans a column is made when it is looked at: to make all of them costs as much as to find the spans. */
+const MOST_AT_ONCE = 512;
+
+/** The first `count` of what a backend wrote into arrays that nobody else has. */
 export function listSpans(count: number, written: Int32Array, alternatives: Int32Array): Spans {
-  const spans = written.slice(0, 3 * count);
-  const which = alternatives.subarray(0, 2 * count);
-  return {
+  const full = written.length === 3 * count;
+  const spans = full ? written : written.slice(0, 3 * count);
+  const which = full ? alternatives : alternatives.slice(0, 2 * count);
+  const known: (Int32Array | undefined)[] = [];
+  const list: Spans = {
     count,
     spans,
-    rows: column(spans, 3, 0),
-    begins: column(spans, 3, 1),
-    finishes: column(spans, 3, 2),
-    startAlternatives: column(which, 2, 0),
-    endAlternatives: column(which, 2, 1),
+    get rows() {
+      return (known[0] ??= column(spans, 3, 0));
+    },
+    get begins() {
+      return (known[1] ??= column(spans, 3, 1));
+    },
+    get finishes() {
+      return (known[2] ??= column(spans, 3, 2));
+    },
+    get startAlternatives() {
+      return (known[3] ??= column(which, 2, 0));
+    },
+    get endAlternatives() {
+      return (known[4] ??= column(which, 2, 1));
+    },
   };
+  return count <= MOST_AT_ONCE ? { ...list } : list;
 }

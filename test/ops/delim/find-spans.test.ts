@@ -183,6 +183,20 @@ eachBackend((backend) => {
     expect(onRow(new Array<number>(1000).fill(1), { start: [1], end: [1], overlapping: true }).count).toBe(999);
   });
 
+  test.each([[1300], [2000]])("columns of many spans are those of the list, with room for %i", (capacity) => {
+    const tokens = rng(21).i32(2600, 0, 9).map((id, i) => (i % 2 === 0 ? 1 : 2 + (id % 2)));
+    const found = findSpans(tokens, { start: [1], end: [[2], [3]], capacity, backend });
+    expect(found.count).toBe(1300);
+    expect(found.spans).toHaveLength(3 * 1300);
+    expect(Array.from(found.rows)).toEqual(new Array(1300).fill(0));
+    expect(Array.from(found.begins)).toEqual(Array.from({ length: 1300 }, (_, s) => 2 * s + 1));
+    expect(Array.from(found.finishes)).toEqual(Array.from({ length: 1300 }, (_, s) => 2 * s + 2));
+    expect(Array.from(found.startAlternatives)).toEqual(new Array(1300).fill(0));
+    expect(Array.from(found.endAlternatives)).toEqual(Array.from({ length: 1300 }, (_, s) => tokens[2 * s + 1]! - 2));
+    expect(found.begins).toBe(found.begins);
+    expect({ ...found }.finishes).toBe(found.finishes);
+  });
+
   test("int64 tokens give what the same int32 tokens give", () => {
     for (let seed = 0; seed < 60; ++seed) {
       const { rules, tokens, layout } = randomCase(500 + seed, 300);
