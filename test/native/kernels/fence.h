@@ -23,7 +23,7 @@ class FencedArray {
   void forbid_writing() const;
 
  private:
-  size_t page_, inner_;    // bytes of a page, and of the pages between the two forbidden ones
+  size_t page_, inner_;  // bytes of a page, and of the pages between the two forbidden ones
   unsigned char* memory_;  // the first forbidden page
   unsigned char* data_;
 };
