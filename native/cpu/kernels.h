@@ -7,6 +7,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <type_traits>
+
 #include "surprisal/correction.h"
 #include "surprisal/divergence_terms.h"
 #include "surprisal/group.h"
@@ -41,14 +43,17 @@ struct LogprobKernels {
   void (*gradient)(const T* x, T* grad, int64_t V, const LogprobGradient&, bool past_cache);
 };
 
-// One row of scan_gae; of scan_returns with value NULL and lambda 1. Not with transform_masked.
+// The rows of scan_gae; of scan_returns with value NULL and lambda 1. Not with transform_masked.
 template <class F>
-struct ScanRow {
+struct ScanRows {
   const F *reward, *value;  // value NULL = 0
   const F* discount;  // or NULL
   const uint8_t* mask;  // or NULL
+  const F* bootstrap;  // or NULL
+  const int32_t* offsets;  // or NULL
+  int64_t n, T;
   F *advantages, *returns;  // either may be NULL
-  double gamma, lambda, bootstrap;
+  double gamma, lambda;
   int32_t mask_mode;
 };
 
@@ -249,8 +254,8 @@ struct Kernels {
   LogprobKernels<float> logprob_f32;
   LogprobKernels<Half> logprob_f16;
   LogprobKernels<BFloat16> logprob_bf16;
-  void (*scan_f32)(const ScanRow<float>&, int64_t begin, int64_t end, bool past_cache);
-  void (*scan_f64)(const ScanRow<double>&, int64_t begin, int64_t end, bool past_cache);
+  void (*scan_f32)(const ScanRows<float>&, int64_t begin, int64_t end, bool past_cache);
+  void (*scan_f64)(const ScanRows<double>&, int64_t begin, int64_t end, bool past_cache);
   // The first position in [from, to) that holds one of `count` values, 1 ... kMostFound; `to` where none does. kStrange
   // where one of the tokens seen on the way is no int32.
   int64_t (*find_i32)(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
@@ -294,9 +299,11 @@ struct Kernels {
   const LogprobKernels<float>& logprob(const float*) const { return logprob_f32; }
   const LogprobKernels<Half>& logprob(const Half*) const { return logprob_f16; }
   const LogprobKernels<BFloat16>& logprob(const BFloat16*) const { return logprob_bf16; }
-  void scan(const ScanRow<float>& row, Range at, bool past_cache) const { scan_f32(row, at.begin, at.end, past_cache); }
-  void scan(const ScanRow<double>& row, Range at, bool past_cache) const {
-    scan_f64(row, at.begin, at.end, past_cache);
+  void scan(const ScanRows<float>& rows, int64_t begin, int64_t end, bool past_cache) const {
+    scan_f32(rows, begin, end, past_cache);
+  }
+  void scan(const ScanRows<double>& rows, int64_t begin, int64_t end, bool past_cache) const {
+    scan_f64(rows, begin, end, past_cache);
   }
   int64_t find(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) const {
     return find_i32(ids, from, to, values, count);

@@ -21,48 +21,53 @@ void scan_slowly(const Args& a, int64_t b) {
 }
 
 template <class F>
-ScanRow<F> row_of(const srp_scan_gae_args& a, int64_t b) {
+ScanRows<F> rows_of(const srp_scan_gae_args& a) {
   return {static_cast<const F*>(a.reward),
           static_cast<const F*>(a.value),
           static_cast<const F*>(a.discount),
           a.mask,
+          static_cast<const F*>(a.bootstrap),
+          a.offsets,
+          a.n,
+          a.T,
           static_cast<F*>(a.advantages),
           static_cast<F*>(a.returns),
           a.gamma,
           a.lambda,
-          bootstrap_of<F>(a.bootstrap, b),
           a.mask_mode};
 }
 
 template <class F>
-ScanRow<F> row_of(const srp_scan_returns_args& a, int64_t b) {
+ScanRows<F> rows_of(const srp_scan_returns_args& a) {
   return {static_cast<const F*>(a.reward),
           nullptr,
           static_cast<const F*>(a.discount),
           a.mask,
+          static_cast<const F*>(a.bootstrap),
+          a.offsets,
+          a.n,
+          a.T,
           nullptr,
           static_cast<F*>(a.returns),
           a.gamma,
           1,
-          bootstrap_of<F>(a.bootstrap, b),
           a.mask_mode};
 }
 
 template <template <class> class Scan, class F, class Args>
 srp_status scan_rows(const Args& a) {
   const int64_t mean_bytes = a.B == 0 ? 0 : a.n / a.B * 4 * int64_t{sizeof(F)};
-  return parallel_rows(a.B, mean_bytes, [&](int64_t begin, int64_t end) {
-    // From the last row to the first, as tokens within them: the stream through memory has one direction.
-    for (int64_t b = end - 1; b >= begin; --b) {
-      if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
-        const Kernels* const level = kernels();
-        if (level && !a.transform_masked) {
-          level->scan(row_of<F>(a, b), row_range(a.offsets, a.T, a.n, b), leaves_cache(a.n * int64_t{sizeof(F)}));
-          continue;
-        }
+  // From the last row to the first, as tokens within them: the stream through memory has one direction.
+  return parallel_rows(a.B, mean_bytes, [&](int64_t from, int64_t to) {
+    const int64_t begin = a.B - to, end = a.B - from;
+    if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
+      const Kernels* const level = kernels();
+      if (level && !a.transform_masked) {
+        level->scan(rows_of<F>(a), begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
+        return;
       }
-      scan_slowly<Scan, F>(a, b);
     }
+    for (int64_t b = end - 1; b >= begin; --b) scan_slowly<Scan, F>(a, b);
   });
 }
 

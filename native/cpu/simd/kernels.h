@@ -10,6 +10,7 @@
 #include "logprob_sums.h"
 #include "logprob_capped.h"
 #include "logprob_gradient.h"
+#include "drain.h"
 #include "scan.h"
 #include "group.h"
 #include "ratio.h"
@@ -40,8 +41,8 @@ static const Kernels kKernels = {
     logprob_kernels<float>(),
     logprob_kernels<Half>(),
     logprob_kernels<BFloat16>(),
-    scan_row<float>,
-    scan_row<double>,
+    scan_rows<float>,
+    scan_rows<double>,
     find_any<int32_t>,
     find_any<int64_t>,
     kLanes,

@@ -7,7 +7,7 @@
 //
 // Maps compose, so a register of tokens is scanned in log2(lanes) steps, and only one multiply-add a register waits for the
 // register behind. Everything in float64: a float32 map is off by 4e-4 after a million steps of gamma = lambda = 1.
-// Returns are the same with v = 0 and lambda = 1.
+// Returns are the same with v = 0 and lambda = 1, and are d itself.
 namespace srp::cpu::SRP_LEVEL {
 
 // The maps of kHalf tokens: first each its own, then each with all maps behind it in the register.
@@ -58,29 +58,27 @@ SRP_INLINE ScanConstants scan_constants(double gamma, double lambda, int32_t mas
 }
 
 // What a mask keeps of a register of tokens.
-template <class Word>
-SRP_INLINE void kept_words(const uint8_t* mask, bool* all, bool* none) {
+SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
+  using Word = std::conditional_t<(kLanes < 8), uint32_t, uint64_t>;
   constexpr Word kOnes = static_cast<Word>(0x0101010101010101u), kTops = kOnes << 7;
-  Word zeros = 0, any = 0;
-  for (int64_t i = 0; i < kLanes; i += int64_t{sizeof(Word)}) {
-    Word word;
-    memcpy(&word, mask + i, sizeof word);
+  Word words[kLanes / int64_t{sizeof(Word)}], unlike = 0, zeros = 0, any = 0;
+  memcpy(words, mask, sizeof words);
+  for (const Word word : words) unlike |= word ^ kOnes;
+  *all = true;
+  *none = false;
+  if (unlike == 0) return;  // the usual one, soonest
+  for (const Word word : words) {
     zeros |= (word - kOnes) & ~word & kTops;  // not 0 where a byte is 0
     any |= word;
   }
   *all = zeros == 0;
   *none = any == 0;
 }
-SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
-  if constexpr (kLanes >= 8)
-    kept_words<uint64_t>(mask, all, none);
-  else
-    kept_words<uint32_t>(mask, all, none);
-}
 
-// Tokens i ... i + kHalf - 1, or of them those that `inside` marks. `d` is that of the token behind them, then of token i.
+// Tokens i ... i + kHalf - 1, or of them those that `inside` marks, a byte each. `d` is that of the token behind them, then of
+// token i.
 template <bool kSome, bool kCuts, class F>
-SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
+SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
                            F64* advantages, F64* returns) {
   F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
   F64 g = row.discount ? load_wide(row.discount + i) : c.gamma;
@@ -95,16 +93,20 @@ SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_
   Maps m = {c.lambda * g, fma(c.lambda, gap, v), I64{}};
   if (row.mask && row.mask_mode != SRP_MASK_STEPS) m.a = kept ? m.a : c.masked_a;  // and b is 0
   if (kSome) {
-    const I64 there = load_mask(inside + i);
+    const I64 there = load_mask(inside);
     m = {there ? m.a : splat(1.0), there ? m.b : F64{}, I64{}};
     if (kCuts) m.cut = there & ~kept;
   } else if (kCuts) {
     m.cut = ~kept;
   }
   m = compose<kCuts>(m);
-  const F64 own = applied(m, *d, kCuts), next = shift_lanes<1>(own, *d);
-  *advantages = fma(g, next, gap);
-  *returns = *advantages + v;
+  const F64 own = applied(m, *d, kCuts);
+  if (row.value) {
+    *advantages = fma(g, shift_lanes<1>(own, *d), gap);
+    *returns = *advantages + v;
+  } else {
+    *returns = own;
+  }
   if (row.mask && row.mask_mode != SRP_MASK_STEPS) {
     *advantages = kept ? *advantages : F64{};
     *returns = kept ? *returns : F64{};
@@ -115,7 +117,7 @@ SRP_INLINE void scan_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_
 // The same of tokens that are all kept and have the discount gamma: what is known of their maps need not be computed. The
 // same operations otherwise, and so the same bits.
 template <class F>
-SRP_INLINE void scan_plain_lanes(const ScanRow<F>& row, const ScanConstants& c, int64_t i, F64* d, F64* advantages,
+SRP_INLINE void scan_plain_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, F64* d, F64* advantages,
                                  F64* returns) {
   const F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
   const F64 gap = r - v;
@@ -123,86 +125,132 @@ SRP_INLINE void scan_plain_lanes(const ScanRow<F>& row, const ScanConstants& c, 
   b = fma(c.a[0], shift_lanes<1>(b, F64{}), b);
   if constexpr (kHalf > 2) b = fma(c.a[1], shift_lanes<2>(b, F64{}), b);
   if constexpr (kHalf > 4) b = fma(c.a[2], shift_lanes<4>(b, F64{}), b);
-  const F64 own = fma(c.a[3], *d, b), next = shift_lanes<1>(own, *d);
-  *advantages = fma(c.gamma, next, gap);
-  *returns = *advantages + v;
+  const F64 own = fma(c.a[3], *d, b);
+  if (row.value) {
+    *advantages = fma(c.gamma, shift_lanes<1>(own, *d), gap);
+    *returns = *advantages + v;
+  } else {
+    *returns = own;
+  }
   *d = fma(splat(c.a[3][0]), *d, splat(b[0]));
 }
 
-// kLanes tokens from i on.
-template <bool kPastCache, bool kSome, class F>
-SRP_INLINE void scan_register(const ScanRow<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d) {
-  F64 advantages[2] = {}, returns[2] = {};
+// kLanes tokens from i on, whose results go to `advantages` and `returns`, each of which may be NULL.
+template <bool kSome, class F>
+SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
+                              F* advantages, F* returns) {
+  F64 a[2] = {}, r[2] = {};
   bool all = true, none = false;
   if (row.mask) kept_tokens(row.mask + i, &all, &none);
   if (!kSome && none && row.mask_mode != SRP_MASK_STEPS) {
     if (row.mask_mode == SRP_MASK_CUT) *d = F64{};
   } else if (!kSome && all && !row.discount) {
-    scan_plain_lanes(row, c, i + kHalf, d, &advantages[1], &returns[1]);
-    scan_plain_lanes(row, c, i, d, &advantages[0], &returns[0]);
+    scan_plain_lanes(row, c, i + kHalf, d, &a[1], &r[1]);
+    scan_plain_lanes(row, c, i, d, &a[0], &r[0]);
   } else if (row.mask && row.mask_mode == SRP_MASK_CUT) {
-    scan_lanes<kSome, true>(row, c, i + kHalf, inside, d, &advantages[1], &returns[1]);
-    scan_lanes<kSome, true>(row, c, i, inside, d, &advantages[0], &returns[0]);
+    scan_lanes<kSome, true>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    scan_lanes<kSome, true>(row, c, i, inside, d, &a[0], &r[0]);
   } else {
-    scan_lanes<kSome, false>(row, c, i + kHalf, inside, d, &advantages[1], &returns[1]);
-    scan_lanes<kSome, false>(row, c, i, inside, d, &advantages[0], &returns[0]);
+    scan_lanes<kSome, false>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    scan_lanes<kSome, false>(row, c, i, inside, d, &a[0], &r[0]);
   }
-  if (row.advantages) put_wide<kPastCache>(row.advantages + i, advantages[0], advantages[1]);
-  if (row.returns) put_wide<kPastCache>(row.returns + i, returns[0], returns[1]);
+  if (advantages) put_wide<false>(advantages, a[0], a[1]);
+  if (returns) put_wide<false>(returns, r[0], r[1]);
 }
 
-// The last tokens of a row, fewer than a register: through copies, with the identity behind them.
+// The last tokens of a row, fewer than a register, with the identity behind them. What else lies there in the arrays is left
+// out; where they end before a register does, all goes through copies.
 template <class F>
-SRP_INLINE void scan_some(const ScanRow<F>& row, const ScanConstants& c, int64_t begin, int64_t count, F64* d) {
-  F reward[kLanes] = {}, value[kLanes] = {}, discount[kLanes] = {}, advantages[kLanes], returns[kLanes];
-  uint8_t mask[kLanes] = {}, inside[kLanes] = {};
-  for (int64_t t = 0; t < count; ++t) {
-    inside[t] = 1;
-    mask[t] = row.mask ? row.mask[begin + t] : 1;
-    if (!mask[t]) continue;
-    reward[t] = row.reward[begin + t];
-    if (row.value) value[t] = row.value[begin + t];
-    if (row.discount) discount[t] = row.discount[begin + t];
-  }
-  ScanRow<F> copy = row;
-  copy.reward = reward;
-  if (row.value) copy.value = value;
-  if (row.discount) copy.discount = discount;
-  if (row.mask) copy.mask = mask;
-  if (row.advantages) copy.advantages = advantages;
-  if (row.returns) copy.returns = returns;
-  scan_register<false, true>(copy, c, 0, inside, d);
+SRP_INLINE void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t count, F64* d,
+                          F* advantages, F* returns) {
   const size_t bytes = sizeof(F) * static_cast<size_t>(count);
-  if (row.advantages) memcpy(row.advantages + begin, advantages, bytes);
-  if (row.returns) memcpy(row.returns + begin, returns, bytes);
-}
-
-template <bool kPastCache, class F>
-SRP_INLINE void scan_row_to(const ScanRow<F>& row, int64_t begin, int64_t end) {
-  const ScanConstants c = scan_constants(row.gamma, row.lambda, row.mask_mode);
-  // Registers count from the row's begin: results depend neither on where an array lies nor on padding behind the row.
-  F64 d = splat(row.bootstrap);
-  int64_t i = begin + (end - begin) / kLanes * kLanes;
-  if (i < end) scan_some(row, c, i, end - i, &d);
-  for (; i > begin; i -= kLanes) {
-    prefetch(row.reward + i - kScanAhead);
-    if (row.value) prefetch(row.value + i - kScanAhead);
-    scan_register<kPastCache, false>(row, c, i - kLanes, nullptr, &d);
-  }
-}
-
-template <class F>
-static void scan_row(const ScanRow<F>& row, int64_t begin, int64_t end, bool past_cache) {
-  const bool aligned = (reinterpret_cast<uintptr_t>(row.advantages ? row.advantages + begin : nullptr) |
-                        reinterpret_cast<uintptr_t>(row.returns ? row.returns + begin : nullptr)) %
-                           16 ==
-                       0;
-  if (past_cache && aligned) {
-    scan_row_to<true>(row, begin, end);
-    finish_streams();
+  uint8_t inside[kLanes] = {};
+  memset(inside, 1, static_cast<size_t>(count));
+  F results[2][kLanes];
+  if (begin + kLanes <= rows.n) {
+    scan_register<true>(rows, c, begin, inside, d, results[0], results[1]);
   } else {
-    scan_row_to<false>(row, begin, end);
+    F inputs[3][kLanes] = {};
+    uint8_t mask[kLanes] = {};
+    ScanRows<F> copy = rows;
+    const auto copied = [&](const F* from, F* to) -> const F* {
+      return from ? static_cast<const F*>(memcpy(to, from + begin, bytes)) : nullptr;
+    };
+    copy.reward = copied(rows.reward, inputs[0]);
+    copy.value = copied(rows.value, inputs[1]);
+    copy.discount = copied(rows.discount, inputs[2]);
+    if (rows.mask) copy.mask = static_cast<const uint8_t*>(memcpy(mask, rows.mask + begin, static_cast<size_t>(count)));
+    scan_register<true>(copy, c, 0, inside, d, results[0], results[1]);
   }
+  if (advantages) memcpy(advantages, results[0], bytes);
+  if (returns) memcpy(returns, results[1], bytes);
+}
+
+// Tokens [begin, end) of a row, from the last one on. Registers count from the row's begin: results depend neither on where
+// an array lies nor on padding behind the row.
+template <class F>
+SRP_INLINE void scan_row(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t end, double bootstrap,
+                         Drain<F>* advantages, Drain<F>* returns) {
+  F64 d = splat(bootstrap);
+  int64_t i = begin + (end - begin) / kLanes * kLanes;
+  if (i < end) {
+    make_room(advantages, end);
+    make_room(returns, end);
+    scan_some(rows, c, i, end - i, &d, place_of(advantages, i), place_of(returns, i));
+  }
+  while (i > begin) {
+    make_room(advantages, i);
+    make_room(returns, i);
+    const int64_t lowest = advantages->base > returns->base ? advantages->base : returns->base;
+    const int64_t low = lowest > begin ? i - (i - lowest) / kLanes * kLanes : begin;
+    // Of its own, so that the compiler knows that no store changes it.
+    F *to_advantages = place_of(advantages, i), *to_returns = place_of(returns, i);
+    Leaving<F> leaving[2] = {advantages->leaving, returns->leaving};
+    for (; i > low; i -= kLanes) {
+      prefetch(rows.reward + i - kScanAhead);
+      if (rows.value) prefetch(rows.value + i - kScanAhead);
+      if (to_advantages) to_advantages -= kLanes;
+      if (to_returns) to_returns -= kLanes;
+      scan_register<false>(rows, c, i - kLanes, nullptr, &d, to_advantages, to_returns);
+      leave_some(&leaving[0]);
+      leave_some(&leaving[1]);
+    }
+    advantages->leaving = leaving[0];
+    returns->leaving = leaving[1];
+  }
+}
+
+template <bool kValues, class F>
+SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, bool past_cache) {
+  ScanRows<F> rows = given;
+  if (!kValues) {
+    rows.value = nullptr;
+    rows.advantages = nullptr;
+  }
+  const auto begin_of = [&](int64_t b) { return rows.offsets ? rows.offsets[b] : b * rows.T; };
+  const ScanConstants c = scan_constants(rows.gamma, rows.lambda, rows.mask_mode);
+  Drain<F> advantages, returns;
+  int64_t row_end = begin_of(end);
+  open_drain(&advantages, rows.advantages, row_end, past_cache);
+  open_drain(&returns, rows.returns, row_end, past_cache);
+  for (int64_t b = end - 1; b >= begin; --b) {
+    const int64_t row_begin = begin_of(b);
+    const double bootstrap = rows.bootstrap ? rows.bootstrap[b] : 0.0;
+    scan_row(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
+    row_end = row_begin;
+  }
+  close_drain(&advantages, row_end);
+  close_drain(&returns, row_end);
+  if (past_cache) finish_streams();
+}
+
+// Rows [begin, end), from the last one on: what they read and write goes through memory in one direction.
+template <class F>
+static void scan_rows(const ScanRows<F>& rows, int64_t begin, int64_t end, bool past_cache) {
+  if (rows.value)
+    scan_all<true>(rows, begin, end, past_cache);
+  else
+    scan_all<false>(rows, begin, end, past_cache);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL
