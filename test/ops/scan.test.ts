@@ -9,6 +9,10 @@ const MODES: readonly MaskMode[] = ["skip", "steps", "cut"];
 const F32 = { atol: 1e-7, rtol: 1e-7 };
 const F64 = { atol: 1e-13, rtol: 1e-13 };
 
+type Outputs = [Float32Array, Float32Array, Float32Array] | [Float64Array, Float64Array, Float64Array];
+
+const bytes = (values: Float32Array | Float64Array) => Buffer.from(values.buffer, values.byteOffset, values.byteLength);
+
 /** Rows of a padded batch, each handed to the oracle after the mask mode has rewritten it. */
 function expectRows(
   rows: readonly MaskedRow[],
@@ -257,4 +261,40 @@ eachBackend((backend) => {
       expect(discountedReturns(poisoned, options).subarray(0, cut + 1)).toEqual(discountedReturns(rewards, options).subarray(0, cut + 1));
     }
   });
+});
+
+// Large outputs leave past the cache, in lines of memory that no row begins or ends with.
+test.each([
+  ["float32", Float32Array],
+  ["float64", Float64Array],
+] as const)("rows of a batch larger than the cache have the bits of each row alone (%s)", (_, Floats) => {
+  const r = rng(9);
+  const lengths = [1_200_000, 0, 5, 100, ...Array.from({ length: 9000 }, (_, b) => 97 + (b % 40)), 17];
+  const offsets = Int32Array.from([0, ...lengths]);
+  for (let b = 0; b < lengths.length; ++b) offsets[b + 1]! += offsets[b]!;
+  const n = offsets.at(-1)!;
+  const block = r.f32(4096, -1, 1);
+  const values = new Floats(n).map((_, i) => block[(i * 7) % 4096]!);
+  const rewards = new Floats(n).map((_, i) => block[(i * 5 + 11) % 4096]!);
+  const mask = new Uint8Array(n).map((_, i) => (i % 300 < 260 ? 1 : 0));
+  const backend = "cpu" as const;
+  const options = { gamma: 0.99, lambda: 0.95, backend } as const;
+  for (const before of [1, 6]) {
+    const memory = [new Floats(n + 16).fill(7), new Floats(n + 16).fill(7), new Floats(n + 16).fill(7)] as const;
+    const [advantages, returns, discounted] = memory.map((all) => all.subarray(before, before + n)) as Outputs;
+    gae(rewards, values, { offsets, mask, ...options, out: { advantages, returns } });
+    discountedReturns(rewards, { offsets, mask, gamma: 0.99, backend, out: { returns: discounted } });
+    const beside = memory.flatMap((all) => [...all.subarray(0, before), ...all.subarray(before + n)]);
+    expect(beside).toEqual(Array<number>(48).fill(7));
+    for (const b of [0, 2, 3, 4, 5, 4000, 9002, lengths.length - 1]) {
+      const row = [offsets[b]!, offsets[b + 1]!] as const;
+      const shape = [1, lengths[b]!] as const;
+      const cut = { shape, mask: mask.slice(...row) };
+      const alone = gae(rewards.slice(...row), values.slice(...row), { ...options, ...cut });
+      expect(Buffer.compare(bytes(advantages.slice(...row)), bytes(alone.advantages))).toBe(0);
+      expect(Buffer.compare(bytes(returns.slice(...row)), bytes(alone.returns))).toBe(0);
+      const one = discountedReturns(rewards.slice(...row), { ...cut, gamma: 0.99, backend });
+      expect(Buffer.compare(bytes(discounted.slice(...row)), bytes(one))).toBe(0);
+    }
+  }
 });
