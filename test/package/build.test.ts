@@ -54,7 +54,7 @@ else
       expect(doctor.backends.find(({ name }) => name === "cpu")).toMatchObject({ available: true });
       expect(consumer.run("cpu.cjs", PROGRAM)).toBe("1,1,1\n");
     },
-    2 * MINUTES,
+    5 * MINUTES,
   );
 
 const PROGRAM = `

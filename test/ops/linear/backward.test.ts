@@ -2,8 +2,9 @@ import { linearLogprob, linearLogprobBackward, logprob, logprobBackward, type He
 import { headOracle, logitsOf } from "../../oracle/linear";
 import { zOf } from "../../oracle/logprob";
 import { type BackendName, eachBackend } from "../../support/each-backend";
+import { once } from "../../support/once";
 import { rng } from "../../support/rng";
-import { CHUNK_SHAPE, HEAD_DTYPES, MAPS, numbersOf, problem, type Problem, SHAPES } from "./problems";
+import { CHUNK_SHAPE, HEAD_DTYPES, MAPS, numbersOf, problem, type Problem, type Shape, SHAPES } from "./problems";
 
 /** Half a unit in the last place, and the smallest step. */
 const ROUNDING: Readonly<Record<HeadDType, readonly [number, number]>> = {
@@ -35,17 +36,26 @@ function run(p: Problem, backend: BackendName, options: Partial<LinearLogprobBac
   return linearLogprobBackward(p.hidden.view, p.weight.view, p.targets, state, { ...given, ...both });
 }
 
+const definition = once((shape: Shape, dtype: HeadDType, map: (typeof MAPS)[number]) => {
+  const p = problem(shape, dtype);
+  return { p, oracle: headOracle({ ...p, hidden: p.hidden.numbers, weight: p.weight.numbers, bias: p.bias.numbers, map }) };
+});
+
+const gradients = once((shape: Shape, dtype: HeadDType, map: (typeof MAPS)[number], ofLogProbs: boolean, ofEntropies: boolean) => {
+  const { p, oracle } = definition(shape, dtype, map);
+  return oracle.gradients(ofLogProbs ? p.gradLogProbs : undefined, ofEntropies ? p.gradEntropies : undefined);
+});
+
 eachBackend((backend) => {
   describe.each(HEAD_DTYPES)("%s", (dtype) => {
     test.each(MAPS)("gradients are those of the definition with %j", (map) => {
       for (const shape of [...SHAPES, ...(backend === "js" || backend === "cpu" ? [CHUNK_SHAPE] : [])]) {
-        const p = problem(shape, dtype);
-        const oracle = headOracle({ ...p, hidden: p.hidden.numbers, weight: p.weight.numbers, bias: p.bias.numbers, map });
+        const { p } = definition(shape, dtype, map);
         const wide = dtype === "float64" ? "float64" : "float32";
         const parts = shape[0] * shape[2] > 1000 ? [] : [{ gradEntropies: undefined }, { gradLogProbs: undefined }]; // large: once
         for (const given of [{}, ...parts] as Partial<LinearLogprobBackwardOptions>[]) {
           const got = run(p, backend, { dtype, ...map, ...given });
-          const want = oracle.gradients("gradLogProbs" in given ? undefined : p.gradLogProbs, "gradEntropies" in given ? undefined : p.gradEntropies);
+          const want = gradients(shape, dtype, map, !("gradLogProbs" in given), !("gradEntropies" in given));
           expectGradient(numbersOf(got.gradHidden!, dtype), want.hidden, want.sizes.hidden, dtype, backend, wide);
           expectGradient(got.gradWeight!, want.weight, want.sizes.weight, wide, backend, wide);
           expectGradient(got.gradBias!, want.bias, want.sizes.bias, wide, backend, wide);

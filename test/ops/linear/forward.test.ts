@@ -1,7 +1,8 @@
 import { linearLogprob, logprob, type HeadDType, type LinearLogprobOptions } from "../../../lib";
 import { headOracle, logitsOf } from "../../oracle/linear";
 import { type BackendName, eachBackend } from "../../support/each-backend";
-import { CHUNK_SHAPE, HEAD_DTYPES, MAPS, problem, SHAPES, stored } from "./problems";
+import { once } from "../../support/once";
+import { CHUNK_SHAPE, HEAD_DTYPES, MAPS, problem, type Shape, SHAPES, stored } from "./problems";
 
 /**
  * float64 throughout, up to its rounding; a float32 result one rounding. CUDA products of float32: each logit within 2e-6 of
@@ -12,24 +13,25 @@ function tolerance(backend: BackendName, dtype: HeadDType) {
   return backend === "js" || backend === "cpu" ? { rtol: 1.2e-7, atol: 1e-12 } : { rtol: 1e-6, atol: 3e-5 };
 }
 
+const definition = once((shape: Shape, dtype: HeadDType, map: (typeof MAPS)[number], withBias: boolean) => {
+  const p = problem(shape, dtype);
+  const { N, D, V, targets, hidden, weight, bias } = p;
+  return { p, want: headOracle({ ...{ N, D, V, map, targets }, hidden: hidden.numbers, weight: weight.numbers, ...(withBias && { bias: bias.numbers }) }) };
+});
+
 eachBackend((backend) => {
   describe.each(HEAD_DTYPES)("%s", (dtype) => {
     test.each(MAPS)("rows are those of the definition with %j", (map) => {
       for (const shape of [...SHAPES, ...(backend === "js" || backend === "cpu" ? [CHUNK_SHAPE] : [])])
         for (const withBias of [true, false]) {
-          const { N, D, V, hidden, weight, bias, targets } = problem(shape, dtype);
+          const { p, want } = definition(shape, dtype, map, withBias);
+          const { N, D, hidden, weight, bias, targets } = p;
           const got = linearLogprob(hidden.view, weight.view, targets, {
             shape: [N, D],
             dtype,
             ...(withBias && { bias: bias.view }),
             ...map,
             backend,
-          });
-          const want = headOracle({
-            ...{ N, D, V, map, targets },
-            hidden: hidden.numbers,
-            weight: weight.numbers,
-            ...(withBias && { bias: bias.numbers }),
           });
           const close = tolerance(backend, dtype);
           expect(got.logProbs).toBeAllClose(want.logProbs, close);

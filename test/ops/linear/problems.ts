@@ -24,6 +24,9 @@ export const SHAPES = [
  */
 export const CHUNK_SHAPE = [200, 3, 5] as const;
 
+/** N, D, V */
+export type Shape = readonly [number, number, number];
+
 export interface Numbers {
   readonly view: HeadView & (Float32Array | Float64Array | Uint16Array);
   /** The same as the type holds them. */
@@ -55,7 +58,7 @@ export interface Problem {
 }
 
 /** Logits of a standard deviation of about 3, whatever the width. */
-export function problem([N, D, V]: readonly [number, number, number], dtype: HeadDType, seed = 1): Problem {
+export function problem([N, D, V]: Shape, dtype: HeadDType, seed = 1): Problem {
   const r = rng(seed);
   return {
     N,
