@@ -101,8 +101,15 @@ __device__ __forceinline__ void gradients_through_row(const LossArgs& a, int64_t
                 [&](const LossArgs& few, int i, int64_t o) { row_grad<F>(few, b, i, o, p, scale, row, through); });
 }
 
+// Blocks of a multiprocessor: two leave a thread 128 registers, of which compilers for GPUs before sm_90 would spill.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+constexpr int kRowLossBlocks = 1;
+#else
+constexpr int kRowLossBlocks = 2;
+#endif
+
 template <class F, bool kTogether>
-__global__ void __launch_bounds__(kRowThreads, 2) row_losses_kernel(LossArgs a, uint32_t* faults) {
+__global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel(LossArgs a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;
