@@ -11,6 +11,7 @@ const ORDERS = ["0", "1", "2"]; // forward, reverse, random
 const LONG = process.env.SURPRISAL_LONG === "1";
 const LEVELS = levelsHere();
 const CHECKED_LEVELS = LONG ? LEVELS : [];
+const LIMIT = LONG ? 7_200_000 : 600_000; // ms: ends what hangs
 const SHORT = { SURPRISAL_KERNELS_EVERY: LONG ? "1" : "7" };
 // Of failures one case an op: each makes dozens of calls fail.
 const FAILURES = { SURPRISAL_KERNELS_EVERY: LONG ? "40" : "1000" };
@@ -25,13 +26,13 @@ if ("reason" in compiler) {
   const reasons = { plain: undefined, asan: whyNot(compiler.path, "asan"), tsan: whyNot(compiler.path, "tsan") };
   const builds = (["plain", "asan", "tsan"] as const).filter((build) => reasons[build] === undefined);
 
-  beforeAll(() => program.build(builds, CHECKED_LEVELS), 600_000);
+  beforeAll(() => program.build(builds, CHECKED_LEVELS), LIMIT);
   afterAll(() => program.remove());
 
   /** Registers a test of one build, or a skipped one with the reason. */
   const sanitized = (build: "asan" | "tsan", title: string, run: () => Promise<void>) => {
     const reason = reasons[build];
-    if (reason === undefined) test(title, run, LONG ? 3_600_000 : 400_000);
+    if (reason === undefined) test(title, run, LIMIT);
     else test.skip(`${title}: not run, ${reason}`, () => undefined);
   };
 
@@ -72,7 +73,7 @@ if ("reason" in compiler) {
       test(`${level}, as built: both backends agree and refuse, with a forbidden page ${{ behind: "behind", front: "in front of" }[fence]} each array`, async () => {
         await expectPassed("plain", "agree", ["0"], fenced(fence, level));
         await expectPassed("plain", "refuse", ["0"], fenced(fence, level));
-      }, LONG ? 3_600_000 : 400_000);
+      }, LIMIT);
 
   test.each(FENCES.flatMap((fence) => ["read", "write", "input"].map((where) => [fence, where] as const)))(
     "a fence (%s) stops an op that goes astray: %s",
