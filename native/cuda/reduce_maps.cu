@@ -76,8 +76,14 @@ __device__ __forceinline__ void map_piece(const Piece& piece, const F* values, F
   });
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int kMapBlocks = 1;  // with two, sm_120 spills a register of an affine map
+#else
+constexpr int kMapBlocks = 2;
+#endif
+
 template <class Team, template <class> class Row, class F>
-__global__ void __launch_bounds__(kPieceLanes, 2)
+__global__ void __launch_bounds__(kPieceLanes, kMapBlocks)
     map_rows_kernel(typename Row<F>::Args a, Rows rows, uint32_t* faults) {
   Piece piece;
   const int64_t slot = Team::slot();

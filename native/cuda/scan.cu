@@ -24,8 +24,14 @@ __device__ __forceinline__ Range strip_of(const Range& row, int64_t strips, int6
   return {begin, begin + kStripTokens < row.end ? begin + kStripTokens : row.end, true};
 }
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int kSumBlocks = 1;  // with two, sm_120 spills a register of the sums to the end
+#else
+constexpr int kSumBlocks = 2;
+#endif
+
 template <class Scan, bool kTogether>
-__global__ void __launch_bounds__(kThreads, 2) scan_sums_kernel(typename Scan::Args a, uint32_t* faults) {
+__global__ void __launch_bounds__(kThreads, kSumBlocks) scan_sums_kernel(typename Scan::Args a, uint32_t* faults) {
   using Part = typename Scan::Part;
   const int64_t b = kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
   if (b >= a.B) return;  // the whole warp; together, no block has such a row
