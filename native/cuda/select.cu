@@ -117,7 +117,7 @@ __device__ Candidates<F> unit_of(const Args& a, uint32_t* faults) {
 
 // `room`: how many keys shared memory has room for.
 template <class F>
-__global__ void __launch_bounds__(kBatchBlockThreads)
+__global__ void __launch_bounds__(kBatchBlockThreads, 1)
     quantile_kernel(srp_select_quantile_args a, int64_t room, uint32_t* faults) {
   SRP_DYN_SHARED(typename Candidates<F>::Key, keys);
   const Candidates<F> candidates = unit_of<F>(a, faults);
@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(kBatchBlockThreads)
 }
 
 template <class F>
-__global__ void __launch_bounds__(kBatchBlockThreads)
+__global__ void __launch_bounds__(kBatchBlockThreads, 1)
     top_kernel(srp_select_top_args a, int64_t room, uint32_t* faults) {
   SRP_DYN_SHARED(typename Candidates<F>::Key, keys);
   const Candidates<F> candidates = unit_of<F>(a, faults);

@@ -49,8 +49,14 @@ struct TileRanks {
   }
 };
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1200
+constexpr int kMarkBlocks = 1;  // with two, sm_120 spills
+#else
+constexpr int kMarkBlocks = 2;
+#endif
+
 template <class Keys, class Args>
-__global__ void __launch_bounds__(kBatchThreads, 2)
+__global__ void __launch_bounds__(kBatchThreads, kMarkBlocks)
     mark_top_kernel(Keys keys, Args a, const Ranking<typename Keys::Key, 1>* state, LookBack::Word* published) {
   using Key = typename Keys::Key;
   using Lane = typename Keys::Lane;
