@@ -144,6 +144,7 @@ export function toPage(files: readonly ResultFile[]): string {
     "  passed check is not in here. The largest error stands beside the speed; of a peer too.",
     "- Peers compute the same on the same bytes. torch runs with malloc as it is, and *tuned*: with the memory of temporaries kept,",
     "  which is the fairest it can get on a CPU. Forms have the names of the trainers that use them.",
+    "- *surprisal on js* is this package with its JavaScript backend, among the peers: plain loops are what it is held against.",
     "- *Extra MB*: growth of resident memory at the peak of a call, with the outputs already there.",
     "- On a GPU the roof is a device copy of the same bytes in the same run; a time is that of a backlog of calls divided by their",
     "  number, on arrays that the L2 cache does not hold. Beside torch: calls through the C ABI, outputs compared with torch ahead",
