@@ -7,7 +7,7 @@ const ORDERS = ["0", "1", "2"]; // forward, reverse, random
 
 // The short suite takes one case in so many of each op (an odd number: dtypes take turns), and must still launch every kernel;
 // `npm run test:long` takes all cases. Checked vectors take longer to compile than all else, and ASan does not see masked loads and
-// stores at all: the short suite leaves them to the fences, which see everything.
+// stores at all: the short suite leaves them to the fences, where the processor itself checks.
 const LONG = process.env.SURPRISAL_LONG === "1";
 const LEVELS = levelsHere();
 const CHECKED_LEVELS = LONG ? LEVELS : [];
