@@ -14,7 +14,7 @@
 #include "surprisal/group.h"
 #include "surprisal/linear_rows.h"
 #include "surprisal/logprob_rows.h"
-#include "surprisal/loss.h"
+#include "surprisal/loss_steps.h"
 #include "surprisal/number.h"
 #include "surprisal/ratio_terms.h"
 #include "surprisal/reduce_steps.h"
@@ -187,6 +187,25 @@ struct LossTokens {
   double* figures;  // [SRP_LOSS_FIGURES], all but the total; or NULL
 };
 
+// One row of loss_row.
+template <class F>
+struct LossRow {
+  LossTokens<F> tokens;  // form: an srp_row_form. old and factor NULL where they are the row's, ratio NULL
+  bool old_per_row;
+  bool sums_up;  // whether all figures are wanted; the row's loss and KL term are always
+  RowForm form;  // once the sums are known
+};
+
+template <class F>
+struct LossRowKernels {
+  LossSums (*sums)(const LossRow<F>&, int64_t begin, int64_t end);
+  // What tokens cost, and the gradient of forms where each token has its own (NULL elsewhere). Figures: all but the total, the tokens
+  // and terms, which the sums count; of the row's ratio the sum of the terms' weights. Answers the sum of the slopes.
+  double (*values)(const LossRow<F>&, int64_t begin, int64_t end);
+  // Gradients of tokens with a KL term in forms that send one through the row.
+  void (*gradients)(const LossRow<F>&, int64_t begin, int64_t end, double through);
+};
+
 // Tokens of one row of correction_measure or correction_bound.
 template <class F>
 struct MismatchRow {
@@ -295,6 +314,8 @@ struct Kernels {
   DivergenceKernels<BFloat16> divergence_bf16;
   CorrectionKernels<float> correction_f32;
   CorrectionKernels<double> correction_f64;
+  LossRowKernels<float> loss_row_f32;
+  LossRowKernels<double> loss_row_f64;
 
   const LogprobKernels<float>& logprob(const float*) const { return logprob_f32; }
   const LogprobKernels<Half>& logprob(const Half*) const { return logprob_f16; }
@@ -359,6 +380,8 @@ struct Kernels {
   const CorrectionKernels<double>& correction(double) const { return correction_f64; }
   void loss_tokens(const LossTokens<float>& row, Range at) const { loss_tokens_f32(row, at.begin, at.end); }
   void loss_tokens(const LossTokens<double>& row, Range at) const { loss_tokens_f64(row, at.begin, at.end); }
+  const LossRowKernels<float>& loss_row(float) const { return loss_row_f32; }
+  const LossRowKernels<double>& loss_row(double) const { return loss_row_f64; }
 };
 
 }  // namespace srp::cpu

@@ -1,5 +1,5 @@
-// Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens of loss_token go through the level's kernel, a
-// register at a time; on the level "portable", and in loss_row, one by one.
+// Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens go through the level's kernels, a register at a
+// time; on the level "portable" one by one.
 #include "backend.h"
 #include "loss_tokens.h"
 #include "pool.h"
@@ -28,22 +28,53 @@ void token_losses(const LossArgs& a, int64_t first, int64_t last) {
 }
 
 template <class F>
+void row_losses_one_by_one(const LossArgs& a, int64_t b, const LossParameters& p) {
+  const Range range = row_range(a.offsets, a.T, a.n, b);
+  LossSums sums;
+  for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
+  const RowForm row = row_form<F>(a, b, p, sums);
+  LossFigures figures;
+  double slope = 0;
+  for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, i, p, row, &figures, &slope);
+  store_row<F>(a, b, row, figures);
+  if (!a.grad) return;
+  const RowScale scale = row_scale(a, b);
+  const double through = row_through(a, b, row, figures, slope);
+  for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, row, through);
+}
+
+template <class F>
+void row_losses_of_level(const Kernels& level, const LossArgs& a, int64_t b, const LossParameters& p) {
+  const LossRowKernels<F>& kernels = level.loss_row(F());
+  const Range range = row_range(a.offsets, a.T, a.n, b);
+  const bool through_row = goes_through(a.form);
+  LossFigures figures;
+  LossRow<F> row = {loss_tokens_of<F>(a, b, p), a.old_per_row != 0, a.figures != nullptr, {}};
+  if (counts_once(a.form)) row.tokens.loss = nullptr;
+  if (through_row) row.tokens.grad = nullptr;
+  row.tokens.ratio = nullptr;
+  row.tokens.figures = figures.at;
+
+  const LossSums sums = kernels.sums(row, range.begin, range.end);
+  row.form = row_form<F>(a, b, p, sums);
+  const double slope = wants_values(a) ? kernels.values(row, range.begin, range.end) : 0;
+  figures.at[SRP_FIGURE_KEPT] = static_cast<double>(sums.kept);
+  figures.at[SRP_FIGURE_TERMS] = static_cast<double>(sums.terms);
+  store_row<F>(a, b, row.form, figures);
+  if (!a.grad || !through_row) return;
+  const double through = row_through(a, b, row.form, figures, slope);
+  F* const grad = static_cast<F*>(a.grad);
+  if (!a.reference) return level.spread(grad, a.mask, range, through + 0.0);
+  row.tokens.grad = grad;
+  kernels.gradients(row, range.begin, range.end, through);
+}
+
+template <class F>
 void row_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
-  for (int64_t b = first; b < last; ++b) {
-    const Range range = row_range(a.offsets, a.T, a.n, b);
-    const RowScale scale = row_scale(a, b);
-    LossSums sums;
-    for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
-    const RowForm row = row_form<F>(a, b, p, sums);
-    LossFigures figures;
-    double slope = 0;
-    for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, i, p, row, &figures, &slope);
-    store_row<F>(a, b, row, figures);
-    if (!a.grad) continue;
-    const double through = row_through(a, b, row, figures, slope);
-    for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, row, through);
-  }
+  const Kernels* const level = kernels();
+  for (int64_t b = first; b < last; ++b)
+    level ? row_losses_of_level<F>(*level, a, b, p) : row_losses_one_by_one<F>(a, b, p);
 }
 
 // An exponential and a dozen other operations a token: as long as reading this many bytes.

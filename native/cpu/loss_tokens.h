@@ -1,4 +1,4 @@
-// A row of loss_token as the level's kernel takes it, for every op that has such rows.
+// A row of loss_token or loss_row as the level's kernels take it, for every op that has such rows.
 #ifndef SURPRISAL_CPU_LOSS_TOKENS_H
 #define SURPRISAL_CPU_LOSS_TOKENS_H
 
@@ -14,7 +14,7 @@ LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters&
   const F* const factor = static_cast<const F*>(a.factor);
   LossTokens<F> row = {};
   row.current = static_cast<const F*>(a.current);
-  row.old = static_cast<const F*>(a.old);
+  row.old = a.old_per_row ? nullptr : static_cast<const F*>(a.old);
   row.reference = static_cast<const F*>(a.reference);
   row.advantage = a.advantage_per_token ? advantage : nullptr;
   row.factor = a.factor_per_token ? factor : nullptr;

@@ -136,7 +136,7 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
       x.low = lanes[k].low[lane] < x.low ? lanes[k].low[lane] : x.low;
       x.high = lanes[k].high[lane] > x.high ? lanes[k].high[lane] : x.high;
     }
-  x.count = bounded.count = total_count(lanes[0].kept + lanes[1].kept);
+  x.count = bounded.count = sum(lanes[0].kept + lanes[1].kept);
   bounded.low = x.low < row.low ? row.low : x.low > row.high ? row.high : x.low;
   bounded.high = x.high < row.low ? row.low : x.high > row.high ? row.high : x.high;
 
@@ -156,8 +156,8 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
   out->x = chunk_moments(x, deviations_of(of_x));
   out->bounded = chunk_moments(bounded, deviations_of(of_bounded));
   out->difference = sum(lanes[0].difference + lanes[1].difference);
-  out->above = static_cast<int32_t>(total_count(lanes[0].above + lanes[1].above));
-  out->below = static_cast<int32_t>(total_count(lanes[0].below + lanes[1].below));
+  out->above = static_cast<int32_t>(sum(lanes[0].above + lanes[1].above));
+  out->below = static_cast<int32_t>(sum(lanes[0].below + lanes[1].below));
   return true;
 }
 
@@ -205,7 +205,7 @@ SRP_INLINE int32_t bound_row_to(const BoundRow<F>& given, int64_t begin, int64_t
     if (a.weights) copy_out(a.weights + i, weights, count_of);
     if (a.kept) copy_out(a.kept + i, kept, count_of);
   }
-  return static_cast<int32_t>(total_count(total));
+  return static_cast<int32_t>(sum(total));
 }
 
 template <class F>

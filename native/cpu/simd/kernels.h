@@ -21,7 +21,10 @@
 #include "covariance.h"
 #include "lanes.h"
 #include "ratio_tokens.h"
+#include "loss_figures.h"
+#include "loss_inputs.h"
 #include "loss_tokens.h"
+#include "loss_rows.h"
 #include "wide_pairs.h"
 #include "log_wide.h"
 #include "divergence.h"
@@ -75,6 +78,8 @@ static const Kernels kKernels = {
     divergence_kernels<BFloat16>(),
     correction_kernels<float>(),
     correction_kernels<double>(),
+    loss_row_kernels<float>(),
+    loss_row_kernels<double>(),
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -1,65 +1,16 @@
-// Losses of tokens with their KL terms and gradients (contract: surprisal/loss.h). Registers count from the row's begin, so that
-// results depend neither on where an array lies nor on padding behind the row; no lane depends on its neighbours.
+// Losses of tokens with their KL terms and gradients (contract: surprisal/loss.h).
 namespace srp::cpu::SRP_LEVEL {
 
 // A lane's part of the row's figures.
 struct LossLanes {
-  F64 loss, kl, log_ratio, clamped, absolute, squared, ratio, k3, largest;
-  I64 kept, terms, clipped, limited, below, above, outside, positive, negative;
+  FigureLanes figures;
+  F64 largest;
 };
 
 SRP_INLINE LossLanes no_losses() {
   LossLanes none = {};
   none.largest = splat(-static_cast<double>(INFINITY));
   return none;
-}
-
-// kHalf tokens of a row, 0 under the mask.
-struct LossHalf {
-  F64 loss, ratio, kl, grad;
-  Mask clipped;
-};
-
-// The inputs of kHalf tokens, 0 under the mask.
-struct LossInputs {
-  LossPoint<Lanes> point;
-  F64 advantage;
-  Mask kept, term;
-};
-
-template <class F>
-SRP_INLINE LossInputs loss_inputs(const LossTokens<F>& row, int64_t i) {
-  LossInputs in;
-  in.kept = row.mask ? mask_of(row.mask + i) : !Mask{};
-  in.term = row.term_mask ? both(in.kept, mask_of(row.term_mask + i)) : in.kept;
-  const F64 current = pick(in.kept, load_wide(row.current + i), F64{});
-  F64 old = current, log_ratio;
-  if (row.old) {
-    old = pick(in.kept, load_wide(row.old + i), F64{});
-    log_ratio = current - old;
-  } else {
-    log_ratio = pick(equal(current, current), F64{}, current);
-  }
-  in.point = {log_ratio, current, old, row.marks ? mask_of(row.marks + i) : Mask{}};
-  in.advantage = row.advantage ? pick(in.kept, load_wide(row.advantage + i), F64{}) : splat(row.row_advantage);
-  return in;
-}
-
-// Neither dual clip nor cap.
-SRP_INLINE bool is_plain(const LossParameters& p) {
-  const double off = INFINITY;
-  return p.dual_clip == off && p.ratio_cap == off;
-}
-
-// ClipForm without dual clip and cap, of ratios that are neither 0 nor infinite nor NaN: the same bits from a third of the
-// operations.
-SRP_INLINE LossTerm<Lanes> plain_loss(F64 ratio, F64 advantage, const LossParameters& p) {
-  const F64 low = splat(1 - p.clip_low), high = splat(1 + p.clip_high);
-  F64 banded = pick(less(ratio, low), low, ratio);
-  banded = pick(more(ratio, high), high, banded);
-  const F64 free = advantage * ratio, held = advantage * banded;
-  const Mask clipped = less(held, free);
-  return {-pick(clipped, held, free), pick(clipped, F64{}, -free), ratio, banded, clipped, Mask{}};
 }
 
 // The clipped surrogate, from the exp that the figures need as well.
@@ -81,48 +32,19 @@ static __attribute__((noinline)) void other_loss(int32_t form, const LossPoint<L
 }
 
 template <class F>
-SRP_INLINE KlTerm<Lanes> kl_of(const LossTokens<F>& row, const LossInputs& in, F64 e, int64_t i) {
-  const F64 reference = pick(in.kept, load_wide(row.reference + i), F64{});
-  const KlTerm<Lanes> kl = KlForm::at(in.point.current - Lanes(reference), row.kl_parameters);
-  if (!row.kl_ratio) return kl;
-  const F64 x = in.point.log_ratio.x, low = splat(row.parameters.log_low), high = splat(row.parameters.log_high);
-  const Mask moves = both(at_least(x, low), at_most(x, high));
-  if (!any(!moves)) return times_ratio(kl, Lanes(e), moves);
-  return times_ratio(kl, Lanes(exponentials(clamp(Lanes(x), Lanes(low), Lanes(high)).x).exp), moves);
-}
-
-template <class F>
 SRP_INLINE void add_losses(const LossTokens<F>& row, const LossInputs& in, const LossTerm<Lanes>& t,
                            const Exponentials& e, const LossHalf& out, LossLanes* sums) {
-  const LossParameters& p = row.parameters;
-  const double infinity = INFINITY;
-  const F64 x = in.point.log_ratio.x;
-  sums->loss += out.loss;
-  sums->kl += out.kl;
-  sums->log_ratio += x;
-  if (row.log_clamp < infinity) {
-    const Lanes clamped = clamp(in.point.log_ratio, Lanes(-row.log_clamp), Lanes(row.log_clamp));
-    sums->clamped += clamped.x;
-  }
-  sums->absolute += absolute(x);
-  sums->squared += x * x;
-  sums->ratio += pick(in.kept, e.exp, F64{});
-  sums->k3 += pick(equal(e.less_one, splat(infinity)), e.less_one, e.less_one - x);
-  const F64 ratio = pick(in.kept, t.ratio.x, splat(-infinity));
+  FigureLanes* const figures = &sums->figures;
+  figures->loss += out.loss;
+  figures->kl += out.kl;
+  add_log_ratios(figures, in.point.log_ratio.x, e, in.kept, row.log_clamp);
+  const F64 ratio = pick(in.kept, t.ratio.x, splat(-static_cast<double>(INFINITY)));
   sums->largest = pick(more(ratio, sums->largest), ratio, sums->largest);
-  count(&sums->kept, in.kept);
-  count(&sums->terms, in.term);
-  count(&sums->clipped, out.clipped);
-  count(&sums->limited, both(in.kept, t.limited));
-  const F64 cap = splat(p.ratio_cap), banded = pick(more(t.ratio.x, cap), cap, t.ratio.x);
-  const Mask below = both(in.kept, less(banded, splat(1 - p.clip_low)));
-  const Mask above = both(in.kept, more(banded, splat(1 + p.clip_high))), outside = either(below, above);
-  const Mask gains = more(in.advantage, F64{}), loses = less(in.advantage, F64{});
-  count(&sums->below, both(below, loses));
-  count(&sums->above, both(above, gains));
-  count(&sums->outside, outside);
-  count(&sums->positive, both(outside, gains));
-  count(&sums->negative, both(outside, loses));
+  count(&figures->kept, in.kept);
+  count(&figures->terms, in.term);
+  count(&figures->clipped, out.clipped);
+  count(&figures->limited, both(in.kept, t.limited));
+  add_band(figures, ratio_band(t.ratio.x, row.parameters), in.kept, in.advantage);
 }
 
 template <class F>
@@ -168,11 +90,6 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   return out;
 }
 
-template <class F>
-SRP_INLINE void put_both(F* out, int64_t i, F64 low, F64 high) {
-  if (out) put_wide<false>(out + i, low, high);
-}
-
 // Whole registers of tokens, from i while there are any. Answers where the others begin. One text in the code, since it is long:
 // a token takes many times what memory needs for it, so its results go through the caches at every size.
 template <class F>
@@ -183,84 +100,19 @@ static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& giv
   LossLanes sums = *all;
   for (; i + kLanes <= end; i += kLanes) {
     const LossHalf low = loss_half(row, sums_up, i, &sums), high = loss_half(row, sums_up, i + kHalf, &sums);
-    put_both(row.loss, i, low.loss, high.loss);
-    put_both(row.ratio, i, low.ratio, high.ratio);
-    put_both(row.kl, i, low.kl, high.kl);
-    put_both(row.grad, i, low.grad, high.grad);
-    if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
+    put_losses(row, i, low, high);
   }
   *all = sums;
   return i;
 }
 
-// Copies of the last tokens of a row, fewer than a register, masked behind the end.
+// The last tokens of a row, fewer than a register.
 template <class F>
 static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
                                                LossLanes* sums) {
-  const F* const from[] = {row.current, row.old, row.reference, row.advantage, row.factor};
-  F values[5][kLanes] = {}, results[4][kLanes];
-  uint8_t kept[kLanes] = {}, terms[kLanes] = {}, marks[kLanes] = {}, clipped[kLanes];
-  for (int64_t t = 0; t < count; ++t) {
-    const int64_t i = begin + t;
-    if (row.mask && !row.mask[i]) continue;
-    kept[t] = 1;
-    terms[t] = !row.term_mask || row.term_mask[i];
-    marks[t] = row.marks && row.marks[i];
-    for (int64_t k = 0; k < 5; ++k)
-      if (from[k]) values[k][t] = from[k][i];
-  }
-  LossTokens<F> copy = row;
-  copy.current = values[0];
-  copy.old = row.old ? values[1] : nullptr;
-  copy.reference = row.reference ? values[2] : nullptr;
-  copy.advantage = row.advantage ? values[3] : nullptr;
-  copy.factor = row.factor ? values[4] : nullptr;
-  copy.mask = kept;
-  copy.term_mask = terms;
-  copy.marks = marks;
-  copy.loss = results[0];
-  copy.ratio = results[1];
-  copy.kl = results[2];
-  copy.grad = results[3];
-  copy.clipped = clipped;
-  loss_registers(copy, 0, kLanes, sums);
-  F* const to[] = {row.loss, row.ratio, row.kl, row.grad};
-  for (int64_t k = 0; k < 4; ++k)
-    if (to[k]) copy_out(to[k] + begin, results[k], count);
-  if (row.clipped) copy_out(row.clipped + begin, clipped, count);
-}
-
-SRP_INLINE int64_t total_count(I64 counts) {
-  int64_t total = 0;
-  for (int64_t lane = 0; lane < kHalf; ++lane) total += counts[lane];
-  return total;
-}
-
-template <class F>
-SRP_INLINE void store_lanes(const LossTokens<F>& row, const LossLanes& lanes) {
-  const double infinity = INFINITY;
-  double* const at = row.figures;
-  at[SRP_FIGURE_LOSS] = sum(lanes.loss);
-  at[SRP_FIGURE_KL] = sum(lanes.kl);
-  at[SRP_FIGURE_LOG_RATIO] = sum(lanes.log_ratio);
-  at[SRP_FIGURE_LOG_RATIO_CLAMPED] = row.log_clamp < infinity ? sum(lanes.clamped) : at[SRP_FIGURE_LOG_RATIO];
-  at[SRP_FIGURE_LOG_RATIO_ABS] = sum(lanes.absolute);
-  at[SRP_FIGURE_LOG_RATIO_SQUARED] = sum(lanes.squared);
-  at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
-  at[SRP_FIGURE_RATIO_K3] = sum(lanes.k3);
-  // exp is never negative: a sum of it that is NaN has met one, and so has every form's ratio.
-  double largest = at[SRP_FIGURE_RATIO] == at[SRP_FIGURE_RATIO] ? -infinity : at[SRP_FIGURE_RATIO];
-  for (int64_t lane = 0; lane < kHalf; ++lane) largest = lanes.largest[lane] > largest ? lanes.largest[lane] : largest;
-  at[SRP_FIGURE_ROW_RATIO] = largest;
-  at[SRP_FIGURE_KEPT] = static_cast<double>(total_count(lanes.kept));
-  at[SRP_FIGURE_TERMS] = static_cast<double>(total_count(lanes.terms));
-  at[SRP_FIGURE_CLIPPED] = static_cast<double>(total_count(lanes.clipped));
-  at[SRP_FIGURE_LIMITED] = static_cast<double>(total_count(lanes.limited));
-  at[SRP_FIGURE_BELOW] = static_cast<double>(total_count(lanes.below));
-  at[SRP_FIGURE_ABOVE] = static_cast<double>(total_count(lanes.above));
-  at[SRP_FIGURE_OUTSIDE] = static_cast<double>(total_count(lanes.outside));
-  at[SRP_FIGURE_OUTSIDE_POSITIVE] = static_cast<double>(total_count(lanes.positive));
-  at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(total_count(lanes.negative));
+  CutLosses<F> cut(row, begin, count);
+  loss_registers(cut.tokens(row), 0, kLanes, sums);
+  cut.put(row, begin, count);
 }
 
 template <class F>
@@ -268,7 +120,13 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
   LossLanes all = no_losses();
   const int64_t rest = loss_registers(row, begin, end, &all);
   if (rest < end) loss_cut(row, rest, end - rest, &all);
-  if (row.figures) store_lanes(row, all);
+  if (!row.figures) return;
+  store_lanes(row.figures, all.figures, row.log_clamp);
+  // exp is never negative: a sum of it that is NaN has met one, and so has every form's ratio.
+  const double ratios = row.figures[SRP_FIGURE_RATIO];
+  double largest = ratios == ratios ? -static_cast<double>(INFINITY) : ratios;
+  for (int64_t lane = 0; lane < kHalf; ++lane) largest = all.largest[lane] > largest ? all.largest[lane] : largest;
+  row.figures[SRP_FIGURE_ROW_RATIO] = largest;
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -1,0 +1,67 @@
+// What the tokens of a row add up for the figures of surprisal/loss.h, lane by lane: lanes count from the row's begin and are added in
+// their order at its end.
+namespace srp::cpu::SRP_LEVEL {
+
+struct FigureLanes {
+  F64 loss, kl, log_ratio, clamped, absolute, squared, ratio, k3;
+  I64 kept, terms, clipped, limited, below, above, outside, positive, negative;
+};
+
+// Log ratios, 0 under the mask.
+SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, Mask kept, double log_clamp) {
+  const double infinity = INFINITY;
+  sums->log_ratio += x;
+  if (log_clamp < infinity) sums->clamped += clamp(Lanes(x), Lanes(-log_clamp), Lanes(log_clamp)).x;
+  sums->absolute += absolute(x);
+  sums->squared += x * x;
+  sums->ratio += pick(kept, e.exp, F64{});
+  sums->k3 += pick(equal(e.less_one, splat(infinity)), e.less_one, e.less_one - x);
+}
+
+// Where the values of kept tokens lie to a band.
+struct BandMasks {
+  Mask below, above;
+};
+
+SRP_INLINE BandMasks band_masks(F64 value, double low, double high) {
+  return {less(value, splat(low)), more(value, splat(high))};
+}
+
+SRP_INLINE BandMasks ratio_band(F64 ratio, const LossParameters& p) {
+  const F64 cap = splat(p.ratio_cap);
+  return band_masks(pick(more(ratio, cap), cap, ratio), 1 - p.clip_low, 1 + p.clip_high);
+}
+
+SRP_INLINE void add_band(FigureLanes* sums, BandMasks band, Mask kept, F64 advantage) {
+  const Mask below = both(kept, band.below), above = both(kept, band.above), outside = either(below, above);
+  const Mask gains = more(advantage, F64{}), loses = less(advantage, F64{});
+  count(&sums->below, both(below, loses));
+  count(&sums->above, both(above, gains));
+  count(&sums->outside, outside);
+  count(&sums->positive, both(outside, gains));
+  count(&sums->negative, both(outside, loses));
+}
+
+// All figures but the total and the row's ratio.
+SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, double log_clamp) {
+  const double infinity = INFINITY;
+  at[SRP_FIGURE_LOSS] = sum(lanes.loss);
+  at[SRP_FIGURE_KL] = sum(lanes.kl);
+  at[SRP_FIGURE_LOG_RATIO] = sum(lanes.log_ratio);
+  at[SRP_FIGURE_LOG_RATIO_CLAMPED] = log_clamp < infinity ? sum(lanes.clamped) : at[SRP_FIGURE_LOG_RATIO];
+  at[SRP_FIGURE_LOG_RATIO_ABS] = sum(lanes.absolute);
+  at[SRP_FIGURE_LOG_RATIO_SQUARED] = sum(lanes.squared);
+  at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
+  at[SRP_FIGURE_RATIO_K3] = sum(lanes.k3);
+  at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
+  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
+  at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
+  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
+  at[SRP_FIGURE_BELOW] = static_cast<double>(sum(lanes.below));
+  at[SRP_FIGURE_ABOVE] = static_cast<double>(sum(lanes.above));
+  at[SRP_FIGURE_OUTSIDE] = static_cast<double>(sum(lanes.outside));
+  at[SRP_FIGURE_OUTSIDE_POSITIVE] = static_cast<double>(sum(lanes.positive));
+  at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(sum(lanes.negative));
+}
+
+}  // namespace srp::cpu::SRP_LEVEL

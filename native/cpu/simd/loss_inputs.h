@@ -1,0 +1,132 @@
+// The tokens of a loss (contract: surprisal/loss.h) in registers, for those of tokens and those of rows: their inputs, their KL
+// term, their results, and what a row leaves at its end. Registers count from the row's begin, so that results depend neither on
+// where an array lies nor on padding behind the row; no lane depends on its neighbours.
+namespace srp::cpu::SRP_LEVEL {
+
+// kHalf tokens of a row, 0 under the mask.
+struct LossHalf {
+  F64 loss, ratio, kl, grad;
+  Mask clipped;
+};
+
+// The inputs of kHalf tokens, 0 under the mask.
+struct LossInputs {
+  LossPoint<Lanes> point;
+  F64 advantage;
+  Mask kept, term;
+};
+
+template <class F>
+SRP_INLINE LossInputs loss_inputs(const LossTokens<F>& row, int64_t i) {
+  LossInputs in;
+  in.kept = row.mask ? mask_of(row.mask + i) : !Mask{};
+  in.term = row.term_mask ? both(in.kept, mask_of(row.term_mask + i)) : in.kept;
+  const F64 current = pick(in.kept, load_wide(row.current + i), F64{});
+  F64 old = current, log_ratio;
+  if (row.old) {
+    old = pick(in.kept, load_wide(row.old + i), F64{});
+    log_ratio = current - old;
+  } else {
+    log_ratio = pick(equal(current, current), F64{}, current);
+  }
+  in.point = {log_ratio, current, old, row.marks ? mask_of(row.marks + i) : Mask{}};
+  in.advantage = row.advantage ? pick(in.kept, load_wide(row.advantage + i), F64{}) : splat(row.row_advantage);
+  return in;
+}
+
+// Neither dual clip nor cap.
+SRP_INLINE bool is_plain(const LossParameters& p) {
+  const double off = INFINITY;
+  return p.dual_clip == off && p.ratio_cap == off;
+}
+
+// ClipForm without dual clip and cap, of ratios that are neither 0 nor infinite nor NaN: the same bits from a third of the
+// operations.
+SRP_INLINE LossTerm<Lanes> plain_loss(F64 ratio, F64 advantage, const LossParameters& p) {
+  const F64 low = splat(1 - p.clip_low), high = splat(1 + p.clip_high);
+  F64 banded = pick(less(ratio, low), low, ratio);
+  banded = pick(more(ratio, high), high, banded);
+  const F64 free = advantage * ratio, held = advantage * banded;
+  const Mask clipped = less(held, free);
+  return {-pick(clipped, held, free), pick(clipped, F64{}, -free), ratio, banded, clipped, Mask{}};
+}
+
+// The estimate alone.
+template <class F>
+SRP_INLINE KlTerm<Lanes> kl_estimate(const LossTokens<F>& row, const LossInputs& in, int64_t i) {
+  const F64 reference = pick(in.kept, load_wide(row.reference + i), F64{});
+  return KlForm::at(in.point.current - Lanes(reference), row.kl_parameters);
+}
+
+// Times the token's own ratio where kl_ratio says so, of which e is the exp.
+template <class F>
+SRP_INLINE KlTerm<Lanes> kl_of(const LossTokens<F>& row, const LossInputs& in, F64 e, int64_t i) {
+  const KlTerm<Lanes> kl = kl_estimate(row, in, i);
+  if (!row.kl_ratio) return kl;
+  const F64 x = in.point.log_ratio.x, low = splat(row.parameters.log_low), high = splat(row.parameters.log_high);
+  const Mask moves = both(at_least(x, low), at_most(x, high));
+  if (!any(!moves)) return times_ratio(kl, Lanes(e), moves);
+  return times_ratio(kl, Lanes(exponentials(clamp(Lanes(x), Lanes(low), Lanes(high)).x).exp), moves);
+}
+
+template <class F>
+SRP_INLINE void put_both(F* out, int64_t i, F64 low, F64 high) {
+  if (out) put_wide<false>(out + i, low, high);
+}
+
+template <class F>
+SRP_INLINE void put_losses(const LossTokens<F>& row, int64_t i, const LossHalf& low, const LossHalf& high) {
+  put_both(row.loss, i, low.loss, high.loss);
+  put_both(row.ratio, i, low.ratio, high.ratio);
+  put_both(row.kl, i, low.kl, high.kl);
+  put_both(row.grad, i, low.grad, high.grad);
+  if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
+}
+
+// Copies of the last tokens of a row, fewer than a register, masked behind the end.
+template <class F>
+struct CutLosses {
+  F values[5][kLanes] = {}, results[4][kLanes];
+  uint8_t kept[kLanes] = {}, terms[kLanes] = {}, marks[kLanes] = {}, clipped[kLanes];
+
+  CutLosses(const LossTokens<F>& row, int64_t begin, int64_t count) {
+    const F* const from[] = {row.current, row.old, row.reference, row.advantage, row.factor};
+    for (int64_t t = 0; t < count; ++t) {
+      const int64_t i = begin + t;
+      if (row.mask && !row.mask[i]) continue;
+      kept[t] = 1;
+      terms[t] = !row.term_mask || row.term_mask[i];
+      marks[t] = row.marks && row.marks[i];
+      for (int64_t k = 0; k < 5; ++k)
+        if (from[k]) values[k][t] = from[k][i];
+    }
+  }
+
+  // The row with these for its first tokens.
+  LossTokens<F> tokens(const LossTokens<F>& row) {
+    LossTokens<F> copy = row;
+    copy.current = values[0];
+    copy.old = row.old ? values[1] : nullptr;
+    copy.reference = row.reference ? values[2] : nullptr;
+    copy.advantage = row.advantage ? values[3] : nullptr;
+    copy.factor = row.factor ? values[4] : nullptr;
+    copy.mask = kept;
+    copy.term_mask = terms;
+    copy.marks = marks;
+    copy.loss = row.loss ? results[0] : nullptr;
+    copy.ratio = row.ratio ? results[1] : nullptr;
+    copy.kl = row.kl ? results[2] : nullptr;
+    copy.grad = row.grad ? results[3] : nullptr;
+    copy.clipped = row.clipped ? clipped : nullptr;
+    return copy;
+  }
+
+  void put(const LossTokens<F>& row, int64_t begin, int64_t count) const {
+    F* const to[] = {row.loss, row.ratio, row.kl, row.grad};
+    for (int64_t k = 0; k < 4; ++k)
+      if (to[k]) copy_out(to[k] + begin, results[k], count);
+    if (row.clipped) copy_out(row.clipped + begin, clipped, count);
+  }
+};
+
+}  // namespace srp::cpu::SRP_LEVEL

@@ -1,0 +1,312 @@
+// Losses of rows with their KL terms and gradients (contract: surprisal/loss.h): the sums of a row, what its tokens cost once its
+// form is known, and gradients that go through it. An exponential only where a figure, a KL estimate or a ratio of the token's own
+// asks for one; logarithms of factors, lane by lane, are the C library's.
+namespace srp::cpu::SRP_LEVEL {
+
+// Whose log ratio a form asks about.
+enum RowKind { kOfRow, kGeometric, kGamma };
+
+SRP_INLINE RowKind row_kind(int32_t form) {
+  return form == SRP_ROW_GEOMETRIC ? kGeometric : form == SRP_ROW_GAMMA ? kGamma : kOfRow;
+}
+
+// GeometricForm.
+struct GeometricLanes {
+  F64 log_ratio;
+  Mask moves, clipped;
+};
+
+SRP_INLINE GeometricLanes geometric_lanes(F64 x, F64 advantage, const LossParameters& p) {
+  const F64 low = splat(-p.clip_low), high = splat(p.clip_high);
+  const Mask gains = more(advantage, F64{}), loses = less(advantage, F64{});
+  const Mask known = both(equal(x, x), equal(advantage, advantage));
+  const Mask above = both(gains, more(x, high)), below = both(loses, less(x, low)), clipped = either(above, below);
+  F64 value = pick(either(gains, loses), x, F64{});
+  value = pick(above, high, pick(below, low, value));
+  return {pick(known, value, x + advantage), both(both(known, either(gains, loses)), !clipped), clipped};
+}
+
+// The sums
+
+struct LossSumLanes {
+  F64 log_ratio[2], log_factor, advantage;
+  I64 kept, terms;
+};
+
+static __attribute__((noinline)) void log_by_library(double* x) {
+  for (int64_t lane = 0; lane < kHalf; ++lane) x[lane] = log(x[lane]);
+}
+
+// Logarithms of factors of tokens, 0 where there is none.
+template <class F>
+SRP_INLINE F64 log_factors(const LossTokens<F>& row, Mask wanted, int64_t i) {
+  double x[kHalf];
+  store(x, pick(wanted, load_wide(row.factor + i), splat(1.0)));
+  log_by_library(x);
+  return load(x);
+}
+
+template <RowKind kKind, class F>
+SRP_INLINE void add_row_sums(const LossRow<F>& row, double log_row_factor, int64_t half, int64_t i,
+                             LossSumLanes* sums) {
+  const LossTokens<F>& tokens = row.tokens;
+  const LossParameters& p = tokens.parameters;
+  const LossInputs in = loss_inputs(tokens, i);
+  const Lanes x = in.point.log_ratio;
+  count(&sums->kept, in.kept);
+  count(&sums->terms, in.term);
+  if (kKind == kGeometric) {
+    sums->log_ratio[half] += pick(in.term, geometric_lanes(x.x, in.advantage, p).log_ratio, F64{});
+    sums->advantage += pick(in.term, in.advantage, F64{});
+    sums->log_factor += tokens.factor ? log_factors(tokens, in.term, i) : pick(in.term, splat(log_row_factor), F64{});
+  } else if (kKind == kGamma) {
+    sums->log_ratio[half] += pick(in.kept, clamp(x, Lanes(p.log_low), Lanes(p.log_high)).x, F64{});
+    if (tokens.factor) {
+      const Lanes factor =
+          clamp(Lanes(log_factors(tokens, in.kept, i)), Lanes(GammaForm::low()), Lanes(GammaForm::high()));
+      sums->log_factor += factor.x;
+    }
+  } else {
+    sums->log_ratio[half] += row.old_per_row ? in.point.current.x : x.x;
+  }
+}
+
+template <RowKind kKind, class F>
+static __attribute__((noinline)) int64_t sum_registers(const LossRow<F>& given, int64_t i, int64_t end,
+                                                       LossSumLanes* all) {
+  const LossRow<F> row = given;  // what no store can reach stays in registers
+  const double log_row_factor = log(row.tokens.row_factor);
+  LossSumLanes sums = *all;
+  for (; i + kLanes <= end; i += kLanes) {
+    add_row_sums<kKind>(row, log_row_factor, 0, i, &sums);
+    add_row_sums<kKind>(row, log_row_factor, 1, i + kHalf, &sums);
+  }
+  *all = sums;
+  return i;
+}
+
+template <RowKind kKind, class F>
+static LossSums loss_sums_of(const LossRow<F>& row, int64_t begin, int64_t end) {
+  LossSumLanes lanes = {};
+  const int64_t rest = sum_registers<kKind>(row, begin, end, &lanes);
+  if (rest < end) {
+    CutLosses<F> cut(row.tokens, rest, end - rest);
+    LossRow<F> copy = row;
+    copy.tokens = cut.tokens(row.tokens);
+    sum_registers<kKind>(copy, 0, kLanes, &lanes);
+  }
+  LossSums sums;
+  sums.log_ratio = sum(lanes.log_ratio[0] + lanes.log_ratio[1]);
+  sums.log_factor = sum(lanes.log_factor);
+  sums.advantage = sum(lanes.advantage);
+  sums.kept = sum(lanes.kept);
+  sums.terms = sum(lanes.terms);
+  return sums;
+}
+
+template <class F>
+static LossSums loss_sums(const LossRow<F>& row, int64_t begin, int64_t end) {
+  const RowKind kind = row_kind(row.tokens.form);
+  if (kind == kGeometric) return loss_sums_of<kGeometric>(row, begin, end);
+  return kind == kGamma ? loss_sums_of<kGamma>(row, begin, end) : loss_sums_of<kOfRow>(row, begin, end);
+}
+
+// The values
+
+struct RowLanes {
+  FigureLanes figures;
+  F64 slope, weight;
+};
+
+SRP_INLINE Mask all_or_none(bool all) { return all ? !Mask{} : Mask{}; }
+
+// What is the same for every token of a row.
+struct RowConstants {
+  ClampedRatio<Lanes> ratio;
+  LossTerm<Lanes> term;  // where the advantage is the row's
+  BandMasks band;  // of kOfRow
+  bool plain;  // plain_loss() of the ratio
+  bool weighs;  // losses of tokens have factors
+  bool exponentials;  // of tokens are asked for
+};
+
+template <RowKind kKind, class F>
+SRP_INLINE RowConstants row_constants(const LossRow<F>& row) {
+  const LossTokens<F>& tokens = row.tokens;
+  const LossParameters& p = tokens.parameters;
+  const srp::ClampedRatio<double>& ratio = row.form.ratio;
+  const bool clips = tokens.form == SRP_ROW_CLIP || tokens.form == SRP_ROW_CLIP_LOCAL;
+  RowConstants all = {};
+  all.ratio = {Lanes(ratio.log_ratio), Lanes(ratio.ratio), all_or_none(ratio.held)};
+  all.band = ratio_band(all.ratio.ratio.x, p);
+  if (clips) {
+    all.term = ClipForm::of(all.ratio, Lanes(tokens.row_advantage), p);
+  } else {
+    all.term.clipped = all_or_none(row.form.clipped);
+    all.term.limited = all_or_none(row.form.limited);
+  }
+  all.plain = is_plain(p) && !ratio.held && fabs(ratio.log_ratio) <= kExpWideLimit;
+  all.weighs = clips && (tokens.factor || tokens.row_factor != 1);
+  all.exponentials = kKind == kOfRow ? row.sums_up && !row.old_per_row : row.sums_up || tokens.kl_ratio;
+  return all;
+}
+
+template <class F>
+SRP_INLINE KlTerm<Lanes> kl_of_row(const LossRow<F>& row, const LossInputs& in, int64_t i) {
+  const KlTerm<Lanes> kl = kl_estimate(row.tokens, in, i);
+  if (!row.tokens.kl_ratio) return kl;
+  const bool moves = row.tokens.form == SRP_ROW_CLIP_LOCAL && !row.form.ratio.held;
+  return times_ratio(kl, Lanes(row.form.ratio.ratio), all_or_none(moves));
+}
+
+// A token's loss without its factor, and the weight that goes into the row's figure.
+struct TokenTerm {
+  Lanes loss, slope, weight;
+  Mask clipped, limited;
+};
+
+template <RowKind kKind, class F>
+SRP_INLINE TokenTerm token_term(const LossRow<F>& row, const RowConstants& all, const LossInputs& in) {
+  const LossParameters& p = row.tokens.parameters;
+  TokenTerm out = {};
+  if (kKind == kGeometric) {
+    const GeometricLanes t = geometric_lanes(in.point.log_ratio.x, in.advantage, p);
+    const double slope = row.form.slope;
+    out.slope = select(either(t.moves, all_or_none(slope != slope)), Lanes(slope), Lanes(0));
+    out.clipped = t.clipped;
+  } else if (kKind == kGamma) {
+    const Lanes advantage = in.advantage;
+    out.weight = select(advantage >= Lanes(0), Lanes(row.form.positive), Lanes(row.form.negative));
+    out.slope = -scaled(advantage, out.weight);
+    out.loss = scaled(out.slope, in.point.current);
+    out.slope = select(out.loss == out.loss, out.slope, out.loss);
+  } else {
+    const Lanes advantage = in.advantage;
+    const LossTerm<Lanes> t = !row.tokens.advantage ? all.term
+                              : all.plain           ? plain_loss(all.ratio.ratio.x, advantage.x, p)
+                                                    : ClipForm::of(all.ratio, advantage, p);
+    out = {t.loss, t.slope, Lanes(0), t.clipped, t.limited};
+  }
+  return out;
+}
+
+template <RowKind kKind, class F>
+SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int64_t i, RowLanes* sums) {
+  const LossTokens<F>& tokens = row.tokens;
+  const LossInputs in = loss_inputs(tokens, i);
+  const F64 x = in.point.log_ratio.x;
+  Exponentials e = {};
+  if (all.exponentials) e = exponentials(x);
+  TokenTerm t = token_term<kKind>(row, all, in);
+  if (kKind == kOfRow && all.weighs) {
+    const F64 factor = tokens.factor ? pick(in.term, load_wide(tokens.factor + i), F64{}) : splat(tokens.row_factor);
+    t.loss = scaled(Lanes(factor), t.loss);
+    t.slope = scaled(Lanes(factor), t.slope);
+  }
+  LossHalf out = {};
+  out.loss = pick(in.term, t.loss.x, F64{}) + F64{};
+  const Lanes slope = select(in.term, t.slope, Lanes(0));
+  out.clipped = both(in.kept, t.clipped);
+  Lanes kl_slope(0);
+  if (tokens.reference) {
+    const KlTerm<Lanes> kl = kKind == kOfRow ? kl_of_row(row, in, i) : kl_of(tokens, in, e.exp, i);
+    out.kl = pick(in.kept, kl.value.x, F64{}) + F64{};
+    kl_slope = kl.slope;
+  }
+  if (tokens.grad) {
+    const Lanes grad = scaled(Lanes(tokens.policy), slope) + scaled(Lanes(tokens.kl_scale), kl_slope);
+    out.grad = pick(in.kept, grad.x, F64{}) + F64{};
+  }
+
+  sums->figures.loss += out.loss;
+  sums->figures.kl += out.kl;
+  if (kKind == kOfRow) sums->slope += slope.x;
+  if (kKind == kGamma) sums->weight += pick(in.term, t.weight.x, F64{});
+  if (!row.sums_up) return out;
+  count(&sums->figures.clipped, out.clipped);
+  count(&sums->figures.limited, both(in.kept, t.limited));
+  const LossParameters& p = tokens.parameters;
+  const BandMasks band = kKind == kOfRow       ? all.band
+                         : kKind == kGeometric ? band_masks(x, -p.clip_low, p.clip_high)
+                                               : ratio_band(e.exp, p);
+  add_band(&sums->figures, band, in.kept, in.advantage);
+  if (!row.old_per_row) add_log_ratios(&sums->figures, x, e, in.kept, tokens.log_clamp);
+  return out;
+}
+
+template <RowKind kKind, class F>
+static __attribute__((noinline)) int64_t value_registers(const LossRow<F>& given, int64_t i, int64_t end,
+                                                         RowLanes* all) {
+  const LossRow<F> row = given;
+  const RowConstants constants = row_constants<kKind>(row);
+  RowLanes sums = *all;
+  for (; i + kLanes <= end; i += kLanes) {
+    const LossHalf low = row_half<kKind>(row, constants, i, &sums);
+    const LossHalf high = row_half<kKind>(row, constants, i + kHalf, &sums);
+    put_losses(row.tokens, i, low, high);
+  }
+  *all = sums;
+  return i;
+}
+
+template <RowKind kKind, class F>
+static double loss_values_of(const LossRow<F>& row, int64_t begin, int64_t end) {
+  RowLanes lanes = {};
+  const int64_t rest = value_registers<kKind>(row, begin, end, &lanes);
+  if (rest < end) {
+    CutLosses<F> cut(row.tokens, rest, end - rest);
+    LossRow<F> copy = row;
+    copy.tokens = cut.tokens(row.tokens);
+    value_registers<kKind>(copy, 0, kLanes, &lanes);
+    cut.put(row.tokens, rest, end - rest);
+  }
+  store_lanes(row.tokens.figures, lanes.figures, row.tokens.log_clamp);
+  row.tokens.figures[SRP_FIGURE_ROW_RATIO] = sum(lanes.weight);
+  return sum(lanes.slope);
+}
+
+template <class F>
+static double loss_values(const LossRow<F>& row, int64_t begin, int64_t end) {
+  const RowKind kind = row_kind(row.tokens.form);
+  if (kind == kGeometric) return loss_values_of<kGeometric>(row, begin, end);
+  return kind == kGamma ? loss_values_of<kGamma>(row, begin, end) : loss_values_of<kOfRow>(row, begin, end);
+}
+
+// The gradients that go through the row
+
+template <class F>
+SRP_INLINE LossHalf gradient_half(const LossRow<F>& row, double through, int64_t i) {
+  const LossInputs in = loss_inputs(row.tokens, i);
+  const Lanes grad = Lanes(through) + scaled(Lanes(row.tokens.kl_scale), kl_of_row(row, in, i).slope);
+  LossHalf out = {};
+  out.grad = pick(in.kept, grad.x, F64{}) + F64{};
+  return out;
+}
+
+template <class F>
+static __attribute__((noinline)) int64_t gradient_registers(const LossRow<F>& given, int64_t i, int64_t end,
+                                                            double through) {
+  const LossRow<F> row = given;
+  for (; i + kLanes <= end; i += kLanes)
+    put_both(row.tokens.grad, i, gradient_half(row, through, i).grad, gradient_half(row, through, i + kHalf).grad);
+  return i;
+}
+
+// Of rows with a KL term; spread() is enough for the others.
+template <class F>
+static void loss_gradients(const LossRow<F>& row, int64_t begin, int64_t end, double through) {
+  const int64_t rest = gradient_registers(row, begin, end, through);
+  if (rest == end) return;
+  CutLosses<F> cut(row.tokens, rest, end - rest);
+  LossRow<F> copy = row;
+  copy.tokens = cut.tokens(row.tokens);
+  gradient_registers(copy, 0, kLanes, through);
+  copy_out(row.tokens.grad + rest, copy.tokens.grad, end - rest);
+}
+
+template <class F>
+constexpr LossRowKernels<F> loss_row_kernels() {
+  return {loss_sums<F>, loss_values<F>, loss_gradients<F>};
+}
+
+}  // namespace srp::cpu::SRP_LEVEL
