@@ -1,5 +1,5 @@
-// Losses of tokens from log-probs: the clipped surrogate with its figures, its gradient and a KL term. Statistics of two policies
-// and their bounds, on the same tokens.
+// Losses of tokens from log-probs: the clipped surrogate with its figures, its gradient and a KL term, of tokens and of sequences.
+// Statistics of two policies and their bounds, on the same tokens.
 import { statisticOf } from "../../test/oracle/correction";
 import { termOracle } from "../../test/oracle/ratio";
 import { unstated } from "../accuracy/budgets";
@@ -11,6 +11,7 @@ import type { PeerTask } from "../peers/task";
 import type { Roof } from "../roof/roof";
 import { ROLLOUTS } from "../shapes";
 import { poison } from "./poison";
+import { CLIP as ROW_CLIP } from "./ratio";
 import { TOKEN_ROWS, tokenBatch } from "./tokens";
 
 const CLIP = { clipLow: 0.01, clipHigh: 0.012 } as const;
@@ -114,6 +115,69 @@ function lossSubject(tokens: Tokens, withGradient: boolean, coefficient: number)
   };
 }
 
+function indicesOf(mask: Uint8Array, begin: number, end: number): number[] {
+  const kept: number[] = [];
+  for (let i = begin; i < end; ++i) if (mask[i] !== 0) kept.push(i);
+  return kept;
+}
+
+/** The ratio of a sequence, from the mean of its log ratios, for each of its tokens. */
+function rowDefinition({ rows, steps, logProbs, old, mask, advantages }: Tokens): Wanted {
+  let [total, lost] = [0, 0];
+  const gradLogProbs = new Float64Array(rows * steps);
+  for (let b = 0; b < rows; ++b) {
+    const kept = indicesOf(mask, b * steps, (b + 1) * steps);
+    const mean = kept.reduce((sum, i) => sum + (logProbs[i]! - old[i]!), 0) / kept.length;
+    const { value, slope } = termOracle(mean, advantages[b]!, ROW_CLIP);
+    const term = -kept.length * value - lost;
+    const next = total + term;
+    lost = next - total - term;
+    total = next;
+    for (const i of kept) gradLogProbs[i] = -slope;
+  }
+  return { total, gradLogProbs };
+}
+
+function rowLossSubject(tokens: Tokens): Subject {
+  const { rows, steps, logProbs, old, mask, advantages } = tokens;
+  const scratch = new Float32Array(logProbs.length);
+  let found: Wanted | undefined;
+  const wanted = (): Wanted => (found ??= rowDefinition(tokens));
+  return {
+    ours: (lib) => {
+      const gradLogProbs = new Float32Array(logProbs.length);
+      const options = { form: "clip", ...ROW_CLIP, logProbs, oldLogProbs: old, advantages, mask, shape: [rows, steps], out: { gradLogProbs }, backend: "cpu" } as const;
+      let total = NaN;
+      return {
+        name: "rowLoss",
+        prepare: () => poison(gradLogProbs),
+        run: () => void ({ total } = lib.rowLoss(options)),
+        check: () => {
+          const { total: sum, gradLogProbs: values } = wanted();
+          return {
+            total: errorOf(Float64Array.of(total), { values: [sum], budget: SUMS }),
+            gradLogProbs: errorOf(gradLogProbs, { values, budget: gradientBudget(values) }),
+          };
+        },
+      };
+    },
+    roof: {
+      kind: "read and copy",
+      bytes: 13 * logProbs.length,
+      run: (roof, threads) => {
+        roof.read([old, mask], threads);
+        roof.copyStreamed(scratch, logProbs, threads);
+      },
+    },
+    task: {
+      kind: "rowGradient",
+      arrays: { current: logProbs, old, mask, advantages },
+      numbers: { rows, steps, ...ROW_CLIP },
+      check: (outputs) => ({ gradLogProbs: errorOf(outputs["gradLogProbs"]!, { values: wanted().gradLogProbs, budget: unstated }) }),
+    },
+  };
+}
+
 function boundSubject(tokens: Tokens): Subject {
   const { rows, steps, logProbs, old, mask } = tokens;
   const [scratch, flags] = [new Float32Array(logProbs.length), new Uint8Array(mask.length)];
@@ -197,6 +261,12 @@ export function tokenLossCases(): Case[] {
       op: "tokenLoss, clip and KL, with gradient",
       least: { bytes: 17 * n, formula: "17·tokens (4 + 4 + 4 + 1 read, 4 written)" },
       prepare: () => lossSubject(tokensOf(rows, steps), true, KL),
+    },
+    {
+      ...loss,
+      op: "rowLoss, clip, with gradient",
+      least: { bytes: 13 * n, formula: "13·tokens (4 + 4 + 1 read, 4 written)" },
+      prepare: () => rowLossSubject(tokensOf(rows, steps)),
     },
     {
       ...correction,

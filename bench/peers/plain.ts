@@ -170,6 +170,39 @@ function tokenLoss(task: PeerTask, withGradient: boolean): () => Outputs {
   };
 }
 
+/** The clipped surrogate of sequences, each token a term, with the figures that trainers log. */
+function rowLoss(task: PeerTask): () => Outputs {
+  const [rows, steps, clipLow, clipHigh] = numbersOf(task, "rows", "steps", "clipLow", "clipHigh");
+  const { current, old, mask, advantages } = task.arrays as Record<string, Float32Array>;
+  const gradLogProbs = new Float32Array(rows * steps);
+  return () => {
+    let [total, kept, clipped, ratios, k3] = [0, 0, 0, 0, 0];
+    for (let b = 0; b < rows; ++b) {
+      const [begin, end, advantage] = [b * steps, (b + 1) * steps, advantages![b]!];
+      let sum = 0;
+      let count = 0;
+      for (let i = begin; i < end; ++i) {
+        if (mask![i] === 0) continue;
+        const x = current![i]! - old![i]!;
+        const ratio = Math.exp(x);
+        sum += x;
+        ++count;
+        ratios += ratio;
+        k3 += ratio - 1 - x;
+      }
+      const ratio = Math.exp(sum / Math.max(count, 1));
+      const free = -advantage * ratio;
+      const banded = -advantage * Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh);
+      total += count * Math.max(free, banded);
+      kept += count;
+      if (banded > free) clipped += count;
+      const slope = banded > free ? 0 : free;
+      for (let i = begin; i < end; ++i) gradLogProbs[i] = mask![i] === 0 ? 0 : slope;
+    }
+    return { total: Float64Array.of(total), figures: Float64Array.of(kept, clipped, ratios, k3), gradLogProbs };
+  };
+}
+
 const WORK: Readonly<Partial<Record<PeerWork, (task: PeerTask) => () => Outputs>>> = {
   logprob,
   logprobBackward,
@@ -180,6 +213,7 @@ const WORK: Readonly<Partial<Record<PeerWork, (task: PeerTask) => () => Outputs>
   sequenceGradient: (task) => sequence(task, true),
   tokenLoss: (task) => tokenLoss(task, false),
   tokenGradient: (task) => tokenLoss(task, true),
+  rowGradient: rowLoss,
 };
 
 export function plainPeer(): Promise<Peer> {

@@ -4,7 +4,7 @@ import type { Errors } from "../harness/case";
 export type PeerArray = Float32Array | Uint16Array | Int32Array | Uint8Array | BigInt64Array;
 
 /** Kinds of work, as every peer names its forms. */
-export type PeerWork = "logprob" | "logprobBackward" | "gae" | "spans" | "groupNormalize" | "sequenceRatio" | "sequenceGradient" | "moments" | "whiten" | "quantileMask" | "linear" | "tokenLoss" | "tokenGradient";
+export type PeerWork = "logprob" | "logprobBackward" | "gae" | "spans" | "groupNormalize" | "sequenceRatio" | "sequenceGradient" | "moments" | "whiten" | "quantileMask" | "linear" | "tokenLoss" | "tokenGradient" | "rowGradient";
 
 export interface PeerTask {
   readonly kind: PeerWork;

@@ -34,6 +34,12 @@ SRP_INLINE LossInputs loss_inputs(const LossTokens<F>& row, int64_t i) {
   return in;
 }
 
+// Whether a register has nothing but padding.
+template <class F>
+SRP_INLINE bool none_kept(const LossTokens<F>& row, int64_t i) {
+  return row.mask && !any(mask_of(row.mask + i), mask_of(row.mask + i + kHalf));
+}
+
 // Neither dual clip nor cap.
 SRP_INLINE bool is_plain(const LossParameters& p) {
   const double off = INFINITY;
@@ -91,15 +97,18 @@ struct CutLosses {
 
   CutLosses(const LossTokens<F>& row, int64_t begin, int64_t count) {
     const F* const from[] = {row.current, row.old, row.reference, row.advantage, row.factor};
-    for (int64_t t = 0; t < count; ++t) {
-      const int64_t i = begin + t;
-      if (row.mask && !row.mask[i]) continue;
-      kept[t] = 1;
-      terms[t] = !row.term_mask || row.term_mask[i];
-      marks[t] = row.marks && row.marks[i];
-      for (int64_t k = 0; k < 5; ++k)
-        if (from[k]) values[k][t] = from[k][i];
-    }
+    for (int64_t k = 0; k < 5; ++k)
+      if (from[k]) copy_out(values[k], from[k] + begin, count);
+    copy_flags(kept, row.mask, begin, count);
+    copy_flags(terms, row.term_mask, begin, count);
+    if (row.marks) copy_out(marks, row.marks + begin, count);
+  }
+
+  static void copy_flags(uint8_t* to, const uint8_t* from, int64_t begin, int64_t count) {
+    if (from)
+      copy_out(to, from + begin, count);
+    else
+      memset(to, 1, static_cast<size_t>(count));
   }
 
   // The row with these for its first tokens.

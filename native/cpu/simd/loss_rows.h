@@ -75,9 +75,10 @@ template <RowKind kKind, class F>
 static __attribute__((noinline)) int64_t sum_registers(const LossRow<F>& given, int64_t i, int64_t end,
                                                        LossSumLanes* all) {
   const LossRow<F> row = given;  // what no store can reach stays in registers
-  const double log_row_factor = log(row.tokens.row_factor);
+  const double log_row_factor = kKind == kGeometric ? log(row.tokens.row_factor) : 0;
   LossSumLanes sums = *all;
   for (; i + kLanes <= end; i += kLanes) {
+    if (none_kept(row.tokens, i)) continue;
     add_row_sums<kKind>(row, log_row_factor, 0, i, &sums);
     add_row_sums<kKind>(row, log_row_factor, 1, i + kHalf, &sums);
   }
@@ -241,6 +242,10 @@ static __attribute__((noinline)) int64_t value_registers(const LossRow<F>& given
   const RowConstants constants = row_constants<kKind>(row);
   RowLanes sums = *all;
   for (; i + kLanes <= end; i += kLanes) {
+    if (none_kept(row.tokens, i)) {
+      put_losses(row.tokens, i, LossHalf{}, LossHalf{});
+      continue;
+    }
     const LossHalf low = row_half<kKind>(row, constants, i, &sums);
     const LossHalf high = row_half<kKind>(row, constants, i + kHalf, &sums);
     put_losses(row.tokens, i, low, high);

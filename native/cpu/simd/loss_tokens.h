@@ -99,6 +99,10 @@ static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& giv
   const bool sums_up = row.figures != nullptr;
   LossLanes sums = *all;
   for (; i + kLanes <= end; i += kLanes) {
+    if (none_kept(row, i)) {
+      put_losses(row, i, LossHalf{}, LossHalf{});
+      continue;
+    }
     const LossHalf low = loss_half(row, sums_up, i, &sums), high = loss_half(row, sums_up, i + kHalf, &sums);
     put_losses(row, i, low, high);
   }
