@@ -49,7 +49,10 @@ void row_losses_of_level(const Kernels& level, const LossArgs& a, int64_t b, con
   const Range range = row_range(a.offsets, a.T, a.n, b);
   const bool through_row = goes_through(a.form);
   LossFigures figures;
-  LossRow<F> row = {loss_tokens_of<F>(a, b, p), a.old_per_row != 0, a.figures != nullptr, {}};
+  LossRow<F> row;
+  row.tokens = loss_tokens_of<F>(a, b, p);
+  row.old_per_row = a.old_per_row != 0;
+  row.sums_up = a.figures != nullptr;
   if (counts_once(a.form)) row.tokens.loss = nullptr;
   if (through_row) row.tokens.grad = nullptr;
   row.tokens.ratio = nullptr;

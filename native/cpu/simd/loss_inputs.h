@@ -92,36 +92,28 @@ SRP_INLINE void put_losses(const LossTokens<F>& row, int64_t i, const LossHalf& 
 // Copies of the last tokens of a row, fewer than a register, masked behind the end.
 template <class F>
 struct CutLosses {
-  F values[5][kLanes] = {}, results[4][kLanes];
-  uint8_t kept[kLanes] = {}, terms[kLanes] = {}, marks[kLanes] = {}, clipped[kLanes];
+  F values[5][kLanes], results[4][kLanes];
+  uint8_t kept[kLanes], terms[kLanes], marks[kLanes], clipped[kLanes];
+  int64_t begin, count = 0;
 
-  CutLosses(const LossTokens<F>& row, int64_t begin, int64_t count) {
-    const F* const from[] = {row.current, row.old, row.reference, row.advantage, row.factor};
-    for (int64_t k = 0; k < 5; ++k)
-      if (from[k]) copy_out(values[k], from[k] + begin, count);
-    copy_flags(kept, row.mask, begin, count);
-    copy_flags(terms, row.term_mask, begin, count);
-    if (row.marks) copy_out(marks, row.marks + begin, count);
-  }
-
-  static void copy_flags(uint8_t* to, const uint8_t* from, int64_t begin, int64_t count) {
-    if (from)
-      copy_out(to, from + begin, count);
-    else
-      memset(to, 1, static_cast<size_t>(count));
-  }
-
-  // The row with these for its first tokens.
-  LossTokens<F> tokens(const LossTokens<F>& row) {
+  // The row with its last tokens for the first ones.
+  LossTokens<F> tokens(const LossTokens<F>& row, int64_t first, int64_t number) {
+    begin = first;
+    count = number;
     LossTokens<F> copy = row;
-    copy.current = values[0];
-    copy.old = row.old ? values[1] : nullptr;
-    copy.reference = row.reference ? values[2] : nullptr;
-    copy.advantage = row.advantage ? values[3] : nullptr;
-    copy.factor = row.factor ? values[4] : nullptr;
-    copy.mask = kept;
-    copy.term_mask = terms;
-    copy.marks = marks;
+    copy.current = copied(values[0], row.current);
+    copy.old = copied(values[1], row.old);
+    copy.reference = copied(values[2], row.reference);
+    copy.advantage = copied(values[3], row.advantage);
+    copy.factor = copied(values[4], row.factor);
+    copy.mask = copied(kept, row.mask);
+    if (!row.mask) {
+      memset(kept, 0, sizeof kept);
+      memset(kept, 1, static_cast<size_t>(count));
+      copy.mask = kept;
+    }
+    copy.term_mask = copied(terms, row.term_mask);
+    copy.marks = copied(marks, row.marks);
     copy.loss = row.loss ? results[0] : nullptr;
     copy.ratio = row.ratio ? results[1] : nullptr;
     copy.kl = row.kl ? results[2] : nullptr;
@@ -130,11 +122,22 @@ struct CutLosses {
     return copy;
   }
 
-  void put(const LossTokens<F>& row, int64_t begin, int64_t count) const {
+  // Their results, where there are such tokens.
+  void put(const LossTokens<F>& row) const {
+    if (count == 0) return;
     F* const to[] = {row.loss, row.ratio, row.kl, row.grad};
     for (int64_t k = 0; k < 4; ++k)
       if (to[k]) copy_out(to[k] + begin, results[k], count);
     if (row.clipped) copy_out(row.clipped + begin, clipped, count);
+  }
+
+ private:
+  template <class T>
+  const T* copied(T* to, const T* from) const {
+    if (!from) return nullptr;
+    memset(to, 0, sizeof(T) * kLanes);
+    copy_out(to, from + begin, count);
+    return to;
   }
 };
 

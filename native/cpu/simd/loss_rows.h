@@ -72,29 +72,19 @@ SRP_INLINE void add_row_sums(const LossRow<F>& row, double log_row_factor, int64
 }
 
 template <RowKind kKind, class F>
-static __attribute__((noinline)) int64_t sum_registers(const LossRow<F>& given, int64_t i, int64_t end,
-                                                       LossSumLanes* all) {
-  const LossRow<F> row = given;  // what no store can reach stays in registers
+static LossSums loss_sums_of(const LossRow<F>& given, int64_t begin, int64_t end) {
+  LossRow<F> row = given;  // what no store can reach stays in registers
+  CutLosses<F> cut;
   const double log_row_factor = kKind == kGeometric ? log(row.tokens.row_factor) : 0;
-  LossSumLanes sums = *all;
-  for (; i + kLanes <= end; i += kLanes) {
-    if (none_kept(row.tokens, i)) continue;
-    add_row_sums<kKind>(row, log_row_factor, 0, i, &sums);
-    add_row_sums<kKind>(row, log_row_factor, 1, i + kHalf, &sums);
-  }
-  *all = sums;
-  return i;
-}
-
-template <RowKind kKind, class F>
-static LossSums loss_sums_of(const LossRow<F>& row, int64_t begin, int64_t end) {
   LossSumLanes lanes = {};
-  const int64_t rest = sum_registers<kKind>(row, begin, end, &lanes);
-  if (rest < end) {
-    CutLosses<F> cut(row.tokens, rest, end - rest);
-    LossRow<F> copy = row;
-    copy.tokens = cut.tokens(row.tokens);
-    sum_registers<kKind>(copy, 0, kLanes, &lanes);
+  for (int64_t i = begin;; i = 0, end = kLanes) {
+    for (; i + kLanes <= end; i += kLanes) {
+      if (none_kept(row.tokens, i)) continue;
+      add_row_sums<kKind>(row, log_row_factor, 0, i, &lanes);
+      add_row_sums<kKind>(row, log_row_factor, 1, i + kHalf, &lanes);
+    }
+    if (i == end) break;
+    row.tokens = cut.tokens(row.tokens, i, end - i);
   }
   LossSums sums;
   sums.log_ratio = sum(lanes.log_ratio[0] + lanes.log_ratio[1]);
@@ -236,35 +226,25 @@ SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int
 }
 
 template <RowKind kKind, class F>
-static __attribute__((noinline)) int64_t value_registers(const LossRow<F>& given, int64_t i, int64_t end,
-                                                         RowLanes* all) {
-  const LossRow<F> row = given;
+static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end) {
+  LossRow<F> row = given;
+  CutLosses<F> cut;
   const RowConstants constants = row_constants<kKind>(row);
-  RowLanes sums = *all;
-  for (; i + kLanes <= end; i += kLanes) {
-    if (none_kept(row.tokens, i)) {
-      put_losses(row.tokens, i, LossHalf{}, LossHalf{});
-      continue;
-    }
-    const LossHalf low = row_half<kKind>(row, constants, i, &sums);
-    const LossHalf high = row_half<kKind>(row, constants, i + kHalf, &sums);
-    put_losses(row.tokens, i, low, high);
-  }
-  *all = sums;
-  return i;
-}
-
-template <RowKind kKind, class F>
-static double loss_values_of(const LossRow<F>& row, int64_t begin, int64_t end) {
   RowLanes lanes = {};
-  const int64_t rest = value_registers<kKind>(row, begin, end, &lanes);
-  if (rest < end) {
-    CutLosses<F> cut(row.tokens, rest, end - rest);
-    LossRow<F> copy = row;
-    copy.tokens = cut.tokens(row.tokens);
-    value_registers<kKind>(copy, 0, kLanes, &lanes);
-    cut.put(row.tokens, rest, end - rest);
+  for (int64_t i = begin;; i = 0, end = kLanes) {
+    for (; i + kLanes <= end; i += kLanes) {
+      if (none_kept(row.tokens, i)) {
+        put_losses(row.tokens, i, LossHalf{}, LossHalf{});
+        continue;
+      }
+      const LossHalf low = row_half<kKind>(row, constants, i, &lanes);
+      const LossHalf high = row_half<kKind>(row, constants, i + kHalf, &lanes);
+      put_losses(row.tokens, i, low, high);
+    }
+    if (i == end) break;
+    row.tokens = cut.tokens(row.tokens, i, end - i);
   }
+  cut.put(given.tokens);
   store_lanes(row.tokens.figures, lanes.figures, row.tokens.log_clamp);
   row.tokens.figures[SRP_FIGURE_ROW_RATIO] = sum(lanes.weight);
   return sum(lanes.slope);
@@ -288,25 +268,21 @@ SRP_INLINE LossHalf gradient_half(const LossRow<F>& row, double through, int64_t
   return out;
 }
 
-template <class F>
-static __attribute__((noinline)) int64_t gradient_registers(const LossRow<F>& given, int64_t i, int64_t end,
-                                                            double through) {
-  const LossRow<F> row = given;
-  for (; i + kLanes <= end; i += kLanes)
-    put_both(row.tokens.grad, i, gradient_half(row, through, i).grad, gradient_half(row, through, i + kHalf).grad);
-  return i;
-}
-
 // Of rows with a KL term; spread() is enough for the others.
 template <class F>
-static void loss_gradients(const LossRow<F>& row, int64_t begin, int64_t end, double through) {
-  const int64_t rest = gradient_registers(row, begin, end, through);
-  if (rest == end) return;
-  CutLosses<F> cut(row.tokens, rest, end - rest);
-  LossRow<F> copy = row;
-  copy.tokens = cut.tokens(row.tokens);
-  gradient_registers(copy, 0, kLanes, through);
-  copy_out(row.tokens.grad + rest, copy.tokens.grad, end - rest);
+static void loss_gradients(const LossRow<F>& given, int64_t begin, int64_t end, double through) {
+  LossRow<F> row = given;
+  row.tokens.loss = row.tokens.kl = nullptr;  // they have been stored
+  row.tokens.clipped = nullptr;
+  const LossTokens<F> whole = row.tokens;
+  CutLosses<F> cut;
+  for (int64_t i = begin;; i = 0, end = kLanes) {
+    for (; i + kLanes <= end; i += kLanes)
+      put_both(row.tokens.grad, i, gradient_half(row, through, i).grad, gradient_half(row, through, i + kHalf).grad);
+    if (i == end) break;
+    row.tokens = cut.tokens(row.tokens, i, end - i);
+  }
+  cut.put(whole);
 }
 
 template <class F>

@@ -114,9 +114,9 @@ static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& giv
 template <class F>
 static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
                                                LossLanes* sums) {
-  CutLosses<F> cut(row, begin, count);
-  loss_registers(cut.tokens(row), 0, kLanes, sums);
-  cut.put(row, begin, count);
+  CutLosses<F> cut;
+  loss_registers(cut.tokens(row, begin, count), 0, kLanes, sums);
+  cut.put(row);
 }
 
 template <class F>
