@@ -1,10 +1,11 @@
 // Builds what is missing or out of date, one line a step:
 //
-//   node scripts/build.mjs [dist] [addon] [emulated] [cuda] [--release] [--quiet]
+//   node scripts/build.mjs [dist] [addon] [emulated] [cuda] [--release [--unpacked]] [--quiet]
 //
 // No step named means all. A step whose tools are not on this machine is skipped and says why; a
 // compiler that is there and refuses the code is an error. --release compiles CUDA for every
-// supported architecture. --quiet is for commands that build first: it leaves out the steps that had
+// supported architecture; with --unpacked its machine code is not compressed, which is for whoever
+// packs the library. --quiet is for commands that build first: it leaves out the steps that had
 // nothing to do, and leaves standard output to the command.
 
 import { parseArgs } from "node:util";
@@ -19,7 +20,11 @@ const STEPS = [dist, addon, emulated, cuda];
 
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,
-  options: { release: { type: "boolean", default: false }, quiet: { type: "boolean", default: false } },
+  options: {
+    release: { type: "boolean", default: false },
+    unpacked: { type: "boolean", default: false },
+    quiet: { type: "boolean", default: false },
+  },
 });
 const unknown = wanted.filter((name) => !STEPS.some((step) => step.name === name));
 if (unknown.length > 0) {

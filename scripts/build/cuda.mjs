@@ -16,7 +16,7 @@ export const name = "cuda";
 const DEVELOPMENT = { archs: "90", ptx: "OFF" };
 const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
 
-export async function build({ release = false } = {}) {
+export async function build({ release = false, unpacked = false } = {}) {
   const nvcc = findNvcc();
   const missing = [
     ...(nvcc ? [] : ["nvcc"]),
@@ -32,6 +32,7 @@ export async function build({ release = false } = {}) {
   const stampFile = at("build-cuda/.stamp");
   const cmakeFolder = at("build-cuda/cmake");
   const { archs, ptx } = architectures(release);
+  const compress = unpacked ? "none" : "size";
   const inputs = [
     at("CMakeLists.txt"),
     at("scripts/cuda-compile.mjs"),
@@ -40,7 +41,7 @@ export async function build({ release = false } = {}) {
     ...filesBelow("native/include", [".h"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
   ];
-  const print = fingerprint([await versionOf(nvcc), archs, ptx], inputs);
+  const print = fingerprint([await versionOf(nvcc), archs, ptx, compress], inputs);
   if (isFresh([output, resources], stampFile, print)) return { state: "up to date" };
 
   const cmakeJs = (command, ...options) =>
@@ -55,6 +56,7 @@ export async function build({ release = false } = {}) {
     "configure",
     `--CDSURPRISAL_CUDA_ARCHS=${archs}`,
     `--CDSURPRISAL_CUDA_PTX=${ptx}`,
+    `--CDSURPRISAL_CUDA_COMPRESS=${compress}`,
     `--CDSURPRISAL_NODE=${process.execPath}`,
   );
   await cmakeJs("build", "--parallel", "2");

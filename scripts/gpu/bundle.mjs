@@ -2,8 +2,8 @@
 //
 //   npm run gpu:bundle -- DIR [--no-build]
 //
-// It holds node, the compiled library, its tests and benches, golden data, and run.sh. There: tar xzf, then
-// surprisal-gpu/run.sh RESULTS_DIR; back here: npm run gpu:import -- RESULTS_DIR.
+// It holds node, the compiled library, its tests and benches, golden data, and run.sh, which unpacks the rest. There: tar xzf,
+// then surprisal-gpu/run.sh RESULTS_DIR; back here: npm run gpu:import -- RESULTS_DIR.
 
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,9 +13,12 @@ import { at } from "../build/paths.mjs";
 import { attempt, run } from "../build/run.mjs";
 import { compileFolder } from "./compile.mjs";
 import { closure, copyPackages, packagesIn } from "./modules.mjs";
+import { packFolder, SORTED } from "./pack.mjs";
 
 const LIMIT_MB = 50;
 const NAME = "surprisal-gpu";
+/** Brotli's best. */
+const QUALITY = 11;
 /** Suites that run on a backend, and what they stand on. */
 const TESTS = ["ops", "loss", "advantage", "control", "device", "conformance", "oracle", "support", "golden"];
 
@@ -44,7 +47,7 @@ async function buildLibraries() {
   if (options["no-build"]) return;
   step("building the addon, the emulated backend and CUDA for every architecture");
   await run("the build", process.execPath, [at("scripts/build.mjs"), "addon", "emulated"]);
-  const { stdout } = await run("the CUDA build", process.execPath, [at("scripts/build.mjs"), "cuda", "--release"]);
+  const { stdout } = await run("the CUDA build", process.execPath, [at("scripts/build.mjs"), "cuda", "--release", "--unpacked"]);
   process.stderr.write(stdout);
 }
 
@@ -98,11 +101,16 @@ try {
   chmodSync(join(top, "run.sh"), 0o755);
   writeFileSync(join(top, "bundle.json"), `${JSON.stringify(about, null, 2)}\n`);
 
+  copyFileSync(at("scripts/gpu/unpack.cjs"), join(top, "unpack.cjs"));
+  step("compressing, which takes minutes");
+  await packFolder(top, "app", join(top, "app.tar.br"), QUALITY);
+  rmSync(app, { recursive: true });
+
   const target = resolve(positionals[0]);
   mkdirSync(target, { recursive: true });
   const archive = join(target, `${NAME}-${about.version}-linux-x64.tar.gz`);
   const tar = { env: { GZIP: "-9" } };
-  await run("tar", "tar", ["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-czf", archive, "-C", folder, NAME], tar);
+  await run("tar", "tar", [...SORTED, "-czf", archive, "-C", folder, NAME], tar);
   const megabytes = statSync(archive).size / 1e6;
   if (megabytes > LIMIT_MB) throw new Error(`${archive} has ${megabytes.toFixed(1)} MB, more than ${LIMIT_MB}`);
   step(`${placed.tests} compiled files of tests, ${placed.packages} packages, commit ${about.commit}`);
