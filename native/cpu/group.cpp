@@ -51,9 +51,9 @@ srp_status normalize(const srp_group_normalize_args& a) {
     const Kernels* const level = kernels();
     const bool plain = level && !a.members && !a.weights && a.center != SRP_CENTER_RUNNER_UP;
     for (int64_t g = begin; g < end;) {
-      const bool together = plain && g + level->lanes <= end;
-      const int64_t next = together ? g + level->lanes : g + 1;
-      if (together && level->normalize(F(), a, g)) g = next;
+      if (plain) g = level->normalize(F(), a, g, end);
+      // What the level leaves: all without one, else as many groups as share a register.
+      const int64_t next = plain && end - g > level->lanes / 2 ? g + level->lanes / 2 : end;
       for (; g < next; ++g) normalize_group<F>(a, g);
     }
   });

@@ -280,10 +280,11 @@ struct Kernels {
   int64_t (*find_i32)(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
   int64_t (*find_i64)(const int64_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
 
-  // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. `lanes` of them at once.
+  // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once, and
+  // the answer is where it stopped.
   int64_t lanes;
-  bool (*normalize_f32)(const srp_group_normalize_args&, int64_t first_group);
-  bool (*normalize_f64)(const srp_group_normalize_args&, int64_t first_group);
+  int64_t (*normalize_f32)(const srp_group_normalize_args&, int64_t begin, int64_t end);
+  int64_t (*normalize_f64)(const srp_group_normalize_args&, int64_t begin, int64_t end);
   LogSum (*differences_f32)(const float* current, const float* old, const uint8_t* mask, int64_t begin, int64_t end);
   LogSum (*differences_f64)(const double* current, const double* old, const uint8_t* mask, int64_t begin, int64_t end);
   void (*spread_f32)(float* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
@@ -332,8 +333,12 @@ struct Kernels {
   int64_t find(const int64_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) const {
     return find_i64(ids, from, to, values, count);
   }
-  bool normalize(float, const srp_group_normalize_args& a, int64_t group) const { return normalize_f32(a, group); }
-  bool normalize(double, const srp_group_normalize_args& a, int64_t group) const { return normalize_f64(a, group); }
+  int64_t normalize(float, const srp_group_normalize_args& a, int64_t begin, int64_t end) const {
+    return normalize_f32(a, begin, end);
+  }
+  int64_t normalize(double, const srp_group_normalize_args& a, int64_t begin, int64_t end) const {
+    return normalize_f64(a, begin, end);
+  }
   const ReduceKernels<float>& reduce(float) const { return reduce_f32; }
   const ReduceKernels<double>& reduce(double) const { return reduce_f64; }
   const PairKernels<float>& pairs(float) const { return pairs_f32; }
