@@ -22,7 +22,7 @@ import { writePage } from "./report/write";
 import { loadRoof } from "./roof/roof";
 import { Underway } from "./underway";
 
-const FULL: Pace = { repetitions: 15, secondsEach: 6, least: 3 };
+const FULL: Pace = { repetitions: 15, secondsEach: 4, least: 3 };
 const QUICK: Pace = { repetitions: 5, secondsEach: 0.6, least: 2 };
 /** No case begins after this, so that the last one ends within a minute. */
 const QUICK_SECONDS = 40;
