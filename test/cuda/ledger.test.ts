@@ -48,9 +48,21 @@ test("a kernel's plain name has no namespace, arguments or parameters", () => {
     "void srp::cuda::(anonymous namespace)::group_kernel<srp::cuda::(anonymous namespace)::Softmax, Team<int (*)(int)>, float>(srp_args, unsigned int*)",
     "srp::cuda::(anonymous namespace)::merge_kernel(srp_logprob_merge_args, unsigned int*)",
   ];
-  const program = `import { plainName } from ${script("page.mjs")};
+  const program = `import { plainName } from ${script("names.mjs")};
 console.log(JSON.stringify(${JSON.stringify(names)}.map(plainName)));`;
   expect(run(program)).toEqual(["group_kernel", "merge_kernel"]);
+});
+
+test("registers are those of the build of all architectures until a kernel takes others on sm_90", () => {
+  const kernel = (name: string, arch: string, registers: number) => ({ name: `${name}(int)`, arch, registers });
+  const all = [kernel("a", "sm_80", 40), kernel("a", "sm_90", 32), kernel("a", "sm_90", 38), kernel("a", "sm_100", 36), kernel("a", "sm_75", 99)];
+  const kept = { sm_80: 40, sm_90: 38, sm_100: 36 };
+  const program = `import { keptOr, registersOf } from ${script("registers.mjs")};
+const kept = registersOf(${JSON.stringify(all)});
+const one = registersOf(${JSON.stringify(all.slice(1, 3))});
+console.log(JSON.stringify([kept, one ?? null, keptOr(kept, "a", 38), keptOr(kept, "a", 37), keptOr(kept, "b", 12)]));`;
+  const alike = (registers: number) => ({ sm_80: registers, sm_90: registers, sm_100: registers });
+  expect(run(program)).toEqual([{ a: kept }, null, kept, alike(37), alike(12)]);
 });
 
 if (existsSync(join(root, "build-cuda/resources.json"))) {
