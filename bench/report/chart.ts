@@ -4,7 +4,7 @@ import { OURS } from "../harness/names";
 import type { ResultLine } from "../record";
 import type { ResultFile } from "./page";
 
-const LEFT = 420;
+const CHARACTER = 6.2; // of a label, on average
 const SCALE = 440; // a share of 1
 const RIGHT = 90;
 const LINE = 20;
@@ -31,21 +31,21 @@ function barsOf(lines: readonly ResultLine[]): Bar[] {
     });
 }
 
-function mark(share: number, y: number, kind: "must" | "aim"): string {
-  const x = LEFT + share * SCALE;
+function mark(left: number, share: number, y: number, kind: "must" | "aim"): string {
+  const x = left + share * SCALE;
   return `<line class="${kind}" x1="${x.toFixed(1)}" x2="${x.toFixed(1)}" y1="${y + 1}" y2="${y + LINE - 3}"/>`;
 }
 
-function bar({ label, line, goal }: Bar, i: number): string[] {
+function bar({ label, line, goal }: Bar, i: number, left: number): string[] {
   const y = TOP + i * LINE;
   const { median, p20, p80 } = line.share!;
-  const x = (share: number) => (LEFT + Math.min(share, 1.1) * SCALE).toFixed(1);
+  const x = (share: number) => (left + Math.min(share, 1.1) * SCALE).toFixed(1);
   return [
-    `<text x="${LEFT - 8}" y="${y + 14}" text-anchor="end">${escaped(label)}</text>`,
-    `<rect class="${goal && median < goal.must ? "short" : "bar"}" x="${LEFT}" y="${y + 3}" width="${(Math.min(median, 1.1) * SCALE).toFixed(1)}" height="${LINE - 7}"/>`,
+    `<text x="${left - 8}" y="${y + 14}" text-anchor="end">${escaped(label)}</text>`,
+    `<rect class="${goal && median < goal.must ? "short" : "bar"}" x="${left}" y="${y + 3}" width="${(Math.min(median, 1.1) * SCALE).toFixed(1)}" height="${LINE - 7}"/>`,
     `<line class="spread" x1="${x(p20)}" x2="${x(p80)}" y1="${y + LINE / 2}" y2="${y + LINE / 2}"/>`,
-    ...(goal ? [mark(goal.must, y, "must"), ...(goal.aim === undefined ? [] : [mark(goal.aim, y, "aim")])] : []),
-    `<text x="${(LEFT + 1.12 * SCALE).toFixed(1)}" y="${y + 14}">${median.toFixed(2)}</text>`,
+    ...(goal ? [mark(left, goal.must, y, "must"), ...(goal.aim === undefined ? [] : [mark(left, goal.aim, y, "aim")])] : []),
+    `<text x="${(left + 1.12 * SCALE).toFixed(1)}" y="${y + 14}">${median.toFixed(2)}</text>`,
   ];
 }
 
@@ -65,8 +65,9 @@ const STYLE = `
 
 export function toChart(files: readonly ResultFile[]): string {
   const bars = files.flatMap(({ lines }) => barsOf(lines));
+  const left = 20 + Math.ceil(CHARACTER * Math.max(0, ...bars.map(({ label }) => label.length)));
   const height = TOP + bars.length * LINE + 12;
-  const width = Math.round(LEFT + 1.12 * SCALE + RIGHT);
+  const width = Math.round(left + 1.12 * SCALE + RIGHT);
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img">`,
     `<title>Share of the roof of memory, by case</title>`,
@@ -74,8 +75,8 @@ export function toChart(files: readonly ResultFile[]): string {
     `<rect class="ground" width="${width}" height="${height}"/>`,
     `<text class="title" x="12" y="20">Share of what memory gives in the same run</text>`,
     `<text x="12" y="38">bar: median; thin line: 20th to 80th percentile; dark mark: must; green mark: aim; orange: short of must</text>`,
-    `<line class="roof" x1="${LEFT + SCALE}" x2="${LEFT + SCALE}" y1="${TOP - 4}" y2="${height - 8}"/>`,
-    ...bars.flatMap(bar),
+    `<line class="roof" x1="${left + SCALE}" x2="${left + SCALE}" y1="${TOP - 4}" y2="${height - 8}"/>`,
+    ...bars.flatMap((one, i) => bar(one, i, left)),
     "</svg>",
     "",
   ].join("\n");
