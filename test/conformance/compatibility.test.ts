@@ -10,10 +10,11 @@ import { mappingKey, mappingTable, namesOf, type Mapping } from "./mapping";
 import { mappings } from "./mappings";
 
 const files = readGoldenFolder(join(__dirname, "..", "golden"));
-const committed = readFileSync(join(__dirname, "..", "..", "docs", "compatibility.md"), "utf8");
+// Read where it is looked at: where these tests run without the repository, there is no page.
+const committed = (): string => readFileSync(join(__dirname, "..", "..", "docs", "compatibility.md"), "utf8");
 
 test("the page is up to date (npm run compatibility writes it)", () => {
-  expect(committed).toBe(compatibilityPage(files, mappings));
+  expect(committed()).toBe(compatibilityPage(files, mappings));
 });
 
 test("every mapping names public functions, each once", () => {
@@ -35,8 +36,9 @@ test("public functions are the functions of the surface, without classes and con
 });
 
 test("every golden function and every public function is on the page", () => {
+  const page = committed();
   const names = [...files.map((file) => file.function), ...publicFunctions()];
-  expect(names.filter((name) => !new RegExp(`[\`/]${name}\``).test(committed))).toEqual([]);
+  expect(names.filter((name) => !new RegExp(`[\`/]${name}\``).test(page))).toEqual([]);
 });
 
 const entry = (mapping: Partial<Mapping>): Mapping => ({
