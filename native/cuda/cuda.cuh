@@ -15,8 +15,12 @@
 #define SRP_DYN_SHARED(T, name)                                       \
   extern __shared__ __align__(16) unsigned char srp_dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(srp_dynamic_shared)
-#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
-  kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__)
+// Behind a launch that was refused nothing is launched until launched() has reported it: what the next kernel would read, and take
+// for places to write to, was never written.
+#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                                \
+  do {                                                                                                            \
+    if (cudaPeekAtLastError() == cudaSuccess) kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__); \
+  } while (0)
 #define SRP_UNROLL _Pragma("unroll")
 #define SRP_KEEP_ROLLED _Pragma("unroll 1")
 

@@ -222,6 +222,7 @@ srp_status find_spans(srp_queue* queue, const srp_delim_spans_args& a, const Id*
   SRP_TRY(marks.status());
   SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks)), dim3(kMarkThreads), 0, queue->stream, a,
              tokens, marks.as<uint32_t>(), words, queue->faults);
+  SRP_TRY(launched("delim_spans"));
   const int64_t longest = a.offsets ? a.n : a.T;  // that there may be
   if (!a.overlapping && a.B < kManyRows && longest > kLongRow)
     return pair_long_rows(queue, a, tokens, marks.as<uint32_t>(), words, longest);

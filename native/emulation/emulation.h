@@ -22,8 +22,11 @@
 
 #define SRP_DYN_SHARED(T, name) T* const name = static_cast<T*>(::srp::emulation::dynamic_shared())
 
-#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...) \
-  ::srp::emulation::launch_kernel(#kernel, (kernel), (grid), (block), (shared_bytes), (stream), ##__VA_ARGS__)
+#define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                                  \
+  do {                                                                                                              \
+    if (cudaPeekAtLastError() == cudaSuccess)                                                                       \
+      ::srp::emulation::launch_kernel(#kernel, (kernel), (grid), (block), (shared_bytes), (stream), ##__VA_ARGS__); \
+  } while (0)
 
 #define SRP_UNROLL
 #define SRP_KEEP_ROLLED

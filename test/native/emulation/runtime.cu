@@ -41,6 +41,9 @@ static void launches(Checks& checks) {
   checks.that(after(dim3(1, 65536), 1, 0) == cudaErrorInvalidConfiguration, "a grid of 65536 rows is refused");
   checks.that(after(1, 32, (48 << 10) + 1) == cudaErrorInvalidValue, "more than 48 KiB of shared memory are refused");
   checks.that(out.read()[0] == -1, "a refused launch has written nothing, and fresh memory is all ones");
+  SRP_LAUNCH(fill_kernel, 0, 32, 0, nullptr, out.get(), 1);
+  checks.that(after(1, 32, 0) == cudaErrorInvalidConfiguration && out.read()[0] == -1,
+              "behind a refused launch nothing is launched until somebody has asked for the error");
   checks.that(after(1, 1024, 48 << 10) == cudaSuccess && out.read()[1023] == 1, "the limits themselves are served");
 }
 
