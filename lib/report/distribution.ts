@@ -100,11 +100,13 @@ export function distributionOf({ sorted }: Sample, edges: readonly number[]): Di
   };
 }
 
-/** Pearson's r; null for fewer than three pairs, or where one side is constant. */
-export function correlation(xs: readonly number[], ys: readonly number[]): number | null {
+/** Pearson's r, the same bits in whatever order the pairs come; null for fewer than three pairs, or where one side is constant. */
+export function correlation(x: readonly number[], y: readonly number[]): number | null {
+  const order = Array.from(x.keys()).sort((i, j) => x[i]! - x[j]! || y[i]! - y[j]!);
+  const [xs, ys] = [order.map((i) => x[i]!), order.map((i) => y[i]!)];
   const [sx, sy] = [deviation(xs), deviation(ys)];
   if (xs.length < 3 || sx === 0 || sy === 0) return null;
   const [mx, my] = [mean(xs), mean(ys)];
-  const covariance = xs.reduce((sum, x, i) => sum + (x - mx) * (ys[i]! - my), 0) / (xs.length - 1);
+  const covariance = xs.reduce((sum, value, i) => sum + (value - mx) * (ys[i]! - my), 0) / (xs.length - 1);
   return Math.max(-1, Math.min(1, covariance / (sx * sy)));
 }
