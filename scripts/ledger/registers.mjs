@@ -15,7 +15,8 @@ export function registersOf(resources) {
     const row = (table[plainName(name)] ??= Object.fromEntries(ARCHS.map((key) => [key, 0])));
     row[arch] = Math.max(row[arch], registers);
   }
-  const all = Object.values(table).every((row) => ARCHS.every((arch) => row[arch] > 0));
+  const rows = Object.values(table);
+  const all = rows.length > 0 && rows.every((row) => ARCHS.every((arch) => row[arch] > 0));
   return all ? Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1))) : undefined;
 }
 
