@@ -5,9 +5,13 @@
 // CPU time of this process and not the clock: other work on the machine changes it less. Arrays are given (`out`), so
 // what is measured is checks, the way to the backend and the backend itself.
 import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import * as path from "node:path";
-import * as surprisal from "../lib";
+import type * as library from "../lib";
+
+// What users load: dist/, of `npm run build`.
+const surprisal = createRequire(__filename)("../dist/index.js") as typeof library;
 
 const SIZES = [8, 16, 32, 64, 128, 512, 4096];
 const BACKENDS = ["js", "cpu", "auto"] as const;

@@ -8,6 +8,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, posix } from "node:path";
 import ts from "typescript";
+import { objectSpreadAsAssign } from "./object-spread.mjs";
 
 const BUNDLE = "main";
 const RELATIVE_REQUIRE = /\brequire\("(\.[^"]*)"\)/g;
@@ -41,14 +42,14 @@ function graphOf(folder, entry) {
 /** tsc writes what runs at once without indentation. */
 const topLevel = (text) => text.split("\n").filter((line) => !/^\s/.test(line)).join("\n");
 
-/** Comments are what the declarations carry; here they only cost time. */
-function withoutComments(text) {
+/** Comments are what the declarations carry; here they only cost time, as object spread does. */
+function lowered(text) {
   const compilerOptions = { removeComments: true, allowJs: true, target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.CommonJS };
-  return ts.transpileModule(text, { fileName: "module.js", compilerOptions }).outputText;
+  return ts.transpileModule(text, { fileName: "module.js", compilerOptions, transformers: { before: [objectSpreadAsAssign] } }).outputText;
 }
 
 function moduleText(folder, id, text, texts) {
-  const body = withoutComments(text).replace(RELATIVE_REQUIRE, (_, request) => {
+  const body = lowered(text).replace(RELATIVE_REQUIRE, (_, request) => {
     const target = resolve(folder, id, request);
     return texts.has(target) ? `$load("${target}")` : `require("./${target}.js")`;
   });

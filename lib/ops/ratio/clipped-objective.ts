@@ -274,8 +274,8 @@ function clippedCall(
     rowWeights: float64Or(op, "rowWeights", out?.rowWeights, B, stream),
   };
   const { mask, offsets, groupOffsets } = common;
-  const inputs = { current: units.current, old: units.old, advantages: checked.array, mask, offsets, groupOffsets };
-  refuseOverlap(op, outputs, { ...inputs, rowWeights: weights });
+  const inputs = { current: units.current, old: units.old, advantages: checked.array, mask, offsets, groupOffsets, rowWeights: weights };
+  refuseOverlap(op, outputs, inputs);
 
   const { gradLogProbs, terms, ratios, clippedRatios, clipped, objectives, rowWeights } = outputs;
   if (stream) sendWeights(op, weights, units, rowWeights);
@@ -318,7 +318,7 @@ function clippedCall(
     level: common.level,
     reduce: common.reduce,
   };
-  return { stream, args, outputs, figures, arrays: { ...inputs, ...outputs } };
+  return { stream, args, inputs, outputs, figures };
 }
 
 /** As clippedObjective, in the name of the public function `op`. */
@@ -378,7 +378,7 @@ export async function clippedObjectiveAsync(
   // Before the weights are written into the caller's memory.
   options.signal?.throwIfAborted();
   // Memory of its own: another call may begin before this one ends.
-  const { args, arrays, outputs, figures } = clippedCall(op, current, old, advantages, options, newFigures);
-  await runWhole(op, "ratioClip", args, arrays, options);
+  const { args, inputs, outputs, figures } = clippedCall(op, current, old, advantages, options, newFigures);
+  await runWhole(op, "ratioClip", args, { ...inputs, ...outputs }, options);
   return { ...summarize(outputs.objectives, figures), ...outputs };
 }
