@@ -147,6 +147,11 @@ struct HeadKernels {
   void (*sums)(const LogitMap&, const double* x, int64_t step, int64_t ids, int64_t count, RowSums* rows);
   // Logits to gradients, in place, as if none were a target; reads and writes rows to a multiple of `lanes`.
   void (*gradients)(const LogitMap&, double* x, int64_t step, int64_t ids, int64_t count, const RowGradient* rows);
+  // `count` numbers as float64, while as many from `next` on, an address that is never read, come nearer.
+  void (*widen_f32)(const float* x, const float* next, int64_t count, double* wide);
+  void (*widen_f64)(const double* x, const double* next, int64_t count, double* wide);
+  void (*widen_f16)(const Half* x, const Half* next, int64_t count, double* wide);
+  void (*widen_bf16)(const BFloat16* x, const BFloat16* next, int64_t count, double* wide);
 };
 
 // Log ratios of tokens.

@@ -14,7 +14,8 @@ namespace {
 constexpr int64_t kIds = 128;  // a block of ids
 constexpr int64_t kDepth = 128;  // of hidden and weight at a time: a block of weight that stays in the cache
 constexpr int64_t kChunk =
-    192;  // rows that stay in the cache while the head streams by: a multiple of every panel's width
+    264;  // rows that stay in the cache while the head streams by: a multiple of every panel's width
+constexpr int64_t kHeadChunk = 192;  // the same beside the sums of a block of the head's gradient
 
 const HeadKernels& head() { return kernels() ? kernels()->head : kPortableHead; }
 
@@ -84,13 +85,22 @@ void pack_rows(const void* hidden, const Rows& rows, int64_t D, double* packed) 
   });
 }
 
-// `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on.
+void widen(const float* x, const float* next, int64_t count, double* wide) { head().widen_f32(x, next, count, wide); }
+void widen(const double* x, const double* next, int64_t count, double* wide) { head().widen_f64(x, next, count, wide); }
+void widen(const Half* x, const Half* next, int64_t count, double* wide) { head().widen_f16(x, next, count, wide); }
+void widen(const BFloat16* x, const BFloat16* next, int64_t count, double* wide) {
+  head().widen_bf16(x, next, count, wide);
+}
+
+// `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on. Rows lie a page apart, where the
+// processor does not see which comes next.
 template <class T, class At>
 void pack_columns(const void* from, const At& at, int64_t count, int64_t D, int64_t d, int64_t width, double* packed) {
+  constexpr int64_t kAhead = 4;
   const int64_t there = D - d < width ? D - d : width;
+  const auto row = [&](int64_t k) { return static_cast<const T*>(from) + at(k < count ? k : count - 1) * D + d; };
   for (int64_t k = 0; k < count; ++k) {
-    const T* const x = static_cast<const T*>(from) + at(k) * D + d;
-    for (int64_t i = 0; i < there; ++i) packed[k * width + i] = load(x, i);
+    widen(row(k), row(k + kAhead), there, packed + k * width);
     for (int64_t i = there; i < width; ++i) packed[k * width + i] = 0;
   }
 }
@@ -133,12 +143,12 @@ int64_t ids_of_block(const Args& a, int64_t first) {
   return a.V - first < kIds ? a.V - first : kIds;
 }
 
-// Rows of a piece: as many as stay in the cache, or few enough for four pieces.
+// Rows of a piece: as many as stay in the cache, or few enough for a piece a thread. No bit depends on it.
 template <class Args>
 int64_t piece_rows(const Args& a) {
   const int64_t lanes = head().lanes, panel = kPanelVectors * lanes;
-  const int64_t quarter = (a.N / 4 + panel - 1) / panel * panel;
-  return chunk_rows(a.chunk, quarter < lanes ? lanes : quarter < kChunk ? quarter : kChunk, lanes, a.N);
+  const int64_t share = (a.N / threads_of_call() + panel - 1) / panel * panel;
+  return chunk_rows(a.chunk, share < lanes ? lanes : share < kChunk ? share : kChunk, lanes, a.N);
 }
 
 // Memory of a chunk of rows: hidden as panels, a block of weight, logits.
@@ -266,10 +276,10 @@ srp_status hidden_gradient(const srp_linear_backward_args& a, int64_t begin, int
 template <class T>
 srp_status head_gradient(const srp_linear_backward_args& a, int64_t first, int64_t end) {
   const int64_t width = in_lanes(a.D), ids = end - first;
-  ChunkBuffers use(a.D, kChunk);
+  ChunkBuffers use(a.D, kHeadChunk);
   Rows& rows = use.rows;
-  const Buffer sums(a.grad_weight ? ids * width : 0), part(kChunk * kPanelVectors * head().lanes);
-  const RowGradients gradients(kChunk);
+  const Buffer sums(a.grad_weight ? ids * width : 0), part(kHeadChunk * kPanelVectors * head().lanes);
+  const RowGradients gradients(kHeadChunk);
   if (use.failed() || sums.failed() || part.failed() || gradients.failed()) return out_of_memory(a.D);
   const LogitMap map = LogitMap::of(a);
 

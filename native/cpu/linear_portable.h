@@ -28,7 +28,21 @@ inline void portable_gradients(const LogitMap& map, double* x, int64_t step, int
     for (int64_t r = 0; r < count; ++r) x[j * step + r] = rows[r].at(map, x[j * step + r], kNoId);
 }
 
-constexpr HeadKernels kPortableHead = {8, portable_product, portable_sums, portable_gradients};
+template <class T>
+void portable_widen(const T* x, const T*, int64_t count, double* wide) {
+  for (int64_t i = 0; i < count; ++i) wide[i] = load(x, i);
+}
+
+constexpr HeadKernels kPortableHead = {
+    8,
+    portable_product,
+    portable_sums,
+    portable_gradients,
+    portable_widen<float>,
+    portable_widen<double>,
+    portable_widen<Half>,
+    portable_widen<BFloat16>,
+};
 
 }  // namespace srp::cpu
 

@@ -163,10 +163,12 @@ void close_job(Pool& pool, Job& job) {
 
 }  // namespace
 
+int32_t threads_of_call() { return allowed_threads > 0 ? allowed_threads : srp_cpu_available_threads(); }
+
 srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run) {
   if (count <= 0) return SRP_OK;
   const int64_t pieces = (count - 1) / size + 1;
-  const int32_t allowed = allowed_threads > 0 ? allowed_threads : srp_cpu_available_threads();
+  const int32_t allowed = threads_of_call();
   const int32_t helpers = (pieces < allowed ? static_cast<int32_t>(pieces) : allowed) - 1;
   Pool* const pool = helpers > 0 ? get_pool() : nullptr;
   if (!pool) return run_alone(count, size, context, run);

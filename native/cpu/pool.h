@@ -1,6 +1,6 @@
 // Runs the pieces of one call on several threads.
 //
-// pieces    ranges [begin, end) of consecutive rows, cut by sizes alone. Which thread runs a piece, and when, is left open:
+// pieces    ranges [begin, end) of consecutive rows. Which thread runs a piece, and when, is left open:
 //           a piece writes nothing that another one reads or writes. So results do not depend on the number of threads
 // status    that of the first piece, in order, that answers anything but SRP_OK, with its text; which it is does not depend
 //           on threads either. Later pieces may not have run. SRP_STOPPED when the caller's stop was set (surprisal/cpu.h)
@@ -19,6 +19,9 @@
 namespace srp::cpu {
 
 using RunPiece = srp_status (*)(void* context, int64_t begin, int64_t end);
+
+// Threads that the caller may use. Only where pieces are cut may depend on it.
+int32_t threads_of_call();
 
 // [0, count) in pieces of `size` (the last one may be shorter), on as many threads as the caller may use.
 srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run);

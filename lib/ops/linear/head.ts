@@ -37,7 +37,7 @@ export interface LinearHeadOptions extends LogitMapOptions, BackendOption {
   readonly ignoreIndex?: number;
   /**
    * Rows in work at a time, which decides the memory beside the arguments (docs/ops/linear.md) and changes no bit of the
-   * results. Default: the backend's own, 16 (js), 192 (cpu) or 2048 (cuda).
+   * results. Default: the backend's own, 16 (js), 264 (cpu) or 2048 (cuda).
    */
   readonly chunkRows?: number;
 }

@@ -2,6 +2,17 @@
 // (contracts: surprisal/logprob_rows.h, surprisal/linear_rows.h), in float64.
 namespace srp::cpu::SRP_LEVEL {
 
+template <class T>
+static void widen(const T* x, const T* next, int64_t count, double* wide) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    if (i % kLine == 0) prefetch(next + i);
+    store_rounded(wide + i, load_wide_pair(x + i));
+  }
+  for (; i < count; ++i) wide[i] = srp::load(x, i);
+}
+
 template <bool kCapped>
 static void sum_lanes(const LogitMap& map, const double* x, int64_t step, int64_t ids, int64_t count, RowSums* rows) {
   const WideMap wide = wide_map(map);

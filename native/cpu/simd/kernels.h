@@ -64,7 +64,7 @@ static const Kernels kKernels = {
     pair_kernels<float>(),
     pair_kernels<double>(),
     count_bytes,
-    {kHalf, product, sum_columns, gradient_columns},
+    {kHalf, product, sum_columns, gradient_columns, widen<float>, widen<double>, widen<Half>, widen<BFloat16>},
     log_tokens<float>,
     log_tokens<double>,
     clip_tokens<float>,

@@ -31,7 +31,7 @@
  *           absolute values, each before its rounding, beside what the error of x does to p
  * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk rounded up, or N where less:
  *             CPU   a thread, beside 2^18: forward R D 8 + R 1072, grad_hidden R D 16 + R 1088, grad_weight and grad_bias D 2560 +
- *                   2^18 more (chunk: 192); 128 ids of a chunk's logits at a time
+ *                   2^18 more (chunk: 264); 128 ids of a chunk's logits at a time
  *             CUDA  forward R (S 32 + 8) with S = V / 1024 rounded up; backward R 4096 of g, and of sums max(R, 1024) D 8 with
  *                   grad_hidden, 1024 D 8 without, + 8192 (chunk: 2048)
  *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together. No output
