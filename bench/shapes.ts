@@ -24,6 +24,7 @@ export const ROLLOUTS = {
   long: shape("8 long episodes", 8, 1_048_576),
   single: shape("one endless episode", 1, 8_388_608),
   short: shape("65536 short rollouts", 65_536, 128),
+  odd: shape("41000 rollouts of an odd length", 41_000, 101),
 } as const;
 
 /** Token ids of a corpus. */

@@ -149,12 +149,12 @@ export function ratioCases(): Case[] {
 }
 
 /** What a call costs when there is next to nothing to compute. */
-export function ratioOverheadCase(): Case {
+export function ratioOverheadCase(level: "token" | "sequence"): Case {
   const shape = SMALL.ratio;
   const [rows, steps] = shape.sizes;
   return {
     kernel: "ratio",
-    op: "clippedObjective, token, call overhead",
+    op: `clippedObjective, ${level}, call overhead`,
     dtype: "float32",
     rowKind: "half to all of a row kept",
     shape,
@@ -164,8 +164,8 @@ export function ratioOverheadCase(): Case {
       // A period of all rows: the weight of a token is one over the kept tokens of the batch.
       const batch = sequenceBatch(rows, steps);
       const kept = batch.mask.reduce((sum, k) => sum + k, 0);
-      const wanted = (): Definition => definition(batch, "token", 1 / kept);
-      return { ours: (lib) => objectiveWork(batch, "token", wanted, lib, "auto") };
+      const wanted = (): Definition => definition(batch, level, 1 / (level === "token" ? kept : rows));
+      return { ours: (lib) => objectiveWork(batch, level, wanted, lib, "auto") };
     },
   };
 }

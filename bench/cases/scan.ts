@@ -141,15 +141,16 @@ function gaeCase(shape: Rollout, flags: { gamma?: number; lambda?: number; threa
 }
 
 export function scanCases(): Case[] {
-  const { batch, long, single, short } = ROLLOUTS;
+  const { batch, long, single, short, odd } = ROLLOUTS;
   return [
     gaeCase(batch, { quick: true, peers: true }),
     gaeCase(long, {}),
     gaeCase(long, { lambda: 1, quick: true }),
     gaeCase(single, {}),
     gaeCase(short, {}),
+    gaeCase(odd, {}),
     gaeCase(batch, { threads: 2 }),
-    ...[batch, long, single, short].map((shape): Case => {
+    ...[batch, long, single, short, odd].map((shape): Case => {
       const [rows, steps] = shape.sizes;
       return {
         kernel: "scan",

@@ -141,6 +141,7 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, in
                               F* advantages, F* returns) {
   F64 a[2] = {}, r[2] = {};
   bool all = true, none = false;
+  const bool upper = !kSome || inside[kHalf] != 0;
   if (row.mask) kept_tokens(row.mask + i, &all, &none);
   if (!kSome && none && row.mask_mode != SRP_MASK_STEPS) {
     if (row.mask_mode == SRP_MASK_CUT) *d = F64{};
@@ -148,14 +149,35 @@ SRP_INLINE void scan_register(const ScanRows<F>& row, const ScanConstants& c, in
     scan_plain_lanes(row, c, i + kHalf, d, &a[1], &r[1]);
     scan_plain_lanes(row, c, i, d, &a[0], &r[0]);
   } else if (row.mask && row.mask_mode == SRP_MASK_CUT) {
-    scan_lanes<kSome, true>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    if (upper) scan_lanes<kSome, true>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
     scan_lanes<kSome, true>(row, c, i, inside, d, &a[0], &r[0]);
   } else {
-    scan_lanes<kSome, false>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
+    if (upper) scan_lanes<kSome, false>(row, c, i + kHalf, kSome ? inside + kHalf : nullptr, d, &a[1], &r[1]);
     scan_lanes<kSome, false>(row, c, i, inside, d, &a[0], &r[0]);
   }
   if (advantages) put_wide<false>(advantages, a[0], a[1]);
   if (returns) put_wide<false>(returns, r[0], r[1]);
+}
+
+// As many ones as lanes, and as many zeros behind them.
+struct InsideFlags {
+  uint8_t flags[2 * kLanes];
+};
+constexpr InsideFlags inside_flags() {
+  InsideFlags inside = {};
+  for (int64_t i = 0; i < kLanes; ++i) inside.flags[i] = 1;
+  return inside;
+}
+
+// Fewer elements than a register has lanes, in two moves of a fixed size that overlap.
+template <int64_t kMost, class F>
+SRP_INLINE void move_some(F* to, const F* from, int64_t count) {
+  if (count >= kMost) {
+    memcpy(to, from, kMost * sizeof(F));
+    memcpy(to + count - kMost, from + count - kMost, kMost * sizeof(F));
+  } else if constexpr (kMost > 1) {
+    move_some<kMost / 2>(to, from, count);
+  }
 }
 
 // The last tokens of a row, fewer than a register, with the identity behind them. What else lies there in the arrays is left
@@ -164,8 +186,8 @@ template <class F>
 SRP_INLINE void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t count, F64* d,
                           F* advantages, F* returns) {
   const size_t bytes = sizeof(F) * static_cast<size_t>(count);
-  uint8_t inside[kLanes] = {};
-  memset(inside, 1, static_cast<size_t>(count));
+  static constexpr InsideFlags kFlags = inside_flags();
+  const uint8_t* const inside = kFlags.flags + kLanes - count;
   F results[2][kLanes];
   if (begin + kLanes <= rows.n) {
     scan_register<true>(rows, c, begin, inside, d, results[0], results[1]);
@@ -182,8 +204,8 @@ SRP_INLINE void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64
     if (rows.mask) copy.mask = static_cast<const uint8_t*>(memcpy(mask, rows.mask + begin, static_cast<size_t>(count)));
     scan_register<true>(copy, c, 0, inside, d, results[0], results[1]);
   }
-  if (advantages) memcpy(advantages, results[0], bytes);
-  if (returns) memcpy(returns, results[1], bytes);
+  if (advantages) move_some<kLanes / 2>(advantages, results[0], count);
+  if (returns) move_some<kLanes / 2>(returns, results[1], count);
 }
 
 // Tokens [begin, end) of a row, from the last one on. Registers count from the row's begin: results depend neither on where
