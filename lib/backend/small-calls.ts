@@ -1,10 +1,10 @@
-// The sizes below which "auto" stays in JavaScript: the way into native code and back costs about a microsecond, which for
+// The sizes below which "auto" stays in JavaScript: the way into native code and back costs one to two microseconds, which for
 // a handful of numbers is more than the work. Measured by bench/overhead.ts (bench/results/overhead.json); an op that is not
 // listed runs on cpu at every size.
 import type { Backend, BackendOps } from "./backend";
 
 /** Bytes of the op's first array up to which js is the faster backend. */
-export const SMALL_CALLS = { groupNormalize: 128, scanGae: 128, ratioLog: 256, ratioClip: 128 } as const;
+export const SMALL_CALLS = { groupNormalize: 128, scanGae: 512, ratioLog: 256, ratioClip: 256 } as const;
 
 /** The backend that decides by op and bytes, and by nothing else. Off the event loop everything runs on `large`. */
 export function bySize(small: Backend, large: Backend): Backend {
