@@ -1,5 +1,6 @@
 // The runtime functions and the launch's own checks, as host code meets them; launches from several host threads.
 #include <cstring>
+#include <deque>
 #include <string>
 #include <thread>
 
@@ -122,32 +123,38 @@ static void device(Checks& checks) {
   checks.that(!strcmp(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue"), "errors have names");
 }
 
-// Host threads launch at the same time, one of them kernels that fail: each sees its own results and its own errors.
+// Host threads launch at the same time, one of them kernels that fail: each sees its own results and its own errors. Memory is
+// freed behind them all: cudaFree waits for the whole device, and tells whoever calls it what went wrong there.
 static void concurrent(Checks& checks) {
   constexpr int kHosts = 4, kLaunches = 25, kBlocks = 5;
-  int wrong[kHosts] = {};
-  std::vector<std::thread> hosts;
+  struct Host {
+    explicit Host(int value) : in(std::vector<int>(64, value)), out(kBlocks) {}
+    DeviceBuffer<int> in, out;
+    int wrong = 0;
+    std::thread thread;
+  };
+  std::deque<Host> hosts;
+  for (int h = 0; h < kHosts; ++h) hosts.emplace_back(h + 1);
   for (int h = 0; h < kHosts; ++h) {
-    hosts.emplace_back([h, &wrong] {
+    hosts[h].thread = std::thread([h, &host = hosts[h]] {
       cudaStream_t stream = nullptr;
       cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-      DeviceBuffer<int> in(std::vector<int>(64, h + 1)), out(kBlocks);
       for (int n = 0; n < kLaunches; ++n) {
         const bool fails = h == 0 && n % 5 == 0;
         if (fails) SRP_LAUNCH(diverge_kernel, 1, 32, 0, stream);
         cudaStreamSynchronize(stream);
-        wrong[h] += cudaGetLastError() != (fails ? cudaErrorLaunchFailure : cudaSuccess);
-        SRP_LAUNCH(square_sum_kernel, kBlocks, 64, 0, stream, in.get(), out.get());
+        host.wrong += cudaGetLastError() != (fails ? cudaErrorLaunchFailure : cudaSuccess);
+        SRP_LAUNCH(square_sum_kernel, kBlocks, 64, 0, stream, host.in.get(), host.out.get());
         cudaStreamSynchronize(stream);
-        for (const int sum : out.read()) wrong[h] += sum != 64 * (h + 1) * (h + 1);
+        for (const int sum : host.out.read()) host.wrong += sum != 64 * (h + 1) * (h + 1);
       }
       cudaStreamDestroy(stream);
     });
   }
   int all = 0;
-  for (int h = 0; h < kHosts; ++h) {
-    hosts[h].join();
-    all += wrong[h];
+  for (Host& host : hosts) {
+    host.thread.join();
+    all += host.wrong;
   }
   checks.that(all == 0, "host threads launch side by side");
 }
