@@ -58,10 +58,32 @@ const shipped = {
   rules: { "no-console": "error" },
 };
 
+// An absent option and one that is undefined are the same, so a plain property says it.
+const conditionalSpread = {
+  files: ["lib/**/*.ts"],
+  rules: {
+    "no-restricted-syntax": [
+      "error",
+      ...["SpreadElement > ConditionalExpression", "SpreadElement > LogicalExpression[operator='&&']"].map(
+        (selector) => ({
+          selector,
+          message: "Write a plain property, `name: condition ? value : undefined`, or name the list first.",
+        }),
+      ),
+    ],
+  },
+};
+
 const loader = {
   files: ["lib/backend/addon.ts"],
   // The addon is loaded when it is first needed, from a path that is known only then.
   rules: { "@typescript-eslint/no-require-imports": "off" },
+};
+
+const generated = {
+  files: ["lib/backend/contract/ops.ts"],
+  // As long as the headers that it is made of.
+  rules: { "max-lines": "off" },
 };
 
 const tests = {
@@ -90,7 +112,9 @@ export default tseslint.config(
   { linterOptions: { reportUnusedDisableDirectives: "error", noInlineConfig: true } },
   typescript,
   shipped,
+  conditionalSpread,
   loader,
+  generated,
   tests,
   scripts,
   page,

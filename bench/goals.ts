@@ -32,8 +32,19 @@ export interface Goal {
   readonly roofScales?: number;
 }
 
-const share = (says: string, match: Match, must: number, aim: number): Goal => ({ says, match: { threads: 1, ...match }, figure: "share", must, aim });
-const faster = (says: string, match: Match, must: number): Goal => ({ says, match: { threads: 1, ...match }, figure: "ratio", must });
+const share = (says: string, match: Match, must: number, aim: number): Goal => ({
+  says,
+  match: { threads: 1, ...match },
+  figure: "share",
+  must,
+  aim,
+});
+const faster = (says: string, match: Match, must: number): Goal => ({
+  says,
+  match: { threads: 1, ...match },
+  figure: "ratio",
+  must,
+});
 
 const { qwen, llama2, small } = LOGITS;
 const forward = { op: "logprob", dtype: "float32" } as const;
@@ -45,10 +56,25 @@ export const GOALS: readonly Goal[] = [
   share("forward, float32, V ≥ 100K", { ...forward, shapes: [qwen], rowKind: "normal" }, 0.8, 0.95),
   share("forward, float32, V = 32,000", { ...forward, shapes: [llama2], rowKind: "normal" }, 0.75, 0.9),
   share("forward, float32, V = 4,096", { ...forward, shapes: [small], rowKind: "normal" }, 0.6, 0.85),
-  share("forward, bfloat16, V ≥ 100K", { op: "logprob", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" }, 0.5, 0.65),
+  share(
+    "forward, bfloat16, V ≥ 100K",
+    { op: "logprob", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" },
+    0.5,
+    0.65,
+  ),
   share("backward, float32", { op: "logprobBackward", dtype: "float32", shapes: [qwen], rowKind: "normal" }, 0.8, 0.95),
-  share("backward, float32, in place", { op: "logprobBackward, in place", dtype: "float32", shapes: [qwen] }, 0.8, 0.95),
-  share("backward, bfloat16", { op: "logprobBackward", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" }, 0.55, 0.85),
+  share(
+    "backward, float32, in place",
+    { op: "logprobBackward, in place", dtype: "float32", shapes: [qwen] },
+    0.8,
+    0.95,
+  ),
+  share(
+    "backward, bfloat16",
+    { op: "logprobBackward", dtype: "bfloat16", shapes: [qwen], rowKind: "normal" },
+    0.55,
+    0.85,
+  ),
   {
     says: "loss from logits, against forward, loss and backward one after the other",
     match: { op: "policyLossFromLogits", dtype: "float32", threads: 1, contender: `${OURS}: forward, loss, backward` },
@@ -67,33 +93,88 @@ export const GOALS: readonly Goal[] = [
   share("discounted returns, any rows × steps", { op: "discountedReturns" }, 0.7, 0.9),
   share("spans, int32, 1e7 tokens and more", { op: "findSpans", dtype: "int32", elements: 1e7 }, 0.7, 0.95),
   share("spans, int64, 1e7 tokens and more", { op: "findSpans", dtype: "int64", elements: 1e7 }, 0.85, 0.95),
-  share("group normalisation, groups of 8", { op: "groupNormalize", shapes: [{ name: "groups of 8", sizes: [] }] }, 0.4, 0.8),
-  share("group normalisation, groups of 64", { op: "groupNormalize", shapes: [{ name: "groups of 64", sizes: [] }] }, 0.4, 0.8),
+  share(
+    "group normalisation, groups of 8",
+    { op: "groupNormalize", shapes: [{ name: "groups of 8", sizes: [] }] },
+    0.4,
+    0.8,
+  ),
+  share(
+    "group normalisation, groups of 64",
+    { op: "groupNormalize", shapes: [{ name: "groups of 64", sizes: [] }] },
+    0.4,
+    0.8,
+  ),
   share("sequence ratios", { op: "logRatio, sequence" }, 0.5, 0.85),
   share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 0.5, 0.85),
   share("forward, float32, AVX2 alone", { ...forward, shapes: [qwen], contender: levelContender("avx2") }, 0.45, 0.6),
-  share("forward, float32, baseline x86-64", { ...forward, shapes: [qwen], contender: levelContender("baseline") }, 0.28, 0.4),
+  share(
+    "forward, float32, baseline x86-64",
+    { ...forward, shapes: [qwen], contender: levelContender("baseline") },
+    0.28,
+    0.4,
+  ),
   { says: "two threads, against one", match: { contender: ONE_THREAD }, figure: "ratio", must: 1.6, roofScales: 1.8 },
-  { says: "extra memory of a call, MB", match: { kernels: ["logprob", "scan", "ratio"], threads: 1 }, figure: "megabytes", must: 1 },
-  { says: "a call on one group of 8, ms", match: { op: "groupNormalize, call overhead" }, figure: "milliseconds", must: 0.001 },
-  { says: "a call on 64 × 64 ratios of tokens with gradient, ms", match: { op: "clippedObjective, token, call overhead" }, figure: "milliseconds", must: 0.003 },
-  { says: "a call on 64 ratios of 64 tokens with gradient, ms", match: { op: "clippedObjective, sequence, call overhead" }, figure: "milliseconds", must: 0.003 },
+  {
+    says: "extra memory of a call, MB",
+    match: { kernels: ["logprob", "scan", "ratio"], threads: 1 },
+    figure: "megabytes",
+    must: 1,
+  },
+  {
+    says: "a call on one group of 8, ms",
+    match: { op: "groupNormalize, call overhead" },
+    figure: "milliseconds",
+    must: 0.001,
+  },
+  {
+    says: "a call on 64 × 64 ratios of tokens with gradient, ms",
+    match: { op: "clippedObjective, token, call overhead" },
+    figure: "milliseconds",
+    must: 0.003,
+  },
+  {
+    says: "a call on 64 ratios of 64 tokens with gradient, ms",
+    match: { op: "clippedObjective, sequence, call overhead" },
+    figure: "milliseconds",
+    must: 0.003,
+  },
   faster("forward, against torch tuned", { ...largeForward, contender: "torch tuned" }, 9),
   faster("forward, against onnxruntime", { ...largeForward, contender: "onnxruntime" }, 8),
   faster("forward, against numpy", { ...largeForward, contender: "numpy" }, 6),
   faster("forward, against plain JavaScript", { ...largeForward, contender: "plain JavaScript" }, 70),
-  faster("backward, against torch by hand, tuned", { op: "logprobBackward", dtype: "float32", contender: "torch tuned: by hand" }, 4.5),
-  faster("GAE, against the trainers' loop", { op: "gae", shapes: [{ name: rollouts, sizes: [] }], contender: "torch tuned: trainers' loop" }, 100),
+  faster(
+    "backward, against torch by hand, tuned",
+    { op: "logprobBackward", dtype: "float32", contender: "torch tuned: by hand" },
+    4.5,
+  ),
+  faster(
+    "GAE, against the trainers' loop",
+    { op: "gae", shapes: [{ name: rollouts, sizes: [] }], contender: "torch tuned: trainers' loop" },
+    100,
+  ),
   faster("spans, against numpy", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "numpy" }, 4),
   faster("spans, against torch", { op: "findSpans", dtype: "int32", elements: 1e7, contender: "torch tuned" }, 10),
-  { says: "linear head, forward, against numpy's matrix product alone", match: { op: "linearLogprob", contender: "numpy with BLAS" }, figure: "slowdown", must: 2 },
-  { says: "linear head, forward, against torch's matrix product alone", match: { op: "linearLogprob", contender: "torch tuned" }, figure: "slowdown", must: 2 },
+  {
+    says: "linear head, forward, against numpy's matrix product alone",
+    match: { op: "linearLogprob", contender: "numpy with BLAS" },
+    figure: "slowdown",
+    must: 2,
+  },
+  {
+    says: "linear head, forward, against torch's matrix product alone",
+    match: { op: "linearLogprob", contender: "torch tuned" },
+    figure: "slowdown",
+    must: 2,
+  },
   faster("group normalisation, against torch", { op: "groupNormalize", contender: "torch tuned" }, 30),
 ];
 
 export function matches(line: ResultLine, match: Match): boolean {
   const { kernels, shapes, vocab, elements, contender } = match;
-  const same = (["op", "dtype", "rowKind", "threads"] as const).every((field) => match[field] === undefined || match[field] === line[field]);
+  const same = (["op", "dtype", "rowKind", "threads"] as const).every(
+    (field) => match[field] === undefined || match[field] === line[field],
+  );
   const who = contender === undefined ? line.contender === OURS : line.contender.startsWith(contender);
   return (
     same &&
@@ -139,7 +220,10 @@ export interface Judged {
 /** How much more memory gave two threads than one, in the case of this line. */
 function scaling(line: ResultLine, lines: readonly ResultLine[]): number | undefined {
   const same = (other: ResultLine) =>
-    other.op === line.op && other.dtype === line.dtype && other.rowKind === line.rowKind && other.shape.name === line.shape.name;
+    other.op === line.op &&
+    other.dtype === line.dtype &&
+    other.rowKind === line.rowKind &&
+    other.shape.name === line.shape.name;
   const wide = lines.find((other) => same(other) && other.contender === OURS && other.threads > 1);
   return wide?.roof && line.roof && wide.roof.gigabytesPerSecond.median / line.roof.gigabytesPerSecond.median;
 }
@@ -157,7 +241,13 @@ export function judge(goal: Goal, lines: readonly ResultLine[]): Judged {
   const worst = (all: typeof found) => all.reduce((a, b) => ((cost ? b.value > a.value : b.value < a.value) ? b : a));
   if (fair.length === 0) {
     const { line, value } = worst(found);
-    return { goal, value, line, verdict: "not judged", note: `memory gave two threads ${(scaling(line, lines) ?? NaN).toFixed(2)}x of one` };
+    return {
+      goal,
+      value,
+      line,
+      verdict: "not judged",
+      note: `memory gave two threads ${(scaling(line, lines) ?? NaN).toFixed(2)}x of one`,
+    };
   }
   const { line, value } = worst(fair);
   const reaches = (wanted: number) => (cost ? value <= wanted : value >= wanted);

@@ -54,7 +54,10 @@ function lowerLevels(main: Build): Build[] {
 /** In the order of the page; the quick ones from the cheapest on, so that a slow machine still sees most of them. */
 function chosenCases({ quick, filter, threads }: Options): Case[] {
   const chosen = allCases().filter(
-    (one) => (!quick || filter !== undefined || one.quick) && (filter === undefined || titleOf(one).includes(filter)) && (threads === undefined || one.threads === threads),
+    (one) =>
+      (!quick || filter !== undefined || one.quick) &&
+      (filter === undefined || titleOf(one).includes(filter)) &&
+      (threads === undefined || one.threads === threads),
   );
   return quick ? chosen.sort((a, b) => (a.least?.bytes ?? 0) - (b.least?.bytes ?? 0)) : chosen;
 }
@@ -63,19 +66,39 @@ async function prepare(options: Options): Promise<Bench> {
   pinTo(lastCores(1));
   const roof = loadRoof();
   const main = loadBuild("this tree", root, options.level === undefined ? {} : { level: options.level });
-  if (options.level !== undefined && main.level !== options.level) throw new Error(`--level ${options.level}: not in this build, which runs ${main.level}`);
+  if (options.level !== undefined && main.level !== options.level)
+    throw new Error(`--level ${options.level}: not in this build, which runs ${main.level}`);
   const revision = options.against === undefined ? undefined : buildRevision(options.against);
-  const other = revision && loadBuild(revision.commit, revision.folder, options.level === undefined ? {} : { level: options.level });
+  const other =
+    revision &&
+    loadBuild(revision.commit, revision.folder, options.level === undefined ? {} : { level: options.level });
   if (options.peers.some((name) => name === "tfjs" || name === "onnxruntime") && !options.quick) installPeers(say);
   const peers = await openPeers(options.peers);
-  const versions = Object.fromEntries([["node", process.versions.node], ...peers.present.map(({ name, version }) => [name, version] as const)]);
+  const versions = Object.fromEntries([
+    ["node", process.versions.node],
+    ...peers.present.map(({ name, version }) => [name, version] as const),
+  ]);
   const pinned = pinTo(lastCores(1));
   const facts = { ...machineFacts(), pinned, versions, roofs: roof.width };
-  say(`${facts.machine}, ${facts.cores} cores, ${facts.caches}; level ${main.level}; ${pinned ? "pinned to one core" : "not pinned: no taskset"}`);
+  say(
+    `${facts.machine}, ${facts.cores} cores, ${facts.caches}; level ${main.level}; ${pinned ? "pinned to one core" : "not pinned: no taskset"}`,
+  );
   say(`peers: ${peers.present.map(({ name, version }) => `${name} (${version})`).join(", ") || "none"}`);
   for (const { name, reason } of peers.absent) say(`absent: ${name}: ${reason}`);
   const lower = options.level === undefined && !options.quick && !other ? lowerLevels(main) : [];
-  return { builds: other ? [main, other] : [main], lower, roof, disturbance: (threads) => canary(roof, threads), keepOn, peers, pace: options.quick ? QUICK : FULL, js: !options.quick && options.peers.includes("plain-js"), peerMemory: !options.quick, facts, say };
+  return {
+    builds: other ? [main, other] : [main],
+    lower,
+    roof,
+    disturbance: (threads) => canary(roof, threads),
+    keepOn,
+    peers,
+    pace: options.quick ? QUICK : FULL,
+    js: !options.quick && options.peers.includes("plain-js"),
+    peerMemory: !options.quick,
+    facts,
+    say,
+  };
 }
 
 async function runAll(cases: readonly Case[], bench: Bench, deadline: number, underway: Underway | undefined) {
@@ -100,7 +123,10 @@ async function runAll(cases: readonly Case[], bench: Bench, deadline: number, un
 }
 
 function slug(text: string): string {
-  return text.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
 }
 
 /** Where the results of this run go, if they are kept. */
@@ -134,7 +160,12 @@ async function main(): Promise<number> {
   const file = fileOf(options, bench);
   const underway = file === undefined ? undefined : new Underway(file, bench.facts, options.resume);
   if (underway && underway.lines.length > 0) say(`goes on behind ${underway.lines.length} results`);
-  const { lines, wrong } = await runAll(cases, bench, options.quick && options.filter === undefined ? QUICK_SECONDS : Infinity, underway);
+  const { lines, wrong } = await runAll(
+    cases,
+    bench,
+    options.quick && options.filter === undefined ? QUICK_SECONDS : Infinity,
+    underway,
+  );
   bench.peers.close();
   keep(underway, file, options);
   const regressions = slower(lines);

@@ -51,7 +51,8 @@ function peersOf(text: string | undefined, quick: boolean, against: boolean): re
   if (text === "none") return [];
   const names = text.split(",");
   const unknown = names.filter((name) => !(name in PEERS));
-  if (unknown.length > 0) throw new Error(`no peer ${unknown.join(", ")}; there are ${Object.keys(PEERS).join(", ")}, all and none`);
+  if (unknown.length > 0)
+    throw new Error(`no peer ${unknown.join(", ")}; there are ${Object.keys(PEERS).join(", ")}, all and none`);
   return names;
 }
 
@@ -75,9 +76,17 @@ export function readOptions(args: readonly string[]): Options {
   });
   const { quick, filter, level, against, resume, out, json, page, list, help } = values;
   const threads = values.threads === undefined ? undefined : Number(values.threads);
-  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0)) throw new Error(`--threads ${values.threads}: expected a positive integer`);
-  if (level !== undefined && !LEVELS.some((known) => known === level)) throw new Error(`--level ${level}: expected one of ${LEVELS.join(", ")}`);
+  if (threads !== undefined && !(Number.isInteger(threads) && threads > 0))
+    throw new Error(`--threads ${values.threads}: expected a positive integer`);
+  if (level !== undefined && !LEVELS.some((known) => known === level))
+    throw new Error(`--level ${level}: expected one of ${LEVELS.join(", ")}`);
   const peers = peersOf(values.peers, quick, against !== undefined);
-  const complete = !quick && filter === undefined && threads === undefined && level === undefined && against === undefined && peers.length === Object.keys(PEERS).length;
+  const complete =
+    !quick &&
+    filter === undefined &&
+    threads === undefined &&
+    level === undefined &&
+    against === undefined &&
+    peers.length === Object.keys(PEERS).length;
   return { quick, filter, peers, threads, level, against, resume, out, json, page, list, help, complete };
 }

@@ -23,7 +23,8 @@ const WARM_MS = 200;
 type Backend = (typeof BACKENDS)[number];
 type Call = (backend: Backend) => () => unknown;
 
-const ramp = (n: number, scale = 1): Float32Array => Float32Array.from({ length: n }, (_, i) => scale * Math.sin(i + 1));
+const ramp = (n: number, scale = 1): Float32Array =>
+  Float32Array.from({ length: n }, (_, i) => scale * Math.sin(i + 1));
 const floats = (n: number): Float32Array => new Float32Array(n);
 
 /** Calls on n numbers in rows of at most 64. */
@@ -34,7 +35,8 @@ const CALLS: Readonly<Record<string, (n: number) => Call>> = {
     const out = { normalized: floats(n), means: floats(groups), stds: floats(groups), counts: new Int32Array(groups) };
     const values = ramp(n);
     // One group of 8 is the call that names no groups.
-    return (backend) => () => surprisal.groupNormalize(values, n === 8 ? { backend, out } : { backend, out, groupOffsets });
+    return (backend) => () =>
+      surprisal.groupNormalize(values, n === 8 ? { backend, out } : { backend, out, groupOffsets });
   },
   groupSoftmax: (n) => {
     const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
@@ -54,9 +56,14 @@ const CALLS: Readonly<Record<string, (n: number) => Call>> = {
   clippedObjective: (n) => {
     const rows = n / Math.min(n, 64);
     const [current, old, advantages] = [ramp(n, 0.1), ramp(n, 0.2), ramp(rows)];
-    const perToken = { gradLogProbs: floats(n), terms: floats(n), ratios: floats(n), clippedRatios: floats(n), clipped: new Uint8Array(n) };
-    const out = { ...perToken, objectives: new Float64Array(rows), rowWeights: new Float64Array(rows) };
-    const options = { shape: [rows, n / rows] as const, level: "token", clipLow: 0.2, clipHigh: 0.2, advantagesPer: "row", out } as const;
+    const options = {
+      shape: [rows, n / rows] as const,
+      level: "token",
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      advantagesPer: "row",
+      out: { gradLogProbs: floats(n) },
+    } as const;
     return (backend) => {
       const whole = { backend, ...options };
       return () => surprisal.clippedObjective(current, old, advantages, whole);
@@ -89,7 +96,9 @@ function main(write: boolean): void {
     SIZES.map((elements) => {
       const call = callOf(elements);
       const nanoseconds = Object.fromEntries(BACKENDS.map((backend) => [backend, measure(call(backend))]));
-      const shown = BACKENDS.map((backend) => `${backend} ${String(nanoseconds[backend]!.least).padStart(7)}`).join("  ");
+      const shown = BACKENDS.map((backend) => `${backend} ${String(nanoseconds[backend]!.least).padStart(7)}`).join(
+        "  ",
+      );
       console.log(`${name.padEnd(17)}${String(elements).padStart(5)}  ${shown} ns`);
       return { function: name, elements, nanoseconds };
     }),
@@ -98,7 +107,10 @@ function main(write: boolean): void {
   const file = path.join(__dirname, "results", "overhead.json");
   mkdirSync(path.dirname(file), { recursive: true });
   const machine = { cpu: cpus()[0]?.model, cpus: cpus().length, node: process.versions.node };
-  writeFileSync(file, `${JSON.stringify({ unit: "ns of CPU time a call", repetitions: REPETITIONS, machine, rows }, null, 1)}\n`);
+  writeFileSync(
+    file,
+    `${JSON.stringify({ unit: "ns of CPU time a call", repetitions: REPETITIONS, machine, rows }, null, 1)}\n`,
+  );
 }
 
 main(process.argv.includes("--write"));

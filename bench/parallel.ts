@@ -60,7 +60,9 @@ function main(write: boolean): void {
   const rows = Object.entries(CALLS).flatMap(([name, callOf]) =>
     KIBIBYTES.map((kibibytes) => {
       const found = compare(callOf(kibibytes * 1024));
-      console.log(`${name.padEnd(28)}${String(kibibytes).padStart(6)} KiB  one ${found.one} µs, two ${found.two} µs: ${found.speedup}x`);
+      console.log(
+        `${name.padEnd(28)}${String(kibibytes).padStart(6)} KiB  one ${found.one} µs, two ${found.two} µs: ${found.speedup}x`,
+      );
       return { call: name, kibibytes, microseconds: { one: found.one, two: found.two }, speedup: found.speedup };
     }),
   );

@@ -30,6 +30,9 @@ export interface ErrorFigure {
   readonly used?: number;
 }
 
+/** Of each output, by its name. */
+export type Errors = Readonly<Record<string, ErrorFigure>>;
+
 export interface ResultLine {
   readonly format: 1;
   readonly run: RunFacts;

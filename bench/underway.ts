@@ -7,7 +7,12 @@ import { parseLines, type ResultLine, type RunFacts, toLines } from "./record";
 
 /** The same code on the same machine: lines of such runs may stand side by side, since each is paired within its own case. */
 function sameRun(a: RunFacts, b: RunFacts): boolean {
-  return a.commit === b.commit && a.machine === b.machine && a.cores === b.cores && JSON.stringify(a.versions) === JSON.stringify(b.versions);
+  return (
+    a.commit === b.commit &&
+    a.machine === b.machine &&
+    a.cores === b.cores &&
+    JSON.stringify(a.versions) === JSON.stringify(b.versions)
+  );
 }
 
 export class Underway {

@@ -20,12 +20,13 @@ export * from "./ops/reduce";
 export * from "./ops/scan";
 export * from "./ops/select";
 export * from "./ops/linear";
-export * from "./advantage/edge-grpo-advantage";
-export * from "./advantage/egpo-advantage";
-export * from "./advantage/empg-advantage";
-export * from "./advantage/group-advantage";
 export { answerThinkingMask } from "./advantage/answer-thinking-mask";
-export type { AnswerThinkingConventions, AnswerThinkingMaskOptions, AnswerThinkingMode, ThinkEnd } from "./advantage/answer-thinking-mask";
+export type {
+  AnswerThinkingConventions,
+  AnswerThinkingMaskOptions,
+  AnswerThinkingMode,
+  ThinkEnd,
+} from "./advantage/answer-thinking-mask";
 export * from "./advantage/masks";
 export * from "./advantage/metrics";
 export { aggregateLoss, aggregationWeights } from "./loss/aggregation";
@@ -53,20 +54,13 @@ export { clipFilterWeights } from "./advantage/clip-filter-weights";
 export type { ClipFilterWeights, ClipFilterWeightsOptions } from "./advantage/clip-filter-weights";
 export { clipFraction } from "./advantage/clip-fraction";
 export type { ClipFractionOptions } from "./advantage/clip-fraction";
-export * from "./advantage/cpgd-advantage";
 export { shapeGroupRewards } from "./advantage/group-shaping";
 export type {
   GroupShapingConventions,
   MaskedShapedRewards,
-  PipelineEstimator,
   ShapedRewards,
   ShapeGroupRewardsOptions,
 } from "./advantage/group-shaping";
-export * from "./advantage/iw-opd-advantage";
-export * from "./advantage/minillm-advantage";
-export * from "./advantage/multi-reward-advantage";
-export * from "./advantage/puff-advantage";
-export * from "./advantage/rloo-advantage";
 export * from "./control/entropy-coefficient";
 export * from "./control/kl-controller";
 export * from "./control/running-moments";
@@ -79,21 +73,15 @@ export type {
   EstimateOptions,
   EstimateResult,
 } from "./advantage/estimate-advantages";
-export * from "./advantage/optimal-value-advantage";
-export * from "./advantage/ppo-advantage";
 export type { RewardClip } from "./advantage/reward-clip";
 export * from "./advantage/compute";
-export * from "./advantage/gae-advantage";
-export * from "./advantage/gpg-advantage";
-export * from "./advantage/grpo-advantage";
-export * from "./advantage/leave-one-out-advantage";
-export * from "./advantage/opo-advantage";
-export * from "./advantage/optimal-token-baseline-advantage";
-export * from "./advantage/pass-at-k-advantage";
-export * from "./advantage/reinforce-plus-plus-advantage";
-export * from "./advantage/remax-advantage";
+export type { PipelineEstimator } from "./advantage/pipeline-estimators";
+export type { RewardedBatch, RowAdvantages } from "./advantage/rewarded-batch";
+export type { SequenceWeightConventions } from "./advantage/sequence-weighting";
+export type { RewardColumns } from "./advantage/weighted-rewards";
+export * from "./advantage/estimators";
 export * from "./advantage/resampling-weights";
-export type { OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./advantage/outcome";
+export type { BaselineConventions, OutcomeAdvantageResult, OutcomeBatch, OutcomeOptions } from "./advantage/outcome";
 export * from "./ops/loss";
 export * from "./ops/divergence";
 export * from "./loss/distillation";

@@ -1,4 +1,4 @@
-// Builds what is missing or out of date, one line a step:
+// Builds what is missing or out of date. A step says what it is about to do and how long that takes, then what came of it:
 //
 //   node scripts/build.mjs [dist] [addon] [emulated] [cuda] [--release [--unpacked]] [--quiet]
 //
@@ -31,17 +31,18 @@ if (unknown.length > 0) {
   console.error(`build: no step named ${unknown.join(", ")}; there are ${STEPS.map((step) => step.name).join(", ")}`);
   process.exit(2);
 }
+const print = options.quiet ? console.error : console.log;
 const steps = wanted.length === 0 ? STEPS : STEPS.filter((step) => wanted.includes(step.name));
 
 await withLock(async () => {
   for (const step of steps) {
     const started = performance.now();
+    const say = (text) => print(`${step.name}: ${text}`);
     try {
-      const { state, note } = await step.build(options);
+      const { state, note } = await step.build(options, say);
       if (options.quiet && state === "up to date") continue;
       const seconds = state === "built" ? ` (${((performance.now() - started) / 1000).toFixed(1)} s)` : "";
-      const print = options.quiet ? console.error : console.log;
-      print(`${step.name}: ${state}${note ? `, ${note}` : ""}${seconds}`);
+      say(`${state}${note ? `, ${note}` : ""}${seconds}`);
     } catch (error) {
       if (!(error instanceof ToolFailed)) throw error;
       console.error(error.output);

@@ -3,6 +3,15 @@
 import { rmSync } from "node:fs";
 import { at } from "./build/paths.mjs";
 
-for (const folder of ["dist", "dist.partial", "build", "build-emulated", "build-cuda", "build-bench", ".build-lock"]) {
+for (const folder of [
+  "dist",
+  "dist.partial",
+  "build",
+  "build-emulated",
+  "build-cuda",
+  "build-bench",
+  "build-nodes",
+  ".build-lock",
+]) {
   rmSync(at(folder), { recursive: true, force: true });
 }

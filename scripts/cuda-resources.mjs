@@ -59,7 +59,10 @@ export async function collectResources(folder) {
 
 async function demangle(kernels) {
   if (kernels.length === 0) return kernels;
-  const { status, stdout } = await attempt("c++filt", kernels.map((kernel) => kernel.symbol));
+  const { status, stdout } = await attempt(
+    "c++filt",
+    kernels.map((kernel) => kernel.symbol),
+  );
   const names = status === 0 ? stdout.trimEnd().split("\n") : [];
   return kernels.map((kernel, index) => ({ ...kernel, name: names[index] ?? kernel.symbol }));
 }

@@ -19,8 +19,11 @@ const PARTS = [
   ["emulated ops, threads backwards", EMULATED, { SURPRISAL_EMULATION_ORDER: "reverse" }],
   ["emulated ops, threads in random order", EMULATED, { SURPRISAL_EMULATION_ORDER: "random:7" }],
   ["emulated ops, streams with delays", EMULATED, { SURPRISAL_EMULATION_STREAMS: "delay:7" }],
+  ["random calls of every op on all backends", ["--", "test/fuzz"], randomCalls()],
   // `npm test` runs the best one.
-  ...levelsHere().slice(1).map((level) => [`cpu ops of level ${level}`, CPU, { SURPRISAL_CPU: level }]),
+  ...levelsHere()
+    .slice(1)
+    .map((level) => [`cpu ops of level ${level}`, CPU, { SURPRISAL_CPU: level }]),
 ];
 
 // An hour of both cores: whoever else works on the machine comes first.
@@ -47,8 +50,16 @@ rmSync(folder, { recursive: true });
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 if (wanted.length === 0 || total.failed > 0) process.exitCode = 1;
 
+/** Other calls every time, unless the environment says which; the seed of a disagreement is printed. */
+function randomCalls() {
+  const { SURPRISAL_FUZZ_CALLS = "5000", SURPRISAL_FUZZ_SEED = String(Date.now() % 1e9) } = process.env;
+  return { SURPRISAL_FUZZ_CALLS, SURPRISAL_FUZZ_SEED };
+}
+
 function levelsHere() {
-  return execFileSync(process.execPath, [at("scripts/cpu-levels.mjs")], { encoding: "utf8" }).trim().split("\n");
+  return execFileSync(process.execPath, [at("scripts/cpu-levels.mjs")], { encoding: "utf8" })
+    .trim()
+    .split("\n");
 }
 
 function jest(args, env) {

@@ -22,7 +22,10 @@ function cases(dtype: WideFloat, input: string, shift: ArrayLike<number>, statis
   const n = B * T;
   const r = rng(92);
   const old = floats(dtype, r.f64(n, -30, -20));
-  const current = floats(dtype, Array.from(old, (x, i) => x + shift[i]!));
+  const current = floats(
+    dtype,
+    Array.from(old, (x, i) => x + shift[i]!),
+  );
   const mask = r.mask(n, 0.7);
   const rows = keptRows(current, old, mask, T);
   const values = rows.map((row) => statistics(statistic, row));
@@ -37,7 +40,10 @@ function cases(dtype: WideFloat, input: string, shift: ArrayLike<number>, statis
       want: {
         sums: {
           values: values.map(sum),
-          budget: { says: "4 ulp of each, c·2⁻⁵³ of their size", allowed: (_, b) => (UNITS + values[b]!.length) * U64 * size[b]! },
+          budget: {
+            says: "4 ulp of each, c·2⁻⁵³ of their size",
+            allowed: (_, b) => (UNITS + values[b]!.length) * U64 * size[b]!,
+          },
         },
         m2s: {
           values: values.map(m2Of),
@@ -45,7 +51,9 @@ function cases(dtype: WideFloat, input: string, shift: ArrayLike<number>, statis
           budget: {
             says: "(8 + c)·2⁻⁵³, and 4 ulp of each",
             allowed: (want, b) =>
-              (8 + values[b]!.length) * U64 * want + 8 * (UNITS + 1) * U64 * size[b]! * spread[b]! + (2 * UNITS * U64 * size[b]!) ** 2,
+              (8 + values[b]!.length) * U64 * want +
+              8 * (UNITS + 1) * U64 * size[b]! * spread[b]! +
+              (2 * UNITS * U64 * size[b]!) ** 2,
           },
         },
       },
@@ -61,7 +69,10 @@ function cases(dtype: WideFloat, input: string, shift: ArrayLike<number>, statis
       want: {
         weights: {
           values: Array.from(current, (x, i) => (mask[i] ? statisticOf(statistic, x, old[i]!) : 0)),
-          budget: { says: "4 ulp of float64, rounded once", allowed: (want) => UNITS * U64 * Math.abs(want) + roundingOf(dtype, want) },
+          budget: {
+            says: "4 ulp of float64, rounded once",
+            allowed: (want) => UNITS * U64 * Math.abs(want) + roundingOf(dtype, want),
+          },
         },
       },
       run: (backend) => ({ weights: boundMismatch(current, old, { ...options, backend }).weights }),

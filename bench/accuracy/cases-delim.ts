@@ -13,7 +13,10 @@ const VALUES: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
   random: (n) => rng(31).f64(n, 0, 4),
   "flat, 0.1": (n) => new Float64Array(n).fill(0.1),
   "offset 1e6": (n) => rng(32).f64(n, 1e6, 1e6 + 1),
-  "cancelling, ±1e8": (n) => rng(33).f64(n, -1, 1).map((x, i) => x + (i % 2 === 0 ? 1e8 : -1e8)),
+  "cancelling, ±1e8": (n) =>
+    rng(33)
+      .f64(n, -1, 1)
+      .map((x, i) => x + (i % 2 === 0 ? 1e8 : -1e8)),
 };
 
 export function delimCases(reduced: boolean): Case[] {
@@ -47,7 +50,10 @@ export function delimCases(reduced: boolean): Case[] {
       const values = floats(dtype, make(B * T));
       const rows = rowsOf(values, T);
       const inside = withRows.map(([row, begin, finish]) => rows[row]!.slice(begin, finish));
-      const size = spanMeansOracle(rows.map((row) => row.map(Math.abs)), withRows);
+      const size = spanMeansOracle(
+        rows.map((row) => row.map(Math.abs)),
+        withRows,
+      );
       return {
         op: "spanMeans",
         dtype,

@@ -31,7 +31,10 @@ const KINDS: Readonly<Record<string, Make>> = {
   "constant, 0.1": (n) => new Float64Array(n).fill(0.1),
   "hot, ±1e30": (n) => rng(44).f64(n, -1e30, 1e30),
   "small, 1e-30": (n) => rng(45).f64(n, 0, 1e-30),
-  "one outlier, 1e6": (n) => rng(46).f64(n).map((x, i) => (i % 8 === 3 ? 1e6 : x)),
+  "one outlier, 1e6": (n) =>
+    rng(46)
+      .f64(n)
+      .map((x, i) => (i % 8 === 3 ? 1e6 : x)),
 };
 /** Beyond what float32 holds. */
 const ONLY_FLOAT64: Readonly<Record<string, Make>> = {
@@ -146,8 +149,12 @@ function itemCases(dtype: WideFloat, input: string, make: Make, n: number, label
       op: "groupWeigh",
       dtype,
       input,
-      want: { weights: { values: Array.from(values, (x) => Math.sqrt(Math.abs(x)) + 0.125), budget: float64Relative(dtype) } },
-      run: (backend) => ({ weights: groupWeigh(values, { form: "power", power: 0.5 }, { floor: 0.125, groups: labels, backend }) }),
+      want: {
+        weights: { values: Array.from(values, (x) => Math.sqrt(Math.abs(x)) + 0.125), budget: float64Relative(dtype) },
+      },
+      run: (backend) => ({
+        weights: groupWeigh(values, { form: "power", power: 0.5 }, { floor: 0.125, groups: labels, backend }),
+      }),
     },
   ];
 }
@@ -161,7 +168,9 @@ function distributionCases(dtype: WideFloat, input: string, make: Make, logs: Ma
   const logFactors = floats(dtype, logs(n));
   const [temperature, coefficient] = [0.5, 0.25];
   // An exponent is rounded relative to itself, and its error is one of the weight.
-  const exponent = largest(Array.from(values, (x, i) => (Math.abs(Math.log(x)) + coefficient * Math.abs(logFactors[i]!)) / temperature));
+  const exponent = largest(
+    Array.from(values, (x, i) => (Math.abs(Math.log(x)) + coefficient * Math.abs(logFactors[i]!)) / temperature),
+  );
   const entropies = groupEntropyOracle(values, groups);
   return [
     {
@@ -174,7 +183,9 @@ function distributionCases(dtype: WideFloat, input: string, make: Make, logs: Ma
           budget: float64Sum(dtype, 12, (want) => want * (1 + exponent)),
         },
       },
-      run: (backend) => ({ weights: groupTilt(values, { groups: labels, logFactors, temperature, coefficient, backend }) }),
+      run: (backend) => ({
+        weights: groupTilt(values, { groups: labels, logFactors, temperature, coefficient, backend }),
+      }),
     },
     {
       op: "groupEntropy",
@@ -182,7 +193,10 @@ function distributionCases(dtype: WideFloat, input: string, make: Make, logs: Ma
       input,
       want: {
         entropies: { values: entropies, budget: float64Sum(dtype, 12, (want) => 1 + want) },
-        evennesses: { values: entropies.map((h) => h / Math.log(12)), budget: float64Sum(dtype, 12, (want) => 1 + want) },
+        evennesses: {
+          values: entropies.map((h) => h / Math.log(12)),
+          budget: float64Sum(dtype, 12, (want) => 1 + want),
+        },
       },
       run: (backend) => {
         const got = groupEntropy(values, { groups: labels, normalize: true, backend });
@@ -206,7 +220,14 @@ function rowCases(dtype: WideFloat, input: string, make: Make): Case[] {
   const epsilon = 1e-8;
   const kept = rowsOf(mask, T).map((flags) => flags.map((flag) => flag === 1));
   const columns = (x: ArrayLike<number>) =>
-    groupColumnsOracle({ values: rowsOf(x, T), weights: rowsOf(weights, T), kept, groups, epsilon, zeroTail: false }).flat();
+    groupColumnsOracle({
+      values: rowsOf(x, T),
+      weights: rowsOf(weights, T),
+      kept,
+      groups,
+      epsilon,
+      zeroTail: false,
+    }).flat();
   const baselines = columns(values);
   const sizes = columns(values.map(Math.abs));
   const offsets = Array.from({ length: B + 1 }, (_, b) => b * T);
@@ -249,7 +270,9 @@ function rowCases(dtype: WideFloat, input: string, make: Make): Case[] {
           ),
         },
       },
-      run: (backend) => ({ tokens: groupPlace({ row, tokens: values, values: weights }, { scale: -0.1, mask, shape, backend }) }),
+      run: (backend) => ({
+        tokens: groupPlace({ row, tokens: values, values: weights }, { scale: -0.1, mask, shape, backend }),
+      }),
     },
   ];
 }
@@ -258,7 +281,11 @@ export function groupCases(reduced: boolean): Case[] {
   const n = 96;
   const labels = Int32Array.from({ length: n }, (_, i) => (i * 7) % 12);
   const kinds = WIDE_FLOATS.flatMap((dtype) =>
-    Object.entries(dtype === "float64" ? { ...KINDS, ...ONLY_FLOAT64 } : KINDS).map(([input, make]) => ({ dtype, input, make })),
+    Object.entries(dtype === "float64" ? { ...KINDS, ...ONLY_FLOAT64 } : KINDS).map(([input, make]) => ({
+      dtype,
+      input,
+      make,
+    })),
   );
   const items = kinds.flatMap(({ dtype, input, make }) => itemCases(dtype, input, make, n, labels));
   const rows = kinds.flatMap(({ dtype, input, make }) => rowCases(dtype, input, make));
@@ -266,7 +293,12 @@ export function groupCases(reduced: boolean): Case[] {
   const distributions = WIDE_FLOATS.flatMap((dtype) => [
     ...distributionCases(dtype, "random, log-probs per token", positive, (n) => rng(55).f64(n, -3, 0)),
     ...distributionCases(dtype, "random, summed log-probs", positive, (n) => rng(56).f64(n, -900, -100)),
-    ...distributionCases(dtype, "one near 1, the rest 1e-9", (n) => positive(n).map((x, i) => (i < 8 ? 1 : 1e-9 * x)), (n) => rng(57).f64(n, -3, 0)),
+    ...distributionCases(
+      dtype,
+      "one near 1, the rest 1e-9",
+      (n) => positive(n).map((x, i) => (i < 8 ? 1 : 1e-9 * x)),
+      (n) => rng(57).f64(n, -3, 0),
+    ),
   ]);
   const long = (["random", "offset 1e6"] as const).flatMap((input) =>
     itemCases("float64", `${input}, one group of 2048`, KINDS[input]!, 2048, new Int32Array(2048)),

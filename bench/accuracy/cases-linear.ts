@@ -1,5 +1,13 @@
 // A linear head: forward, and all gradients.
-import { fromHalfBits, type HeadDType, type HeadView, linearLogprob, linearLogprobBackward, type LogitMapOptions, toHalfBits } from "../../lib";
+import {
+  fromHalfBits,
+  type HeadDType,
+  type HeadView,
+  linearLogprob,
+  linearLogprobBackward,
+  type LogitMapOptions,
+  toHalfBits,
+} from "../../lib";
 import { headOracle } from "../../test/oracle/linear";
 import { rng } from "../../test/support/rng";
 import { roundingOf, unstated } from "./budgets";
@@ -21,16 +29,24 @@ const LOGIT = 2e-6; // of Σ |hidden · weight|: what a logit may be off
 
 function stored(values: Float64Array, dtype: HeadDType): { readonly view: HeadView; readonly numbers: Float64Array } {
   if (dtype === "float64") return { view: values, numbers: values };
-  if (dtype === "float32") return { view: Float32Array.from(values), numbers: Float64Array.from(Float32Array.from(values)) };
+  if (dtype === "float32")
+    return { view: Float32Array.from(values), numbers: Float64Array.from(Float32Array.from(values)) };
   const view = toHalfBits(values, dtype);
   return { view, numbers: Float64Array.from(fromHalfBits(view, dtype)) };
 }
 
 function numbersOf(view: HeadView, dtype: HeadDType): ArrayLike<number> {
-  return dtype === "float16" || dtype === "bfloat16" ? fromHalfBits(view as Uint16Array, dtype) : (view as Float32Array);
+  return dtype === "float16" || dtype === "bfloat16"
+    ? fromHalfBits(view as Uint16Array, dtype)
+    : (view as Float32Array);
 }
 
-function caseOf(input: string, { map, size }: Kind, dtype: HeadDType, [N, D, V]: readonly [number, number, number]): Case[] {
+function caseOf(
+  input: string,
+  { map, size }: Kind,
+  dtype: HeadDType,
+  [N, D, V]: readonly [number, number, number],
+): Case[] {
   const r = rng(31);
   const hidden = stored(Float64Array.from(r.normal(N * D)), dtype);
   const weight = stored(Float64Array.from(r.normal(V * D, 0, size / Math.sqrt(D))), dtype);
@@ -44,7 +60,8 @@ function caseOf(input: string, { map, size }: Kind, dtype: HeadDType, [N, D, V]:
   const reach = Math.max(
     ...Array.from({ length: N * V }, (_, i) => {
       let sum = 0;
-      for (let d = 0; d < D; ++d) sum += absolute.hidden[Math.floor(i / V) * D + d]! * absolute.weight[(i % V) * D + d]!;
+      for (let d = 0; d < D; ++d)
+        sum += absolute.hidden[Math.floor(i / V) * D + d]! * absolute.weight[(i % V) * D + d]!;
       return sum;
     }),
   );
@@ -57,7 +74,8 @@ function caseOf(input: string, { map, size }: Kind, dtype: HeadDType, [N, D, V]:
   // p moves by its share 2·ofZ, ln p + H by as much.
   const ofSum = (sizes: readonly number[], to: FloatName): Budget => ({
     says: "3e-6 of the terms' sizes beside p's error, rounded",
-    allowed: (want, i) => ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + 1e-38,
+    allowed: (want, i) =>
+      ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + 1e-38,
   });
   const options = { ...map, shape: [N, D] as const, dtype };
   return [
@@ -83,7 +101,12 @@ function caseOf(input: string, { map, size }: Kind, dtype: HeadDType, [N, D, V]:
       },
       run: (backend) => {
         const state = linearLogprob(hidden.view, weight.view, targets, { ...options, backend });
-        const got = linearLogprobBackward(hidden.view, weight.view, targets, state, { ...options, backend, gradLogProbs, gradEntropies });
+        const got = linearLogprobBackward(hidden.view, weight.view, targets, state, {
+          ...options,
+          backend,
+          gradLogProbs,
+          gradEntropies,
+        });
         return { gradHidden: numbersOf(got.gradHidden!, dtype), gradWeight: got.gradWeight! };
       },
     },

@@ -1,5 +1,14 @@
 // Rows of logits: forward, backward, and both over two shards of the vocabulary.
-import { fromHalfBits, type LogitDType, type LogitMapOptions, logprob, logprobBackward, logprobMerge, logprobPartial, toHalfBits } from "../../lib";
+import {
+  fromHalfBits,
+  type LogitDType,
+  type LogitMapOptions,
+  logprob,
+  logprobBackward,
+  logprobMerge,
+  logprobPartial,
+  toHalfBits,
+} from "../../lib";
 import { type RowOracle, rowOracle } from "../../test/oracle/logprob";
 import { rng } from "../../test/support/rng";
 import { exact, roundingOf, unstated } from "./budgets";
@@ -51,15 +60,21 @@ function caseOf(input: string, { map = {}, rows }: Kind, dtype: LogitDType, V: n
   const oracles = raw.map((row) => rowOracle(row, map));
   const maxima = raw.map((row) => row.reduce((a, b) => Math.max(a, b)));
   // The most likely id, and one that is anywhere but masked.
-  const targets = Int32Array.from(raw.flatMap((row, n) => [row.indexOf(maxima[n]!), 3 * ((11 * n + 5) % Math.floor(V / 3))]));
+  const targets = Int32Array.from(
+    raw.flatMap((row, n) => [row.indexOf(maxima[n]!), 3 * ((11 * n + 5) % Math.floor(V / 3))]),
+  );
   const K = 2;
   const gradLogProbs = rng(6).f32(N * K, -2, 2);
   const gradEntropies = rng(7).f32(N, -1, 1);
-  const pairs = (n: number) => Array.from({ length: K }, (_, k) => [targets[n * K + k]!, gradLogProbs[n * K + k]!] as const);
+  const pairs = (n: number) =>
+    Array.from({ length: K }, (_, k) => [targets[n * K + k]!, gradLogProbs[n * K + k]!] as const);
 
   const ofEntropy = millionth(oracles, 1);
   const forward = {
-    logProbs: { values: oracles.flatMap((row, n) => pairs(n).map(([id]) => row.logprob(id))), budget: millionth(oracles, K) },
+    logProbs: {
+      values: oracles.flatMap((row, n) => pairs(n).map(([id]) => row.logprob(id))),
+      budget: millionth(oracles, K),
+    },
     entropies: { values: oracles.map((row) => row.entropy), budget: ofEntropy },
     maxLogits: { values: maxima, budget: exact },
     log1pSums: { values: oracles.map((row) => row.log1pSum), budget: unstated },
@@ -69,7 +84,10 @@ function caseOf(input: string, { map = {}, rows }: Kind, dtype: LogitDType, V: n
   };
   // The row's largest term of either part.
   const scales = oracles.map((row, n) =>
-    [row.gradient(pairs(n), 0), row.gradient([], gradEntropies[n]!)].reduce((m, part) => part.reduce((a, g) => Math.max(a, Math.abs(g)), m), 0),
+    [row.gradient(pairs(n), 0), row.gradient([], gradEntropies[n]!)].reduce(
+      (m, part) => part.reduce((a, g) => Math.max(a, Math.abs(g)), m),
+      0,
+    ),
   );
   const gradient = {
     values: oracles.flatMap((row, n) => Array.from(row.gradient(pairs(n), gradEntropies[n]!))),
@@ -83,11 +101,19 @@ function caseOf(input: string, { map = {}, rows }: Kind, dtype: LogitDType, V: n
   };
   const options = { ...map, shape: [N, V] as const, dtype };
   const cut = Math.floor(V / 3);
-  const shard = (begin: number, end: number) =>
-    logits.filter((_, i) => i % V >= begin && i % V < end);
-  const shards = [{ columns: shard(0, cut), begin: 0, size: cut }, { columns: shard(cut, V), begin: cut, size: V - cut }];
+  const shard = (begin: number, end: number) => logits.filter((_, i) => i % V >= begin && i % V < end);
+  const shards = [
+    { columns: shard(0, cut), begin: 0, size: cut },
+    { columns: shard(cut, V), begin: cut, size: V - cut },
+  ];
   return [
-    { op: "logprob", dtype, input, want: forward, run: (backend) => ({ ...logprob(logits, targets, { ...options, backend }) }) },
+    {
+      op: "logprob",
+      dtype,
+      input,
+      want: forward,
+      run: (backend) => ({ ...logprob(logits, targets, { ...options, backend }) }),
+    },
     {
       op: "logprobBackward",
       dtype,
@@ -106,7 +132,14 @@ function caseOf(input: string, { map = {}, rows }: Kind, dtype: LogitDType, V: n
       want: forward,
       run: (backend) => {
         const states = shards.map(({ columns, begin, size }) =>
-          logprobPartial(columns, targets, { ...map, shape: [N, size], dtype, vocabStart: begin, vocabSize: V, backend }),
+          logprobPartial(columns, targets, {
+            ...map,
+            shape: [N, size],
+            dtype,
+            vocabStart: begin,
+            vocabSize: V,
+            backend,
+          }),
         );
         return { ...logprobMerge(states, { ...map, rows: N, backend }) };
       },

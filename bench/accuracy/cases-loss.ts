@@ -24,13 +24,21 @@ const ROW_FORMS = [
   { form: "gamma", shapePositive: 2, ratePositive: 3, shapeNegative: 3, rateNegative: 2 },
 ] as const;
 
-function caseOf(dtype: WideFloat, input: string, kind: "token" | "row", form: (typeof TOKEN_FORMS | typeof ROW_FORMS)[number]): Case {
+function caseOf(
+  dtype: WideFloat,
+  input: string,
+  kind: "token" | "row",
+  form: (typeof TOKEN_FORMS | typeof ROW_FORMS)[number],
+): Case {
   const [B, T] = SHAPE;
   const n = B * T;
   const r = rng(83);
   const old = floats(dtype, r.f64(n, -3, 0));
   const moved = KINDS[input]!(r, n);
-  const logProbs = floats(dtype, Array.from(old, (x, i) => x + moved[i]!));
+  const logProbs = floats(
+    dtype,
+    Array.from(old, (x, i) => x + moved[i]!),
+  );
   const options = {
     ...form,
     shape: SHAPE,
@@ -51,9 +59,13 @@ function caseOf(dtype: WideFloat, input: string, kind: "token" | "row", form: (t
     op: `${kind}Loss (${form.form})`,
     dtype,
     input,
-    want: { losses: { values: losses, budget }, klValues: { values: want.kls, budget: float64Sum(dtype, 1, (x) => 4 * (1 + Math.abs(x))) } },
+    want: {
+      losses: { values: losses, budget },
+      klValues: { values: want.kls, budget: float64Sum(dtype, 1, (x) => 4 * (1 + Math.abs(x))) },
+    },
     run: (backend) => {
-      const { losses: got, klValues } = kind === "token" ? tokenLoss({ ...options, backend }) : rowLoss({ ...options, backend });
+      const { losses: got, klValues } =
+        kind === "token" ? tokenLoss({ ...options, backend }) : rowLoss({ ...options, backend });
       return { losses: got, klValues };
     },
   };

@@ -11,7 +11,10 @@ const ENTROPIES: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
   "flat, 0.1": (n) => new Float64Array(n).fill(0.1),
   "nearly deterministic, 1e-9": (n) => rng(92).f64(n, 0, 1e-9),
   "offset 1e4": (n) => rng(93).f64(n, 1e4, 1e4 + 1),
-  "one outlier, 1e6": (n) => rng(94).f64(n).map((x, i) => (i === 5 ? 1e6 : x)),
+  "one outlier, 1e6": (n) =>
+    rng(94)
+      .f64(n)
+      .map((x, i) => (i === 5 ? 1e6 : x)),
 };
 
 const float64 = (terms: number, size: (want: number) => number): Budget => ({
@@ -61,7 +64,9 @@ function sequenceCase(dtype: WideFloat, input: string, make: (n: number) => Arra
       lengths: { values: want.lengths, budget: exact },
       valid: { values: want.valid, budget: exact },
     },
-    run: (backend) => ({ ...sequenceWeights(values, { shape: [B, T], groups: labels, mask, ...conventions, backend }) }),
+    run: (backend) => ({
+      ...sequenceWeights(values, { shape: [B, T], groups: labels, mask, ...conventions, backend }),
+    }),
   };
 }
 
@@ -102,7 +107,15 @@ function spanCase(dtype: WideFloat, input: string, make: (n: number) => ArrayLik
     },
     run: (backend) => {
       const spans = Int32Array.from(steps.flatMap(({ row, begin, finish }) => [row, begin, finish]));
-      const got = modulateSpans(advantages, spans, { shape: [B, T], mask, scales, clarities, zeta, scope: "mask", backend });
+      const got = modulateSpans(advantages, spans, {
+        shape: [B, T],
+        mask,
+        scales,
+        clarities,
+        zeta,
+        scope: "mask",
+        backend,
+      });
       return { advantages: got.advantages, mean: [got.mean] };
     },
   };
@@ -112,7 +125,9 @@ export function modulateCases(reduced: boolean): Case[] {
   const S = reduced ? 100 : 1000;
   return [
     ...Object.entries(ENTROPIES).map(([input, make]) => stepCase(input, Float64Array.from(make(S)))),
-    ...WIDE_FLOATS.flatMap((dtype) => Object.entries(ENTROPIES).map(([input, make]) => sequenceCase(dtype, input, make))),
+    ...WIDE_FLOATS.flatMap((dtype) =>
+      Object.entries(ENTROPIES).map(([input, make]) => sequenceCase(dtype, input, make)),
+    ),
     ...WIDE_FLOATS.flatMap((dtype) => Object.entries(ADVANTAGES).map(([input, make]) => spanCase(dtype, input, make))),
   ];
 }

@@ -1,6 +1,12 @@
 // Log ratios and the clipped objective at each level.
 import { clippedObjective, logRatio } from "../../lib";
-import { type Clip, clippedObjectiveOracle, logRatioOracle, paddedRows, type PolicyBatch } from "../../test/oracle/ratio";
+import {
+  type Clip,
+  clippedObjectiveOracle,
+  logRatioOracle,
+  paddedRows,
+  type PolicyBatch,
+} from "../../test/oracle/ratio";
 import { rng } from "../../test/support/rng";
 import { float64Sum, roundingOf, U64 } from "./budgets";
 import { floats, largest, WIDE_FLOATS, type WideFloat } from "./inputs";
@@ -26,7 +32,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** float32: 1e-7·(1 + |x|) of the log ratio x and, relatively, of the ratio. float64 has the bound of its sums. */
-function ratioBudgets(dtype: WideFloat, logRatios: readonly number[], size: number, terms: number): { log: Budget; ratio: Budget } {
+function ratioBudgets(
+  dtype: WideFloat,
+  logRatios: readonly number[],
+  size: number,
+  terms: number,
+): { log: Budget; ratio: Budget } {
   if (dtype === "float32")
     return {
       log: { says: "1e-7·(1 + |x|)", allowed: (want) => 1e-7 * (1 + Math.abs(want)) },
@@ -46,7 +57,10 @@ function levelCases(dtype: WideFloat, input: string, kind: Kind, level: (typeof 
   const r = rng(81);
   const old = floats(dtype, r.f64(n, ...kind.old));
   const moved = kind.shift(r, n);
-  const current = floats(dtype, Array.from(old, (x, i) => x + moved[i]!));
+  const current = floats(
+    dtype,
+    Array.from(old, (x, i) => x + moved[i]!),
+  );
   const mask = r.mask(n, 0.7);
   const advantages = floats(dtype, r.f64(B, -kind.scale, kind.scale));
   const weights = r.f64(B, 0.1, 1);
@@ -66,24 +80,38 @@ function levelCases(dtype: WideFloat, input: string, kind: Kind, level: (typeof 
   const terms = level === "token" ? 1 : level === "sequence" ? T : n;
   const { log, ratio } = ratioBudgets(dtype, placedLogs, difference, terms);
 
+  // The objective has a ratio per token or row: rows of a group have its one.
+  const byTerm = (x: readonly number[]): number[] => (level === "group" ? GROUPS.map((g) => x[g]!) : placed(x));
+  const { ratio: ratioOfTerm } = ratioBudgets(dtype, byTerm(logs), difference, terms);
+
   const want = clippedObjectiveOracle(batch, { ...CLIP, level, weights: Array.from(weights) });
   const perTerm = new Float64Array(level === "token" ? n : B);
-  if (level === "token") want.terms.forEach((term) => (perTerm[term.positions[0]!] = term.value));
-  else want.terms.forEach((term) => (perTerm[term.row] = term.value));
+  if (level === "token") want.terms.forEach((term) => (perTerm[term.positions[0]!] = -term.value));
+  else want.terms.forEach((term) => (perTerm[term.row] = -term.value));
   // Terms, gradients and objectives are ratio times advantage: what a ratio may lose, they may.
   const relative = (1 + largest(logs)) * (dtype === "float32" ? 1e-7 : (terms + 16) * U64);
   const likeRatio: Budget = { says: "as the ratio", allowed: (x) => relative * Math.abs(x) + roundingOf(dtype, x) };
   // The group's gradient is a sum over rows with either sign.
-  const gradientSize = want.terms.reduce((m, term) => Math.max(m, Math.abs(term.slope * weights[term.row]!) / Math.max(term.positions.length, 1)), 0);
+  const gradientSize = want.terms.reduce(
+    (m, term) => Math.max(m, Math.abs(term.slope * weights[term.row]!) / Math.max(term.positions.length, 1)),
+    0,
+  );
   const gradient: Budget =
-    level === "group" ? { says: "as the ratio, of the largest row", allowed: () => B * relative * gradientSize } : likeRatio;
-  const rowSize = Array.from(weights, (w, b) => want.terms.filter((term) => term.row === b).reduce((s, term) => s + w * Math.abs(term.value), 0));
+    level === "group"
+      ? { says: "as the ratio, of the largest row", allowed: () => B * relative * gradientSize }
+      : likeRatio;
+  const rowSize = Array.from(weights, (w, b) =>
+    want.terms.filter((term) => term.row === b).reduce((s, term) => s + w * Math.abs(term.value), 0),
+  );
   return [
     {
       op: `logRatio (${level})`,
       dtype,
       input,
-      want: { logRatios: { values: placedLogs, budget: log }, ratios: { values: placed(logs.map(Math.exp)), budget: ratio } },
+      want: {
+        logRatios: { values: placedLogs, budget: log },
+        ratios: { values: placed(logs.map(Math.exp)), budget: ratio },
+      },
       run: (backend) => ({ ...logRatio(current, old, { ...options, backend }) }),
     },
     {
@@ -91,8 +119,8 @@ function levelCases(dtype: WideFloat, input: string, kind: Kind, level: (typeof 
       dtype,
       input,
       want: {
-        ratios: { values: placed(want.units.map((unit) => unit.ratio)), budget: ratio },
-        terms: { values: perTerm, budget: likeRatio },
+        ratios: { values: byTerm(want.units.map((unit) => unit.ratio)), budget: ratioOfTerm },
+        losses: { values: perTerm, budget: likeRatio },
         gradLogProbs: { values: want.gradLogProbs, budget: gradient },
         objectives: {
           values: want.objectives,
@@ -103,8 +131,10 @@ function levelCases(dtype: WideFloat, input: string, kind: Kind, level: (typeof 
         },
       },
       run: (backend) => {
-        const got = clippedObjective(current, old, advantages, { ...options, ...CLIP, rowWeights: weights, backend });
-        return { ratios: got.ratios, terms: got.terms, gradLogProbs: got.gradLogProbs, objectives: got.objectives };
+        const outputs = ["ratios", "losses", "gradLogProbs"] as const;
+        const call = { ...options, ...CLIP, rowWeights: weights, outputs, backend };
+        const { ratios, losses, gradLogProbs, objectives } = clippedObjective(current, old, advantages, call);
+        return { ratios, losses, gradLogProbs, objectives };
       },
     },
   ];

@@ -14,7 +14,10 @@ const KINDS: Readonly<Record<string, Make>> = {
   "flat, 0.1": (n) => new Float64Array(n).fill(0.1),
   "offset 1e6": (n) => rng(62).f64(n, 1e6, 1e6 + 4),
   "hot, ±1e30": (n) => rng(63).f64(n, -1e30, 1e30),
-  "one outlier, 1e6": (n) => rng(64).f64(n).map((x, i) => (i === 11 ? 1e6 : x)),
+  "one outlier, 1e6": (n) =>
+    rng(64)
+      .f64(n)
+      .map((x, i) => (i === 11 ? 1e6 : x)),
   "rising, 0 to 1e4": (n) => Float64Array.from({ length: n }, (_, i) => (1e4 * i) / n),
 };
 
@@ -109,7 +112,9 @@ function mapCases(dtype: WideFloat, input: string, make: Make): Case[] {
       input,
       want: {
         mapped: {
-          values: Array.from(values, (x, i) => (mask[i] ? (x - center[Math.floor(i / T)]!) * scale[Math.floor(i / T)]! : 0)),
+          values: Array.from(values, (x, i) =>
+            mask[i] ? (x - center[Math.floor(i / T)]!) * scale[Math.floor(i / T)]! : 0,
+          ),
           budget: float64Sum(dtype, 1, (want) => Math.abs(want)),
         },
       },
@@ -129,7 +134,10 @@ function clampCase(dtype: WideFloat, input: string, make: Make): Case {
   const high = sorted[Math.floor(0.7 * sorted.length)]!;
   const inside = Array.from(values, (x) => (x < low ? low : x > high ? high : x));
   const kept = rowsOf(mask, T).map((flags) => flags.filter((flag) => flag === 1).length);
-  const moved = rowsOf(Array.from(values, (x, i) => (mask[i] === 1 && x !== inside[i] ? 1 : 0)), T).map(sumOf);
+  const moved = rowsOf(
+    Array.from(values, (x, i) => (mask[i] === 1 && x !== inside[i] ? 1 : 0)),
+    T,
+  ).map(sumOf);
   return {
     op: "clamp",
     dtype,
@@ -166,7 +174,10 @@ function gammaCase(dtype: WideFloat, input: string, drift: number): Case {
   const T = 40;
   const ratios = floats(dtype, rng(68).f64(B * T, -drift, drift));
   const factors = floats(dtype, rng(69).f64(B * T, 0.5, 1.5));
-  const signs = floats(dtype, Array.from({ length: B }, (_, b) => (b % 2 === 0 ? 1 : -1)));
+  const signs = floats(
+    dtype,
+    Array.from({ length: B }, (_, b) => (b % 2 === 0 ? 1 : -1)),
+  );
   const clip = (x: number): number => Math.min(Math.max(x, Math.log(1e-8)), BOUND);
   const terms = rowsOf(ratios, T).map((row, b) => [...row, ...rowsOf(factors, T)[b]!.map(Math.log)]);
   // Both sums from exact arithmetic: a plain one would have the errors that are looked for.
@@ -176,14 +187,18 @@ function gammaCase(dtype: WideFloat, input: string, drift: number): Case {
   const shapes = Array.from(signs, (sign): readonly [shape: number, rate: number] => (sign >= 0 ? [2, 3] : [3, 2]));
   const weights = logs.map((w, b) => Math.exp(shapes[b]![1] + shapes[b]![0] * w - shapes[b]![1] * Math.exp(w)));
   // d ln φ / d ln w = shape − rate·w, which magnifies what the sum and its exponential lose.
-  const slope = (b: number): number => 16 + Math.abs(shapes[b]![0] * logs[b]!) + shapes[b]![1] * (1 + Math.exp(logs[b]!) * (1 + Math.abs(logs[b]!)));
+  const slope = (b: number): number =>
+    16 + Math.abs(shapes[b]![0] * logs[b]!) + shapes[b]![1] * (1 + Math.exp(logs[b]!) * (1 + Math.abs(logs[b]!)));
   const lost = (b: number): number => (2 * T + 16) * U64 * sizes[b]!;
   return {
     op: "gammaWeights",
     dtype,
     input,
     want: {
-      logWeights: { values: logs, budget: { says: "float64, rounded once", allowed: (want, b) => roundingOf(dtype, want) + lost(b) } },
+      logWeights: {
+        values: logs,
+        budget: { says: "float64, rounded once", allowed: (want, b) => roundingOf(dtype, want) + lost(b) },
+      },
       weights: {
         values: weights,
         budget: {
@@ -205,5 +220,8 @@ export function reduceCases(reduced: boolean): Case[] {
       ...mapCases(dtype, input, make),
       clampCase(dtype, input, make),
     ]),
-  ).concat(WIDE_FLOATS.flatMap((dtype) => Object.entries(DRIFTS).map(([input, drift]) => gammaCase(dtype, input, drift))), countCase());
+  ).concat(
+    WIDE_FLOATS.flatMap((dtype) => Object.entries(DRIFTS).map(([input, drift]) => gammaCase(dtype, input, drift))),
+    countCase(),
+  );
 }

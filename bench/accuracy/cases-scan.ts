@@ -13,17 +13,27 @@ const KINDS: Readonly<Record<string, Make>> = {
   random: (n, seed) => rng(70 + seed).f64(n, -1, 1),
   "flat, 0.1": (n) => new Float64Array(n).fill(0.1),
   "offset 1e6": (n, seed) => rng(72 + seed).f64(n, 1e6, 1e6 + 1),
-  "cancelling, ±1e6": (n, seed) => rng(74 + seed).f64(n, -1, 1).map((x, i) => x + (i % 2 === 0 ? 1e6 : -1e6)),
+  "cancelling, ±1e6": (n, seed) =>
+    rng(74 + seed)
+      .f64(n, -1, 1)
+      .map((x, i) => x + (i % 2 === 0 ? 1e6 : -1e6)),
 };
 
 /**
  * The header's 1e-7·(1 + max|x|), x being every number of the row that goes in or comes out, for float32; of float64 it says
  * that the carry is float64: the first-order bound of a sum of `terms` such numbers.
  */
-function carried(dtype: WideFloat, T: number, inputs: readonly ArrayLike<number>[], outputs: readonly ArrayLike<number>[]): Budget {
+function carried(
+  dtype: WideFloat,
+  T: number,
+  inputs: readonly ArrayLike<number>[],
+  outputs: readonly ArrayLike<number>[],
+): Budget {
   const B = Math.ceil(inputs[0]!.length / T);
   const slice = (x: ArrayLike<number>, b: number) => Array.from({ length: T }, (_, t) => x[b * T + t] ?? 0);
-  const size = Array.from({ length: B }, (_, b) => Math.max(...[...inputs, ...outputs].map((x) => largest(slice(x, b)))));
+  const size = Array.from({ length: B }, (_, b) =>
+    Math.max(...[...inputs, ...outputs].map((x) => largest(slice(x, b)))),
+  );
   const at = (i: number): number => size[Math.floor(i / T)]!;
   if (dtype === "float32") return { says: "1e-7·(1 + max|x|)", allowed: (_, i) => 1e-7 * (1 + at(i)) };
   return { says: "float64 carry", allowed: (want, i) => roundingOf("float64", want) + (3 * T + 16) * U64 * at(i) };
@@ -56,8 +66,13 @@ function shortCases(dtype: WideFloat, input: string, make: Make, T: number): Cas
   const discounted = flatten(rows, returnsOracle, n);
   const targets = flatten(rows, (row) => vtraceOracle(row, caps).targets, n);
   const vtraced = flatten(rows, (row) => vtraceOracle(row, caps).advantages, n);
-  const sumRows = rowsOf(reward, T).map((values, b) => ({ values, kept: rowsOf(mask, T)[b]!.map((flag) => flag === 1) }));
-  const tails = sumRows.flatMap((row) => tailSumsOracle(row, { gamma, steps: false, normalize: false, maskedWeight: 0 }));
+  const sumRows = rowsOf(reward, T).map((values, b) => ({
+    values,
+    kept: rowsOf(mask, T)[b]!.map((flag) => flag === 1),
+  }));
+  const tails = sumRows.flatMap((row) =>
+    tailSumsOracle(row, { gamma, steps: false, normalize: false, maskedWeight: 0 }),
+  );
   const sums = sumRows.flatMap((row) => prefixSumsOracle(row, false));
   const budget = (...outputs: ArrayLike<number>[]) => carried(dtype, T, [reward, value], outputs);
   return [
@@ -167,8 +182,14 @@ function scoreCase(dtype: WideFloat): Case {
     const rest = 2 ** -((t + 1) / 2);
     return [1 - rest, rest / 4, rest / 2, rest / 4];
   });
-  const logProbs = floats(dtype, probabilities.map((p) => Math.log(p[0]!)));
-  const squares = floats(dtype, probabilities.map((p) => p.reduce((sum, x) => sum + x * x, 0)));
+  const logProbs = floats(
+    dtype,
+    probabilities.map((p) => Math.log(p[0]!)),
+  );
+  const squares = floats(
+    dtype,
+    probabilities.map((p) => p.reduce((sum, x) => sum + x * x, 0)),
+  );
   // The definition from probabilities where the inputs are float64; the rounding of float32 inputs is not the op's.
   const norms =
     dtype === "float64"

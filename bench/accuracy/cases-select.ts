@@ -11,16 +11,29 @@ const KINDS: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
   "flat, 0.1": (n) => new Float64Array(n).fill(0.1),
   "many ties": (n) => rng(112).i32(n, 0, 4),
   "hot, ±1e30": (n) => rng(113).f64(n, -1e30, 1e30),
-  "neighbours, 1 ulp of float32": (n) => rng(114).i32(n, 0, 64).map((k) => 2 ** 24 + k),
+  "neighbours, 1 ulp of float32": (n) =>
+    rng(114)
+      .i32(n, 0, 64)
+      .map((k) => 2 ** 24 + k),
 };
 
-function kindCases(dtype: WideFloat, input: string, make: (n: number) => ArrayLike<number>, over: "row" | "all"): Case[] {
+function kindCases(
+  dtype: WideFloat,
+  input: string,
+  make: (n: number) => ArrayLike<number>,
+  over: "row" | "all",
+): Case[] {
   const shape = [4, 75] as const;
   const values = floats(dtype, make(300));
   const mask = rng(115).mask(300, 0.7);
   const units = membersOf(300, 4, mask, over);
   const q = 0.8;
-  const thresholds = units.map((unit) => quantileOracle(unit.map((i) => values[i]!), q));
+  const thresholds = units.map((unit) =>
+    quantileOracle(
+      unit.map((i) => values[i]!),
+      q,
+    ),
+  );
   const above = new Uint8Array(300);
   units.forEach((unit, u) => unit.forEach((i) => (above[i] = values[i]! >= thresholds[u]! ? 1 : 0)));
   const count = (candidates: number): number => Math.floor(0.25 * candidates);
@@ -62,21 +75,27 @@ function covarianceCases(dtype: WideFloat): Case[] {
       dtype,
       input: "random",
       want: { selected: { values: inside, budget: exact } },
-      run: (backend) => ({ selected: covarianceMask(logProbs, advantages, { shape, mask, between: [low, high], backend }).selected }),
+      run: (backend) => ({
+        selected: covarianceMask(logProbs, advantages, { shape, mask, between: [low, high], backend }).selected,
+      }),
     },
     {
       op: "covarianceMask (share)",
       dtype,
       input: "random",
       want: { selected: { values: largest, budget: exact } },
-      run: (backend) => ({ selected: covarianceMask(logProbs, advantages, { shape, mask, share: 0.1, backend }).selected }),
+      run: (backend) => ({
+        selected: covarianceMask(logProbs, advantages, { shape, mask, share: 0.1, backend }).selected,
+      }),
     },
   ];
 }
 
 export function selectCases(): Case[] {
   return WIDE_FLOATS.flatMap((dtype) => [
-    ...Object.entries(KINDS).flatMap(([input, make]) => (["row", "all"] as const).flatMap((over) => kindCases(dtype, input, make, over))),
+    ...Object.entries(KINDS).flatMap(([input, make]) =>
+      (["row", "all"] as const).flatMap((over) => kindCases(dtype, input, make, over)),
+    ),
     ...covarianceCases(dtype),
   ]);
 }

@@ -22,5 +22,7 @@ export function sumOf(values: readonly number[]): number {
 
 /** Rows of a padded array. */
 export function rowsOf(values: ArrayLike<number>, width: number): number[][] {
-  return Array.from({ length: values.length / width }, (_, b) => Array.from({ length: width }, (_, t) => values[b * width + t]!));
+  return Array.from({ length: values.length / width }, (_, b) =>
+    Array.from({ length: width }, (_, t) => values[b * width + t]!),
+  );
 }

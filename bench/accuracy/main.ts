@@ -14,11 +14,16 @@ function measureAll(only: string | undefined): Record<string, Measurement[]> {
   const chosen = Object.entries(FAMILIES).filter(([family]) => only === undefined || family === only);
   if (chosen.length === 0) throw new Error(`no family ${only ?? ""}; there are ${Object.keys(FAMILIES).join(", ")}`);
   return Object.fromEntries(
-    chosen.map(([family, cases]) => [family, cases(false).flatMap((one) => backends.flatMap(({ name }) => measure(one, name)))]),
+    chosen.map(([family, cases]) => [
+      family,
+      cases(false).flatMap((one) => backends.flatMap(({ name }) => measure(one, name))),
+    ]),
   );
 }
 
-const { json, family } = parseArgs({ options: { json: { type: "boolean", default: false }, family: { type: "string" } } }).values;
+const { json, family } = parseArgs({
+  options: { json: { type: "boolean", default: false }, family: { type: "string" } },
+}).values;
 const families = measureAll(family);
 const measured = Object.values(families).flat();
 const outside = measured.filter(isOutside);

@@ -1,7 +1,8 @@
 // Spans between delimiters of long token streams.
 import { exact } from "../accuracy/budgets";
 import { rng } from "../../test/support/rng";
-import type { Case, Errors, Subject } from "../harness/case";
+import type { Case, Subject } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf } from "../harness/check";
 import type { PeerOutput, PeerTask } from "../peers/task";
 import { TOKENS } from "../shapes";
@@ -17,7 +18,8 @@ const STRIDE = 175;
 export function plantedTokens(n: number) {
   const tokens = new Int32Array(n);
   const block = rng(3).i32(Math.min(n, 1_000_003), 2000, ORDINARY);
-  for (let begin = 0; begin < n; begin += block.length) tokens.set(block.subarray(0, Math.min(block.length, n - begin)), begin);
+  for (let begin = 0; begin < n; begin += block.length)
+    tokens.set(block.subarray(0, Math.min(block.length, n - begin)), begin);
   const begins: number[] = [];
   const finishes: number[] = [];
   for (let at = FIRST, k = 0; at + START.length <= n; at += STRIDE, ++k) {
@@ -44,7 +46,14 @@ export function spansSubject(n: number, dtype: "int32" | "int64", peers: boolean
   const ids = dtype === "int32" ? tokens : widened(tokens);
   const check = (got: Readonly<Record<string, PeerOutput>>): Errors => {
     if (got["begins"]!.length !== begins.length)
-      return { spans: { maxAbs: Infinity, maxRel: Infinity, budget: `${begins.length} spans, not ${got["begins"]!.length}`, used: Infinity } };
+      return {
+        spans: {
+          maxAbs: Infinity,
+          maxRel: Infinity,
+          budget: `${begins.length} spans, not ${got["begins"]!.length}`,
+          used: Infinity,
+        },
+      };
     return {
       begins: errorOf(got["begins"]!, { values: begins, budget: exact }),
       finishes: errorOf(got["finishes"]!, { values: finishes, budget: exact }),
@@ -53,7 +62,10 @@ export function spansSubject(n: number, dtype: "int32" | "int64", peers: boolean
   const options = { start: [...START], end: [...END], capacity: begins.length, backend: "cpu" as const };
   return {
     ours: (lib) => {
-      let found: Readonly<Record<"begins" | "finishes", Int32Array>> = { begins: new Int32Array(), finishes: new Int32Array() };
+      let found: Readonly<Record<"begins" | "finishes", Int32Array>> = {
+        begins: new Int32Array(),
+        finishes: new Int32Array(),
+      };
       return {
         name: "findSpans",
         prepare: () => (found = { begins: new Int32Array(), finishes: new Int32Array() }),

@@ -3,6 +3,7 @@ import type { Budget } from "../accuracy/measure";
 import { exact } from "../accuracy/budgets";
 import type { Library } from "../harness/build";
 import type { Case, Subject } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf } from "../harness/check";
 import { LOGITS } from "../shapes";
 import { type LogitBatch, logitBatch } from "./logit-rows";
@@ -49,10 +50,18 @@ function softmax(x: Float32Array): Float64Array {
 function definition({ period, vocab, logits, teacher }: Pair, beta: number) {
   const gradient = new Float64Array(period * vocab);
   const divergences = Float64Array.from({ length: period }, (_, n) => {
-    const [S, T] = [logits, teacher].map((x) => softmax(x.subarray(n * vocab, (n + 1) * vocab))) as [Float64Array, Float64Array];
+    const [S, T] = [logits, teacher].map((x) => softmax(x.subarray(n * vocab, (n + 1) * vocab))) as [
+      Float64Array,
+      Float64Array,
+    ];
     const mixed = S.map((s, j) => (1 - beta) * s + beta * T[j]!);
-    const value = beta === 0 ? S.reduce((sum, s, j) => sum + T[j]! * Math.log(T[j]! / s) - T[j]! + s, 0) : S.reduce(
-      (sum, s, j) => sum + beta * T[j]! * Math.log(T[j]! / mixed[j]!) + (1 - beta) * s * Math.log(s / mixed[j]!), 0);
+    const value =
+      beta === 0
+        ? S.reduce((sum, s, j) => sum + T[j]! * Math.log(T[j]! / s) - T[j]! + s, 0)
+        : S.reduce(
+            (sum, s, j) => sum + beta * T[j]! * Math.log(T[j]! / mixed[j]!) + (1 - beta) * s * Math.log(s / mixed[j]!),
+            0,
+          );
     const slopes = S.map((s, j) => (beta === 0 ? s - T[j]! : (1 - beta) * s * Math.log(s / mixed[j]!)));
     const total = slopes.reduce((sum, slope) => sum + slope, 0);
     S.forEach((s, j) => (gradient[n * vocab + j] = slopes[j]! - s * total));
@@ -75,12 +84,19 @@ function divergenceSubject(pair: Pair, beta: number, withGradient: boolean): Sub
   const ours = (lib: Library) => ({
     name: withGradient ? "divergenceBackward" : "divergence",
     prepare: () => poison(withGradient ? out : values),
-    run: withGradient ? () => void lib.divergenceBackward(logits, teacher, weights, { ...options, out }) : () => void lib.divergence(logits, teacher, { ...options, out: values }),
-    check: () => {
+    run: withGradient
+      ? () => void lib.divergenceBackward(logits, teacher, weights, { ...options, out })
+      : () => void lib.divergence(logits, teacher, { ...options, out: values }),
+    check: (): Errors => {
       const { divergences, gradient } = wanted();
       if (!withGradient) return { divergences: errorOf(values, { values: divergences, budget: VALUES }) };
       const largest = gradient.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
-      return { gradient: errorOf(out, { values: gradient, budget: { says: "1e-6 of the largest", allowed: () => 1e-6 * largest } }) };
+      return {
+        gradient: errorOf(out, {
+          values: gradient,
+          budget: { says: "1e-6 of the largest", allowed: () => 1e-6 * largest },
+        }),
+      };
     },
   });
   return {
@@ -111,7 +127,9 @@ function topSubject(batch: LogitBatch): Subject {
       return {
         name: "topLogits",
         run: () => void (ids = lib.topLogits(logits, TOP, { shape: [rows, vocab], backend: "cpu" })),
-        check: () => ({ ids: errorOf(ids, { values: Array.from({ length: period }, (_, n) => likeliest(n)).flat(), budget: exact }) }),
+        check: () => ({
+          ids: errorOf(ids, { values: Array.from({ length: period }, (_, n) => likeliest(n)).flat(), budget: exact }),
+        }),
       };
     },
     roof: { kind: "read", bytes: logits.byteLength, run: (roof, threads) => roof.read([logits], threads) },

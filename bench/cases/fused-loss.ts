@@ -23,7 +23,13 @@ type FromLogits = (
   logits: LogitMemory,
   targets: Int32Array,
   batch: PolicyInputs,
-  options: { readonly clip: number; readonly dtype: LogitDType; readonly vocab: number; readonly out: LogitMemory; readonly backend: "cpu" },
+  options: {
+    readonly clip: number;
+    readonly dtype: LogitDType;
+    readonly vocab: number;
+    readonly out: LogitMemory;
+    readonly backend: "cpu";
+  },
 ) => unknown;
 
 interface Training {
@@ -39,9 +45,12 @@ function trainingOf(rows: number, vocab: number, dtype: LogitDType): Training {
   const { logProbs } = forwardWanted(drawn);
   const old = Float32Array.from(logProbs, (x) => x + 0.6 * (draw.uniform() - 0.5));
   const advantages = Float32Array.from(logProbs, () => 2 * draw.uniform() - 1);
-  const repeated = (values: ArrayLike<number>) => Float32Array.from({ length: rows }, (_, n) => values[n % drawn.period]!);
+  const repeated = (values: ArrayLike<number>) =>
+    Float32Array.from({ length: rows }, (_, n) => values[n % drawn.period]!);
   // The loss is the mean over the tokens of what the objective gains, negated.
-  const slopes = logProbs.map((x, n) => -termOracle(x - old[n]!, advantages[n]!, { clipLow: CLIP, clipHigh: CLIP }).slope / rows);
+  const slopes = logProbs.map(
+    (x, n) => -termOracle(x - old[n]!, advantages[n]!, { clipLow: CLIP, clipHigh: CLIP }).slope / rows,
+  );
   const batch: LogitBatch = { ...drawn, gradLogProbs: repeated(slopes), gradEntropies: new Float32Array(rows) };
   let check: GradientCheck | undefined;
   return {
@@ -77,7 +86,11 @@ function inThreeCalls(training: Training, lib: Library): Work {
   const options = { shape: [rows, vocab] as const, dtype, backend: "cpu" as const };
   return workOf(training, out, () => {
     const state = lib.logprob(logits, targets, options);
-    const { gradLogProbs }: { gradLogProbs: FloatArray } = lib.policyLoss("ppo", { ...inputs, logProbs: state.logProbs }, { clip: CLIP, backend: "cpu" });
+    const { gradLogProbs }: { gradLogProbs: FloatArray } = lib.policyLoss(
+      "ppo",
+      { ...inputs, logProbs: state.logProbs },
+      { clip: CLIP, backend: "cpu" },
+    );
     lib.logprobBackward(logits, targets, state, { ...options, gradLogProbs, out });
   });
 }
@@ -89,7 +102,11 @@ export function fusedLossSubject(rows: number, vocab: number, dtype: LogitDType)
   return {
     ours: (lib) => inOneCall(training, lib),
     beside: { [`${OURS}: forward, loss, backward`]: (lib) => inThreeCalls(training, lib) },
-    roof: { kind: "streamed copy", bytes: 2 * logits.byteLength, run: (roof, threads) => roof.copyStreamed(scratch, logits, threads) },
+    roof: {
+      kind: "streamed copy",
+      bytes: 2 * logits.byteLength,
+      run: (roof, threads) => roof.copyStreamed(scratch, logits, threads),
+    },
   };
 }
 

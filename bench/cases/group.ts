@@ -3,7 +3,8 @@ import { unstated } from "../accuracy/budgets";
 import type { Budget } from "../accuracy/measure";
 import { groupNormalizeOracle } from "../../test/oracle/group";
 import { rng } from "../../test/support/rng";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import type { Library } from "../harness/build";
 import { errorOf } from "../harness/check";
 import type { PeerOutput, PeerTask } from "../peers/task";
@@ -36,9 +37,20 @@ export function itemsOf(rewards: number, size: number): number {
   return size > 0 ? rewards - (rewards % size) : rewards;
 }
 
-function workOf(values: Float32Array, groupOffsets: Int32Array, wanted: () => ArrayLike<number>, lib: Library, backend: "cpu" | "auto" = "cpu"): Work {
+function workOf(
+  values: Float32Array,
+  groupOffsets: Int32Array,
+  wanted: () => ArrayLike<number>,
+  lib: Library,
+  backend: "cpu" | "auto" = "cpu",
+): Work {
   const groups = groupOffsets.length - 1;
-  const out = { normalized: new Float32Array(values.length), means: new Float32Array(groups), stds: new Float32Array(groups), counts: new Int32Array(groups) };
+  const out = {
+    normalized: new Float32Array(values.length),
+    means: new Float32Array(groups),
+    stds: new Float32Array(groups),
+    counts: new Int32Array(groups),
+  };
   const options = { groupOffsets, out, backend };
   return {
     name: "groupNormalize",
@@ -67,7 +79,12 @@ export function groupSubject(rewards: number, size: number): Subject {
     ours: (lib) => workOf(values, offsets, wanted, lib),
     roof: { kind: "copy", bytes: 8 * n, run: (roof, threads) => roof.copy(scratch, values, threads) },
     ...(size > 0 && {
-      task: { kind: "groupNormalize", arrays: { values }, numbers: { items: n, size, epsilon: 1e-6 }, check } satisfies PeerTask,
+      task: {
+        kind: "groupNormalize",
+        arrays: { values },
+        numbers: { items: n, size, epsilon: 1e-6 },
+        check,
+      } satisfies PeerTask,
     }),
   };
 }

@@ -4,7 +4,8 @@ import { rng } from "../../test/support/rng";
 import { unstated } from "../accuracy/budgets";
 import type { Budget } from "../accuracy/measure";
 import type { Library } from "../harness/build";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf, MILLIONTH } from "../harness/check";
 import type { PeerOutput } from "../peers/task";
 import { HEADS } from "../shapes";
@@ -46,10 +47,16 @@ function headOf(rows: number, dim: number, vocab: number): Head {
   };
 }
 
-function errorsOf(head: Head, got: Readonly<Partial<Record<"logits" | "logProbs" | "entropies", PeerOutput>>>, budget: Budget): Errors {
+function errorsOf(
+  head: Head,
+  got: Readonly<Partial<Record<"logits" | "logProbs" | "entropies", PeerOutput>>>,
+  budget: Budget,
+): Errors {
   const wanted = head.wanted();
   return Object.fromEntries(
-    (["logits", "logProbs", "entropies"] as const).flatMap((name) => (got[name] ? [[name, errorOf(got[name], { values: wanted[name], budget })]] : [])),
+    (["logits", "logProbs", "entropies"] as const).flatMap((name) =>
+      got[name] ? [[name, errorOf(got[name], { values: wanted[name], budget })]] : [],
+    ),
   );
 }
 

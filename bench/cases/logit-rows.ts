@@ -51,7 +51,8 @@ function drawRow(kind: RowKind, vocab: number, seed: number): { values: Float32A
 
 /** Fills an array from its first elements. */
 function repeat(array: LogitMemory | Int32Array, filled: number): void {
-  for (let have = filled; have < array.length; have *= 2) array.copyWithin(have, 0, Math.min(have, array.length - have));
+  for (let have = filled; have < array.length; have *= 2)
+    array.copyWithin(have, 0, Math.min(have, array.length - have));
 }
 
 function periodic(length: number, period: number, draw: () => number): Float32Array {
@@ -78,7 +79,9 @@ export function logitRows(rows: number, vocab: number, dtype: LogitDType, kind: 
 
 export function logitBatch(rows: number, vocab: number, dtype: LogitDType, kind: RowKind): LogitBatch {
   const { logits, targets, period, stored } = logitRows(rows, vocab, dtype, kind);
-  const oracles = stored.map((row) => rowOracle(Float64Array.from(dtype === "float32" ? row : fromHalfBits(row, "bfloat16")), {}));
+  const oracles = stored.map((row) =>
+    rowOracle(Float64Array.from(dtype === "float32" ? row : fromHalfBits(row, "bfloat16")), {}),
+  );
   const draw = rng(7);
   const gradLogProbs = periodic(rows, period, () => 2 * draw.uniform() - 1);
   const gradEntropies = periodic(rows, period, () => -0.01 * (1 + draw.uniform()));
@@ -98,7 +101,10 @@ export function forwardWanted({ oracles, targets }: LogitBatch): ForwardWanted {
 }
 
 /** The gradient of the first `period` rows, and each row's largest. */
-export function gradientWanted(batch: LogitBatch): { readonly gradient: Float64Array; readonly largest: readonly number[] } {
+export function gradientWanted(batch: LogitBatch): {
+  readonly gradient: Float64Array;
+  readonly largest: readonly number[];
+} {
   const { oracles, vocab, targets, gradLogProbs, gradEntropies } = batch;
   const gradient = new Float64Array(oracles.length * vocab);
   const largest = oracles.map((row, n) => {

@@ -3,13 +3,23 @@ import type { Budget } from "../accuracy/measure";
 import { roundingOf, unstated } from "../accuracy/budgets";
 import { fromHalfBits } from "../../lib/core/half";
 import type { Library } from "../harness/build";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf } from "../harness/check";
 import type { PeerOutput } from "../peers/task";
 import type { ErrorFigure } from "../record";
 import { LOGITS } from "../shapes";
 import { LOGIT_BYTES } from "./logprob-forward";
-import { forwardWanted, gradientWanted, type LogitBatch, logitBatch, type LogitDType, type LogitMemory, ROW_KINDS, type RowKind } from "./logit-rows";
+import {
+  forwardWanted,
+  gradientWanted,
+  type LogitBatch,
+  logitBatch,
+  type LogitDType,
+  type LogitMemory,
+  ROW_KINDS,
+  type RowKind,
+} from "./logit-rows";
 import { poison } from "./poison";
 
 /** Logits read, gradients written. */
@@ -57,7 +67,14 @@ function backwardWork(batch: LogitBatch, inPlace: boolean, lib: Library, checkOf
   };
 }
 
-export function backwardSubject(rows: number, vocab: number, dtype: LogitDType, kind: RowKind, inPlace: boolean, peers: boolean): Subject {
+export function backwardSubject(
+  rows: number,
+  vocab: number,
+  dtype: LogitDType,
+  kind: RowKind,
+  inPlace: boolean,
+  peers: boolean,
+): Subject {
   const batch = logitBatch(rows, vocab, dtype, kind);
   let check: GradientCheck | undefined;
   const checkOf = (): GradientCheck => (check ??= gradientCheck(batch));
@@ -67,24 +84,30 @@ export function backwardSubject(rows: number, vocab: number, dtype: LogitDType, 
   return {
     ours: (lib) => backwardWork(batch, inPlace, lib, checkOf),
     roof: scratch
-      ? { kind: "streamed copy", bytes: 2 * logits.byteLength, run: (roof, threads) => roof.copyStreamed(scratch, logits, threads) }
+      ? {
+          kind: "streamed copy",
+          bytes: 2 * logits.byteLength,
+          run: (roof, threads) => roof.copyStreamed(scratch, logits, threads),
+        }
       : { kind: "rewrite", bytes: 2 * logits.byteLength, run: (roof, threads) => roof.rewrite(logits, threads) },
     ...(peers && {
-        task: {
-          kind: "logprobBackward" as const,
-          arrays: {
-            logits,
-            targets,
-            gradLogProbs,
-            gradEntropies,
-            // For the peers' hand-fused form, which is given what a forward pass left.
-            logSumExps: Float32Array.from({ length: rows }, (_, n) => batch.oracles[n % batch.period]!.logSumExp),
-            entropies: Float32Array.from({ length: rows }, (_, n) => entropies[n % batch.period]!),
-          },
-          numbers: { rows, vocab },
-          check: (outputs: Readonly<Record<string, PeerOutput>>): Errors => ({ gradient: checkOf()(outputs["gradient"]!, false) }),
+      task: {
+        kind: "logprobBackward" as const,
+        arrays: {
+          logits,
+          targets,
+          gradLogProbs,
+          gradEntropies,
+          // For the peers' hand-fused form, which is given what a forward pass left.
+          logSumExps: Float32Array.from({ length: rows }, (_, n) => batch.oracles[n % batch.period]!.logSumExp),
+          entropies: Float32Array.from({ length: rows }, (_, n) => entropies[n % batch.period]!),
         },
-      }),
+        numbers: { rows, vocab },
+        check: (outputs: Readonly<Record<string, PeerOutput>>): Errors => ({
+          gradient: checkOf()(outputs["gradient"]!, false),
+        }),
+      },
+    }),
   };
 }
 
@@ -107,7 +130,15 @@ export function backwardCases(): Case[] {
       quick,
       least: backwardBytes(rows, vocab, dtype),
       // Autograd of the larger shapes would take most of a machine's memory.
-      prepare: () => backwardSubject(rows, vocab, dtype, rowKind, inPlace, !inPlace && shape === LOGITS.qwen && rowKind === "normal" && dtype === "float32"),
+      prepare: () =>
+        backwardSubject(
+          rows,
+          vocab,
+          dtype,
+          rowKind,
+          inPlace,
+          !inPlace && shape === LOGITS.qwen && rowKind === "normal" && dtype === "float32",
+        ),
     };
   };
   const { qwen, llama2 } = LOGITS;

@@ -2,7 +2,8 @@
 import type { Budget } from "../accuracy/measure";
 import { unstated } from "../accuracy/budgets";
 import type { Library } from "../harness/build";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf, MILLIONTH } from "../harness/check";
 import type { PeerOutput, PeerTask } from "../peers/task";
 import { LOGITS } from "../shapes";
@@ -69,7 +70,13 @@ export interface Company {
   readonly peers: boolean;
 }
 
-export function forwardSubject(rows: number, vocab: number, dtype: LogitDType, kind: RowKind, company: Company): Subject {
+export function forwardSubject(
+  rows: number,
+  vocab: number,
+  dtype: LogitDType,
+  kind: RowKind,
+  company: Company,
+): Subject {
   const batch = logitBatch(rows, vocab, dtype, kind);
   const plain = company.plain ? logitBatch(rows, vocab, dtype, "normal") : undefined;
   return {
@@ -89,7 +96,10 @@ function caseOf(
   const [rows, vocab] = shape.sizes;
   const large = shape === LOGITS.qwen;
   // Of others, time does not depend on the rows; how right they are does, where a token is nearly certain.
-  const company = { plain: rowKind === "masked" && large, peers: rowKind === "normal" || (rowKind === "peaky" && large) };
+  const company = {
+    plain: rowKind === "masked" && large,
+    peers: rowKind === "normal" || (rowKind === "peaky" && large),
+  };
   return {
     kernel: "logprob",
     op: "logprob",

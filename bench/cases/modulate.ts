@@ -29,7 +29,10 @@ function stepsOf({ rows, steps }: TokenBatch) {
   };
 }
 
-function modulated({ values, mask, steps }: TokenBatch, { spans, scales, clarities }: ReturnType<typeof stepsOf>): Float64Array {
+function modulated(
+  { values, mask, steps }: TokenBatch,
+  { spans, scales, clarities }: ReturnType<typeof stepsOf>,
+): Float64Array {
   const out = Float64Array.from(values);
   let heads = 0;
   for (let s = 0; s < scales.length; ++s) {
@@ -50,12 +53,22 @@ function spansSubject(batch: TokenBatch): Subject {
     ours: (lib: Library) => {
       const advantages = new Float32Array(values.length);
       const { scales, clarities } = given;
-      const options = { shape: [rows, steps] as const, mask, scales, clarities, zeta: ZETA, out: { advantages }, backend: "cpu" as const };
+      const options = {
+        shape: [rows, steps] as const,
+        mask,
+        scales,
+        clarities,
+        zeta: ZETA,
+        out: { advantages },
+        backend: "cpu" as const,
+      };
       return {
         name: "modulateSpans",
         prepare: () => poison(advantages),
         run: () => void lib.modulateSpans(values, given.spans, options),
-        check: () => ({ advantages: errorOf(advantages, { values: (found ??= modulated(batch, given)), budget: ONCE }) }),
+        check: () => ({
+          advantages: errorOf(advantages, { values: (found ??= modulated(batch, given)), budget: ONCE }),
+        }),
       };
     },
     roof: {
@@ -85,8 +98,14 @@ function rowsSubject(batch: TokenBatch): Subject {
       let answer: ReturnType<Library["sequenceWeights"]>;
       return {
         name: "sequenceWeights",
-        run: () => void (answer = lib.sequenceWeights(values, { shape: [rows, steps], mask, groupOffsets, backend: "cpu" })),
-        check: () => ({ sequenceEntropies: errorOf(answer.sequenceEntropies, { values: (found ??= entropiesOf(batch)), budget: SUMS }) }),
+        run: () =>
+          void (answer = lib.sequenceWeights(values, { shape: [rows, steps], mask, groupOffsets, backend: "cpu" })),
+        check: () => ({
+          sequenceEntropies: errorOf(answer.sequenceEntropies, {
+            values: (found ??= entropiesOf(batch)),
+            budget: SUMS,
+          }),
+        }),
       };
     },
     roof: { kind: "read", bytes: 5 * values.length, run: (roof, threads) => roof.read([values, mask], threads) },

@@ -3,7 +3,8 @@ import { unstated } from "../accuracy/budgets";
 import type { Budget } from "../accuracy/measure";
 import { clippedObjectiveOracle, logRatioOracle, paddedRows } from "../../test/oracle/ratio";
 import { rng } from "../../test/support/rng";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import type { Library } from "../harness/build";
 import { errorOf } from "../harness/check";
 import type { PeerOutput, PeerTask } from "../peers/task";
@@ -43,13 +44,33 @@ export function sequenceBatch(rows: number, steps: number): Batch {
   const advantages = Float32Array.from({ length: period }, () => 2 * draw.uniform() - 1);
   for (let have = period * steps; have < n; have *= 2)
     for (const array of [old, current, mask]) array.copyWithin(have, 0, Math.min(have, n - have));
-  return { rows, steps, current, old, mask, advantages: Float32Array.from({ length: rows }, (_, b) => advantages[b % period]!) };
+  return {
+    rows,
+    steps,
+    current,
+    old,
+    mask,
+    advantages: Float32Array.from({ length: rows }, (_, b) => advantages[b % period]!),
+  };
 }
 
-function definition({ rows, steps, current, old, mask, advantages }: Batch, level: "token" | "sequence", weight: number) {
+function definition(
+  { rows, steps, current, old, mask, advantages }: Batch,
+  level: "token" | "sequence",
+  weight: number,
+) {
   const period = Math.min(PERIOD, rows);
-  const batch = { current: current.subarray(0, period * steps), old, rows: paddedRows([period, steps], mask), advantage: (row: number) => advantages[row]! };
-  const { gradLogProbs } = clippedObjectiveOracle(batch, { ...CLIP, level, weights: new Array<number>(period).fill(weight) });
+  const batch = {
+    current: current.subarray(0, period * steps),
+    old,
+    rows: paddedRows([period, steps], mask),
+    advantage: (row: number) => advantages[row]!,
+  };
+  const { gradLogProbs } = clippedObjectiveOracle(batch, {
+    ...CLIP,
+    level,
+    weights: new Array<number>(period).fill(weight),
+  });
   return { ratios: logRatioOracle(batch, "sequence").map(Math.exp), gradLogProbs };
 }
 
@@ -72,22 +93,23 @@ function ratioWork({ rows, steps, current, old, mask }: Batch, wanted: () => Def
   };
 }
 
-function objectiveWork(batch: Batch, level: "token" | "sequence", wanted: () => Definition, lib: Library, backend: "cpu" | "auto" = "cpu"): Work {
+function objectiveWork(
+  batch: Batch,
+  level: "token" | "sequence",
+  wanted: () => Definition,
+  lib: Library,
+  backend: "cpu" | "auto" = "cpu",
+): Work {
   const { rows, steps, current, old, mask, advantages } = batch;
-  const terms = level === "token" ? rows * steps : rows;
   const out = {
     gradLogProbs: new Float32Array(rows * steps),
-    terms: new Float32Array(terms),
-    ratios: new Float32Array(terms),
-    clippedRatios: new Float32Array(terms),
-    clipped: new Uint8Array(terms),
-    objectives: new Float64Array(rows),
-    rowWeights: new Float64Array(rows),
+    ratios: new Float32Array(level === "token" ? rows * steps : rows),
   };
-  const options = { level, shape: [rows, steps] as const, mask, ...CLIP, out, backend };
+  const outputs = ["gradLogProbs", "ratios"] as const;
+  const options = { level, shape: [rows, steps] as const, mask, ...CLIP, outputs, out, backend };
   return {
     name: "clippedObjective",
-    prepare: () => poison(out.gradLogProbs, out.terms, out.ratios, out.clippedRatios, out.clipped),
+    prepare: () => poison(out.gradLogProbs, out.ratios),
     run: () => void lib.clippedObjective(current, old, advantages, options),
     check: (): Errors => ({
       gradLogProbs: gradientError(out.gradLogProbs, wanted(), true),
@@ -106,7 +128,7 @@ export function sequenceSubject(rows: number, steps: number, withGradient: boole
     kind: withGradient ? "sequenceGradient" : "sequenceRatio",
     arrays: { current, old, mask, advantages },
     numbers: { rows, steps, ...CLIP },
-    check: (outputs) =>
+    check: (outputs): Errors =>
       withGradient
         ? { gradLogProbs: gradientError(outputs["gradLogProbs"]!, wanted(), false) }
         : { ratios: errorOf(outputs["ratios"]!, { values: wanted().ratios, budget: unstated }) },
@@ -130,7 +152,14 @@ export function sequenceSubject(rows: number, steps: number, withGradient: boole
 export function ratioCases(): Case[] {
   const shape = ROLLOUTS.batch;
   const [rows, steps] = shape.sizes;
-  const common = { kernel: "ratio", dtype: "float32", rowKind: "half to all of a row kept", shape, threads: 1, quick: true } as const;
+  const common = {
+    kernel: "ratio",
+    dtype: "float32",
+    rowKind: "half to all of a row kept",
+    shape,
+    threads: 1,
+    quick: true,
+  } as const;
   const n = rows * steps;
   return [
     {

@@ -29,17 +29,25 @@ function definition({ values, mask }: TokenBatch): Float64Array {
   };
   const kept = values.filter((_, i) => mask[i] !== 0).sort();
   const mean = total((x) => x) / kept.length;
-  return Float64Array.of(kept.length, mean, total((x) => (x - mean) ** 2), kept[0]!, kept[kept.length - 1]!);
+  return Float64Array.of(
+    kept.length,
+    mean,
+    total((x) => (x - mean) ** 2),
+    kept[0]!,
+    kept[kept.length - 1]!,
+  );
 }
 
 function mapped({ values, mask }: TokenBatch, map: (x: number) => number): Float64Array {
   return Float64Array.from(values, (x, i) => (mask[i] === 0 ? 0 : map(x)));
 }
 
-const streamed = ({ values, mask }: TokenBatch, scratch: Float32Array) => (roof: Roof, threads: number): void => {
-  roof.read([mask], threads);
-  roof.copyStreamed(scratch, values, threads);
-};
+const streamed =
+  ({ values, mask }: TokenBatch, scratch: Float32Array) =>
+  (roof: Roof, threads: number): void => {
+    roof.read([mask], threads);
+    roof.copyStreamed(scratch, values, threads);
+  };
 
 function momentsSubject(batch: TokenBatch): Subject {
   const { rows, steps, values, mask } = batch;
@@ -54,7 +62,12 @@ function momentsSubject(batch: TokenBatch): Subject {
         run: () => void (answer = lib.moments(values, options)),
         check: () => {
           const { counts, means, m2s, mins, maxs } = answer;
-          return { moments: errorOf(Float64Array.of(counts[0]!, means[0]!, m2s[0]!, mins[0]!, maxs[0]!), { values: wanted(), budget: SUMS }) };
+          return {
+            moments: errorOf(Float64Array.of(counts[0]!, means[0]!, m2s[0]!, mins[0]!, maxs[0]!), {
+              values: wanted(),
+              budget: SUMS,
+            }),
+          };
         },
       };
     },
@@ -70,7 +83,14 @@ function momentsSubject(batch: TokenBatch): Subject {
 
 type Run = (lib: Library, out: Float32Array) => void;
 
-function mapSubject(name: string, batch: TokenBatch, definitionOf: () => Float64Array, bytes: number, run: Run, task?: "whiten"): Subject {
+function mapSubject(
+  name: string,
+  batch: TokenBatch,
+  definitionOf: () => Float64Array,
+  bytes: number,
+  run: Run,
+  task?: "whiten",
+): Subject {
   const { rows, steps, values, mask } = batch;
   const scratch = new Float32Array(values.length);
   let found: Float64Array | undefined;
@@ -123,14 +143,26 @@ export function reduceCases(): Case[] {
   const centers = Float64Array.from({ length: rows }, (_, b) => b / rows);
   const scales = Float64Array.from({ length: rows }, (_, b) => 1 + b / rows);
   return [
-    { ...common, op: "moments", least: { bytes: 5 * n, formula: "5·tokens (4 + 1 read)" }, prepare: () => momentsSubject(tokenBatch(rows, steps)) },
+    {
+      ...common,
+      op: "moments",
+      least: { bytes: 5 * n, formula: "5·tokens (4 + 1 read)" },
+      prepare: () => momentsSubject(tokenBatch(rows, steps)),
+    },
     {
       ...common,
       op: "whiten",
       least: { bytes: 14 * n, formula: "14·tokens (4 + 1 read twice, 4 written)" },
       prepare: () => {
         const batch = tokenBatch(rows, steps);
-        return mapSubject("whiten", batch, () => whitened(batch), 14 * n, (lib, out) => void lib.whiten(batch.values, { ...layout(batch), over: "all", out: { whitened: out } }), "whiten");
+        return mapSubject(
+          "whiten",
+          batch,
+          () => whitened(batch),
+          14 * n,
+          (lib, out) => void lib.whiten(batch.values, { ...layout(batch), over: "all", out: { whitened: out } }),
+          "whiten",
+        );
       },
     },
     {
@@ -139,8 +171,18 @@ export function reduceCases(): Case[] {
       least: once,
       prepare: () => {
         const batch = tokenBatch(rows, steps);
-        const definitionOf = () => Float64Array.from(batch.values, (x, i) => (batch.mask[i] === 0 ? 0 : (x - centers[Math.floor(i / steps)]!) * scales[Math.floor(i / steps)]!));
-        return mapSubject("affine", batch, definitionOf, 9 * n, (lib, out) => void lib.affine(batch.values, { ...layout(batch), center: centers, scale: scales, out: { mapped: out } }));
+        const definitionOf = () =>
+          Float64Array.from(batch.values, (x, i) =>
+            batch.mask[i] === 0 ? 0 : (x - centers[Math.floor(i / steps)]!) * scales[Math.floor(i / steps)]!,
+          );
+        return mapSubject(
+          "affine",
+          batch,
+          definitionOf,
+          9 * n,
+          (lib, out) =>
+            void lib.affine(batch.values, { ...layout(batch), center: centers, scale: scales, out: { mapped: out } }),
+        );
       },
     },
     {
@@ -149,7 +191,13 @@ export function reduceCases(): Case[] {
       least: once,
       prepare: () => {
         const batch = tokenBatch(rows, steps);
-        return mapSubject("clamp", batch, () => mapped(batch, (x) => Math.min(Math.max(x, low), high)), 9 * n, (lib, out) => void lib.clamp(batch.values, { ...layout(batch), low, high, out: { clamped: out } }));
+        return mapSubject(
+          "clamp",
+          batch,
+          () => mapped(batch, (x) => Math.min(Math.max(x, low), high)),
+          9 * n,
+          (lib, out) => void lib.clamp(batch.values, { ...layout(batch), low, high, out: { clamped: out } }),
+        );
       },
     },
   ];

@@ -4,7 +4,8 @@ import { largest } from "../accuracy/inputs";
 import type { Budget } from "../accuracy/measure";
 import { rng } from "../../test/support/rng";
 import type { Library } from "../harness/build";
-import type { Case, Errors, Subject, Work } from "../harness/case";
+import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf } from "../harness/check";
 import type { PeerOutput, PeerTask } from "../peers/task";
 import { ROLLOUTS } from "../shapes";
@@ -26,7 +27,8 @@ interface Rollouts extends RecurrenceInput {
 function noise(length: number, seed: number, std: number): Float32Array {
   const out = new Float32Array(length);
   const block = rng(seed).normal(Math.min(length, 1 << 20), 0, std);
-  for (let begin = 0; begin < length; begin += block.length) out.set(block.subarray(0, Math.min(block.length, length - begin)), begin);
+  for (let begin = 0; begin < length; begin += block.length)
+    out.set(block.subarray(0, Math.min(block.length, length - begin)), begin);
   return out;
 }
 
@@ -47,7 +49,10 @@ type Wanted = Readonly<Record<"advantages" | "returns", Float64Array>>;
 
 function errorsOf(wanted: Partial<Wanted>, got: Readonly<Record<string, PeerOutput>>, budgeted: boolean): Errors {
   return Object.fromEntries(
-    Object.entries(wanted).map(([name, values]) => [name, errorOf(got[name]!, { values, budget: budgeted ? budgetOf(values) : unstated })]),
+    Object.entries(wanted).map(([name, values]) => [
+      name,
+      errorOf(got[name]!, { values, budget: budgeted ? budgetOf(values) : unstated }),
+    ]),
   );
 }
 
@@ -62,7 +67,8 @@ export function gaeSubject(rows: number, steps: number, gamma: number, lambda: n
   const n = rows * steps;
   const scratch = [new Float32Array(n), new Float32Array(n)] as const;
   let wanted: Wanted | undefined;
-  const check = (got: Readonly<Record<string, PeerOutput>>, budgeted: boolean): Errors => errorsOf((wanted ??= gaeWanted(data)), got, budgeted);
+  const check = (got: Readonly<Record<string, PeerOutput>>, budgeted: boolean): Errors =>
+    errorsOf((wanted ??= gaeWanted(data)), got, budgeted);
   return {
     ours: (lib) => {
       const out = { advantages: new Float32Array(n), returns: new Float32Array(n) };
@@ -103,12 +109,23 @@ export function returnsSubject(rows: number, steps: number): Subject {
   return {
     ours: (lib: Library): Work => {
       const returns = new Float32Array(n);
-      const options = { shape: [rows, steps] as const, mask, gamma: data.gamma, out: { returns }, backend: "cpu" as const };
+      const options = {
+        shape: [rows, steps] as const,
+        mask,
+        gamma: data.gamma,
+        out: { returns },
+        backend: "cpu" as const,
+      };
       return {
         name: "returns",
         prepare: () => poison(returns),
         run: () => void lib.discountedReturns(rewards, options),
-        check: () => errorsOf({ returns: (wanted ??= advantagesOf({ rewards, mask, rows, steps, gamma: data.gamma, lambda: 1 })) }, { returns }, true),
+        check: () =>
+          errorsOf(
+            { returns: (wanted ??= advantagesOf({ rewards, mask, rows, steps, gamma: data.gamma, lambda: 1 })) },
+            { returns },
+            true,
+          ),
       };
     },
     roof: {
@@ -124,7 +141,10 @@ export function returnsSubject(rows: number, steps: number): Subject {
 
 type Rollout = (typeof ROLLOUTS)[keyof typeof ROLLOUTS];
 
-function gaeCase(shape: Rollout, flags: { gamma?: number; lambda?: number; threads?: number; quick?: boolean; peers?: boolean }): Case {
+function gaeCase(
+  shape: Rollout,
+  flags: { gamma?: number; lambda?: number; threads?: number; quick?: boolean; peers?: boolean },
+): Case {
   const { gamma = 1, lambda = 0.95, threads = 1, quick = false, peers = false } = flags;
   const [rows, steps] = shape.sizes;
   return {

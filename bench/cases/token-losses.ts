@@ -6,6 +6,7 @@ import { unstated } from "../accuracy/budgets";
 import type { Budget } from "../accuracy/measure";
 import type { Library } from "../harness/build";
 import type { Case, Subject, Work } from "../harness/case";
+import type { Errors } from "../record";
 import { errorOf } from "../harness/check";
 import type { PeerTask } from "../peers/task";
 import type { Roof } from "../roof/roof";
@@ -33,7 +34,14 @@ interface Tokens {
 function tokensOf(rows: number, steps: number): Tokens {
   const { values, others, mask } = tokenBatch(rows, steps);
   const negated = (x: Float32Array): Float32Array => x.map((value) => -value);
-  return { rows, steps, logProbs: negated(others), old: negated(values), mask, advantages: Float32Array.from({ length: rows }, (_, b) => Math.sin(b + 1)) };
+  return {
+    rows,
+    steps,
+    logProbs: negated(others),
+    old: negated(values),
+    mask,
+    advantages: Float32Array.from({ length: rows }, (_, b) => Math.sin(b + 1)),
+  };
 }
 
 interface Wanted {
@@ -73,17 +81,30 @@ function lossSubject(tokens: Tokens, withGradient: boolean, coefficient: number)
   const wanted = (): Wanted => (found ??= definition(tokens, coefficient));
   const ours = (lib: Library): Work => {
     const gradLogProbs = new Float32Array(withGradient ? logProbs.length : 0);
-    const common = { form: "clip", ...CLIP, logProbs, oldLogProbs: old, advantages, mask, shape: [rows, steps] as const, backend: "cpu" } as const;
+    const common = {
+      form: "clip",
+      ...CLIP,
+      logProbs,
+      oldLogProbs: old,
+      advantages,
+      mask,
+      shape: [rows, steps] as const,
+      backend: "cpu",
+    } as const;
     const kl = coefficient > 0 && { kl: { referenceLogProbs: old, kind: "k3", coefficient } as const };
-    const options = withGradient ? { ...common, ...kl, outputs: ["gradLogProbs"] as const, out: { gradLogProbs } } : { ...common, ...kl, outputs: [] };
+    const options = withGradient
+      ? { ...common, ...kl, outputs: ["gradLogProbs"] as const, out: { gradLogProbs } }
+      : { ...common, ...kl, outputs: [] };
     let total = NaN;
     return {
       name: "tokenLoss",
       prepare: () => poison(gradLogProbs),
       run: () => void ({ total } = lib.tokenLoss(options)),
-      check: () => {
+      check: (): Errors => {
         const { total: sum, gradLogProbs: values } = wanted();
-        const gradient = withGradient && { gradLogProbs: errorOf(gradLogProbs, { values, budget: gradientBudget(values) }) };
+        const gradient = withGradient && {
+          gradLogProbs: errorOf(gradLogProbs, { values, budget: gradientBudget(values) }),
+        };
         return { total: errorOf(Float64Array.of(total), { values: [sum], budget: SUMS }), ...gradient };
       },
     };
@@ -106,7 +127,7 @@ function lossSubject(tokens: Tokens, withGradient: boolean, coefficient: number)
         kind: withGradient ? "tokenGradient" : "tokenLoss",
         arrays: { current: logProbs, old, mask, advantages },
         numbers: { rows, steps, ...CLIP },
-        check: (outputs) =>
+        check: (outputs): Errors =>
           withGradient
             ? { gradLogProbs: errorOf(outputs["gradLogProbs"]!, { values: wanted().gradLogProbs, budget: unstated }) }
             : { total: errorOf(outputs["total"]!, { values: [wanted().total], budget: unstated }) },
@@ -146,7 +167,17 @@ function rowLossSubject(tokens: Tokens): Subject {
   return {
     ours: (lib) => {
       const gradLogProbs = new Float32Array(logProbs.length);
-      const options = { form: "clip", ...ROW_CLIP, logProbs, oldLogProbs: old, advantages, mask, shape: [rows, steps], out: { gradLogProbs }, backend: "cpu" } as const;
+      const options = {
+        form: "clip",
+        ...ROW_CLIP,
+        logProbs,
+        oldLogProbs: old,
+        advantages,
+        mask,
+        shape: [rows, steps],
+        out: { gradLogProbs },
+        backend: "cpu",
+      } as const;
       let total = NaN;
       return {
         name: "rowLoss",
@@ -173,7 +204,9 @@ function rowLossSubject(tokens: Tokens): Subject {
       kind: "rowGradient",
       arrays: { current: logProbs, old, mask, advantages },
       numbers: { rows, steps, ...ROW_CLIP },
-      check: (outputs) => ({ gradLogProbs: errorOf(outputs["gradLogProbs"]!, { values: wanted().gradLogProbs, budget: unstated }) }),
+      check: (outputs) => ({
+        gradLogProbs: errorOf(outputs["gradLogProbs"]!, { values: wanted().gradLogProbs, budget: unstated }),
+      }),
     },
   };
 }
@@ -183,11 +216,20 @@ function boundSubject(tokens: Tokens): Subject {
   const [scratch, flags] = [new Float32Array(logProbs.length), new Uint8Array(mask.length)];
   let found: Float64Array | undefined;
   const wanted = () =>
-    (found ??= Float64Array.from(logProbs, (x, i) => (mask[i] === 0 ? 0 : Math.min(Math.max(Math.exp(x - old[i]!), BOUNDS.low), BOUNDS.high))));
+    (found ??= Float64Array.from(logProbs, (x, i) =>
+      mask[i] === 0 ? 0 : Math.min(Math.max(Math.exp(x - old[i]!), BOUNDS.low), BOUNDS.high),
+    ));
   return {
     ours: (lib) => {
       const out = { weights: new Float32Array(logProbs.length), kept: new Uint8Array(mask.length) };
-      const options = { statistic: "ratio", ...BOUNDS, mask, shape: [rows, steps] as const, out, backend: "cpu" } as const;
+      const options = {
+        statistic: "ratio",
+        ...BOUNDS,
+        mask,
+        shape: [rows, steps] as const,
+        out,
+        backend: "cpu",
+      } as const;
       return {
         name: "boundMismatch",
         prepare: () => poison(out.weights, out.kept),
@@ -232,7 +274,11 @@ function measureSubject(tokens: Tokens): Subject {
         check: () => ({ sums: errorOf(sums, { values: wanted(), budget: SUMS }) }),
       };
     },
-    roof: { kind: "read", bytes: 9 * logProbs.length, run: (roof, threads) => roof.read([logProbs, old, mask], threads) },
+    roof: {
+      kind: "read",
+      bytes: 9 * logProbs.length,
+      run: (roof, threads) => roof.read([logProbs, old, mask], threads),
+    },
   };
 }
 

@@ -7,15 +7,39 @@ import { backendInfo, configure } from "../../lib";
 import { processorOf } from "../harness/machine";
 
 const { values } = parseArgs({
-  options: { backend: { type: "string" }, device: { type: "string", default: "0" }, bundle: { type: "string" }, out: { type: "string" } },
+  options: {
+    backend: { type: "string" },
+    device: { type: "string", default: "0" },
+    bundle: { type: "string" },
+    out: { type: "string" },
+  },
 });
 
 /** What the driver's own tool says of the device, or nothing where there is none. */
 function fromDriver(device: number): Readonly<Record<string, string>> {
-  const fields = ["name", "driver_version", "memory.total", "clocks.max.sm", "clocks.max.mem", "clocks.sm", "power.limit", "ecc.mode.current", "mig.mode.current"];
-  const { status, stdout } = spawnSync("nvidia-smi", [`--query-gpu=${fields.join(",")}`, "--format=csv,noheader", "-i", String(device)], { encoding: "utf8" });
+  const fields = [
+    "name",
+    "driver_version",
+    "memory.total",
+    "clocks.max.sm",
+    "clocks.max.mem",
+    "clocks.sm",
+    "power.limit",
+    "ecc.mode.current",
+    "mig.mode.current",
+  ];
+  const { status, stdout } = spawnSync(
+    "nvidia-smi",
+    [`--query-gpu=${fields.join(",")}`, "--format=csv,noheader", "-i", String(device)],
+    { encoding: "utf8" },
+  );
   if (status !== 0) return {};
-  return Object.fromEntries(stdout.trim().split(", ").map((value, i) => [fields[i]!, value]));
+  return Object.fromEntries(
+    stdout
+      .trim()
+      .split(", ")
+      .map((value, i) => [fields[i]!, value]),
+  );
 }
 
 const device = Number(values.device);
@@ -35,7 +59,12 @@ const card = {
   pages: "",
   pinned: false,
   roofs: "",
-  versions: { node: process.versions.node, surprisal: bundle.version, ...(status.driver && { driver: status.driver }), ...(status.runtime && { "CUDA runtime": status.runtime }) },
+  versions: {
+    node: process.versions.node,
+    surprisal: bundle.version,
+    ...(status.driver && { driver: status.driver }),
+    ...(status.runtime && { "CUDA runtime": status.runtime }),
+  },
   host: processorOf(readFileSync("/proc/cpuinfo", "utf8"), cpus()[0]?.model ?? "unknown"),
   computeCapability: status.computeCapability ?? "",
   memoryBytes: status.memoryBytes ?? 0,

@@ -2,9 +2,17 @@
 import type { Goal, Match } from "../goals";
 import type { Shape } from "../shapes";
 
-const share = (says: string, match: Match, must: number, aim: number): Goal => ({ says, match: { threads: 0, ...match }, figure: "share", must, aim });
+const share = (says: string, match: Match, must: number, aim: number): Goal => ({
+  says,
+  match: { threads: 0, ...match },
+  figure: "share",
+  must,
+  aim,
+});
 
-const shapes = (...names: readonly string[]): { readonly shapes: readonly Shape[] } => ({ shapes: names.map((name) => ({ name, sizes: [] })) });
+const shapes = (...names: readonly string[]): { readonly shapes: readonly Shape[] } => ({
+  shapes: names.map((name) => ({ name, sizes: [] })),
+});
 const LARGE = shapes("Qwen vocabulary", "Llama 2 vocabulary");
 
 export const GPU_GOALS: readonly Goal[] = [
@@ -18,6 +26,18 @@ export const GPU_GOALS: readonly Goal[] = [
   // One launch within twice (at best 1.3 times) the byte floor.
   share("group normalisation of 1e6", { op: "groupNormalize" }, 1 / 2, 1 / 1.3),
   share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 1 / 2, 1 / 1.3),
-  { says: "forward, against eager torch", match: { op: "logprob", threads: 0, ...LARGE, contender: "torch eager" }, figure: "ratio", must: 3, aim: 4.5 },
-  { says: "loss from logits, against eager torch", match: { op: "policyLossFromLogits", threads: 0, ...LARGE, contender: "torch eager" }, figure: "ratio", must: 3, aim: 4.5 },
+  {
+    says: "forward, against eager torch",
+    match: { op: "logprob", threads: 0, ...LARGE, contender: "torch eager" },
+    figure: "ratio",
+    must: 3,
+    aim: 4.5,
+  },
+  {
+    says: "loss from logits, against eager torch",
+    match: { op: "policyLossFromLogits", threads: 0, ...LARGE, contender: "torch eager" },
+    figure: "ratio",
+    must: 3,
+    aim: 4.5,
+  },
 ];

@@ -11,16 +11,21 @@ import { type GpuResults, readGpuResults } from "./results";
 
 /** "NVIDIA H200" → "nvidia-h200". */
 export function nameOf(card: string): string {
-  return card.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").replaceAll(/^-|-$/g, "");
+  return card
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .replaceAll(/^-|-$/g, "");
 }
 
 /** Why these results are not filed, or undefined where they may be. */
 export function refusal({ backend, card, parts, torch }: GpuResults): string | undefined {
   if (backend !== "cuda") return `they were taken on the ${backend} backend: nothing in them is about a GPU`;
   if (parts.length === 0) return "no part ran";
-  if (card.commit.endsWith("+")) return `they are of a tree with changes that were not committed (${card.commit}): bundle a commit`;
+  if (card.commit.endsWith("+"))
+    return `they are of a tree with changes that were not committed (${card.commit}): bundle a commit`;
   const wrong = torch?.checks?.filter(({ passed }) => !passed) ?? [];
-  if (wrong.length > 0) return `${wrong.length} checks against torch failed (${wrong.map(({ op }) => op).join(", ")}): a time of wrong numbers is none`;
+  if (wrong.length > 0)
+    return `${wrong.length} checks against torch failed (${wrong.map(({ op }) => op).join(", ")}): a time of wrong numbers is none`;
   return undefined;
 }
 
@@ -37,7 +42,9 @@ export function filed(results: GpuResults): Readonly<Record<string, string>> {
 
 function main(folder: string | undefined): number {
   if (folder === undefined || !existsSync(folder)) {
-    console.error(`usage: npm run gpu:import -- RESULTS_DIR\n\n  RESULTS_DIR  what run.sh of the bundle wrote${folder === undefined ? "" : `; ${folder} is not there`}`);
+    console.error(
+      `usage: npm run gpu:import -- RESULTS_DIR\n\n  RESULTS_DIR  what run.sh of the bundle wrote${folder === undefined ? "" : `; ${folder} is not there`}`,
+    );
     return 2;
   }
   const results = readGpuResults(folder);

@@ -68,7 +68,9 @@ function lines(folder: string, name: string): ResultLine[] {
 function lastLine(folder: string, name: string): string {
   const file = join(folder, `${name}.log`);
   if (!existsSync(file)) return "";
-  const lines = readFileSync(file, "utf8").split("\n").filter((line) => line.trim() !== "");
+  const lines = readFileSync(file, "utf8")
+    .split("\n")
+    .filter((line) => line.trim() !== "");
   return (lines.at(-1) ?? "").trim();
 }
 
@@ -80,7 +82,8 @@ function readParts(folder: string): Part[] {
     .filter((line) => line !== "")
     .map((line) => {
       const [name, state, , seconds] = line.split("\t");
-      if (name === undefined || state === undefined || !STATES.includes(state)) throw new Error(`${file}: "${line}" is no part`);
+      if (name === undefined || state === undefined || !STATES.includes(state))
+        throw new Error(`${file}: "${line}" is no part`);
       return { name, state: state as PartState, seconds: Number(seconds), says: lastLine(folder, name) };
     });
 }

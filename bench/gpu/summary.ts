@@ -10,7 +10,10 @@ import { type GpuResults, readGpuResults, type TorchCheck } from "./results";
 
 function worst({ outputs = {} }: TorchCheck): string {
   return Object.entries(outputs)
-    .map(([name, { share, largest }]) => `${name} ${largest === 0 ? "equal" : `${largest.toExponential(1)}, ${Math.max(1, Math.round(100 * share))} % of its bound`}`)
+    .map(
+      ([name, { share, largest }]) =>
+        `${name} ${largest === 0 ? "equal" : `${largest.toExponential(1)}, ${Math.max(1, Math.round(100 * share))} % of its bound`}`,
+    )
     .join("; ");
 }
 
@@ -25,14 +28,21 @@ function torchSection({ torch }: GpuResults): string[] {
     "",
     ...table(
       ["op", "case", "state", "same bits in every repeat", "differences"],
-      checks.map((check) => [check.op, check.title, check.passed ? "within" : `**${check.error ?? "outside"}**`, check.repeatable === true ? "yes" : "**no**", worst(check)]),
+      checks.map((check) => [
+        check.op,
+        check.title,
+        check.passed ? "within" : `**${check.error ?? "outside"}**`,
+        check.repeatable === true ? "yes" : "**no**",
+        worst(check),
+      ]),
     ),
   ];
 }
 
 /** The goals as far as the lines measure them; times of the emulated backend are held against none. */
 function goals(lines: readonly ResultLine[], backend: string): string[] {
-  if (backend !== "cuda") return ["Taken on the emulated backend: these times say that the bench works, and nothing about a GPU.", ""];
+  if (backend !== "cuda")
+    return ["Taken on the emulated backend: these times say that the bench works, and nothing about a GPU.", ""];
   return goalsTable(GPU_GOALS.map((goal) => judge(goal, lines)).filter(({ verdict }) => verdict !== "not measured"));
 }
 
@@ -43,7 +53,16 @@ function nodeSection({ node, backend }: GpuResults): string[] {
     "",
     ...goals(node, backend),
     ...table(
-      ["what", "shape", "dtype", "data", "time, p20–p80", "GB/s", "share of a device copy, p20–p80", "against the CPU backend"],
+      [
+        "what",
+        "shape",
+        "dtype",
+        "data",
+        "time, p20–p80",
+        "GB/s",
+        "share of a device copy, p20–p80",
+        "against the CPU backend",
+      ],
       node.map((line) => [
         line.op,
         `${line.shape.name} (${line.shape.sizes.join(" × ")})`,
@@ -86,7 +105,15 @@ export function toSummary(results: GpuResults): string {
     "",
     `Commit \`${card.commit}\`, ${card.date.slice(0, 10)}. ${[...Object.entries(card.versions), ...Object.entries(card.driver)].map(([name, value]) => `${name} ${value}`).join("; ")}.`,
     "",
-    ...table(["part", "state", "seconds", "says"], parts.map(({ name, state, seconds, says }) => [name, state === "passed" || state === "skipped" ? state : `**${state}**`, String(seconds), says.slice(0, 200)])),
+    ...table(
+      ["part", "state", "seconds", "says"],
+      parts.map(({ name, state, seconds, says }) => [
+        name,
+        state === "passed" || state === "skipped" ? state : `**${state}**`,
+        String(seconds),
+        says.slice(0, 200),
+      ]),
+    ),
     ...(suite ? [`Suite: ${suite.passed} passed, ${suite.failed} failed, ${suite.skipped} skipped.`, ""] : []),
     ...torchSection(results),
     ...nodeSection(results),
@@ -104,5 +131,7 @@ if (require.main === module) {
   writeFileSync(join(folder, "results.json"), `${JSON.stringify(results, null, 1)}\n`);
   writeFileSync(join(folder, "summary.md"), toSummary(results));
   const failed = results.parts.filter(({ state }) => state === "failed" || state === "timeout");
-  console.log(`${results.parts.length - failed.length} of ${results.parts.length} parts without a failure; ${join(folder, "summary.md")}`);
+  console.log(
+    `${results.parts.length - failed.length} of ${results.parts.length} parts without a failure; ${join(folder, "summary.md")}`,
+  );
 }

@@ -69,7 +69,10 @@ export function loadBuild(name: string, packageRoot: string, { level }: BuildOpt
   const load = createRequire(join(packageRoot, "package.json"));
   const dist = join(packageRoot, "dist") + sep;
   for (const file of Object.keys(load.cache)) if (file.startsWith(dist)) Reflect.deleteProperty(load.cache, file);
-  const variables = { SURPRISAL_NATIVE_PATH: copyOfAddon(packageRoot), ...(level !== undefined && { SURPRISAL_CPU: level }) };
+  const variables = {
+    SURPRISAL_NATIVE_PATH: copyOfAddon(packageRoot),
+    ...(level !== undefined && { SURPRISAL_CPU: level }),
+  };
   return withEnvironment(variables, () => {
     const lib = load(join(dist, "index.js")) as Library;
     const cpu = lib.backendInfo().backends.find((backend) => backend.name === "cpu");

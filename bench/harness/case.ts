@@ -1,12 +1,10 @@
 // A case: one op on one shape, how many bytes it must move, what its outputs must be, and who else can do the work.
 import type { Library } from "./build";
 import type { Contender } from "./pairing";
-import type { ErrorFigure } from "../record";
+import type { Errors } from "../record";
 import type { Roof, RoofKind } from "../roof/roof";
 import type { Shape } from "../shapes";
 import type { PeerTask } from "../peers/task";
-
-export type Errors = Readonly<Record<string, ErrorFigure>>;
 
 /** One way to do the work of a case with a build of this package. */
 export interface Work extends Contender {
@@ -19,7 +17,11 @@ export interface Subject {
   readonly ours: (lib: Library) => Work | undefined;
   /** Other work of the same build, timed in the same repetitions: its ratio to the case is a result. */
   readonly beside?: Readonly<Record<string, (lib: Library) => Work | undefined>>;
-  readonly roof?: { readonly kind: RoofKind; readonly bytes: number; readonly run: (roof: Roof, threads: number) => void };
+  readonly roof?: {
+    readonly kind: RoofKind;
+    readonly bytes: number;
+    readonly run: (roof: Roof, threads: number) => void;
+  };
   readonly task?: PeerTask;
 }
 
@@ -39,6 +41,13 @@ export interface Case {
 }
 
 export function titleOf({ op, dtype, shape, rowKind, threads }: Omit<Case, "prepare">): string {
-  const words = [op, dtype, shape.name, `[${shape.sizes.join(", ")}]`, rowKind, threads === 1 ? "" : `${threads} threads`];
+  const words = [
+    op,
+    dtype,
+    shape.name,
+    `[${shape.sizes.join(", ")}]`,
+    rowKind,
+    threads === 1 ? "" : `${threads} threads`,
+  ];
   return words.filter(Boolean).join(" ");
 }

@@ -1,7 +1,7 @@
 // Outputs against their definitions, element by element, with the comparison that `npm run accuracy` uses.
 import { type Budget, compare } from "../accuracy/measure";
 import type { ErrorFigure } from "../record";
-import type { Errors } from "./case";
+import type { Errors } from "../record";
 
 export interface Wanted {
   /** The definition of the first elements; what follows repeats them. */

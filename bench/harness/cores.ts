@@ -12,7 +12,9 @@ let possible: boolean | undefined;
 /** Moves all threads of processes to these cores. False where this machine cannot (no taskset, or not allowed). */
 export function pinTo(cores: readonly number[], pids: readonly number[] = [process.pid]): boolean {
   if (possible === false) return false;
-  const results = pids.map((pid) => spawnSync("taskset", ["-a", "-c", "-p", cores.join(","), String(pid)], { stdio: "ignore" }));
+  const results = pids.map((pid) =>
+    spawnSync("taskset", ["-a", "-c", "-p", cores.join(","), String(pid)], { stdio: "ignore" }),
+  );
   // A peer's process may have ended; this one has not.
   possible ??= results[0]?.status === 0;
   return possible;

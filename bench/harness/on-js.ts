@@ -6,12 +6,16 @@ type Call = (...args: unknown[]) => unknown;
 /** Every call that asks for the backend "cpu" asks for "js". */
 export function onJs(lib: Library): Library {
   const redirected = (argument: unknown): unknown =>
-    typeof argument === "object" && argument !== null && "backend" in argument && argument.backend === "cpu" ? { ...argument, backend: "js" } : argument;
+    typeof argument === "object" && argument !== null && "backend" in argument && argument.backend === "cpu"
+      ? { ...argument, backend: "js" }
+      : argument;
   return Object.fromEntries(
     Object.entries(lib).map(([name, member]: [string, unknown]) => [
       name,
       // A class is no call of an op.
-      typeof member === "function" && /^[a-z]/.test(name) ? (...args: unknown[]) => (member as Call)(...args.map(redirected)) : member,
+      typeof member === "function" && /^[a-z]/.test(name)
+        ? (...args: unknown[]) => (member as Call)(...args.map(redirected))
+        : member,
     ]),
   ) as unknown as Library;
 }

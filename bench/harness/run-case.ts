@@ -1,7 +1,8 @@
 // One case from data to lines of results: every contender checked, then timed against the others in the same repetitions.
 import type { Build } from "./build";
 import { QUIET } from "./canary";
-import { type Case, type Errors, type Subject, titleOf, type Work } from "./case";
+import { type Case, type Subject, titleOf, type Work } from "./case";
+import type { Errors } from "../record";
 import { describeErrors, isWrong } from "./check";
 import { peakGrowth } from "./memory";
 import { levelContender, ON_JS, ONE_THREAD, OURS, revisionContender } from "./names";
@@ -9,7 +10,7 @@ import { onJs } from "./on-js";
 import { type Contender, type Pace, pair } from "./pairing";
 import { pairedRatios, scaled, spreadOf, taken } from "./statistics";
 import type { ResultLine, RunFacts } from "../record";
-import type { PeerSet } from "../peers/peers";
+import type { PeerSet } from "../peers/peer";
 import type { Roof } from "../roof/roof";
 
 export interface Bench {
@@ -81,7 +82,9 @@ function ownEntries({ threads, levels }: Case, subject: Subject, { builds, lower
     ...(levels ? lower.flatMap((build) => entry(levelContender(build.level), build, subject.ours, threads)) : []),
     ...Object.entries(subject.beside ?? {}).flatMap(([name, make]) => entry(name, main!, make, threads)),
     ...(threads > 1 ? entry(ONE_THREAD, main!, subject.ours, 1) : []),
-    ...(js && subject.task && threads === 1 ? entry(ON_JS, main!, (lib) => subject.ours(onJs(lib)), 1).map((each) => ({ ...each, backend: "js", level: "" })) : []),
+    ...(js && subject.task && threads === 1
+      ? entry(ON_JS, main!, (lib) => subject.ours(onJs(lib)), 1).map((each) => ({ ...each, backend: "js", level: "" }))
+      : []),
   ];
 }
 
@@ -89,7 +92,11 @@ async function peerEntries({ threads }: Case, subject: Subject, { peers, say }: 
   if (!subject.task) return [];
   const forms = await peers.formsOf(subject.task, threads);
   return forms.map((form) => ({
-    contender: { ...form, forgiven: (error: unknown) => say(`  left out from here on: ${form.name}: ${error instanceof Error ? error.message : String(error)}`) },
+    contender: {
+      ...form,
+      forgiven: (error: unknown) =>
+        say(`  left out from here on: ${form.name}: ${error instanceof Error ? error.message : String(error)}`),
+    },
     check: form.check,
     level: "",
     backend: form.backend,
@@ -110,7 +117,9 @@ async function checked(entry: Entry, strict: boolean, say: Bench["say"]): Promis
     if (!isWrong(errors)) return errors;
     say(`  ${strict ? "WRONG, not recorded" : "wrong, left out"}: ${name}: ${describeErrors(errors)}`);
   } catch (error) {
-    say(`  ${strict ? "FAILED" : "left out"}: ${name}: ${error instanceof Error ? error.message.split("\n", 1)[0] : String(error)}`);
+    say(
+      `  ${strict ? "FAILED" : "left out"}: ${name}: ${error instanceof Error ? error.message.split("\n", 1)[0] : String(error)}`,
+    );
   }
   return undefined;
 }
@@ -130,7 +139,14 @@ interface Timed extends Entry {
   readonly megabytes?: number;
 }
 
-function lineOf(one: Case, subject: Subject, entry: Timed, samples: ReadonlyMap<string, number[]>, bench: Bench, disturbed: number): ResultLine {
+function lineOf(
+  one: Case,
+  subject: Subject,
+  entry: Timed,
+  samples: ReadonlyMap<string, number[]>,
+  bench: Bench,
+  disturbed: number,
+): ResultLine {
   const { name } = entry.contender;
   const part = entry.part ?? 1;
   const seconds = samples.get(name)!.map((time) => time / part);
@@ -140,7 +156,13 @@ function lineOf(one: Case, subject: Subject, entry: Timed, samples: ReadonlyMap<
     subject.roof && roofSeconds
       ? { kind: subject.roof.kind, rates: roofSeconds.map((time) => subject.roof!.bytes / time / 1e9) }
       : undefined;
-  const share = roof && least && entry.own ? pairedRatios(seconds.map((time) => least.bytes / time / 1e9), roof.rates) : [];
+  const share =
+    roof && least && entry.own
+      ? pairedRatios(
+          seconds.map((time) => least.bytes / time / 1e9),
+          roof.rates,
+        )
+      : [];
   return {
     format: 1,
     run: bench.facts,

@@ -1,12 +1,18 @@
 // Peers that run in this process: a form is a function from the task to its outputs.
 import { peakGrowth } from "../harness/memory";
-import type { PeerForm } from "./peers";
+import type { PeerForm } from "./peer";
 import type { PeerOutput, PeerTask } from "./task";
 
 export type Outputs = Readonly<Record<string, PeerOutput>>;
 
 /** A form that is timed from here; `part` where `task` is a cut of what was asked. */
-export function inProcess(name: string, backend: string, task: PeerTask, run: () => Outputs | Promise<Outputs>, part?: number): PeerForm {
+export function inProcess(
+  name: string,
+  backend: string,
+  task: PeerTask,
+  run: () => Outputs | Promise<Outputs>,
+  part?: number,
+): PeerForm {
   let outputs: Outputs = {};
   return {
     name,
@@ -30,7 +36,10 @@ export function cutTo(task: PeerTask, rows: number): { readonly task: PeerTask; 
 }
 
 /** Sizes and constants of a task; absent ones are an error of the task. */
-export function numbersOf<const Names extends readonly string[]>({ numbers }: PeerTask, ...names: Names): { [K in keyof Names]: number } {
+export function numbersOf<const Names extends readonly string[]>(
+  { numbers }: PeerTask,
+  ...names: Names
+): { [K in keyof Names]: number } {
   return names.map((name) => {
     const value = numbers[name];
     if (value === undefined) throw new Error(`the task has no ${name}`);

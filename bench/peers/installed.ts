@@ -12,12 +12,17 @@ let refusal: string | undefined;
 export function installPeers(say: (text: string) => void): void {
   if (existsSync(join(__dirname, "node_modules"))) return;
   say(`peers: ${HOW}`);
-  const { status, stderr } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: __dirname, encoding: "utf8" });
+  const { status, stderr } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+    cwd: __dirname,
+    encoding: "utf8",
+  });
   if (status !== 0) refusal = stderr.trim().split("\n").at(-1) ?? "npm ci failed";
 }
 
 /** A module of bench/peers/node_modules with its version, or why there is none. */
-export function loadInstalled(name: string): { readonly module: unknown; readonly version: string } | { readonly reason: string } {
+export function loadInstalled(
+  name: string,
+): { readonly module: unknown; readonly version: string } | { readonly reason: string } {
   const load = createRequire(join(__dirname, "package.json"));
   try {
     const { version } = load(join(__dirname, "node_modules", name, "package.json")) as { version: string };

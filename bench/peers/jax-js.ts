@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cutTo, inProcess, numbersOf, type Outputs } from "./in-process";
-import type { AbsentPeer, Peer } from "./peers";
+import type { AbsentPeer, Peer } from "./peer";
 import type { PeerTask } from "./task";
 
 /** Every use of an array consumes it; `ref` is one more use. */

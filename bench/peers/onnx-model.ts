@@ -17,7 +17,8 @@ function join(parts: readonly Uint8Array[]): Uint8Array {
 }
 
 const integer = (field: number, value: number): Field => join([varint(field << 3), varint(value)]);
-const bytes = (field: number, value: Uint8Array): Field => join([varint((field << 3) | 2), varint(value.length), value]);
+const bytes = (field: number, value: Uint8Array): Field =>
+  join([varint((field << 3) | 2), varint(value.length), value]);
 const text = (field: number, value: string): Field => bytes(field, new TextEncoder().encode(value));
 const message = (field: number, ...fields: Field[]): Field => bytes(field, join(fields));
 
@@ -46,7 +47,9 @@ function node({ op, inputs, outputs, attributes = {} }: OnnxNode): Field {
     ...inputs.map((name) => text(1, name)),
     ...outputs.map((name) => text(2, name)),
     text(4, op),
-    ...Object.entries(attributes).map(([name, value]) => message(5, text(1, name), integer(3, value), integer(20, INT))),
+    ...Object.entries(attributes).map(([name, value]) =>
+      message(5, text(1, name), integer(3, value), integer(20, INT)),
+    ),
   );
 }
 

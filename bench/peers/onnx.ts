@@ -2,7 +2,7 @@
 import { inProcess, numbersOf, type Outputs } from "./in-process";
 import { loadInstalled } from "./installed";
 import { FLOAT, INT64, onnxModel } from "./onnx-model";
-import type { AbsentPeer, Peer } from "./peers";
+import type { AbsentPeer, Peer } from "./peer";
 import type { PeerTask } from "./task";
 
 interface Tensor {
@@ -47,7 +47,10 @@ export function onnxPeer(): Promise<Peer | AbsentPeer> {
 
   async function open(task: PeerTask, threads: number): Promise<() => Promise<Outputs>> {
     const [rows, vocab] = numbersOf(task, "rows", "vocab");
-    const opened = await ort.InferenceSession.create(model(rows, vocab), { intraOpNumThreads: threads, graphOptimizationLevel: "all" });
+    const opened = await ort.InferenceSession.create(model(rows, vocab), {
+      intraOpNumThreads: threads,
+      graphOptimizationLevel: "all",
+    });
     session = opened;
     const feeds = {
       logits: new ort.Tensor("float32", task.arrays["logits"], [rows, vocab]),
@@ -63,7 +66,9 @@ export function onnxPeer(): Promise<Peer | AbsentPeer> {
     name: "onnxruntime-node",
     version: found.version,
     formsOf: async (task, threads) =>
-      task.kind === "logprob" && !task.bfloat16 ? [inProcess("onnxruntime", "onnxruntime", task, await open(task, threads))] : [],
+      task.kind === "logprob" && !task.bfloat16
+        ? [inProcess("onnxruntime", "onnxruntime", task, await open(task, threads))]
+        : [],
     release: async () => {
       await session?.release();
       session = undefined;

@@ -1,6 +1,6 @@
 // The work as one writes it in JavaScript: loops over typed arrays, float64 accumulators.
 import { inProcess, numbersOf, type Outputs } from "./in-process";
-import type { Peer } from "./peers";
+import type { Peer } from "./peer";
 import type { PeerTask, PeerWork } from "./task";
 
 function logprob(task: PeerTask): () => Outputs {
@@ -31,11 +31,20 @@ function logprob(task: PeerTask): () => Outputs {
 
 function logprobBackward(task: PeerTask): () => Outputs {
   const [rows, vocab] = numbersOf(task, "rows", "vocab");
-  const { logits, targets, logSumExps, entropies, gradLogProbs, gradEntropies } = task.arrays as Record<string, Float32Array>;
+  const { logits, targets, logSumExps, entropies, gradLogProbs, gradEntropies } = task.arrays as Record<
+    string,
+    Float32Array
+  >;
   const gradient = new Float32Array(rows * vocab);
   return () => {
     for (let n = 0; n < rows; ++n) {
-      const [begin, log, entropy, a, h] = [n * vocab, logSumExps![n]!, entropies![n]!, gradLogProbs![n]!, gradEntropies![n]!];
+      const [begin, log, entropy, a, h] = [
+        n * vocab,
+        logSumExps![n]!,
+        entropies![n]!,
+        gradLogProbs![n]!,
+        gradEntropies![n]!,
+      ];
       for (let j = begin; j < begin + vocab; ++j) {
         const surprisal = logits![j]! - log;
         gradient[j] = Math.exp(surprisal) * (-(a + h * entropy) - h * surprisal);

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import type { AbsentPeer, Peer, PeerForm } from "./peers";
+import type { AbsentPeer, Peer, PeerForm } from "./peer";
 import type { PeerArray, PeerOutput, PeerTask } from "./task";
 
 /** Whose torch this is: a distribution's is for its own python3. SURPRISAL_BENCH_PYTHON names another. */
@@ -66,7 +66,9 @@ class Server {
     this.child = spawn(python, [join(__dirname, "python", "serve.py"), module], {
       env: { ...process.env, PYTHONDONTWRITEBYTECODE: "1", ...environment },
     });
-    this.child.stderr.setEncoding("utf8").on("data", (text: string) => (this.complaints = (this.complaints + text).slice(-2000)));
+    this.child.stderr
+      .setEncoding("utf8")
+      .on("data", (text: string) => (this.complaints = (this.complaints + text).slice(-2000)));
     // A peer that ends in the middle of a line (out of memory) is told by the answer that does not come.
     this.child.stdin.on("error", () => undefined);
     this.child.on("error", (error) => (this.complaints += error.message));
@@ -100,7 +102,10 @@ class Server {
 
   async load(task: PeerTask, threads: number): Promise<string[]> {
     const arrays = Object.fromEntries(
-      Object.entries(task.arrays).map(([name, array]) => [name, this.write(name, array, task.bfloat16?.includes(name) ?? false)]),
+      Object.entries(task.arrays).map(([name, array]) => [
+        name,
+        this.write(name, array, task.bfloat16?.includes(name) ?? false),
+      ]),
     );
     const { forms } = await this.ask({ do: "load", work: task.kind, threads, arrays, numbers: task.numbers });
     for (const { file } of Object.values(arrays)) rmSync(file);
@@ -155,9 +160,15 @@ function formOf(server: Server, peer: string, form: string, backend: string, tas
   };
 }
 
-async function open(peer: string, module: string, environment: Readonly<Record<string, string>>, how: string): Promise<Peer | AbsentPeer> {
+async function open(
+  peer: string,
+  module: string,
+  environment: Readonly<Record<string, string>>,
+  how: string,
+): Promise<Peer | AbsentPeer> {
   const python = pythonWith(module);
-  if (python === undefined) return { name: peer, reason: `no python3 has ${module} (asked: ${pythons().join(", ")}); to get it: ${how}` };
+  if (python === undefined)
+    return { name: peer, reason: `no python3 has ${module} (asked: ${pythons().join(", ")}); to get it: ${how}` };
   const server = new Server(python, module, environment);
   let version: string;
   try {

@@ -1,10 +1,24 @@
 // Work that others can do too: the same bytes, the same numbers asked of them, and how right they were.
-import type { Errors } from "../harness/case";
+import type { Errors } from "../record";
 
 export type PeerArray = Float32Array | Uint16Array | Int32Array | Uint8Array | BigInt64Array;
 
 /** Kinds of work, as every peer names its forms. */
-export type PeerWork = "logprob" | "logprobBackward" | "gae" | "spans" | "groupNormalize" | "sequenceRatio" | "sequenceGradient" | "moments" | "whiten" | "quantileMask" | "linear" | "tokenLoss" | "tokenGradient" | "rowGradient";
+export type PeerWork =
+  | "logprob"
+  | "logprobBackward"
+  | "gae"
+  | "spans"
+  | "groupNormalize"
+  | "sequenceRatio"
+  | "sequenceGradient"
+  | "moments"
+  | "whiten"
+  | "quantileMask"
+  | "linear"
+  | "tokenLoss"
+  | "tokenGradient"
+  | "rowGradient";
 
 export interface PeerTask {
   readonly kind: PeerWork;

@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { createRequire } from "node:module";
 import { cutTo, inProcess, numbersOf, type Outputs } from "./in-process";
 import { loadInstalled } from "./installed";
-import type { AbsentPeer, Peer } from "./peers";
+import type { AbsentPeer, Peer } from "./peer";
 import type { PeerTask } from "./task";
 
 interface Tensor {

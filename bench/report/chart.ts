@@ -1,4 +1,4 @@
-// The shares of the roof as bars, with the goals as marks: an SVG that needs nothing.
+// The shares of the roof that a goal judges, as bars with the goal as marks: an SVG that needs nothing.
 import { type Goal, GOALS, matches } from "../goals";
 import { OURS } from "../harness/names";
 import type { ResultLine } from "../record";
@@ -17,17 +17,21 @@ function escaped(text: string): string {
 interface Bar {
   readonly label: string;
   readonly line: ResultLine;
-  readonly goal: Goal | undefined;
+  readonly goal: Goal;
 }
 
 function barsOf(lines: readonly ResultLine[]): Bar[] {
   return lines
     .filter(({ contender, backend, share }) => contender.startsWith(OURS) && backend !== "js" && share !== undefined)
-    .map((line) => {
+    .flatMap((line) => {
+      const goal = GOALS.find((one) => one.figure === "share" && matches(line, one.match));
+      if (goal === undefined) return [];
       const { op, shape, dtype, rowKind, threads, contender } = line;
       const extra = contender === OURS ? "" : contender.slice(OURS.length);
-      const label = [`${op}${extra}`, shape.name, dtype, rowKind, threads > 1 ? `${threads} threads` : ""].filter(Boolean).join(", ");
-      return { label, line, goal: GOALS.find((goal) => goal.figure === "share" && matches(line, goal.match)) };
+      const label = [`${op}${extra}`, shape.name, dtype, rowKind, threads > 1 ? `${threads} threads` : ""]
+        .filter(Boolean)
+        .join(", ");
+      return [{ label, line, goal }];
     });
 }
 
@@ -42,9 +46,10 @@ function bar({ label, line, goal }: Bar, i: number, left: number): string[] {
   const x = (share: number) => (left + Math.min(share, 1.1) * SCALE).toFixed(1);
   return [
     `<text x="${left - 8}" y="${y + 14}" text-anchor="end">${escaped(label)}</text>`,
-    `<rect class="${goal && median < goal.must ? "short" : "bar"}" x="${left}" y="${y + 3}" width="${(Math.min(median, 1.1) * SCALE).toFixed(1)}" height="${LINE - 7}"/>`,
+    `<rect class="${median < goal.must ? "short" : "bar"}" x="${left}" y="${y + 3}" width="${(Math.min(median, 1.1) * SCALE).toFixed(1)}" height="${LINE - 7}"/>`,
     `<line class="spread" x1="${x(p20)}" x2="${x(p80)}" y1="${y + LINE / 2}" y2="${y + LINE / 2}"/>`,
-    ...(goal ? [mark(left, goal.must, y, "must"), ...(goal.aim === undefined ? [] : [mark(left, goal.aim, y, "aim")])] : []),
+    mark(left, goal.must, y, "must"),
+    ...(goal.aim === undefined ? [] : [mark(left, goal.aim, y, "aim")]),
     `<text x="${(left + 1.12 * SCALE).toFixed(1)}" y="${y + 14}">${median.toFixed(2)}</text>`,
   ];
 }

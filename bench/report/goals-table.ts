@@ -2,7 +2,13 @@
 import { type Figure, type Goal, isCost, type Judged } from "../goals";
 import { number, table } from "./markdown";
 
-const UNIT: Readonly<Record<Figure, string>> = { share: "", ratio: "x", slowdown: "x", milliseconds: " ms", megabytes: " MB" };
+const UNIT: Readonly<Record<Figure, string>> = {
+  share: "",
+  ratio: "x",
+  slowdown: "x",
+  milliseconds: " ms",
+  megabytes: " MB",
+};
 
 function wanted({ figure }: Goal, value: number | undefined): string {
   return value === undefined ? "" : `${isCost(figure) ? "≤" : "≥"} ${number(value)}${UNIT[figure]}`;
@@ -19,7 +25,9 @@ function verdict({ verdict: word, note }: Judged): string {
 /** One line of a terminal. */
 export function verdictLine(judged: Judged): string {
   const { goal, line } = judged;
-  const where = line ? `${line.shape.name}, ${line.rowKind}${line.contender.startsWith("surprisal") ? "" : `, ${line.contender}`}` : "";
+  const where = line
+    ? `${line.shape.name}, ${line.rowKind}${line.contender.startsWith("surprisal") ? "" : `, ${line.contender}`}`
+    : "";
   return `${verdict(judged).padEnd(16)} ${goal.says}: ${measured(judged)}, must ${wanted(goal, goal.must)}${goal.aim === undefined ? "" : `, aim ${wanted(goal, goal.aim)}`} (${where})`;
 }
 
@@ -29,7 +37,11 @@ export function goalsTable(judged: readonly Judged[]): string[] {
     judged.map((one) => {
       const { goal, line } = one;
       const mark = one.verdict === "missed" ? `**${verdict(one)}**` : verdict(one);
-      const where = line ? [line.shape.name, line.rowKind, line.contender === "surprisal" ? "" : line.contender].filter(Boolean).join(", ") : "";
+      const where = line
+        ? [line.shape.name, line.rowKind, line.contender === "surprisal" ? "" : line.contender]
+            .filter(Boolean)
+            .join(", ")
+        : "";
       return [goal.says, wanted(goal, goal.must), wanted(goal, goal.aim), measured(one), mark, where];
     }),
   );

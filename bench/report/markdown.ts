@@ -28,7 +28,10 @@ export function errors(error: Readonly<Record<string, ErrorFigure>>): string {
   return Object.entries(error)
     .map(([name, { maxAbs, maxRel, used, budget }]) => {
       if (maxAbs === 0) return `${name} exact`;
-      const beside = used === undefined ? `relative ${maxRel.toExponential(1)}` : `${Math.max(1, Math.round(100 * used))} % of ${budget}`;
+      const beside =
+        used === undefined
+          ? `relative ${maxRel.toExponential(1)}`
+          : `${Math.max(1, Math.round(100 * used))} % of ${budget}`;
       return `${name} ${maxAbs.toExponential(1)}, ${beside}`;
     })
     .join("; ");

@@ -25,8 +25,12 @@ const KERNELS: Readonly<Record<string, string>> = {
 const TRANSFER = "transfer";
 
 function whatOf({ op, shape, dtype, rowKind, threads }: ResultLine): string {
-  const sizes = shape.sizes.map((size) => (size >= 1e6 && size % 1e6 === 0 ? size.toExponential(0).replace("+", "") : String(size))).join(" × ");
-  return [`\`${op}\``, `${shape.name} (${sizes})`, dtype, rowKind, threads > 1 ? `${threads} threads` : ""].filter(Boolean).join(", ");
+  const sizes = shape.sizes
+    .map((size) => (size >= 1e6 && size % 1e6 === 0 ? size.toExponential(0).replace("+", "") : String(size)))
+    .join(" × ");
+  return [`\`${op}\``, `${shape.name} (${sizes})`, dtype, rowKind, threads > 1 ? `${threads} threads` : ""]
+    .filter(Boolean)
+    .join(", ");
 }
 
 /** The JavaScript backend stands with the others: plain loops are what it is held against. */
@@ -37,16 +41,18 @@ function isOwn({ contender, backend }: ResultLine): boolean {
 function ownTable(lines: readonly ResultLine[]): string[] {
   return table(
     ["what", "build", "time, p20–p80", "GB/s", "roof, GB/s", "share of the roof, p20–p80", "largest error", "extra MB"],
-    lines.filter(isOwn).map((line) => [
-      whatOf(line),
-      [line.level, line.contender === OURS ? "" : line.contender].filter(Boolean).join(": "),
-      spread(line.time, milliseconds),
-      line.bytes ? number(line.bytes.least / line.time.median / 1e6) : "–",
-      line.roof ? `${number(line.roof.gigabytesPerSecond.median)} ${line.roof.kind}` : "–",
-      line.share ? spread(line.share, (x) => x.toFixed(2)) : "–",
-      errors(line.error),
-      line.extraMegabytes === undefined ? "–" : number(Number(line.extraMegabytes.toFixed(1))),
-    ]),
+    lines
+      .filter(isOwn)
+      .map((line) => [
+        whatOf(line),
+        [line.level, line.contender === OURS ? "" : line.contender].filter(Boolean).join(": "),
+        spread(line.time, milliseconds),
+        line.bytes ? number(line.bytes.least / line.time.median / 1e6) : "–",
+        line.roof ? `${number(line.roof.gigabytesPerSecond.median)} ${line.roof.kind}` : "–",
+        line.share ? spread(line.share, (x) => x.toFixed(2)) : "–",
+        errors(line.error),
+        line.extraMegabytes === undefined ? "–" : number(Number(line.extraMegabytes.toFixed(1))),
+      ]),
   );
 }
 
@@ -57,7 +63,9 @@ function peerTable(lines: readonly ResultLine[]): string[] {
     ["what", "who", "time, p20–p80", "surprisal is faster by, p20–p80", "largest error", "extra MB"],
     peers.map((line) => [
       whatOf(line),
-      line.part === undefined ? line.contender : `${line.contender} (timed on ${number(100 * line.part)} % of the rows, scaled)`,
+      line.part === undefined
+        ? line.contender
+        : `${line.contender} (timed on ${number(100 * line.part)} % of the rows, scaled)`,
       spread(line.time, milliseconds),
       line.ratio ? `${line.ratio.median < 1 ? "**slower:** " : ""}${spread(line.ratio)}x` : "–",
       errors(line.error),
@@ -67,8 +75,13 @@ function peerTable(lines: readonly ResultLine[]): string[] {
 }
 
 function formulas(lines: readonly ResultLine[]): string[] {
-  const found = new Map(lines.flatMap(({ op, dtype, bytes }) => (bytes ? [[`\`${op}\`, ${dtype}`, bytes.formula] as const] : [])));
-  return table(["what", "least bytes"], [...found.entries()].map(([what, formula]) => [what, formula]));
+  const found = new Map(
+    lines.flatMap(({ op, dtype, bytes }) => (bytes ? [[`\`${op}\`, ${dtype}`, bytes.formula] as const] : [])),
+  );
+  return table(
+    ["what", "least bytes"],
+    [...found.entries()].map(([what, formula]) => [what, formula]),
+  );
 }
 
 /** How quiet the machine was: a share that is not near 0 says that others used it too. */
@@ -76,7 +89,9 @@ function quietness(lines: readonly ResultLine[]): string[] {
   const seen = lines.flatMap(({ canary }) => canary ?? []);
   if (seen.length === 0) return [];
   const [median, p80] = [0.5, 0.8].map((share) => Math.round(100 * quantile(seen, share)));
-  return [`Five runs of a fixed piece of work ahead of each case differed by ${median} % (median of the cases; 80th percentile ${p80} %).`];
+  return [
+    `Five runs of a fixed piece of work ahead of each case differed by ${median} % (median of the cases; 80th percentile ${p80} %).`,
+  ];
 }
 
 /** What only a processor has. */
@@ -91,10 +106,14 @@ function section({ name, lines }: ResultFile): string[] {
   const onDevice = backend === "cuda";
   const kernels = [...new Set(lines.map(({ kernel }) => kernel))];
   return [
-    onDevice ? `## ${run.machine}: CUDA${run.through === undefined ? "" : `, from ${run.through}`}` : `## ${run.machine}, ${run.cores} cores: CPU`,
+    onDevice
+      ? `## ${run.machine}: CUDA${run.through === undefined ? "" : `, from ${run.through}`}`
+      : `## ${run.machine}, ${run.cores} cores: CPU`,
     "",
     `Commit \`${run.commit}\`, ${run.date.slice(0, 10)}.${onDevice ? "" : processorFacts(run)}`,
-    `Versions: ${Object.entries(run.versions).map(([what, version]) => `${what} ${version}`).join("; ")}.`,
+    `Versions: ${Object.entries(run.versions)
+      .map(([what, version]) => `${what} ${version}`)
+      .join("; ")}.`,
     ...quietness(lines),
     `All figures: [\`bench/results/${name}\`](../bench/results/${name}).`,
     "",
@@ -103,7 +122,12 @@ function section({ name, lines }: ResultFile): string[] {
     ...goalsTable((onDevice ? GPU_GOALS : GOALS).map((goal) => judge(goal, lines))),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);
-      return [`### ${kernel === TRANSFER ? "Between host and device" : (KERNELS[kernel] ?? kernel)}`, "", ...ownTable(own), ...peerTable(own)];
+      return [
+        `### ${kernel === TRANSFER ? "Between host and device" : (KERNELS[kernel] ?? kernel)}`,
+        "",
+        ...ownTable(own),
+        ...peerTable(own),
+      ];
     }),
     "### Least bytes",
     "",
@@ -112,7 +136,9 @@ function section({ name, lines }: ResultFile): string[] {
 }
 
 function gpuSection(files: readonly ResultFile[]): string[] {
-  const ran = new Set(files.flatMap(({ lines }) => lines.filter(({ backend }) => backend === "cuda").map(({ kernel }) => kernel)));
+  const ran = new Set(
+    files.flatMap(({ lines }) => lines.filter(({ backend }) => backend === "cuda").map(({ kernel }) => kernel)),
+  );
   if (ran.size === 0)
     return [
       "## GPU",
@@ -121,7 +147,12 @@ function gpuSection(files: readonly ResultFile[]): string[] {
       "",
     ];
   const never = Object.keys(KERNELS).filter((kernel) => !ran.has(kernel));
-  return ["## GPU", "", never.length === 0 ? "Every family has been timed on a GPU, above." : `Never timed on a GPU: ${never.join(", ")}.`, ""];
+  return [
+    "## GPU",
+    "",
+    never.length === 0 ? "Every family has been timed on a GPU, above." : `Never timed on a GPU: ${never.join(", ")}.`,
+    "",
+  ];
 }
 
 export const CHART = "performance.svg";
@@ -142,9 +173,9 @@ export function toPage(files: readonly ResultFile[]): string {
     "  median of those within a repetition, with the 20th and 80th percentile; times are medians. The first run of each is left out.",
     "- Outputs are poisoned ahead of every run and compared with their float64 definition, element by element. A time without a",
     "  passed check is not in here. The largest error stands beside the speed; of a peer too.",
-    "- Peers compute the same on the same bytes. torch runs with malloc as it is, and *tuned*: with the memory of temporaries kept,",
-    "  which is the fairest it can get on a CPU. Forms have the names of the trainers that use them.",
-    "- *surprisal on js* is this package with its JavaScript backend, among the peers: plain loops are what it is held against.",
+    "- Peers compute the same on the same bytes. torch runs twice: with the default malloc, and *tuned*, so that it keeps the memory of",
+    "  temporaries, which is the fairer comparison. Forms have the names of the trainers that use them.",
+    "- *surprisal on js*, listed among the peers, is this package with its JavaScript backend.",
     "- *Extra MB*: growth of resident memory at the peak of a call, with the outputs already there.",
     "- On a GPU the roof is a device copy of the same bytes in the same run; a time is that of a backlog of calls divided by their",
     "  number, on arrays that the L2 cache does not hold. Beside torch: calls through the C ABI, outputs compared with torch ahead",
@@ -152,7 +183,9 @@ export function toPage(files: readonly ResultFile[]): string {
     "  between host and device, and calls *on host arrays*, by the host's clock.",
     "- Rows of logits: *normal* N(0, 2.5); *peaky* N(0, 1) and one logit at 24 to 26; *masked* nine of ten ids at −∞.",
     "",
-    ...(any ? [`![Share of the roof by case](${CHART})`, ""] : ["No result has been committed yet.", ""]),
+    ...(any
+      ? [`![Share of the roof of the cases that a goal judges](${CHART})`, ""]
+      : ["No result has been committed yet.", ""]),
     ...files.flatMap(section),
     ...gpuSection(files),
   ].join("\n");

@@ -20,13 +20,18 @@ const KINDS: readonly (readonly [(n: number) => string, string])[] = [
   [(n) => String((n * (n + 1)) / 2), "n = int(input())\nprint(sum(range(n + 1)))"],
   [(n) => String(n).split("").reverse().join(""), "import sys\nprint(sys.stdin.read().strip()[::-1])"],
   [(n) => String(n % 7), "from functools import reduce\nprint(reduce(lambda a, d: (a * 10 + int(d)) % 7, input(), 0))"],
-  [(n) => Array.from({ length: n % 5 }, (_, i) => i * i).join(" "), "n = int(input()) % 5\nprint(*[i * i for i in range(n)])"],
+  [
+    (n) => Array.from({ length: n % 5 }, (_, i) => i * i).join(" "),
+    "n = int(input()) % 5\nprint(*[i * i for i in range(n)])",
+  ],
 ];
 
 async function main(): Promise<void> {
   const inputs = Array.from({ length: PROGRAMS }, (_, i) => [i + 1, 10 * i + 3, 100 * i + 7]);
   const programs = inputs.map((_, i) => KINDS[i % KINDS.length]![1]);
-  const tests = inputs.map((own, i) => ({ io: own.map((n) => ({ input: `${n}\n`, output: KINDS[i % KINDS.length]![0](n) })) }));
+  const tests = inputs.map((own, i) => ({
+    io: own.map((n) => ({ input: `${n}\n`, output: KINDS[i % KINDS.length]![0](n) })),
+  }));
   const sandbox = createCodeSandbox({ workers: WORKERS, timeLimit: 60_000 });
   const started = performance.now();
   await codeReward(programs.slice(0, 2 * WORKERS), tests.slice(0, 2 * WORKERS), { sandbox });

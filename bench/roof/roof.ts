@@ -53,7 +53,9 @@ function widest(): { readonly width: string; readonly options: readonly string[]
 /** CXX, or what is on the path; undefined where nothing answers. */
 export function findCompiler(): string | undefined {
   const own = process.env["CXX"];
-  return (own ? [own] : ["g++", "clang++", "c++"]).find((name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0);
+  return (own ? [own] : ["g++", "clang++", "c++"]).find(
+    (name) => spawnSync(name, ["--version"], { stdio: "ignore" }).status === 0,
+  );
 }
 
 /** Compiles what is not compiled yet, with the system's compiler. */
@@ -61,9 +63,13 @@ function compiled(options: readonly string[]): string {
   const source = join(__dirname, "roof.cpp");
   const headers = join(root, "node_modules", "node-api-headers", "include");
   const cxx = findCompiler();
-  if (cxx === undefined) throw new Error("the roofs of memory need a C++ compiler: g++, clang++, or the one that CXX names");
+  if (cxx === undefined)
+    throw new Error("the roofs of memory need a C++ compiler: g++, clang++, or the one that CXX names");
   const all = ["-std=c++17", "-O3", "-Wall", "-Wextra", "-fPIC", "-shared", "-pthread", ...options, `-I${headers}`];
-  const print = createHash("sha256").update([cxx, ...all, readFileSync(source, "utf8")].join("\n")).digest("hex").slice(0, 16);
+  const print = createHash("sha256")
+    .update([cxx, ...all, readFileSync(source, "utf8")].join("\n"))
+    .digest("hex")
+    .slice(0, 16);
   const output = join(folder, `roof-${print}.node`);
   if (existsSync(output)) return output;
   mkdirSync(folder, { recursive: true });

@@ -17,26 +17,48 @@ async function demo(options: DemoOptions): Promise<void> {
   const info = backendInfo();
   process.stderr.write(`${backendLine(info)}\n`);
   const started = performance.now();
-  const runs = methods.flatMap((method) => seeds.map((seed) => ({ method, seed, steps, ...(backend && { backend }), ...(folder !== undefined && { folder }) })));
+  const runs = methods.flatMap((method) =>
+    seeds.map((seed) => ({
+      method,
+      seed,
+      steps,
+      ...(backend && { backend }),
+      ...(folder !== undefined && { folder }),
+    })),
+  );
   if (folder !== undefined) mkdirSync(folder, { recursive: true });
   const progress = new Progress(steps * runs.length);
-  const results = await runAll(runs, ({ method, seed }, step, reward) => progress.update({ method, seed, step, steps, reward }));
+  const results = await runAll(runs, ({ method, seed }, step, reward) =>
+    progress.update({ method, seed, step, steps, reward }),
+  );
   progress.finish();
 
   const file = path.join(out, "rollouts.jsonl");
   mkdirSync(out, { recursive: true });
-  const written = await writeRollouts(file, results.flatMap((result) => result.rollouts));
+  const written = await writeRollouts(
+    file,
+    results.flatMap((result) => result.rollouts),
+  );
   const page = path.join(out, "report.html");
   await writeReport(page, results, backend ? { backend } : {});
   const seconds = (performance.now() - started) / 1000;
   const summaries = summarize(results);
   if (options.json) {
     const { selected, requested } = info;
-    const output = { backend: { selected, requested }, settings: { ...SETTINGS, steps, window: windowOf(steps) }, seconds, rollouts: file, report: page, methods: summaries };
+    const output = {
+      backend: { selected, requested },
+      settings: { ...SETTINGS, steps, window: windowOf(steps) },
+      seconds,
+      rollouts: file,
+      report: page,
+      methods: summaries,
+    };
     process.stdout.write(`${JSON.stringify(output, null, 2)}\n`);
   } else {
     process.stdout.write(`${report(options, summaries)}\n\n`);
-    process.stdout.write(`surprisal ran on ${info.selected}; ${seconds.toFixed(0)} s in all; ${written.rollouts} rollouts in ${file}\n`);
+    process.stdout.write(
+      `surprisal ran on ${info.selected}; ${seconds.toFixed(0)} s in all; ${written.rollouts} rollouts in ${file}\n`,
+    );
     process.stdout.write(`to look at: ${page}\n`);
   }
 }

@@ -4,7 +4,7 @@ import {
   egpoAdvantage,
   empgAdvantage,
   type FloatArray,
-  groupAdvantage,
+  grpoAdvantage,
   listwiseWeights,
   maxentTemperature,
   moments,
@@ -27,7 +27,7 @@ export type MethodName = (typeof METHOD_NAMES)[number];
 
 /** GRPO: the reward against the mean of its group, in standard deviations; the same at every token of a response. */
 function relativeToGroup({ rewards, groups, offsets, mask }: Experience, backend: BackendOption): FloatArray {
-  return groupAdvantage(rewards, { groups, offsets, mask, ...backend }).tokenAdvantages;
+  return grpoAdvantage({ rewards, groups, offsets, mask }, backend).advantages;
 }
 
 /** EMPG: steps (and the answer) in which the policy was sure get larger updates. Delimiters have alternatives. */
@@ -40,7 +40,10 @@ function relativeToSteps(experience: Experience, backend: BackendOption): FloatA
 }
 
 /** EGPO: right responses whose answer was given with more certainty than the group's get larger updates. */
-function relativeToAnswers({ rewards, groups, offsets, tokenIds: tokens, entropies, mask }: Experience, backend: BackendOption): FloatArray {
+function relativeToAnswers(
+  { rewards, groups, offsets, tokenIds: tokens, entropies, mask }: Experience,
+  backend: BackendOption,
+): FloatArray {
   return egpoAdvantage(
     { rewards, groups, offsets, tokens, entropies: entropies!, mask },
     { mode: "answer", thinkEnd: ANSWER, ...backend },
@@ -58,7 +61,13 @@ function weightsOfResponses({ rewards, groups, shape, mask, oldLogProbs }: Judge
   const { rewardTemperature, tau, beta } = MAXENT;
   const targets = rewardDistribution(rewards, { groups, temperature: rewardTemperature, ...backend });
   const referenceLogProbs = moments(oldLogProbs, { shape, mask, over: "row", ...backend }).means;
-  return listwiseWeights(targets, { groups, temperature: maxentTemperature(tau, beta), beta, referenceLogProbs, ...backend });
+  return listwiseWeights(targets, {
+    groups,
+    temperature: maxentTemperature(tau, beta),
+    beta,
+    referenceLogProbs,
+    ...backend,
+  });
 }
 
 type Advantages = (experience: Experience, backend: BackendOption) => FloatArray;

@@ -32,7 +32,7 @@ const SPREAD: Readonly<Tensors<number>> = [0.3, 0, 0.1, 0]; // standard deviatio
 
 const sizeOf = (shape: readonly number[]): number => shape.reduce((product, side) => product * side, 1);
 
-// jax-js arrays are moved, not shared: an array given to a function is used up by it, unless `.ref` is given.
+// jax-js arrays are moved, not shared: a function consumes an array that it is given, unless it gets `.ref`.
 function forward([hidden, hiddenBias, out, outBias]: Tensors<np.Array>, features: np.Array): np.Array {
   return np.matmul(nn.relu(np.matmul(features, hidden).add(hiddenBias)), out).add(outBias);
 }
@@ -86,7 +86,8 @@ export class Network {
 
   #tensors(): Tensors<np.Array> {
     let at = 0;
-    const tensor = (shape: number[]): np.Array => np.array(this.parameters.subarray(at, (at += sizeOf(shape))), { shape });
+    const tensor = (shape: number[]): np.Array =>
+      np.array(this.parameters.subarray(at, (at += sizeOf(shape))), { shape });
     return [tensor(SHAPES[0]), tensor(SHAPES[1]), tensor(SHAPES[2]), tensor(SHAPES[3])];
   }
 }

@@ -1,10 +1,10 @@
-// What is maximised, by its gradient with respect to the log-probs and entropies of the tokens. The old policy and everything that
-// comes from the rewards is constant; the log-probs move with the inner steps.
+// The objective, as its gradient with respect to the log-probs and entropies of the tokens. The old policy and everything computed
+// from the rewards are constants; the log-probs change with the inner steps.
 import { type BackendOption, clippedObjective, type FloatArray, listwisePolicyLoss } from "../../lib";
 import { type Experience, padExperience } from "../../lib/experience";
 import { MAX_TOKENS, type Problem } from "./task";
 
-/** An experience in rows of equal length: what is maximised is a function of the numbers of these rows. */
+/** An experience in rows of equal length: the objective is a function of these rows. */
 export interface Judged {
   readonly shape: readonly [rows: number, tokens: number];
   /** 1 = a token of the policy, 0 = behind the end of the response. */
@@ -21,9 +21,11 @@ export interface Judged {
 }
 
 export function judgedOf(experience: Experience<Problem>): Judged {
-  const { mask, responseShape, groups, rewards, advantages, logProbs } = padExperience(experience, { responseWidth: MAX_TOKENS });
+  const { mask, responseShape, groups, rewards, advantages, oldLogProbs } = padExperience(experience, {
+    responseWidth: MAX_TOKENS,
+  });
   const lengths = Int32Array.from(groups, (_, row) => experience.offsets[row + 1]! - experience.offsets[row]!);
-  return { shape: responseShape, mask, lengths, groups, rewards, advantages, oldLogProbs: logProbs! };
+  return { shape: responseShape, mask, lengths, groups, rewards, advantages, oldLogProbs: oldLogProbs! };
 }
 
 export interface Gradients {
@@ -38,7 +40,11 @@ export type Objective = (logProbs: Float32Array) => Gradients;
 export const CLIP = 0.2;
 
 /** The mean over responses of the mean over their tokens of the clipped term + entropyWeight * entropy. */
-export function clippedTerms({ shape, mask, lengths, oldLogProbs, advantages }: Judged, entropyWeight: number, backend: BackendOption): Objective {
+export function clippedTerms(
+  { shape, mask, lengths, oldLogProbs, advantages }: Judged,
+  entropyWeight: number,
+  backend: BackendOption,
+): Objective {
   const [rows, width] = shape;
   const rowWeights = Float64Array.from(lengths, (length) => 1 / (rows * length));
   const gradEntropies = Float32Array.from(mask, (kept, i) => kept * entropyWeight * rowWeights[Math.floor(i / width)]!);

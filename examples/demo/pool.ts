@@ -6,7 +6,10 @@ import type { KeptRun, RunResult } from "./run";
 import type { WorkerMessage } from "./worker";
 
 /** Results in the order of `runs`. The first failure ends all of them. */
-export async function runAll(runs: readonly KeptRun[], onStep: (run: KeptRun, step: number, reward: number) => void): Promise<RunResult[]> {
+export async function runAll(
+  runs: readonly KeptRun[],
+  onStep: (run: KeptRun, step: number, reward: number) => void,
+): Promise<RunResult[]> {
   const results: RunResult[] = [];
   const waiting = runs.keys();
   const workers: ChildProcess[] = [];
@@ -23,7 +26,9 @@ export async function runAll(runs: readonly KeptRun[], onStep: (run: KeptRun, st
         else worker.send(runs[current]!);
       };
       worker.on("error", reject);
-      worker.on("exit", (code, signal) => reject(new Error(`a training process ended early (${signal ?? `exit code ${code}`})`)));
+      worker.on("exit", (code, signal) =>
+        reject(new Error(`a training process ended early (${signal ?? `exit code ${code}`})`)),
+      );
       worker.on("message", (message: WorkerMessage) => {
         if (message.kind === "ready") return next();
         if (message.kind === "step") return onStep(runs[current!]!, message.step, message.reward);

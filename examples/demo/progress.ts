@@ -43,7 +43,9 @@ export class Progress {
   #line(): string {
     const seconds = (performance.now() - this.#started) / 1000;
     const share = Math.floor((100 * this.#done) / this.#total);
-    const runs = [...this.#latest].map(([run, { step, steps, reward }]) => `${run}: step ${step}/${steps}, reward ${reward.toFixed(2)}`);
+    const runs = [...this.#latest].map(
+      ([run, { step, steps, reward }]) => `${run}: step ${step}/${steps}, reward ${reward.toFixed(2)}`,
+    );
     return [`${String(share).padStart(3)} %, ${seconds.toFixed(0)} s`, ...runs].join(" | ");
   }
 

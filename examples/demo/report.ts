@@ -17,14 +17,22 @@ export async function writeReport(file: string, results: readonly RunResult[], b
   const { start, end } = DELIMITERS;
   const steps =
     method === "empg"
-      ? prepareSteps(rollouts.map(({ advantages: _, ...rollout }) => rollout), {
-          spans: { start, end, scope: "mask" },
-          spanLabels: ["step", "answer"],
-          clipLow: SETTINGS.clip,
-          clipHigh: SETTINGS.clip,
-          ...backend,
-        })
+      ? prepareSteps(
+          rollouts.map(({ advantages: _, ...rollout }) => rollout),
+          {
+            spans: { start, end, scope: "mask" },
+            spanLabels: ["step", "answer"],
+            clipLow: SETTINGS.clip,
+            clipHigh: SETTINGS.clip,
+            ...backend,
+          },
+        )
       : prepareSteps(rollouts, { clipLow: SETTINGS.clip, clipHigh: SETTINGS.clip, ...backend });
-  const facts = { task: "((a + b) c + d) mod 4 in two steps", method: METHODS[method].title, seed, steps: rewards.length };
+  const facts = {
+    task: "((a + b) c + d) mod 4 in two steps",
+    method: METHODS[method].title,
+    seed,
+    steps: rewards.length,
+  };
   await writeFile(file, renderHtml({ title: `Demo: ${METHODS[method].title}`, steps, facts }));
 }

@@ -23,9 +23,19 @@ export interface KeptRun extends Run {
   readonly folder?: string;
 }
 
-export async function runAndKeep({ folder, ...run }: KeptRun, onProgress: (step: number, reward: number) => void): Promise<RunResult> {
+export async function runAndKeep(
+  { folder, ...run }: KeptRun,
+  onProgress: (step: number, reward: number) => void,
+): Promise<RunResult> {
   const { method, seed, steps } = run;
-  const result = { method, seed, rewards: [] as number[], solved: [] as number[], entropies: [] as number[], rollouts: [] as Rollout[] };
+  const result = {
+    method,
+    seed,
+    rewards: [] as number[],
+    solved: [] as number[],
+    entropies: [] as number[],
+    rollouts: [] as Rollout[],
+  };
   const all: Rollout[] = [];
   let started = performance.now();
   await train(run, (report) => {

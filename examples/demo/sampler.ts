@@ -48,7 +48,7 @@ export function sample(policy: Network, random: Random, problems: readonly Probl
   return batch;
 }
 
-/** Given responses as a batch: demonstrations for supervised training, or what was sampled, looked at again. */
+/** Given responses as a batch: demonstrations for supervised training, or sampled responses whose logits are computed again. */
 export function batchOf(problems: readonly Problem[], responses: readonly ArrayLike<number>[]): Rollouts {
   const batch = emptyBatch(problems);
   responses.forEach((response, row) => {

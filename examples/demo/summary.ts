@@ -45,7 +45,8 @@ function summarizeRun({ seed, rewards, solved, entropies, stepsPerSecond }: RunR
 }
 
 export function summarize(results: readonly RunResult[]): MethodSummary[] {
-  const runsOf = (method: MethodName): RunSummary[] => results.filter((result) => result.method === method).map(summarizeRun);
+  const runsOf = (method: MethodName): RunSummary[] =>
+    results.filter((result) => result.method === method).map(summarizeRun);
   const grpo = runsOf("grpo");
   return [...new Set(results.map((result) => result.method))].map((method) => {
     const runs = runsOf(method);
@@ -63,7 +64,10 @@ export function summarize(results: readonly RunResult[]): MethodSummary[] {
       stepsPerSecond: over("stepsPerSecond"),
       ...(method !== "grpo" &&
         grpo.length > 0 && {
-          againstGrpo: { difference: mean(differences), seedsAhead: differences.filter((difference) => difference > 0).length },
+          againstGrpo: {
+            difference: mean(differences),
+            seedsAhead: differences.filter((difference) => difference > 0).length,
+          },
         }),
       runs,
     };

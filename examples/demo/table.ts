@@ -21,10 +21,16 @@ const COLUMNS: readonly Column[] = [
 ];
 
 export function tableOf(summaries: readonly MethodSummary[]): string {
-  const lines = [COLUMNS.map(([heading]) => heading), ...summaries.map((summary) => COLUMNS.map(([, cell]) => cell(summary)))];
+  const lines = [
+    COLUMNS.map(([heading]) => heading),
+    ...summaries.map((summary) => COLUMNS.map(([, cell]) => cell(summary))),
+  ];
   const widths = COLUMNS.map((_, i) => Math.max(...lines.map((line) => line[i]!.length)));
   const text = lines.map((line) =>
-    line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!))).join("  ").trimEnd(),
+    line
+      .map((cell, i) => (i === 0 ? cell.padEnd(widths[i]!) : cell.padStart(widths[i]!)))
+      .join("  ")
+      .trimEnd(),
   );
   text.splice(1, 0, widths.map((width) => "-".repeat(width)).join("  "));
   return text.join("\n");

@@ -14,13 +14,19 @@ export const STEP_END = MODULUS + 1;
 export const ANSWER = MODULUS + 2;
 export const ANSWER_END = MODULUS + 3;
 export const VOCABULARY = MODULUS + 4;
-/** What begins and ends a step of a response (the answer is one), and what ends its thinking. */
+/** The delimiters that begin and end a step of a response (the answer is one), and the one that ends its thinking. */
 export const DELIMITERS = { start: [[STEP], [ANSWER]], end: [[STEP_END], [ANSWER_END]], think_end: ANSWER } as const;
 export const PROMPT_LENGTH = 4;
-/** The response above has 9 tokens; one more lets the policy lose its way. */
+/** The response above has 9 tokens; a limit of 10 leaves room for a wrong one. */
 export const MAX_TOKENS = 10;
 
-const WORDS = [...Array.from({ length: MODULUS }, (_, digit) => String(digit)), "<step>", "</step>", "<answer>", "</answer>"];
+const WORDS = [
+  ...Array.from({ length: MODULUS }, (_, digit) => String(digit)),
+  "<step>",
+  "</step>",
+  "<answer>",
+  "</answer>",
+];
 
 export interface Problem {
   /** a, b, c, d: also the ids of the prompt. */
@@ -87,12 +93,15 @@ function soleDigit(content: Int32Array | undefined): number | undefined {
  * Format: 0.1 for each of the two steps and the answer that holds one digit and nothing else. Result: 0.1 for a right step,
  * 0.5 for a right answer, -0.5 for any other answer or none.
  *
- * @returns one a row, in [-0.5, 1]. Positive means: the answer is right
+ * @returns one per row, in [-0.5, 1]; positive if the answer is right
  */
 export function judge(responses: Responses, problems: readonly Problem[], backend: BackendOption): Float64Array {
   const { shape, tokens, lengths } = responses;
   const between = (start: number, end: number): Int32Array[][] =>
-    contents(responses, findSpans(tokens, { shape, lengths, start: [start], end: [end], includeEnd: "none", ...backend }));
+    contents(
+      responses,
+      findSpans(tokens, { shape, lengths, start: [start], end: [end], includeEnd: "none", ...backend }),
+    );
   const steps = between(STEP, STEP_END);
   const answers = between(ANSWER, ANSWER_END);
   return Float64Array.from(problems, ({ results }, row) => {

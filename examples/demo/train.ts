@@ -37,7 +37,10 @@ export interface StepReport {
 }
 
 /** Trains from scratch. Deterministic: a run on the same backend repeats to the last bit. @returns the parameters */
-export async function train({ method: name, seed, steps, ...backend }: Run, onStep: (report: StepReport) => void): Promise<Float32Array> {
+export async function train(
+  { method: name, seed, steps, ...backend }: Run,
+  onStep: (report: StepReport) => void,
+): Promise<Float32Array> {
   const method = METHODS[name];
   const network = new Network(new Random(seed, 0), SETTINGS.learningRate);
   coldStart(network, new Random(seed, 1), backend);
@@ -58,27 +61,42 @@ function rewardOf(backend: BackendOption): RewardFunction<Problem> {
   return (rows) => {
     const { values, offsets } = packRows(rows.map(({ tokenIds }) => tokenIds));
     const { values: tokens, shape, lengths } = padRows(values, { offsets, width: MAX_TOKENS });
-    return judge({ tokens, shape, lengths }, rows.map(({ source }) => source.data!), backend);
+    return judge(
+      { tokens, shape, lengths },
+      rows.map(({ source }) => source.data!),
+      backend,
+    );
   };
 }
 
-/** Supervised steps on responses of the right form with random digits in them: the form is shown, the arithmetic is not. */
+/** Supervised steps on responses of the right form with random digits in them: they show the form, not the arithmetic. */
 function coldStart(network: Network, random: Random, backend: BackendOption): void {
   const rows = SETTINGS.groups * SETTINGS.groupSize;
   const digit = (): number => random.below(MODULUS);
   for (let step = 0; step < SETTINGS.coldStartSteps; ++step) {
     const problems = Array.from({ length: rows }, () => newProblem(random));
-    const { features, tokens, mask } = batchOf(problems, problems.map(() => response(digit(), digit(), digit())));
+    const { features, tokens, mask } = batchOf(
+      problems,
+      problems.map(() => response(digit(), digit(), digit())),
+    );
     const weight = 1 / mask.reduce((sum, kept) => sum + kept, 0);
     const logits = network.logits(features);
     const options = { shape: [mask.length, VOCABULARY] as const, keep: mask, ...backend };
     const gradLogProbs = new Float32Array(mask.length).fill(weight); // of the mean log-prob
-    network.ascend(features, logprobBackward(logits, tokens, logprob(logits, tokens, options), { ...options, gradLogProbs }));
+    network.ascend(
+      features,
+      logprobBackward(logits, tokens, logprob(logits, tokens, options), { ...options, gradLogProbs }),
+    );
   }
   network.restartOptimizer();
 }
 
-async function trainStep(policy: NetworkPolicy, maker: ExperienceMaker<Problem>, method: Method, step: number): Promise<StepReport> {
+async function trainStep(
+  policy: NetworkPolicy,
+  maker: ExperienceMaker<Problem>,
+  method: Method,
+  step: number,
+): Promise<StepReport> {
   const { network, random, backend } = policy;
   const experience = await maker.make(Array.from({ length: SETTINGS.groups }, () => promptOf(newProblem(random))));
   const objective = method.objective(judgedOf(experience), backend);
@@ -93,7 +111,13 @@ async function trainStep(policy: NetworkPolicy, maker: ExperienceMaker<Problem>,
   }
 
   const { rewards, entropies } = experience;
-  return { step, experience, reward: mean(rewards), solved: mean(rewards.map((reward) => (reward > 0 ? 1 : 0))), entropy: mean(entropies!) };
+  return {
+    step,
+    experience,
+    reward: mean(rewards),
+    solved: mean(rewards.map((reward) => (reward > 0 ? 1 : 0))),
+    entropy: mean(entropies!),
+  };
 }
 
 function mean(values: ArrayLike<number>): number {

@@ -11,10 +11,12 @@ async function serve(): Promise<void> {
   const send = (message: WorkerMessage): boolean | undefined => process.send?.(message);
   await startJax();
   process.on("message", (run: KeptRun) => {
-    // A failure is nobody's to catch here: it ends this process, and its text goes to stderr.
-    void runAndKeep(run, (step, reward) => send({ kind: "step", step, reward })).then((result) => send({ kind: "done", result }));
+    // A failure is not caught here: it ends this process, and its text goes to stderr.
+    void runAndKeep(run, (step, reward) => send({ kind: "step", step, reward })).then((result) =>
+      send({ kind: "done", result }),
+    );
   });
-  process.on("disconnect", () => process.exit()); // whoever wanted the results is gone
+  process.on("disconnect", () => process.exit()); // the process that wanted the results is gone
   send({ kind: "ready" });
 }
 

@@ -12,7 +12,12 @@ export function madeUpSteps() {
   return prepareSteps(madeUpRollouts(SETTINGS), { spans: { start, end }, spanLabels: ["step", "answer"] });
 }
 
-export const FACTS = { data: "made up, seeded generator", seed: SETTINGS.seed, advantages: "relative to the group, EMPG over spans", clip: "0.2 / 0.2" } as const;
+export const FACTS = {
+  data: "made up, seeded generator",
+  seed: SETTINGS.seed,
+  advantages: "relative to the group, EMPG over spans",
+  clip: "0.2 / 0.2",
+} as const;
 
 function main(): void {
   const file = process.argv[2] ?? "report.html";
@@ -20,7 +25,9 @@ function main(): void {
   writeFileSync(file, renderHtml({ title: "Word problems, EMPG", steps, facts: FACTS }));
   // A pipe has neither, whatever the types say.
   const { isTTY, columns } = process.stdout as { isTTY?: boolean; columns?: number };
-  process.stdout.write(renderTerminal(summarize(steps), { colour: isTTY ?? false, width: Math.max(columns ?? 80, 40) }));
+  process.stdout.write(
+    renderTerminal(summarize(steps), { colour: isTTY ?? false, width: Math.max(columns ?? 80, 40) }),
+  );
   process.stdout.write(`\n${file}\n`);
 }
 

@@ -46,7 +46,11 @@ function respond(random: Random, { works }: Problem, skill: number): Draft & { r
   const talkative = random.uniform() < 0.3 + 0.2 * skill;
   for (const [place, work] of works.entries()) {
     if (random.uniform() > 0.36 + 0.66 * skill + (talkative ? 0.22 : 0)) slip += 1 + random.below(9);
-    add(draft, `${place > 0 && draft.tokens.at(-1) !== "\n" ? "\n" : ""}${STEP_START}${stepText(random, work, slip, talkative ? 1 + random.below(2) : 0)}${STEP_END}`, 1);
+    add(
+      draft,
+      `${place > 0 && draft.tokens.at(-1) !== "\n" ? "\n" : ""}${STEP_START}${stepText(random, work, slip, talkative ? 1 + random.below(2) : 0)}${STEP_END}`,
+      1,
+    );
     if (place === 0 && random.uniform() < 0.4) add(draft, toolText(work), 0);
   }
   add(draft, `\n${ANSWER_START} ${works.at(-1)!.result + slip} ${ANSWER_END}`, 1);
@@ -66,8 +70,13 @@ const exponential = (random: Random): number => -Math.log(1 - random.uniform());
 function rollout(random: Random, problem: Problem, group: string, step: number, skill: number): ReportRollout {
   const { tokens, mask, right } = respond(random, problem, skill);
   const heat = Math.max(0.25, 1.2 - 0.75 * skill);
-  const entropies = Float64Array.from(tokens, (piece, t) => meanEntropy(piece, tokens[t - 1] ?? "\n") * heat * (0.25 + 0.75 * exponential(random)));
-  const oldLogProbs = entropies.map((entropy) => -Math.min(9, (0.35 * entropy + 0.65 * entropy * exponential(random)) * 0.95 + 0.0004));
+  const entropies = Float64Array.from(
+    tokens,
+    (piece, t) => meanEntropy(piece, tokens[t - 1] ?? "\n") * heat * (0.25 + 0.75 * exponential(random)),
+  );
+  const oldLogProbs = entropies.map(
+    (entropy) => -Math.min(9, (0.35 * entropy + 0.65 * entropy * exponential(random)) * 0.95 + 0.0004),
+  );
   const reward = right ? 1 : random.uniform() < 0.3 ? 0.1 : 0;
   const pull = (right ? 0.02 : -0.03) * (1 - 0.5 * skill);
   return {
@@ -79,8 +88,10 @@ function rollout(random: Random, problem: Problem, group: string, step: number, 
     mask: Uint8Array.from(mask),
     entropies,
     oldLogProbs,
-    logProbs: oldLogProbs.map((logProb) => logProb + 0.012 * random.normal() * (1 + Math.abs(logProb))),
-    newLogProbs: oldLogProbs.map((logProb) => Math.min(-1e-5, logProb + (pull + 0.06 * random.normal()) * (0.3 + Math.abs(logProb)))),
+    samplerLogProbs: oldLogProbs.map((logProb) => logProb + 0.012 * random.normal() * (1 + Math.abs(logProb))),
+    logProbs: oldLogProbs.map((logProb) =>
+      Math.min(-1e-5, logProb + (pull + 0.06 * random.normal()) * (0.3 + Math.abs(logProb))),
+    ),
     reward,
     finishReason: "stop",
   };
@@ -93,7 +104,9 @@ export function madeUpRollouts({ seed, steps, groups, rolloutsPerGroup }: MadeUp
     Array.from({ length: groups }, (_, group) => {
       const problem = newProblem(random);
       const skill = 0.1 + 0.55 * (place / Math.max(steps.length - 1, 1)) + 0.75 * (random.uniform() - 0.35);
-      return Array.from({ length: rolloutsPerGroup }, () => rollout(random, problem, `problem ${group + 1}`, step, skill));
+      return Array.from({ length: rolloutsPerGroup }, () =>
+        rollout(random, problem, `problem ${group + 1}`, step, skill),
+      );
     }).flat(),
   );
 }

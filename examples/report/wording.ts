@@ -46,7 +46,12 @@ export function newProblem(random: Random): Problem {
 }
 
 const OPENINGS = ["First,", "So", "Now", "Next,", "Then", "Let me see:", "We need the", "That gives"];
-const DOUBTS = ["Wait, let me check that again.", "Hmm, is that right?", "Let me verify:", "Alternatively, count them one by one."];
+const DOUBTS = [
+  "Wait, let me check that again.",
+  "Hmm, is that right?",
+  "Let me verify:",
+  "Alternatively, count them one by one.",
+];
 const SURE = ["That is right.", "Good.", "This matches.", "So far so good."];
 
 /** The way to one result in sentences; `slip` is added to it, `talk` sentences are put around it. */
@@ -54,11 +59,14 @@ export function stepText(random: Random, { left, sign, right, result, of }: Work
   const sentences = [`${pick(random, OPENINGS)} the ${of}: ${left} ${sign} ${right} = ${result + slip}.`];
   if (sign === "×" && talk > 0) {
     const tens = Math.floor(right / 10) * 10;
-    sentences.push(`${left} × ${tens} = ${left * tens} and ${left} × ${right - tens} = ${left * (right - tens)},\ntogether ${result + slip}.`);
+    sentences.push(
+      `${left} × ${tens} = ${left * tens} and ${left} × ${right - tens} = ${left * (right - tens)},\ntogether ${result + slip}.`,
+    );
   }
   for (let i = 0; i < talk; ++i) sentences.push(pick(random, DOUBTS), pick(random, SURE));
   return ` ${sentences.join(" ")} `;
 }
 
 /** What a calculator that the policy called gave back. */
-export const toolText = ({ left, sign, right, result }: Work): string => `\n<tool> ${left} ${sign} ${right} = ${result} </tool>\n`;
+export const toolText = ({ left, sign, right, result }: Work): string =>
+  `\n<tool> ${left} ${sign} ${right} = ${result} </tool>\n`;

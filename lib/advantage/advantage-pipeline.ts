@@ -1,28 +1,34 @@
 // From rewards of rows to normalised advantages of tokens, over the micro-batches of a step.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
-import { type Collective, type CollectiveOption, collectiveOption } from "../core/collective";
+import type { Collective, CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
 import { concatenated, gatherRagged } from "../core/row-partials";
-import { needRows, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { layoutOf, needRows, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { type RunningMoments, scaleByMoments, updateRunningMoments } from "../control/running-moments";
 import { groupPlace } from "../ops/group";
 import { whiten } from "../ops/reduce";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { PipelineConventions, PipelineEstimator } from "../presets/pipeline-conventions";
-import { layoutOf } from "./batch";
 import { clipped } from "./clip-fraction";
-import { estimate, type EstimateOptions } from "./estimate-advantages";
-import { needEstimator, shapeGroupRewards } from "./group-shaping";
+import { estimate, type EstimateConventions, type EstimateOptions } from "./estimate-advantages";
+import { shapeGroupRewards } from "./group-shaping";
+import { needStage, normalizedByDefault, type PipelineEstimator } from "./pipeline-estimators";
 import { needRewardClip, type RewardClip } from "./reward-clip";
 import { rowSums } from "./row-sums";
 
-export type { PipelineConventions } from "../presets/pipeline-conventions";
-
-const NORMALIZED: readonly PipelineEstimator[] = ["gae", "reinforce", "reinforceBaseline"];
+export interface PipelineConventions extends EstimateConventions {
+  /** Of the group shaping, see `shapeGroupRewards`. Default 1e-8. */
+  readonly epsilon?: number;
+  /** Estimators whose advantages are normalised over all batches at the end. Default: gae, reinforcePlusPlus, reinforcePlusPlusBaseline. */
+  readonly normalized?: readonly PipelineEstimator[];
+  /** Divide by the std in that normalisation, or only subtract the mean. Default `"std"`. */
+  readonly scale?: "std" | "none";
+  /** The variance is not allowed below this in that normalisation, >= 0. Default 1e-8. */
+  readonly varianceFloor?: number;
+}
 
 /** One micro-batch. Per-token arrays have [n] elements, as its `shape` or `offsets` say. */
 export interface PipelineBatch extends RowLayout {
@@ -41,7 +47,8 @@ export interface PipelineBatch extends RowLayout {
  * `shapeGroupRewards` does for the estimator; without, they are taken as shaped.
  */
 export interface AdvantagePipelineOptions
-  extends PipelineConventions,
+  extends
+    PipelineConventions,
     Omit<EstimateOptions, "backend" | "collective">,
     GroupLayout,
     PresetOption<"advantagePipeline">,
@@ -53,6 +60,8 @@ export interface AdvantagePipelineOptions
   readonly subtractRunningMean?: boolean;
   /** Rewards are clipped to this range, after the running normalisation. Default: not clipped. */
   readonly rewardClip?: RewardClip;
+  /** Whether `"grpo"` divides by the std of the group, or not (Dr. GRPO). Default `"std"`. */
+  readonly groupScale?: "std" | "none";
   /** β: what a nat of KL costs, in units of the reward; negative counts as 0. Default 0. */
   readonly klCoefficient?: number;
 }
@@ -123,22 +132,32 @@ function split<A extends FloatArray>(all: A, lengths: Iterable<number>): A[] {
 function shapeRewards(
   op: string,
   batches: readonly CheckedBatch[],
-  estimator: PipelineEstimator,
   epsilon: number,
-  { groups, groupOffsets, backend, collective }: AdvantagePipelineOptions,
+  { estimator, groupScale, groups, groupOffsets, backend, collective }: AdvantagePipelineOptions,
 ): Float64Array[] {
   const own = batches.map(({ rewards }) => rewards);
   if (groups === undefined && groupOffsets === undefined) return own;
-  if (estimator === "cpgd") throw argumentError("ERR_SURPRISAL_OPTION", op, "groups", groups ?? groupOffsets, 'nothing with estimator "cpgd", which compares the rows of a batch');
+  if (needStage(op, estimator).shaping === "refuse")
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "groups",
+      groups ?? groupOffsets,
+      `nothing with estimator "${estimator}", which compares the rows of a batch`,
+    );
   const { rewards } = shapeGroupRewards(concatenated(own), {
     estimator,
+    groupScale,
     epsilon,
-    ...(groups && { groups }),
-    ...(groupOffsets && { groupOffsets }),
-    ...(backend && { backend }),
-    ...(collective && { collective }),
+    groups,
+    groupOffsets,
+    backend,
+    collective,
   });
-  return split(rewards as Float64Array, batches.map(({ rows }) => rows.B));
+  return split(
+    rewards as Float64Array,
+    batches.map(({ rows }) => rows.B),
+  );
 }
 
 /** The state behind each batch here, and behind the last of all workers, whose batches follow each other rank by rank. */
@@ -178,7 +197,10 @@ function normalizeTogether(
     ...conventions,
     ...backend,
   });
-  return split(all, batches.map(({ rows }) => rows.n));
+  return split(
+    all,
+    batches.map(({ rows }) => rows.n),
+  );
 }
 
 /**
@@ -195,31 +217,46 @@ function normalizeTogether(
  * @returns for each batch, in the widest float type of its inputs; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function advantagePipeline(batches: readonly PipelineBatch[], options: AdvantagePipelineOptions): AdvantagePipelineResult {
+export function advantagePipeline(
+  batches: readonly PipelineBatch[],
+  options: AdvantagePipelineOptions,
+): AdvantagePipelineResult {
   const op = "advantagePipeline";
   const resolved = resolvePreset(op, options.preset, options);
-  const estimator = needEstimator(op, options.estimator);
+  needStage(op, options.estimator);
   const clip = needRewardClip(op, options.rewardClip);
   const beta = Math.max(needNumber(op, "klCoefficient", options.klCoefficient ?? 0), 0);
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-8, { min: 0 });
   const scale = resolved.scale ?? "std";
   needWord(op, "scale", scale, ["std", "none"]);
   const varianceFloor = needNumber(op, "varianceFloor", resolved.varianceFloor ?? 1e-8, { min: 0 });
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const backend: BackendOption = { backend: options.backend };
   const checked = batches.map((batch) => needBatch(op, batch));
-  const shaped = shapeRewards(op, checked, estimator, epsilon, options);
+  const shaped = shapeRewards(op, checked, epsilon, options);
 
   const { collective, ...conventions } = resolved;
   const running = options.runningMoments && runThrough(options.runningMoments, shaped, collective);
   const estimated = checked.map(({ rows, layout, mask, kl, given }, i) => {
     const shapedRewards: FloatArray = shaped[i]!;
     const subtractMean = options.subtractRunningMean === true;
-    const scaledRewards = running ? scaleByMoments(shapedRewards, running.states[i]!, { subtractMean, ...backend }) : shapedRewards;
+    const scaledRewards = running
+      ? scaleByMoments(shapedRewards, running.states[i]!, { subtractMean, ...backend })
+      : shapedRewards;
     const [low, high] = clip ?? [-Infinity, Infinity];
-    const { values: rewards, fraction: rewardClipFraction } = clipped(scaledRewards, { shape: [1, rows.B], low, high, ...backend });
-    const where = { ...layout, ...(mask && { mask }) };
-    const tokenRewards = groupPlace({ row: rewards, ...(kl && { values: kl }) }, { ...where, scale: -beta, ...backend });
-    const batch = { ...where, tokenRewards, rewards: checked[i]!.rewards, ...(given.values && { values: given.values }) };
+    const { values: rewards, fraction: rewardClipFraction } = clipped(scaledRewards, {
+      shape: [1, rows.B],
+      low,
+      high,
+      ...backend,
+    });
+    const where = { ...layout, mask: mask ?? undefined };
+    const tokenRewards = groupPlace({ row: rewards, values: kl ?? undefined }, { ...where, scale: -beta, ...backend });
+    const batch = {
+      ...where,
+      tokenRewards,
+      rewards: checked[i]!.rewards,
+      values: given.values,
+    };
     const { advantages, returns, clipFraction } = estimate(op, batch, { ...conventions, ...backend });
     const sequenceReturns = rowSums(op, tokenRewards, rows, null, options.backend);
     const perRow = { shapedRewards, scaledRewards, rewards, sequenceReturns, rewardClipFraction };
@@ -227,17 +264,18 @@ export function advantagePipeline(batches: readonly PipelineBatch[], options: Ad
   });
 
   const advantages = estimated.map((result) => result.advantages);
-  const normalized = (resolved.normalized ?? NORMALIZED).includes(estimator)
+  const normalized = (resolved.normalized ?? normalizedByDefault).includes(options.estimator)
     ? normalizeTogether(
         checked,
         advantages,
         { scale, varianceFloor, transformMasked: resolved.transformMasked === true },
-        { ...backend, ...collectiveOption(options) },
+        { ...backend, collective: options.collective },
       )
     : advantages;
   return {
     batches: estimated.map((result, i) => {
-      const rounded = (array: FloatArray): FloatArray => (checked[i]!.dtype === "float64" ? array : Float32Array.from(array));
+      const rounded = (array: FloatArray): FloatArray =>
+        checked[i]!.dtype === "float64" ? array : Float32Array.from(array);
       return {
         ...result,
         advantages: rounded(normalized[i]!),

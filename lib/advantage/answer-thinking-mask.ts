@@ -2,7 +2,12 @@
 import type { TokenIds } from "../core/arrays";
 import { type AnswerThinkingMaskOptions, splitResponse } from "./split-response";
 
-export type { AnswerThinkingConventions, AnswerThinkingMaskOptions, AnswerThinkingMode, ThinkEnd } from "./split-response";
+export type {
+  AnswerThinkingConventions,
+  AnswerThinkingMaskOptions,
+  AnswerThinkingMode,
+  ThinkEnd,
+} from "./split-response";
 
 /**
  * Marks the answer or the thinking of each response. Per row, with s the first token that `mask` keeps, end the row's end,

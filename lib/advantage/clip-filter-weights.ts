@@ -1,7 +1,7 @@
 // Weights that make up for the groups of a batch that teach nothing.
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray } from "../core/dtype";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
@@ -41,13 +41,15 @@ export function clipFilterWeights(rewards: FloatArray, options: ClipFilterWeight
   const { stds, counts, groupIds } = normalizeItems(
     op,
     { values: asFloat(given, "float64"), groups },
-    { ...(options.backend && { backend: options.backend }), ...collectiveOption(options) },
+    { backend: options.backend, collective: options.collective },
   );
   // The std of equal numbers is exactly 0.
   const degenerate = Uint8Array.from(stds, (std, g) => (counts[g]! > 0 && std === 0 ? 1 : 0));
   const filled = counts.filter((count) => count > 0).length;
   const unequal = filled - degenerate.filter((flag) => flag !== 0).length;
   const weight = Math.min(filled / unequal, clip);
-  const weights = Float64Array.from(groupIds, (g) => (unequal === 0 ? 1 : degenerate[g] !== 0 ? degenerateWeight : weight));
+  const weights = Float64Array.from(groupIds, (g) =>
+    unequal === 0 ? 1 : degenerate[g] !== 0 ? degenerateWeight : weight,
+  );
   return { weights, degenerate };
 }

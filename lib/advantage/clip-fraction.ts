@@ -15,7 +15,10 @@ export interface ClipFractionOptions extends BackendOption {
 }
 
 /** Bounds on an array, and the share of its kept numbers that they change; 0 where nothing is kept. */
-export function clipped(values: FloatArray, options: ClampOptions): { readonly values: FloatArray; readonly fraction: number } {
+export function clipped(
+  values: FloatArray,
+  options: ClampOptions,
+): { readonly values: FloatArray; readonly fraction: number } {
   const { clamped, kept, outside } = clamp(values, options);
   const sum = (counts: Int32Array): number => counts.reduce((total, count) => total + count, 0);
   return { values: clamped, fraction: sum(kept) > 0 ? sum(outside) / sum(kept) : 0 };
@@ -34,5 +37,11 @@ export function clipFraction(values: FloatArray, options: ClipFractionOptions): 
   const mask = optionalMask(op, "mask", options.mask, length, "as many as values");
   const low = needNumber(op, "low", options.low ?? -Infinity, { infinite: true });
   const high = needNumber(op, "high", options.high ?? Infinity, { infinite: true });
-  return clipped(given, { shape: [1, length], low, high, ...(mask && { mask }), ...(options.backend && { backend: options.backend }) }).fraction;
+  return clipped(given, {
+    shape: [1, length],
+    low,
+    high,
+    mask: mask ?? undefined,
+    backend: options.backend,
+  }).fraction;
 }

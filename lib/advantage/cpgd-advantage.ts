@@ -1,19 +1,18 @@
 // Advantages of whole responses relative to the batch (CPGD).
 import type { BackendOption } from "../backend/select";
-import { needFloats, optionalMask } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { CollectiveOption } from "../core/collective";
+import { floatDType } from "../core/dtype";
 import { oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
-import { broadcastRows } from "../ops/group/broadcast";
 import { normalizeItems } from "../ops/group/normalize";
-import { layoutOf } from "./batch";
-import { rowSums } from "./row-sums";
+import { needRewardedBatch, type RewardedBatch, type RowAdvantages, scoresOf, spreadRows } from "./rewarded-batch";
 
 const WEIGHTINGS = ["std", "clipFilter", "none"] as const;
 
-export interface CpgdAdvantageOptions extends RowLayout, BackendOption, CollectiveOption {
+/** Rollouts with their rewards; a row's score is the sum over all its token rewards. */
+export type CpgdBatch = Omit<RewardedBatch, "groups" | "groupOffsets">;
+
+export interface CpgdAdvantageOptions extends BackendOption, CollectiveOption {
   /**
    * What becomes of the difference from the batch's mean: divided by the std (population) + ε; times min(rows, `clip`), the
    * clip-filter-like weight of a batch that is one group; or nothing. Default `"std"`.
@@ -23,18 +22,10 @@ export interface CpgdAdvantageOptions extends RowLayout, BackendOption, Collecti
   readonly epsilon?: number;
   /** Largest clip-filter-like weight, > 0. Default 3. */
   readonly clip?: number;
-  /** `"row"`: one reward per row. `"token"`: one per token; a row's score is the sum over all of them. Default `"row"`. */
-  readonly rewardLevel?: "row" | "token";
-  /** 1 = the policy's token; others get advantage 0. Default: all 1. */
-  readonly mask?: Uint8Array;
 }
 
-export interface CpgdAdvantageResult {
-  /** The row's advantage at each kept token, 0 under the mask. They are their own returns. */
-  readonly advantages: FloatArray;
-  /** One per row. */
-  readonly rowAdvantages: FloatArray;
-}
+/** Advantages are their own returns. */
+export type CpgdAdvantageResult = RowAdvantages;
 
 /**
  * CPGD: the score of a row relative to all rows of the batch, not to those of its prompt.
@@ -45,36 +36,28 @@ export interface CpgdAdvantageResult {
  *
  * Equal scores give exact zeros.
  *
- * @param rewards one per row, or one per token with `rewardLevel: "token"`
- * @param options `shape` or `offsets` of the tokens
- * @returns in the type of `rewards`; computed in float64
+ * @param batch rewards per row or per token, and where the tokens lie
+ * @returns per token in the type of the rewards, per row in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  * @see Liu et al. 2025, CPGD: Toward Stable Rule-based Reinforcement Learning for Language Models
  */
-export function cpgdAdvantage(rewards: FloatArray, options: CpgdAdvantageOptions): CpgdAdvantageResult {
+export function cpgdAdvantage(batch: CpgdBatch, options: CpgdAdvantageOptions = {}): CpgdAdvantageResult {
   const op = "cpgdAdvantage";
-  const rows = needRows(op, options);
-  const perToken = needWord(op, "rewardLevel", options.rewardLevel ?? "row", ["row", "token"]) === 1;
+  const checked = needRewardedBatch(op, batch, "unread");
+  const { B } = checked.rows;
   const weighting = options.weighting ?? "std";
   needWord(op, "weighting", weighting, WEIGHTINGS);
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-6, { min: 0 });
   const clip = needNumber(op, "clip", options.clip ?? 3, { min: 0, above: true, infinite: true });
-  const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-  const given = perToken
-    ? needFloats(op, "rewards", rewards, rows.n, rows.meaning)
-    : needFloats(op, "rewards", rewards, rows.B, "one per row");
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const backend: BackendOption = { backend: options.backend };
 
-  const scores = perToken ? rowSums(op, given, rows, null, options.backend) : asFloat(given, "float64");
   const { normalized } = normalizeItems(
     op,
-    { values: scores, groups: oneGroup(rows.B) },
-    { scale: weighting === "std" ? "std" : "none", ddof: 0, epsilon, ...backend, ...collectiveOption(options) },
+    { values: scoresOf(op, checked, "all", backend), groups: oneGroup(B) },
+    { scale: weighting === "std" ? "std" : "none", ddof: 0, epsilon, ...backend, collective: options.collective },
   );
-  const batchRows = options.collective ? options.collective.allReduce(Int32Array.of(rows.B), "sum")[0]! : rows.B;
+  const batchRows = options.collective ? options.collective.allReduce(Int32Array.of(B), "sum")[0]! : B;
   const weight = weighting === "clipFilter" ? Math.min(batchRows, clip) : 1;
-  const perRow = Float64Array.from(normalized, (a) => a * weight);
-  const rowAdvantages = floatDType(given) === "float64" ? perRow : Float32Array.from(perRow);
-  const advantages = broadcastRows(op, "rewards", rowAdvantages, { ...layoutOf(options), ...(mask && { mask }), ...backend });
-  return { advantages, rowAdvantages };
+  const rowAdvantages = Float64Array.from(normalized, (a) => a * weight);
+  return { advantages: spreadRows(op, checked, rowAdvantages, floatDType(checked.rewards), backend), rowAdvantages };
 }

@@ -1,22 +1,34 @@
 // Group advantages weighted by sequence entropy within the group (EDGE-GRPO).
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, widestFloat } from "../core/dtype";
 import { needNumber, needWord } from "../core/options";
-import type { SequenceWeights } from "../ops/modulate";
+import type { SequenceWeights, WeightForm } from "../ops/modulate";
 import { weighSequences } from "../ops/modulate/sequence-weights";
-import { type PresetOption, resolvePreset } from "../presets";
-import type { EdgeGrpoConventions } from "../presets/entropy-conventions";
-import { baseAdvantages, needRewardedBatch, type RewardedBatch, spreadRows, weightConventions } from "./batch";
+import { type PresetOption, presetOf, resolvePreset } from "../presets";
+import { needRewardedBatch, type RewardedBatch, spreadRows } from "./rewarded-batch";
 import { average, chosen, deviation } from "./scalar-metrics";
+import { groupAdvantages, type SequenceWeightConventions, weightConventions } from "./sequence-weighting";
+
+export interface EdgeGrpoConventions extends SequenceWeightConventions {
+  /** Quotient μ/(P + ε), or 1 + β·z with the clipped z-score of P. Default `"ratio"`. */
+  readonly weightMode?: WeightForm;
+  /** Slope of the z-score. Default 1. */
+  readonly beta?: number;
+  /** The z-score is clipped to ±zClip, >= 0. Default 3. */
+  readonly zClip?: number;
+  /** Smallest variance of the entropies of a group (ddof 1). Default 0. */
+  readonly varianceFloor?: number;
+}
 
 export interface EdgeGrpoBatch extends RewardedBatch {
   /** Shannon entropies per token, nats; averaged under `mask`. */
   readonly entropies: FloatArray;
 }
 
-export interface EdgeGrpoAdvantageOptions extends EdgeGrpoConventions, PresetOption<"edgeGrpoAdvantage">, BackendOption, CollectiveOption {}
+export interface EdgeGrpoAdvantageOptions
+  extends EdgeGrpoConventions, PresetOption<"edgeGrpoAdvantage">, BackendOption, CollectiveOption {}
 
 export type EdgeGrpoMetrics = Readonly<Record<`edge/${string}`, number>>;
 
@@ -55,39 +67,48 @@ function metricsOf(weights: SequenceWeights, modeId: number): EdgeGrpoMetrics {
  * @returns per-token arrays in the widest float type of rewards and entropies; one float64 number per row otherwise
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function edgeGrpoAdvantage(batch: EdgeGrpoBatch, options: EdgeGrpoAdvantageOptions = {}): EdgeGrpoAdvantageResult {
+export function edgeGrpoAdvantage(
+  batch: EdgeGrpoBatch,
+  options: EdgeGrpoAdvantageOptions = {},
+): EdgeGrpoAdvantageResult {
   const op = "edgeGrpoAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
-  const { groupAdvantage: presetBase } = resolvePreset(op, options.preset, {});
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
-  const together = collectiveOption(options);
+  const { grpoAdvantage: presetBase } = options.preset === undefined ? {} : presetOf(op, options.preset);
+  const backend: BackendOption = { backend: options.backend };
+  const together = { collective: options.collective };
   const weightMode = resolved.weightMode ?? "ratio";
   const modeId = needWord(op, "weightMode", weightMode, ["ratio", "zscore"]);
   const low = needNumber(op, "lambdaMin", resolved.lambdaMin ?? 0.5, { min: 0 });
   const high = needNumber(op, "lambdaMax", resolved.lambdaMax ?? 2, { min: 0, infinite: true });
-  const checked = needRewardedBatch(op, batch);
+  const checked = needRewardedBatch(op, batch, "read");
   const { rows, layout, grouping, mask } = checked;
   const entropies = needFloats(op, "entropies", batch.entropies, rows.n, rows.meaning);
 
   const { own: weights, all } = weighSequences(op, "entropies", entropies, {
     ...layout,
     ...grouping,
-    ...(mask && { mask }),
+    mask: mask ?? undefined,
     form: weightMode,
     bounds: [low, high],
-    ...(resolved.beta !== undefined && { beta: resolved.beta }),
-    ...(resolved.zClip !== undefined && { zClip: resolved.zClip }),
-    ...(resolved.varianceFloor !== undefined && { varianceFloor: resolved.varianceFloor }),
+    beta: resolved.beta,
+    zClip: resolved.zClip,
+    varianceFloor: resolved.varianceFloor,
     ...weightConventions(resolved),
     ...backend,
     ...together,
   });
-  const conventions = { ...presetBase, ...options.groupAdvantage };
-  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
+  const conventions = { ...presetBase, ...options.grpoAdvantage };
+  const base = groupAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
   const dtype = widestFloat(checked.rewards, entropies);
   return {
     ...weights,
-    advantages: spreadRows(op, checked, base.map((a, b) => a * weights.weights[b]!), dtype, backend),
+    advantages: spreadRows(
+      op,
+      checked,
+      base.map((a, b) => a * weights.weights[b]!),
+      dtype,
+      backend,
+    ),
     returns: spreadRows(op, checked, base, dtype, backend),
     metrics: metricsOf(all, modeId),
   };

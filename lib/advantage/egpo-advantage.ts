@@ -1,18 +1,32 @@
 // Group advantages rescaled by relative sequence entropy (EGPO).
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import type { TokenIds } from "../core/arrays";
 import type { SequenceWeights, WeightBounds } from "../ops/modulate";
 import { weighSequences } from "../ops/modulate/sequence-weights";
-import { type PresetOption, resolvePreset } from "../presets";
-import type { EgpoConventions } from "../presets/entropy-conventions";
-import { baseAdvantages, type CheckedBatch, needRewardedBatch, positiveRows, type RewardedBatch, spreadRows, weightConventions } from "./batch";
+import { type PresetOption, presetOf, resolvePreset } from "../presets";
+import { type CheckedRewards, needRewardedBatch, type RewardedBatch, spreadRows } from "./rewarded-batch";
 import { average, chosen, deviation, largest, smallest } from "./scalar-metrics";
+import { groupAdvantages, positiveRows, type SequenceWeightConventions, weightConventions } from "./sequence-weighting";
 import { type AnswerThinkingConventions, splitResponse } from "./split-response";
+
+export interface EgpoConventions extends SequenceWeightConventions {
+  /**
+   * Bounds of the weight by the sign of the row. A row is positive when its reward, summed under the mask, is above 0:
+   * - `"clamp"`: positive [1, lambdaMax], else [lambdaMin, 1]: no wrong answer is amplified, no right one attenuated.
+   * - `"lockOne"`: positive [1, lambdaMax], else exactly 1.
+   * - `"original"`: [lambdaMin, lambdaMax] for all.
+   *
+   * Default `"clamp"`.
+   */
+  readonly negativeWeightMode?: "original" | "clamp" | "lockOne";
+  /** Degrees of freedom that the metric `egpo/weight/std` gives up; 1 makes it NaN for one row. Default 0. */
+  readonly metricsDdof?: 0 | 1;
+}
 
 const NEGATIVE_WEIGHT_MODES = ["original", "clamp", "lockOne"] as const;
 
@@ -33,11 +47,7 @@ export interface EgpoBatch extends RewardedBatch {
 }
 
 export interface EgpoAdvantageOptions
-  extends EgpoConventions,
-    AnswerThinkingConventions,
-    PresetOption<"egpoAdvantage">,
-    BackendOption,
-    CollectiveOption {}
+  extends EgpoConventions, AnswerThinkingConventions, PresetOption<"egpoAdvantage">, BackendOption, CollectiveOption {}
 
 export type EgpoMetrics = Readonly<Record<`egpo/${string}`, number>>;
 
@@ -54,24 +64,36 @@ export interface EgpoAdvantageResult extends SequenceWeights {
   readonly metrics: EgpoMetrics;
 }
 
-function entropyMaskOf(op: string, batch: EgpoBatch, checked: CheckedBatch, options: EgpoAdvantageOptions): Uint8Array {
+function entropyMaskOf(
+  op: string,
+  batch: EgpoBatch,
+  checked: CheckedRewards,
+  options: EgpoAdvantageOptions,
+): Uint8Array {
   const { mask, rows, layout } = checked;
   if (batch.entropyMask !== undefined) {
     const given = optionalMask(op, "entropyMask", batch.entropyMask, rows.n, rows.meaning)!;
     return Uint8Array.from(given, (flag, i) => (flag !== 0 && (!mask || mask[i] !== 0) ? 1 : 0));
   }
-  if (options.mode === "joint") return mask ? Uint8Array.from(mask, (flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
+  if (options.mode === "joint")
+    return mask ? Uint8Array.from(mask, (flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
   if (batch.tokens === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "tokens", undefined, 'token ids, which modes "answer" and "thinking" look at');
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "tokens",
+      undefined,
+      'token ids, which modes "answer" and "thinking" look at',
+    );
   const { mode, thinkEnd, unclosedThinking, backend } = options;
   return splitResponse(op, batch.tokens, {
     ...layout,
-    ...(mask && { mask }),
-    ...(batch.promptLength !== undefined && { promptLength: batch.promptLength }),
-    ...(mode !== undefined && { mode }),
-    ...(thinkEnd !== undefined && { thinkEnd }),
-    ...(unclosedThinking !== undefined && { unclosedThinking }),
-    ...(backend && { backend }),
+    mask: mask ?? undefined,
+    promptLength: batch.promptLength,
+    mode,
+    thinkEnd,
+    unclosedThinking,
+    backend,
   });
 }
 
@@ -125,23 +147,33 @@ function metricsOf(weights: SequenceWeights, positive: Uint8Array, modeId: numbe
 export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = {}): EgpoAdvantageResult {
   const op = "egpoAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
-  const { groupAdvantage: presetBase } = resolvePreset(op, options.preset, {});
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
-  const together = collectiveOption(options);
+  const { grpoAdvantage: presetBase } = options.preset === undefined ? {} : presetOf(op, options.preset);
+  const backend: BackendOption = { backend: options.backend };
+  const together = { collective: options.collective };
   const low = needNumber(op, "lambdaMin", resolved.lambdaMin ?? 0.5, { min: 0 });
   const high = needNumber(op, "lambdaMax", resolved.lambdaMax ?? 2, { min: 0, infinite: true });
   const modeId = needWord(op, "negativeWeightMode", resolved.negativeWeightMode ?? "clamp", NEGATIVE_WEIGHT_MODES);
   const ddof = needNumber(op, "metricsDdof", resolved.metricsDdof ?? 0, { min: 0, max: 1, integer: true }) as 0 | 1;
-  const checked = needRewardedBatch(op, batch);
+  const checked = needRewardedBatch(op, batch, "read");
   const { rows, layout, grouping } = checked;
   if ((batch.oldLogProbs === undefined) === (batch.entropies === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", batch.oldLogProbs, "either oldLogProbs or entropies, not both");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "oldLogProbs",
+      batch.oldLogProbs,
+      "either oldLogProbs or entropies, not both",
+    );
   const source = batch.oldLogProbs === undefined ? "entropies" : "oldLogProbs";
   const values = needFloats(op, source, batch[source], rows.n, rows.meaning);
   const entropyMask = entropyMaskOf(op, batch, checked, resolved);
   const positive = positiveRows(checked, backend);
 
-  const { own: weights, all, allPositive } = weighSequences(op, source, values, {
+  const {
+    own: weights,
+    all,
+    allPositive,
+  } = weighSequences(op, source, values, {
     ...layout,
     ...grouping,
     mask: entropyMask,
@@ -152,12 +184,18 @@ export function egpoAdvantage(batch: EgpoBatch, options: EgpoAdvantageOptions = 
     ...backend,
     ...together,
   });
-  const conventions = { ...presetBase, ...options.groupAdvantage };
-  const base = baseAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
+  const conventions = { ...presetBase, ...options.grpoAdvantage };
+  const base = groupAdvantages(op, checked, resolved.scoreOver ?? "all", conventions, { ...backend, ...together });
   const dtype = widestFloat(checked.rewards, values);
   return {
     ...weights,
-    advantages: spreadRows(op, checked, base.map((a, b) => a * weights.weights[b]!), dtype, backend),
+    advantages: spreadRows(
+      op,
+      checked,
+      base.map((a, b) => a * weights.weights[b]!),
+      dtype,
+      backend,
+    ),
     returns: spreadRows(op, checked, base, dtype, backend),
     entropyMask,
     nonFiniteRows: chosen(all.sequenceEntropies, (b) => !Number.isFinite(all.sequenceEntropies[b])).length,

@@ -1,38 +1,49 @@
 // Entropy-modulated advantages of multi-step rollouts (EMPG): find the steps, weigh them, modulate.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask, refuseOverlap } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/options";
 import { checkTogether } from "../core/row-partials";
-import { needRows, type RowLayout, type Rows } from "../core/rows";
+import { type GroupLayout, needGroups } from "../core/groups";
+import { layoutOf, needRows, type RowLayout, type Rows } from "../core/rows";
 import { DeviceArray } from "../core/device-array";
 import { takesDeviceArrays } from "../core/device-ops";
 import type { Anywhere, OnDevice, StreamOption } from "../core/on-device";
 import { type DeviceSpans, type FindSpansOptions, findSpans } from "../ops/delim";
 import { meansOf } from "../ops/delim/span-values";
 import type { TokenIds } from "../core/arrays";
+import type { GroupConventions } from "../ops/group";
 import { broadcastRows } from "../ops/group/broadcast";
+import { normalizeItems } from "../ops/group/normalize";
+import type { ModulateSpansOptions, StepWeightsOptions } from "../ops/modulate";
 import { applyToSpans } from "../ops/modulate/modulate-spans";
 import { type StepWeights, weighSteps } from "../ops/modulate/step-weights";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { EmpgConventions } from "../presets/entropy-conventions";
-import { layoutOf } from "./batch";
+
+/** Which steps there are, what they weigh, and where their mean is subtracted. */
+export interface EmpgConventions
+  extends
+    Pick<FindSpansOptions, "overlapping" | "includeEnd" | "unterminated" | "startsOpen">,
+    Pick<StepWeightsOptions, "k" | "kFuture" | "epsilon" | "nonFinite">,
+    Pick<ModulateSpansOptions, "zeta" | "scope"> {}
 
 takesDeviceArrays("empgAdvantage");
 
 /** One batch of rollouts. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
-export interface EmpgBatch extends RowLayout {
+export interface EmpgBatch extends RowLayout, GroupLayout {
   /** Ids of the response, turns of the environment included. */
   readonly tokens: TokenIds;
   /** Entropy of the behaviour policy at each token, nats. Read inside steps only. */
   readonly entropies: FloatArray;
-  /** Advantages per token. Give these or `rowAdvantages`. */
+  /** Advantages per token. Give these, `rowAdvantages` or `rewards`. */
   readonly advantages?: FloatArray;
   /** One advantage per row, spread over the tokens that `mask` keeps. */
   readonly rowAdvantages?: FloatArray;
-  /** 1 = the policy's token. Needed by scope `"mask"`. */
+  /** One reward per row: `grpoAdvantage` makes advantages of them, within `groups` or `groupOffsets`. */
+  readonly rewards?: FloatArray;
+  /** 1 = the policy's token. Default: all 1; scope `"mask"` needs it, and is the default only where there is one. */
   readonly mask?: Uint8Array;
   /**
    * Valid tokens of each padded row: delimiters do not match behind, and an unterminated step ends there. Default: up to the
@@ -42,11 +53,14 @@ export interface EmpgBatch extends RowLayout {
 }
 
 export interface EmpgAdvantageOptions
-  extends EmpgConventions,
+  extends
+    EmpgConventions,
     Pick<FindSpansOptions, "start" | "end" | "head">,
     PresetOption<"empgAdvantage">,
     BackendOption,
     CollectiveOption {
+  /** Options of `grpoAdvantage`, where the batch has `rewards`. */
+  readonly grpoAdvantage?: GroupConventions;
   /** Reuse memory instead of allocating; may be the very array `batch.advantages`. */
   readonly out?: { readonly advantages?: FloatArray };
 }
@@ -64,7 +78,9 @@ export interface EmpgAdvantageResult extends StepWeights {
 }
 
 /** One batch of rollouts that lie on a device. Offsets stay in host memory. */
-export type DeviceEmpgBatch = Anywhere<Omit<EmpgBatch, "tokens" | "lengths">> & {
+export type DeviceEmpgBatch = Anywhere<
+  Omit<EmpgBatch, "tokens" | "lengths" | "rewards" | "groups" | "groupOffsets">
+> & {
   readonly tokens: DeviceArray<"int32">;
   /** As on the host, but of padded rows under a mask on the device it has to be given: nobody looks for a last token there. */
   readonly lengths?: TokenIds | DeviceArray<"int32">;
@@ -93,9 +109,12 @@ function keptLengths(op: string, { B, T }: Rows, mask: Uint8Array): Int32Array {
 }
 
 /** Where every step runs: as the options say, and on the stream of the tokens. */
-function backendOf({ tokens }: EmpgBatch, { backend, stream }: BackendOption & StreamOption): BackendOption & StreamOption {
+function backendOf(
+  { tokens }: EmpgBatch,
+  { backend, stream }: BackendOption & StreamOption,
+): BackendOption & StreamOption {
   const given = stream ?? (DeviceArray.is(tokens) ? tokens.stream : undefined);
-  return { ...(backend && { backend }), ...(given && { stream: given }) };
+  return { backend, stream: given };
 }
 
 function refuseNonFinite(op: string, entropies: Float64Array, spans: Int32Array): void {
@@ -110,12 +129,34 @@ function refuseNonFinite(op: string, entropies: Float64Array, spans: Int32Array)
   );
 }
 
-function tokenAdvantages(op: string, batch: EmpgBatch, n: number, meaning: string, backend: BackendOption): FloatArray {
-  const { advantages, rowAdvantages, mask } = batch;
-  if ((advantages === undefined) === (rowAdvantages === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "either advantages (per token) or rowAdvantages, not both");
+/** The advantages to modulate, per token. */
+function givenAdvantages(
+  op: string,
+  batch: EmpgBatch,
+  { n, B, meaning }: Rows,
+  options: EmpgAdvantageOptions,
+  backend: BackendOption,
+): FloatArray {
+  const { advantages, rewards, mask } = batch;
+  const forms = [advantages, batch.rowAdvantages, rewards].filter((form) => form !== undefined);
+  if (forms.length !== 1)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "advantages",
+      advantages,
+      "one of advantages (per token), rowAdvantages and rewards (per row)",
+    );
   if (advantages !== undefined) return needFloats(op, "advantages", advantages, n, meaning);
-  return broadcastRows(op, "rowAdvantages", rowAdvantages, { ...layoutOf(batch), ...(mask && { mask }), ...backend });
+  const layout = { ...layoutOf(batch), mask, ...backend };
+  if (rewards === undefined) return broadcastRows(op, "rowAdvantages", batch.rowAdvantages, layout);
+  const values = needFloats(op, "rewards", rewards, B, "one per row");
+  const { normalized } = normalizeItems(
+    op,
+    { values, groups: needGroups(op, batch, B) },
+    { ...options.grpoAdvantage, ...backend, collective: options.collective },
+  );
+  return broadcastRows(op, "rewards", normalized, layout);
 }
 
 /**
@@ -156,38 +197,46 @@ export function empgAdvantage(
   const mask = optionalMask(op, "mask", batch.mask, n, meaning);
   const there = DeviceArray.is(batch.tokens);
   const backend = backendOf(batch, anywhere);
+  const searching = there ? backend : {}; // host tokens are searched where host arrays are
   const layout = layoutOf(batch);
   const nonFinite = resolved.nonFinite ?? "throw";
   needWord(op, "nonFinite", nonFinite, ["throw", "propagate"]);
-  const advantages = tokenAdvantages(op, batch, n, meaning, backend);
+  const advantages = givenAdvantages(op, batch, rows, options, backend);
 
-  const { k, kFuture, epsilon, zeta, scope, out, preset: _, nonFinite: __, collective, ...matching } = resolved;
-  const together = collectiveOption(options);
+  const { k, kFuture, epsilon, zeta, scope, out, collective } = resolved;
+  const { preset: _, nonFinite: __, grpoAdvantage: ___, ...matching } = resolved;
+  const together = { collective: options.collective };
   const tokens = ArrayBuffer.isView(batch.tokens) ? batch.tokens : null;
   refuseOverlap(op, { advantages: out?.advantages }, { entropies, tokens });
   const lengths = batch.lengths ?? (mask && !rows.offsets ? keptLengths(op, rows, mask) : undefined);
-  const found = findSpans(batch.tokens, { ...layout, ...matching, ...(lengths && { lengths }), ...(there && backend) });
+  const found = findSpans(batch.tokens, { ...layout, ...matching, lengths, ...searching });
   // On a device the list stays whole: how many spans it has is known there alone.
   const spans = there ? (found as unknown as Int32Array) : found.spans;
   const stepEntropies = meansOf(op, entropies, spans, { ...layout, ...backend });
   if (nonFinite === "throw" && !there) checkTogether(op, collective, () => refuseNonFinite(op, stepEntropies, spans));
   const weighing = {
-    ...(k !== undefined && { k }),
-    ...(kFuture !== undefined && { kFuture }),
-    ...(epsilon !== undefined && { epsilon }),
+    k,
+    kFuture,
+    epsilon,
     nonFinite: there ? nonFinite : ("propagate" as const), // refused above, with the step's place
     ...backend,
     ...together,
   };
-  const weights = weighSteps(op, "entropies", stepEntropies, weighing, there ? (found.count as unknown as BigInt64Array) : null);
+  const weights = weighSteps(
+    op,
+    "entropies",
+    stepEntropies,
+    weighing,
+    there ? (found.count as unknown as BigInt64Array) : null,
+  );
   const modulated = applyToSpans(op, advantages, spans, {
     ...layout,
     scales: weights.scales,
     clarities: weights.clarities,
-    ...(zeta !== undefined && { zeta }),
-    ...(scope !== undefined && { scope }),
-    ...(mask && { mask }),
-    ...(out && { out }),
+    zeta,
+    scope: scope ?? (mask ? "mask" : "all"),
+    mask: mask ?? undefined,
+    out,
     ...backend,
     ...together,
   });

@@ -1,21 +1,35 @@
 // Advantages and returns of one batch of tokens from rewards per token, by the name of an estimator.
 import type { BackendOption } from "../backend/select";
-import { needFloats, optionalMask } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
-import { argumentError } from "../core/errors";
+import { optionalMask } from "../core/arrays";
+import type { CollectiveOption } from "../core/collective";
+import { type FloatArray, widestFloat } from "../core/dtype";
 import { needNumber, needWord } from "../core/options";
-import { needRows, type RowLayout, type Rows } from "../core/rows";
-import { affine, whiten } from "../ops/reduce";
-import { discountedReturns, gae } from "../ops/scan";
+import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/rows";
+import { whiten } from "../ops/reduce";
+import type { MaskMode } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { EstimateConventions, PipelineEstimator } from "../presets/pipeline-conventions";
-import { layoutOf } from "./batch";
 import { clipped } from "./clip-fraction";
-import { cpgdAdvantage, type CpgdAdvantageOptions } from "./cpgd-advantage";
-import { needEstimator } from "./group-shaping";
+import type { CpgdAdvantageOptions } from "./cpgd-advantage";
+import { needStage, type PipelineEstimator } from "./pipeline-estimators";
+import type { PipelineStage, StageResult } from "./pipeline-stages";
 
-export type { EstimateConventions } from "../presets/pipeline-conventions";
+export interface EstimateConventions {
+  /** What a masked token is to the scan, see `gae`. Default `"skip"`. */
+  readonly maskMode?: MaskMode;
+  /**
+   * Masked tokens get what the scan (with `maskMode: "steps"` without reading them), the whitening, the clip and the
+   * normalisation have there, instead of 0. Default false.
+   */
+  readonly transformMasked?: boolean;
+  /** Estimators for which γ counts as 1, whatever is given. Default: none. */
+  readonly undiscounted?: readonly PipelineEstimator[];
+  /** Estimators that `whiten` leaves alone. Default: none. */
+  readonly neverWhitened?: readonly PipelineEstimator[];
+  /** Added to the std by `whiten`, >= 0. Default 1e-8. */
+  readonly whitenEpsilon?: number;
+  /** The clip fraction is the share of the `"kept"` tokens, or of `"all"` positions. Default `"kept"`. */
+  readonly clipFractionOver?: "kept" | "all";
+}
 
 /** Per-token arrays have [n] elements, as `shape` or `offsets` say. */
 export interface EstimateBatch extends RowLayout {
@@ -54,72 +68,65 @@ export interface EstimateResult {
   readonly clipFraction: number;
 }
 
-function needTokens(op: string, name: "tokenRewards" | "values", batch: EstimateBatch, { n, meaning }: Rows, estimator: string): FloatArray {
-  if (batch[name] === undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, name, undefined, `an array with estimator "${estimator}"`);
-  return asFloat(needFloats(op, name, batch[name], n, meaning), "float64");
-}
-
 /** Advantages and returns in float64, before whitening. */
-function scan(op: string, batch: EstimateBatch, rows: Rows, mask: Uint8Array | null, options: EstimateOptions) {
-  const { estimator } = options;
-  const where = { ...layoutOf(batch), ...(mask && { mask }), ...(options.backend && { backend: options.backend }) };
-  if (estimator === "cpgd") {
-    const rewards = needFloats(op, "rewards", batch.rewards, rows.B, "one per row");
-    const { weighting } = options;
-    const { advantages } = cpgdAdvantage(asFloat(rewards, "float64"), { ...where, ...collectiveOption(options), ...(weighting && { weighting }) });
-    return { advantages, returns: advantages.slice() };
-  }
+function estimateStage(
+  op: string,
+  stage: PipelineStage,
+  batch: EstimateBatch,
+  rows: Rows,
+  mask: Uint8Array | null,
+  options: EstimateOptions,
+): StageResult {
+  const { estimator, lambda, maskMode, weighting, backend, collective } = options;
   const given = needNumber(op, "gamma", options.gamma ?? 1, { min: 0, max: 1 });
-  const gamma = options.undiscounted?.includes(estimator) ? 1 : given;
-  const transformMasked = options.transformMasked === true;
-  const steps = { ...where, gamma, transformMasked, ...(options.maskMode && { maskMode: options.maskMode }) };
-  const rewards = needTokens(op, "tokenRewards", batch, rows, estimator);
-  // With maskMode "steps" a masked token can have a number; it is nobody's advantage unless a convention says so.
-  const kept = (values: FloatArray): FloatArray => (mask && options.transformMasked !== true ? affine(values, where) : values);
-  if (estimator !== "gae") {
-    const returns = kept(discountedReturns(rewards, steps));
-    return { advantages: returns.slice(), returns };
-  }
-  const lambda = needNumber(op, "lambda", options.lambda ?? 1, { min: 0, max: 1 });
-  const result = gae(rewards, needTokens(op, "values", batch, rows, estimator), { ...steps, lambda });
-  return { advantages: kept(result.advantages), returns: kept(result.returns) };
+  const { tokenRewards, values, rewards } = batch;
+  return stage.estimate(
+    op,
+    { rows, tokenRewards, values, rewards },
+    {
+      where: { ...layoutOfRows(rows), mask: mask ?? undefined, backend, collective },
+      gamma: options.undiscounted?.includes(estimator) ? 1 : given,
+      lambda,
+      maskMode,
+      transformMasked: options.transformMasked === true,
+      weighting,
+    },
+  );
 }
 
 /** As estimateAdvantages, in the name of the public function `op`; float64 results. */
 export function estimate(op: string, batch: EstimateBatch, options: EstimateOptions): EstimateResult {
-  const estimator = needEstimator(op, options.estimator);
+  const stage = needStage(op, options.estimator);
   const rows = needRows(op, batch);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
-  const limit = needNumber(op, "advantageClip", options.advantageClip ?? Infinity, { min: 0, above: true, infinite: true });
+  const limit = needNumber(op, "advantageClip", options.advantageClip ?? Infinity, {
+    min: 0,
+    above: true,
+    infinite: true,
+  });
   const everywhere = needWord(op, "clipFractionOver", options.clipFractionOver ?? "kept", ["kept", "all"]) === 1;
   const epsilon = needNumber(op, "whitenEpsilon", options.whitenEpsilon ?? 1e-8, { min: 0 });
-  const { advantages, returns } = scan(op, batch, rows, mask, options);
+  const { advantages, returns } = estimateStage(op, stage, batch, rows, mask, options);
 
-  const whitening = options.whiten === true && !options.neverWhitened?.includes(estimator);
+  const whitening = options.whiten === true && !options.neverWhitened?.includes(options.estimator);
+  const { backend } = options;
+  const transformMasked = options.transformMasked === true;
+  const where = { ...layoutOfRows(rows), mask: mask ?? undefined, backend };
   const whitened = whitening
-    ? whiten(advantages, {
-        ...layoutOf(batch),
-        over: "all",
-        epsilon,
-        transformMasked: options.transformMasked === true,
-        ...(mask && { mask }),
-        ...(options.backend && { backend: options.backend }),
-        ...collectiveOption(options),
-      })
+    ? whiten(advantages, { ...where, over: "all", epsilon, transformMasked, collective: options.collective })
     : advantages;
   if (limit === Infinity) return { advantages: whitened, returns, clipFraction: 0 };
-  const bounds = { ...layoutOf(batch), low: -limit, high: limit, ...(options.backend && { backend: options.backend }) };
-  const all = options.transformMasked === true;
-  const result = clipped(whitened, { ...bounds, ...(mask && !everywhere && { mask, transformMasked: all }) });
+  const counted = everywhere || !mask ? { mask: undefined } : { transformMasked };
+  const result = clipped(whitened, { ...where, low: -limit, high: limit, ...counted });
   return { advantages: result.values, returns, clipFraction: result.fraction };
 }
 
 /**
  * Advantages of one batch from rewards per token:
  *
- *     gae                                                  generalized advantages of rewards and values
- *     reinforce, rloo, reinforceBaseline, groupNorm, drGrpo   advantages = discounted returns of the rewards
- *     cpgd                                                 `cpgdAdvantage` of the rows' rewards
+ *     gae                                                        generalized advantages of rewards and values
+ *     reinforcePlusPlus, reinforcePlusPlusBaseline, rloo, grpo   advantages = discounted returns of the rewards
+ *     cpgd                                                       `cpgdAdvantage` of the rows' rewards
  *
  * then, as options say, whitened over the kept tokens: (A − mean) / (std + ε), and clipped. Returns are neither. In float64;
  * 0 under the mask, where nothing is read. A batch with one kept token whitens to 0.
@@ -132,7 +139,7 @@ export function estimate(op: string, batch: EstimateBatch, options: EstimateOpti
 export function estimateAdvantages(batch: EstimateBatch, options: EstimateAdvantagesOptions): EstimateResult {
   const op = "estimateAdvantages";
   const result = estimate(op, batch, resolvePreset(op, options.preset, options));
-  const read = options.estimator === "cpgd" ? [batch.rewards] : [batch.tokenRewards, batch.values];
+  const read = needStage(op, options.estimator).reads.map((name) => batch[name]);
   if (widestFloat(...read) === "float64") return result;
   return { ...result, advantages: Float32Array.from(result.advantages), returns: Float32Array.from(result.returns) };
 }

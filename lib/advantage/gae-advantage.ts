@@ -4,11 +4,15 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { gae } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { WhitenedScanConventions } from "../presets/estimator-conventions";
-import { needTokenBatch, roundedTo, type TokenRewardBatch, whitenTokens } from "./token-batch";
+import {
+  needTokenBatch,
+  roundedTo,
+  type TokenRewardBatch,
+  type WhitenedScanConventions,
+  whitenTokens,
+} from "./token-rewards";
 
-export type { Whitening, WhitenedScanConventions } from "../presets/estimator-conventions";
-export type { TokenRewardBatch } from "./token-batch";
+export type { TokenRewardBatch, WhitenedScanConventions, Whitening } from "./token-rewards";
 
 export interface GaeBatch extends TokenRewardBatch {
   /** The critic's V, per token. */
@@ -17,7 +21,8 @@ export interface GaeBatch extends TokenRewardBatch {
   readonly bootstrap?: FloatArray;
 }
 
-export interface GaeAdvantageOptions extends WhitenedScanConventions, PresetOption<"gaeAdvantage">, BackendOption, CollectiveOption {
+export interface GaeAdvantageOptions
+  extends WhitenedScanConventions, PresetOption<"gaeAdvantage">, BackendOption, CollectiveOption {
   /** Discount of one step, in [0, 1]. */
   readonly gamma: number;
   /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */
@@ -52,8 +57,8 @@ export function gaeAdvantage(batch: GaeBatch, options: GaeAdvantageOptions): Gae
     gamma: options.gamma,
     lambda: options.lambda,
     transformMasked,
-    ...(maskMode && { maskMode }),
-    ...(bootstrap && { bootstrap }),
+    maskMode,
+    bootstrap,
   });
   return {
     advantages: roundedTo(checked.dtype, whitenTokens(raw.advantages, checked, whitening, transformMasked)),

@@ -1,8 +1,14 @@
 // Centred scores, stretched by the share of rollouts that have one.
 import { needNumber } from "../core/options";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { BaselineConventions } from "../presets/estimator-conventions";
-import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+import {
+  type BaselineConventions,
+  compareScores,
+  needScores,
+  type OutcomeAdvantageResult,
+  type OutcomeBatch,
+  type OutcomeOptions,
+} from "./outcome";
 
 export interface GpgAdvantageOptions extends BaselineConventions, OutcomeOptions, PresetOption<"gpgAdvantage"> {
   /** Divides the advantages, > 0. Default 1. */

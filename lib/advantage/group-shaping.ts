@@ -1,43 +1,41 @@
 // Rewards of rollouts compared within their group, before they are placed on tokens.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
-import { type Collective, type CollectiveOption, collectiveOption } from "../core/collective";
+import type { Collective, CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
-import { type GroupConventions, normalizeItems } from "../ops/group/normalize";
+import { normalizeItems } from "../ops/group/normalize";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { GroupShapingConventions, PipelineEstimator } from "../presets/pipeline-conventions";
+import { needStage, type PipelineEstimator } from "./pipeline-estimators";
 
-export type { GroupShapingConventions, PipelineEstimator } from "../presets/pipeline-conventions";
-
-/** What each estimator does to the rewards of a group; null leaves them as they are. */
-const SHAPING: Readonly<Record<PipelineEstimator, GroupConventions | null>> = {
-  gae: null,
-  reinforce: null,
-  cpgd: null,
-  rloo: { center: "leaveOneOut", scale: "none" },
-  reinforceBaseline: { center: "mean", scale: "none" },
-  drGrpo: { center: "mean", scale: "none" },
-  groupNorm: { center: "mean", scale: "std", ddof: 1 },
-};
-
-const ESTIMATORS = Object.keys(SHAPING) as PipelineEstimator[];
-
-export function needEstimator(op: string, estimator: PipelineEstimator): PipelineEstimator {
-  return ESTIMATORS[needWord(op, "estimator", estimator, ESTIMATORS)]!;
+export interface GroupShapingConventions {
+  /** Added to the std by `"grpo"`, >= 0. Default 1e-8. */
+  readonly epsilon?: number;
+  /**
+   * Which groups `keptGroups` gives up, since they teach nothing: those of `"constant"` rewards, or those whose rewards are
+   * all exactly 0 or all exactly 1 (`"zeroOrOne"`). Default `"constant"`.
+   */
+  readonly dropGroups?: "constant" | "zeroOrOne";
 }
 
 export interface ShapeGroupRewardsOptions
-  extends GroupShapingConventions,
+  extends
+    GroupShapingConventions,
     GroupLayout,
     RowLayout,
     PresetOption<"shapeGroupRewards">,
     BackendOption,
     CollectiveOption {
+  /**
+   * What becomes of rewards: `"rloo"` subtracts the mean of the others, `"reinforcePlusPlusBaseline"` the mean, `"grpo"` that too
+   * and divides by the std; the others leave them as they are.
+   */
   readonly estimator: PipelineEstimator;
+  /** Whether `"grpo"` divides by the std, or not (Dr. GRPO). Default `"std"`. */
+  readonly groupScale?: "std" | "none";
   /** 1 = the policy's token. With `shape` or `offsets`: the result has the mask without the rows of dropped groups. */
   readonly mask?: Uint8Array;
 }
@@ -89,33 +87,48 @@ function maskGroups(rows: Rows, mask: Uint8Array | null, kept: Uint8Array, ids: 
  */
 export function shapeGroupRewards(
   rewards: FloatArray,
-  options: ShapeGroupRewardsOptions & ({ readonly shape: readonly [number, number] } | { readonly offsets: Int32Array }),
+  options: ShapeGroupRewardsOptions &
+    ({ readonly shape: readonly [number, number] } | { readonly offsets: Int32Array }),
 ): MaskedShapedRewards;
 export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions): ShapedRewards;
-export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions): ShapedRewards | MaskedShapedRewards {
+export function shapeGroupRewards(
+  rewards: FloatArray,
+  options: ShapeGroupRewardsOptions,
+): ShapedRewards | MaskedShapedRewards {
   const op = "shapeGroupRewards";
   const resolved = resolvePreset(op, options.preset, options);
-  const estimator = needEstimator(op, options.estimator);
+  const { shaping } = needStage(op, options.estimator);
+  const groupScale = options.groupScale ?? "std";
+  needWord(op, "groupScale", groupScale, ["std", "none"]);
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-8, { min: 0 });
   const zeroOrOne = needWord(op, "dropGroups", resolved.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
   const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
   const given = needFloats(op, "rewards", rewards, B, "one per row");
   const groups = needGroups(op, options, B);
   const rows = options.shape || options.offsets ? needRows(op, options) : null;
-  if (rows && rows.B !== B) throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
-  if (!rows && options.mask) throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
+  if (rows && rows.B !== B)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
+  if (!rows && options.mask)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
   const mask = rows && optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
 
-  const conventions = SHAPING[estimator];
+  const compared = shaping === "refuse" ? null : shaping;
   const { normalized, stds, counts, groupIds } = normalizeItems(
     op,
     { values: asFloat(given, "float64"), groups },
-    { ...conventions, epsilon, singleton: "zero", ...(options.backend && { backend: options.backend }), ...collectiveOption(options) },
+    {
+      ...compared,
+      scale: compared?.scale === "std" ? groupScale : compared?.scale,
+      epsilon,
+      singleton: "zero",
+      backend: options.backend,
+      collective: options.collective,
+    },
   );
   const shaped = floatDType(given) === "float64" ? normalized : Float32Array.from(normalized);
   const others = zeroOrOne ? otherRewards(given, groupIds, stds.length, options.collective) : null;
   // The std of equal numbers is exactly 0.
   const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 && !others?.[g] ? 0 : 1));
-  const result = { rewards: conventions ? shaped : given.slice(), keptGroups: kept, groupIds };
+  const result = { rewards: compared ? shaped : given.slice(), keptGroups: kept, groupIds };
   return rows ? { ...result, mask: maskGroups(rows, mask, kept, groupIds) } : result;
 }

@@ -3,10 +3,9 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
+import { layoutOf, needRows, type RowLayout } from "../core/rows";
 import { logRatio } from "../ops/ratio";
 import { shareWeights } from "../ops/scan";
-import { layoutOf } from "./batch";
 
 export interface IwOpdBatch extends RowLayout {
   /** Log-probs of the sampled tokens under the teacher, nats; [n] as `shape` or `offsets` say. */
@@ -55,7 +54,7 @@ export function iwOpdAdvantage(batch: IwOpdBatch, options: IwOpdAdvantageOptions
   const teacher = needFloats(op, "teacherLogProbs", batch.teacherLogProbs, rows.n, rows.meaning);
   const rollout = needFloats(op, "rolloutLogProbs", batch.rolloutLogProbs, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
-  const common = { ...layoutOf(batch), ...(mask && { mask }), ...(options.backend && { backend: options.backend }) };
+  const common = { ...layoutOf(batch), mask: mask ?? undefined, backend: options.backend };
   const { logRatios: differences } = logRatio(teacher, rollout, { ...common, level: "token" });
   const { weights, products: advantages } = shareWeights(differences, { ...common, gain: gamma, epsilon });
   return { advantages, weights, differences };

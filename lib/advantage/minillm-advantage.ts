@@ -3,15 +3,19 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
+import { layoutOf, needRows, type RowLayout } from "../core/rows";
 import { logRatio } from "../ops/ratio";
 import { affine } from "../ops/reduce";
 import { tailSums } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { MiniLlmConventions } from "../presets/reward-conventions";
-import { layoutOf } from "./batch";
 
-export type { MiniLlmConventions } from "../presets/reward-conventions";
+/** Advantages of a student from a teacher's log-probs. */
+export interface MiniLlmConventions {
+  /** A masked token is no step (`"skip"`), or a step that raises the power of γ (`"steps"`). Default `"skip"`. */
+  readonly maskMode?: "skip" | "steps";
+  /** What a masked step counts in the length, >= 0. Needs `"steps"`. Default 0. */
+  readonly maskedWeight?: number;
+}
 
 export interface MiniLlmBatch extends RowLayout {
   /** Log-probs of the sampled tokens under the student, nats; [n] as `shape` or `offsets` say. */
@@ -57,15 +61,15 @@ export function miniLlmAdvantage(batch: MiniLlmBatch, options: MiniLlmAdvantageO
   const teacher = needFloats(op, "teacherLogProbs", batch.teacherLogProbs, n, meaning);
   const student = needFloats(op, "studentLogProbs", batch.studentLogProbs, n, meaning);
   const mask = optionalMask(op, "mask", batch.mask, n, meaning);
-  const common = { ...layoutOf(batch), ...(mask && { mask }), ...(options.backend && { backend: options.backend }) };
+  const common = { ...layoutOf(batch), mask: mask ?? undefined, backend: options.backend };
   const { logRatios: rewards } = logRatio(teacher, student, { ...common, level: "token" });
   if (gamma === 0) return { advantages: rewards.slice(), rewards };
   const { maskMode, maskedWeight, lengthNormalization } = resolved;
   const tails = tailSums(rewards, {
     ...common,
     gamma,
-    ...(maskMode && { maskMode }),
-    ...(maskedWeight !== undefined && { maskedWeight }),
+    maskMode,
+    maskedWeight,
     normalize: lengthNormalization === true,
   });
   // A masked step has a tail too; it is nobody's advantage.

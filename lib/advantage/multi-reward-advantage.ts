@@ -1,37 +1,55 @@
 // Group advantages from several reward functions, each of which may abstain.
 import type { BackendOption } from "../backend/select";
+import { optionalMask } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
 import { gatherGroups } from "../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups, oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
 import { needAgreement } from "../core/row-partials";
+import { layoutOfRows, type RowLayout } from "../core/rows";
 import { gatherFloats } from "../ops/group/items";
 import { type GroupConventions, type GroupNormalizeResult, normalizeItems } from "../ops/group/normalize";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { MultiRewardConventions } from "../presets/reward-conventions";
+import { needRowsOf, type RowAdvantages, spreadRows } from "./rewarded-batch";
 import { average } from "./scalar-metrics";
-import { type CheckedRewards, needRewardColumns, type RewardColumns, weightedSums } from "./weighted-rewards";
+import { type CheckedColumns, needRewardColumns, type RewardColumns, weightedSums } from "./weighted-rewards";
 
-export type { MultiRewardConventions } from "../presets/reward-conventions";
 export type { RewardColumns } from "./weighted-rewards";
+
+/** How the rewards of several functions become one advantage. */
+export interface MultiRewardConventions {
+  /**
+   * `"sumThenNormalize"`: the weighted sum is normalised within its group. `"normalizeThenSum"`: each function's rewards are
+   * normalised within the group first, then summed with weights, then normalised over the batch, so that no function
+   * outweighs the others by its range. Default `"sumThenNormalize"`.
+   */
+  readonly aggregation?: "sumThenNormalize" | "normalizeThenSum";
+  /** Whose std divides the centred sum: the group's, that of all rows, or nobody's. Not used by `"normalizeThenSum"`. Default `"group"`. */
+  readonly scale?: "group" | "batch" | "none";
+  /** Added to each std, >= 0. Default 1e-6. */
+  readonly epsilon?: number;
+}
 
 const AGGREGATIONS = ["sumThenNormalize", "normalizeThenSum"] as const;
 const SCALES = ["group", "batch", "none"] as const;
 
+/** Rollouts with the rewards of several functions. Without `shape` and `offsets` a row is one position. */
+export interface MultiRewardBatch extends RowLayout, GroupLayout {
+  /** An array per reward function, one number per row each, NaN where it abstains; or one such array. */
+  readonly rewards: RewardColumns;
+  /** 1 = a token of the response; the others get advantage 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
 export interface MultiRewardAdvantageOptions
-  extends MultiRewardConventions,
-    GroupLayout,
-    PresetOption<"multiRewardAdvantage">,
-    BackendOption,
-    CollectiveOption {
+  extends MultiRewardConventions, PresetOption<"multiRewardAdvantage">, BackendOption, CollectiveOption {
   /** Weight of each reward function. Default: all 1. */
   readonly weights?: ArrayLike<number>;
 }
 
-export interface MultiRewardAdvantageResult {
-  /** One per row; 0 for a row on which every function abstained. `groupBroadcast` spreads them over tokens. */
-  readonly advantages: FloatArray;
+/** Advantages are 0 for a row on which every function abstained. */
+export interface MultiRewardAdvantageResult extends RowAdvantages {
   /** The weighted sum of each row: of rewards, or of normalised rewards. NaN where every function abstained. */
   readonly rewards: FloatArray;
   /** The std of each row's group, or of the batch; without epsilon. NaN for a lone scorable row among others. */
@@ -43,7 +61,13 @@ export interface MultiRewardAdvantageResult {
 }
 
 /** Normalises with abstaining NaN; a group in which one row alone has a score gives 0. */
-function normalize(op: string, values: FloatArray, groups: Groups, conventions: GroupConventions, backend: BackendOption) {
+function normalize(
+  op: string,
+  values: FloatArray,
+  groups: Groups,
+  conventions: GroupConventions,
+  backend: BackendOption,
+) {
   return normalizeItems(op, { values, groups }, { nan: "abstain", singleton: "zero", ...conventions, ...backend });
 }
 
@@ -63,7 +87,7 @@ interface Normalized {
 
 function sumThenNormalize(
   op: string,
-  given: CheckedRewards,
+  given: CheckedColumns,
   groups: Groups,
   scale: (typeof SCALES)[number],
   epsilon: number,
@@ -83,7 +107,7 @@ function sumThenNormalize(
 
 function normalizeThenSum(
   op: string,
-  given: CheckedRewards,
+  given: CheckedColumns,
   groups: Groups,
   epsilon: number,
   backend: BackendOption,
@@ -100,7 +124,7 @@ function normalizeThenSum(
 }
 
 /** The rewards and groups of all workers; the rows here are begin … end − 1. */
-function gatherRewards(op: string, collective: Collective | undefined, given: CheckedRewards, groups: Groups) {
+function gatherRewards(op: string, collective: Collective | undefined, given: CheckedColumns, groups: Groups) {
   if (!collective) return { given, groups, begin: 0, end: given.B };
   needAgreement(op, "the number of reward functions", collective, given.columns.length);
   const gathered = given.columns.map((column) => gatherFloats(op, collective, column));
@@ -124,24 +148,26 @@ function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
  * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
  *
- * @param rewards an array per reward function, [rows] each; or one such array
- * @param options `groups` (a label per row) or `groupOffsets`; neither = one group. Preset `"trl"`: ε = 1e-4
- * @returns in the widest type of the rewards
+ * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @param options preset `"trl"`: ε = 1e-4
+ * @returns in the widest type of the rewards; rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see Liu et al. 2026, GDPO (normalise, then sum)
  */
 export function multiRewardAdvantage(
-  rewards: RewardColumns,
+  batch: MultiRewardBatch,
   options: MultiRewardAdvantageOptions = {},
 ): MultiRewardAdvantageResult {
   const op = "multiRewardAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
-  const local = needRewardColumns(op, rewards, options.weights);
-  const localGroups = needGroups(op, options, local.B);
+  const local = needRewardColumns(op, batch.rewards, options.weights);
+  const localGroups = needGroups(op, batch, local.B);
+  const rows = needRowsOf(op, batch, local.B);
+  const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const { aggregation = "sumThenNormalize", scale = "group" } = resolved;
   needWord(op, "scale", scale, SCALES);
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
-  const backend: BackendOption = options.backend ? { backend: options.backend } : {};
+  const backend: BackendOption = { backend: options.backend };
   const separately = needWord(op, "aggregation", aggregation, AGGREGATIONS) === 1;
   const { given, groups, begin, end } = gatherRewards(op, options.collective, local, localGroups);
   const { advantages, sums, stds } = separately
@@ -151,8 +177,10 @@ export function multiRewardAdvantage(
   const zeroStd = Uint8Array.from(stds, (std) => (std === 0 ? 1 : 0));
   const numbers = (values: Float64Array): number[] => Array.from(values).filter((x) => !Number.isNaN(x));
   const dtype = widestFloat(...given.columns);
+  const rowAdvantages = advantages.slice(begin, end);
   return {
-    advantages: rounded(advantages.slice(begin, end), dtype),
+    advantages: spreadRows(op, { layout: layoutOfRows(rows), mask }, rowAdvantages, dtype, backend),
+    rowAdvantages,
     rewards: rounded(sums.slice(begin, end), dtype),
     stds: rounded(stds.slice(begin, end), dtype),
     zeroStd: zeroStd.slice(begin, end),

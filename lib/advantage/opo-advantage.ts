@@ -1,8 +1,14 @@
 // Scores less a baseline that counts each rollout by its length.
 import { keptPerRow } from "../ops/reduce/count-kept";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { BaselineConventions } from "../presets/estimator-conventions";
-import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+import {
+  type BaselineConventions,
+  compareScores,
+  needScores,
+  type OutcomeAdvantageResult,
+  type OutcomeBatch,
+  type OutcomeOptions,
+} from "./outcome";
 
 export interface OpoAdvantageOptions extends BaselineConventions, OutcomeOptions, PresetOption<"opoAdvantage"> {}
 

@@ -1,18 +1,20 @@
 // Returns less a baseline per column of the group, in which rows count by the norm of their gradient.
 import type { BackendOption } from "../backend/select";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import type { GroupLayout } from "../core/groups";
+import { groupingOf, type GroupLayout } from "../core/groups";
 import { needWord } from "../core/options";
 import { rowBegin, rowEnd } from "../core/rows";
 import { groupColumns } from "../ops/group";
 import { discountedReturns, scoreNorms } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { TokenBaselineConventions } from "../presets/estimator-conventions";
-import { groupingOf } from "./batch";
-import { type CheckedTokens, needTokenBatch, roundedTo, type TokenRewardBatch } from "./token-batch";
+import { type CheckedTokens, needTokenBatch, roundedTo, type TokenRewardBatch } from "./token-rewards";
 
-export type { TokenBaselineConventions } from "../presets/estimator-conventions";
+/** Baselines that weigh each row by the norm of its gradient. */
+export interface TokenBaselineConventions {
+  /** Added to the summed weights of a column, >= 0. Default 1e-8. */
+  readonly epsilon?: number;
+}
 
 export interface OptimalTokenBaselineBatch extends TokenRewardBatch, GroupLayout {
   /** Log-probs of the tokens under the policy that sampled, nats. */
@@ -24,10 +26,7 @@ export interface OptimalTokenBaselineBatch extends TokenRewardBatch, GroupLayout
 }
 
 export interface OptimalTokenBaselineOptions
-  extends TokenBaselineConventions,
-    PresetOption<"optimalTokenBaselineAdvantage">,
-    BackendOption,
-    CollectiveOption {
+  extends TokenBaselineConventions, PresetOption<"optimalTokenBaselineAdvantage">, BackendOption, CollectiveOption {
   /**
    * What a column is: a `"position"` of the row, or the number of `"kept"` tokens before (rollouts of several turns, between
    * which lie tokens of the environment). Default `"position"`.
@@ -72,7 +71,12 @@ function compacted({ rows, mask }: CheckedTokens, arrays: Arrays) {
   return {
     offsets,
     scatter,
-    arrays: { returns: gather(returns), logProbs: gather(logProbs), sumSquares: gather(sumSquares), weights: weights && gather(weights) },
+    arrays: {
+      returns: gather(returns),
+      logProbs: gather(logProbs),
+      sumSquares: gather(sumSquares),
+      weights: weights && gather(weights),
+    },
   };
 }
 
@@ -102,9 +106,9 @@ export function optimalTokenBaselineAdvantage(
   };
   const dense = byKept ? compacted(checked, given) : null;
   const { backend } = options;
-  const columns = dense ? { offsets: dense.offsets, ...(backend && { backend }), ...collectiveOption(options) } : checked.where;
+  const columns = dense ? { offsets: dense.offsets, backend, collective: options.collective } : checked.where;
   const { returns, logProbs, sumSquares, weights } = dense ? dense.arrays : given;
-  const { pathNorms } = scoreNorms(logProbs, sumSquares, { ...columns, ...(weights && { weights }) });
+  const { pathNorms } = scoreNorms(logProbs, sumSquares, { ...columns, weights: weights ?? undefined });
   const { baselines, centred } = groupColumns(returns, pathNorms, {
     ...columns,
     ...groupingOf(batch),
@@ -112,5 +116,10 @@ export function optimalTokenBaselineAdvantage(
     zeroTail: options.zeroTail ?? byKept,
   });
   const result = (values: FloatArray): FloatArray => roundedTo(checked.dtype, dense ? dense.scatter(values) : values);
-  return { advantages: result(centred), returns: roundedTo(checked.dtype, given.returns), baselines: result(baselines), pathNorms: result(pathNorms) };
+  return {
+    advantages: result(centred),
+    returns: roundedTo(checked.dtype, given.returns),
+    baselines: result(baselines),
+    pathNorms: result(pathNorms),
+  };
 }

@@ -1,21 +1,29 @@
 // Advantages relative to the value of the optimal policy of KL-regularised RL, estimated from a group of samples (A*-PO).
 import type { BackendOption } from "../backend/select";
-import { needFloats } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, floatDType } from "../core/dtype";
-import { type GroupLayout, needGroups } from "../core/groups";
+import type { GroupLayout } from "../core/groups";
 import { needNumber } from "../core/options";
+import type { RowLayout } from "../core/rows";
 import { groupLogSumExp } from "../ops/group";
 import { lessUnit } from "../ops/reduce/less-unit";
+import { needRewardedBatch, type RowAdvantages, spreadRows } from "./rewarded-batch";
 
-export interface OptimalValueAdvantageOptions extends GroupLayout, BackendOption, CollectiveOption {
+/** Rollouts with one reward each. Without `shape` and `offsets` a row is one position. */
+export interface OptimalValueBatch extends RowLayout, GroupLayout {
+  /** One per row. */
+  readonly rewards: FloatArray;
+  /** 1 = a token of the response; the others get advantage 0. Default: all 1. */
+  readonly mask?: Uint8Array;
+}
+
+export interface OptimalValueAdvantageOptions extends BackendOption, CollectiveOption {
   /** β₁ of the value: small, and it is the best reward of the group; large, and it is the mean. > 0. */
   readonly beta: number;
 }
 
-export interface OptimalValueAdvantageResult {
-  /** r − V* of its group, one per row. `groupBroadcast` spreads them over tokens. */
-  readonly advantages: FloatArray;
+/** Advantages are r − V* of the group. */
+export interface OptimalValueAdvantageResult extends RowAdvantages {
   /** V*, one per group; NaN for an empty one. */
   readonly values: FloatArray;
   /** The group number of each row: labels are numbered by first appearance. */
@@ -30,27 +38,32 @@ export interface OptimalValueAdvantageResult {
  * The rewards of V* are meant to come from the reference policy. Equal rewards give exact zeros, and so does a group of one.
  * Computed in float64.
  *
- * @param rewards one per row
- * @param options `groups` (a label per row) or `groupOffsets`; neither = one group
- * @returns in the type of `rewards`
+ * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @returns in the type of the rewards, rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see Brantley et al. 2025, Accelerating RL for LLM Reasoning with Optimal Advantage Regression
  */
-export function optimalValueAdvantage(rewards: FloatArray, options: OptimalValueAdvantageOptions): OptimalValueAdvantageResult {
+export function optimalValueAdvantage(
+  batch: OptimalValueBatch,
+  options: OptimalValueAdvantageOptions,
+): OptimalValueAdvantageResult {
   const op = "optimalValueAdvantage";
-  const length = ArrayBuffer.isView(rewards) ? rewards.length : 0;
-  const given = needFloats(op, "rewards", rewards, length, "one per row");
   const temperature = needNumber(op, "beta", options.beta, { min: 0, above: true });
-  needGroups(op, options, length);
-  const { groups, groupOffsets, backend } = options;
-  const { softMeans, groupIds } = groupLogSumExp(asFloat(given, "float64"), {
+  const { rewards, layout, grouping, mask } = needRewardedBatch(op, batch, "unread");
+  const given = asFloat(rewards, "float64");
+  const backend: BackendOption = { backend: options.backend };
+  const { softMeans, groupIds } = groupLogSumExp(given, {
     temperature,
-    ...(groups && { groups }),
-    ...(groupOffsets && { groupOffsets }),
-    ...(backend && { backend }),
-    ...collectiveOption(options),
+    ...grouping,
+    ...backend,
+    collective: options.collective,
   });
-  const advantages = lessUnit(op, asFloat(given, "float64"), softMeans, groupIds, options);
-  const rounded = (array: FloatArray): FloatArray => (floatDType(given) === "float64" ? array : Float32Array.from(array));
-  return { advantages: rounded(advantages), values: rounded(softMeans), groupIds };
+  const rowAdvantages = Float64Array.from(lessUnit(op, given, softMeans, groupIds, options));
+  const dtype = floatDType(rewards);
+  return {
+    advantages: spreadRows(op, { layout, mask }, rowAdvantages, dtype, backend),
+    rowAdvantages,
+    values: dtype === "float64" ? softMeans : Float32Array.from(softMeans),
+    groupIds,
+  };
 }

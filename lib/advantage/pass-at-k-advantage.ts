@@ -1,9 +1,21 @@
 // Only the best rollout of a group is rewarded, by its lead over the second best.
 import { type PresetOption, resolvePreset } from "../presets";
-import type { PassAtKConventions } from "../presets/estimator-conventions";
-import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
+import {
+  compareScores,
+  needScores,
+  type OutcomeAdvantageResult,
+  type OutcomeBatch,
+  type OutcomeOptions,
+} from "./outcome";
+import type { GroupConventions } from "../ops/group";
 
-export type { PassAtKConventions } from "../presets/estimator-conventions";
+/** Best of the group against the second best. */
+export interface PassAtKConventions {
+  /** Divide by the group's std + epsilon, or not. Default `"std"`. */
+  readonly scale?: NonNullable<GroupConventions["scale"]>;
+  /** Added to the std, >= 0. Default 1e-6. */
+  readonly epsilon?: number;
+}
 
 export interface PassAtKAdvantageOptions extends PassAtKConventions, OutcomeOptions, PresetOption<"passAtKAdvantage"> {}
 

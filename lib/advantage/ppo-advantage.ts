@@ -1,21 +1,31 @@
 // From scores, log-probs and a critic to what a PPO step needs: rewards per token, advantages, returns.
 import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { groupPlace } from "../ops/group";
 import { whiten } from "../ops/reduce";
-import { gae } from "../ops/scan";
+import { gae, type MaskMode } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { PpoConventions } from "../presets/reward-conventions";
-import { layoutOf } from "./batch";
 import { type KlEstimator, tokenKl } from "./token-kl";
 
-export type { PpoConventions } from "../presets/reward-conventions";
 export type { KlEstimator } from "./token-kl";
+
+/** PPO's rewards, advantages and returns from scores and a critic. */
+export interface PpoConventions {
+  /**
+   * Where the score of a row goes: to its `"last"` kept token, or to the position `"after"` it, where the end of the text has
+   * a value of its own; to the last where the row has no position behind. Default `"last"`.
+   */
+  readonly scoreAt?: "last" | "after";
+  /** What a masked token is to the scan, see `gae`. Default `"skip"`. */
+  readonly maskMode?: MaskMode;
+  /** Added to the variance when whitening, inside the root, >= 0. Default 1e-8. */
+  readonly varianceEpsilon?: number;
+}
 
 /** Rollouts with a critic. Per-token arrays have [n] elements, as `shape` or `offsets` say. */
 export interface PpoBatch extends RowLayout {
@@ -33,7 +43,8 @@ export interface PpoBatch extends RowLayout {
   readonly tokens?: TokenIds;
 }
 
-export interface PpoAdvantageOptions extends PpoConventions, PresetOption<"ppoAdvantage">, BackendOption, CollectiveOption {
+export interface PpoAdvantageOptions
+  extends PpoConventions, PresetOption<"ppoAdvantage">, BackendOption, CollectiveOption {
   /** Discount per token, in [0, 1]. */
   readonly gamma: number;
   /** As in `gae`, in [0, 1]. */
@@ -73,10 +84,14 @@ function withOneMore(rows: Rows, mask: Uint8Array | null): Uint8Array {
 }
 
 function endsMissing(op: string, rows: Rows, batch: PpoBatch, endToken: number | undefined): Uint8Array {
-  if (endToken === undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, "endToken", endToken, "an id where there is a missingEndPenalty");
-  if (batch.tokens === undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, "tokens", batch.tokens, "ids where there is a missingEndPenalty");
+  if (endToken === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "endToken", endToken, "an id where there is a missingEndPenalty");
+  if (batch.tokens === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "tokens", batch.tokens, "ids where there is a missingEndPenalty");
   const ids = needIds(op, "tokens", batch.tokens, rows.n, rows.meaning);
-  return Uint8Array.from({ length: rows.B }, (_, b) => (ids.subarray(rowBegin(rows, b), rowEnd(rows, b)).includes(endToken) ? 0 : 1));
+  return Uint8Array.from({ length: rows.B }, (_, b) =>
+    ids.subarray(rowBegin(rows, b), rowEnd(rows, b)).includes(endToken) ? 0 : 1,
+  );
 }
 
 /**
@@ -110,19 +125,25 @@ export function ppoAdvantage(batch: PpoBatch, options: PpoAdvantageOptions): Ppo
   const penalty = needNumber(op, "missingEndPenalty", resolved.missingEndPenalty ?? 0);
   const gamma = needNumber(op, "gamma", resolved.gamma, { min: 0, max: 1 });
   const lambda = needNumber(op, "lambda", resolved.lambda, { min: 0, max: 1 });
-  const where = { ...layoutOf(batch), ...(options.backend && { backend: options.backend }) };
+  const where = { ...layoutOf(batch), backend: options.backend };
 
   const missing = penalty !== 0 ? endsMissing(op, rows, batch, resolved.endToken) : null;
   const row = Float64Array.from(scores, (score, b) => (missing && missing[b] !== 0 ? score - penalty : score));
   const kl = tokenKl(op, logProbs, referenceLogProbs, resolved.klEstimator ?? "k1", { ...where, mask });
   const valueMask = behind ? withOneMore(rows, mask) : (mask?.slice() ?? new Uint8Array(rows.n).fill(1));
   const stretch = { ...where, mask: valueMask };
-  const whitening = { over: "all", varianceEpsilon, ...collectiveOption(options) } as const;
+  const whitening = { over: "all", varianceEpsilon, collective: options.collective } as const;
   const placed = groupPlace({ row, values: kl }, { ...stretch, scale: -beta });
-  const rewards = resolved.whitenRewards === true ? whiten(placed, { ...stretch, ...whitening, keepMean: true }) : placed;
+  const rewards =
+    resolved.whitenRewards === true ? whiten(placed, { ...stretch, ...whitening, keepMean: true }) : placed;
   const { maskMode } = resolved;
-  const estimate = gae(rewards, asFloat(values, "float64"), { ...stretch, gamma, lambda, ...(maskMode && { maskMode }) });
-  const advantages = whiten(estimate.advantages, { ...where, ...whitening, ...(mask && { mask }) });
+  const estimate = gae(rewards, asFloat(values, "float64"), {
+    ...stretch,
+    gamma,
+    lambda,
+    maskMode,
+  });
+  const advantages = whiten(estimate.advantages, { ...where, ...whitening, mask: mask ?? undefined });
 
   const dtype = widestFloat(scores, logProbs, referenceLogProbs, values);
   const rounded = (array: FloatArray): FloatArray => (dtype === "float64" ? array : Float32Array.from(array));

@@ -8,14 +8,14 @@ import { vtrace } from "../ops/scan";
 
 /** Steps of an environment; [n] each, as `shape` or `offsets` say. The last entry of a row only lends its value. */
 export interface PuffBatch extends RowLayout {
-  /** `rewards[t + 1]` belongs to the step from t to t + 1; the first of a row is not read. */
-  readonly rewards: FloatArray;
+  /** `tokenRewards[t + 1]` belongs to the step from t to t + 1; the first of a row is not read. */
+  readonly tokenRewards: FloatArray;
   /** The critic's V. */
   readonly values: FloatArray;
   /** 1 = the step from t − 1 to t ended an episode: nothing behind it counts. The first of a row is not read. */
   readonly dones: FloatArray;
   /** Probability ratios current / sampling policy (not logarithms) of the action at t. Default: all 1. */
-  readonly importance?: FloatArray;
+  readonly importanceWeights?: FloatArray;
 }
 
 export interface PuffAdvantageOptions extends BackendOption {
@@ -76,10 +76,10 @@ export function puffAdvantage(batch: PuffBatch, options: PuffAdvantageOptions): 
   const op = "puffAdvantage";
   const rows = needRows(op, batch);
   const { n, meaning } = rows;
-  const rewards = needFloats(op, "rewards", batch.rewards, n, meaning);
+  const rewards = needFloats(op, "tokenRewards", batch.tokenRewards, n, meaning);
   const values = needFloats(op, "values", batch.values, n, meaning);
   const dones = needFloats(op, "dones", batch.dones, n, meaning);
-  const importance = optionalFloats(op, "importance", batch.importance, n, meaning);
+  const importance = optionalFloats(op, "importanceWeights", batch.importanceWeights, n, meaning);
   const gamma = needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
   const lambda = needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
   const cap = { min: 0, infinite: true } as const;
@@ -95,8 +95,8 @@ export function puffAdvantage(batch: PuffBatch, options: PuffAdvantageOptions): 
     lambda,
     rhoBar,
     cBar,
-    ...(options.delta && { delta: options.delta }),
-    ...(options.backend && { backend: options.backend }),
+    delta: options.delta,
+    backend: options.backend,
   });
 
   const advantages = new Float64Array(n);

@@ -2,21 +2,35 @@
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, floatDType } from "../core/dtype";
+import { layoutOfRows } from "../core/rows";
 import { discountedReturns } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { WhitenedBaselineConventions, WhitenedScanConventions } from "../presets/estimator-conventions";
-import { spreadRows } from "./batch";
-import { layoutOfRows } from "./batch-layout";
-import { compareScores, needScores, type OutcomeAdvantageResult, type OutcomeBatch, type OutcomeOptions } from "./outcome";
-import { needTokenBatch, roundedTo, type TokenRewardBatch, whitenTokens } from "./token-batch";
+import {
+  type BaselineConventions,
+  compareScores,
+  needScores,
+  type OutcomeAdvantageResult,
+  type OutcomeBatch,
+  type OutcomeOptions,
+} from "./outcome";
+import { spreadRows } from "./rewarded-batch";
+import {
+  needTokenBatch,
+  roundedTo,
+  type TokenRewardBatch,
+  type WhitenedScanConventions,
+  type Whitening,
+  whitenTokens,
+} from "./token-rewards";
 
-export type { WhitenedBaselineConventions } from "../presets/estimator-conventions";
+/** Outcome rewards less the group's mean, whitened over tokens. */
+export interface WhitenedBaselineConventions extends BaselineConventions {
+  /** Default: ddof 1, 1e-8 added to the variance. */
+  readonly whitening?: Whitening;
+}
 
 export interface ReinforcePlusPlusOptions
-  extends WhitenedScanConventions,
-    PresetOption<"reinforcePlusPlusAdvantage">,
-    BackendOption,
-    CollectiveOption {
+  extends WhitenedScanConventions, PresetOption<"reinforcePlusPlusAdvantage">, BackendOption, CollectiveOption {
   /** Discount of one step, in [0, 1]. Default 1. */
   readonly gamma?: number;
 }
@@ -39,7 +53,10 @@ export interface ReinforcePlusPlusResult {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Hu et al. 2025, REINFORCE++
  */
-export function reinforcePlusPlusAdvantage(batch: TokenRewardBatch, options: ReinforcePlusPlusOptions = {}): ReinforcePlusPlusResult {
+export function reinforcePlusPlusAdvantage(
+  batch: TokenRewardBatch,
+  options: ReinforcePlusPlusOptions = {},
+): ReinforcePlusPlusResult {
   const op = "reinforcePlusPlusAdvantage";
   const { maskMode, whitening, transformMasked = false } = resolvePreset(op, options.preset, options);
   const checked = needTokenBatch(op, batch, [], options);
@@ -47,7 +64,7 @@ export function reinforcePlusPlusAdvantage(batch: TokenRewardBatch, options: Rei
     ...checked.where,
     gamma: options.gamma ?? 1,
     transformMasked,
-    ...(maskMode && { maskMode }),
+    maskMode,
   });
   return {
     advantages: roundedTo(checked.dtype, whitenTokens(returns, checked, whitening)),
@@ -56,9 +73,7 @@ export function reinforcePlusPlusAdvantage(batch: TokenRewardBatch, options: Rei
 }
 
 export interface ReinforcePlusPlusBaselineOptions
-  extends WhitenedBaselineConventions,
-    OutcomeOptions,
-    PresetOption<"reinforcePlusPlusBaselineAdvantage"> {}
+  extends WhitenedBaselineConventions, OutcomeOptions, PresetOption<"reinforcePlusPlusBaselineAdvantage"> {}
 
 /**
  * REINFORCE++ with a group baseline: s_b − mean of the group at each kept token, whitened over the kept tokens of the batch.
@@ -80,8 +95,8 @@ export function reinforcePlusPlusBaselineAdvantage(
   const scored = needScores(op, batch, options);
   const compared = compareScores(op, scored, { scale: "none", singleton });
   const { rows, mask, rewards } = scored.batch;
-  const tokens = spreadRows(op, scored.batch, compared.rowAdvantages as Float64Array, "float64", scored.backend);
-  const where = { ...layoutOfRows(rows), ...(mask && { mask }), ...scored.backend, ...scored.together };
+  const tokens = spreadRows(op, scored.batch, compared.rowAdvantages, "float64", scored.backend);
+  const where = { ...layoutOfRows(rows), mask: mask ?? undefined, ...scored.backend, ...scored.together };
   const advantages = roundedTo(floatDType(rewards), whitenTokens(tokens, { where }, whitening));
   return { ...compared, advantages, returns: advantages };
 }

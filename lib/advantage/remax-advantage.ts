@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import { asFloat, type FloatArray } from "../core/dtype";
 import { broadcastRows } from "../ops/group/broadcast";
 import { gae } from "../ops/scan";
-import { needTokenBatch, roundedTo, type TokenRewardBatch } from "./token-batch";
+import { needTokenBatch, roundedTo, type TokenRewardBatch } from "./token-rewards";
 
 export interface RemaxBatch extends TokenRewardBatch {
   /** The reward of the greedy rollout of each row's prompt, one per row. */
@@ -34,6 +34,11 @@ export function remaxAdvantage(batch: RemaxBatch, options: BackendOption = {}): 
   const checked = needTokenBatch(op, batch, [batch.baselines], options);
   const baselines = asFloat(needFloats(op, "baselines", batch.baselines, checked.rows.B, "one per row"), "float64");
   const values = broadcastRows(op, "baselines", baselines, checked.where);
-  const { advantages, returns } = gae(checked.rewards, values, { ...checked.where, gamma: 1, lambda: 1, maskMode: "steps" });
+  const { advantages, returns } = gae(checked.rewards, values, {
+    ...checked.where,
+    gamma: 1,
+    lambda: 1,
+    maskMode: "steps",
+  });
   return { advantages: roundedTo(checked.dtype, advantages), returns: roundedTo(checked.dtype, returns) };
 }

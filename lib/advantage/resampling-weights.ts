@@ -3,7 +3,7 @@ import { needNumber, needWord } from "../core/options";
 import { type FloatArray, floatDType } from "../core/dtype";
 import { groupWeigh, type WeighForm } from "../ops/group";
 import { needScores, type OutcomeBatch, type OutcomeOptions } from "./outcome";
-import { roundedTo } from "./token-batch";
+import { roundedTo } from "./token-rewards";
 
 const METHODS = ["pow", "maxMin", "maxRandom"] as const;
 
@@ -24,7 +24,8 @@ export interface ResamplingWeightsOptions extends OutcomeOptions {
 
 function formOf(op: string, options: ResamplingWeightsOptions): WeighForm {
   const method = needWord(op, "method", options.method ?? "pow", METHODS);
-  if (METHODS[method] === "pow") return { form: "power", power: needNumber(op, "power", options.power ?? 2, { min: 0 }) };
+  if (METHODS[method] === "pow")
+    return { form: "power", power: needNumber(op, "power", options.power ?? 2, { min: 0 }) };
   const best = METHODS[method] === "maxMin";
   return { form: "extremes", atMax: best ? 1 : 0.4, atMin: best ? 1 : 0.1, between: best ? 0 : 0.1 };
 }

@@ -10,7 +10,13 @@ export function needRewardClip(op: string, range: RewardClip | undefined): Rewar
   // JavaScript callers pass what they like.
   const given: readonly unknown[] = Array.isArray(range) ? range : [];
   const [low, high] = given;
-  if (given.length !== 2 || typeof low !== "number" || typeof high !== "number" || Number.isNaN(low) || Number.isNaN(high))
+  if (
+    given.length !== 2 ||
+    typeof low !== "number" ||
+    typeof high !== "number" ||
+    Number.isNaN(low) ||
+    Number.isNaN(high)
+  )
     throw argumentError("ERR_SURPRISAL_OPTION", op, "rewardClip", range, "[low, high], two numbers");
   return [low, high];
 }

@@ -1,9 +1,8 @@
 // Scores of rows from rewards per token.
 import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
-import type { Rows } from "../core/rows";
+import { layoutOfRows, type Rows } from "../core/rows";
 import { momentsOf, needReduction } from "../ops/reduce/moments";
-import { layoutOfRows } from "./batch-layout";
 
 const PROPAGATE = 0;
 
@@ -15,6 +14,6 @@ export function rowSums(
   mask: Uint8Array | null,
   backend: BackendOption["backend"],
 ): Float64Array {
-  const reduction = needReduction(op, rewards, { ...layoutOfRows(rows), ...(mask && { mask }), over: "row" });
+  const reduction = needReduction(op, rewards, { ...layoutOfRows(rows), mask: mask ?? undefined, over: "row" });
   return momentsOf(op, reduction, PROPAGATE, backend).sums;
 }

@@ -91,16 +91,28 @@ export function splitResponse(op: string, tokens: TokenIds, options: AnswerThink
   const unclosedAll = needWord(op, "unclosedThinking", options.unclosedThinking ?? "empty", UNCLOSED) === 1;
   const promptLength = needNumber(op, "promptLength", options.promptLength ?? 0, { min: 0, integer: true });
   if (promptLength > 0 && rows.offsets)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "promptLength", promptLength, "0 for packed rows, which hold the response only");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "promptLength",
+      promptLength,
+      "0 for packed rows, which hold the response only",
+    );
   const length = rows.n + rows.B * promptLength;
   const ids = needIds(op, "tokens", tokens, length, promptLength > 0 ? "rows * (promptLength + tokens)" : rows.meaning);
   const { thinkEnd, backend } = options;
   if (thinkEnd === undefined && mode !== "joint")
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "thinkEnd", thinkEnd, "an id, an id sequence, alternatives, or null for no such tag");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "thinkEnd",
+      thinkEnd,
+      "an id, an id sequence, alternatives, or null for no such tag",
+    );
 
   const responses = Array.from({ length: rows.B }, (_, b) => responseOf(rows, mask, b));
   const search = mode !== "joint" && thinkEnd != null;
-  const splits = search ? findTags(ids, responses, promptLength, thinkEnd, backend ? { backend } : {}) : null;
+  const splits = search ? findTags(ids, responses, promptLength, thinkEnd, { backend }) : null;
   const part = new Uint8Array(rows.n);
   for (let b = 0; b < rows.B; ++b) {
     const { begin, end } = responses[b]!;

@@ -2,9 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { asFloat, type FloatArray } from "../core/dtype";
 import { needWord } from "../core/options";
-import type { RowLayout } from "../core/rows";
+import { layoutOf, type RowLayout } from "../core/rows";
 import { klEstimates } from "../ops/loss";
-import { layoutOf } from "./batch";
 
 const ESTIMATORS = ["k1", "k2", "k3"] as const;
 
@@ -25,8 +24,8 @@ export function tokenKl(
   needWord(op, "klEstimator", estimator, ESTIMATORS);
   return klEstimates(asFloat(logProbs, "float64"), asFloat(referenceLogProbs, "float64"), {
     ...layoutOf(options),
-    ...(options.mask && { mask: options.mask }),
-    ...(options.backend && { backend: options.backend }),
+    mask: options.mask ?? undefined,
+    backend: options.backend,
     kind: estimator,
   }).values;
 }

@@ -9,7 +9,7 @@ import { affine, moments } from "../ops/reduce";
 /** One array of rewards per row for each reward function, or the rewards themselves where there is one function. */
 export type RewardColumns = FloatArray | readonly FloatArray[];
 
-export interface CheckedRewards {
+export interface CheckedColumns {
   /** At least one, all of the same length. */
   readonly columns: readonly FloatArray[];
   /** One per function. */
@@ -18,15 +18,26 @@ export interface CheckedRewards {
   readonly B: number;
 }
 
-export function needRewardColumns(op: string, rewards: RewardColumns, weights: ArrayLike<number> | undefined): CheckedRewards {
+export function needRewardColumns(
+  op: string,
+  rewards: RewardColumns,
+  weights: ArrayLike<number> | undefined,
+): CheckedColumns {
   const given: readonly unknown[] = Array.isArray(rewards) ? rewards : [rewards];
-  if (given.length === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "rewards", rewards, "one array for each reward function");
+  if (given.length === 0)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "rewards", rewards, "one array for each reward function");
   const name = (f: number): string => (Array.isArray(rewards) ? `rewards[${f}]` : "rewards");
   const first = given[0];
   const B = ArrayBuffer.isView(first) ? (first as FloatArray).length : 0;
   const columns = given.map((column, f) => needFloats(op, name(f), column, B, "one per row"));
   if (weights !== undefined && weights.length !== columns.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "weights.length", weights.length, `${columns.length}, one for each reward function`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "weights.length",
+      weights.length,
+      `${columns.length}, one for each reward function`,
+    );
   return {
     columns,
     weights: columns.map((_, f) => needNumber(op, `weights[${f}]`, weights ? weights[f] : 1)),
@@ -35,7 +46,7 @@ export function needRewardColumns(op: string, rewards: RewardColumns, weights: A
 }
 
 /** Σ weight · reward over the functions that have one; NaN where none has. In float64. */
-export function weightedSums({ columns, weights, B }: CheckedRewards, backend: BackendOption): Float64Array {
+export function weightedSums({ columns, weights, B }: CheckedColumns, backend: BackendOption): Float64Array {
   const F = columns.length;
   const table = new Float64Array(F * B);
   columns.forEach((column, f) => {

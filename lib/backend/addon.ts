@@ -3,29 +3,30 @@ import { existsSync } from "node:fs";
 import * as path from "node:path";
 
 import type { DTypeCode } from "../core/dtype";
+import { packageRoot, requireHere } from "../core/package-root";
+import type { OpName } from "./backend";
+import { CONTRACTS } from "./contract/ops";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "./device";
 
 /** What native/binding/addon.cc exports. */
 export interface Addon extends DeviceFunctions {
-  readonly abi: number;
+  /** Of which native/include/surprisal its tables were made. */
+  readonly contracts: string;
   openCpu(): number;
   /** A session number, or the reason why the library could not be opened. */
   openLibrary(file: string, device: number): number | string;
   describe(session: number): NativeDescription | null;
-  /** Threads that calls in host memory may use from now on; 0 = those available, whose number it answers. */
+  /** Threads that calls in host memory may use from now on; 0 = those available. Returns their number. */
   useThreads(threads: number): number;
   lastError(): string;
   /** The numbers of the next call, in the order of its op: written before it, read by it. */
   readonly numbers: Float64Array;
-  readonly ops: Readonly<Record<string, NativeOp>>;
+  readonly ops: Readonly<Record<OpName, NativeOp>>;
 }
 
-/** One op: its fields in the order of the call, all optional arrays may be null. */
+/** One op, called by HAND_OVER of contract/ops.ts. */
 export interface NativeOp {
-  /** Fields that go into the addon's `numbers`. */
-  readonly numbers: readonly string[];
-  readonly arrays: readonly string[];
-  /** (session, ...arrays) → 0, or a status whose text lastError() has. */
+  /** (session, null, ...arrays) → 0, or a status whose text lastError() has. */
   readonly call: (...values: unknown[]) => number;
   /** (session, stop, ...arrays): the same, off the event loop; a number if the call was refused at once. */
   readonly callAsync: (...values: unknown[]) => Promise<NativeFailure | null> | number;
@@ -60,7 +61,13 @@ interface DeviceFunctions {
   memoryLimit(session: number, bytes: number): number;
   memoryTrim(session: number): number;
   ipcExport(session: number, array: DeviceHandle): ExportedMemory | number;
-  ipcOpen(session: number, handle: Uint8Array, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  ipcOpen(
+    session: number,
+    handle: Uint8Array,
+    byteOffset: number,
+    bytes: number,
+    dtype: DTypeCode,
+  ): DeviceHandle | number;
   fromPointer(session: number, pointer: bigint, bytes: number, dtype: DTypeCode): DeviceHandle | number;
   pointerOf(array: DeviceHandle): bigint | number;
 }
@@ -88,16 +95,12 @@ export interface NativeDescription {
   readonly error: number;
 }
 
-const ABI_VERSION = 1;
-
-/** The package's folder: dist/backend and lib/backend are equally deep. */
-export const packageRoot = path.join(__dirname, "..", "..");
-
 /** Folders that may hold native files, first wins. SURPRISAL_NATIVE_PATH names one of the user's own. */
 export function nativeFolders(...built: readonly string[]): string[] {
   const own = process.env["SURPRISAL_NATIVE_PATH"];
   const folders = [...built, path.join("prebuilds", `${process.platform}-${process.arch}`)];
-  return [...(own ? [path.resolve(own)] : []), ...folders.map((folder) => path.join(packageRoot, folder))];
+  const packaged = folders.map((folder) => path.join(packageRoot(), folder));
+  return own ? [path.resolve(own), ...packaged] : packaged;
 }
 
 /** The first existing `file` in the folders, or undefined. */
@@ -111,9 +114,9 @@ function load(): Addon {
   const own = process.env["SURPRISAL_NATIVE_PATH"];
   const file = own ? path.join(path.resolve(own), "surprisal.node") : undefined;
   // A file under SURPRISAL_NATIVE_PATH is an explicit choice; without one there, the built or prebuilt addon is taken.
-  if (file && existsSync(file)) return require(file) as Addon;
-  const loadBuilt = require("node-gyp-build") as (folder: string) => unknown;
-  return loadBuilt(packageRoot) as Addon;
+  if (file && existsSync(file)) return requireHere()(file) as Addon;
+  const loadBuilt = requireHere()("node-gyp-build") as (folder: string) => unknown;
+  return loadBuilt(packageRoot()) as Addon;
 }
 
 let loaded: { readonly addon: Addon } | { readonly reason: string } | undefined;
@@ -124,9 +127,12 @@ export function nativeAddon(): { readonly addon: Addon } | { readonly reason: st
   try {
     const addon = load();
     loaded =
-      addon.abi === ABI_VERSION
+      addon.contracts === CONTRACTS
         ? { addon }
-        : { reason: `the native addon has interface version ${addon.abi}, this package needs ${ABI_VERSION}; rebuild it` };
+        : {
+            reason:
+              "the native addon was built from another version of this package; `npx surprisal build` builds it anew",
+          };
   } catch (cause) {
     const text = cause instanceof Error ? cause.message.split("\n", 1)[0]! : String(cause);
     loaded = { reason: `no native addon for ${process.platform}-${process.arch} (${text})` };

@@ -1,17 +1,6 @@
-// A backend runs one op on memory it is given. It does not validate, allocate, choose or log: lib/ops does the first two,
-// lib/backend/select.ts the third, nobody the last. So every backend is as small as its arithmetic.
-import type { CorrectionOps } from "./contract/correction";
-import type { DelimOps } from "./contract/delim";
-import type { GroupOps } from "./contract/group";
-import type { LogprobOps } from "./contract/logprob";
-import type { LossOps } from "./contract/loss";
-import type { ModulateOps } from "./contract/modulate";
-import type { RatioOps } from "./contract/ratio";
-import type { ReduceOps } from "./contract/reduce";
-import type { ScanOps } from "./contract/scan";
-import type { SelectOps } from "./contract/select";
-import type { LinearOps } from "./contract/linear";
-import type { DivergenceOps } from "./contract/divergence";
+// A backend runs one op on memory it is given. It does not validate or allocate, which lib/ops does, nor choose, which
+// lib/backend/select.ts does, and nothing here logs. So every backend is as small as its arithmetic.
+import type { BackendOps } from "./contract/ops";
 import type { BackendDevice } from "./device";
 
 export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
@@ -20,8 +9,7 @@ export type BackendName = (typeof BACKEND_NAMES)[number];
 /** A backend by name, or the rule that `backendInfo().rule` states. */
 export type BackendChoice = BackendName | "auto";
 
-/** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps & DelimOps & GroupOps & ScanOps & RatioOps & ModulateOps & ReduceOps & SelectOps & LossOps & CorrectionOps & LinearOps & DivergenceOps;
+export type { BackendOps } from "./contract/ops";
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
 

@@ -2,7 +2,14 @@
 import type { DeviceRuntime } from "../core/device-runtime";
 import type { Backend } from "./backend";
 
-export type { DeviceHandle, DeviceRuntime, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
+export type {
+  DeviceHandle,
+  DeviceRuntime,
+  EventHandle,
+  ExportedMemory,
+  GraphHandle,
+  MemoryStats,
+} from "../core/device-runtime";
 
 /** What a backend with memory of its own offers beside its ops. */
 export interface BackendDevice extends DeviceRuntime {

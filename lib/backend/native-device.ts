@@ -1,5 +1,5 @@
 // The device side of a native backend: what the addon offers for one session, with statuses thrown as errors.
-import { holdForThread } from "../core/async";
+import { requireFixedSize } from "../core/async";
 import { SurprisalError } from "../core/errors";
 import type { Addon, NativeFailure } from "./addon";
 import type { Backend } from "./backend";
@@ -21,7 +21,8 @@ export function nativeDevice(
   const check = (op: string, status: number): void => {
     if (status !== 0) fail(op, status);
   };
-  const need = <Value>(op: string, value: Value | number): Value => (typeof value === "number" ? fail(op, value) : value);
+  const need = <Value>(op: string, value: Value | number): Value =>
+    typeof value === "number" ? fail(op, value) : value;
   const settled = async (op: string, answer: Promise<NativeFailure | null> | number): Promise<void> => {
     const failure = typeof answer === "number" ? fail(op, answer) : await answer;
     if (failure) throw failed(op, failure.status, failure.error);
@@ -37,7 +38,7 @@ export function nativeDevice(
     write: (handle, from) => check("write", addon.deviceWrite(session, handle, from)),
     read: (handle, to) => check("read", addon.deviceRead(session, handle, to)),
     async readAsync(handle, to) {
-      holdForThread("readAsync", { out: to });
+      requireFixedSize("readAsync", { out: to });
       await settled("readAsync", addon.deviceReadAsync(session, handle, to));
     },
     copy: (to, from) => check("copyFrom", addon.deviceCopy(session, to, from)),
@@ -50,7 +51,10 @@ export function nativeDevice(
       const opened = addon.openStream(session);
       if (typeof opened === "number") return open(opened);
       check("createStream", addon.streamSync(session)); // where it is the device that failed, its code
-      throw new SurprisalError("ERR_SURPRISAL_DEVICE", `createStream: ${opened} (${backend} backend)`, { op: "createStream", reason: opened });
+      throw new SurprisalError("ERR_SURPRISAL_DEVICE", `createStream: ${opened} (${backend} backend)`, {
+        op: "createStream",
+        reason: opened,
+      });
     },
 
     recordEvent: () => need("record", addon.eventRecord(session)),
@@ -72,7 +76,8 @@ export function nativeDevice(
     trimMemory: () => check("trimMemory", addon.memoryTrim(session)),
 
     exportMemory: (handle) => need("toIpcHandle", addon.ipcExport(session, handle)),
-    openMemory: ({ handle, byteOffset }, bytes, dtype) => need("fromIpcHandle", addon.ipcOpen(session, handle, byteOffset, bytes, dtype)),
+    openMemory: ({ handle, byteOffset }, bytes, dtype) =>
+      need("fromIpcHandle", addon.ipcOpen(session, handle, byteOffset, bytes, dtype)),
     fromPointer: (pointer, bytes, dtype) => need("fromPointer", addon.fromPointer(session, pointer, bytes, dtype)),
     pointerOf: (handle) => need("pointer", addon.pointerOf(handle)),
   };

@@ -37,20 +37,19 @@ function describe(name: BackendName, description: NativeDescription, file?: stri
   return {
     name,
     available: description.available,
-    ...(description.available ? {} : { reason: description.reason }),
-    ...(description.device && { device: description.device }),
-    ...(file !== undefined && { file }),
-    ...(description.driverVersion > 0 && { driver: cudaVersion(description.driverVersion) }),
-    ...(description.runtimeVersion > 0 && { runtime: cudaVersion(description.runtimeVersion) }),
-    ...(description.computeMajor > 0 && {
-      computeCapability: `${description.computeMajor}.${description.computeMinor}`,
-    }),
-    ...(description.memoryBytes > 0 && { memoryBytes: description.memoryBytes }),
+    reason: description.available ? undefined : description.reason,
+    device: description.device || undefined,
+    file,
+    driver: description.driverVersion > 0 ? cudaVersion(description.driverVersion) : undefined,
+    runtime: description.runtimeVersion > 0 ? cudaVersion(description.runtimeVersion) : undefined,
+    computeCapability:
+      description.computeMajor > 0 ? `${description.computeMajor}.${description.computeMinor}` : undefined,
+    memoryBytes: description.memoryBytes > 0 ? description.memoryBytes : undefined,
   };
 }
 
 function unavailable(name: BackendName, reason: string, file?: string): Probe {
-  return { status: { name, available: false, reason, ...(file !== undefined && { file }) } };
+  return { status: { name, available: false, reason, file } };
 }
 
 function probeCpu(): Probe {
@@ -76,13 +75,14 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
 
 const probes = new Map<string, Probe>();
 
-/** Opens a backend, or tells why it cannot be. The answer does not change within a process. */
+/** Opens a backend, or returns the reason why it cannot be opened. The result does not change within a process. */
 export function probe(name: BackendName, device: number): Probe {
   const onDevice = name === "cuda" || name === "emulated";
   const key = onDevice ? `${name}:${device}` : name;
   let found = probes.get(key);
   if (!found) {
-    if (name === "js") found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
+    if (name === "js")
+      found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
     else if (name === "cpu") found = probeCpu();
     else found = probeLibrary(name, device);
     probes.set(key, found);

@@ -1,5 +1,5 @@
 // A whole call off the event loop.
-import { holdForThread } from "../core/async";
+import { requireFixedSize } from "../core/async";
 import type { OpArgs, OpName } from "./backend";
 import { type BackendOption, selectBackend } from "./select";
 
@@ -24,6 +24,6 @@ export async function runWhole<Op extends OpName>(
 ): Promise<void> {
   signal?.throwIfAborted();
   const chosen = selectBackend(name, backend);
-  holdForThread(name, arrays);
+  requireFixedSize(name, arrays);
   await chosen.runAsync(op, args, signal);
 }

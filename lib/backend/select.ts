@@ -12,7 +12,7 @@ import { configureThreads, needThreads, threadsInUse } from "./threads";
 export interface BackendOption {
   /**
    * Where this call runs. A name is obeyed or refused with ERR_SURPRISAL_BACKEND_UNAVAILABLE, never replaced.
-   * Default: what configure() or SURPRISAL_BACKEND say, else "auto".
+   * Default: what configure() or SURPRISAL_BACKEND name, else "auto".
    */
   readonly backend?: BackendChoice;
 }
@@ -29,9 +29,9 @@ export interface Configuration {
   readonly threads?: number | undefined;
 }
 
-/** What `backendInfo()` answers. */
+/** What `backendInfo()` returns. */
 export interface BackendInfo {
-  /** What calls that name no backend ask for, and who said so. */
+  /** The backend of calls that name none, and where that setting comes from. */
   readonly requested: BackendChoice;
   readonly source: "default" | "SURPRISAL_BACKEND" | "configure";
   /** The backend that such a call on host arrays gets, unless it is small; absent when the requested one cannot run. */
@@ -85,14 +85,17 @@ let variable: string | undefined;
 function request(): Pick<BackendInfo, "requested" | "source"> {
   if (configured.backend !== undefined) return { requested: configured.backend, source: "configure" };
   variable ??= process.env["SURPRISAL_BACKEND"] ?? "";
-  if (variable) return { requested: needChoice("SURPRISAL_BACKEND", "the variable", variable), source: "SURPRISAL_BACKEND" };
+  if (variable)
+    return { requested: needChoice("SURPRISAL_BACKEND", "the variable", variable), source: "SURPRISAL_BACKEND" };
   return { requested: "auto", source: "default" };
 }
 
 function open(op: string, name: BackendName, device: number): Backend {
   const { status, backend } = probe(name, device);
   if (backend) return backend;
-  const versions = [status.driver && `driver ${status.driver}`, status.runtime && `runtime ${status.runtime}`].filter(Boolean);
+  const versions = [status.driver && `driver ${status.driver}`, status.runtime && `runtime ${status.runtime}`].filter(
+    Boolean,
+  );
   const reason = `${status.reason}${versions.length > 0 ? ` [${versions.join(", ")}]` : ""}`;
   throw new SurprisalError(
     "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
@@ -126,13 +129,22 @@ export function selectBackend(op: string, choice?: BackendChoice, stream: Stream
 export function deviceBackend(op: string, backend: unknown, device: unknown): Backend {
   const asked = backend ?? request().requested;
   const name = backend === undefined && asked !== "emulated" ? "cuda" : needWordOf(op, backend ?? asked);
-  const number = device === undefined ? (configured.device ?? 0) : needNumber(op, "device", device, { min: 0, max: 1023, integer: true });
+  const number =
+    device === undefined
+      ? (configured.device ?? 0)
+      : needNumber(op, "device", device, { min: 0, max: 1023, integer: true });
   return open(op, name, number);
 }
 
 function needWordOf(op: string, name: unknown): "cuda" | "emulated" {
   if (name === "cuda" || name === "emulated") return name;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", name, '"cuda" or "emulated", which have memory of their own');
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    "backend",
+    name,
+    '"cuda" or "emulated", which have memory of their own',
+  );
 }
 
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
@@ -144,8 +156,8 @@ export function backendInfo(): BackendInfo {
   const threads = threadsInUse();
   return {
     ...asked,
-    ...(probe(selected, device).backend && { selected }),
-    ...(threads !== undefined && { threads }),
+    selected: probe(selected, device).backend && selected,
+    threads,
     rule: RULE,
     backends,
   };

@@ -4,7 +4,7 @@
 import type { Backend, BackendOps } from "./backend";
 
 /** Bytes of the op's first array up to which js is the faster backend. */
-export const SMALL_CALLS = { groupNormalize: 128, scanGae: 512, ratioLog: 256, ratioClip: 256 } as const;
+export const SMALL_CALLS = { groupNormalize: 128, scanGae: 512, ratioLog: 256, lossToken: 256, lossRow: 256 } as const;
 
 /** The backend that decides by op and bytes, and by nothing else. Off the event loop everything runs on `large`. */
 export function bySize(small: Backend, large: Backend): Backend {
@@ -15,7 +15,8 @@ export function bySize(small: Backend, large: Backend): Backend {
     groupNormalize: (args) => opsFor("groupNormalize", args.values).groupNormalize(args),
     scanGae: (args) => opsFor("scanGae", args.reward).scanGae(args),
     ratioLog: (args) => opsFor("ratioLog", args.current).ratioLog(args),
-    ratioClip: (args) => opsFor("ratioClip", args.current).ratioClip(args),
+    lossToken: (args) => opsFor("lossToken", args.current).lossToken(args),
+    lossRow: (args) => opsFor("lossRow", args.current).lossRow(args),
   };
   return { ...large, ops };
 }

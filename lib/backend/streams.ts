@@ -7,10 +7,10 @@ import type { Backend, BackendOps } from "./backend";
 const backends = new WeakMap<Stream, Backend>();
 const homes = new WeakMap<Backend, Stream>();
 
-/** Whether there has been a stream in this process: without one there is no DeviceArray, and nobody looks for any. */
+/** Whether there has been a stream in this process: without one there is no DeviceArray, and no call looks for any. */
 let used = false;
 
-/** What an op gets to see of an array: what the runtime knows it by. */
+/** What an op sees of a DeviceArray: the handle that the runtime knows it by. */
 function handlesOf(op: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const handles: Record<string, unknown> = {};
   for (const name in args) {
@@ -30,7 +30,14 @@ function onHandles(backend: Backend): Backend {
 
 function streamOn(op: string, backend: Backend, home?: Stream): Stream {
   const { device } = backend;
-  if (!device) throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", backend.name, '"cuda" or "emulated", which have memory of their own');
+  if (!device)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "backend",
+      backend.name,
+      '"cuda" or "emulated", which have memory of their own',
+    );
   const stream = new Stream(device, home);
   used = true;
   backends.set(stream, onHandles(backend));
@@ -89,7 +96,14 @@ function needStream(op: string, { stream, collective }: CallOptions): Stream | u
     throw new SurprisalError("ERR_SURPRISAL_DISPOSED", `${op}: stream was disposed of`, details);
   }
   if (collective != null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "collective", collective, "none with DeviceArrays", "workers add up in host memory: read() the arrays");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "collective",
+      collective,
+      "none with DeviceArrays",
+      "workers add up in host memory: read() the arrays",
+    );
   return stream;
 }
 
@@ -109,18 +123,31 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
   for (const [name, array] of Object.entries(outputsOf(options)))
     if (DeviceArray.is(array)) stream.needSame(op, `out.${name}`, array);
     else if (array !== undefined)
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, array, "a DeviceArray: results of DeviceArrays stay on the device");
+      throw argumentError(
+        "ERR_SURPRISAL_DTYPE",
+        op,
+        `out.${name}`,
+        array,
+        "a DeviceArray: results of DeviceArrays stay on the device",
+      );
   return stream;
 }
 
 /**
  * The stream of a call: where its DeviceArrays lie, or the one that its options name; null where all arrays are in host
- * memory. The first thing that an op asks, of every array that it may get.
+ * memory. An op calls this first, with every array that it takes.
  */
 export function streamOf(op: string, options: CallOptions, ...arrays: readonly unknown[]): Stream | null {
   const first = used ? firstOnDevice(arrays, options) : undefined;
   if (first) return callStream(op, options, arrays, first);
   if (options.stream !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", options.stream, "nothing without a DeviceArray", "toDevice(array) makes one");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "stream",
+      options.stream,
+      "nothing without a DeviceArray",
+      "toDevice(array) makes one",
+    );
   return null;
 }

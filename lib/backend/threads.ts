@@ -19,7 +19,13 @@ function threadsOfEnvironment(): number | undefined {
   if (!text) return undefined;
   const threads = Number(text);
   if (Number.isInteger(threads) && threads >= RANGE.min && threads <= RANGE.max) return threads;
-  throw argumentError("ERR_SURPRISAL_OPTION", "SURPRISAL_THREADS", "the variable", text, `an integer in [${RANGE.min}, ${RANGE.max}]`);
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    "SURPRISAL_THREADS",
+    "the variable",
+    text,
+    `an integer in [${RANGE.min}, ${RANGE.max}]`,
+  );
 }
 
 function apply(): void {

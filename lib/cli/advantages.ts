@@ -1,33 +1,29 @@
 // surprisal advantages: rollouts in, the same rollouts with advantages out.
 import { type AdvantageName, advantageNames } from "../advantage/compute";
+import { keptValues } from "../core/kept-values";
+import ESTIMATORS from "../advantage/estimators";
 import type { Rollout } from "../io";
+import { groupRollouts, membersOf } from "../io/rollout-groups";
 import { needName, peek } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
-import { readFieldChoice } from "./rollouts/columns";
+import { readFieldChoice } from "./rollouts/rollout-arguments";
 import { estimate, type Estimate } from "./rollouts/estimate";
 import { figuresOf } from "./rollouts/figures";
-import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read";
-import { reserve, write, WRITE_OPTIONS } from "./rollouts/write";
+import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
+import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 import { estimatedStep, REPORT_OPTION, writeReport } from "./reporting";
-import { ESTIMATORS } from "./tables/estimators";
-import { flagsOf, optionsFrom } from "./tables/option-kinds";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
 
-/** The names in lines that fit a terminal. */
-function wrapNames(names: readonly string[]): string {
-  let line = " ";
-  const lines: string[] = [];
-  for (const name of names) {
-    if (line.length + name.length > 96) {
-      lines.push(line);
-      line = " ";
-    }
-    line += ` ${name}`;
-  }
-  return [...lines, line].join("\n");
-}
+/** The estimators, a line each. */
+const list = advantageNames.map((name) => `  ${name.padEnd(26)}${ESTIMATORS[name].about}`).join("\n");
+
+const optionsOf = (name: AdvantageName): FunctionOptions => ({
+  name: `${name}Advantage`,
+  options: ESTIMATORS[name].options,
+});
 
 interface BatchAnswer {
   readonly batch: string;
@@ -49,12 +45,9 @@ function needEstimator(args: readonly string[]): AdvantageName | undefined {
 }
 
 /** One number per kept token, else per rollout. */
-function* advantagesOf({ advantage, advantages, mask }: Rollout): Generator<number> {
-  if (!advantages) {
-    if (advantage !== undefined) yield advantage;
-    return;
-  }
-  for (let t = 0; t < advantages.length; ++t) if (mask?.[t] !== 0) yield advantages[t]!;
+function advantagesOf({ advantage, advantages, mask }: Rollout): readonly number[] {
+  if (advantages) return keptValues(advantages, mask);
+  return advantage === undefined ? [] : [advantage];
 }
 
 function difference(before: readonly Rollout[], after: readonly Rollout[]): number | null {
@@ -75,15 +68,10 @@ function difference(before: readonly Rollout[], after: readonly Rollout[]): numb
 
 function groupFacts(rollouts: readonly Rollout[]): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
   if (rollouts.some(({ group }) => group === undefined)) return { groups: null, equalRewardGroups: null };
-  const rewards = new Map<string, (number | undefined)[]>();
-  for (const { group, step, reward } of rollouts) {
-    const label = JSON.stringify([group, step]);
-    const known = rewards.get(label);
-    if (known) known.push(reward);
-    else rewards.set(label, [reward]);
-  }
-  const groups = [...rewards.values()];
-  const equal = groups.filter((own) => own.length > 1 && own.every((reward) => reward !== undefined && reward === own[0]));
+  const groups = membersOf(groupRollouts(rollouts)).map((members) => members.map((row) => rollouts[row]!.reward));
+  const equal = groups.filter(
+    (own) => own.length > 1 && own.every((reward) => reward !== undefined && reward === own[0]),
+  );
   return { groups: groups.length, equalRewardGroups: equal.length };
 }
 
@@ -93,8 +81,10 @@ function answerOf({ label, rollouts }: Batch, { rollouts: after, fields, metrics
     batch: label,
     rollouts: rollouts.length,
     ...groupFacts(rollouts),
-    tokens: lengths.every((length) => length !== undefined) ? lengths.reduce((sum: number, length) => sum + length, 0) : null,
-    advantages: figuresOf(after.flatMap((rollout) => [...advantagesOf(rollout)])),
+    tokens: lengths.every((length) => length !== undefined)
+      ? lengths.reduce((sum: number, length) => sum + length, 0)
+      : null,
+    advantages: figuresOf(after.flatMap(advantagesOf)),
     differenceFromRecorded: difference(rollouts, after),
     fields,
     metrics,
@@ -104,14 +94,16 @@ function answerOf({ label, rollouts }: Batch, { rollouts: after, fields, metrics
 const SHOWN_BATCHES = 20;
 
 function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: readonly string[]): string {
-  const rows = answers.slice(0, SHOWN_BATCHES).map(({ batch, rollouts, groups, equalRewardGroups, tokens, advantages: { mean, std, min, max } }) => [
-    batch,
-    String(rollouts),
-    groups === null ? "" : String(groups),
-    groups ? percent(equalRewardGroups! / groups) : "",
-    tokens === null ? "" : String(tokens),
-    ...[mean, std, min, max].map(brief),
-  ]);
+  const rows = answers
+    .slice(0, SHOWN_BATCHES)
+    .map(({ batch, rollouts, groups, equalRewardGroups, tokens, advantages: { mean, std, min, max } }) => [
+      batch,
+      String(rollouts),
+      groups === null ? "" : String(groups),
+      groups ? percent(equalRewardGroups! / groups) : "",
+      tokens === null ? "" : String(tokens),
+      ...[mean, std, min, max].map(brief),
+    ]);
   const rest = answers.length > SHOWN_BATCHES ? `… and ${answers.length - SHOWN_BATCHES} more; --json has all\n` : "";
   const [first] = answers;
   const recorded = answers.flatMap(({ differenceFromRecorded }) => differenceFromRecorded ?? []);
@@ -119,7 +111,9 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
     `${table(["batch", "rollouts", "groups", "equal rewards", "tokens", "mean", "std", "min", "max"], rows)}${rest}` +
     `\n${name} read\n${facts(first!.fields)}` +
     (answers.length === 1 && Object.keys(first!.metrics).length > 0 ? `\nmetrics\n${facts(first!.metrics)}` : "") +
-    (recorded.length > 0 ? `\nlargest difference from the advantages in the file: ${brief(Math.max(...recorded))}\n` : "") +
+    (recorded.length > 0
+      ? `\nlargest difference from the advantages in the file: ${brief(Math.max(...recorded))}\n`
+      : "") +
     outputs.map((output) => `wrote ${output}\n`).join("")
   );
 }
@@ -127,9 +121,12 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
 async function run(call: Call): Promise<Answer> {
   const { args, progress, signal, outputs } = call;
   const given = args.text("estimator");
-  if (given === undefined) throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, { name: "--estimator" });
+  if (given === undefined)
+    throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, {
+      name: "--estimator",
+    });
   const name = needName("--estimator", given, advantageNames);
-  const options = optionsFrom(args, ESTIMATORS[name]);
+  const options = optionsFrom(args, optionsOf(name));
   const fields = readFieldChoice(args.texts("field"));
   const backend = backendOf(args);
   const out = args.text("out");
@@ -154,9 +151,13 @@ async function run(call: Call): Promise<Answer> {
   const all = results.flatMap(({ estimate: { rollouts } }) => rollouts);
   const written = place && (await write(call, out!, place, all, all.length));
   if (page !== undefined)
-    await writeReport(page, results.map(({ label, estimate: result }) => estimatedStep(label, result)), { estimator: name, ...options, files: args.files.join(", ") });
+    await writeReport(
+      page,
+      results.map(({ label, estimate: result }) => estimatedStep(label, result)),
+      { estimator: name, ...options, files: args.files.join(", ") },
+    );
   return {
-    json: { estimator: name, options, batches: answers, outputs: outputs.names, ...(written && { written }) },
+    json: { estimator: name, options, batches: answers, outputs: outputs.names, written },
     text: textOf(name, answers, outputs.names),
   };
 }
@@ -167,12 +168,16 @@ export const advantages: Command = {
   summary: "advantages of rollouts by any estimator, into a file and a report",
   about: `Reads rollouts, computes their advantages as computeAdvantages does, and writes the rollouts with "advantage" (one a
 rollout) and "advantages" (one a token) in them. Estimators:
-${wrapNames(advantageNames)}
+${list}
 With --estimator, this text lists the options of that estimator; docs/advantage has what they mean.`,
   options: {
-    estimator: { value: "NAME", short: "e", text: "which one" },
+    estimator: { value: "NAME", short: "e", text: "the estimator to compute with" },
     options: { value: "JSON", text: "options of the estimator as a JSON object, or a file with one; flags win" },
-    field: { value: "ARG=FIELD", multiple: true, text: "take an argument of the estimator from another field, such as oldLogProbs=logprobs or values=meta.v" },
+    field: {
+      value: "ARG=FIELD",
+      multiple: true,
+      text: "take an argument of the estimator from another field, such as oldLogProbs=sampler_logprobs or values=meta.v",
+    },
     ...WRITE_OPTIONS,
     ...REPORT_OPTION,
     ...BATCH_OPTION,
@@ -181,7 +186,12 @@ With --estimator, this text lists the options of that estimator; docs/advantage 
   },
   moreOptions(args) {
     const name = needEstimator(args);
-    return name && { title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`, options: flagsOf(ESTIMATORS[name]) };
+    return (
+      name && {
+        title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`,
+        options: flagsOf(optionsOf(name)),
+      }
+    );
   },
   examples: [
     "surprisal advantages rollouts.jsonl --estimator empg --out out.parquet --report report.html",

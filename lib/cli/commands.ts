@@ -12,4 +12,16 @@ import { report } from "./report";
 import { reward } from "./reward";
 import type { Command } from "./shell/command";
 
-export const COMMANDS: readonly Command[] = [doctor, inspect, advantages, entropy, loss, reward, convert, report, demo, bench, build];
+export const COMMANDS: readonly Command[] = [
+  doctor,
+  inspect,
+  advantages,
+  entropy,
+  loss,
+  reward,
+  convert,
+  report,
+  demo,
+  bench,
+  build,
+];

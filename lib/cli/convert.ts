@@ -1,15 +1,17 @@
 // surprisal convert: rollouts from one layout or dialect into another.
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { noteWarnings, openRollouts, READ_OPTIONS, shownName } from "./rollouts/read";
-import { reserve, WRITE_OPTIONS, write } from "./rollouts/write";
+import { noteWarnings, openRollouts, READ_OPTIONS, shownName } from "./rollouts/read-batches";
+import { reserve, WRITE_OPTIONS, write } from "./rollouts/write-rollouts";
 
 async function run(call: Call): Promise<Answer> {
   const { args } = call;
   const [input, second] = args.files;
   const out = args.text("out") ?? second;
-  if (out === undefined) throw new UsageError("the file to write is missing; usage: surprisal convert INPUT OUTPUT", { name: "OUTPUT" });
-  if (second !== undefined && args.text("out") !== undefined) throw new UsageError("OUTPUT and --out both name the file to write; give one", { name: "--out" });
+  if (out === undefined)
+    throw new UsageError("the file to write is missing; usage: surprisal convert INPUT OUTPUT", { name: "OUTPUT" });
+  if (second !== undefined && args.text("out") !== undefined)
+    throw new UsageError("OUTPUT and --out both name the file to write; give one", { name: "--out" });
   const place = await reserve(call, out);
   const reader = openRollouts(call, input!);
   // Rollouts pass through one at a time; the progress is that of reading, whose end is known.
@@ -17,7 +19,9 @@ async function run(call: Call): Promise<Answer> {
   call.progress.end();
   noteWarnings(call, reader.report);
   const { rollouts, bytes, format, dialect, skipped, cutOff } = reader.report;
-  const lost = [...(skipped > 0 ? [`${skipped} malformed records left out`] : []), ...(cutOff ? [`the last record is cut off at line ${cutOff.line}`] : [])];
+  const lost: string[] = [];
+  if (skipped > 0) lost.push(`${skipped} malformed records left out`);
+  if (cutOff) lost.push(`the last record is cut off at line ${cutOff.line}`);
   return {
     json: { input: reader.report, output: { ...report, name: out } },
     text: `${shownName(input!)} (${format}, ${dialect ?? "empty"}, ${bytes} bytes) → ${out} (${report.format}, ${report.bytes} bytes): ${rollouts} rollouts${lost.map((what) => `; ${what}`).join("")}\n`,

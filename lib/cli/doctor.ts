@@ -32,7 +32,10 @@ function report(info: BackendInfo): string {
   });
   const says = info.source === "default" ? "the default" : info.source;
   const gets = info.selected === undefined ? "cannot run here" : `runs on ${info.selected}`;
-  const threads = info.threads === undefined ? "" : `a call on cpu may use ${info.threads} ${info.threads === 1 ? "thread" : "threads"}\n`;
+  const threads =
+    info.threads === undefined
+      ? ""
+      : `a call on cpu may use ${info.threads} ${info.threads === 1 ? "thread" : "threads"}\n`;
   return `${lines.join("\n")}\n\n${says} asks for "${info.requested}": a call on host arrays ${gets}\n${threads}${info.rule}\n`;
 }
 

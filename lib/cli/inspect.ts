@@ -1,7 +1,8 @@
 // surprisal inspect: what is in a file of rollouts, what is missing, and what looks wrong.
-import { type Batch, BATCH_OPTION, batchesOf, openRollouts, READ_OPTIONS, type ReadFile } from "./rollouts/read";
+import { BATCH_OPTION, batchesOf, openRollouts, READ_OPTIONS, type ReadFile } from "./rollouts/read-batches";
 import { JSON_NAMES, type ReadReport, type Rollout } from "../io";
-import { prepareSteps, renderTerminal, type ReportStep, summarize } from "../report";
+import { renderTerminal, summarize } from "../report";
+import { prepareAsOne } from "../report/prepare";
 import { oneWord } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { EXIT } from "./shell/exit-codes";
@@ -17,20 +18,22 @@ function fieldCounts(rollouts: readonly Rollout[]): Readonly<Record<string, numb
   return counts;
 }
 
-function fileText({ name, format, dialect, gzip, bytes, rollouts, skipped, cutOff, warnings, warningCount }: ReadReport, fields: Readonly<Record<string, number>>): string {
-  const having = Object.entries(fields).map(([field, count]) => (count === rollouts ? field : `${field} (${percent(count / rollouts)})`));
-  const lost = [...(skipped > 0 ? [`${skipped} left out`] : []), ...(cutOff ? [`cut off at line ${cutOff.line}`] : [])];
+function fileText(
+  { name, format, dialect, gzip, bytes, rollouts, skipped, cutOff, warnings, warningCount }: ReadReport,
+  fields: Readonly<Record<string, number>>,
+): string {
+  const having = Object.entries(fields).map(([field, count]) =>
+    count === rollouts ? field : `${field} (${percent(count / rollouts)})`,
+  );
+  const lost: string[] = [];
+  if (skipped > 0) lost.push(`${skipped} left out`);
+  if (cutOff) lost.push(`cut off at line ${cutOff.line}`);
   const notes = warnings.map(({ message }) => `  note: ${message}\n`).join("");
   const rest = warningCount > warnings.length ? `  note: ${warningCount - warnings.length} more\n` : "";
   return (
     `${name}: ${[`${rollouts} rollouts`, `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
     `  fields: ${having.join(", ")}\n${notes}${rest}`
   );
-}
-
-/** One step of a summary for each batch: what was recorded, advantages relative to the group where there are none. */
-export function stepsOf(batches: readonly Batch[]): ReportStep[] {
-  return batches.map(({ label, rollouts }) => ({ label, rollouts: prepareSteps(rollouts).flatMap((step) => step.rollouts) }));
 }
 
 async function run(call: Call): Promise<Answer> {
@@ -45,7 +48,7 @@ async function run(call: Call): Promise<Answer> {
   call.progress.end();
   const rule = oneWord(args, "batch", ["step", "file", "all"]) ?? "step";
   const batches = batchesOf(files, rule).filter(({ rollouts }) => rollouts.length > 0);
-  const summary = summarize(stepsOf(batches));
+  const summary = summarize(batches.map(({ label, rollouts }) => prepareAsOne(label, rollouts)));
   const fields = files.map(({ rollouts }) => fieldCounts(rollouts));
   const colour = stdout.isTTY === true && !env["NO_COLOR"];
   const width = Math.max(40, Math.min(120, stdout.columns ?? 100));
@@ -68,7 +71,11 @@ lengths, entropies and advantages, the groups, the gap between sampler and train
     ...BATCH_OPTION,
     ...READ_OPTIONS,
   },
-  examples: ["surprisal inspect rollouts.jsonl", "surprisal inspect dump/*.jsonl --from verl --batch file", "surprisal inspect rollouts.parquet --json --strict > facts.json"],
+  examples: [
+    "surprisal inspect rollouts.jsonl",
+    "surprisal inspect dump/*.jsonl --from verl --batch file",
+    "surprisal inspect rollouts.parquet --json --strict > facts.json",
+  ],
   files: { least: 1, most: Infinity, what: "rollout files" },
   run,
 };

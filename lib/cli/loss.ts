@@ -1,18 +1,20 @@
 // surprisal loss: a policy loss of rollouts with advantages, its metrics and its gradient.
 import type { BackendChoice } from "../backend/backend";
+import { keptValues } from "../core/kept-values";
+import type { Reading } from "../core/option-kinds";
 import { policyLoss, type PolicyLossName, policyLossNames, type PolicyLossResult } from "../loss/policy";
+import LOSSES from "../loss/policy/losses";
 import type { Rollout } from "../io";
 import { needName, peek } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
-import { Columns, type FieldChoice, readFieldChoice } from "./rollouts/columns";
+import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
 import { figuresOf } from "./rollouts/figures";
-import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read";
-import { reserve, write, WRITE_OPTIONS } from "./rollouts/write";
-import { LOSSES, type LossEntry } from "./tables/losses";
-import { flagsOf, optionsFrom } from "./tables/option-kinds";
+import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
+import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
 
 interface BatchAnswer {
   readonly batch: string;
@@ -38,46 +40,60 @@ interface Evaluated {
 
 type Given = Record<string, unknown>;
 
-/** Advantages per token, else per rollout: what `surprisal advantages` writes. */
-function advantagesOf(columns: Columns, ofRows: boolean): Given {
-  if (ofRows) return { advantages: columns.need("rowAdvantages") };
-  const perToken = columns.take("advantages");
-  if (perToken) return { advantages: perToken, advantagesPer: "token" };
-  const perRow = columns.take("rowAdvantages");
-  if (perRow) return { advantages: perRow, advantagesPer: "row" };
-  return { advantages: columns.need("advantages"), advantagesPer: "token" }; // says which rollout has none
+/** An entry of the table, whatever its batch and options. */
+interface LossEntry {
+  readonly reads: Readonly<Record<string, Reading>>;
+  readonly ofRows?: boolean;
 }
 
-function batchOf({ reads, ofRows = false }: LossEntry, columns: Columns): Given {
-  const batch: Given = { offsets: columns.offsets(), ...advantagesOf(columns, ofRows) };
+/** The losses, a line each. */
+const list = policyLossNames.map((name) => `  ${name.padEnd(13)}${LOSSES[name].about}`).join("\n");
+
+const optionsOf = (name: PolicyLossName): FunctionOptions => ({ name: `${name}Loss`, options: LOSSES[name].options });
+
+/** Advantages per token, else per rollout: what `surprisal advantages` writes. */
+function advantagesOf(read: RolloutArguments, ofRows: boolean): Given {
+  if (ofRows) return { advantages: read.need("rowAdvantages") };
+  const perToken = read.take("advantages");
+  if (perToken) return { advantages: perToken, advantagesPer: "token" };
+  const perRow = read.take("rowAdvantages");
+  if (perRow) return { advantages: perRow, advantagesPer: "row" };
+  return { advantages: read.need("advantages"), advantagesPer: "token" }; // says which rollout has none
+}
+
+function batchOf({ reads, ofRows = false }: LossEntry, read: RolloutArguments): Given {
+  const batch: Given = { offsets: read.offsets, ...advantagesOf(read, ofRows) };
   for (const [name, how] of Object.entries(reads)) {
     if (name === "advantages") continue;
-    const value = name === "mask" ? columns.mask() : how === "need" ? columns.need(name) : columns.take(name);
+    const value = name === "mask" ? read.mask : how === "need" ? read.need(name) : read.take(name);
     if (value !== undefined) batch[name] = name === "termMask" || name === "rowMask" ? Uint8Array.from(value) : value;
   }
   return batch;
 }
 
-function withGradient(rollouts: readonly Rollout[], offsets: Int32Array, gradient: ArrayLike<number>): Rollout[] {
-  return rollouts.map((rollout, row) => {
-    const [begin, end] = [offsets[row]!, offsets[row + 1]!];
-    return { ...rollout, meta: { ...rollout.meta, grad_logprobs: Array.from({ length: end - begin }, (_, t) => gradient[begin + t]!) } };
-  });
+function withGradient({ rollouts, columns }: RolloutArguments, gradient: ArrayLike<number>): Rollout[] {
+  const parts = columns.cut(gradient);
+  return rollouts.map((rollout, row) => ({
+    ...rollout,
+    meta: { ...rollout.meta, grad_logprobs: Array.from(parts[row]!) },
+  }));
 }
 
-function* keptOf(values: ArrayLike<number>, mask: Uint8Array | undefined): Generator<number> {
-  for (let i = 0; i < values.length; ++i) if (mask?.[i] !== 0) yield values[i]!;
-}
-
-function evaluate(name: PolicyLossName, { label, source, rollouts }: Batch, given: Given, choice: FieldChoice, backend: BackendChoice | undefined): Evaluated {
+function evaluate(
+  name: PolicyLossName,
+  { label, source, rollouts }: Batch,
+  given: Given,
+  choice: FieldChoice,
+  backend: BackendChoice | undefined,
+): Evaluated {
   const entry: LossEntry = LOSSES[name];
-  const columns = new Columns(rollouts, `--loss ${name}`, source, choice);
-  const batch = batchOf(entry, columns);
+  const read = new RolloutArguments(rollouts, `--loss ${name}`, source, choice);
+  const batch = batchOf(entry, read);
   // A union over the names: the tables hold what each of them takes.
   const compute = policyLoss as unknown as (name: string, batch: Given, options: Given) => PolicyLossResult;
-  const result = compute(name, batch, { ...given, ...(backend && { backend }) });
-  const mask = columns.mask();
-  const kept = Array.from(keptOf(result.clipped, mask));
+  const result = compute(name, batch, { ...given, backend });
+  const mask = read.mask;
+  const kept = keptValues(result.clipped, mask);
   const perToken = result.ratios.length === result.gradLogProbs.length;
   const answer = {
     batch: label,
@@ -87,13 +103,13 @@ function evaluate(name: PolicyLossName, { label, source, rollouts }: Batch, give
     policyLoss: result.policyLoss,
     klLoss: result.klLoss,
     entropyLoss: result.entropyLoss,
-    ratios: figuresOf(perToken ? keptOf(result.ratios, mask) : Array.from(result.ratios)),
+    ratios: figuresOf(perToken ? keptValues(result.ratios, mask) : Array.from(result.ratios)),
     clipped: kept.length === 0 ? 0 : kept.reduce((sum, flag) => sum + flag, 0) / kept.length,
     gradientNorm: norm(result.gradLogProbs),
     metrics: result.metrics,
-    fields: columns.used,
+    fields: read.used,
   };
-  return { answer, rollouts: withGradient(rollouts, columns.offsets(), result.gradLogProbs) };
+  return { answer, rollouts: withGradient(read, result.gradLogProbs) };
 }
 
 /** The length of a vector. */
@@ -126,9 +142,10 @@ function textOf(name: PolicyLossName, answers: readonly BatchAnswer[], outputs: 
 async function run(call: Call): Promise<Answer> {
   const { args, progress, signal, outputs } = call;
   const given = args.text("loss");
-  if (given === undefined) throw new UsageError(`--loss is missing, expected one of ${policyLossNames.join(", ")}`, { name: "--loss" });
+  if (given === undefined)
+    throw new UsageError(`--loss is missing, expected one of ${policyLossNames.join(", ")}`, { name: "--loss" });
   const name = needName("--loss", given, policyLossNames);
-  const options = optionsFrom(args, LOSSES[name]);
+  const options = optionsFrom(args, optionsOf(name));
   const fields = readFieldChoice(args.texts("field"));
   const backend = backendOf(args);
   const out = args.text("out");
@@ -146,7 +163,10 @@ async function run(call: Call): Promise<Answer> {
   const all = evaluated.flatMap(({ rollouts }) => rollouts);
   if (place) await write(call, out!, place, all, all.length);
   const answers = evaluated.map(({ answer }) => answer);
-  return { json: { loss: name, options, batches: answers, outputs: outputs.names }, text: textOf(name, answers, outputs.names) };
+  return {
+    json: { loss: name, options, batches: answers, outputs: outputs.names },
+    text: textOf(name, answers, outputs.names),
+  };
 }
 
 export const loss: Command = {
@@ -154,14 +174,18 @@ export const loss: Command = {
   usage: "FILE… --loss NAME [options] [--out FILE]",
   summary: "a policy loss of rollouts with advantages: value, metrics, gradient",
   about: `Reads rollouts that have advantages (surprisal advantages writes them) and log-probs, and computes a policy loss as policyLoss
-does. Losses: ${policyLossNames.slice(0, 8).join(" ")}
-  ${policyLossNames.slice(8).join(" ")}
+does. Losses:
+${list}
 With --loss, this text lists the options of that loss; docs/loss has what they mean. The log-probs that the gradient is for are
-recomputed_logprobs, else old_logprobs, else logprobs; --field logProbs=NAME takes others.`,
+recomputed_logprobs, else old_logprobs, else sampler_logprobs; --field logProbs=NAME takes others.`,
   options: {
-    loss: { value: "NAME", short: "l", text: "which one" },
+    loss: { value: "NAME", short: "l", text: "the loss to compute" },
     options: { value: "JSON", text: "options of the loss as a JSON object, or a file with one; flags win" },
-    field: { value: "ARG=FIELD", multiple: true, text: "take an argument of the loss from another field, such as logProbs=meta.new_logprobs" },
+    field: {
+      value: "ARG=FIELD",
+      multiple: true,
+      text: "take an argument of the loss from another field, such as logProbs=meta.new_logprobs",
+    },
     ...WRITE_OPTIONS,
     ...BATCH_OPTION,
     ...READ_OPTIONS,
@@ -170,7 +194,9 @@ recomputed_logprobs, else old_logprobs, else logprobs; --field logProbs=NAME tak
   moreOptions(args) {
     const word = peek(args, "loss", "l");
     const name = word === undefined ? undefined : needName("--loss", word, policyLossNames);
-    return name && { title: `options of ${name} (docs/loss/${LOSSES[name].page}.md)`, options: flagsOf(LOSSES[name]) };
+    return (
+      name && { title: `options of ${name} (docs/loss/${LOSSES[name].page}.md)`, options: flagsOf(optionsOf(name)) }
+    );
   },
   examples: [
     "surprisal loss advantages.jsonl --loss ppo --clip 0.2",

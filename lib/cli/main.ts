@@ -15,12 +15,24 @@ for (const [name, code] of Object.entries(SIGNALS))
     controller.abort(new Stopped(`stopped by ${name}; nothing was written`, code));
   });
 
-let pipeClosed = false;
+let failure: Stopped | undefined;
+let answer: number | undefined;
+
+/** What run() did not hear of, because its text was still on the way. */
+function sayFailure(): void {
+  if (failure?.exitCode === EXIT.failed && answer === EXIT.done)
+    process.stderr.write(`surprisal: ${failure.message}\n`);
+}
+
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code !== "EPIPE") throw error;
-  pipeClosed = true;
-  process.exitCode = EXIT.closedPipe;
-  controller.abort(new Stopped("standard output was closed", EXIT.closedPipe));
+  if (failure) return;
+  failure =
+    error.code === "EPIPE" // its reader has what it wanted
+      ? new Stopped("standard output was closed", EXIT.closedPipe)
+      : new Stopped(`standard output cannot be written: ${error.message}`, EXIT.failed);
+  process.exitCode = failure.exitCode;
+  controller.abort(failure);
+  sayFailure();
 });
 // Nobody is left to be told.
 process.stderr.on("error", () => undefined);
@@ -29,5 +41,7 @@ process.on("exit", sweep);
 const { stdout, stderr, stdin, env, argv } = process;
 void run(argv.slice(2), { stdout, stderr, stdin, env, signal: controller.signal }).then((code) => {
   stdin.destroy(); // nobody waits for more
-  if (!pipeClosed) process.exitCode = code;
+  answer = code;
+  if (failure) sayFailure();
+  else process.exitCode = code;
 });

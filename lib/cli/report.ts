@@ -1,24 +1,27 @@
 // surprisal report: rollouts as an HTML page.
+import ESTIMATORS from "../advantage/estimators";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { prepareSteps, renderTerminal, type SpanOptions, summarize } from "../report";
+import { renderTerminal, type SpanOptions, summarize } from "../report";
+import { prepareAsOne } from "../report/prepare";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { delimitersOf } from "./rollouts/delimiters";
-import { BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read";
+import { BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
 import { writeReport } from "./reporting";
-import { ESTIMATORS } from "./tables/estimators";
 import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
 
 /** The options of EMPG: where steps begin and end, and how they are weighed. */
-const STEPS: FunctionOptions = {
-  presets: "empgAdvantage",
-  options: Object.fromEntries(Object.entries(ESTIMATORS.empg.options).filter(([name]) => name !== "groupAdvantage")),
-};
+function stepOptions(): FunctionOptions {
+  const { grpoAdvantage: _, ...options } = ESTIMATORS.empg.options;
+  return { name: "empgAdvantage", options };
+}
+const STEPS = stepOptions();
 
 async function run(call: Call): Promise<Answer> {
   const { args, stdout, env, outputs } = call;
   const out = args.text("out");
-  if (out === undefined) throw new UsageError("--out is missing: the page to write, such as --out report.html", { name: "--out" });
+  if (out === undefined)
+    throw new UsageError("--out is missing: the page to write, such as --out report.html", { name: "--out" });
   const options = optionsFrom(args, STEPS);
   const backend = backendOf(args);
   const page = await outputs.add(out);
@@ -27,9 +30,9 @@ async function run(call: Call): Promise<Answer> {
   const steps = batches.map(({ label, rollouts }) => {
     const delimiters = { ...delimitersOf(rollouts), ...options } as Partial<SpanOptions>;
     const spans = delimiters.start && delimiters.end ? (delimiters as SpanOptions) : undefined;
-    const prepared = prepareSteps(rollouts, { ...(spans && { spans }), ...(backend && { backend }) });
+    const step = prepareAsOne(label, rollouts, { spans, backend });
     call.progress.advance(1);
-    return { label, rollouts: prepared.flatMap((step) => step.rollouts) };
+    return step;
   });
   call.progress.end();
   await writeReport(page, steps, { files: args.files.join(", "), ...options }, args.text("title"));
@@ -49,15 +52,21 @@ export const report: Command = {
 delimiters, distributions, the groups of each batch, and a slider over batches. Advantages are those in the file, else of
 the rewards relative to the group; with delimiters they are modulated by entropy (EMPG).`,
   options: {
-    out: { value: "FILE", short: "o", text: "the page" },
-    title: { value: "TEXT", text: "its title" },
+    out: { value: "FILE", short: "o", text: "the page to write" },
+    title: { value: "TEXT", text: "title of the page" },
     options: { value: "JSON", text: "the options below as a JSON object, or a file with one; flags win" },
     ...BATCH_OPTION,
     ...READ_OPTIONS,
     ...BACKEND_OPTION,
   },
-  moreOptions: () => ({ title: "where steps begin and end, and what they weigh (docs/advantage/empg.md)", options: flagsOf(STEPS) }),
-  examples: ["surprisal report rollouts.jsonl --out report.html", "surprisal report run/*.jsonl -o run.html --start '[[151667]]' --end '[[151668]]'"],
+  moreOptions: () => ({
+    title: "where steps begin and end, and what they weigh (docs/advantage/empg.md)",
+    options: flagsOf(STEPS),
+  }),
+  examples: [
+    "surprisal report rollouts.jsonl --out report.html",
+    "surprisal report run/*.jsonl -o run.html --start '[[151667]]' --end '[[151668]]'",
+  ],
   files: { least: 1, most: Infinity, what: "rollout files" },
   run,
 };

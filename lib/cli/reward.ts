@@ -1,14 +1,24 @@
 // surprisal reward: completions judged by a scorer, rewards into the rollouts.
 import type { Rollout } from "../io";
-import { codeReward, type CodeTests, hybridReward, type MathAnswer, mathReward, type RewardFunction, type RewardInput, type RewardResult, routeRewards } from "../reward";
+import {
+  codeReward,
+  type CodeTests,
+  hybridReward,
+  type MathAnswer,
+  mathReward,
+  type RewardFunction,
+  type RewardInput,
+  type RewardResult,
+  routeRewards,
+} from "../reward";
 import { SurprisalError } from "../core/errors";
 import { needName } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, percent, table } from "./shell/table";
 import { figuresOf } from "./rollouts/figures";
-import { READ_OPTIONS, readFiles } from "./rollouts/read";
-import { reserve, write, WRITE_OPTIONS } from "./rollouts/write";
+import { READ_OPTIONS, readFiles } from "./rollouts/read-batches";
+import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 
 function needTests({ answer }: RewardInput, index: number): CodeTests {
   if (typeof answer === "object" && answer !== null) return answer;
@@ -24,8 +34,18 @@ function needAnswer({ answer }: RewardInput, index: number): MathAnswer {
 }
 
 const SCORERS: Readonly<Record<string, RewardFunction>> = {
-  math: (inputs, options) => mathReward(inputs.map(({ completion }) => completion), inputs.map(needAnswer), options),
-  code: (inputs, options) => codeReward(inputs.map(({ completion }) => completion), inputs.map(needTests), options),
+  math: (inputs, options) =>
+    mathReward(
+      inputs.map(({ completion }) => completion),
+      inputs.map(needAnswer),
+      options,
+    ),
+  code: (inputs, options) =>
+    codeReward(
+      inputs.map(({ completion }) => completion),
+      inputs.map(needTests),
+      options,
+    ),
   egpo: (inputs) => hybridReward(inputs, { preset: "egpo" }),
   "egpo-first": (inputs) => hybridReward(inputs, { preset: "egpo-first" }),
 };
@@ -43,7 +63,11 @@ function completionOf({ text, tokens, id }: Rollout, index: number): string {
   if (text !== undefined) return text;
   if (tokens) return tokens.join("");
   const name = id === undefined ? `rollout ${index + 1}` : `rollout ${index + 1} ("${id}")`;
-  throw new SurprisalError("ERR_SURPRISAL_FILE", `${name} has ids and no text, which a scorer reads; ids are not turned into text here`, { name: "text" });
+  throw new SurprisalError(
+    "ERR_SURPRISAL_FILE",
+    `${name} has ids and no text, which a scorer reads; ids are not turned into text here`,
+    { name: "text" },
+  );
 }
 
 /** A test suite may stand in a text, as data sets have it. */
@@ -63,9 +87,9 @@ function inputOf(rollout: Rollout, index: number, answerField: string | undefine
   const { ability } = meta;
   return {
     completion: completionOf(rollout, index),
-    ...(prompt !== undefined && { prompt }),
-    ...(answer !== undefined && { answer }),
-    ...(typeof ability === "string" && { ability }),
+    prompt,
+    answer,
+    ability: typeof ability === "string" ? ability : undefined,
     metadata: meta,
   };
 }
@@ -75,32 +99,52 @@ function withReward(rollout: Rollout, { reward, reason }: RewardResult, name: st
   const meta = { ...rollout.meta, reward_reason: reason };
   if (name !== undefined) return { ...rollout, rewards: { ...rollout.rewards, [name]: reward }, meta };
   const { reward: _, ...rest } = rollout;
-  return { ...rest, ...(Number.isNaN(reward) ? {} : { reward }), meta };
+  return { ...rest, reward: Number.isNaN(reward) ? undefined : reward, meta };
 }
 
 async function run(call: Call): Promise<Answer> {
   const { args, progress, signal, outputs } = call;
   const given = args.text("scorer");
-  if (given === undefined) throw new UsageError(`--scorer is missing, expected one of ${NAMES.join(", ")}`, { name: "--scorer" });
+  if (given === undefined)
+    throw new UsageError(`--scorer is missing, expected one of ${NAMES.join(", ")}`, { name: "--scorer" });
   const scorer = needName("--scorer", given, NAMES);
   const out = args.text("out");
   const place = out === undefined ? undefined : await reserve(call, out);
   const rollouts = (await readFiles(call)).flatMap((file) => file.rollouts);
   const inputs = rollouts.map((rollout, index) => inputOf(rollout, index, args.text("answer"), scorer));
   progress.start(`judging by ${scorer}`, "completions", inputs.length);
-  const results = await scorerOf(scorer)(inputs, { signal, onProgress: (done) => { progress.reach(done); } });
+  const results = await scorerOf(scorer)(inputs, {
+    signal,
+    onProgress: (done) => {
+      progress.reach(done);
+    },
+  });
   progress.end();
   const judged = rollouts.map((rollout, index) => withReward(rollout, results[index]!, args.text("name")));
   if (place) await write(call, out!, place, judged, judged.length);
   const rewards = results.map(({ reward }) => reward).filter((reward) => !Number.isNaN(reward));
   const reasons: Record<string, number> = {};
   for (const { reason } of results) reasons[reason] = (reasons[reason] ?? 0) + 1;
-  const recorded = rollouts.flatMap(({ reward }, index) => (reward === undefined || Number.isNaN(results[index]!.reward) ? [] : [reward === results[index]!.reward]));
+  const recorded = rollouts.flatMap(({ reward }, index) =>
+    reward === undefined || Number.isNaN(results[index]!.reward) ? [] : [reward === results[index]!.reward],
+  );
   const agreement = recorded.length === 0 ? null : recorded.filter(Boolean).length / recorded.length;
   const figures = figuresOf(rewards);
-  const rows = Object.entries(reasons).map(([reason, count]) => [reason, String(count), percent(count / results.length)]);
+  const rows = Object.entries(reasons).map(([reason, count]) => [
+    reason,
+    String(count),
+    percent(count / results.length),
+  ]);
   return {
-    json: { scorer, rollouts: rollouts.length, rewards: figures, abstained: results.length - rewards.length, reasons, agreesWithRecorded: agreement, outputs: outputs.names },
+    json: {
+      scorer,
+      rollouts: rollouts.length,
+      rewards: figures,
+      abstained: results.length - rewards.length,
+      reasons,
+      agreesWithRecorded: agreement,
+      outputs: outputs.names,
+    },
     text:
       `${rollouts.length} completions, mean reward ${brief(figures.mean)}\n\n${table(["reason", "completions", "share"], rows)}` +
       (agreement === null ? "" : `\nthe same reward as in the file: ${percent(agreement)}\n`) +
@@ -117,15 +161,19 @@ meta.reward_reason. Scorers: ${NAMES.join(", ")}. "math" compares the final answ
 the completion against its tests, in a sandbox; "route" takes the one that meta.ability names; "egpo" and "egpo-first" judge
 by text as those systems do.`,
   options: {
-    scorer: { value: "NAME", short: "s", text: "which one" },
-    answer: { value: "FIELD", text: `the field of meta with the right answer or the tests. Default: the first of ${ANSWERS.join(", ")}` },
+    scorer: { value: "NAME", short: "s", text: "the scorer that judges" },
+    answer: {
+      value: "FIELD",
+      text: `the field of meta with the right answer or the tests. Default: the first of ${ANSWERS.join(", ")}`,
+    },
     name: { value: "NAME", text: "put the rewards beside others, as rewards.NAME" },
     ...WRITE_OPTIONS,
     ...READ_OPTIONS,
   },
   examples: [
     "surprisal reward dump.jsonl --scorer math --out judged.jsonl",
-    "surprisal reward dump.jsonl --scorer code --answer tests --out judged.jsonl", "surprisal reward dump.jsonl -s egpo --json",
+    "surprisal reward dump.jsonl --scorer code --answer tests --out judged.jsonl",
+    "surprisal reward dump.jsonl -s egpo --json",
     "surprisal reward dump.jsonl -s route --name verifier -o judged.parquet",
   ],
   files: { least: 1, most: Infinity, what: "rollout files" },

@@ -16,7 +16,16 @@ function errorDocument(error: unknown): object {
   const message = error instanceof Error ? error.message : String(error);
   if (!(error instanceof SurprisalError)) return { error: { message } };
   const { op, name, want, reason } = error.details;
-  return { error: { code: error.code, message, ...(op !== undefined && { op }), ...(name !== undefined && { name }), ...(want !== undefined && { want }), ...(reason !== undefined && { reason }) } };
+  return {
+    error: {
+      code: error.code,
+      message,
+      op,
+      name,
+      want,
+      reason,
+    },
+  };
 }
 
 /** One line: command, code, what happened. */
@@ -36,15 +45,21 @@ function jsonText(document: unknown): string {
 /** The library names an option as TypeScript spells it; here it is a flag. */
 function flagHint(command: Command | undefined, args: readonly string[], error: unknown): string {
   // What the command line itself refuses is in its own words already.
-  if (!command || error instanceof UsageError || !(error instanceof SurprisalError) || error.details.name === undefined) return "";
+  if (!command || error instanceof UsageError || !(error instanceof SurprisalError) || error.details.name === undefined)
+    return "";
   const flag = flagOf(error.details.name);
   const known = Object.hasOwn(command.moreOptions?.(args)?.options ?? {}, flag);
   return known && !error.message.includes(`--${flag}`) ? ` (--${flag})` : "";
 }
 
-async function runCommand(command: Command, args: readonly string[], host: Host): Promise<Answer & { readonly sink: Sink }> {
+async function runCommand(
+  command: Command,
+  args: readonly string[],
+  host: Host,
+): Promise<Answer & { readonly sink: Sink }> {
   const given = readArguments(command, args);
-  if (given.has("help")) return { json: { help: commandHelp(command, args) }, text: commandHelp(command, args), sink: host.stdout };
+  if (given.has("help"))
+    return { json: { help: commandHelp(command, args) }, text: commandHelp(command, args), sink: host.stdout };
   const quiet = given.has("quiet");
   const progress = new Progress(host.stderr, host.stderr.isTTY === true && !quiet);
   const outputs = new Outputs();
@@ -53,7 +68,8 @@ async function runCommand(command: Command, args: readonly string[], host: Host)
     host.signal.throwIfAborted();
     const answer = await command.run({ ...host, stderr, args: given, outputs, progress });
     host.signal.throwIfAborted();
-    if (outputs.standardOutput && given.json) throw new UsageError('--json and an output "-" both want standard output; give one', { name: "--json" });
+    if (outputs.standardOutput && given.json)
+      throw new UsageError('--json and an output "-" both want standard output; give one', { name: "--json" });
     await outputs.commit();
     // Where a file goes to standard output, what is said about it goes beside.
     return { ...answer, sink: outputs.standardOutput ? stderr : host.stdout };

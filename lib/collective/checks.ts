@@ -9,7 +9,14 @@ export const REDUCTIONS = ["sum", "min", "max"] as const satisfies readonly Coll
 export function needValues(op: string, values: unknown): void {
   const name = typedArrayName(values);
   if (name !== "Float64Array" && name !== "Int32Array")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "values", values, "a Float64Array or an Int32Array", "Float64Array.from(values) converts");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "values",
+      values,
+      "a Float64Array or an Int32Array",
+      "Float64Array.from(values) converts",
+    );
 }
 
 /** Answers the position in REDUCTIONS. */
@@ -24,11 +31,15 @@ export function needRoot(op: string, root: unknown, size: number): number {
 /** Different ranks of the group, this one among them. */
 export function needRanks(op: string, ranks: unknown, rank: number, size: number): readonly number[] {
   if (!Array.isArray(ranks)) throw argumentError("ERR_SURPRISAL_OPTION", op, "ranks", ranks, "a list of ranks");
-  const list = ranks.map((member: unknown, i) => needNumber(op, `ranks[${i}]`, member, { min: 0, max: size - 1, integer: true }));
+  const list = ranks.map((member: unknown, i) =>
+    needNumber(op, `ranks[${i}]`, member, { min: 0, max: size - 1, integer: true }),
+  );
   list.forEach((member, i) => {
-    if (list.indexOf(member) !== i) throw argumentError("ERR_SURPRISAL_OPTION", op, `ranks[${i}]`, member, "each rank once");
+    if (list.indexOf(member) !== i)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `ranks[${i}]`, member, "each rank once");
   });
-  if (!list.includes(rank)) throw argumentError("ERR_SURPRISAL_OPTION", op, "ranks", ranks, `a list with this rank, ${rank}`);
+  if (!list.includes(rank))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "ranks", ranks, `a list with this rank, ${rank}`);
   return list;
 }
 

@@ -1,7 +1,15 @@
 // One thread's place in a collective: it meets others and learns when one of them is gone. Two ranks count their meetings
 // separately from all other pairs, so sub-groups need neither memory of their own nor a call of the others.
 import { argumentError, SurprisalError } from "../core/errors";
-import { type CollectiveHandle, type CollectiveMemory, COUNT_MASK, decode, type Ending, endRank, memoryOf } from "./shared-memory";
+import {
+  type CollectiveHandle,
+  type CollectiveMemory,
+  COUNT_MASK,
+  decode,
+  type Ending,
+  endRank,
+  memoryOf,
+} from "./shared-memory";
 
 /** Endpoints of this thread that are in use; their ranks end with the thread. */
 const open = new Set<Endpoint>();
@@ -44,7 +52,13 @@ export class Endpoint {
     this.#timeout = timeout;
     this.#meetings = new Int32Array(size);
     if (Atomics.compareExchange(this.memory.joined, rank, 0, 1) !== 0)
-      throw argumentError("ERR_SURPRISAL_OPTION", "joinCollective", "handle.rank", rank, "a rank that nobody has joined as yet");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        "joinCollective",
+        "handle.rank",
+        rank,
+        "a rank that nobody has joined as yet",
+      );
     listen();
     open.add(this);
   }

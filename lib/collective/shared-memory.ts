@@ -99,7 +99,11 @@ export function createCollective(size: number, options: CreateCollectiveOptions 
   const op = "createCollective";
   needNumber(op, "size", size, { min: 1, max: MAX_SIZE, integer: true });
   const timeout = needNumber(op, "timeout", options.timeout ?? 600_000, { min: 0, above: true, infinite: true });
-  const words = needNumber(op, "chunkBytes / 8", (options.chunkBytes ?? 65_536) / 8, { min: 1, max: 2 ** 24, integer: true });
+  const words = needNumber(op, "chunkBytes / 8", (options.chunkBytes ?? 65_536) / 8, {
+    min: 1,
+    max: 2 ** 24,
+    integer: true,
+  });
   const chunkBytes = 8 * words;
   const memory = new SharedArrayBuffer(header(size) + size * (8 * HEADER + chunkBytes));
   return Array.from({ length: size }, (_, rank) => ({ rank, size, timeout, chunkBytes, memory }));

@@ -68,7 +68,15 @@ class Group implements Collective {
       }
     });
     // The same on every rank, and after the last meeting: the collective goes on.
-    if (overflow) throw argumentError("ERR_SURPRISAL_RANGE", op, `the sum of values[${overflow.at}]`, overflow.value, "a number in int32", "Float64Array has room");
+    if (overflow)
+      throw argumentError(
+        "ERR_SURPRISAL_RANGE",
+        op,
+        `the sum of values[${overflow.at}]`,
+        overflow.value,
+        "a number in int32",
+        "Float64Array has room",
+      );
     return result;
   }
 
@@ -139,10 +147,19 @@ class Group implements Collective {
     const differ = (field: number): boolean => headers.some((header) => header[field] !== headers[0]![field]);
     const list = (say: (header: Float64Array) => string): string =>
       headers.map((header, r) => `${say(header)} on rank ${this.#members[r]}`).join(", ");
-    const refuse = (code: "SHAPE" | "COLLECTIVE", name: string, say: (header: Float64Array) => string): SurprisalError => {
+    const refuse = (
+      code: "SHAPE" | "COLLECTIVE",
+      name: string,
+      say: (header: Float64Array) => string,
+    ): SurprisalError => {
       const got = list(say);
       const want = "the same on all ranks";
-      return new SurprisalError(`ERR_SURPRISAL_${code}`, `${op}: ${name} ${got}, expected ${want}`, { op, name, got, want });
+      return new SurprisalError(`ERR_SURPRISAL_${code}`, `${op}: ${name} ${got}, expected ${want}`, {
+        op,
+        name,
+        got,
+        want,
+      });
     };
     if (differ(0)) return refuse("COLLECTIVE", "the call is", (header) => KINDS[header[0]!]!);
     if (differ(5)) return refuse("COLLECTIVE", "the sub-group is a list", (header) => `of ${header[6]!} ranks`);

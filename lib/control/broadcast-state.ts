@@ -28,7 +28,10 @@ export function broadcastState<State extends object>(state: State, collective: C
     throw argumentError("ERR_SURPRISAL_OPTION", op, `state.${name}`, value, "a number or null");
   });
   needAgreement(op, "the list of fields, as a number,", collective, hashOf(names));
-  const sent = Float64Array.from([...values.map((value) => value ?? 0), ...values.map((value) => (value === null ? 1 : 0))]);
+  const sent = Float64Array.from([
+    ...values.map((value) => value ?? 0),
+    ...values.map((value) => (value === null ? 1 : 0)),
+  ]);
   const got = collective.broadcast(sent, root);
   const entries = names.map((name, i) => [name, got[names.length + i] === 1 ? null : got[i]!] as const);
   return Object.fromEntries(entries) as State;

@@ -73,5 +73,8 @@ export function updateEntropyCoefficient(
   const step = needNumber(op, "step", options.step ?? 0.005, { min: 0 });
   const min = needNumber(op, "min", options.min ?? 0);
   const max = needNumber(op, "max", options.max ?? 1, { min });
-  return { coefficient: lastEntropy <= target ? Math.min(coefficient + step, max) : Math.max(coefficient - step, min), lastEntropy };
+  return {
+    coefficient: lastEntropy <= target ? Math.min(coefficient + step, max) : Math.max(coefficient - step, min),
+    lastEntropy,
+  };
 }

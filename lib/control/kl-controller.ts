@@ -43,7 +43,11 @@ export function klController(coefficient: number): KlController {
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument; the state given stays as it was
  * @see Ziegler et al. 2019, Fine-Tuning Language Models from Human Preferences, section 2.2
  */
-export function updateKlController(state: KlController, measured: KlMeasurement, options: KlControllerOptions): KlController {
+export function updateKlController(
+  state: KlController,
+  measured: KlMeasurement,
+  options: KlControllerOptions,
+): KlController {
   const op = "updateKlController";
   const coefficient = needNumber(op, "state.coefficient", state.coefficient);
   const kl = needNumber(op, "measured.kl", measured.kl);

@@ -43,7 +43,11 @@ function needCoefficient(value: unknown, place: Place, { negative }: Pick<Coeffi
 export function coefficientsOf(state: MaxentController, place: Place, options: CoefficientsOptions): JsonRecord {
   const tau = needCoefficient(state.tau, inside(place, "tau"), options);
   const beta = needCoefficient(state.beta, inside(place, "beta"), options);
-  const average = Number.isFinite(state.entropyAverage) ? state.entropyAverage : options.unsetAverage === "tau" ? tau : null;
+  const average = Number.isFinite(state.entropyAverage)
+    ? state.entropyAverage
+    : options.unsetAverage === "tau"
+      ? tau
+      : null;
   const meta = recordOf(state.meta, inside(place, "meta"));
   const controller = Object.entries(META_NAMES).map(([theirs, ours]) => {
     const value = meta[ours];
@@ -82,7 +86,11 @@ function metaOf(value: unknown): MetaController {
 }
 
 /** The state that a file of this layout holds. tau and beta have to be there; what is derived from them is made anew if need be. */
-export function stateOfCoefficients(file: JsonRecord, place: Place, { unsetAverage }: Pick<CoefficientsOptions, "unsetAverage">): MaxentController {
+export function stateOfCoefficients(
+  file: JsonRecord,
+  place: Place,
+  { unsetAverage }: Pick<CoefficientsOptions, "unsetAverage">,
+): MaxentController {
   const tau = needCoefficient(file["tau"], inside(place, "tau"), { negative: "refuse" });
   const beta = needCoefficient(file["beta"], inside(place, "beta"), { negative: "refuse" });
   return {

@@ -18,7 +18,8 @@ function refused(op: string, path: string, verb: string, error: unknown): Surpri
 
 function needPath(op: string, path: string): void {
   const given: unknown = path;
-  if (typeof given !== "string" || given === "") throw argumentError("ERR_SURPRISAL_OPTION", op, "path", given, "the name of a file");
+  if (typeof given !== "string" || given === "")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "path", given, "the name of a file");
 }
 
 let written = 0;

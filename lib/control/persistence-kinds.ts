@@ -30,25 +30,34 @@ function number({ min = -Infinity, integer = false, any = false }: NumberRule = 
   const want = any ? "a number" : `${integer ? "an integer" : "a finite number"}${min > -Infinity ? ` >= ${min}` : ""}`;
   return (value, place) => {
     const found = numberOf(value);
-    const ok = found !== undefined && (any || (Number.isFinite(found) && found >= min && (!integer || Number.isInteger(found))));
+    const ok =
+      found !== undefined && (any || (Number.isFinite(found) && found >= min && (!integer || Number.isInteger(found))));
     if (!ok) throw corrupt(place, value, want);
     return found;
   };
 }
 
-const orNull = (field: Field): Field => (value, place) => (value === null ? null : field(value, place));
+const orNull =
+  (field: Field): Field =>
+  (value, place) =>
+    value === null ? null : field(value, place);
 
-const typed = (kind: "string" | "boolean"): Field => (value, place) => {
-  if (typeof value !== kind) throw corrupt(place, value, kind === "string" ? "a string" : "true or false");
-  return value;
-};
+const typed =
+  (kind: "string" | "boolean"): Field =>
+  (value, place) => {
+    if (typeof value !== kind) throw corrupt(place, value, kind === "string" ? "a string" : "true or false");
+    return value;
+  };
 
 function record(fields: Readonly<Record<string, Field>>): Field {
   return (value, place) => {
     const given = recordOf(value, place);
     const strange = Object.keys(given).find((name) => !Object.hasOwn(fields, name));
-    if (strange !== undefined) throw corrupt(inside(place, strange), given[strange], `one of the fields ${Object.keys(fields).join(", ")}`);
-    return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field(given[name], inside(place, name))]));
+    if (strange !== undefined)
+      throw corrupt(inside(place, strange), given[strange], `one of the fields ${Object.keys(fields).join(", ")}`);
+    return Object.fromEntries(
+      Object.entries(fields).map(([name, field]) => [name, field(given[name], inside(place, name))]),
+    );
   };
 }
 
@@ -76,7 +85,13 @@ const meta = record({
 
 /** The fields of each kind, in the version that is written. */
 const FIELDS: Readonly<Record<ControllerKind, Field>> = {
-  maxent: record({ tau: number({ min: 0 }), beta: number({ min: 0 }), logTau: orNull(number()), entropyAverage: orNull(number()), meta }),
+  maxent: record({
+    tau: number({ min: 0 }),
+    beta: number({ min: 0 }),
+    logTau: orNull(number()),
+    entropyAverage: orNull(number()),
+    meta,
+  }),
   kl: record({ coefficient: number() }),
   entropyCoefficient: record({ coefficient: number(), lastEntropy: orNull(number()) }),
   runningMoments: record({ count: number({ min: 0 }), mean: number({ any: true }), m2: number({ any: true }) }),
@@ -85,13 +100,20 @@ const FIELDS: Readonly<Record<ControllerKind, Field>> = {
 export const CONTROLLER_KINDS = Object.keys(FIELDS) as ControllerKind[];
 
 /** The version of each kind that is written. Files of every version up to it are read. */
-export const VERSIONS: Readonly<Record<ControllerKind, number>> = { maxent: 1, kl: 1, entropyCoefficient: 1, runningMoments: 1 };
+export const VERSIONS: Readonly<Record<ControllerKind, number>> = {
+  maxent: 1,
+  kl: 1,
+  entropyCoefficient: 1,
+  runningMoments: 1,
+};
 
 /** A version that this package can read. */
 export function needVersion(value: unknown, newest: number, place: Place): void {
   const at = inside(place, "version");
-  if (typeof value !== "number" || !Number.isInteger(value) || value < 1) throw corrupt(at, value, `an integer in [1, ${newest}]`);
-  if (value > newest) throw corrupt(at, value, `at most ${newest}: a newer surprisal wrote this, load it with that one`);
+  if (typeof value !== "number" || !Number.isInteger(value) || value < 1)
+    throw corrupt(at, value, `an integer in [1, ${newest}]`);
+  if (value > newest)
+    throw corrupt(at, value, `at most ${newest}: a newer surprisal wrote this, load it with that one`);
 }
 
 /** The state under `place`, checked field by field. */

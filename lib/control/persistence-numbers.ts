@@ -44,7 +44,9 @@ function positionOf(error: unknown, text: string): number {
 
 /** Bare NaN and ±Infinity, as Python writes them, become words; what is inside strings stays. */
 function withWords(text: string): string {
-  return text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) => (token.startsWith('"') ? token : `"${token}"`));
+  return text.replace(/"(?:[^"\\]|\\.)*"|-?\b(?:NaN|Infinity)\b/g, (token) =>
+    token.startsWith('"') ? token : `"${token}"`,
+  );
 }
 
 /** The value of a JSON text. One that is cut off or damaged is refused, with the position. */
@@ -56,7 +58,11 @@ export function jsonOf(op: string, text: string): unknown {
       return JSON.parse(withWords(text));
     } catch {
       const position = positionOf(error, text);
-      throw corrupt({ op, at: `character ${position} of ${text.length}` }, text.slice(position, position + 20), "JSON; the file is cut off or damaged");
+      throw corrupt(
+        { op, at: `character ${position} of ${text.length}` },
+        text.slice(position, position + 20),
+        "JSON; the file is cut off or damaged",
+      );
     }
   }
 }

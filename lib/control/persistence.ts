@@ -2,11 +2,36 @@
 import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/options";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { LoadControllersConventions, SaveControllersConventions } from "../presets/controller-conventions";
 import { coefficientsOf, hasCoefficients, stateOfCoefficients } from "./persistence-coefficients";
 import { readTextFile, replaceFile } from "./persistence-file";
-import { CONTROLLER_KINDS, type ControllerKind, type ControllerStates, needVersion, plainState, stateOf, VERSIONS } from "./persistence-kinds";
+import {
+  CONTROLLER_KINDS,
+  type ControllerKind,
+  type ControllerStates,
+  needVersion,
+  plainState,
+  stateOf,
+  VERSIONS,
+} from "./persistence-kinds";
 import { corrupt, inside, jsonOf, type JsonRecord, type Place, recordOf } from "./persistence-numbers";
+
+export interface LoadControllersConventions {
+  /**
+   * An average entropy that was never measured: stays unset, so that the first measurement starts it, or is tau. Only in files that
+   * have the coefficients alone. Default `"null"`.
+   */
+  readonly unsetAverage?: "null" | "tau";
+}
+
+export interface SaveControllersConventions extends LoadControllersConventions {
+  /**
+   * `"controllers"`: any number of controllers, each with its kind and version. `"coefficients"`: one controller of kind
+   * `"maxent"`, as { beta, tau, tau_log, tau_entropy_ema, meta }. Default `"controllers"`.
+   */
+  readonly layout?: "controllers" | "coefficients";
+  /** A negative tau or beta: refused, or written as it is (layout `"coefficients"` alone). Default `"refuse"`. */
+  readonly negative?: "refuse" | "keep";
+}
 
 /** The controllers of a file: a kind by the name that the program gives each. */
 export type ControllerKinds = Readonly<Record<string, ControllerKind>>;
@@ -34,18 +59,36 @@ function onlyMaxent(op: string, kinds: ControllerKinds): string {
   const entries = needKinds(op, kinds);
   const [first] = entries;
   if (entries.length === 1 && first?.[1] === "maxent") return first[0];
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "kinds", entries.map(([, kind]) => kind), '["maxent"]: layout "coefficients" holds nothing else');
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    "kinds",
+    entries.map(([, kind]) => kind),
+    '["maxent"]: layout "coefficients" holds nothing else',
+  );
 }
 
-function recordToSave<Kinds extends ControllerKinds>(op: string, kinds: Kinds, states: StatesOf<Kinds>, options: SaveControllersOptions): JsonRecord {
-  const { layout = "controllers", unsetAverage = "null", negative = "refuse" } = resolvePreset("saveControllers", options.preset, options);
+function recordToSave<Kinds extends ControllerKinds>(
+  op: string,
+  kinds: Kinds,
+  states: StatesOf<Kinds>,
+  options: SaveControllersOptions,
+): JsonRecord {
+  const {
+    layout = "controllers",
+    unsetAverage = "null",
+    negative = "refuse",
+  } = resolvePreset("saveControllers", options.preset, options);
   needWord(op, "unsetAverage", unsetAverage, UNSET_AVERAGES);
   needWord(op, "negative", negative, NEGATIVES);
   const given = recordOf(states, { op, at: "states" });
   if (needWord(op, "layout", layout, LAYOUTS) === 1) {
     const name = onlyMaxent(op, kinds);
     const place: Place = { op, at: `states.${name}` };
-    return coefficientsOf(recordOf(given[name], place) as unknown as ControllerStates["maxent"], place, { unsetAverage, negative });
+    return coefficientsOf(recordOf(given[name], place) as unknown as ControllerStates["maxent"], place, {
+      unsetAverage,
+      negative,
+    });
   }
   const controllers = needKinds(op, kinds).map(([name, kind]) => {
     const state = stateOf(kind, given[name], { op, at: `states.${name}` });
@@ -54,7 +97,12 @@ function recordToSave<Kinds extends ControllerKinds>(op: string, kinds: Kinds, s
   return { format: FORMAT, version: FORMAT_VERSION, controllers: Object.fromEntries(controllers) as JsonRecord };
 }
 
-function text<Kinds extends ControllerKinds>(op: string, kinds: Kinds, states: StatesOf<Kinds>, options: SaveControllersOptions): string {
+function text<Kinds extends ControllerKinds>(
+  op: string,
+  kinds: Kinds,
+  states: StatesOf<Kinds>,
+  options: SaveControllersOptions,
+): string {
   try {
     return `${JSON.stringify(recordToSave(op, kinds, states, options), null, 2)}\n`;
   } catch (error) {
@@ -64,13 +112,19 @@ function text<Kinds extends ControllerKinds>(op: string, kinds: Kinds, states: S
   }
 }
 
-function parsed<Kinds extends ControllerKinds>(op: string, content: string, kinds: Kinds, options: LoadControllersOptions): StatesOf<Kinds> {
+function parsed<Kinds extends ControllerKinds>(
+  op: string,
+  content: string,
+  kinds: Kinds,
+  options: LoadControllersOptions,
+): StatesOf<Kinds> {
   const { unsetAverage = "null" } = resolvePreset("loadControllers", options.preset, options);
   needWord(op, "unsetAverage", unsetAverage, UNSET_AVERAGES);
   const wanted = needKinds(op, kinds);
   const top: Place = { op, at: "" };
   const file = recordOf(jsonOf(op, content), top);
-  if (hasCoefficients(file)) return { [onlyMaxent(op, kinds)]: stateOfCoefficients(file, top, { unsetAverage }) } as StatesOf<Kinds>;
+  if (hasCoefficients(file))
+    return { [onlyMaxent(op, kinds)]: stateOfCoefficients(file, top, { unsetAverage }) } as StatesOf<Kinds>;
   if (file["format"] !== FORMAT) throw corrupt(inside(top, "format"), file["format"], `"${FORMAT}"`);
   needVersion(file["version"], FORMAT_VERSION, top);
   const place = inside(top, "controllers");
@@ -93,7 +147,11 @@ function parsed<Kinds extends ControllerKinds>(op: string, content: string, kind
  * @param states the states, by the same names
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the field that no file may hold
  */
-export function serializeControllers<const Kinds extends ControllerKinds>(kinds: Kinds, states: StatesOf<Kinds>, options: SaveControllersOptions = {}): string {
+export function serializeControllers<const Kinds extends ControllerKinds>(
+  kinds: Kinds,
+  states: StatesOf<Kinds>,
+  options: SaveControllersOptions = {},
+): string {
   return text("serializeControllers", kinds, states, options);
 }
 
@@ -102,7 +160,11 @@ export function serializeControllers<const Kinds extends ControllerKinds>(kinds:
  *
  * @throws SurprisalError ERR_SURPRISAL_FILE, naming the field, or the position where the text is no JSON
  */
-export function parseControllers<const Kinds extends ControllerKinds>(content: string, kinds: Kinds, options: LoadControllersOptions = {}): StatesOf<Kinds> {
+export function parseControllers<const Kinds extends ControllerKinds>(
+  content: string,
+  kinds: Kinds,
+  options: LoadControllersOptions = {},
+): StatesOf<Kinds> {
   return parsed("parseControllers", content, kinds, options);
 }
 

@@ -31,10 +31,12 @@ export interface RunningMomentsUpdate {
 
 function needMoments(op: string, name: string, moments: RunningMoments): void {
   const given: unknown = moments; // State comes from files and other processes.
-  if (typeof given !== "object" || given === null) throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ count, mean, m2 }");
+  if (typeof given !== "object" || given === null)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ count, mean, m2 }");
   needNumber(op, `${name}.count`, moments.count, { min: 0 });
   for (const field of ["mean", "m2"] as const)
-    if (typeof moments[field] !== "number") throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${field}`, moments[field], "a number");
+    if (typeof moments[field] !== "number")
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${field}`, moments[field], "a number");
 }
 
 const NOTHING_SEEN = new Moments(Float64Array.of(0, 0, 0, 0, Infinity, -Infinity));
@@ -82,7 +84,9 @@ export function updateRunningMoments(
   const length = ArrayBuffer.isView(values) ? values.length : 0;
   const given = needFloats(op, "values", values, length, "its own length");
   const { collective } = options;
-  const batch = stateOf(momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given));
+  const batch = stateOf(
+    momentsOf(collective ? gatherRowPartials(op, collective, Float64Array.from(given)).partials : given),
+  );
   return { moments: merged(moments, batch), batch };
 }
 
@@ -112,7 +116,11 @@ export interface ScaleByMomentsOptions extends BackendOption {
  *
  * @returns in the type of `values`
  */
-export function scaleByMoments(values: FloatArray, moments: RunningMoments, options: ScaleByMomentsOptions = {}): FloatArray {
+export function scaleByMoments(
+  values: FloatArray,
+  moments: RunningMoments,
+  options: ScaleByMomentsOptions = {},
+): FloatArray {
   const op = "scaleByMoments";
   needMoments(op, "moments", moments);
   const length = ArrayBuffer.isView(values) ? values.length : 0;
@@ -121,8 +129,8 @@ export function scaleByMoments(values: FloatArray, moments: RunningMoments, opti
   const { subtractMean, backend } = options;
   return mapAffinely(op, given, {
     shape: [1, length],
-    ...(subtractMean === true && { center: Float64Array.of(mean) }),
-    ...(std !== 0 && { divisor: std }),
-    ...(backend && { backend }),
+    center: subtractMean === true ? Float64Array.of(mean) : undefined,
+    divisor: std !== 0 ? std : undefined,
+    backend,
   });
 }

@@ -3,12 +3,21 @@ import { needDevice } from "./device-arguments";
 import { DeviceArray } from "./device-array";
 import { argumentError, SurprisalError } from "./errors";
 import type { Stream } from "./stream";
-import { allocateFloat, type DType, type FloatArray, floatDType, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+import {
+  allocateFloat,
+  type DType,
+  type FloatArray,
+  floatDType,
+  type FloatDType,
+  isFloatArray,
+  typedArrayName,
+} from "./dtype";
 import { narrowIds } from "./wide-ids";
 
 type AnyTypedArray = ArrayBufferView & { readonly length: number };
 
-function isDetached(array: AnyTypedArray): boolean {
+/** Whether JavaScript gave the memory of this array away. */
+export function isDetached(array: AnyTypedArray): boolean {
   if (array.length > 0 || !ArrayBuffer.isView(array)) return false;
   try {
     // Any view over a detached buffer throws. Node 20 has no ArrayBuffer.prototype.detached.
@@ -19,10 +28,17 @@ function isDetached(array: AnyTypedArray): boolean {
   }
 }
 
-/** A typed array of exactly `length` elements whose buffer is still here. */
+/** A typed array of exactly `length` elements whose buffer is not detached. */
 export function needLength(op: string, name: string, array: AnyTypedArray, length: number, meaning: string): void {
   if (isDetached(array))
-    throw argumentError("ERR_SURPRISAL_BUFFER", op, name, array, "an array whose buffer is still here", "it was transferred away");
+    throw argumentError(
+      "ERR_SURPRISAL_BUFFER",
+      op,
+      name,
+      array,
+      "an array whose buffer is still here",
+      "it was transferred away",
+    );
   if (array.length === length) return;
   throw new SurprisalError(
     "ERR_SURPRISAL_SHAPE",
@@ -31,16 +47,25 @@ export function needLength(op: string, name: string, array: AnyTypedArray, lengt
   );
 }
 
-/** For bounds {low, high} where numbers are wanted: which of them to take is not ours to say. */
+/** Bounds {low, high} where one number is wanted: the caller has to pick an end. */
 function intervalHint(value: unknown): string | undefined {
   const interval = typeof value === "object" && value !== null && "low" in value && "high" in value;
-  return interval ? 'it is an interval: choose one of its ends, pickEntropies(bounds, "low" | "high" | "middle")' : undefined;
+  return interval
+    ? 'it is an interval: choose one of its ends, pickEntropies(bounds, "low" | "high" | "middle")'
+    : undefined;
 }
 
 const FLOATS: readonly FloatDType[] = ["float32", "float64"];
 
 /** A DeviceArray of exactly `length` elements, under the type of the host array that it stands for. */
-function needOnDevice(op: string, name: string, array: DeviceArray, dtypes: readonly DType[], length: number | undefined, meaning: string): unknown {
+function needOnDevice(
+  op: string,
+  name: string,
+  array: DeviceArray,
+  dtypes: readonly DType[],
+  length: number | undefined,
+  meaning: string,
+): unknown {
   needDevice(op, name, array, dtypes);
   if (length !== undefined) needLength(op, name, array as unknown as AnyTypedArray, length, meaning);
   return array;
@@ -55,14 +80,27 @@ export function lengthOf(value: unknown): number {
 export function needFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray {
   if (!isFloatArray(value)) {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, FLOATS, length, meaning) as FloatArray;
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Float32Array or a Float64Array", intervalHint(value));
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      name,
+      value,
+      "a Float32Array or a Float64Array",
+      intervalHint(value),
+    );
   }
   needLength(op, name, value, length, meaning);
   return value;
 }
 
 /** As needFloats, where undefined or null means: not given. */
-export function optionalFloats(op: string, name: string, value: unknown, length: number, meaning: string): FloatArray | null {
+export function optionalFloats(
+  op: string,
+  name: string,
+  value: unknown,
+  length: number,
+  meaning: string,
+): FloatArray | null {
   return value == null ? null : needFloats(op, name, value, length, meaning);
 }
 
@@ -77,12 +115,25 @@ export function needFloat64(op: string, name: string, value: unknown, length: nu
 }
 
 /** A 0/1 mask as Uint8Array (anything but 0 counts as 1), or null where none is given. */
-export function optionalMask(op: string, name: string, value: unknown, length: number, meaning: string): Uint8Array | null {
+export function optionalMask(
+  op: string,
+  name: string,
+  value: unknown,
+  length: number,
+  meaning: string,
+): Uint8Array | null {
   if (value == null) return null;
   const kind = typedArrayName(value);
   if (kind !== "Uint8Array" && kind !== "Uint8ClampedArray") {
     if (DeviceArray.is(value)) return needOnDevice(op, name, value, ["uint8"], length, meaning) as Uint8Array;
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a Uint8Array of 0 and 1", "Uint8Array.from(mask) converts");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      name,
+      value,
+      "a Uint8Array of 0 and 1",
+      "Uint8Array.from(mask) converts",
+    );
   }
   needLength(op, name, value as Uint8Array, length, meaning);
   return value as Uint8Array;
@@ -135,13 +186,19 @@ export function needIds(op: string, name: string, value: unknown, length?: numbe
   } else if (DeviceArray.is(value)) {
     return needOnDevice(op, name, value, ["int32"], length, meaning) as Int32Array;
   } else {
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "an Int32Array, a BigInt64Array or an array of integers");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      name,
+      value,
+      "an Int32Array, a BigInt64Array or an array of integers",
+    );
   }
   if (length !== undefined) needLength(op, name, ids, length, meaning);
   return ids;
 }
 
-/** As needIds, but a BigInt64Array stays as it is: who reads it checks its range. */
+/** As needIds, but a BigInt64Array stays as it is: its reader checks the range. */
 export function needWideIds(op: string, name: string, value: unknown): Int32Array | BigInt64Array {
   return isWide(value) ? value : needIds(op, name, value);
 }
@@ -160,11 +217,14 @@ export function overlaps(a: ArrayBufferView, b: ArrayBufferView): boolean {
 type NamedArrays = Readonly<Record<string, ArrayBufferView | null | undefined>>;
 
 // The getter itself: through a property of arrays of many kinds it takes twice as long, and a DeviceArray has its own.
-const { get: bufferOf } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, "buffer") as {
+const { get: bufferOf } = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype) as object,
+  "buffer",
+) as {
   get: (this: unknown) => ArrayBufferLike;
 };
 
-/** Which buffers there are: those of `arrays` put behind `count` of them. Answers how many there are then. */
+/** Puts the buffers of `arrays` behind the first `count` and returns how many there are then. */
 function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays): number {
   for (const name in arrays) {
     const array = arrays[name];
@@ -180,13 +240,17 @@ function refuseWithin(op: string, name: string, output: ArrayBufferView, others:
     const view = others[other];
     if (view == null || !overlaps(output, view)) continue;
     const details = { op, name: `out.${name}`, got: other, want: "memory of its own" };
-    throw new SurprisalError("ERR_SURPRISAL_BUFFER", `${op}: out.${name} overlaps ${other}; give it memory of its own`, details);
+    throw new SurprisalError(
+      "ERR_SURPRISAL_BUFFER",
+      `${op}: out.${name} overlaps ${other}; give it memory of its own`,
+      details,
+    );
   }
 }
 
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
 export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
-  // Nearly always every output has a buffer of its own, and then there is nothing to compare.
+  // Nearly always every output has a buffer of its own. Then there is nothing to compare.
   const buffers: unknown[] = [];
   const ends = addBuffers(buffers, 0, outputs);
   const count = addBuffers(buffers, ends, inputs);
@@ -205,32 +269,57 @@ export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArr
 export function needOutput(op: string, name: string, value: unknown, dtype: FloatDType, length: number): FloatArray {
   const kind = dtype === "float64" ? "Float64Array" : "Float32Array";
   // What fits needs no name for a message.
-  if (length > 0 && typedArrayName(value) === kind && (value as FloatArray).length === length) return value as FloatArray;
+  if (length > 0 && typedArrayName(value) === kind && (value as FloatArray).length === length)
+    return value as FloatArray;
   const out = needFloats(op, `out.${name}`, value, length, "the size of the result");
-  if (floatDType(out) !== dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, `a ${kind}`);
+  if (floatDType(out) !== dtype) throw argumentError("ERR_SURPRISAL_DTYPE", op, `out.${name}`, out, `a ${kind}`);
   return out;
 }
 
 /** A caller's output array where one is given, else a new one, on the stream of the call if it has one. */
-export function outputOr(op: string, name: string, value: FloatArray | undefined, dtype: FloatDType, length: number, stream: Stream | null): FloatArray {
+export function outputOr(
+  op: string,
+  name: string,
+  value: FloatArray | undefined,
+  dtype: FloatDType,
+  length: number,
+  stream: Stream | null,
+): FloatArray {
   return value === undefined ? allocateFloat(dtype, length, stream) : needOutput(op, name, value, dtype, length);
 }
 
 /** As outputOr, for numbers that are float64 whatever the inputs are. */
-export function float64Or(op: string, name: string, value: Float64Array | undefined, length: number, stream: Stream | null): Float64Array {
+export function float64Or(
+  op: string,
+  name: string,
+  value: Float64Array | undefined,
+  length: number,
+  stream: Stream | null,
+): Float64Array {
   if (value !== undefined) return needFloat64(op, `out.${name}`, value, length, "the size of the result");
   return allocateFloat("float64", length, stream) as Float64Array;
 }
 
 /** As outputOr, for counts. */
-export function int32Or(op: string, name: string, value: Int32Array | undefined, length: number, stream: Stream | null): Int32Array {
+export function int32Or(
+  op: string,
+  name: string,
+  value: Int32Array | undefined,
+  length: number,
+  stream: Stream | null,
+): Int32Array {
   if (value !== undefined) return needInt32(op, `out.${name}`, value, length, "the size of the result");
   return stream ? (stream.allocate("int32", [length]) as unknown as Int32Array) : new Int32Array(length);
 }
 
 /** As outputOr, for flags. */
-export function flagsOr(op: string, name: string, value: Uint8Array | undefined, length: number, stream: Stream | null): Uint8Array {
+export function flagsOr(
+  op: string,
+  name: string,
+  value: Uint8Array | undefined,
+  length: number,
+  stream: Stream | null,
+): Uint8Array {
   const given = optionalMask(op, `out.${name}`, value, length, "the size of the result");
   return given ?? (stream ? (stream.allocate("uint8", [length]) as unknown as Uint8Array) : new Uint8Array(length));
 }

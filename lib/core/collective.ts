@@ -7,9 +7,9 @@ export type CollectiveArray = Float64Array | Int32Array;
 export type CollectiveReduction = "sum" | "min" | "max";
 
 /**
- * One worker's end of a group of workers that compute together. Every call is one that all ranks make, in the same order and
- * with arrays of the same type and length; it returns when all have, with the same result on each. Arrays given stay as they
- * are, results are new. surprisal/collective has implementations; one over another transport needs only these members.
+ * One worker's end of a group of workers that compute together. All ranks make every call, in the same order and with arrays of
+ * the same type and length; it returns when all have made it, with the same result on each. Arguments are not changed, results
+ * are new arrays. surprisal/collective has implementations; one over another transport needs only these members.
  */
 export interface Collective {
   /** This worker's number, 0 … size − 1. Ranks are in the order of the global batch: rank 0 has its first rows. */
@@ -20,7 +20,7 @@ export interface Collective {
   allReduce<A extends CollectiveArray>(values: A, reduction: CollectiveReduction): A;
   /** The arrays of all ranks, one a rank. */
   allGather<A extends CollectiveArray>(values: A): A[];
-  /** The array of rank `root`. The others give one of the same length, whose numbers are not looked at. */
+  /** The array of rank `root`. The others give one of the same length, whose numbers are not read. */
   broadcast<A extends CollectiveArray>(values: A, root: number): A;
   /** Returns when every rank is here. */
   barrier(): void;
@@ -35,9 +35,4 @@ export interface CollectiveOption {
    * worker that has all rows; results are of the rows here. Every rank has to make the call. Default: this worker alone.
    */
   readonly collective?: Collective;
-}
-
-/** The option by itself, to hand on. */
-export function collectiveOption({ collective }: CollectiveOption): CollectiveOption {
-  return collective ? { collective } : {};
 }

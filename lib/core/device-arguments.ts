@@ -11,14 +11,27 @@ const names = new WeakMap<object, { readonly op: string; readonly name: string }
 export function refuseDevice(op: string, name: string): SurprisalError {
   const { reason, instead } = deviceRefusal(op);
   const message = `${op}: ${name} is a DeviceArray, which ${op} does not take: ${reason}; ${instead}`;
-  return new SurprisalError("ERR_SURPRISAL_DTYPE", message, { op, name, got: "a DeviceArray", want: "an array in host memory", reason });
+  return new SurprisalError("ERR_SURPRISAL_DTYPE", message, {
+    op,
+    name,
+    got: "a DeviceArray",
+    want: "an array in host memory",
+    reason,
+  });
 }
 
-/** A DeviceArray of one of these types that is not disposed of. Its length is the caller's business. */
+/** A DeviceArray of one of these types that is not disposed of. The caller checks its length. */
 export function needDevice(op: string, name: string, array: DeviceArray, dtypes: readonly DType[]): void {
   if (deviceRefusal(op).refused) throw refuseDevice(op, name);
   if (!dtypes.includes(array.dtype))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, array, dtypes.join(" or "), "toDevice(array, {dtype}) converts");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      name,
+      array,
+      dtypes.join(" or "),
+      "toDevice(array, {dtype}) converts",
+    );
   array.handle(op, name); // refuses what is disposed of
   names.set(array, { op, name });
 }
@@ -27,5 +40,10 @@ export function needDevice(op: string, name: string, array: DeviceArray, dtypes:
 export function refuseWidening(array: object): SurprisalError {
   const { op = "the op", name = "an array" } = names.get(array) ?? {};
   const message = `${op}: ${name} is float32 among float64 arrays, and on a device nothing is converted; give all of them one type, toDevice(array, {dtype})`;
-  return new SurprisalError("ERR_SURPRISAL_DTYPE", message, { op, name, got: "float32", want: "float64, as the others" });
+  return new SurprisalError("ERR_SURPRISAL_DTYPE", message, {
+    op,
+    name,
+    got: "float32",
+    want: "float64, as the others",
+  });
 }

@@ -96,7 +96,12 @@ export class DeviceArray<D extends DType = DType> {
   handle(op: string, name: string): DeviceHandle {
     if (!this.#disposed) return this.#handle;
     const message = `${op}: ${name} was disposed of; use it before, or keep a view`;
-    throw new SurprisalError("ERR_SURPRISAL_DISPOSED", message, { op, name, got: "a disposed DeviceArray", want: "one that is not" });
+    throw new SurprisalError("ERR_SURPRISAL_DISPOSED", message, {
+      op,
+      name,
+      got: "a disposed DeviceArray",
+      want: "one that is not",
+    });
   }
 
   /** Elements begin … end − 1 as one dimension, in the same memory. */
@@ -108,24 +113,36 @@ export class DeviceArray<D extends DType = DType> {
 
   /** The same memory under another shape of as many elements. */
   reshape(shape: readonly number[]): DeviceArray<D> {
-    if (!Array.isArray(shape)) throw argumentError("ERR_SURPRISAL_SHAPE", "reshape", "shape", shape, "the sizes of its dimensions");
+    if (!Array.isArray(shape))
+      throw argumentError("ERR_SURPRISAL_SHAPE", "reshape", "shape", shape, "the sizes of its dimensions");
     shape.forEach((size, i) => needIndex("reshape", `shape[${i}]`, size, 0, Number.MAX_SAFE_INTEGER));
     if (elements(shape) !== this.length)
-      throw argumentError("ERR_SURPRISAL_SHAPE", "reshape", "shape", shape, `sizes whose product is ${this.length}, the number of elements`);
+      throw argumentError(
+        "ERR_SURPRISAL_SHAPE",
+        "reshape",
+        "shape",
+        shape,
+        `sizes whose product is ${this.length}, the number of elements`,
+      );
     return this.#share("reshape", shape, 0);
   }
 
   #share(op: string, shape: readonly number[], offset: number): DeviceArray<D> {
     const bytes = elements(shape) * ELEMENT_BYTES[this.dtype];
     const handle = this.stream.runtime.view(this.handle(op, "the array"), offset, bytes, DTYPE_CODE[this.dtype]);
-    return new DeviceArray(this.dtype, shape, { stream: this.#stream, handle, buffer: this.buffer, byteOffset: this.byteOffset + offset });
+    return new DeviceArray(this.dtype, shape, {
+      stream: this.#stream,
+      handle,
+      buffer: this.buffer,
+      byteOffset: this.byteOffset + offset,
+    });
   }
 
   /**
-   * Waits for what the stream was asked for, and copies the elements into host memory.
+   * Waits for the calls on the stream so far, and copies the elements into host memory.
    *
    * @param out memory of the array's type and length to reuse
-   * @throws SurprisalError ERR_SURPRISAL_DISPOSED, _DTYPE or _SHAPE (out), and what went wrong on the stream: _RANGE, _VALUE
+   * @throws SurprisalError ERR_SURPRISAL_DISPOSED, _DTYPE or _SHAPE (out), and failures of the stream's calls: _RANGE, _VALUE
    * or _DEVICE
    */
   read(out?: HostArray<D>): HostArray<D> {
@@ -148,7 +165,7 @@ export class DeviceArray<D extends DType = DType> {
       await Promise.race([copied, promise]);
     } finally {
       release();
-      copied.catch(() => undefined); // told by the race, or nobody waits any more
+      copied.catch(() => undefined); // the race reports it, or no caller waits any more
     }
     return to;
   }
@@ -163,7 +180,8 @@ export class DeviceArray<D extends DType = DType> {
   copyFrom(from: DeviceArray<D>): this {
     if (!DeviceArray.is(from) || from.dtype !== this.dtype)
       throw argumentError("ERR_SURPRISAL_DTYPE", "copyFrom", "from", from, `a DeviceArray of ${this.dtype}`);
-    if (from.length !== this.length) throw argumentError("ERR_SURPRISAL_SHAPE", "copyFrom", "from.length", from.length, `${this.length}`);
+    if (from.length !== this.length)
+      throw argumentError("ERR_SURPRISAL_SHAPE", "copyFrom", "from.length", from.length, `${this.length}`);
     this.stream.needSame("copyFrom", "from", from);
     this.stream.runtime.copy(this.handle("copyFrom", "the array"), from.handle("copyFrom", "from"));
     return this;
@@ -184,7 +202,8 @@ export class DeviceArray<D extends DType = DType> {
     if (host === undefined && name === "out") return allocateHost(this.dtype, this.length);
     const kind = typedArrayName(host);
     const bytes = kind === "Uint8ClampedArray" ? "Uint8Array" : kind;
-    if (bytes !== hostKind(this.dtype)) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, host, `a ${hostKind(this.dtype)}, for ${this.dtype}`);
+    if (bytes !== hostKind(this.dtype))
+      throw argumentError("ERR_SURPRISAL_DTYPE", op, name, host, `a ${hostKind(this.dtype)}, for ${this.dtype}`);
     const given = host as HostArray<D>;
     if (given.length === this.length) return given;
     throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.length`, given.length, `${this.length}`);

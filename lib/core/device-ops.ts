@@ -58,7 +58,8 @@ export const DEVICE_OPS: readonly string[] = [
 export const HOST_ONLY: Readonly<Record<string, string>> = {
   logprobMerge: "the states of shards come from workers, and are joined and checked in host memory",
   logprobTogether: "its workers exchange their states in host memory",
-  tokenLossFromLogits: "its terms go to float64 between two kernels; logprob, tokenLoss and logprobBackward do the same on a device",
+  tokenLossFromLogits:
+    "its terms go to float64 between two kernels; logprob, tokenLoss and logprobBackward do the same on a device",
   delimiterVariants: "it asks a tokenizer",
 };
 
@@ -84,6 +85,10 @@ export function deviceRefusal(op: string): DeviceRefusal {
   if (accepted.has(op)) return { refused: false, reason: "", instead: "" };
   const plain = op.endsWith("Async") ? op.slice(0, -"Async".length) : "";
   if (accepted.has(plain))
-    return { refused: true, reason: "work on a device is asynchronous already", instead: `call ${plain}, and await readAsync() of its results` };
+    return {
+      refused: true,
+      reason: "work on a device is asynchronous already",
+      instead: `call ${plain}, and await readAsync() of its results`,
+    };
   return { refused: true, reason: HOST_ONLY[op] ?? ON_HOST, instead: READ };
 }

@@ -25,7 +25,7 @@ export interface GraphHandle {
 export interface MemoryStats {
   /** What arrays hold. */
   readonly inUse: number;
-  /** What the device lent: in use, and kept for the next arrays. */
+  /** Taken from the device: in use, and kept for the next arrays. */
   readonly reserved: number;
   /** The most that was ever in use. */
   readonly peakInUse: number;

@@ -21,6 +21,10 @@ export type DTypeCode = (typeof DTYPE_CODE)[DType];
 /** float32 or float64 data, in ordinary memory. */
 export type FloatArray = Float32Array | Float64Array;
 export type FloatDType = "float32" | "float64";
+/** Logits: numbers, or the bits of a half type. */
+export type LogitArray = Float32Array | Uint16Array;
+/** The same where float64 is taken as well. */
+export type WideLogitArray = LogitArray | Float64Array;
 
 /** A new float array, all zeros; of a call on a device one there, whose content is unspecified. */
 export function allocateFloat(dtype: FloatDType, length: number, stream: Stream | null = null): FloatArray {
@@ -30,7 +34,10 @@ export function allocateFloat(dtype: FloatDType, length: number, stream: Stream 
 
 // The getter behind every typed array's tag: it looks into the object, not at its class, and costs 5 ns where
 // Object.prototype.toString costs 100.
-const { get: tagOf } = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array.prototype) as object, Symbol.toStringTag) as {
+const { get: tagOf } = Object.getOwnPropertyDescriptor(
+  Object.getPrototypeOf(Uint8Array.prototype) as object,
+  Symbol.toStringTag,
+) as {
   get: (this: unknown) => string | undefined;
 };
 
@@ -53,7 +60,7 @@ export function floatDType(array: FloatArray): FloatDType {
   return name === "Float64Array" ? "float64" : "float32";
 }
 
-/** float64 if any of the arrays is, else float32: the type an op answers in. Missing arrays do not count. */
+/** float64 if any of the arrays is, else float32: the type of an op's results. Missing arrays do not count. */
 export function widestFloat(...arrays: readonly (FloatArray | null | undefined)[]): FloatDType {
   for (const array of arrays) if (array != null && floatDType(array) === "float64") return "float64";
   return "float32";

@@ -6,7 +6,7 @@ export type ErrorCode =
   | "ERR_SURPRISAL_DTYPE"
   /** An option is unknown, missing, not a number where one is needed, or outside its range. */
   | "ERR_SURPRISAL_OPTION"
-  /** Data points outside: an id past the vocabulary, offsets that go down, a span past its row. */
+  /** A value that points outside its range: an id past the vocabulary, offsets that go down, a span past its row. */
   | "ERR_SURPRISAL_RANGE"
   /** Data has a value that the op refuses, such as NaN where an option asks for finite numbers. */
   | "ERR_SURPRISAL_VALUE"
@@ -20,9 +20,9 @@ export type ErrorCode =
   | "ERR_SURPRISAL_OUT_OF_MEMORY"
   /** A device failed during a launch or a copy; outputs are unspecified. */
   | "ERR_SURPRISAL_DEVICE"
-  /** A device failed for good: until this process ends every call that needs it fails so. Other backends go on. */
+  /** A device failed for good: every later call of this process that needs it fails with this code. Other backends go on. */
   | "ERR_SURPRISAL_DEVICE_LOST"
-  /** A worker of a collective ended, threw, was waited for in vain, or made another call than the others. */
+  /** A worker of a collective ended, threw, came too late, or made another call than the others. */
   | "ERR_SURPRISAL_COLLECTIVE"
   /** A file cannot be read or written, or its content is not what it should be. */
   | "ERR_SURPRISAL_FILE"
@@ -30,7 +30,7 @@ export type ErrorCode =
   | "ERR_SURPRISAL_PEER_MISSING"
   /** A sandbox could not start, or was used after it was disposed. */
   | "ERR_SURPRISAL_SANDBOX"
-  /** A server could not be reached, refused, was too slow, or answered something else than expected. */
+  /** A server could not be reached, refused, was too slow, or sent something unexpected. */
   | "ERR_SURPRISAL_REMOTE"
   /** A policy gave no completions, or fewer than are needed. */
   | "ERR_SURPRISAL_GENERATION";
@@ -73,15 +73,24 @@ export class SurprisalError extends Error {
 
 /** A DeviceArray by type and shape; it says so itself, since this file imports nothing. */
 function describeObject(value: object): string {
-  const { dtype, shape, stream } = value as { readonly dtype?: unknown; readonly shape?: unknown; readonly stream?: unknown };
-  return stream !== undefined && Array.isArray(shape) ? `a DeviceArray of ${String(dtype)} [${shape.join(", ")}]` : "an object";
+  const { dtype, shape, stream } = value as {
+    readonly dtype?: unknown;
+    readonly shape?: unknown;
+    readonly stream?: unknown;
+  };
+  return stream !== undefined && Array.isArray(shape)
+    ? `a DeviceArray of ${String(dtype)} [${shape.join(", ")}]`
+    : "an object";
 }
 
-/** A value as an error message shows it: short, and never throwing. */
-export function show(value: unknown): string {
+/** A value as an error message shows it: short, and never throwing, however deep it is. */
+export function show(value: unknown, depth = 0): string {
   if (typeof value === "string") return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
   if (typeof value === "bigint") return `${value}n`;
-  if (Array.isArray(value)) return value.length > 4 ? `an array of ${value.length}` : `[${value.map(show).join(", ")}]`;
+  if (Array.isArray(value))
+    return value.length > 4 || depth > 2
+      ? `an array of ${value.length}`
+      : `[${value.map((item) => show(item, depth + 1)).join(", ")}]`;
   if (ArrayBuffer.isView(value)) return Object.prototype.toString.call(value).slice(8, -1);
   if (typeof value === "object" && value !== null) return describeObject(value);
   if (typeof value === "function") return "a function";

@@ -9,7 +9,13 @@ function numericLabels(op: string, labels: ArrayLike<number | bigint | string>):
   return Float64Array.from(labels as ArrayLike<unknown>, (label, i) => {
     const number = typeof label === "bigint" ? Number(label) : label;
     if (typeof number === "number" && Number.isSafeInteger(number)) return number;
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `groups[${i}]`, label, "an integer within ±(2^53 − 1) where workers share groups");
+    throw argumentError(
+      "ERR_SURPRISAL_VALUE",
+      op,
+      `groups[${i}]`,
+      label,
+      "an integer within ±(2^53 − 1) where workers share groups",
+    );
   });
 }
 
@@ -26,7 +32,12 @@ function joinedOffsets(collective: Collective, offsets: Int32Array): Int32Array 
  * worker; groups by offsets stay on theirs; without either all rows of all workers are one.
  */
 export function gatherGroups(op: string, collective: Collective, groups: Groups): Groups {
-  needAgreement(op, "the kind of groups (0 one, 1 labels, 2 offsets)", collective, groups.whole ? 0 : groups.labels ? 1 : 2);
+  needAgreement(
+    op,
+    "the kind of groups (0 one, 1 labels, 2 offsets)",
+    collective,
+    groups.whole ? 0 : groups.labels ? 1 : 2,
+  );
   if (groups.labels) {
     const { partials } = gatherRowPartials(op, collective, numericLabels(op, groups.labels));
     return groupsByLabel(op, "groups", Array.from(partials), partials.length);

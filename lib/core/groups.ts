@@ -25,6 +25,11 @@ export interface GroupLayout {
   readonly groupOffsets?: Int32Array;
 }
 
+/** Which rows of a batch belong together, without the rest of the batch. */
+export function groupingOf({ groups, groupOffsets }: GroupLayout): GroupLayout {
+  return { groups, groupOffsets };
+}
+
 /** Checked groups, as backends take them: group g is items members[offsets[g]] … members[offsets[g+1] - 1]. */
 export interface Groups {
   readonly G: number;
@@ -33,7 +38,7 @@ export interface Groups {
   readonly offsets: Int32Array;
   /** The group number of each item. */
   readonly ids: Int32Array;
-  /** The labels behind the groups: what makes them the same groups on another worker. null = offsets, or one group for all. */
+  /** The labels of the groups, by which other workers recognise them. null = offsets, or one group for all. */
   readonly labels: ArrayLike<number | bigint | string> | null;
   /** All items are one group, and so are those of other workers. */
   readonly whole: boolean;
@@ -57,12 +62,16 @@ function needLabels(op: string, name: string, labels: unknown, count: number): A
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, labels, "an array of integers or strings, one a row");
   const list = labels as ArrayLike<number | bigint | string>;
   if (list.length !== count)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name} has ${list.length} labels, expected ${count}, one a row`, {
-      op,
-      name,
-      got: list.length,
-      want: `${count}, one a row`,
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${op}: ${name} has ${list.length} labels, expected ${count}, one a row`,
+      {
+        op,
+        name,
+        got: list.length,
+        want: `${count}, one a row`,
+      },
+    );
   // A typed array holds integers only; a list may hold anything, and holes.
   if (kind === undefined)
     for (let i = 0; i < list.length; ++i) {
@@ -130,7 +139,7 @@ class ConsecutiveGroups implements Groups {
     private readonly size: number,
   ) {}
 
-  // A number per item costs as much as a native op on the items, and most callers never look.
+  // Made when it is read: a number per item costs as much as a native op on the items, and most callers never need it.
   get ids(): Int32Array {
     return (this.known ??= this.size >= 0 ? evenIds(this.size, this.count) : idsOf(this.offsets, this.count));
   }
@@ -143,12 +152,13 @@ export function groupsByOffsets(op: string, name: string, offsets: unknown, coun
   const checked = offsets as Int32Array;
   const size = checkOffsets(op, name, checked);
   const G = checked.length - 1;
-  if (checked[G] !== count) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
-  // The caller's may change before somebody asks for ids: then a copy is asked, or the size of groups of one size.
+  if (checked[G] !== count)
+    throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${G}]`, checked[G], `${count}, the number of rows`);
+  // The caller's offsets may change before ids are read: so this keeps a copy, or the size where all groups have one size.
   return new ConsecutiveGroups(G, size >= 0 ? checked : checked.slice(), count, size);
 }
 
-// A group of the same size again: nobody writes to offsets.
+// The same array for the next group of this size: offsets are never written to.
 let lastOfOne = Int32Array.of(0);
 
 /** All items in one group; no group where there is no item. */
@@ -162,7 +172,13 @@ export function oneGroup(count: number): Groups {
 export function needGroups(op: string, layout: GroupLayout, count: number): Groups {
   const { groups, groupOffsets } = layout;
   if (groups != null && groupOffsets != null)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "groups", groups, "nothing where groupOffsets is given: either labels or offsets");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "groups",
+      groups,
+      "nothing where groupOffsets is given: either labels or offsets",
+    );
   if (groups != null) return groupsByLabel(op, "groups", groups, count);
   if (groupOffsets != null) return groupsByOffsets(op, "groupOffsets", groupOffsets, count);
   return oneGroup(count);

@@ -1,5 +1,5 @@
 // 16-bit floats as bit patterns: IEEE binary16 ("float16") and the upper half of a binary32 ("bfloat16"). The same rounding,
-// bit for bit, as native/include/surprisal/number.h.
+// bit for bit, as native/shared/number.h.
 import { refuseDevice } from "./device-arguments";
 import { DeviceArray } from "./device-array";
 

@@ -23,7 +23,11 @@ type SentOne<T> = T extends Float32Array
 
 /** A result whose arrays and numbers lie on a device, a number as an array of one; what `Host` names stays. */
 export type OnDevice<Result, Host extends keyof Result = never> = {
-  [Name in keyof Result]: Name extends Host ? Result[Name] : Result[Name] extends number ? DeviceArray<"float64"> : Sent<Result[Name]>;
+  [Name in keyof Result]: Name extends Host
+    ? Result[Name]
+    : Result[Name] extends number
+      ? DeviceArray<"float64">
+      : Sent<Result[Name]>;
 };
 
 type Outputs<Out> = Out extends object ? { [Name in keyof Out]: Sent<Out[Name]> } : Out;

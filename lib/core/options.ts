@@ -14,7 +14,13 @@ export interface NumberRange {
   readonly integer?: boolean;
 }
 
-function describeRange({ min = -Infinity, max = Infinity, above = false, infinite = false, integer = false }: NumberRange): string {
+function describeRange({
+  min = -Infinity,
+  max = Infinity,
+  above = false,
+  infinite = false,
+  integer = false,
+}: NumberRange): string {
   const kind = integer ? "an integer" : infinite ? "a number" : "a finite number";
   if (min === -Infinity && max === Infinity) return kind;
   if (max === Infinity) return `${kind} ${above ? ">" : ">="} ${min}`;
@@ -34,11 +40,17 @@ export function needNumber(op: string, name: string, value: unknown, range: Numb
   return value;
 }
 
-/** One of the listed words. Answers its position, which is the number of the native interface. */
+/** One of the listed words. Returns its position, which is the number of the native interface. */
 export function needWord<Word extends string>(op: string, name: string, value: Word, words: readonly Word[]): number {
   const index = words.indexOf(value);
   if (index < 0)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `one of ${words.map((word) => `"${word}"`).join(", ")}`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      name,
+      value,
+      `one of ${words.map((word) => `"${word}"`).join(", ")}`,
+    );
   return index;
 }
 

@@ -1,8 +1,9 @@
-// Packages that users install themselves, where they want what needs them.
+// Optional packages, which users install themselves.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { SurprisalError } from "./errors";
+import { requireHere } from "./package-root";
 
 /**
  * Where the file that `specifier` names lies: beside this package, or from the working directory.
@@ -12,9 +13,9 @@ import { SurprisalError } from "./errors";
 export function locatePeer(op: string, specifier: string, version: string): string {
   const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
   let cause: unknown;
-  for (const base of [__filename, join(process.cwd(), "package.json")]) {
+  for (const base of [requireHere, () => createRequire(join(process.cwd(), "package.json"))]) {
     try {
-      return createRequire(base).resolve(specifier);
+      return base().resolve(specifier);
     } catch (error) {
       cause ??= error;
     }
@@ -26,5 +27,5 @@ export function locatePeer(op: string, specifier: string, version: string): stri
 /** What that file exports. The caller says its type. */
 export function loadPeer(op: string, specifier: string, version: string): unknown {
   const path = locatePeer(op, specifier, version);
-  return createRequire(__filename)(path);
+  return requireHere()(path);
 }

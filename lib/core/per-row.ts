@@ -31,7 +31,13 @@ export function needPerRowOrToken(
   if (per !== undefined) needWord(op, option, per, UNITS);
   const length = (values as FloatArray | undefined)?.length;
   if (per === undefined && n === B && length === n && !everyRowHasOneToken(rows))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, option, per, `"row" or "token", since there are as many rows as tokens`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      option,
+      per,
+      `"row" or "token", since there are as many rows as tokens`,
+    );
   const perToken = per === undefined ? length !== B : per === "token";
   const array = perToken
     ? needFloats(op, name, values, n, per === undefined ? `${meaning}, or ${B}: one per row` : meaning)

@@ -11,6 +11,11 @@ export interface RowLayout {
   readonly offsets?: Int32Array;
 }
 
+/** Where the rows of a batch lie, without the rest of the batch. */
+export function layoutOf({ shape, offsets }: RowLayout): RowLayout {
+  return { shape, offsets };
+}
+
 /** A checked layout, as backends take it. */
 export interface Rows {
   /** Elements of a per-token array. */
@@ -21,6 +26,11 @@ export interface Rows {
   readonly offsets: Int32Array | null;
   /** "rows*tokens = 6" or "the last offset = 6", for messages about lengths. */
   readonly meaning: string;
+}
+
+/** A checked layout as options of another op. */
+export function layoutOfRows({ offsets, B, T }: Rows): RowLayout {
+  return offsets ? { offsets } : { shape: [B, T] };
 }
 
 /** First and last-plus-one element of row b. */
@@ -46,7 +56,11 @@ function spacingOf(offsets: Int32Array): number {
   let want = 0;
   let b = 0;
   for (; b + 3 <= rows; b += 4) {
-    uneven |= (offsets[b]! ^ want) | (offsets[b + 1]! ^ (want + size)) | (offsets[b + 2]! ^ (want + 2 * size)) | (offsets[b + 3]! ^ (want + 3 * size));
+    uneven |=
+      (offsets[b]! ^ want) |
+      (offsets[b + 1]! ^ (want + size)) |
+      (offsets[b + 2]! ^ (want + 2 * size)) |
+      (offsets[b + 3]! ^ (want + 3 * size));
     want = (want + 4 * size) | 0;
   }
   for (; b <= rows; ++b) {
@@ -75,17 +89,27 @@ function goDown(offsets: Int32Array): boolean {
  */
 export function checkOffsets(op: string, name: string, offsets: Int32Array): number {
   if (offsets.length === 0)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name} is empty, expected one entry more than rows; no rows is [0]`, {
-      op,
-      name,
-      got: 0,
-      want: "one entry more than rows",
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${op}: ${name} is empty, expected one entry more than rows; no rows is [0]`,
+      {
+        op,
+        name,
+        got: 0,
+        want: "one entry more than rows",
+      },
+    );
   if (offsets[0] !== 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[0]`, offsets[0], "0");
   const spacing = spacingOf(offsets);
   if (spacing < 0 && goDown(offsets)) {
     const b = offsets.findIndex((offset, k) => k > 0 && offset < offsets[k - 1]!);
-    throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${b}]`, offsets[b], `>= ${offsets[b - 1]!} (offsets never go down)`);
+    throw argumentError(
+      "ERR_SURPRISAL_RANGE",
+      op,
+      `${name}[${b}]`,
+      offsets[b],
+      `>= ${offsets[b - 1]!} (offsets never go down)`,
+    );
   }
   return spacing;
 }
@@ -94,13 +118,32 @@ export function checkOffsets(op: string, name: string, offsets: Int32Array): num
 export function needRows(op: string, layout: RowLayout): Rows {
   const { shape, offsets } = layout;
   if ((shape === undefined) === (offsets === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, "either shape [rows, tokens] (padded) or offsets (packed), not both");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "shape",
+      shape,
+      "either shape [rows, tokens] (padded) or offsets (packed), not both",
+    );
   if (offsets !== undefined) {
     if (typedArrayName(offsets) !== "Int32Array")
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, "offsets", offsets, "an Int32Array", "Int32Array.from(offsets) converts");
+      throw argumentError(
+        "ERR_SURPRISAL_DTYPE",
+        op,
+        "offsets",
+        offsets,
+        "an Int32Array",
+        "Int32Array.from(offsets) converts",
+      );
     checkOffsets(op, "offsets", offsets);
     const n = offsets[offsets.length - 1]!;
-    return { n, B: offsets.length - 1, T: 0, offsets: needInt32(op, "offsets", offsets, offsets.length, ""), meaning: "the last offset" };
+    return {
+      n,
+      B: offsets.length - 1,
+      T: 0,
+      offsets: needInt32(op, "offsets", offsets, offsets.length, ""),
+      meaning: "the last offset",
+    };
   }
   // JavaScript callers pass what they like.
   if (!Array.isArray(shape) || (shape as readonly unknown[]).length !== 2)

@@ -6,7 +6,7 @@ import { argumentError, SurprisalError } from "./errors";
 import { ELEMENT_BYTES } from "./host-array";
 
 /**
- * A queue of work on one device. What is asked of one stream runs in that order; two streams may overlap, but a use of an
+ * A queue of work on one device. Calls on one stream run in their order; two streams may overlap, but a use of an
  * array on another stream than the last waits for that one. Made by `createStream`; each device has one of its own that
  * `toDevice` uses.
  */
@@ -87,14 +87,15 @@ export class Stream {
     return new DeviceEvent(runtime, runtime.recordEvent());
   }
 
-  /** What is asked for from now on runs after the event, which may be another stream's. Does not wait here. */
+  /** Later calls on this stream run after the event, which may be another stream's. Does not wait here. */
   wait(event: DeviceEvent): void {
-    if (!(event instanceof DeviceEvent)) throw argumentError("ERR_SURPRISAL_OPTION", "wait", "event", event, "what record() gave");
+    if (!(event instanceof DeviceEvent))
+      throw argumentError("ERR_SURPRISAL_OPTION", "wait", "event", event, "what record() gave");
     this.#use("wait").waitEvent(event.handle);
   }
 
   /**
-   * Records what `work` asks of this stream instead of running it. The arrays that it makes belong to the graph: a launch
+   * Records the calls of `work` on this stream instead of running them. The arrays that it makes belong to the graph: a launch
    * fills them again. Reading is refused meanwhile, and nothing may throw: then there is no graph.
    */
   capture<Result>(work: () => Result): Graph<Result> {
@@ -117,7 +118,14 @@ export class Stream {
   /** Waits and gives the queue back. Its arrays stay, and go on with the device's own stream, which cannot be disposed of. */
   dispose(): void {
     if (this.#disposed) return;
-    if (!this.#home) throw argumentError("ERR_SURPRISAL_OPTION", "dispose", "stream", "the device's own", "one that createStream made");
+    if (!this.#home)
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        "dispose",
+        "stream",
+        "the device's own",
+        "one that createStream made",
+      );
     this.#disposed = true;
     this.#runtime.close();
   }

@@ -36,7 +36,13 @@ export interface ReadTensor<View extends TensorView> {
 function asTensor(op: string, name: string, value: unknown): Tensor {
   if (ArrayBuffer.isView(value)) return { data: value };
   if (typeof value === "object" && value !== null && "data" in value) return value;
-  throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, "a typed array, {data, shape, dtype} or {data, dims, type}");
+  throw argumentError(
+    "ERR_SURPRISAL_DTYPE",
+    op,
+    name,
+    value,
+    "a typed array, {data, shape, dtype} or {data, dims, type}",
+  );
 }
 
 const STORAGE: Readonly<Record<string, readonly TensorDType[]>> = {
@@ -46,11 +52,23 @@ const STORAGE: Readonly<Record<string, readonly TensorDType[]>> = {
   Uint16Array: ["float16", "bfloat16"],
 };
 
-function needDType(op: string, name: string, tensor: Tensor, option: unknown, allowed: readonly TensorDType[]): TensorDType {
+function needDType(
+  op: string,
+  name: string,
+  tensor: Tensor,
+  option: unknown,
+  allowed: readonly TensorDType[],
+): TensorDType {
   const possible = (STORAGE[typedArrayName(tensor.data) ?? ""] ?? []).filter((dtype) => allowed.includes(dtype));
   if (possible.length === 0) {
     const floats = allowed.includes("float64") ? "a Float32Array or Float64Array" : "a Float32Array";
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, tensor.data, `${floats}, or half types as Uint16Array or Float16Array`);
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      name,
+      tensor.data,
+      `${floats}, or half types as Uint16Array or Float16Array`,
+    );
   }
   const named = tensor.dtype ?? tensor.type;
   if (option !== undefined && named !== undefined && named !== option)
@@ -70,14 +88,26 @@ function needDType(op: string, name: string, tensor: Tensor, option: unknown, al
 /** A size: an integer from 0 to `limit`. */
 export function needSize(op: string, name: string, value: unknown, limit = Number.MAX_SAFE_INTEGER): number {
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= limit) return value as number;
-  throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, limit < 2 ** 31 ? `an integer in [0, ${limit}]` : "an integer >= 0");
+  throw argumentError(
+    "ERR_SURPRISAL_SHAPE",
+    op,
+    name,
+    value,
+    limit < 2 ** 31 ? `an integer in [0, ${limit}]` : "an integer >= 0",
+  );
 }
 
 function ownShape(op: string, name: string, tensor: Tensor): ReadTensor<TensorView>["own"] {
   const dims = tensor.shape ?? tensor.dims;
   if (dims === undefined) return undefined;
   if (!Array.isArray(dims) || dims.length === 0)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.shape`, dims, "the sizes of its dimensions, the last one that of a row");
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      `${name}.shape`,
+      dims,
+      "the sizes of its dimensions, the last one that of a row",
+    );
   const sizes = dims.map((size, i) => needSize(op, `${name}.shape[${i}]`, size));
   return { rows: sizes.slice(0, -1).reduce((product, size) => product * size, 1), width: sizes.at(-1)! };
 }
@@ -94,7 +124,10 @@ function readDevice<View extends TensorView>(
   if (option !== undefined && option !== array.dtype)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", option, `that of the array, ${show(array.dtype)}`);
   const { shape } = array;
-  const own = shape.length < 2 ? undefined : { rows: shape.slice(0, -1).reduce((product, size) => product * size, 1), width: shape.at(-1)! };
+  const own =
+    shape.length < 2
+      ? undefined
+      : { rows: shape.slice(0, -1).reduce((product, size) => product * size, 1), width: shape.at(-1)! };
   return { view: array as unknown as View, dtype: array.dtype as TensorDType, own };
 }
 
@@ -114,7 +147,8 @@ export function readTensor<View extends TensorView>(
 
 /** A view as backends take it: a Float16Array by its bits, in the same memory. */
 export function bitsOf<View extends TensorView>(view: View): Exclude<View, Float16View> {
-  const array = typedArrayName(view) === "Float16Array" ? new Uint16Array(view.buffer, view.byteOffset, view.length) : view;
+  const array =
+    typedArrayName(view) === "Float16Array" ? new Uint16Array(view.buffer, view.byteOffset, view.length) : view;
   return array as Exclude<View, Float16View>;
 }
 
@@ -129,10 +163,18 @@ function emptyLike(view: TensorView): TensorView {
 }
 
 /** The same on the stream of a call. */
-function needDeviceLike(op: string, name: string, value: unknown, like: LikeTensor, of: string, stream: Stream): DeviceArray {
+function needDeviceLike(
+  op: string,
+  name: string,
+  value: unknown,
+  like: LikeTensor,
+  of: string,
+  stream: Stream,
+): DeviceArray {
   const dtype = DTYPES.find((word) => DTYPE_CODE[word] === like.dtype)!;
   if (value == null) return stream.allocate(dtype, DeviceArray.is(like.view) ? like.view.shape : [like.view.length]);
-  if (!DeviceArray.is(value)) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
+  if (!DeviceArray.is(value))
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
   needDevice(op, name, value, [dtype]);
   needLength(op, name, value as unknown as TensorView, like.view.length, `as many as ${of}`);
   return value;
@@ -159,7 +201,8 @@ export function needLike<View extends TensorView>(
   const { view } = like;
   if (value == null) return emptyLike(view) as View;
   const kind = String(typedArrayName(view));
-  if (typedArrayName(value) !== kind) throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a ${kind}, as the ${of} are`);
+  if (typedArrayName(value) !== kind)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a ${kind}, as the ${of} are`);
   needLength(op, name, value as TensorView, view.length, `as many as ${of}`);
   return value as View;
 }

@@ -52,7 +52,11 @@ export function fromIpcHandle<D extends DType>(memory: IpcHandle<D>, options: De
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "byteOffset", byteOffset, "an integer >= 0");
   needDType(op, dtype);
   const stream = needPlace(op, options);
-  const opened = stream.runtime.openMemory({ handle, byteOffset }, bytesOf(dtype, needShape(op, shape)), DTYPE_CODE[dtype]);
+  const opened = stream.runtime.openMemory(
+    { handle, byteOffset },
+    bytesOf(dtype, needShape(op, shape)),
+    DTYPE_CODE[dtype],
+  );
   return new DeviceArray(dtype, shape, { stream, handle: opened, buffer: {}, byteOffset: 0 });
 }
 
@@ -60,9 +64,13 @@ export function fromIpcHandle<D extends DType>(memory: IpcHandle<D>, options: De
  * Memory of another library in this process, such as a tensor's data_ptr: the same bytes, which must outlive the array, and
  * whose work must be done.
  */
-export function fromPointer<D extends DType>(pointer: bigint, { dtype, shape, ...place }: ForeignOptions<D>): DeviceArray<D> {
+export function fromPointer<D extends DType>(
+  pointer: bigint,
+  { dtype, shape, ...place }: ForeignOptions<D>,
+): DeviceArray<D> {
   const op = "fromPointer";
-  if (typeof pointer !== "bigint" || pointer <= 0n) throw argumentError("ERR_SURPRISAL_BUFFER", op, "pointer", pointer, "an address, as a bigint");
+  if (typeof pointer !== "bigint" || pointer <= 0n)
+    throw argumentError("ERR_SURPRISAL_BUFFER", op, "pointer", pointer, "an address, as a bigint");
   needDType(op, dtype);
   const stream = needPlace(op, place);
   const handle = stream.runtime.fromPointer(pointer, bytesOf(dtype, needShape(op, shape)), DTYPE_CODE[dtype]);

@@ -34,7 +34,11 @@ export function memoryStats(choice: DeviceChoice = {}): MemoryStats {
  */
 export function setMemoryLimit(bytes: number, choice: DeviceChoice = {}): void {
   const op = "setMemoryLimit";
-  const limit = needNumber(op, "bytes", bytes === Infinity ? 0 : bytes, { min: bytes === Infinity ? 0 : 1, max: Number.MAX_SAFE_INTEGER, integer: true });
+  const limit = needNumber(op, "bytes", bytes === Infinity ? 0 : bytes, {
+    min: bytes === Infinity ? 0 : 1,
+    max: Number.MAX_SAFE_INTEGER,
+    integer: true,
+  });
   runtimeOf(op, choice).limitMemory(limit);
 }
 

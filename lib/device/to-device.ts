@@ -29,7 +29,8 @@ export interface ToDeviceOptions<D extends DType = DType> extends DevicePlace {
   readonly shape?: readonly number[];
 }
 
-type Numbers = Float32Array | Float64Array | Int32Array | Uint8Array | Uint8ClampedArray | BigInt64Array | Uint16Array | Float16View;
+type Numbers =
+  Float32Array | Float64Array | Int32Array | Uint8Array | Uint8ClampedArray | BigInt64Array | Uint16Array | Float16View;
 /** What can be sent: a typed array, or `{data, dims, type}` as ONNX Runtime has it, or `{data, shape, dtype}`. */
 export type Sendable =
   | Numbers
@@ -52,7 +53,8 @@ const INT32 = 2 ** 31;
 /** The stream that a place names. */
 export function needPlace(op: string, { backend, device, stream }: DevicePlace): Stream {
   if (stream === undefined) return homeStream(op, deviceBackend(op, backend, device));
-  if (!(stream instanceof Stream)) throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
+  if (!(stream instanceof Stream))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "stream", stream, "what createStream() gave");
   if (backend !== undefined && backend !== stream.backend)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "backend", backend, `"${stream.backend}", that of the stream`);
   if (device !== undefined && device !== stream.device)
@@ -62,13 +64,21 @@ export function needPlace(op: string, { backend, device, stream }: DevicePlace):
 
 /** Sizes of dimensions, checked; their product must be `length`, where that is known. */
 export function needShape(op: string, shape: unknown, length?: number): readonly number[] {
-  if (!Array.isArray(shape)) throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "the sizes of its dimensions");
+  if (!Array.isArray(shape))
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "the sizes of its dimensions");
   shape.forEach((size: unknown, i) => {
-    if (!Number.isSafeInteger(size) || (size as number) < 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, `shape[${i}]`, size, "an integer >= 0");
+    if (!Number.isSafeInteger(size) || (size as number) < 0)
+      throw argumentError("ERR_SURPRISAL_SHAPE", op, `shape[${i}]`, size, "an integer >= 0");
   });
   const product = (shape as readonly number[]).reduce((a, b) => a * b, 1);
   if (!Number.isSafeInteger(product) || (length !== undefined && product !== length))
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, length === undefined ? "fewer elements" : `sizes whose product is ${length}, the number of elements`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "shape",
+      shape,
+      length === undefined ? "fewer elements" : `sizes whose product is ${length}, the number of elements`,
+    );
   return shape as readonly number[];
 }
 
@@ -101,8 +111,10 @@ function asType(op: string, array: Numbers, from: DType | undefined, to: DType):
   const numbers = array as ArrayLike<number>;
   const floats = kind === "Float32Array" || kind === "Float64Array" || kind === "Float16Array";
   if (floats && half) return toHalfBits(numbers, to);
-  if (floats && (to === "float32" || to === "float64")) return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
-  if (kind === "Int32Array" && (to === "float32" || to === "float64")) return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
+  if (floats && (to === "float32" || to === "float64"))
+    return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
+  if (kind === "Int32Array" && (to === "float32" || to === "float64"))
+    return to === "float32" ? Float32Array.from(numbers) : Float64Array.from(numbers);
   throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", to, `a type that a ${String(kind)} converts to`);
 }
 
@@ -126,24 +138,54 @@ function unwrap(value: unknown): Tensor {
  * @throws SurprisalError ERR_SURPRISAL_DTYPE, _SHAPE, _RANGE (an id beyond 32 bits), _OPTION, _BACKEND_UNAVAILABLE or
  * _OUT_OF_MEMORY
  */
-export function toDevice(array: Float32Array, options?: ToDeviceOptions & { readonly dtype?: undefined }): DeviceArray<"float32">;
-export function toDevice(array: Float64Array, options?: ToDeviceOptions & { readonly dtype?: undefined }): DeviceArray<"float64">;
-export function toDevice(array: Int32Array | BigInt64Array, options?: ToDeviceOptions & { readonly dtype?: undefined }): DeviceArray<"int32">;
-export function toDevice(array: Uint8Array, options?: ToDeviceOptions & { readonly dtype?: undefined }): DeviceArray<"uint8">;
-export function toDevice(array: Float32Array | Float64Array, options?: ToDeviceOptions & { readonly dtype?: undefined }): DeviceArray<FloatDType>;
-export function toDevice<D extends DType>(array: Sendable, options: ToDeviceOptions<D> & { readonly dtype: D }): DeviceArray<D>;
+export function toDevice(
+  array: Float32Array,
+  options?: ToDeviceOptions & { readonly dtype?: undefined },
+): DeviceArray<"float32">;
+export function toDevice(
+  array: Float64Array,
+  options?: ToDeviceOptions & { readonly dtype?: undefined },
+): DeviceArray<"float64">;
+export function toDevice(
+  array: Int32Array | BigInt64Array,
+  options?: ToDeviceOptions & { readonly dtype?: undefined },
+): DeviceArray<"int32">;
+export function toDevice(
+  array: Uint8Array,
+  options?: ToDeviceOptions & { readonly dtype?: undefined },
+): DeviceArray<"uint8">;
+export function toDevice(
+  array: Float32Array | Float64Array,
+  options?: ToDeviceOptions & { readonly dtype?: undefined },
+): DeviceArray<FloatDType>;
+export function toDevice<D extends DType>(
+  array: Sendable,
+  options: ToDeviceOptions<D> & { readonly dtype: D },
+): DeviceArray<D>;
 export function toDevice(array: Sendable, options?: ToDeviceOptions): DeviceArray;
 export function toDevice(array: Sendable, options: ToDeviceOptions = {}): DeviceArray {
   const op = "toDevice";
   const { data, dims, shape, type, dtype } = unwrap(array);
   const kind = typedArrayName(data);
   if (kind === undefined || (OWN_DTYPE[kind] === undefined && kind !== "Uint16Array"))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "array", data, "a typed array of a type that devices have, or a tensor around one");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "array",
+      data,
+      "a typed array of a type that devices have, or a tensor around one",
+    );
   const named = dtype ?? type;
   const own = named === undefined ? undefined : needDType(op, named);
   const wanted = options.dtype ?? own ?? OWN_DTYPE[kind];
   if (wanted === undefined)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "dtype", wanted, '"float16" or "bfloat16" for a Uint16Array, which holds the bits of either');
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "dtype",
+      wanted,
+      '"float16" or "bfloat16" for a Uint16Array, which holds the bits of either',
+    );
   const elements = asType(op, data as Numbers, own, needDType(op, wanted));
   const { length } = data as Numbers;
   const sizes = needShape(op, options.shape ?? shape ?? dims ?? [length], length);
@@ -153,7 +195,11 @@ export function toDevice(array: Sendable, options: ToDeviceOptions = {}): Device
 }
 
 /** New memory on a device for an op to fill: its content is unspecified. */
-export function deviceEmpty<D extends DType>(dtype: D, shape: readonly number[] | number, options: DevicePlace = {}): DeviceArray<D> {
+export function deviceEmpty<D extends DType>(
+  dtype: D,
+  shape: readonly number[] | number,
+  options: DevicePlace = {},
+): DeviceArray<D> {
   const op = "deviceEmpty";
   needDType(op, dtype);
   const sizes = needShape(op, typeof shape === "number" ? [shape] : shape);
@@ -169,4 +215,3 @@ export function isDeviceArray(value: unknown): value is DeviceArray {
 export function bytesOf(dtype: DType, shape: readonly number[]): number {
   return shape.reduce((product, size) => product * size, ELEMENT_BYTES[dtype]);
 }
-

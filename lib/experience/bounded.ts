@@ -10,7 +10,12 @@ export type Task<T> = (signal: AbortSignal) => T | Promise<T>;
  * @returns the results, in the order of the tasks
  * @throws what the first failing task threw; the reason of `signal` where that aborts
  */
-export function runBounded<T>(op: string, tasks: readonly Task<T>[], limit: number, signal: AbortSignal | undefined): Promise<T[]> {
+export function runBounded<T>(
+  op: string,
+  tasks: readonly Task<T>[],
+  limit: number,
+  signal: AbortSignal | undefined,
+): Promise<T[]> {
   needNumber(op, "concurrency", limit, { min: 1, integer: true });
   const controller = new AbortController();
   return new Promise((resolve, reject) => {
@@ -70,5 +75,8 @@ export function pause(milliseconds: number, signal: AbortSignal): Promise<void> 
 
 /** Rows 0 … count − 1 in pieces of at most `size`. */
 export function pieces(count: number, size: number): { readonly begin: number; readonly end: number }[] {
-  return Array.from({ length: Math.ceil(count / size) }, (_, i) => ({ begin: i * size, end: Math.min((i + 1) * size, count) }));
+  return Array.from({ length: Math.ceil(count / size) }, (_, i) => ({
+    begin: i * size,
+    end: Math.min((i + 1) * size, count),
+  }));
 }

@@ -13,7 +13,13 @@ export interface CompletionInfo {
   readonly truncated: true | null;
 }
 
-const NOTHING: CompletionInfo = { tokenIds: null, tokenCount: null, finishReason: null, stopReason: null, truncated: null };
+const NOTHING: CompletionInfo = {
+  tokenIds: null,
+  tokenCount: null,
+  finishReason: null,
+  stopReason: null,
+  truncated: null,
+};
 
 /** The first value that `read` understands, under the names in their order. */
 function first<T>(entry: CompletionEntry, names: readonly string[], read: (value: unknown) => T | null): T | null {
@@ -32,10 +38,12 @@ function idsOf(value: unknown): readonly number[] | null {
   return ids.length > 0 && ids.every((id): id is number => Number.isSafeInteger(id)) ? ids : null;
 }
 
-const numberOf = (value: unknown): number | null => (typeof value === "number" && Number.isFinite(value) ? value : null);
+const numberOf = (value: unknown): number | null =>
+  typeof value === "number" && Number.isFinite(value) ? value : null;
 
 /** Servers name a stop token by its text or by its id. */
-const wordOf = (value: unknown): string | null => (typeof value === "string" ? value : typeof value === "number" ? String(value) : null);
+const wordOf = (value: unknown): string | null =>
+  typeof value === "string" ? value : typeof value === "number" ? String(value) : null;
 
 function recordOf(value: unknown): CompletionEntry {
   return typeof value === "object" && value !== null ? (value as CompletionEntry) : {};
@@ -79,7 +87,8 @@ export function logProbTotals(entry: CompletionEntry | null | undefined): LogPro
     Array.isArray(value) && value.every((x): x is number => typeof x === "number") ? value : null,
   );
   return {
-    logProbSum: first(entry, ["logprob_sum", "cumulative_logprob"], numberOf) ?? tokens?.reduce((sum, x) => sum + x, 0) ?? null,
+    logProbSum:
+      first(entry, ["logprob_sum", "cumulative_logprob"], numberOf) ?? tokens?.reduce((sum, x) => sum + x, 0) ?? null,
     tokenCount: first(entry, ["token_count", "num_tokens"], numberOf) ?? tokens?.length ?? null,
   };
 }

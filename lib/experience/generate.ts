@@ -1,9 +1,18 @@
 // The rounds of a generation with a policy behind them.
 import { SurprisalError } from "../core/errors";
 import { needNumber } from "../core/options";
-import type { Completion, Generated, GenerationRequest, Policy, Prompt } from "./adapters";
+import type { Policy } from "./adapters";
+import type { Completion, Prompt } from "./completion";
 import { pieces, runBounded } from "./bounded";
-import { type Generation, generationRounds, type GenerationOptions, needGenerated, needGenerationOptions } from "./generation";
+import {
+  type Generated,
+  type Generation,
+  generationRounds,
+  type GenerationOptions,
+  type GenerationRequest,
+  needGenerated,
+  needGenerationOptions,
+} from "./generation";
 import { isTransient } from "./request";
 
 export interface GenerationProgress {
@@ -53,7 +62,12 @@ export async function generateCompletions<Data = unknown>(
   const op = "generateCompletions";
   const { signal, onProgress, concurrency = 8 } = options;
   const { wanted, ignoresSurplus } = needGenerationOptions(op, options);
-  const perCall = needNumber(op, "promptsPerCall", options.promptsPerCall ?? policy.promptsPerCall ?? Math.max(prompts.length, 1), { min: 1, integer: true });
+  const perCall = needNumber(
+    op,
+    "promptsPerCall",
+    options.promptsPerCall ?? policy.promptsPerCall ?? Math.max(prompts.length, 1),
+    { min: 1, integer: true },
+  );
   const failures: GenerationFailure[] = [];
   let done = 0;
 
@@ -74,14 +88,24 @@ export async function generateCompletions<Data = unknown>(
     }
   }
 
-  async function round({ prompts: asked, indices, counts, round: number }: GenerationRequest<Prompt<Data>>): Promise<Generated> {
+  async function round({
+    prompts: asked,
+    indices,
+    counts,
+    round: number,
+  }: GenerationRequest<Prompt<Data>>): Promise<Generated> {
     const requests = pieces(asked.length, perCall).map(({ begin, end }) => ({
       prompts: asked.slice(begin, end),
       indices: indices.slice(begin, end),
       counts: counts.slice(begin, end),
       round: number,
     }));
-    const answers = await runBounded(op, requests.map((request) => (own: AbortSignal) => ask(request, own)), concurrency, signal);
+    const answers = await runBounded(
+      op,
+      requests.map((request) => (own: AbortSignal) => ask(request, own)),
+      concurrency,
+      signal,
+    );
     if (answers.every((answer) => answer === null)) return null;
     return answers.flatMap((answer, i) => needGenerated(op, answer, requests[i]!.prompts.length, false));
   }
@@ -94,7 +118,12 @@ export async function generateCompletions<Data = unknown>(
   return { groups, leftOut, statistics, failures };
 }
 
-function nothingCame(op: string, prompts: number, rounds: number, failures: readonly GenerationFailure[]): SurprisalError {
+function nothingCame(
+  op: string,
+  prompts: number,
+  rounds: number,
+  failures: readonly GenerationFailure[],
+): SurprisalError {
   const last = failures.at(-1)?.error;
   const why = last ? `; the last failure: ${last.message}` : "";
   return new SurprisalError(

@@ -2,7 +2,7 @@
 // yielding a request, and what came is sent back in.
 import { argumentError, SurprisalError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
-import type { Generated, GenerationRequest } from "./adapters";
+import type { Completion, Prompt } from "./completion";
 
 const ON_EXCESS = ["keep", "trim", "drop"] as const;
 const ON_SHORT = ["keep", "drop", "error"] as const;
@@ -25,6 +25,19 @@ export interface GenerationOptions {
   /** Counters to go on with. Default: all 0. */
   readonly statistics?: GenerationStatistics;
 }
+
+export interface GenerationRequest<P = Prompt> {
+  readonly prompts: readonly P[];
+  /** Which prompts these are of those given. */
+  readonly indices: readonly number[];
+  /** Completions wanted of each prompt; 0 = as many as there are. */
+  readonly counts: readonly number[];
+  /** 0 = the first time; above: prompts that lack completions, with what they lack. */
+  readonly round: number;
+}
+
+/** The completions of each prompt of a request, in its order. Fewer lists than prompts, or null: nothing came for the others. */
+export type Generated<C = Completion> = readonly (readonly C[])[] | null;
 
 export interface GenerationStatistics {
   /** Requests made: the first one and the retries. */
@@ -94,16 +107,35 @@ export function needGenerationOptions(op: string, options: GenerationOptions): C
 }
 
 /** What came for `count` prompts, one list for each. */
-export function needGenerated<C>(op: string, generated: Generated<C>, count: number, ignoresSurplus: boolean): (readonly C[])[] {
+export function needGenerated<C>(
+  op: string,
+  generated: Generated<C>,
+  count: number,
+  ignoresSurplus: boolean,
+): (readonly C[])[] {
   if (generated === null) return Array.from({ length: count }, () => []);
   // Adapters are written by callers, some of them in JavaScript.
   const lists: readonly unknown[] = Array.isArray(generated) ? generated : [];
-  if (!Array.isArray(generated)) throw argumentError("ERR_SURPRISAL_DTYPE", op, "generate's answer", generated, "a list of completions for each prompt, or null");
+  if (!Array.isArray(generated))
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "generate's answer",
+      generated,
+      "a list of completions for each prompt, or null",
+    );
   if (lists.length > count && !ignoresSurplus)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "generate's answer", `${lists.length} lists`, `${count} lists of completions, one for each prompt`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "generate's answer",
+      `${lists.length} lists`,
+      `${count} lists of completions, one for each prompt`,
+    );
   return Array.from({ length: count }, (_, i) => {
     const list = lists[i] ?? [];
-    if (!Array.isArray(list)) throw argumentError("ERR_SURPRISAL_DTYPE", op, `generate's answer[${i}]`, list, "a list of completions");
+    if (!Array.isArray(list))
+      throw argumentError("ERR_SURPRISAL_DTYPE", op, `generate's answer[${i}]`, list, "a list of completions");
     return list as readonly C[];
   });
 }
@@ -137,7 +169,8 @@ export function* generationRounds<P, C>(
     };
     const generated = yield request;
     ++rounds;
-    if (generated === null && rounds === 1 && checked.stops) return { groups: [], leftOut: [], statistics: { ...start, rounds: start.rounds + 1 } };
+    if (generated === null && rounds === 1 && checked.stops)
+      return { groups: [], leftOut: [], statistics: { ...start, rounds: start.rounds + 1 } };
     const lists = needGenerated(op, generated, asked.length, checked.ignoresSurplus);
     lists.forEach((list, i) => completions[asked[i]!]!.push(...list));
     asked = rounds > retries ? [] : prompts.flatMap((_, index) => (completions[index]!.length < wanted ? [index] : []));
@@ -158,7 +191,8 @@ function sorted<P, C>(
   let { droppedPrompts, partialPrompts, trimmedCompletions, completions: count } = start;
   prompts.forEach((prompt, index) => {
     const own = completions[index]!;
-    const leave = (reason: LeftOut<P, C>["reason"], from: number): void => void leftOut.push({ prompt, index, reason, completions: own.slice(from) });
+    const leave = (reason: LeftOut<P, C>["reason"], from: number): void =>
+      void leftOut.push({ prompt, index, reason, completions: own.slice(from) });
     count += own.length;
     const excess = wanted > 0 && own.length > wanted;
     const short = own.length < wanted;
@@ -175,7 +209,11 @@ function sorted<P, C>(
     }
     groups.push({ prompt, index, completions: trims ? own.slice(0, wanted) : own });
   });
-  return { groups, leftOut, statistics: { rounds: start.rounds, completions: count, trimmedCompletions, partialPrompts, droppedPrompts } };
+  return {
+    groups,
+    leftOut,
+    statistics: { rounds: start.rounds, completions: count, trimmedCompletions, partialPrompts, droppedPrompts },
+  };
 }
 
 function shortError(op: string, index: number, got: number, wanted: number): SurprisalError {

@@ -28,10 +28,16 @@ function joined(parts: readonly FloatArray[]): FloatArray {
 }
 
 /** Numbers as an adapter gave them: as many as tokens, and none of the policy's own tokens NaN. */
-function needTokenNumbers<Data>(op: string, name: string, values: FloatArray, { tokenIds, mask }: Samples<Data>): FloatArray {
+function needTokenNumbers<Data>(
+  op: string,
+  name: string,
+  values: FloatArray,
+  { tokenIds, mask }: Samples<Data>,
+): FloatArray {
   const checked = needFloats(op, name, values, tokenIds.length, "one per response token");
   const wrong = checked.findIndex((value, i) => mask[i] === 1 && Number.isNaN(value));
-  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${wrong}]`, NaN, "a number at each of the policy's tokens");
+  if (wrong >= 0)
+    throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${wrong}]`, NaN, "a number at each of the policy's tokens");
   return checked;
 }
 
@@ -48,7 +54,12 @@ export function collect<Data>(
   const parts: TokenNumbers[] = [];
   const tasks = pieces(B, Math.max(Math.min(size, B), 1)).map(({ begin, end }, i) => async (signal: AbortSignal) => {
     const whole = begin === 0 && end === B;
-    const part = whole ? samples : selectRows(samples, Array.from({ length: end - begin }, (_, b) => begin + b));
+    const part = whole
+      ? samples
+      : selectRows(
+          samples,
+          Array.from({ length: end - begin }, (_, b) => begin + b),
+        );
     const answer = await ask(part, { signal });
     for (const [name, values] of Object.entries(answer)) needTokenNumbers(op, `${prefix}${name}`, values, part);
     parts[i] = answer;
@@ -59,7 +70,9 @@ export function collect<Data>(
 
 /** A view of [tokens, vocabulary] needs its shape said; a tensor has its own. */
 function shapeOf(logits: Logits, tokens: number): { readonly shape?: readonly [number, number] } {
-  return ArrayBuffer.isView(logits) && typedArrayName(logits) !== undefined ? { shape: [tokens, logits.length / tokens] } : {};
+  return ArrayBuffer.isView(logits) && typedArrayName(logits) !== undefined
+    ? { shape: [tokens, logits.length / tokens] }
+    : {};
 }
 
 /** Log-probs, and where the policy gives logits the entropies too. */

@@ -10,25 +10,42 @@ import { needNumber, needWord } from "../core/options";
 import { klEstimates, type KlKind } from "../ops/loss";
 import { countKept, moments } from "../ops/reduce";
 import { overlongPenalty, type OverlongPenaltyOptions } from "../reward/overlong-penalty";
-import type { Critic, Policy, Prompt, RewardSource, ScoringPolicy } from "./adapters";
+import type { Critic, Policy, RewardSource, ScoringPolicy } from "./adapters";
+import type { Prompt } from "./completion";
 import { runBounded } from "./bounded";
 import { generateCompletions, type GenerateOptions, type GenerationProgress, type PolicyGeneration } from "./generate";
 import type { GenerationOptions } from "./generation";
 import { askPolicy, collect, type Collected } from "./judge";
-import { type Experience, type LogProbSource, rowCount, type Samples, samplesOf } from "./records";
-import { type CheckedRecipe, type NamedSources, needRecipe, ONE_SOURCE, type RewardRecipe, rewardTasks, scoresOf, type SourceRewards, weightsOfRows } from "./score";
+import { type Experience, type LogProbSource, rowCount, type Samples } from "./records";
+import { samplesOf } from "./samples";
+import {
+  type CheckedRecipe,
+  type NamedSources,
+  needRecipe,
+  ONE_SOURCE,
+  type RewardRecipe,
+  rewardTasks,
+  scoresOf,
+  type SourceRewards,
+  weightsOfRows,
+} from "./score";
 
 const OLD_LOG_PROBS = ["policy", "sampler"] as const;
 const DROP_GROUPS = ["constant", "zeroOrOne"] as const;
 
 /** Options of `advantagePipeline`, and what goes before it. */
-export interface AdvantageSteps extends Omit<AdvantagePipelineOptions, "groups" | "groupOffsets" | "backend" | "collective"> {
+export interface AdvantageSteps extends Omit<
+  AdvantagePipelineOptions,
+  "groups" | "groupOffsets" | "backend" | "collective"
+> {
   /** Compare rewards within their group, as the estimator does. Default true; never for `"cpgd"`, which compares the batch. */
   readonly shapeGroups?: boolean;
 }
 
-/** An estimator of one's own, from the experience so far: one advantage per response token. */
-export type AdvantageFunction<Data = unknown> = (experience: Experience<Data>) => FloatArray | { readonly advantages: FloatArray; readonly returns?: FloatArray };
+/** Computes one advantage per response token from the experience so far, in place of a built-in estimator. */
+export type AdvantageFunction<Data = unknown> = (
+  experience: Experience<Data>,
+) => FloatArray | { readonly advantages: FloatArray; readonly returns?: FloatArray };
 
 export interface ExperienceMakerOptions<Data = unknown> extends GenerationOptions, BackendOption {
   readonly policy: Policy<Data>;
@@ -67,12 +84,12 @@ export interface JudgeProgress {
 export type MakeProgress = GenerationProgress | JudgeProgress;
 
 export interface MakeOptions {
-  /** Ends the making; it then throws the signal's reason. */
+  /** An abort ends the making, which then throws the signal's reason. */
   readonly signal?: AbortSignal;
   readonly onProgress?: (progress: MakeProgress) => void;
 }
 
-/** An experience with what became of the generation. */
+/** An experience, with the completions that the generation left out and the calls that failed. */
 export interface MadeExperience<Data> extends Experience<Data> {
   readonly leftOut: PolicyGeneration<Data>["leftOut"];
   readonly failures: PolicyGeneration<Data>["failures"];
@@ -83,9 +100,9 @@ function isSource<Data>(rewards: RewardSource<Data> | NamedSources<Data>): rewar
 }
 
 /**
- * Makes experiences: generation → log-probs, reference, critic and rewards side by side → overlong penalty → shaping within groups
- * → running normalisation → clip → KL penalty → estimator → normalisation over the batch. A step that is not asked for is left out;
- * each one that is leaves its numbers in the result.
+ * Makes experiences, in this order: generation → log-probs, reference, critic and rewards side by side → overlong penalty → shaping within groups
+ * → running normalisation → clip → KL penalty → estimator → normalisation over the batch. Steps without options are left
+ * out; the others keep their numbers in the result.
  *
  * Nothing is kept between calls but `runningMoments`, which moves on only when an experience is complete.
  *
@@ -101,7 +118,8 @@ export class ExperienceMaker<Data = unknown> {
     const op = "ExperienceMaker";
     this.#options = options;
     this.#sources = isSource(options.rewards) ? { [ONE_SOURCE]: options.rewards } : options.rewards;
-    if (Object.keys(this.#sources).length === 0) throw argumentError("ERR_SURPRISAL_OPTION", op, "rewards", options.rewards, "at least one source");
+    if (Object.keys(this.#sources).length === 0)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "rewards", options.rewards, "at least one source");
     this.#recipe = needRecipe(op, options.recipe, this.#sources);
     needNumber(op, "rowsPerCall", options.rowsPerCall ?? 1, { min: 1, integer: true });
     needNumber(op, "concurrency", options.concurrency ?? 1, { min: 1, integer: true });
@@ -109,12 +127,26 @@ export class ExperienceMaker<Data = unknown> {
     if (options.dropGroups !== undefined) needWord(op, "dropGroups", options.dropGroups, DROP_GROUPS);
     const { policy, reference, critic, advantages } = options;
     if (options.oldLogProbs === "policy" && !askPolicy(policy, {}))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", "policy", 'a policy with logProbs or logits; or "sampler"');
-    if (reference && !askPolicy(reference, {})) throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "logProbs or logits");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        "oldLogProbs",
+        "policy",
+        'a policy with logProbs or logits; or "sampler"',
+      );
+    if (reference && !askPolicy(reference, {}))
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "logProbs or logits");
     if (typeof advantages === "object") {
-      if (advantages.estimator === "gae" && !critic) throw argumentError("ERR_SURPRISAL_OPTION", op, "critic", critic, 'a critic with estimator "gae"');
+      if (advantages.estimator === "gae" && !critic)
+        throw argumentError("ERR_SURPRISAL_OPTION", op, "critic", critic, 'a critic with estimator "gae"');
       if ((advantages.klCoefficient ?? 0) > 0 && !reference)
-        throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "a reference policy with a klCoefficient above 0");
+        throw argumentError(
+          "ERR_SURPRISAL_OPTION",
+          op,
+          "reference",
+          reference,
+          "a reference policy with a klCoefficient above 0",
+        );
       this.#runningMoments = advantages.runningMoments;
     }
   }
@@ -160,7 +192,7 @@ export class ExperienceMaker<Data = unknown> {
   /** Calls of all models and reward sources, and what they add to the samples. */
   #judge(op: string, samples: Samples<Data>, { onProgress }: MakeOptions) {
     const { policy, reference, critic, rowsPerCall = Infinity, backend: name } = this.#options;
-    const backend = name ? { backend: name } : {};
+    const backend = { backend: name };
     const B = rowCount(samples);
     const size = (own: number | undefined): number => own ?? rowsPerCall;
     const counter = (step: JudgeProgress["step"], total: number) => {
@@ -171,12 +203,34 @@ export class ExperienceMaker<Data = unknown> {
     const fromSampler = this.#options.oldLogProbs === "sampler";
     const ask = fromSampler ? undefined : askPolicy(policy, backend);
     if (fromSampler && !samples.samplerLogProbs)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "oldLogProbs", "sampler", "samples with log-probs of the sampler for every row");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        "oldLogProbs",
+        "sampler",
+        "samples with log-probs of the sampler for every row",
+      );
     const old = ask && collect(op, "policy.", samples, size(policy.rowsPerCall), ask, counter("logProbs", B));
-    const referred = reference && collect(op, "reference.", samples, size(reference.rowsPerCall), askPolicy(reference, backend)!, counter("reference", B));
+    const referred =
+      reference &&
+      collect(
+        op,
+        "reference.",
+        samples,
+        size(reference.rowsPerCall),
+        askPolicy(reference, backend)!,
+        counter("reference", B),
+      );
     const valued: Collected | undefined =
       critic &&
-      collect(op, "critic.", samples, size(critic.rowsPerCall), async (part, call) => ({ values: await critic.values(part, call) }), counter("values", B));
+      collect(
+        op,
+        "critic.",
+        samples,
+        size(critic.rowsPerCall),
+        async (part, call) => ({ values: await critic.values(part, call) }),
+        counter("values", B),
+      );
     const weights = weightsOfRows(op, this.#recipe, samples);
     const total = weights.reduce((sum, own) => sum + Object.keys(own).length, 0);
     const sources: Record<string, SourceRewards> = {};
@@ -184,14 +238,15 @@ export class ExperienceMaker<Data = unknown> {
 
     const finish = (): Experience<Data> => {
       const scores = scoresOf(op, sources, weights);
-      const logProbSource: LogProbSource = ask ? (policy.logits ? "logits" : "logProbs") : "sampler";
-      const logProbs = old?.values("logProbs") ?? samples.samplerLogProbs;
+      const oldLogProbSource: LogProbSource = ask ? (policy.logits ? "logits" : "logProbs") : "sampler";
+      const oldLogProbs = old?.values("logProbs") ?? samples.samplerLogProbs;
       return {
         ...samples,
-        ...(logProbs && { logProbs, logProbSource }),
-        ...(old && policy.logits && { entropies: old.values("entropies") }),
-        ...(referred && { referenceLogProbs: referred.values("logProbs") }),
-        ...(valued && { values: valued.values("values") }),
+        oldLogProbs,
+        oldLogProbSource: oldLogProbs && oldLogProbSource,
+        entropies: old && policy.logits ? old.values("entropies") : undefined,
+        referenceLogProbs: referred && referred.values("logProbs"),
+        values: valued && valued.values("values"),
         sourceRewards: Object.fromEntries(Object.entries(sources).map(([source, { values }]) => [source, values])),
         sourceReasons: Object.fromEntries(Object.entries(sources).map(([source, { reasons }]) => [source, reasons])),
         scores,
@@ -206,51 +261,69 @@ export class ExperienceMaker<Data = unknown> {
   #estimate(op: string, judged: Experience<Data>): Experience<Data> {
     const { overlong, dropGroups, klEstimator, advantages, backend: name } = this.#options;
     const backend = name ? { backend: name } : {};
-    const { groups, offsets, mask, logProbs, referenceLogProbs, scores } = judged;
-    const penalized = overlong && overlongPenalty(scores, Array.from(countKept({ offsets, mask, ...backend })), overlong);
+    const { groups, offsets, mask, oldLogProbs, referenceLogProbs, scores } = judged;
+    const penalized =
+      overlong && overlongPenalty(scores, Array.from(countKept({ offsets, mask, ...backend })), overlong);
     const rewards = penalized ? Float64Array.from(penalized.rewards) : scores;
-    const estimator = typeof advantages === "object" ? advantages.estimator : "reinforce";
-    const drop = { offsets, mask, groups, estimator, ...(dropGroups && { dropGroups }), ...backend };
+    const estimator = typeof advantages === "object" ? advantages.estimator : "reinforcePlusPlus";
+    const drop = { offsets, mask, groups, estimator, dropGroups, ...backend };
     const { keptGroups: taught, groupIds, mask: kept } = shapeGroupRewards(rewards, drop);
     const keptGroups = judged.keptGroups.slice();
     groups.forEach((group, b) => (keptGroups[group] = taught[groupIds[b]!]!));
-    if (referenceLogProbs && !logProbs)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", "given", "log-probs of the policy or of the sampler beside it");
+    if (referenceLogProbs && !oldLogProbs)
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        "reference",
+        "given",
+        "log-probs of the policy or of the sampler beside it",
+      );
     const where = { offsets, mask: dropGroups ? kept : mask, ...backend };
-    const kl = referenceLogProbs && logProbs && klEstimates(logProbs, referenceLogProbs, { ...where, kind: klEstimator ?? "k1" }).values;
+    const kl =
+      referenceLogProbs &&
+      oldLogProbs &&
+      klEstimates(oldLogProbs, referenceLogProbs, { ...where, kind: klEstimator ?? "k1" }).values;
     const experience: Experience<Data> = {
       ...judged,
       mask: where.mask,
       rewards,
       keptGroups,
-      ...(penalized && { penalties: Float64Array.from(penalized.penalties) }),
-      ...(kl && { kl, meanKls: moments(kl, { ...where, over: "row" }).means }),
+      penalties: penalized && Float64Array.from(penalized.penalties),
+      kl,
+      meanKls: kl && moments(kl, { ...where, over: "row" }).means,
     };
     if (advantages === undefined) return experience;
     if (typeof advantages === "function") return { ...experience, ...ownAdvantages(op, experience, advantages) };
     return { ...experience, ...this.#pipeline(experience, advantages) };
   }
 
-  #pipeline({ offsets, mask, groups, rewards, kl, values }: Experience<Data>, { shapeGroups = true, ...steps }: AdvantageSteps): Partial<Experience<Data>> {
+  #pipeline(
+    { offsets, mask, groups, rewards, kl, values }: Experience<Data>,
+    { shapeGroups = true, ...steps }: AdvantageSteps,
+  ): Partial<Experience<Data>> {
     const { backend } = this.#options;
-    const batch = { offsets, mask, rewards, ...(kl && { kl }), ...(values && { values }) };
+    const batch = { offsets, mask, rewards, kl, values };
     const { batches, runningMoments } = advantagePipeline([batch], {
       ...steps,
-      ...(this.#runningMoments && { runningMoments: this.#runningMoments }),
-      ...(shapeGroups && steps.estimator !== "cpgd" && { groups }),
-      ...(backend && { backend }),
+      runningMoments: this.#runningMoments,
+      groups: shapeGroups && steps.estimator !== "cpgd" ? groups : undefined,
+      backend,
     });
     if (runningMoments) this.#runningMoments = runningMoments;
     return batches[0]!;
   }
 }
 
-function ownAdvantages<Data>(op: string, experience: Experience<Data>, estimate: AdvantageFunction<Data>): Partial<Experience<Data>> {
+function ownAdvantages<Data>(
+  op: string,
+  experience: Experience<Data>,
+  estimate: AdvantageFunction<Data>,
+): Partial<Experience<Data>> {
   const result = estimate(experience);
   const { advantages, returns } = ArrayBuffer.isView(result) ? { advantages: result, returns: undefined } : result;
   const n = experience.tokenIds.length;
   return {
     advantages: needFloats(op, "advantages", advantages, n, "one per response token"),
-    ...(returns && { returns: needFloats(op, "returns", returns, n, "one per response token") }),
+    returns: returns && needFloats(op, "returns", returns, n, "one per response token"),
   };
 }

@@ -26,7 +26,10 @@ export function segmentIds(offsets: Int32Array): Int32Array {
  * @param options `shape` of the rows; default: one row
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE or _RANGE, naming the argument
  */
-export function positionIds(segments: TokenIds, options: { readonly shape?: readonly [rows: number, tokens: number] } = {}): Int32Array {
+export function positionIds(
+  segments: TokenIds,
+  options: { readonly shape?: readonly [rows: number, tokens: number] } = {},
+): Int32Array {
   const op = "positionIds";
   const given = needIds(op, "segments", segments);
   const { B, T } = needRows(op, { shape: options.shape ?? [1, given.length] });

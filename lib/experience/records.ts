@@ -2,10 +2,9 @@
 // response token; numbers per row are in the order of the rows.
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { completionTruncated } from "../advantage/maxent/completion-truncated";
-import type { Completion, Prompt } from "./adapters";
-import type { GeneratedGroup, GenerationStatistics } from "./generation";
-import { lengthsOf, offsetsOf, packRows } from "./rows";
+import type { Prompt } from "./completion";
+import type { GenerationStatistics } from "./generation";
+import { lengthsOf, offsetsOf } from "../core/packed-rows";
 
 /** Responses as they were sampled. */
 export interface Samples<Data = unknown> {
@@ -36,8 +35,8 @@ export type LogProbSource = "logProbs" | "logits" | "sampler";
 export interface Experience<Data = unknown> extends Samples<Data> {
   // Per response token.
   /** Of the policy that the update starts from, nats: the denominator of the ratio. Absent where nobody knows them. */
-  readonly logProbs?: FloatArray;
-  readonly logProbSource?: LogProbSource;
+  readonly oldLogProbs?: FloatArray;
+  readonly oldLogProbSource?: LogProbSource;
   /** Of the policy over its vocabulary, nats; where it gives logits. */
   readonly entropies?: FloatArray;
   readonly referenceLogProbs?: FloatArray;
@@ -86,7 +85,7 @@ export interface Experience<Data = unknown> extends Samples<Data> {
 export const TOKEN_FIELDS = [
   "mask",
   "samplerLogProbs",
-  "logProbs",
+  "oldLogProbs",
   "entropies",
   "referenceLogProbs",
   "kl",
@@ -98,7 +97,17 @@ export const TOKEN_FIELDS = [
 ] as const satisfies readonly (keyof Experience)[];
 
 /** Fields with one entry per row. */
-const ROW_FIELDS = ["groups", "truncated", "scores", "penalties", "shapedRewards", "scaledRewards", "rewards", "meanKls", "sequenceReturns"] as const satisfies readonly (keyof Experience)[];
+const ROW_FIELDS = [
+  "groups",
+  "truncated",
+  "scores",
+  "penalties",
+  "shapedRewards",
+  "scaledRewards",
+  "rewards",
+  "meanKls",
+  "sequenceReturns",
+] as const satisfies readonly (keyof Experience)[];
 
 /** Fields with one entry per row that are plain lists. */
 const LIST_FIELDS = ["texts", "finishReasons"] as const satisfies readonly (keyof Experience)[];
@@ -110,7 +119,11 @@ export const rowCount = (samples: Pick<Samples, "offsets">): number => samples.o
 export const responseLengths = (samples: Pick<Samples, "offsets">): Int32Array => lengthsOf(samples.offsets);
 
 /** The entries at rows of a packed array, one row behind the other. */
-function gatherPacked<A extends Int32Array | Uint8Array | FloatArray>(values: A, offsets: Int32Array, rows: readonly number[]): A {
+function gatherPacked<A extends Int32Array | Uint8Array | FloatArray>(
+  values: A,
+  offsets: Int32Array,
+  rows: readonly number[],
+): A {
   const lengths = rows.map((b) => offsets[b + 1]! - offsets[b]!);
   const chosen = offsetsOf(lengths);
   const result = new (values.constructor as new (length: number) => A)(chosen[rows.length]!);
@@ -120,7 +133,8 @@ function gatherPacked<A extends Int32Array | Uint8Array | FloatArray>(values: A,
   return result;
 }
 
-const chosenOffsets = (offsets: Int32Array, rows: readonly number[]): Int32Array => offsetsOf(rows.map((b) => offsets[b + 1]! - offsets[b]!));
+const chosenOffsets = (offsets: Int32Array, rows: readonly number[]): Int32Array =>
+  offsetsOf(rows.map((b) => offsets[b + 1]! - offsets[b]!));
 
 function mapEntries<A, B>(record: Readonly<Record<string, A>>, change: (value: A) => B): Record<string, B> {
   return Object.fromEntries(Object.entries(record).map(([name, value]) => [name, change(value)]));
@@ -136,7 +150,8 @@ function mapEntries<A, B>(record: Readonly<Record<string, A>>, change: (value: A
 export function selectRows<S extends Samples>(samples: S, rows: ArrayLike<number>): S {
   const B = rowCount(samples);
   const chosen = Array.from(rows, (b, i) => {
-    if (!Number.isInteger(b) || b < 0 || b >= B) throw argumentError("ERR_SURPRISAL_RANGE", "selectRows", `rows[${i}]`, b, `an integer in 0..${B - 1}`);
+    if (!Number.isInteger(b) || b < 0 || b >= B)
+      throw argumentError("ERR_SURPRISAL_RANGE", "selectRows", `rows[${i}]`, b, `an integer in 0..${B - 1}`);
     return b;
   });
   const from = samples as Partial<Experience> & Samples;
@@ -144,11 +159,18 @@ export function selectRows<S extends Samples>(samples: S, rows: ArrayLike<number
   for (const field of TOKEN_FIELDS) if (from[field]) result[field] = gatherPacked(from[field], from.offsets, chosen);
   for (const field of ROW_FIELDS) {
     const values = from[field];
-    if (values) result[field] = gatherPacked(values, Int32Array.from({ length: B + 1 }, (_, b) => b), chosen);
+    if (values)
+      result[field] = gatherPacked(
+        values,
+        Int32Array.from({ length: B + 1 }, (_, b) => b),
+        chosen,
+      );
   }
   for (const field of LIST_FIELDS) result[field] = chosen.map((b) => from[field][b]);
-  if (from.sourceRewards) result["sourceRewards"] = mapEntries(from.sourceRewards, (values) => Float64Array.from(chosen, (b) => values[b]!));
-  if (from.sourceReasons) result["sourceReasons"] = mapEntries(from.sourceReasons, (reasons) => chosen.map((b) => reasons[b]));
+  if (from.sourceRewards)
+    result["sourceRewards"] = mapEntries(from.sourceRewards, (values) => Float64Array.from(chosen, (b) => values[b]!));
+  if (from.sourceReasons)
+    result["sourceReasons"] = mapEntries(from.sourceReasons, (reasons) => chosen.map((b) => reasons[b]));
   return {
     ...result,
     promptIds: gatherPacked(from.promptIds, from.promptOffsets, chosen),
@@ -156,68 +178,4 @@ export function selectRows<S extends Samples>(samples: S, rows: ArrayLike<number
     tokenIds: gatherPacked(from.tokenIds, from.offsets, chosen),
     offsets: chosenOffsets(from.offsets, chosen),
   } as unknown as S;
-}
-
-function needTokens(op: string, name: string, values: unknown): Int32Array {
-  const list = values as ArrayLike<number> | null | undefined;
-  if (list == null || typeof list !== "object" || typeof list.length !== "number")
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, name, values, "a list of token ids");
-  return Int32Array.from(list, (id, i) => {
-    if (!Number.isInteger(id) || id < 0 || id > 2 ** 31 - 1) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${i}]`, id, "a token id: an integer in [0, 2^31)");
-    return id;
-  });
-}
-
-function needNumbers(op: string, name: string, values: ArrayLike<number>, length: number): Float64Array {
-  if (values.length !== length) throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.length`, values.length, `${length}, one per token`);
-  return Float64Array.from(values, (value, i) => {
-    if (typeof value !== "number" || Number.isNaN(value)) throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${i}]`, value, "a number");
-    return value;
-  });
-}
-
-/**
- * The record of the completions of a generation, prompt after prompt. Each is checked: ids, and as many log-probs and mask flags as
- * ids.
- *
- * @param groups as `generateCompletions` gives them
- * @throws SurprisalError ERR_SURPRISAL_DTYPE, _SHAPE, _RANGE, _VALUE or _OPTION, naming the completion
- */
-export function samplesOf<Data>(groups: readonly Pick<GeneratedGroup<Prompt<Data>, Completion>, "prompt" | "completions">[]): Samples<Data> {
-  const op = "samplesOf";
-  const rows = groups.flatMap(({ prompt, completions }, group) =>
-    completions.map((completion, i) => {
-      const name = `groups[${group}].completions[${i}]`;
-      const tokenIds = needTokens(op, `${name}.tokenIds`, completion.tokenIds);
-      const known = completion.promptIds ?? prompt.ids;
-      if (known === undefined)
-        throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.promptIds`, undefined, "the ids of the prompt, from the policy or as ids of the prompt");
-      return {
-        group,
-        tokenIds,
-        promptIds: needTokens(op, `${name}.promptIds`, known),
-        mask: completion.mask ? Uint8Array.from(needNumbers(op, `${name}.mask`, completion.mask, tokenIds.length), (flag) => (flag === 0 ? 0 : 1)) : new Uint8Array(tokenIds.length).fill(1),
-        logProbs: completion.logProbs && needNumbers(op, `${name}.logProbs`, completion.logProbs, tokenIds.length),
-        completion,
-      };
-    }),
-  );
-  const known = rows.length > 0 && rows.every(({ logProbs }) => logProbs !== undefined);
-  const prompts = packRows(rows.map(({ promptIds }) => promptIds), new Int32Array(0));
-  const responses = packRows(rows.map(({ tokenIds }) => tokenIds), new Int32Array(0));
-  return {
-    prompts: groups.map(({ prompt }) => prompt),
-    groups: Int32Array.from(rows, ({ group }) => group),
-    promptIds: prompts.values,
-    promptOffsets: prompts.offsets,
-    tokenIds: responses.values,
-    offsets: responses.offsets,
-    mask: packRows(rows.map(({ mask }) => mask), new Uint8Array(0)).values,
-    ...(known && { samplerLogProbs: packRows(rows.map(({ logProbs }) => logProbs!)).values }),
-    texts: rows.map(({ completion }) => completion.text),
-    finishReasons: rows.map(({ completion }) => completion.finishReason ?? undefined),
-    truncated: Uint8Array.from(rows, ({ completion: { truncated, finishReason } }) =>
-      completionTruncated({ truncated: truncated ?? null, finishReason: finishReason ?? null }) ? 1 : 0,
-    ),
-  };
 }

@@ -36,7 +36,8 @@ function defaultRead(answer: unknown): ArrayLike<number | null> {
 function checked(rewards: ArrayLike<unknown>, count: number): readonly (number | null)[] {
   if (rewards.length !== count) throw badAnswer(`${rewards.length} rewards for ${count} rows`);
   return Array.from(rewards, (reward, i) => {
-    if (reward !== null && !(typeof reward === "number" && Number.isFinite(reward))) throw badAnswer(`rewards[${i}] is ${JSON.stringify(reward)}, expected a number`);
+    if (reward !== null && !(typeof reward === "number" && Number.isFinite(reward)))
+      throw badAnswer(`rewards[${i}] is ${JSON.stringify(reward)}, expected a number`);
     return reward;
   });
 }
@@ -47,7 +48,10 @@ function checked(rewards: ArrayLike<unknown>, count: number): readonly (number |
  *
  * @throws (the function) SurprisalError ERR_SURPRISAL_REMOTE when the retries are used up; the signal's reason
  */
-export function remoteReward<Data = unknown>(url: string, options: RemoteRewardOptions<Data> = {}): RewardFunction<Data> {
+export function remoteReward<Data = unknown>(
+  url: string,
+  options: RemoteRewardOptions<Data> = {},
+): RewardFunction<Data> {
   const op = "remoteReward";
   const { body = defaultBody, read = defaultRead, concurrency = 4, ...request } = options;
   const batchSize = needNumber(op, "batchSize", options.batchSize ?? 64, { min: 1, integer: true });

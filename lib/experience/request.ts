@@ -72,7 +72,13 @@ function waitOf(response: Response): number {
   return seconds > 0 ? Math.min(seconds * 1000, LONGEST_WAIT) : 0;
 }
 
-async function attempt<T>(url: string, body: string, read: (answer: unknown) => T, options: Checked, signal: AbortSignal): Promise<T> {
+async function attempt<T>(
+  url: string,
+  body: string,
+  read: (answer: unknown) => T,
+  options: Checked,
+  signal: AbortSignal,
+): Promise<T> {
   const timeout = AbortSignal.timeout(options.timeout);
   let text: string;
   let response: Response;
@@ -98,7 +104,12 @@ async function attempt<T>(url: string, body: string, read: (answer: unknown) => 
   try {
     answer = JSON.parse(text);
   } catch (error) {
-    throw new Failure(`the answer is no JSON (${text.length} characters, it ends in ${show(text.slice(-30))})`, true, 0, { cause: error });
+    throw new Failure(
+      `the answer is no JSON (${text.length} characters, it ends in ${show(text.slice(-30))})`,
+      true,
+      0,
+      { cause: error },
+    );
   }
   return read(answer);
 }
@@ -110,7 +121,14 @@ async function attempt<T>(url: string, body: string, read: (answer: unknown) => 
  * @throws SurprisalError ERR_SURPRISAL_REMOTE with the last failure; `details.transient` says whether it may pass. The reason of
  * `signal` where that aborts. What else `read` throws
  */
-export async function postJson<T>(op: string, url: string, body: unknown, read: (answer: unknown) => T, options: RequestOptions, signal: AbortSignal): Promise<T> {
+export async function postJson<T>(
+  op: string,
+  url: string,
+  body: unknown,
+  read: (answer: unknown) => T,
+  options: RequestOptions,
+  signal: AbortSignal,
+): Promise<T> {
   const checked = needRequestOptions(op, options);
   const text = JSON.stringify(body);
   for (let tried = 1; ; ++tried) {

@@ -26,7 +26,13 @@ export interface CheckedRecipe {
 function needWeights(op: string, name: string, weights: RewardWeights, sources: NamedSources<never>): RewardWeights {
   for (const [source, weight] of Object.entries(weights)) {
     if (!Object.hasOwn(sources, source))
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}.${source}`, weight, `a weight of ${Object.keys(sources).join(", ")}: there is no other source`);
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        `${name}.${source}`,
+        weight,
+        `a weight of ${Object.keys(sources).join(", ")}: there is no other source`,
+      );
     needNumber(op, `${name}.${source}`, weight);
   }
   return weights;
@@ -34,19 +40,35 @@ function needWeights(op: string, name: string, weights: RewardWeights, sources: 
 
 /** Default: the sum of all sources. */
 export function needRecipe(op: string, recipe: RewardRecipe | undefined, sources: NamedSources<never>): CheckedRecipe {
-  if (recipe === undefined) return { all: Object.fromEntries(Object.keys(sources).map((name) => [name, 1])), byLabel: new Map() };
+  if (recipe === undefined)
+    return { all: Object.fromEntries(Object.keys(sources).map((name) => [name, 1])), byLabel: new Map() };
   const entries = Object.entries(recipe) as [string, number | RewardWeights][];
   if (entries.length > 0 && entries.every(([, value]) => typeof value === "object"))
-    return { all: undefined, byLabel: new Map(entries.map(([label, value]) => [label, needWeights(op, `recipe.${label}`, value as RewardWeights, sources)])) };
+    return {
+      all: undefined,
+      byLabel: new Map(
+        entries.map(([label, value]) => [label, needWeights(op, `recipe.${label}`, value as RewardWeights, sources)]),
+      ),
+    };
   return { all: needWeights(op, "recipe", recipe as RewardWeights, sources), byLabel: new Map() };
 }
 
 /** The weights of each row. */
-export function weightsOfRows<Data>(op: string, { all, byLabel }: CheckedRecipe, { prompts, groups }: Samples<Data>): RewardWeights[] {
+export function weightsOfRows<Data>(
+  op: string,
+  { all, byLabel }: CheckedRecipe,
+  { prompts, groups }: Samples<Data>,
+): RewardWeights[] {
   const ofPrompts = prompts.map(({ label }, i) => {
     const weights = all ?? (label === undefined ? undefined : byLabel.get(label));
     if (weights) return weights;
-    throw argumentError("ERR_SURPRISAL_OPTION", op, `prompts[${i}].label`, label, `a label of the recipe: ${[...byLabel.keys()].join(", ")}`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      `prompts[${i}].label`,
+      label,
+      `a label of the recipe: ${[...byLabel.keys()].join(", ")}`,
+    );
   });
   return Array.from(groups, (group) => ofPrompts[group]!);
 }
@@ -58,13 +80,20 @@ export function rewardRows<Data>(op: string, samples: Samples<Data>, rows: reado
     const source = prompts[groups[b]!]!;
     const { text, label, answer } = source;
     return {
-      ...(text !== undefined && { prompt: text }),
-      ...(label !== undefined && { ability: label }),
-      ...(answer !== undefined && { answer }),
+      prompt: text,
+      ability: label,
+      answer,
       get completion(): string {
         const completion = texts[b];
         if (completion !== undefined) return completion;
-        throw argumentError("ERR_SURPRISAL_VALUE", op, `texts[${b}]`, completion, "the text of the response, which the policy did not give", "score its tokenIds, or let the policy decode them");
+        throw argumentError(
+          "ERR_SURPRISAL_VALUE",
+          op,
+          `texts[${b}]`,
+          completion,
+          "the text of the response, which the policy did not give",
+          "score its tokenIds, or let the policy decode them",
+        );
       },
       source,
       group: groups[b]!,
@@ -85,18 +114,44 @@ export interface SourceRewards {
 }
 
 /** A number and its reason, NaN for a reward that does not apply. */
-function needReward(op: string, name: string, row: number, given: unknown): { readonly reward: number; readonly reason?: string } {
+function needReward(
+  op: string,
+  name: string,
+  row: number,
+  given: unknown,
+): { readonly reward: number; readonly reason?: string } {
   if (given === null) return { reward: NaN };
   const result = typeof given === "object" ? (given as RewardResult) : undefined;
   const reward: unknown = result ? result.reward : given;
-  if (typeof reward === "number" && (Number.isFinite(reward) || (result && Number.isNaN(reward)))) return { reward, ...(result && { reason: result.reason }) };
+  if (typeof reward === "number" && (Number.isFinite(reward) || (result && Number.isNaN(reward))))
+    return { reward, reason: result?.reason };
   const want = "a finite number, or null where the reward does not apply";
-  throw argumentError("ERR_SURPRISAL_VALUE", op, `rewards.${name}'s reward of row ${row}`, reward, want, "a reward that could not be had has to be thrown");
+  throw argumentError(
+    "ERR_SURPRISAL_VALUE",
+    op,
+    `rewards.${name}'s reward of row ${row}`,
+    reward,
+    want,
+    "a reward that could not be had has to be thrown",
+  );
 }
 
-function enter(op: string, name: string, given: RewardValues, rows: readonly number[], { values, reasons }: SourceRewards): void {
+function enter(
+  op: string,
+  name: string,
+  given: RewardValues,
+  rows: readonly number[],
+  { values, reasons }: SourceRewards,
+): void {
   const length: unknown = (given as RewardValues | undefined)?.length;
-  if (length !== rows.length) throw argumentError("ERR_SURPRISAL_SHAPE", op, `rewards.${name}'s answer`, length, `${rows.length} rewards, one per row`);
+  if (length !== rows.length)
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      `rewards.${name}'s answer`,
+      length,
+      `${rows.length} rewards, one per row`,
+    );
   const checked = rows.map((row, i) => needReward(op, name, row, given[i]));
   rows.forEach((row, i) => {
     values[row] = checked[i]!.reward;
@@ -116,21 +171,33 @@ export function rewardTasks<Data>(
 ): Task<void>[] {
   const B = rowCount(samples);
   return Object.entries(sources).flatMap(([name, source]) => {
-    const found = (into[name] = { values: new Float64Array(B).fill(NaN), reasons: Array.from({ length: B }, () => undefined) });
+    const found = (into[name] = {
+      values: new Float64Array(B).fill(NaN),
+      reasons: Array.from({ length: B }, () => undefined),
+    });
     const asked = weights.flatMap((own, b) => (Object.hasOwn(own, name) ? [b] : []));
     // A function is asked once, since it may compare rows; a model as it and the maker say.
     const size = typeof source === "function" ? Infinity : (source.rowsPerCall ?? rowsPerCall);
-    return pieces(asked.length, Math.max(Math.min(size, asked.length), 1)).map(({ begin, end }) => async (signal: AbortSignal) => {
-      const rows = asked.slice(begin, end);
-      const rewards = await (typeof source === "function" ? source(rewardRows(op, samples, rows), { signal }) : source.rewards(selectRows(samples, rows), { signal }));
-      enter(op, name, rewards, rows, found);
-      onRows(rows.length);
-    });
+    return pieces(asked.length, Math.max(Math.min(size, asked.length), 1)).map(
+      ({ begin, end }) =>
+        async (signal: AbortSignal) => {
+          const rows = asked.slice(begin, end);
+          const rewards = await (typeof source === "function"
+            ? source(rewardRows(op, samples, rows), { signal })
+            : source.rewards(selectRows(samples, rows), { signal }));
+          enter(op, name, rewards, rows, found);
+          onRows(rows.length);
+        },
+    );
   });
 }
 
 /** Σ weight · reward over the sources that apply to a row. */
-export function scoresOf(op: string, sources: Readonly<Record<string, SourceRewards>>, weights: readonly RewardWeights[]): Float64Array {
+export function scoresOf(
+  op: string,
+  sources: Readonly<Record<string, SourceRewards>>,
+  weights: readonly RewardWeights[],
+): Float64Array {
   return Float64Array.from(weights, (own, b) => {
     const applying = Object.entries(own).filter(([name]) => !Number.isNaN(sources[name]!.values[b]!));
     if (applying.length === 0) throw noReward(op, b, Object.keys(own));
@@ -140,5 +207,10 @@ export function scoresOf(op: string, sources: Readonly<Record<string, SourceRewa
 
 function noReward(op: string, row: number, sources: readonly string[]): SurprisalError {
   const message = `${op}: no reward applies to row ${row}, expected at least one of ${sources.join(", ")}`;
-  return new SurprisalError("ERR_SURPRISAL_VALUE", message, { op, name: `row ${row}`, got: "no reward", want: "a reward" });
+  return new SurprisalError("ERR_SURPRISAL_VALUE", message, {
+    op,
+    name: `row ${row}`,
+    got: "no reward",
+    want: "a reward",
+  });
 }

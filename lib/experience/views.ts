@@ -2,7 +2,7 @@
 import { argumentError } from "../core/errors";
 import type { Experience, Samples } from "./records";
 import { TOKEN_FIELDS } from "./records";
-import { lengthsOf, offsetsOf, padRows, type RowArray, unpadRows } from "./rows";
+import { lengthsOf, offsetsOf, padRows, type RowArray, unpadRows } from "../core/packed-rows";
 import { positionIds, segmentIds } from "./positions";
 
 /** What the padded view has in place of these fields of a record. */
@@ -36,8 +36,13 @@ export interface PadOptions {
 }
 
 /** Numbers per response token, each put through `change`. */
-function mapTokens(record: Readonly<Record<string, unknown>>, change: (values: RowArray) => RowArray): Record<string, unknown> {
-  return Object.fromEntries(TOKEN_FIELDS.flatMap((field) => (record[field] ? [[field, change(record[field] as RowArray)]] : [])));
+function mapTokens(
+  record: Readonly<Record<string, unknown>>,
+  change: (values: RowArray) => RowArray,
+): Record<string, unknown> {
+  return Object.fromEntries(
+    TOKEN_FIELDS.flatMap((field) => (record[field] ? [[field, change(record[field] as RowArray)]] : [])),
+  );
 }
 
 /**
@@ -50,7 +55,12 @@ function mapTokens(record: Readonly<Record<string, unknown>>, change: (values: R
 export function padExperience<S extends Samples>(samples: S, options: PadOptions = {}): Padded<S> {
   const { padId: fill = 0, promptWidth, responseWidth } = options;
   const { promptIds, promptOffsets, tokenIds, offsets, ...rest } = samples;
-  const prompts = padRows(promptIds, { offsets: promptOffsets, side: "left", fill, ...(promptWidth !== undefined && { width: promptWidth }) });
+  const prompts = padRows(promptIds, {
+    offsets: promptOffsets,
+    side: "left",
+    fill,
+    width: promptWidth,
+  });
   const width = responseWidth === undefined ? {} : { width: responseWidth };
   const responses = padRows(tokenIds, { offsets, fill, ...width });
   const [B, P] = prompts.shape;
@@ -67,7 +77,10 @@ export function padExperience<S extends Samples>(samples: S, options: PadOptions
   const shape = [B, P + A] as const;
   return {
     ...rest,
-    ...mapTokens(samples as unknown as Record<string, unknown>, (values) => padRows(values, { offsets, ...width }).values),
+    ...mapTokens(
+      samples as unknown as Record<string, unknown>,
+      (values) => padRows(values, { offsets, ...width }).values,
+    ),
     shape,
     responseShape: [B, A],
     sequences: beside(prompts.values, responses.values),
@@ -83,13 +96,28 @@ export function padExperience<S extends Samples>(samples: S, options: PadOptions
  * @throws SurprisalError ERR_SURPRISAL_SHAPE for arrays of other sizes than the shapes say
  */
 export function unpadExperience<S extends Samples>(padded: Padded<S>): S {
-  const { shape, responseShape, sequences, attentionMask, positionIds: _positions, responseMask, ...rest } = padded as unknown as Padded<Samples>;
+  const {
+    shape,
+    responseShape,
+    sequences,
+    attentionMask,
+    positionIds: _positions,
+    responseMask,
+    ...rest
+  } = padded as unknown as Padded<Samples>;
   const [B, S] = shape;
   const A = responseShape[1];
   const P = S - A;
   if (responseShape[0] !== B || P < 0)
-    throw argumentError("ERR_SURPRISAL_SHAPE", "unpadExperience", "responseShape", responseShape, `[${B}, at most ${S}]`);
-  const side = <R extends Int32Array | Uint8Array>(values: R, from: number, to: number): R => values.filter((_, i) => i % S >= from && i % S < to) as R;
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      "unpadExperience",
+      "responseShape",
+      responseShape,
+      `[${B}, at most ${S}]`,
+    );
+  const side = <R extends Int32Array | Uint8Array>(values: R, from: number, to: number): R =>
+    values.filter((_, i) => i % S >= from && i % S < to) as R;
   const prompts = unpadRows(side(sequences, 0, P), { shape: [B, P], present: side(attentionMask, 0, P) });
   const responses = unpadRows(side(sequences, P, S), { shape: responseShape, present: responseMask });
   return {
@@ -119,7 +147,12 @@ export interface PackedSequences {
 }
 
 /** The packed view of a record. */
-export function packSequences({ promptIds, promptOffsets, tokenIds, offsets }: Pick<Samples, PackedFields>): PackedSequences {
+export function packSequences({
+  promptIds,
+  promptOffsets,
+  tokenIds,
+  offsets,
+}: Pick<Samples, PackedFields>): PackedSequences {
   const promptLengths = lengthsOf(promptOffsets);
   const sequenceOffsets = offsetsOf(lengthsOf(offsets).map((length, b) => length + promptLengths[b]!));
   const B = promptLengths.length;
@@ -129,10 +162,18 @@ export function packSequences({ promptIds, promptOffsets, tokenIds, offsets }: P
     const begin = sequenceOffsets[b]!;
     sequences.set(promptIds.subarray(promptOffsets[b], promptOffsets[b + 1]), begin);
     sequences.set(tokenIds.subarray(offsets[b], offsets[b + 1]), begin + promptLengths[b]!);
-    for (let i = offsets[b]!; i < offsets[b + 1]!; ++i) responsePositions[i] = begin + promptLengths[b]! + (i - offsets[b]!);
+    for (let i = offsets[b]!; i < offsets[b + 1]!; ++i)
+      responsePositions[i] = begin + promptLengths[b]! + (i - offsets[b]!);
   }
   const segments = segmentIds(sequenceOffsets);
-  return { sequences, sequenceOffsets, segmentIds: segments, positionIds: positionIds(segments), responsePositions, promptLengths };
+  return {
+    sequences,
+    sequenceOffsets,
+    segmentIds: segments,
+    positionIds: positionIds(segments),
+    responsePositions,
+    promptLengths,
+  };
 }
 
 /**
@@ -140,11 +181,22 @@ export function packSequences({ promptIds, promptOffsets, tokenIds, offsets }: P
  *
  * @throws SurprisalError ERR_SURPRISAL_RANGE for a prompt longer than its sequence
  */
-export function splitSequences({ sequences, sequenceOffsets, promptLengths }: Pick<PackedSequences, "sequences" | "sequenceOffsets" | "promptLengths">): Pick<Experience, PackedFields> {
+export function splitSequences({
+  sequences,
+  sequenceOffsets,
+  promptLengths,
+}: Pick<PackedSequences, "sequences" | "sequenceOffsets" | "promptLengths">): Pick<Experience, PackedFields> {
   const lengths = lengthsOf(sequenceOffsets);
   const responses = lengths.map((length, b) => {
     const prompt = promptLengths[b]!;
-    if (prompt > length) throw argumentError("ERR_SURPRISAL_RANGE", "splitSequences", `promptLengths[${b}]`, prompt, `at most ${length}, the length of the sequence`);
+    if (prompt > length)
+      throw argumentError(
+        "ERR_SURPRISAL_RANGE",
+        "splitSequences",
+        `promptLengths[${b}]`,
+        prompt,
+        `at most ${length}, the length of the sequence`,
+      );
     return length - prompt;
   });
   const promptOffsets = offsetsOf(promptLengths);

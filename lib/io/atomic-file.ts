@@ -19,9 +19,14 @@ let written = 0;
  * Makes or replaces a file, with its folder. What `fill` writes goes to a temporary name beside it, to the disk, and is then
  * renamed; where `fill` throws, nothing is left behind.
  */
-export async function writeAtomically<T>(op: string, target: unknown, fill: (file: AtomicFile) => Promise<T>): Promise<T> {
+export async function writeAtomically<T>(
+  op: string,
+  target: unknown,
+  fill: (file: AtomicFile) => Promise<T>,
+): Promise<T> {
   const path = pathOf(target);
-  if (path === undefined || path === "") throw argumentError("ERR_SURPRISAL_OPTION", op, "target", target, "a path or a file: URL");
+  if (path === undefined || path === "")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "target", target, "a path or a file: URL");
   // No two writers share a name.
   const temporary = `${path}.${process.pid}-${threadId}-${++written}.tmp`;
   const system = <R>(step: Promise<R>): Promise<R> =>
@@ -40,7 +45,8 @@ export async function writeAtomically<T>(op: string, target: unknown, fill: (fil
       async write(data) {
         const chunk = typeof data === "string" ? Buffer.from(data, "utf8") : data;
         // A file handle may take a part only.
-        for (let at = 0; at < chunk.length; ) at += (await system(file.write(chunk, at, Math.min(chunk.length - at, 2 ** 30)))).bytesWritten;
+        for (let at = 0; at < chunk.length;)
+          at += (await system(file.write(chunk, at, Math.min(chunk.length - at, 2 ** 30)))).bytesWritten;
         bytes += chunk.length;
       },
     });

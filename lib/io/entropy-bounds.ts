@@ -85,13 +85,34 @@ export function entropyBounds(topK: TopK, vocab: number, options: EntropyBoundsO
   const { sampled } = options;
   const T = offsets.length - 1;
   if (sampled && sampled.length !== T)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: sampled has ${sampled.length} entries, expected ${T}, one per token`, { op, name: "sampled", got: sampled.length });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${op}: sampled has ${sampled.length} entries, expected ${T}, one per token`,
+      { op, name: "sampled", got: sampled.length },
+    );
   const result = { low: new Float64Array(T), high: new Float64Array(T), headMass: new Float64Array(T) };
   for (let t = 0; t < T; ++t) {
-    const sorted = logProbs.slice(offsets[t], offsets[t + 1]).sort().reverse();
-    if (sorted.length > vocab) throw argumentError("ERR_SURPRISAL_OPTION", op, "vocab", vocab, `at least ${sorted.length}, the tokens listed at position ${t}`);
+    const sorted = logProbs
+      .slice(offsets[t], offsets[t + 1])
+      .sort()
+      .reverse();
+    if (sorted.length > vocab)
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        "vocab",
+        vocab,
+        `at least ${sorted.length}, the tokens listed at position ${t}`,
+      );
     const { low, high, mass } = boundsOf(sorted, vocab, sampled ? sampled[t] === sorted.at(-1) : true);
-    if (mass > 1 + EXCESS) throw argumentError("ERR_SURPRISAL_VALUE", op, `topK.logProbs of token ${t}`, mass, "log-probs of different tokens of one distribution, at most 1 together");
+    if (mass > 1 + EXCESS)
+      throw argumentError(
+        "ERR_SURPRISAL_VALUE",
+        op,
+        `topK.logProbs of token ${t}`,
+        mass,
+        "log-probs of different tokens of one distribution, at most 1 together",
+      );
     result.low[t] = low;
     result.high[t] = high;
     result.headMass[t] = mass;

@@ -44,7 +44,12 @@ export interface NumbersOptions {
   readonly nulls?: boolean;
 }
 
-export function numbersOf(at: Place, field: string, value: unknown, { nulls = false }: NumbersOptions = {}): Float64Array {
+export function numbersOf(
+  at: Place,
+  field: string,
+  value: unknown,
+  { nulls = false }: NumbersOptions = {},
+): Float64Array {
   const list = listOf(at, field, value);
   const numbers = new Float64Array(list.length);
   for (let i = 0; i < numbers.length; ++i) {
@@ -77,7 +82,12 @@ export function stringsOf(at: Place, field: string, value: unknown): string[] {
 
 /** A whole number >= 0, also as the string that some trainers write. */
 export function countOf(at: Place, field: string, value: unknown): number {
-  const number = typeof value === "string" && /^\d{1,15}$/.test(value) ? Number(value) : typeof value === "bigint" ? Number(value) : value;
+  const number =
+    typeof value === "string" && /^\d{1,15}$/.test(value)
+      ? Number(value)
+      : typeof value === "bigint"
+        ? Number(value)
+        : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= 0) return number;
   throw malformed(at, field, value, "an integer >= 0");
 }
@@ -96,7 +106,13 @@ export function optional<T>(
 /** Refuses an array whose length is not that of the others. */
 export function sameLength(at: Place, field: string, length: number | undefined, expected: number, of: string): void {
   if (length !== undefined && length !== expected)
-    throw malformed(at, `${field}.length`, length, `${expected}, the length of ${of}`, "one entry per token of the completion");
+    throw malformed(
+      at,
+      `${field}.length`,
+      length,
+      `${expected}, the length of ${of}`,
+      "one entry per token of the completion",
+    );
 }
 
 /** The fields of a record that no reader has named. */

@@ -1,10 +1,11 @@
 // Which layout a file has: by its first bytes, since names lie.
-import type { FileFormat } from "./options";
+import type { FileFormat } from "./read-options";
 
 /** Enough bytes to tell. */
 export const HEAD_BYTES = 16;
 
-const startsWith = (head: Uint8Array, text: string): boolean => Buffer.from(head.subarray(0, text.length)).toString("latin1") === text;
+const startsWith = (head: Uint8Array, text: string): boolean =>
+  Buffer.from(head.subarray(0, text.length)).toString("latin1") === text;
 
 /** A length of 8 bytes, then the brace of a JSON header. */
 function isSafetensors(head: Uint8Array): boolean {

@@ -16,7 +16,8 @@ export function gunzip(op: string, file: string, packed: AsyncIterable<Uint8Arra
   const fail = (error: Error | undefined): void => {
     if (!error) return;
     // Z_BUF_ERROR: there should have been more.
-    if ((error as NodeJS.ErrnoException).code !== "Z_BUF_ERROR") throw unreadable({ op, file, line: 0 }, `the gzip data is damaged (${error.message})`, error);
+    if ((error as NodeJS.ErrnoException).code !== "Z_BUF_ERROR")
+      throw unreadable({ op, file, line: 0 }, `the gzip data is damaged (${error.message})`, error);
     state.cutOff = true;
   };
 

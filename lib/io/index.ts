@@ -10,11 +10,8 @@ export type {
   ReadWarning,
   RolloutReader,
   RolloutSource,
-  RolloutTarget,
-  WriteOptions,
-  WriteProgress,
-  WriteReport,
-} from "./options";
+} from "./read-options";
+export type { RolloutTarget, WriteOptions, WriteProgress, WriteReport } from "./write-options";
 export { readAllRollouts, readRollouts } from "./read";
 export { writeRollouts } from "./write";
 export { readTensors, writeTensors } from "./tensors";
@@ -27,8 +24,8 @@ export type {
   TensorFormat,
   WriteTensorsOptions,
 } from "./tensors";
-export { attachResults, toBatch, toRewardTable } from "./batch";
-export type { BatchOptions, BatchResults, RewardOption, RewardTable, RolloutBatch } from "./batch";
+export { attachResults, toBatch, toRewardTable } from "./rollout-batch";
+export type { BatchOptions, BatchResults, RewardOption, RewardTable, RolloutBatch } from "./rollout-batch";
 export { entropyBounds, pickEntropies } from "./entropy-bounds";
 export type { EntropyBounds, EntropyBoundsOptions, EntropyChoice } from "./entropy-bounds";
 export { samplerGap, SamplerGapMeter } from "./sampler-gap";

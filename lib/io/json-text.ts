@@ -14,7 +14,7 @@ function endOfString(text: string, start: number): number {
 /** Quotes the bare NaN, Infinity and -Infinity of Python's json module, outside of strings. */
 function quoteConstants(text: string): string {
   const parts: string[] = [];
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     const mark = text.indexOf('"', at);
     const until = mark < 0 ? text.length : mark;
     parts.push(text.slice(at, until).replace(/-?\b(?:NaN|Infinity)\b/g, '"$&"'));

@@ -20,14 +20,20 @@ async function* blocks(op: string, rollouts: AsyncIterable<Rollout>): AsyncGener
   if (text !== "") yield text;
 }
 
-export async function writeJsonl(op: string, file: AtomicFile, rollouts: AsyncIterable<Rollout>, gzip: boolean): Promise<void> {
+export async function writeJsonl(
+  op: string,
+  file: AtomicFile,
+  rollouts: AsyncIterable<Rollout>,
+  gzip: boolean,
+): Promise<void> {
   if (!gzip) {
     for await (const text of blocks(op, rollouts)) await file.write(text);
     return;
   }
   const steps = new ZlibSteps(createGzip());
   try {
-    for await (const text of blocks(op, rollouts)) for await (const bytes of steps.push(Buffer.from(text, "utf8"))) await file.write(bytes);
+    for await (const text of blocks(op, rollouts))
+      for await (const bytes of steps.push(Buffer.from(text, "utf8"))) await file.write(bytes);
     for await (const bytes of steps.end()) await file.write(bytes);
   } finally {
     steps.close();

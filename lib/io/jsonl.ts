@@ -6,7 +6,7 @@ import { parseJson } from "./json-text";
 import { type Line, linesOf } from "./lines";
 import { isFileError, malformed, unreadable } from "./place";
 import type { Rollout } from "./record";
-import type { GrowingReport } from "./report";
+import type { GrowingReport } from "./growing-report";
 import type { ByteStream } from "./source";
 
 export interface JsonlOptions {
@@ -16,6 +16,7 @@ export interface JsonlOptions {
   readonly skip: boolean;
   readonly maxRecordBytes: number;
   readonly tick: () => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Counts the bytes of the source as they are taken. */
@@ -27,7 +28,9 @@ async function* counted(pieces: AsyncIterable<Uint8Array>, report: GrowingReport
 }
 
 /** The pieces again, after a look at the first one that has bytes. */
-async function peek(pieces: AsyncGenerator<Uint8Array>): Promise<{ first: Uint8Array; all: AsyncGenerator<Uint8Array> }> {
+async function peek(
+  pieces: AsyncGenerator<Uint8Array>,
+): Promise<{ first: Uint8Array; all: AsyncGenerator<Uint8Array> }> {
   let head: Uint8Array = new Uint8Array(0);
   let ended = false;
   // Two bytes tell gzip.
@@ -79,7 +82,13 @@ class LineReader {
     return this.#guarded(line.number, () => {
       const at = { op, file: report.name, line: line.number };
       if (!line.bytes)
-        throw malformed(at, "the line's length", line.length, `at most ${this.#options.maxRecordBytes} bytes`, "the option maxRecordBytes allows more");
+        throw malformed(
+          at,
+          "the line's length",
+          line.length,
+          `at most ${this.#options.maxRecordBytes} bytes`,
+          "the option maxRecordBytes allows more",
+        );
       const text = textOf(line);
       if (text !== undefined && BLANK.test(text.slice(0, 64)) && BLANK.test(text)) return [];
       if (this.#document) return this.#extend(this.#document, text, at);
@@ -101,8 +110,13 @@ class LineReader {
           try {
             value = parseJson(document.texts.join("\n"));
           } catch (error) {
-            if (this.#unpacked.cutOff || /end of JSON|Unterminated|Expected/.test((error as Error).message)) this.#cut(document.first, document.length);
-            throw unreadable({ op, file: report.name, line: document.first }, `the document that begins here is no JSON (${(error as Error).message})`, error);
+            if (this.#unpacked.cutOff || /end of JSON|Unterminated|Expected/.test((error as Error).message))
+              this.#cut(document.first, document.length);
+            throw unreadable(
+              { op, file: report.name, line: document.first },
+              `the document that begins here is no JSON (${(error as Error).message})`,
+              error,
+            );
           }
           return this.#rollouts(document.first, value);
         })
@@ -112,12 +126,22 @@ class LineReader {
     return rollouts;
   }
 
-  #extend(document: { readonly texts: string[]; length: number }, text: string | undefined, at: { op: string; file: string; line: number }): Rollout[] {
+  #extend(
+    document: { readonly texts: string[]; length: number },
+    text: string | undefined,
+    at: { op: string; file: string; line: number },
+  ): Rollout[] {
     if (text === undefined) throw unreadable(at, "the line is no UTF-8");
     document.texts.push(text);
     document.length += text.length + 1;
     if (document.length > this.#options.maxRecordBytes)
-      throw malformed(at, "the document's length", document.length, `at most ${this.#options.maxRecordBytes} bytes`, "JSON Lines, one record a line, have no such limit");
+      throw malformed(
+        at,
+        "the document's length",
+        document.length,
+        `at most ${this.#options.maxRecordBytes} bytes`,
+        "JSON Lines, one record a line, have no such limit",
+      );
     return [];
   }
 
@@ -150,7 +174,11 @@ class LineReader {
   #cut(line: number, bytes: number): void {
     const { report } = this.#options;
     report.cutOff = { line, bytes };
-    report.warn("cut-off", `${report.name}:${line}: the source is cut off here; ${bytes} bytes of an unfinished line are left out`, line);
+    report.warn(
+      "cut-off",
+      `${report.name}:${line}: the source is cut off here; ${bytes} bytes of an unfinished line are left out`,
+      line,
+    );
   }
 
   /** Leaves a malformed record out where that was asked for. */
@@ -168,7 +196,7 @@ class LineReader {
 }
 
 export async function* jsonlRollouts(stream: ByteStream, options: JsonlOptions): AsyncGenerator<Rollout> {
-  const { report, op, maxRecordBytes, tick } = options;
+  const { report, op, maxRecordBytes, tick, signal } = options;
   report.totalBytes = stream.totalBytes;
   const { first, all } = await peek(counted(stream.pieces, report));
   report.gzip = isGzip(first);
@@ -182,6 +210,7 @@ export async function* jsonlRollouts(stream: ByteStream, options: JsonlOptions):
       }
     }
     tick();
+    signal?.throwIfAborted(); // a piece of gzip can hold millions of lines
   }
   for (const rollout of reader.end()) {
     ++report.rollouts;

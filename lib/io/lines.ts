@@ -24,7 +24,12 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>, limit: number)
     else if (part.length > 0) parts.push(part);
   };
   const take = (ended: boolean): Line => {
-    const bytes = length > limit ? undefined : parts.length === 1 ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, parts[0]!.length) : Buffer.concat(parts);
+    const bytes =
+      length > limit
+        ? undefined
+        : parts.length === 1
+          ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, parts[0]!.length)
+          : Buffer.concat(parts);
     const line = { number, bytes, length, ended };
     parts = [];
     length = 0;

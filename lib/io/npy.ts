@@ -48,7 +48,8 @@ function shapeOf(site: Site, array: string, text: string | undefined): number[] 
   const parts = (text ?? "?").split(",").map((part) => part.trim());
   // (3,) has a comma at its end, () nothing at all.
   if (parts.at(-1) === "") parts.pop();
-  if (parts.length > 64 || !parts.every((part) => /^\d{1,16}L?$/.test(part))) throw malformed(site, `${array}.shape`, text, "a tuple of sizes");
+  if (parts.length > 64 || !parts.every((part) => /^\d{1,16}L?$/.test(part)))
+    throw malformed(site, `${array}.shape`, text, "a tuple of sizes");
   return parts.map((part) => Number.parseInt(part, 10));
 }
 
@@ -61,19 +62,34 @@ export function readNpyHeader(site: Site, array: string, head: Uint8Array): NpyH
   const wide = version >= 2;
   const length = wide ? (bytes.length < 12 ? Infinity : bytes.readUInt32LE(8)) : bytes.readUInt16LE(8);
   const begin = (wide ? 12 : 10) + length;
-  if (length > MAX_HEADER || begin > bytes.length) throw malformed(site, `${array}.header length`, length, `at most the ${bytes.length} bytes that are there`);
+  if (length > MAX_HEADER || begin > bytes.length)
+    throw malformed(site, `${array}.header length`, length, `at most the ${bytes.length} bytes that are there`);
   const header = bytes.toString(version === 3 ? "utf8" : "latin1", wide ? 12 : 10, begin);
   const description = entry(header, "descr", "['\"]([^'\"]*)['\"]");
   const [, order, kind] = /^([<>|=]?)([a-z]\d+)$/.exec(description ?? "") ?? [];
   const dtype = kind === undefined ? undefined : DTYPES.get(kind);
   if (dtype === undefined)
-    throw malformed(site, `${array}.descr`, description ?? header.slice(0, 40), `one of ${[...DTYPES.keys()].join(", ")}`, "objects, strings and structures are not read");
+    throw malformed(
+      site,
+      `${array}.descr`,
+      description ?? header.slice(0, 40),
+      `one of ${[...DTYPES.keys()].join(", ")}`,
+      "objects, strings and structures are not read",
+    );
   const fortran = entry(header, "fortran_order", "(True|False)");
   if (fortran === undefined) throw malformed(site, `${array}.fortran_order`, fortran, "True or False");
   const shape = shapeOf(site, array, entry(header, "shape", "\\(([^)]*)\\)"));
   const elements = elementsOf(shape, dtype);
-  if (elements === undefined) throw malformed(site, `${array}.shape`, shape, "sizes of which no more than 2^53 bytes come");
-  return { dtype, shape, bigEndian: order === ">", fortran: fortran === "True", begin, bytes: elements * ELEMENT_TYPES[dtype].bytes };
+  if (elements === undefined)
+    throw malformed(site, `${array}.shape`, shape, "sizes of which no more than 2^53 bytes come");
+  return {
+    dtype,
+    shape,
+    bigEndian: order === ">",
+    fortran: fortran === "True",
+    begin,
+    bytes: elements * ELEMENT_TYPES[dtype].bytes,
+  };
 }
 
 function swapBytes(bytes: Uint8Array, width: number): void {
@@ -100,7 +116,13 @@ function rowMajor(bytes: Uint8Array, shape: readonly number[], width: number): U
 /** The tensor of an array's bytes, which are memory of its own. */
 export function npyTensor(site: Site, array: string, file: Uint8Array<ArrayBuffer>): FileTensor {
   const { dtype, shape, bigEndian, fortran, begin, bytes } = readNpyHeader(site, array, file);
-  if (file.length - begin !== bytes) throw malformed(site, `${array}.size`, file.length - begin, `${bytes} bytes, as [${shape.join(", ")}] of ${dtype} takes`);
+  if (file.length - begin !== bytes)
+    throw malformed(
+      site,
+      `${array}.size`,
+      file.length - begin,
+      `${bytes} bytes, as [${shape.join(", ")}] of ${dtype} takes`,
+    );
   let elements = Uint8Array.from(file.subarray(begin));
   const width = ELEMENT_TYPES[dtype].bytes;
   if (bigEndian) swapBytes(elements, width);

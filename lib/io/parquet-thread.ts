@@ -2,7 +2,8 @@
 // a damaged byte can make it run or allocate for ever. A thread has a limit of memory and can be ended.
 import { Worker } from "node:worker_threads";
 import { pathToFileURL } from "node:url";
-import { parquetTask, type ParquetTask } from "./parquet-task";
+import { builtFile, requireHere } from "../core/package-root";
+import type { ParquetTask } from "./parquet-worker";
 
 /** Heap of the thread; V8 ends it beyond that, and nothing else. */
 const HEAP_MIB = 4096;
@@ -16,7 +17,7 @@ export interface GroupSize {
 }
 
 /** The reader's own entry, as an address that import() takes anywhere. @throws where it is not installed */
-const readerUrl = (): string => pathToFileURL(require.resolve("hyparquet")).href;
+const readerUrl = (): string => pathToFileURL(requireHere().resolve("hyparquet")).href;
 
 export class ParquetThread {
   readonly #worker: Worker;
@@ -24,9 +25,7 @@ export class ParquetThread {
 
   /** @throws Error where the package that reads Parquet is not installed */
   constructor(source: { readonly path: string } | { readonly bytes: Uint8Array }) {
-    const program = `const __name = (value) => value; (${parquetTask.toString()})(require, (url) => import(url));`;
-    this.#worker = new Worker(program, {
-      eval: true,
+    this.#worker = new Worker(builtFile("io", "parquet-worker.js"), {
       workerData: { ...source, url: readerUrl() },
       resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
     });
@@ -46,7 +45,10 @@ export class ParquetThread {
     try {
       return await new Promise((resolve, reject: (error: Error) => void) => {
         this.#settle = { resolve, reject };
-        timer = setTimeout(() => reject(new Error(`reading ${bytes} bytes took more than ${limit} ms: it declares more than it has`)), limit);
+        timer = setTimeout(
+          () => reject(new Error(`reading ${bytes} bytes took more than ${limit} ms: it declares more than it has`)),
+          limit,
+        );
         abort = () => reject(signal!.reason as Error);
         signal?.addEventListener("abort", abort, { once: true });
         this.#worker.postMessage(request);
@@ -64,7 +66,12 @@ export class ParquetThread {
   }
 
   /** Rows as objects of columns. */
-  rows(rowStart: number, rowEnd: number, bytes: number, signal: AbortSignal | undefined): Promise<Record<string, unknown>[]> {
+  rows(
+    rowStart: number,
+    rowEnd: number,
+    bytes: number,
+    signal: AbortSignal | undefined,
+  ): Promise<Record<string, unknown>[]> {
     return this.#ask({ rowStart, rowEnd }, bytes, signal) as Promise<Record<string, unknown>[]>;
   }
 

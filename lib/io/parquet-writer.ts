@@ -74,14 +74,15 @@ function schemaOf({ name, type, depth }: Column): SchemaElement[] {
     name: leafName,
     repetition_type: optional ? "OPTIONAL" : "REQUIRED",
     type: type === "STRING" ? "BYTE_ARRAY" : type,
-    ...(type === "STRING" && { converted_type: "UTF8" }),
+    converted_type: type === "STRING" ? "UTF8" : undefined,
   });
   if (depth === 0) return [leaf(name, true)];
   const around = (outer: string, optional: boolean): SchemaElement[] => [
     { name: outer, repetition_type: optional ? "OPTIONAL" : "REQUIRED", num_children: 1, converted_type: "LIST" },
     { name: "list", repetition_type: "REPEATED", num_children: 1 },
   ];
-  return [...around(name, true), ...(depth === 2 ? around("element", false) : []), leaf("element", false)];
+  const inner = depth === 2 ? around("element", false) : [];
+  return [...around(name, true), ...inner, leaf("element", false)];
 }
 
 /** Rollouts in row groups. */
@@ -123,11 +124,22 @@ export async function writeParquet(op: string, file: AtomicFile, rollouts: Async
     }
     const odd = group.findIndex((rollout) => rollout.group !== undefined && typeof rollout.group !== groupType);
     if (odd >= 0)
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `rollouts[${written + odd}].group`, group[odd]!.group, `a ${groupType}, as in the rollouts before`, "a Parquet column has one type");
+      throw argumentError(
+        "ERR_SURPRISAL_VALUE",
+        op,
+        `rollouts[${written + odd}].group`,
+        group[odd]!.group,
+        `a ${groupType}, as in the rollouts before`,
+        "a Parquet column has one type",
+      );
     if (group.length > 0)
       await parquet.write({
         // PLAIN keeps every bit; a dictionary would take -0 for 0.
-        columnData: columns.map(({ name, type, value }) => ({ name, data: group.map(value), ...(type === "DOUBLE" && { encoding: "PLAIN" as const }) })),
+        columnData: columns.map(({ name, type, value }) => ({
+          name,
+          data: group.map(value),
+          encoding: type === "DOUBLE" ? ("PLAIN" as const) : undefined,
+        })),
         rowGroupSize: group.length,
       });
     written += group.length;

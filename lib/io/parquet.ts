@@ -4,7 +4,7 @@ import { missingPackage } from "./parquet-peer";
 import { ParquetThread } from "./parquet-thread";
 import { isFileError, malformed, unreadable } from "./place";
 import type { Rollout } from "./record";
-import type { GrowingReport } from "./report";
+import type { GrowingReport } from "./growing-report";
 
 export interface ParquetOptions {
   readonly op: string;
@@ -32,7 +32,13 @@ function checkGroup(options: ParquetOptions, index: number, rows: bigint, bytes:
   const limit = options.maxRecordBytes * GROUP_FACTOR;
   const at = { op: options.op, file: options.report.name, line: 0 };
   if (bytes < 0n || bytes > BigInt(limit))
-    throw malformed(at, `row group ${index}: size`, bytes, `at most ${limit} bytes, since a row group is read as one`, "the option maxRecordBytes allows more");
+    throw malformed(
+      at,
+      `row group ${index}: size`,
+      bytes,
+      `at most ${limit} bytes, since a row group is read as one`,
+      "the option maxRecordBytes allows more",
+    );
   if (rows < 0n || rows > 2n ** 24n) throw malformed(at, `row group ${index}: rows`, rows, "at most 2^24");
 }
 
@@ -46,7 +52,11 @@ function threadOf(op: string, source: string | Uint8Array): ParquetThread {
 }
 
 /** `source` is a path or bytes; `size` how many there are. */
-export async function* parquetRollouts(source: string | Uint8Array, size: number, options: ParquetOptions): AsyncGenerator<Rollout> {
+export async function* parquetRollouts(
+  source: string | Uint8Array,
+  size: number,
+  options: ParquetOptions,
+): AsyncGenerator<Rollout> {
   const { op, report, signal } = options;
   report.totalBytes = size;
   const thread = threadOf(op, source);
@@ -55,7 +65,11 @@ export async function* parquetRollouts(source: string | Uint8Array, size: number
       return await read;
     } catch (error) {
       signal?.throwIfAborted();
-      throw unreadable({ op, file: report.name, line: 0 }, `the Parquet data is damaged (${(error as Error).message})`, error);
+      throw unreadable(
+        { op, file: report.name, line: 0 },
+        `the Parquet data is damaged (${(error as Error).message})`,
+        error,
+      );
     }
   };
   try {
@@ -76,7 +90,11 @@ export async function* parquetRollouts(source: string | Uint8Array, size: number
   }
 }
 
-function* rolloutsOfRows(rows: readonly Record<string, unknown>[], rowStart: number, { op, report, skip, detector }: ParquetOptions): Generator<Rollout> {
+function* rolloutsOfRows(
+  rows: readonly Record<string, unknown>[],
+  rowStart: number,
+  { op, report, skip, detector }: ParquetOptions,
+): Generator<Rollout> {
   for (const [i, row] of rows.entries()) {
     report.lines = rowStart + i + 1;
     let rollouts: Rollout[];

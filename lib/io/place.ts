@@ -1,6 +1,6 @@
 // Errors that name the file, the line and the field.
 import { type ErrorCode, show, SurprisalError } from "../core/errors";
-import type { ReadWarning } from "./options";
+import type { ReadWarning } from "./read-options";
 
 /** Where a record stands, and where to say what is odd about it. */
 export interface Place {
@@ -19,7 +19,14 @@ const prefix = ({ op, file, line }: Somewhere): string => `${op}: ${file}${line 
 export function malformed(at: Somewhere, field: string, got: unknown, want: string, hint?: string): SurprisalError {
   const { op, file, line } = at;
   const message = `${prefix(at)}: ${field} is ${show(got)}, expected ${want}${hint === undefined ? "" : `; ${hint}`}`;
-  return new SurprisalError("ERR_SURPRISAL_FILE", message, { op, name: field, got, want, file, ...(line > 0 && { line }) });
+  return new SurprisalError("ERR_SURPRISAL_FILE", message, {
+    op,
+    name: field,
+    got,
+    want,
+    file,
+    line: line > 0 ? line : undefined,
+  });
 }
 
 /** As `malformed`, for what is wrong with a line or a file as such. */
@@ -28,7 +35,7 @@ export function unreadable(at: Somewhere, what: string, cause?: unknown): Surpri
   return new SurprisalError(
     "ERR_SURPRISAL_FILE",
     `${prefix(at)}: ${what}`,
-    { op, name: "source", got: what, file, ...(line > 0 && { line }) },
+    { op, name: "source", got: what, file, line: line > 0 ? line : undefined },
     cause === undefined ? undefined : { cause },
   );
 }

@@ -4,13 +4,13 @@ import { needNumber, needWord } from "../core/options";
 import { DialectDetector, DIALECTS } from "./dialects";
 import { formatOf, HEAD_BYTES } from "./format";
 import { jsonlRollouts } from "./jsonl";
-import type { FileFormat, ReadOptions, ReadReport, RolloutReader, RolloutSource } from "./options";
+import type { FileFormat, ReadOptions, ReadReport, RolloutReader, RolloutSource } from "./read-options";
 import { parquetRollouts } from "./parquet";
 import { paced } from "./progress";
 import type { Rollout } from "./record";
-import { GrowingReport } from "./report";
+import { GrowingReport } from "./growing-report";
 import { isRandomAccess, nameOf, openSource, openStream, pathOf } from "./source";
-import { tensorRollouts } from "./tensor-rollouts";
+import { tensorRollouts } from "./tensor-files";
 
 const OP = "readRollouts";
 const DEFAULT_RECORD_BYTES = 64 * 1024 * 1024;
@@ -31,10 +31,16 @@ async function findFormat(source: RolloutSource, name: string, { format }: ReadO
 /** What a thread can open by itself; `openSource` has refused anything else. */
 const parquetSource = (source: RolloutSource): string | Uint8Array => pathOf(source) ?? (source as Uint8Array);
 
-async function* rolloutsOf(source: RolloutSource, options: ReadOptions, report: GrowingReport): AsyncGenerator<Rollout> {
+async function* rolloutsOf(
+  source: RolloutSource,
+  options: ReadOptions,
+  report: GrowingReport,
+): AsyncGenerator<Rollout> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
-  const tick = paced(onProgress && (() => onProgress({ bytes: report.bytes, totalBytes: report.totalBytes, rollouts: report.rollouts })));
+  const tick = paced(
+    onProgress && (() => onProgress({ bytes: report.bytes, totalBytes: report.totalBytes, rollouts: report.rollouts })),
+  );
   report.format = await findFormat(source, report.name, options);
   const { format } = report;
   const shared = {
@@ -54,7 +60,9 @@ async function* rolloutsOf(source: RolloutSource, options: ReadOptions, report: 
   } else {
     const bytes = await openSource(OP, source, report.name);
     try {
-      for await (const rollout of format === "parquet" ? parquetRollouts(parquetSource(source), bytes.size, shared) : tensorRollouts(bytes, shared)) {
+      for await (const rollout of format === "parquet"
+        ? parquetRollouts(parquetSource(source), bytes.size, shared)
+        : tensorRollouts(bytes, shared)) {
         yield rollout;
         signal?.throwIfAborted();
       }
@@ -77,7 +85,10 @@ class Reader implements RolloutReader {
 
   [Symbol.asyncIterator](): AsyncIterator<Rollout> {
     if (this.#started)
-      throw new SurprisalError("ERR_SURPRISAL_OPTION", `${OP}: this reader was iterated before; call ${OP} again`, { op: OP, name: "reader" });
+      throw new SurprisalError("ERR_SURPRISAL_OPTION", `${OP}: this reader was iterated before; call ${OP} again`, {
+        op: OP,
+        name: "reader",
+      });
     this.#started = true;
     return this.#start();
   }
@@ -87,9 +98,17 @@ function checkOptions(source: RolloutSource, options: ReadOptions): void {
   if (options.from !== undefined) needWord(OP, "from", options.from, DIALECTS);
   if (options.format !== undefined) needWord(OP, "format", options.format, FORMATS);
   if (options.malformed !== undefined) needWord(OP, "malformed", options.malformed, ["throw", "skip"]);
-  if (options.maxRecordBytes !== undefined) needNumber(OP, "maxRecordBytes", options.maxRecordBytes, { min: 1, max: 2 ** 29, integer: true });
+  if (options.maxRecordBytes !== undefined)
+    needNumber(OP, "maxRecordBytes", options.maxRecordBytes, { min: 1, max: 2 ** 29, integer: true });
   const given: unknown = source;
-  if (given === "" || given == null) throw argumentError("ERR_SURPRISAL_OPTION", OP, "source", given, "a path, a file: URL, a Uint8Array or an async iterable of chunks");
+  if (given === "" || given == null)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      OP,
+      "source",
+      given,
+      "a path, a file: URL, a Uint8Array or an async iterable of chunks",
+    );
 }
 
 /**
@@ -117,7 +136,10 @@ export function readRollouts(source: RolloutSource, options: ReadOptions = {}): 
  *
  * @throws SurprisalError as `readRollouts`
  */
-export async function readAllRollouts(source: RolloutSource, options: ReadOptions = {}): Promise<{ rollouts: Rollout[]; report: ReadReport }> {
+export async function readAllRollouts(
+  source: RolloutSource,
+  options: ReadOptions = {},
+): Promise<{ rollouts: Rollout[]; report: ReadReport }> {
   const reader = readRollouts(source, options);
   const rollouts: Rollout[] = [];
   for await (const rollout of reader) rollouts.push(rollout);

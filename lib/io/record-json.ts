@@ -22,12 +22,15 @@ function topKText({ offsets, logProbs, ids, tokens }: TopK): string {
 }
 
 export function rewardsText(rewards: Readonly<Record<string, number>>): string {
-  return `{${Object.entries(rewards).map(([key, number]) => `${JSON.stringify(key)}:${numberText(number)}`).join(",")}}`;
+  return `{${Object.entries(rewards)
+    .map(([key, number]) => `${JSON.stringify(key)}:${numberText(number)}`)
+    .join(",")}}`;
 }
 
 function fieldText(name: keyof Rollout, value: unknown): string {
   if (name === "topK") return topKText(value as TopK);
-  if (name === "promptIds" || name === "tokenIds" || name === "mask") return `[${(value as Int32Array | Uint8Array).join(",")}]`;
+  if (name === "promptIds" || name === "tokenIds" || name === "mask")
+    return `[${(value as Int32Array | Uint8Array).join(",")}]`;
   if (FLOATS.includes(name)) return numbersText(value as Float64Array);
   if (name === "reward" || name === "advantage") return numberText(value as number);
   if (name === "rewards") return rewardsText(value as Record<string, number>);

@@ -43,13 +43,13 @@ export interface Rollout {
   readonly tokens?: readonly string[];
 
   /** Log-probs of the sampled tokens as the inference server (the sampler) computed them; [T]. */
-  readonly logProbs?: Float64Array;
+  readonly samplerLogProbs?: Float64Array;
   /** The same tokens under the same weights, computed again by the trainer; [T]. `samplerGap` compares the two. */
   readonly recomputedLogProbs?: Float64Array;
   /** Log-probs under the policy that an update starts from: the denominator of the ratio; [T]. */
   readonly oldLogProbs?: Float64Array;
   /** Log-probs under the reference policy of a KL term; [T]. */
-  readonly refLogProbs?: Float64Array;
+  readonly referenceLogProbs?: Float64Array;
   /** Entropy over the whole vocabulary at each token; [T]. A bound from top-k never stands here: see `entropyBounds`. */
   readonly entropies?: Float64Array;
   /** The likeliest tokens at each position. */
@@ -86,11 +86,11 @@ export const JSON_NAMES = {
   promptIds: "prompt_ids",
   tokenIds: "token_ids",
   tokens: "tokens",
-  logProbs: "logprobs",
+  samplerLogProbs: "sampler_logprobs",
   recomputedLogProbs: "recomputed_logprobs",
   oldLogProbs: "old_logprobs",
-  refLogProbs: "ref_logprobs",
-  entropies: "entropy",
+  referenceLogProbs: "reference_logprobs",
+  entropies: "entropies",
   /** `{"logprobs": [[…], …], "ids"?: [[…], …], "tokens"?: [[…], …]}`, one inner array per token. */
   topK: "topk",
   values: "values",
@@ -106,10 +106,10 @@ export const JSON_NAMES = {
 
 /** The fields that hold one float64 per token of the completion. */
 export const TOKEN_FIELDS = [
-  "logProbs",
+  "samplerLogProbs",
   "recomputedLogProbs",
   "oldLogProbs",
-  "refLogProbs",
+  "referenceLogProbs",
   "entropies",
   "values",
   "tokenRewards",
@@ -118,9 +118,25 @@ export const TOKEN_FIELDS = [
 
 export type TokenField = (typeof TOKEN_FIELDS)[number];
 
+/** The fields that hold one entry per token of the completion. */
+export const PER_TOKEN = ["tokenIds", "tokens", "mask", ...TOKEN_FIELDS] as const;
+
+/** The first of the fields whose length is not `count`; undefined where all have it or are absent. */
+export function wrongLength<Field extends string>(
+  record: { readonly [Name in Field]?: ArrayLike<unknown> },
+  fields: readonly Field[],
+  count: number,
+): { readonly field: Field; readonly length: number } | undefined {
+  for (const field of fields) {
+    const length = record[field]?.length;
+    if (length !== undefined && length !== count) return { field, length };
+  }
+  return undefined;
+}
+
 /** How many tokens the completion of a rollout has; undefined where no field has one entry per token. */
 export function tokenCount(rollout: Rollout): number | undefined {
-  const arrays = [rollout.tokenIds, rollout.tokens, rollout.mask, ...TOKEN_FIELDS.map((field) => rollout[field])];
-  const length = arrays.find((array) => array !== undefined)?.length;
+  const known = PER_TOKEN.find((field) => rollout[field] !== undefined);
+  const length = known && rollout[known]!.length;
   return length ?? (rollout.topK && rollout.topK.offsets.length - 1);
 }

@@ -48,10 +48,18 @@ interface Site {
 }
 
 async function headerOf(site: Site, source: ByteSource): Promise<{ header: JsonObject; begin: number }> {
-  if (source.size < 8) throw unreadable(site, `has ${source.size} bytes, too few for the length of a safetensors header`);
+  if (source.size < 8)
+    throw unreadable(site, `has ${source.size} bytes, too few for the length of a safetensors header`);
   const length = new DataView((await source.read(0, 8)).buffer).getBigUint64(0, true);
   const limit = Math.min(MAX_HEADER, source.size - 8);
-  if (length > BigInt(limit)) throw malformed(site, "the header's length", length, `at most ${limit} bytes`, "the file is cut off, or no safetensors file");
+  if (length > BigInt(limit))
+    throw malformed(
+      site,
+      "the header's length",
+      length,
+      `at most ${limit} bytes`,
+      "the file is cut off, or no safetensors file",
+    );
   const text = Buffer.from(await source.read(8, Number(length))).toString("utf8");
   let header: unknown;
   try {
@@ -67,15 +75,29 @@ function entryOf(site: Site, name: string, value: unknown, begin: number, size: 
   const field = (part: string): string => `${JSON.stringify(name.slice(0, 80))}.${part}`;
   if (!isObject(value)) throw malformed(site, field("entry"), value, "an object");
   const dtype = typeof value["dtype"] === "string" ? DTYPES.get(value["dtype"]) : undefined;
-  if (dtype === undefined) throw malformed(site, field("dtype"), value["dtype"], `one of ${[...DTYPES.keys()].join(", ")}`);
+  if (dtype === undefined)
+    throw malformed(site, field("dtype"), value["dtype"], `one of ${[...DTYPES.keys()].join(", ")}`);
   const shape: unknown = value["shape"];
   const elements = Array.isArray(shape) ? elementsOf(shape, dtype) : undefined;
-  if (elements === undefined) throw malformed(site, field("shape"), shape, "sizes, integers >= 0 of which no more than 2^53 bytes come");
+  if (elements === undefined)
+    throw malformed(site, field("shape"), shape, "sizes, integers >= 0 of which no more than 2^53 bytes come");
   const offsets: unknown = value["data_offsets"];
   const [from, to] = (Array.isArray(offsets) ? offsets : []) as unknown[];
   const bytes = elements * ELEMENT_TYPES[dtype].bytes;
-  if (typeof from !== "number" || typeof to !== "number" || !Number.isSafeInteger(from) || from < 0 || to - from !== bytes || begin + to > size)
-    throw malformed(site, field("data_offsets"), offsets, `[begin, end] of ${bytes} bytes within the ${size - begin} that follow the header`);
+  if (
+    typeof from !== "number" ||
+    typeof to !== "number" ||
+    !Number.isSafeInteger(from) ||
+    from < 0 ||
+    to - from !== bytes ||
+    begin + to > size
+  )
+    throw malformed(
+      site,
+      field("data_offsets"),
+      offsets,
+      `[begin, end] of ${bytes} bytes within the ${size - begin} that follow the header`,
+    );
   return { dtype, shape: shape as number[], begin: begin + from, bytes };
 }
 
@@ -96,10 +118,17 @@ export async function readHeader(op: string, source: ByteSource): Promise<Safete
   }
   let at = begin;
   for (const [name, entry] of [...entries].sort(([, a], [, b]) => a.begin - b.begin || a.bytes - b.bytes)) {
-    if (entry.begin !== at) throw malformed(site, `${JSON.stringify(name.slice(0, 80))}.data_offsets`, entry.begin - begin, `${at - begin}: tensors lie without gap or overlap`);
+    if (entry.begin !== at)
+      throw malformed(
+        site,
+        `${JSON.stringify(name.slice(0, 80))}.data_offsets`,
+        entry.begin - begin,
+        `${at - begin}: tensors lie without gap or overlap`,
+      );
     at += entry.bytes;
   }
-  if (at !== source.size) throw malformed(site, "the file's size", source.size, `${at} bytes, where the last tensor ends`);
+  if (at !== source.size)
+    throw malformed(site, "the file's size", source.size, `${at} bytes, where the last tensor ends`);
   return { entries, metadata };
 }
 
@@ -120,9 +149,10 @@ export async function writeSafetensors(
   const entries = order.map(([name, tensor]) => {
     const begin = at;
     at += tensor.data.byteLength;
-    return [name, { dtype: NAMES[tensor.dtype], shape: tensor.shape, data_offsets: [begin, at] }] as const;
+    return [name, { dtype: NAMES[tensor.dtype], shape: tensor.shape, data_offsets: [begin, at] }] as [string, unknown];
   });
-  const header: JsonObject = Object.fromEntries<unknown>([...(metadata && Object.keys(metadata).length > 0 ? [["__metadata__", metadata] as const] : []), ...entries]);
+  if (metadata && Object.keys(metadata).length > 0) entries.unshift(["__metadata__", metadata]);
+  const header: JsonObject = Object.fromEntries(entries);
   const text = Buffer.from(JSON.stringify(header), "utf8");
   // Spaces, so that the tensors begin at a multiple of 8.
   const padded = Buffer.concat([text, Buffer.alloc(-text.length & 7, " ")]);

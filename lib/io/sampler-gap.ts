@@ -4,7 +4,7 @@ import { needNumber, needWord } from "../core/options";
 import type { Rollout } from "./record";
 
 export interface SamplerGapOptions {
-  /** What the sampler is held against. Default `"recomputedLogProbs"`. */
+  /** The log-probs that the sampler's are compared with. Default `"recomputedLogProbs"`. */
   readonly against?: "recomputedLogProbs" | "oldLogProbs";
   /** Differences beyond this count as large; nats. Default 0.1. */
   readonly large?: number;
@@ -27,13 +27,15 @@ export interface SamplerGap {
   readonly meanAbs: number;
   readonly maxAbs: number;
   /** Where the largest one is. */
-  readonly worst: { readonly rollout: number; readonly token: number; readonly sampler: number; readonly trainer: number } | undefined;
+  readonly worst:
+    | { readonly rollout: number; readonly token: number; readonly sampler: number; readonly trainer: number }
+    | undefined;
   /** Share of tokens with any difference, and with a large one. */
   readonly shareDifferent: number;
   readonly shareLarge: number;
 }
 
-/** Compares rollout after rollout, and keeps sums alone: for sources that do not fit into memory. */
+/** Compares one rollout at a time and keeps only sums, for sources that do not fit into memory. */
 export class SamplerGapMeter {
   readonly #against: "recomputedLogProbs" | "oldLogProbs";
   readonly #large: number;
@@ -58,17 +60,23 @@ export class SamplerGapMeter {
   /** @throws SurprisalError ERR_SURPRISAL_SHAPE where the two have different lengths */
   add(rollout: Rollout): void {
     const index = this.#seen++;
-    const { logProbs: sampler, mask } = rollout;
+    const { samplerLogProbs: sampler, mask } = rollout;
     const trainer = rollout[this.#against];
     if (!sampler || !trainer) return;
     if (sampler.length !== trainer.length || (mask && mask.length !== sampler.length))
       throw new SurprisalError(
         "ERR_SURPRISAL_SHAPE",
-        `samplerGap: rollouts[${index}].${this.#against} has ${trainer.length} entries, logProbs ${sampler.length}${mask ? `, mask ${mask.length}` : ""}; they belong to the same tokens`,
-        { op: "samplerGap", name: `rollouts[${index}].${this.#against}`, got: trainer.length, want: `${sampler.length}` },
+        `samplerGap: rollouts[${index}].${this.#against} has ${trainer.length} entries, samplerLogProbs ${sampler.length}${mask ? `, mask ${mask.length}` : ""}; they belong to the same tokens`,
+        {
+          op: "samplerGap",
+          name: `rollouts[${index}].${this.#against}`,
+          got: trainer.length,
+          want: `${sampler.length}`,
+        },
       );
     ++this.#rollouts;
-    for (let t = 0; t < sampler.length; ++t) if (!mask || mask[t] !== 0) this.#token(index, t, sampler[t]!, trainer[t]!);
+    for (let t = 0; t < sampler.length; ++t)
+      if (!mask || mask[t] !== 0) this.#token(index, t, sampler[t]!, trainer[t]!);
   }
 
   #token(rollout: number, token: number, sampler: number, trainer: number): void {
@@ -108,14 +116,20 @@ export class SamplerGapMeter {
 }
 
 /**
- * The gap between the sampler's log-probs and those that the trainer computes of the same tokens. What lies under a mask is not
- * read. The two stay apart in a record; this says what it would cost to mix them up.
+ * Returns how far the sampler's log-probs are from those that the trainer computes for the same tokens. What lies under a mask is
+ * not read.
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION, or _SHAPE where the two have different lengths
  */
 export function samplerGap(rollouts: Iterable<Rollout>, options: SamplerGapOptions = {}): SamplerGap {
   if (typeof (rollouts as Partial<Iterable<Rollout>>)[Symbol.iterator] !== "function")
-    throw argumentError("ERR_SURPRISAL_OPTION", "samplerGap", "rollouts", rollouts, "an array or another iterable; SamplerGapMeter takes one at a time");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      "samplerGap",
+      "rollouts",
+      rollouts,
+      "an array or another iterable; SamplerGapMeter takes one at a time",
+    );
   const meter = new SamplerGapMeter(options);
   for (const rollout of rollouts) meter.add(rollout);
   return meter.result();

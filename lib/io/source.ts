@@ -3,7 +3,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import type { RolloutSource } from "./options";
+import type { RolloutSource } from "./read-options";
 import { refusedBySystem, unreadable } from "./place";
 
 /** Bytes read at a time. */
@@ -61,18 +61,30 @@ async function fileSource(op: string, name: string, path: string): Promise<ByteS
   try {
     const stats = await file.stat();
     if (!stats.isFile()) throw unreadable({ op, file: name, line: 0 }, "is no regular file");
-    return { name, size: stats.size, read: (offset, length) => readExactly(op, name, file, offset, length), close: () => file.close() };
+    return {
+      name,
+      size: stats.size,
+      read: (offset, length) => readExactly(op, name, file, offset, length),
+      close: () => file.close(),
+    };
   } catch (error) {
     await file.close();
     throw error;
   }
 }
 
-async function readExactly(op: string, name: string, file: FileHandle, offset: number, length: number): Promise<Uint8Array<ArrayBuffer>> {
+async function readExactly(
+  op: string,
+  name: string,
+  file: FileHandle,
+  offset: number,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(length);
-  for (let done = 0; done < length; ) {
+  for (let done = 0; done < length;) {
     const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
-    if (bytesRead === 0) throw unreadable({ op, file: name, line: 0 }, `ends at byte ${offset + done}, before what it declares`);
+    if (bytesRead === 0)
+      throw unreadable({ op, file: name, line: 0 }, `ends at byte ${offset + done}, before what it declares`);
     done += bytesRead;
   }
   return bytes;
@@ -83,7 +95,14 @@ export async function openSource(op: string, source: RolloutSource, name: string
   if (isBytes(source)) return bytesSource(name, source);
   const path = pathOf(source);
   if (path !== undefined) return fileSource(op, name, path);
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "source", source, "a path, a file: URL or a Uint8Array", "this format is not read from a stream");
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    "source",
+    source,
+    "a path, a file: URL or a Uint8Array",
+    "this format is not read from a stream",
+  );
 }
 
 /** Bytes from the start, and how many there are where that is known. */
@@ -100,16 +119,31 @@ async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {
   }
 }
 
+/** The first half of a character that a string may be cut in. */
+const HALF = /[\ud800-\udbff]$/;
+
 async function* encoded(op: string, chunks: AsyncIterable<unknown>): AsyncGenerator<Uint8Array> {
+  let half = "";
   for await (const chunk of chunks) {
-    if (typeof chunk === "string") yield Buffer.from(chunk, "utf8");
-    else if (isBytes(chunk)) yield chunk;
+    if (typeof chunk === "string") {
+      const text = half + chunk;
+      half = HALF.exec(text)?.[0] ?? "";
+      yield Buffer.from(text.slice(0, text.length - half.length), "utf8");
+      continue;
+    }
+    if (half !== "") yield Buffer.from(half, "utf8");
+    half = "";
+    if (isBytes(chunk)) yield chunk;
     else throw argumentError("ERR_SURPRISAL_DTYPE", op, "source", chunk, "chunks that are Uint8Array or string");
   }
+  if (half !== "") yield Buffer.from(half, "utf8");
 }
 
 /** Lets an abort end the wait for a source that does not answer. */
-async function* abortable(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+async function* abortable(
+  pieces: AsyncIterable<Uint8Array>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array> {
   if (!signal) {
     yield* pieces;
     return;
@@ -141,12 +175,23 @@ async function* abortable(pieces: AsyncIterable<Uint8Array>, signal: AbortSignal
 }
 
 /** Opens any source for reading from the start. */
-export async function openStream(op: string, source: RolloutSource, name: string, signal?: AbortSignal): Promise<ByteStream> {
+export async function openStream(
+  op: string,
+  source: RolloutSource,
+  name: string,
+  signal?: AbortSignal,
+): Promise<ByteStream> {
   signal?.throwIfAborted();
   if (isRandomAccess(source)) {
     const bytes = await openSource(op, source, name);
     return { totalBytes: bytes.size, pieces: abortable(piecesOf(bytes), signal) };
   }
   if (isChunks(source)) return { totalBytes: undefined, pieces: abortable(encoded(op, source), signal) };
-  throw argumentError("ERR_SURPRISAL_OPTION", op, "source", source, "a path, a file: URL, a Uint8Array or an async iterable of chunks");
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    "source",
+    source,
+    "a path, a file: URL, a Uint8Array or an async iterable of chunks",
+  );
 }

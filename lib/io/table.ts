@@ -31,12 +31,16 @@ function* linesOf(op: string, { columns, rows }: Table, guard: boolean): Generat
   let index = 0;
   for (const row of rows) {
     if (row.length !== columns.length)
-      throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: rows[${index}] has ${row.length} cells, expected ${columns.length}, one per column`, {
-        op,
-        name: `rows[${index}]`,
-        got: row.length,
-        want: `${columns.length}, one per column`,
-      });
+      throw new SurprisalError(
+        "ERR_SURPRISAL_SHAPE",
+        `${op}: rows[${index}] has ${row.length} cells, expected ${columns.length}, one per column`,
+        {
+          op,
+          name: `rows[${index}]`,
+          got: row.length,
+          want: `${columns.length}, one per column`,
+        },
+      );
     // One empty cell alone would be a blank line.
     yield columns.length === 1 && cellText(row[0], guard) === "" ? '""\n' : line(row);
     ++index;
@@ -58,7 +62,11 @@ export function tableText(table: Table, { guardFormulas = false }: TableOptions 
  * @returns how many bytes were written
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, or _FILE where the system refuses
  */
-export async function writeTable(target: string | URL, table: Table, { guardFormulas = false }: TableOptions = {}): Promise<{ readonly bytes: number }> {
+export async function writeTable(
+  target: string | URL,
+  table: Table,
+  { guardFormulas = false }: TableOptions = {},
+): Promise<{ readonly bytes: number }> {
   const op = "writeTable";
   return writeAtomically(op, target, async (file) => {
     let block = "";

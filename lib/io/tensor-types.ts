@@ -91,15 +91,26 @@ export function bytesOf({ data }: FileTensor): Uint8Array {
 export function checkTensor(op: string, name: string, tensor: FileTensor): void {
   const { dtype, shape, data } = tensor;
   if (!Object.hasOwn(ELEMENT_TYPES, dtype))
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, `${name}.dtype`, dtype, `one of ${Object.keys(ELEMENT_TYPES).join(", ")}`);
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      `${name}.dtype`,
+      dtype,
+      `one of ${Object.keys(ELEMENT_TYPES).join(", ")}`,
+    );
   const wanted = ELEMENT_TYPES[dtype].array.name;
-  if (typedArrayName(data) !== wanted) throw argumentError("ERR_SURPRISAL_DTYPE", op, `${name}.data`, data, `a ${wanted} for ${dtype}`);
+  if (typedArrayName(data) !== wanted)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, `${name}.data`, data, `a ${wanted} for ${dtype}`);
   const elements = elementsOf(shape, dtype);
   if (elements !== data.length)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${name}.shape [${shape.join(", ")}] is not that of ${data.length} elements`, {
-      op,
-      name: `${name}.shape`,
-      got: shape,
-      want: `sizes whose product is ${data.length}`,
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${op}: ${name}.shape [${shape.join(", ")}] is not that of ${data.length} elements`,
+      {
+        op,
+        name: `${name}.shape`,
+        got: shape,
+        want: `sizes whose product is ${data.length}`,
+      },
+    );
 }

@@ -68,7 +68,9 @@ async function membersOf(op: string, source: ByteSource): Promise<Members> {
     };
   }
   if (format === "npz") {
-    const entries = new Map((await readDirectory(op, source)).map((entry) => [entry.name.replace(/\.npy$/, ""), entry]));
+    const entries = new Map(
+      (await readDirectory(op, source)).map((entry) => [entry.name.replace(/\.npy$/, ""), entry]),
+    );
     return {
       format,
       metadata: {},
@@ -95,7 +97,10 @@ async function membersOf(op: string, source: ByteSource): Promise<Members> {
  * @param source a path, a file: URL or bytes
  * @throws SurprisalError ERR_SURPRISAL_FILE naming the file and the tensor, _OPTION for a name that is not in it
  */
-export async function readTensors(source: string | URL | Uint8Array, options: ReadTensorsOptions = {}): Promise<TensorFile> {
+export async function readTensors(
+  source: string | URL | Uint8Array,
+  options: ReadTensorsOptions = {},
+): Promise<TensorFile> {
   const op = "readTensors";
   const bytes = await openSource(op, source, nameOf(source, options.name));
   try {
@@ -116,10 +121,23 @@ export async function readTensorsOf(op: string, bytes: ByteSource, options: Read
   const members = await membersOf(op, bytes);
   const names = options.names ?? members.names;
   for (const name of names)
-    if (!members.names.includes(name)) throw argumentError("ERR_SURPRISAL_OPTION", op, "names", name, `names of the file (${members.names.slice(0, 20).join(", ")})`);
+    if (!members.names.includes(name))
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        "names",
+        name,
+        `names of the file (${members.names.slice(0, 20).join(", ")})`,
+      );
   const total = names.reduce((sum, name) => sum + members.bytes(name), 0);
   if (total > maxBytes)
-    throw malformed({ op, file: bytes.name, line: 0 }, "the tensors' size", total, `at most ${maxBytes} bytes`, "the option maxBytes allows more, names reads fewer");
+    throw malformed(
+      { op, file: bytes.name, line: 0 },
+      "the tensors' size",
+      total,
+      `at most ${maxBytes} bytes`,
+      "the option maxBytes allows more, names reads fewer",
+    );
   const tensors: [string, FileTensor][] = [];
   for (const name of names) {
     signal?.throwIfAborted();
@@ -134,11 +152,22 @@ function formatOfTarget(op: string, target: unknown, given: TensorFormat | undef
     return given;
   }
   const ending = /\.(safetensors|npz|npy)$/i.exec(pathOf(target) ?? "")?.[1]?.toLowerCase();
-  if (ending === undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, "target", target, "a path that ends with .safetensors, .npz or .npy, or the option format");
+  if (ending === undefined)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "target",
+      target,
+      "a path that ends with .safetensors, .npz or .npy, or the option format",
+    );
   return ending as TensorFormat;
 }
 
-async function writeNpz(file: AtomicFile, tensors: Readonly<Record<string, FileTensor>>, { compress = false, signal }: WriteTensorsOptions): Promise<void> {
+async function writeNpz(
+  file: AtomicFile,
+  tensors: Readonly<Record<string, FileTensor>>,
+  { compress = false, signal }: WriteTensorsOptions,
+): Promise<void> {
   const zip = new ZipWriter(file);
   for (const [name, tensor] of Object.entries(tensors)) {
     signal?.throwIfAborted();
@@ -158,14 +187,32 @@ export async function writeTensorsTo(
   for (const [name, tensor] of Object.entries(tensors)) {
     checkTensor(op, `tensors.${name}`, tensor);
     if (format !== "safetensors" && !isNumpyDType(tensor.dtype))
-      throw argumentError("ERR_SURPRISAL_DTYPE", op, `tensors.${name}.dtype`, tensor.dtype, "a type that numpy has", "safetensors holds it");
+      throw argumentError(
+        "ERR_SURPRISAL_DTYPE",
+        op,
+        `tensors.${name}.dtype`,
+        tensor.dtype,
+        "a type that numpy has",
+        "safetensors holds it",
+      );
   }
-  if (options.metadata && format !== "safetensors") throw argumentError("ERR_SURPRISAL_OPTION", op, "metadata", options.metadata, "nothing: only safetensors has room for it");
+  if (options.metadata && format !== "safetensors")
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "metadata",
+      options.metadata,
+      "nothing: only safetensors has room for it",
+    );
   if (format === "safetensors") return writeSafetensors(file, tensors, options.metadata);
   if (format === "npz") return writeNpz(file, tensors, options);
   const [only, ...others] = Object.values(tensors);
   if (!only || others.length > 0)
-    throw new SurprisalError("ERR_SURPRISAL_OPTION", `${op}: an npy file holds one tensor, got ${Object.keys(tensors).length}; npz holds several`, { op, name: "tensors" });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_OPTION",
+      `${op}: an npy file holds one tensor, got ${Object.keys(tensors).length}; npz holds several`,
+      { op, name: "tensors" },
+    );
   for (const part of npyParts(only)) await file.write(part);
 }
 

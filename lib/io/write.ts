@@ -3,12 +3,13 @@ import { argumentError } from "../core/errors";
 import { type AtomicFile, writeAtomically } from "./atomic-file";
 import { formatOfPath } from "./format";
 import { writeJsonl } from "./jsonl-writer";
-import type { FileFormat, RolloutTarget, WriteOptions, WriteReport } from "./options";
+import type { FileFormat } from "./read-options";
+import type { RolloutTarget, WriteOptions, WriteReport } from "./write-options";
 import { writeParquet } from "./parquet-writer";
 import { paced } from "./progress";
 import type { Rollout } from "./record";
 import { pathOf } from "./source";
-import { writeTensorRollouts } from "./tensor-rollouts";
+import { writeTensorRollouts } from "./tensor-files";
 
 const OP = "writeRollouts";
 
@@ -40,7 +41,13 @@ export async function writeRollouts(
   const path = pathOf(target) ?? "";
   const format = options.format ?? formatOfPath(path);
   if (format === undefined || !Object.hasOwn(WRITERS, format))
-    throw argumentError("ERR_SURPRISAL_OPTION", OP, options.format === undefined ? "target" : "format", options.format ?? target, "a path that ends with .jsonl, .jsonl.gz, .parquet, .safetensors or .npz, or one of these layouts");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      OP,
+      options.format === undefined ? "target" : "format",
+      options.format ?? target,
+      "a path that ends with .jsonl, .jsonl.gz, .parquet, .safetensors or .npz, or one of these layouts",
+    );
   const gzip = options.gzip ?? /\.gz$/i.test(path);
 
   return writeAtomically(OP, target, async (file) => {

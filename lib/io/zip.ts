@@ -50,18 +50,32 @@ async function directoryOf(site: Site, source: ByteSource): Promise<Directory> {
   let at = tail.length - END_BYTES;
   while (at >= 0 && tail.readUInt32LE(at) !== END) --at;
   if (at < 0) throw unreadable(site, "has no end record: the file is cut off, or no zip archive");
-  const end = { count: tail.readUInt16LE(at + 10), bytes: tail.readUInt32LE(at + 12), offset: tail.readUInt32LE(at + 16) };
+  const end = {
+    count: tail.readUInt16LE(at + 10),
+    bytes: tail.readUInt32LE(at + 12),
+    offset: tail.readUInt32LE(at + 16),
+  };
   if (at < 20 || tail.readUInt32LE(at - 20) !== LOCATOR64) return end;
   const where = Number(tail.readBigUInt64LE(at - 20 + 8));
-  if (where + 56 > source.size) throw malformed(site, "the ZIP64 end record's offset", where, `within the ${source.size} bytes of the file`);
+  if (where + 56 > source.size)
+    throw malformed(site, "the ZIP64 end record's offset", where, `within the ${source.size} bytes of the file`);
   const end64 = await readBuffer(source, where, 56);
   if (end64.readUInt32LE(0) !== END64) throw unreadable(site, "has no ZIP64 end record where one is declared");
-  return { count: Number(end64.readBigUInt64LE(32)), bytes: Number(end64.readBigUInt64LE(40)), offset: Number(end64.readBigUInt64LE(48)) };
+  return {
+    count: Number(end64.readBigUInt64LE(32)),
+    bytes: Number(end64.readBigUInt64LE(40)),
+    offset: Number(end64.readBigUInt64LE(48)),
+  };
 }
 
 /** Sizes that did not fit into 32 bits, from the ZIP64 field of an entry. */
-function wideSizes(site: Site, name: string, extra: Buffer, sizes: { packed: number; size: number; offset: number }): void {
-  for (let at = 0; at + 4 <= extra.length; ) {
+function wideSizes(
+  site: Site,
+  name: string,
+  extra: Buffer,
+  sizes: { packed: number; size: number; offset: number },
+): void {
+  for (let at = 0; at + 4 <= extra.length;) {
     const bytes = extra.readUInt16LE(at + 2);
     const field = extra.subarray(at + 4, at + 4 + bytes);
     if (extra.readUInt16LE(at) === 1) {
@@ -78,33 +92,47 @@ function wideSizes(site: Site, name: string, extra: Buffer, sizes: { packed: num
 }
 
 function entryOf(site: Site, directory: Buffer, at: number, fileSize: number): { entry: ZipEntry; next: number } {
-  if (at + 46 > directory.length || directory.readUInt32LE(at) !== DIRECTORY) throw unreadable(site, "its directory is damaged");
+  if (at + 46 > directory.length || directory.readUInt32LE(at) !== DIRECTORY)
+    throw unreadable(site, "its directory is damaged");
   const nameEnd = at + 46 + directory.readUInt16LE(at + 28);
   const extraEnd = nameEnd + directory.readUInt16LE(at + 30);
   const next = extraEnd + directory.readUInt16LE(at + 32);
   if (next > directory.length) throw unreadable(site, "its directory is damaged");
   const name = directory.toString("utf8", at + 46, nameEnd);
-  const sizes = { packed: directory.readUInt32LE(at + 20), size: directory.readUInt32LE(at + 24), offset: directory.readUInt32LE(at + 42) };
+  const sizes = {
+    packed: directory.readUInt32LE(at + 20),
+    size: directory.readUInt32LE(at + 24),
+    offset: directory.readUInt32LE(at + 42),
+  };
   wideSizes(site, name, directory.subarray(nameEnd, extraEnd), sizes);
   const method = directory.readUInt16LE(at + 10);
   if ((directory.readUInt16LE(at + 8) & 1) !== 0) throw unreadable(site, `${name} is encrypted`);
-  if (method !== 0 && method !== 8) throw malformed(site, `${name}: compression method`, method, "0 (stored) or 8 (deflated)");
+  if (method !== 0 && method !== 8)
+    throw malformed(site, `${name}: compression method`, method, "0 (stored) or 8 (deflated)");
   // Before memory is taken: what is declared must be able to come out of what is there.
   if (sizes.offset + 30 + sizes.packed > fileSize)
     throw malformed(site, `${name}: packed size`, sizes.packed, `within the ${fileSize} bytes of the file`);
   const most = method === 0 ? sizes.packed : sizes.packed * DEFLATE_RATIO;
-  if (sizes.size > most || (method === 0 && sizes.size !== sizes.packed)) throw malformed(site, `${name}: size`, sizes.size, `at most ${most} bytes, as ${sizes.packed} packed ones give`);
+  if (sizes.size > most || (method === 0 && sizes.size !== sizes.packed))
+    throw malformed(site, `${name}: size`, sizes.size, `at most ${most} bytes, as ${sizes.packed} packed ones give`);
   return { entry: { name, deflated: method === 8, crc: directory.readUInt32LE(at + 16), ...sizes }, next };
 }
 
 export async function readDirectory(op: string, source: ByteSource): Promise<ZipEntry[]> {
   const site: Site = { op, file: source.name, line: 0 };
   const { count, bytes, offset } = await directoryOf(site, source);
-  if (bytes > MAX_DIRECTORY || offset + bytes > source.size) throw malformed(site, "the directory's size", bytes, `at most ${MAX_DIRECTORY} bytes, within the file`);
-  if (count * 46 > bytes) throw malformed(site, "the number of members", count, `at most ${Math.floor(bytes / 46)}, which is what the directory has room for`);
+  if (bytes > MAX_DIRECTORY || offset + bytes > source.size)
+    throw malformed(site, "the directory's size", bytes, `at most ${MAX_DIRECTORY} bytes, within the file`);
+  if (count * 46 > bytes)
+    throw malformed(
+      site,
+      "the number of members",
+      count,
+      `at most ${Math.floor(bytes / 46)}, which is what the directory has room for`,
+    );
   const directory = await readBuffer(source, offset, bytes);
   const entries: ZipEntry[] = [];
-  for (let at = 0; entries.length < count; ) {
+  for (let at = 0; entries.length < count;) {
     const { entry, next } = entryOf(site, directory, at, source.size);
     entries.push(entry);
     at = next;
@@ -121,7 +149,11 @@ async function inflated(site: Site, { name, size }: ZipEntry, packed: Uint8Array
     const out = await inflate(packed, { maxOutputLength: Math.max(1, size) });
     return Uint8Array.from(out);
   } catch (error) {
-    throw unreadable(site, `${name}: its deflated data is damaged, or longer than declared (${(error as Error).message})`, error);
+    throw unreadable(
+      site,
+      `${name}: its deflated data is damaged, or longer than declared (${(error as Error).message})`,
+      error,
+    );
   }
 }
 
@@ -134,7 +166,8 @@ export async function readMember(op: string, source: ByteSource, entry: ZipEntry
   if (begin + entry.packed > source.size) throw unreadable(site, `${entry.name} is cut off`);
   const packed = await source.read(begin, entry.packed);
   const bytes = entry.deflated ? await inflated(site, entry, packed) : packed;
-  if (bytes.length !== entry.size) throw malformed(site, `${entry.name}: size`, bytes.length, `${entry.size} bytes, as declared`);
+  if (bytes.length !== entry.size)
+    throw malformed(site, `${entry.name}: size`, bytes.length, `${entry.size} bytes, as declared`);
   const crc = crc32(bytes);
   if (crc !== entry.crc) throw malformed(site, `${entry.name}: checksum`, crc, `${entry.crc}: the data is damaged`);
   return bytes;
@@ -189,7 +222,9 @@ export class ZipWriter {
     await this.#file.write(Buffer.concat([local, nameBytes, localExtra]));
     for (const part of stored) await this.#file.write(part);
 
-    const extra = wide || wideOffset ? wideField([...(wide ? [size, packed] : []), ...(wideOffset ? [offset] : [])]) : Buffer.alloc(0);
+    const wides = wide ? [size, packed] : [];
+    if (wideOffset) wides.push(offset);
+    const extra = wides.length > 0 ? wideField(wides) : Buffer.alloc(0);
     const central = Buffer.concat([Buffer.alloc(6), shared, Buffer.alloc(14)]);
     central.writeUInt32LE(DIRECTORY, 0);
     central.writeUInt16LE(45, 4);
@@ -210,7 +245,9 @@ export class ZipWriter {
       end64.writeBigUInt64LE(44n, 4);
       end64.writeUInt16LE(45, 12);
       end64.writeUInt16LE(45, 14);
-      [count, count, directory.length, offset].forEach((number, i) => end64.writeBigUInt64LE(BigInt(number), 24 + 8 * i));
+      [count, count, directory.length, offset].forEach((number, i) =>
+        end64.writeBigUInt64LE(BigInt(number), 24 + 8 * i),
+      );
       end64.writeUInt32LE(LOCATOR64, 56);
       end64.writeBigUInt64LE(BigInt(offset + directory.length), 64);
       end64.writeUInt32LE(1, 72);

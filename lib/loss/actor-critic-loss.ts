@@ -1,9 +1,9 @@
 // PPO's policy and value losses as one: what a model with two heads is trained on.
 import type { FloatArray } from "../core/dtype";
 import { needNumber } from "../core/options";
-import type { PolicyBatch } from "./policy/batch";
-import type { PolicyLossResult } from "./policy/evaluate";
-import { PPO, type PpoLossOptions } from "./policy/ppo-loss";
+import type { PolicyBatch } from "./policy/policy-batch";
+import type { PolicyLossResult } from "./policy/policy-loss-result";
+import PPO, { type PpoLossOptions } from "./policy/ppo-loss";
 import { evaluateTokenMap } from "./policy/token-map";
 import { evaluateValueLoss, type ValueBatch, type ValueLossOptions, type ValueLossResult } from "./value-loss";
 
@@ -43,11 +43,13 @@ export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLos
   const policy = evaluateTokenMap(op, PPO, batch, policyOptions);
   const { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend } = policyOptions;
   const shared = { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend, clip: valueClip };
-  const given = Object.fromEntries(Object.entries(shared).filter(([, value]) => value !== undefined)) as ValueLossOptions;
+  const given = Object.fromEntries(
+    Object.entries(shared).filter(([, value]) => value !== undefined),
+  ) as ValueLossOptions;
   const { mask: ownMask, valueMask, ...rest } = batch;
   const mask = valueMask ?? ownMask;
   const names = { clip: "valueClip", mask: valueMask ? "valueMask" : "mask" };
-  const value = evaluateValueLoss(op, names, { ...rest, ...(mask && { mask }) }, given);
+  const value = evaluateValueLoss(op, names, { ...rest, mask }, given);
   return {
     loss: policy.loss + coefficient * value.loss,
     policy,

@@ -72,7 +72,13 @@ export interface AggregatedLoss {
   readonly gradients: FloatArray;
 }
 
-const COUNTS = ["tokens", "rows", "length", "workers", "accumulation"] as const satisfies readonly (keyof AggregationCounts)[];
+const COUNTS = [
+  "tokens",
+  "rows",
+  "length",
+  "workers",
+  "accumulation",
+] as const satisfies readonly (keyof AggregationCounts)[];
 
 /** The framework's convention of that name, or undefined for a mode by what it computes. */
 function conventionsOf(op: string, name: string, mode: AggregationOptions["mode"]): AggregationConventions | undefined {
@@ -81,13 +87,20 @@ function conventionsOf(op: string, name: string, mode: AggregationOptions["mode"
 }
 
 /** What divides every weight: `accumulation`, where the mode uses it. */
-export function usedAccumulation({ mode, accumulation = 1 }: Pick<AggregationOptions, "mode" | "accumulation">): number {
+export function usedAccumulation({
+  mode,
+  accumulation = 1,
+}: Pick<AggregationOptions, "mode" | "accumulation">): number {
   const named = conventionsOf("usedAccumulation", "mode", mode);
   return named && !named.uses.includes("accumulation") ? 1 : accumulation;
 }
 
 /** Counts that are given and enter. All are checked, used or not. */
-function needCounts(op: string, options: AggregationOptions, named: AggregationConventions | undefined): AggregationCounts {
+function needCounts(
+  op: string,
+  options: AggregationOptions,
+  named: AggregationConventions | undefined,
+): AggregationCounts {
   const counts: { -readonly [Name in keyof AggregationCounts]: number } = {};
   if (named?.rows !== undefined) counts.rows = named.rows;
   for (const name of COUNTS) {
@@ -104,7 +117,13 @@ function needLength(op: string, rows: Rows, length: number | undefined, collecti
   return collective ? collective.allReduce(Float64Array.of(rows.T), "max")[0]! : rows.T;
 }
 
-function weightsOf(op: string, name: string, options: AggregationOptions, rows: Rows, mask: Uint8Array | null): Float64Array {
+function weightsOf(
+  op: string,
+  name: string,
+  options: AggregationOptions,
+  rows: Rows,
+  mask: Uint8Array | null,
+): Float64Array {
   const named = conventionsOf(op, name, options.mode);
   const mode = named ? named.mode : (options.mode as AggregationMode);
   const counts = needCounts(op, options, named);
@@ -112,13 +131,18 @@ function weightsOf(op: string, name: string, options: AggregationOptions, rows: 
   const kept = keptPerRow(op, rows, mask, options);
   const { collective } = options;
   // Whole numbers: their sum is exact in any order.
-  const here = Float64Array.of(kept.reduce((sum, c) => sum + c, 0), countEmpty ? rows.B : kept.filter((c) => c > 0).length);
+  const here = Float64Array.of(
+    kept.reduce((sum, c) => sum + c, 0),
+    countEmpty ? rows.B : kept.filter((c) => c > 0).length,
+  );
   const [tokens, counted] = collective ? collective.allReduce(here, "sum") : here;
   const N = counts.tokens ?? tokens!;
   const R = counts.rows ?? counted!;
   const L = mode === "fixedLength" ? needLength(op, rows, counts.length, collective) : 1;
   const factor = (counts.workers ?? 1) / (counts.accumulation ?? 1);
-  const divisor = { tokenMean: () => N, rowMean: (c: number) => c * R, rowSum: () => R, fixedLength: () => L * R }[mode];
+  const divisor = { tokenMean: () => N, rowMean: (c: number) => c * R, rowSum: () => R, fixedLength: () => L * R }[
+    mode
+  ];
   return kept.map((c) => (c > 0 ? factor / divisor(c) : 0));
 }
 
@@ -152,19 +176,28 @@ export function aggregateLoss(losses: FloatArray, options: AggregationOptions): 
 }
 
 /** As aggregateLoss, in the name of the public function `op` and its argument `name`. */
-export function evaluateAggregate(op: string, name: string, losses: FloatArray, options: AggregationOptions): AggregatedLoss {
+export function evaluateAggregate(
+  op: string,
+  name: string,
+  losses: FloatArray,
+  options: AggregationOptions,
+): AggregatedLoss {
   const rows = needRows(op, options);
   const values = needFloats(op, name, losses, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const rowWeights = weightsOf(op, "mode", options, rows, mask);
   const where = {
-    ...(options.shape && { shape: options.shape }),
-    ...(options.offsets && { offsets: options.offsets }),
-    ...(mask && { mask }),
-    ...(options.backend && { backend: options.backend }),
+    shape: options.shape,
+    offsets: options.offsets,
+    mask: mask ?? undefined,
+    backend: options.backend,
   };
   const { sums } = rowMoments(op, values, where);
-  const shares = gatherRowPartials(op, options.collective, sums.map((sum, b) => rowWeights[b]! * sum)).partials;
+  const shares = gatherRowPartials(
+    op,
+    options.collective,
+    sums.map((sum, b) => rowWeights[b]! * sum),
+  ).partials;
   const row = floatDType(values) === "float64" ? rowWeights : Float32Array.from(rowWeights);
   return {
     loss: shares.reduce((loss, share) => loss + share, 0),

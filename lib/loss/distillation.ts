@@ -68,22 +68,34 @@ export interface DistillationResult<View = WideLogitView> {
 
 function keptRows(op: string, N: number, options: DistillationOptions): Uint8Array {
   const mask = optionalMask(op, "mask", options.mask, N, "one a row");
-  const ignoreIndex = needNumber(op, "ignoreIndex", options.ignoreIndex ?? -100, { min: -(2 ** 31), max: 2 ** 31 - 1, integer: true });
+  const ignoreIndex = needNumber(op, "ignoreIndex", options.ignoreIndex ?? -100, {
+    min: -(2 ** 31),
+    max: 2 ** 31 - 1,
+    integer: true,
+  });
   const labels = options.labels == null ? null : needIds(op, "labels", options.labels, N, "one a row");
-  return Uint8Array.from({ length: N }, (_, n) => (mask && mask[n] === 0) || (labels && labels[n] === ignoreIndex) ? 0 : 1);
+  return Uint8Array.from({ length: N }, (_, n) =>
+    (mask && mask[n] === 0) || (labels && labels[n] === ignoreIndex) ? 0 : 1,
+  );
 }
 
-function supportOf(op: string, student: WideLogits, options: DistillationOptions, keep: Uint8Array, V: number): Int32Array | null {
+function supportOf(
+  op: string,
+  student: WideLogits,
+  options: DistillationOptions,
+  keep: Uint8Array,
+  V: number,
+): Int32Array | null {
   const { topK, support, shape, dtype, stride, backend } = options;
   if (topK === undefined) return support == null ? null : needIds(op, "support", support);
   if (support != null) throw argumentError("ERR_SURPRISAL_OPTION", op, "support", support, "nothing beside topK");
   needNumber(op, "topK", topK, { min: 1, max: V, integer: true });
   return topLogits(student, topK, {
     keep,
-    ...(shape && { shape }),
-    ...(dtype && { dtype }),
-    ...(stride !== undefined && { stride }),
-    ...(backend && { backend }),
+    shape,
+    dtype,
+    stride,
+    backend,
   });
 }
 
@@ -124,7 +136,11 @@ export function distillationLoss<L extends WideLogits>(
   const support = supportOf(op, student, options, keep, vocab);
   const outside = options.outside ?? "pooled";
   const outcomes = support ? support.length / Math.max(rows, 1) + (outside === "pooled" ? 1 : 0) : vocab;
-  const weight = { batchmean: 1 / Math.max(tokens, 1), sum: 1, mean: 1 / (Math.max(tokens, 1) * Math.max(outcomes, 1)) }[reduction];
+  const weight = {
+    batchmean: 1 / Math.max(tokens, 1),
+    sum: 1,
+    mean: 1 / (Math.max(tokens, 1) * Math.max(outcomes, 1)),
+  }[reduction];
 
   const divergences = new Float64Array(rows);
   const gradDivergences = Float64Array.from(keep, (kept) => kept * weight);
@@ -136,16 +152,21 @@ export function distillationLoss<L extends WideLogits>(
     {
       beta: options.beta ?? 0.5,
       keep,
-      ...(shape && { shape }),
-      ...(dtype && { dtype }),
-      ...(stride !== undefined && { stride }),
-      ...(teacherStride !== undefined && { teacherStride }),
-      ...(temperature !== undefined && { temperature }),
-      ...(tailFloor !== undefined && { tailFloor }),
-      ...(backend && { backend }),
-      ...(support && { support, outside }),
+      shape,
+      dtype,
+      stride,
+      teacherStride,
+      temperature,
+      tailFloor,
+      backend,
+      support: support ?? undefined,
+      outside: support ? outside : undefined,
     },
-    { divergences, ...(options.gradient !== false && { gradDivergences, out }) },
+    {
+      divergences,
+      gradDivergences: options.gradient !== false ? gradDivergences : undefined,
+      out: options.gradient !== false ? out : undefined,
+    },
   );
   const loss = divergences.reduce((sum, value, n) => (keep[n] === 0 ? sum : sum + value), 0) * weight;
   return {

@@ -46,14 +46,25 @@ interface EntropySlopes {
 }
 
 /** The bonus without its entropies. */
-export function entropySlopes(op: string, names: Readonly<Record<"coefficient" | "mode", string>>, options: EntropyBonusOptions): EntropySlopes {
+export function entropySlopes(
+  op: string,
+  names: Readonly<Record<"coefficient" | "mode", string>>,
+  options: EntropyBonusOptions,
+): EntropySlopes {
   const rows = needRows(op, options);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const coefficient = needNumber(op, names.coefficient, options.coefficient);
   const given = options.rowWeights;
-  const weights = given ? needFloat64(op, "rowWeights", given, rows.B, "one per row") : evaluateWeights(op, names.mode, options);
+  const weights = given
+    ? needFloat64(op, "rowWeights", given, rows.B, "one per row")
+    : evaluateWeights(op, names.mode, options);
   const { shape, offsets, backend } = options;
-  const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
+  const where = {
+    shape,
+    offsets,
+    mask: mask ?? undefined,
+    backend,
+  };
   return { slopes: weights.map((weight) => (weight === 0 ? 0 : -coefficient * weight)), where };
 }
 

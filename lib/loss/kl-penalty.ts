@@ -3,11 +3,11 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { needNumber, needWord } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
+import { layoutOfRows, needRows, type RowLayout } from "../core/rows";
 import type { KlKind } from "../ops/loss";
 import { evaluateKlEstimates } from "../ops/loss/kl-estimates";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { KlClamps, KlTerm } from "./policy/options";
+import type { KlClamps, KlTerm } from "./policy/policy-loss-options";
 
 /** The names of trainers: `kl` is k1, `mse` is k2, `low_var_kl` is k3. A `+` takes the value of the name and the gradient of k2. */
 const KINDS = {
@@ -37,7 +37,8 @@ export interface KlPenaltyConventions {
 }
 
 export interface KlPenaltyOptions
-  extends RowLayout,
+  extends
+    RowLayout,
     Pick<KlTerm, "logClamp" | "valueClamp">,
     KlPenaltyConventions,
     PresetOption<"klPenalty">,
@@ -70,10 +71,17 @@ export interface KlPenaltyResult {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman 2020, Approximating KL Divergence
  */
-export function klPenalty(logProbs: FloatArray, referenceLogProbs: FloatArray, options: KlPenaltyOptions = {}): KlPenaltyResult {
+export function klPenalty(
+  logProbs: FloatArray,
+  referenceLogProbs: FloatArray,
+  options: KlPenaltyOptions = {},
+): KlPenaltyResult {
   const op = "klPenalty";
   const resolved = resolvePreset(op, options.preset, options);
-  const layout = resolved.shape || resolved.offsets ? resolved : { shape: [1, (logProbs as FloatArray | undefined)?.length ?? 0] as const };
+  const layout =
+    resolved.shape || resolved.offsets
+      ? resolved
+      : { shape: [1, (logProbs as FloatArray | undefined)?.length ?? 0] as const };
   const rows = needRows(op, layout);
   const mask = optionalMask(op, "mask", resolved.mask, rows.n, rows.meaning);
   const estimator = resolved.estimator ?? "k3";
@@ -90,9 +98,9 @@ export function klPenalty(logProbs: FloatArray, referenceLogProbs: FloatArray, o
       ...named,
       logClamp: needNumber(op, "logClamp", logClamp ?? clamps?.logClamp ?? Infinity, bound),
       valueClamp: needNumber(op, "valueClamp", valueClamp ?? clamps?.valueClamp ?? Infinity, bound),
-      ...(rows.offsets ? { offsets: rows.offsets } : { shape: [rows.B, rows.T] }),
-      ...(mask && { mask }),
-      ...(backend && { backend }),
+      ...layoutOfRows(rows),
+      mask: mask ?? undefined,
+      backend,
     },
   );
   const kept = counts.reduce((sum, count) => sum + count, 0);

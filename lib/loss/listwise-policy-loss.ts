@@ -37,12 +37,16 @@ const OP = "listwisePolicyLoss";
 function refuseEmpty(counts: Float64Array): void {
   const row = counts.indexOf(0);
   if (row >= 0)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${OP}: completion ${row} has no token, expected at least one; drop it`, {
-      op: OP,
-      name: "logProbs",
-      got: 0,
-      want: "at least one token",
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${OP}: completion ${row} has no token, expected at least one; drop it`,
+      {
+        op: OP,
+        name: "logProbs",
+        got: 0,
+        want: "at least one token",
+      },
+    );
 }
 
 /**
@@ -61,17 +65,21 @@ function refuseEmpty(counts: Float64Array): void {
  * @returns the gradient in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (a completion without tokens too), _DTYPE, _OPTION, _RANGE or _BUFFER
  */
-export function listwisePolicyLoss(logProbs: FloatArray, weights: FloatArray, options: ListwisePolicyLossOptions): ListwisePolicyLoss {
+export function listwisePolicyLoss(
+  logProbs: FloatArray,
+  weights: FloatArray,
+  options: ListwisePolicyLossOptions,
+): ListwisePolicyLoss {
   const rows = needRows(OP, options);
   const mask = optionalMask(OP, "mask", options.mask, rows.n, rows.meaning);
   const given = needFloats(OP, "logProbs", logProbs, rows.n, rows.meaning);
   const ownWeights = needFloats(OP, "weights", weights, rows.B, "one per completion");
   const local = needGroups(OP, options, rows.B);
   const { collective } = options;
-  const where = options.backend ? { backend: options.backend } : {};
+  const where = { backend: options.backend };
   const normalize = options.lengthNormalize ?? true;
   const { shape, offsets } = options;
-  const layout = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...where };
+  const layout = { shape, offsets, mask: mask ?? undefined, ...where };
 
   const { counts, means, sums } = rowMoments(OP, given, layout);
   refuseEmpty(counts);

@@ -18,8 +18,8 @@ export function negativeLogLikelihood(logProbs: FloatArray, options: Aggregation
     shape: [1, gradients.length],
     scale: -1,
     out: { mapped: gradients },
-    ...(mask && { mask }), // 0 under it, not -0
-    ...(backend && { backend }),
+    mask, // 0 under it, not -0
+    backend,
   });
   return { loss: 0 - loss, rowWeights, gradients: negated };
 }

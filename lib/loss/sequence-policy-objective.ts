@@ -2,7 +2,7 @@
 // docs/loss/sequence-policy-objective.md has the formulas and worked examples.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
-import { type CollectiveOption, collectiveOption } from "../core/collective";
+import type { CollectiveOption } from "../core/collective";
 import { asFloat, type FloatArray, isFloatArray, widestFloat } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
@@ -10,7 +10,7 @@ import { needWord } from "../core/options";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { needItems } from "../ops/group/items";
 import { normalizeItems } from "../ops/group/normalize";
-import { evaluateClipped } from "../ops/ratio/clipped-objective";
+import { evaluateClipped } from "../ops/loss/clipped-objective";
 import { type ClipRange, needClipRange } from "./policy/clip-range";
 
 const EMPTY_SEQUENCE = ["throw", "skip"] as const;
@@ -66,7 +66,13 @@ interface Flat {
 
 function needSequences(name: string, value: unknown): readonly FloatArray[] {
   if (!Array.isArray(value))
-    throw argumentError("ERR_SURPRISAL_DTYPE", OP, name, value, "an array of one float array per sequence, like current");
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      OP,
+      name,
+      value,
+      "an array of one float array per sequence, like current",
+    );
   value.forEach((sequence: unknown, b) => {
     if (!isFloatArray(sequence))
       throw argumentError("ERR_SURPRISAL_DTYPE", OP, `${name}[${b}]`, sequence, "a Float32Array or a Float64Array");
@@ -79,12 +85,16 @@ function concatenate(currentList: unknown, oldList: unknown): Flat {
   const sequences = needSequences("current", currentList);
   const others = needSequences("old", oldList);
   if (others.length !== sequences.length)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${OP}: old has ${others.length} sequences, expected ${sequences.length}, as current`, {
-      op: OP,
-      name: "old",
-      got: others.length,
-      want: `${sequences.length}, as current`,
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${OP}: old has ${others.length} sequences, expected ${sequences.length}, as current`,
+      {
+        op: OP,
+        name: "old",
+        got: others.length,
+        want: `${sequences.length}, as current`,
+      },
+    );
   const offsets = new Int32Array(sequences.length + 1);
   sequences.forEach((sequence, b) => {
     needFloats(OP, `current[${b}]`, sequence, sequence.length, "its own length");
@@ -104,11 +114,17 @@ function concatenate(currentList: unknown, oldList: unknown): Flat {
 function flatten(current: unknown, old: unknown, options: SequencePolicyOptions): Flat {
   if (isFloatArray(current)) {
     const { shape, offsets } = options;
-    return { current, old: old as FloatArray, layout: { ...(shape && { shape }), ...(offsets && { offsets }) } };
+    return { current, old: old as FloatArray, layout: { shape, offsets } };
   }
   for (const name of ["shape", "offsets", "mask"] as const)
     if (options[name] !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", OP, name, options[name], "nothing where log-probs come as one array per sequence");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        OP,
+        name,
+        options[name],
+        "nothing where log-probs come as one array per sequence",
+      );
   return concatenate(current, old);
 }
 
@@ -169,10 +185,10 @@ export function sequencePolicyObjective(
   if (emptySequence === "throw") refuseEmpty(rows, mask);
 
   const { groups, groupOffsets, backend, maxLogRatio } = options;
-  const where = { ...(backend !== undefined && { backend }), ...collectiveOption(options) };
+  const where = { backend, collective: options.collective };
   const checked = needFloats(OP, "rewards", rewards, rows.B, "one per sequence");
   const wide = asFloat(checked, widestFloat(checked, flat.current, flat.old));
-  const items = needItems(OP, "rewards", wide, { ...(groups && { groups }), ...(groupOffsets && { groupOffsets }) });
+  const items = needItems(OP, "rewards", wide, { groups, groupOffsets });
   const { normalized, means, stds } = normalizeItems(OP, items, { ddof: 0, epsilon: options.epsilon ?? 0, ...where });
 
   const result = evaluateClipped(OP, flat.current, flat.old, normalized, {
@@ -180,10 +196,12 @@ export function sequencePolicyObjective(
     ...flat.layout,
     ...clip,
     ...where,
-    ...(mask && { mask }),
-    ...(maxLogRatio !== undefined && { maxLogRatio }),
+    mask: mask ?? undefined,
+    maxLogRatio,
+    outputs: ["losses", "ratios", "clipped", "gradLogProbs"],
   });
-  const { objective, gradLogProbs, ratios, clippedRatios, terms, clipped, clipFraction, meanRatio, maxRatio } = result;
+  const { objective, gradLogProbs, losses, ratios, clipped, clipFraction, meanRatio, maxRatio } = result;
+  const { clipLow, clipHigh } = clip;
   const perRow = (_: unknown, b: number): FloatArray => gradLogProbs.subarray(rowBegin(rows, b), rowEnd(rows, b));
   return {
     objective,
@@ -192,8 +210,8 @@ export function sequencePolicyObjective(
     rewardMean: means,
     rewardStd: stds,
     ratios,
-    clippedRatios,
-    perSequence: terms,
+    clippedRatios: ratios.map((ratio) => Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh)),
+    perSequence: losses.map((loss) => 0 - loss),
     clipped,
     clipFraction,
     meanRatio,

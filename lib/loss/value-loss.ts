@@ -28,7 +28,8 @@ export interface ValueLossConventions {
   readonly aggregation?: AggregationMode | AggregationName;
 }
 
-export interface ValueLossOptions extends ValueLossConventions, AggregationCounts, PresetOption<"valueLoss">, BackendOption {
+export interface ValueLossOptions
+  extends ValueLossConventions, AggregationCounts, PresetOption<"valueLoss">, BackendOption {
   /** ε: v is clipped to V ± ε. >= 0. Default: Infinity, the plain squared error. */
   readonly clip?: number;
   /** Whether rows without a kept token count as rows. Default: as the aggregation says, else `"skip"`. */
@@ -80,20 +81,26 @@ export function evaluateValueLoss(
   const mask = optionalMask(op, names.mask, batch.mask, n, meaning);
   const clip = needNumber(op, names.clip, resolved.clip ?? Infinity, { min: 0, infinite: true });
   if (clip !== Infinity && !oldValues)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "oldValues", undefined, `values to clip around, since ${names.clip} is given`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "oldValues",
+      undefined,
+      `values to clip around, since ${names.clip} is given`,
+    );
   const { clip: _, aggregation, backend, ...counts } = resolved;
   const layout = {
-    ...(batch.shape && { shape: batch.shape }),
-    ...(batch.offsets && { offsets: batch.offsets }),
-    ...(mask && { mask }),
-    ...(backend && { backend }),
+    shape: batch.shape,
+    offsets: batch.offsets,
+    mask: mask ?? undefined,
+    backend,
   };
   const rowWeights = evaluateWeights(op, "aggregation", { mode: aggregation ?? "tokenMean", ...layout, ...counts });
   const result = evaluateTokenLoss(op, {
     ...layout,
     form: "squared",
     logProbs: values,
-    ...(oldValues && { oldLogProbs: oldValues }),
+    oldLogProbs: oldValues ?? undefined,
     advantages: returns,
     advantagesPer: "token",
     clipLow: clip,

@@ -1,6 +1,4 @@
 // How frameworks name their ways to add a batch of token losses up. Data only.
-import type { AggregationConventions } from "../loss/aggregation";
-
 const tokenMean = { mode: "tokenMean", uses: ["tokens", "workers"] } as const;
 const tokenMeanAlone = { mode: "tokenMean", uses: ["accumulation"] } as const;
 const rowMean = { mode: "rowMean", emptyRows: "skip", uses: ["rows", "workers"] } as const;
@@ -26,7 +24,7 @@ export const AGGREGATIONS = {
   "trl/vespo": tokenMean,
   "trl/luspo": rowSumOfAll,
   "lightrft/policy": { mode: "rowMean", emptyRows: "count", uses: [] },
-} as const satisfies Record<string, AggregationConventions>;
+} as const;
 
 /** "framework/mode". Liger's modes are TRL's. */
 export type AggregationName = keyof typeof AGGREGATIONS;

@@ -1,7 +1,5 @@
 // EGPO, first revision, as it runs: one pair of bounds for all rows, an empty segment counts as entropy 0, a NaN spreads.
-import type { Preset } from "./preset";
-
-const groupAdvantage = {
+const grpoAdvantage = {
   center: "mean",
   scale: "std",
   ddof: 1,
@@ -12,9 +10,9 @@ const groupAdvantage = {
 } as const;
 
 export const egpoFirst = {
-  groupAdvantage,
+  grpoAdvantage,
   egpoAdvantage: {
-    groupAdvantage,
+    grpoAdvantage,
     scoreOver: "all",
     lambdaMin: 0.5,
     lambdaMax: 2,
@@ -28,4 +26,4 @@ export const egpoFirst = {
   },
   hybridReward: { answers: ["marker", "box"], normalize: false, contained: ["answer", "text"], code: "def" },
   placeRewards: { column: "attention" },
-} as const satisfies Preset;
+} as const;

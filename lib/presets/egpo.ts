@@ -1,8 +1,6 @@
 // EGPO, later revision, and the EDGE-GRPO variant that came with it, as they run: groups of one keep their raw reward and
 // are compared with themselves, a NaN takes its whole group out.
-import type { Preset } from "./preset";
-
-const groupAdvantage = {
+const grpoAdvantage = {
   center: "mean",
   scale: "std",
   ddof: 1,
@@ -13,9 +11,9 @@ const groupAdvantage = {
 } as const;
 
 export const egpo = {
-  groupAdvantage,
+  grpoAdvantage,
   egpoAdvantage: {
-    groupAdvantage,
+    grpoAdvantage,
     scoreOver: "all",
     lambdaMin: 0.5,
     lambdaMax: 2,
@@ -28,7 +26,7 @@ export const egpo = {
     metricsDdof: 0,
   },
   edgeGrpoAdvantage: {
-    groupAdvantage: { ...groupAdvantage, varianceFloor: 1e-6 },
+    grpoAdvantage: { ...grpoAdvantage, varianceFloor: 1e-6 },
     scoreOver: "all",
     lambdaMin: 0.5,
     lambdaMax: 2,
@@ -44,4 +42,4 @@ export const egpo = {
   },
   hybridReward: { answers: ["box", "marker"], normalize: true, contained: ["answer", "truth"], code: "syntax" },
   placeRewards: { column: "unpadded" },
-} as const satisfies Preset;
+} as const;

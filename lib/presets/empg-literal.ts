@@ -1,7 +1,5 @@
 // EMPG as its pseudocode runs, oddities included: nested and head spans compound, of the end delimiter only the first token
 // belongs to a step, the step mean is subtracted everywhere. It says nothing about group advantages.
-import type { Preset } from "./preset";
-
 export const empgLiteral = {
   empgAdvantage: {
     overlapping: true,
@@ -15,4 +13,4 @@ export const empgLiteral = {
     zeta: 0.1,
     scope: "all",
   },
-} as const satisfies Preset;
+} as const;

@@ -1,6 +1,4 @@
 // How frameworks name their ways to form and bound a ratio of the trainer's and the sampler's probabilities. Data only.
-import type { ImportanceRatioConventions } from "../loss/correction";
-
 /** By framework and the name there. */
 export const IMPORTANCE_RATIOS = {
   "trl/token_truncate": { level: "token", outside: "clamp", high: 3, maskedRatio: 1 },
@@ -10,7 +8,7 @@ export const IMPORTANCE_RATIOS = {
   "openrlhf/tis": { level: "token", outside: "clamp" },
   "openrlhf/icepop": { level: "token", outside: "zero" },
   "openrlhf/seq-mask-tis": { level: "token", outside: "zero", boundsOf: "rowMean" },
-} as const satisfies Record<string, ImportanceRatioConventions>;
+} as const;
 
 /** "framework/mode". */
 export type ImportanceRatioName = keyof typeof IMPORTANCE_RATIOS;

@@ -1,4 +1,5 @@
-// The presets by name, and how one is merged under the options of a call.
+// The presets by name, and how one is merged under the options of a call. A preset is data: for each function, the options
+// in which a source differs from the defaults. Whether a function takes what presets say of it is checked where it asks.
 import { argumentError, show } from "../core/errors";
 import { egpo } from "./egpo";
 import { egpoFirst } from "./egpo-first";
@@ -7,15 +8,12 @@ import { gspo } from "./gspo";
 import { lightrft } from "./lightrft";
 import { maxent } from "./maxent";
 import { openrlhf } from "./openrlhf";
-import { paper } from "./paper";
 import { pufferlib } from "./pufferlib";
-import type { Preset, PresetFunction } from "./preset";
 import { trl } from "./trl";
 import { verl } from "./verl";
 
-export type { Preset, PresetFunction } from "./preset";
-
-const PRESETS = {
+/** By name. */
+export const PRESETS = {
   verl,
   trl,
   openrlhf,
@@ -25,16 +23,20 @@ const PRESETS = {
   gspo,
   maxent,
   "empg-literal": empgLiteral,
-  paper,
   pufferlib,
-} as const satisfies Record<string, Preset>;
+} as const;
+
+type Presets = typeof PRESETS;
 
 /** A source whose conventions a function can take over. */
-export type PresetName = keyof typeof PRESETS;
+export type PresetName = keyof Presets;
+
+/** A function that presets know. */
+export type PresetFunction = { [Name in PresetName]: keyof Presets[Name] }[PresetName];
 
 /** The presets that say something about a function. */
 export type PresetNameFor<F extends PresetFunction> = {
-  [Name in PresetName]: (typeof PRESETS)[Name] extends Readonly<Record<F, object>> ? Name : never;
+  [Name in PresetName]: F extends keyof Presets[Name] ? Name : never;
 }[PresetName];
 
 /** Option of a function that has presets. */
@@ -43,9 +45,39 @@ export interface PresetOption<F extends PresetFunction> {
   readonly preset?: PresetNameFor<F>;
 }
 
+/** What each preset says about a function. */
+type Conventions<F extends PresetFunction> = {
+  [Name in PresetName]: F extends keyof Presets[Name] ? Presets[Name][F] : never;
+}[PresetName];
+
+type KeysOf<Union> = Union extends unknown ? keyof Union : never;
+
+/** What options have to be beside themselves: something that cannot be, where presets say what they do not take. */
+type Taking<Options, F extends PresetFunction> = [Conventions<F>] extends [Partial<Options>]
+  ? {
+      readonly [
+        Name in Exclude<KeysOf<Conventions<F>>, KeysOf<Options>>
+      ]: `a preset of ${F} has it, its options do not`;
+    }
+  : { readonly preset: `a preset of ${F} has a value that its options do not take` };
+
 /** The names of PresetNameFor, in the order of this file. */
-export function presetNames(of: PresetFunction): PresetName[] {
-  return (Object.keys(PRESETS) as PresetName[]).filter((name) => (PRESETS[name] as Preset)[of] !== undefined);
+export function presetNames<F extends PresetFunction>(of: F): PresetNameFor<F>[] {
+  return Object.entries(PRESETS).flatMap(([name, preset]) =>
+    Object.hasOwn(preset, of) ? [name as PresetNameFor<F>] : [],
+  );
+}
+
+/**
+ * What a preset says about a function.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_OPTION for a name that does not exist or says nothing about the function
+ */
+export function presetOf<F extends PresetFunction>(of: F, name: string): Conventions<F> {
+  const known = presetNames(of);
+  if (!known.some((each) => each === name))
+    throw argumentError("ERR_SURPRISAL_OPTION", of, "preset", name, `one of ${known.map(show).join(", ")}`);
+  return (PRESETS[name as PresetName] as unknown as Readonly<Record<F, Conventions<F>>>)[of];
 }
 
 /**
@@ -57,16 +89,10 @@ export function presetNames(of: PresetFunction): PresetName[] {
 export function resolvePreset<F extends PresetFunction, Options extends object>(
   of: F,
   name: PresetName | undefined,
-  options: Options,
-): Options & NonNullable<Preset[F]> {
-  const merged: Record<string, unknown> = {};
-  if (name !== undefined) {
-    const known = presetNames(of);
-    if (!known.includes(name))
-      throw argumentError("ERR_SURPRISAL_OPTION", of, "preset", name, `one of ${known.map(show).join(", ")}`);
-    Object.assign(merged, (PRESETS[name] as Preset)[of]);
-  }
+  options: Options & Taking<Options, F>,
+): Options {
+  const merged: Record<string, unknown> = name === undefined ? {} : { ...presetOf(of, name) };
   for (const [key, value] of Object.entries(options)) if (value !== undefined) merged[key] = value;
-  // Every key is one of the two types', with its value; the compiler cannot follow a merge by name.
-  return merged as Options & NonNullable<Preset[F]>;
+  // Every key is an option, with its value (Taking); the compiler cannot follow a merge by name.
+  return merged as Options;
 }

@@ -1,24 +1,22 @@
 // LightRFT. Group advantages: group_norm of its simple maker; the calculator has epsilon 1e-9, rloo
 // { center: "leaveOneOut", scale: "none" }, reinforce_baseline { scale: "none" }. A group of one is NaN upstream, 0 here.
-import type { Preset } from "./preset";
-
 const estimate = {
   maskMode: "steps",
   transformMasked: true,
-  undiscounted: ["reinforceBaseline"],
-  neverWhitened: ["groupNorm"],
+  undiscounted: ["reinforcePlusPlusBaseline"],
+  neverWhitened: ["grpo"],
   whitenEpsilon: 1e-8,
   clipFractionOver: "all",
 } as const;
 
 export const lightrft = {
-  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-8, varianceFloor: 0, singleton: "zero" },
+  grpoAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-8, varianceFloor: 0, singleton: "zero" },
   shapeGroupRewards: { epsilon: 1e-9, dropGroups: "zeroOrOne" },
   estimateAdvantages: estimate,
   advantagePipeline: {
     ...estimate,
     epsilon: 1e-9,
-    normalized: ["gae", "reinforce", "reinforceBaseline"],
+    normalized: ["gae", "reinforcePlusPlus", "reinforcePlusPlusBaseline"],
     scale: "std",
     varianceFloor: 1e-8,
   },
@@ -30,4 +28,4 @@ export const lightrft = {
   klPenalty: {},
   valueLoss: { aggregation: "lightrft/policy" },
   whitenAdvantages: { ddof: 0, varianceFloor: 1e-8, transformMasked: true },
-} as const satisfies Preset;
+} as const;

@@ -1,8 +1,14 @@
 // MaxEnt-GRPO. The unscaled form of its group advantages has { scale: "none" }.
-import type { Preset } from "./preset";
-
 export const maxent = {
-  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "propagate" },
+  grpoAdvantage: {
+    center: "mean",
+    scale: "std",
+    ddof: 1,
+    epsilon: 1e-4,
+    varianceFloor: 0,
+    singleton: "zero",
+    nan: "propagate",
+  },
   rewardTotals: { rounding: "float32" },
   splitReferenceLogProbs: { surplus: "ignore" },
   splitReferenceTokenCounts: { surplus: "ignore" },
@@ -12,4 +18,4 @@ export const maxent = {
   updateMaxentMeta: { unknownMethod: "ignore" },
   saveControllers: { layout: "coefficients", unsetAverage: "tau", negative: "keep" },
   loadControllers: { unsetAverage: "tau" },
-} as const satisfies Preset;
+} as const;

@@ -1,11 +1,9 @@
 // OpenRLHF. Group advantages: group_norm. rloo has { center: "leaveOneOut", scale: "none" }, reinforce_baseline and
 // dr_grpo { scale: "none" }.
-import type { Preset } from "./preset";
-
 const estimate = {
   maskMode: "steps",
   transformMasked: true,
-  undiscounted: ["rloo", "reinforceBaseline", "groupNorm", "drGrpo"],
+  undiscounted: ["rloo", "reinforcePlusPlusBaseline", "grpo"],
   neverWhitened: [],
   clipFractionOver: "all",
 } as const;
@@ -16,13 +14,13 @@ const policy = {
 } as const;
 
 export const openrlhf = {
-  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-9, varianceFloor: 0 },
+  grpoAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-9, varianceFloor: 0 },
   shapeGroupRewards: { epsilon: 1e-9, dropGroups: "zeroOrOne" },
   estimateAdvantages: estimate,
   advantagePipeline: {
     ...estimate,
     epsilon: 1e-9,
-    normalized: ["gae", "reinforce", "reinforceBaseline"],
+    normalized: ["gae", "reinforcePlusPlus", "reinforcePlusPlusBaseline"],
     scale: "std",
     varianceFloor: 1e-8,
   },
@@ -33,4 +31,4 @@ export const openrlhf = {
   klPenalty: { klClamps: policy.klClamps },
   valueLoss: { aggregation: "openrlhf/token" },
   whitenAdvantages: { ddof: 0, varianceFloor: 1e-8, transformMasked: true },
-} as const satisfies Preset;
+} as const;

@@ -1,14 +1,20 @@
 // TRL. Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
 // { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
-import type { Preset } from "./preset";
-
 // loss_type "dapo" is the default of its GRPO trainer; the others are an option, aggregation "trl/…".
 const policy = { metricNames: "trl", aggregation: "trl/dapo" } as const;
 
 export const trl = {
-  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-4, varianceFloor: 0, singleton: "zero", nan: "abstain" },
+  grpoAdvantage: {
+    center: "mean",
+    scale: "std",
+    ddof: 1,
+    epsilon: 1e-4,
+    varianceFloor: 0,
+    singleton: "zero",
+    nan: "abstain",
+  },
   multiRewardAdvantage: { aggregation: "sumThenNormalize", scale: "group", epsilon: 1e-4 },
-  rlooAdvantage: { normalize: false, epsilon: 1e-4 },
+  rlooWithKlAdvantage: { normalize: false, epsilon: 1e-4 },
   ppoAdvantage: { scoreAt: "after", maskMode: "steps", varianceEpsilon: 1e-8 },
   miniLlmAdvantage: { maskMode: "steps", maskedWeight: 1e-4 },
   overlongPenalty: { beyond: "cap" },
@@ -23,4 +29,4 @@ export const trl = {
   luspoLoss: { metricNames: "trl", aggregation: "trl/luspo", emptyRows: "count" },
   rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, transformMasked: true },
-} as const satisfies Preset;
+} as const;

@@ -1,7 +1,5 @@
 // verl. Group advantages: GRPO. Dr. GRPO is the same with { scale: "none" }; the vectorised forms have
 // varianceFloor = epsilon (GRPO) and singleton "zero" (RLOO). A row alone in its group keeps its score almost everywhere.
-import type { Preset } from "./preset";
-
 const policy = {
   aggregation: "verl/token-mean",
   metricNames: "verl",
@@ -10,11 +8,19 @@ const policy = {
 const rollout = { emptyRows: "count", epsilon: 1e-8, logClamp: 20 } as const;
 
 export const verl = {
-  groupAdvantage: { center: "mean", scale: "std", ddof: 1, epsilon: 1e-6, varianceFloor: 0, singleton: "raw", nan: "propagate" },
+  grpoAdvantage: {
+    center: "mean",
+    scale: "std",
+    ddof: 1,
+    epsilon: 1e-6,
+    varianceFloor: 0,
+    singleton: "raw",
+    nan: "propagate",
+  },
   gaeAdvantage: { maskMode: "skip", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   reinforcePlusPlusAdvantage: { maskMode: "cut", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   reinforcePlusPlusBaselineAdvantage: { singleton: "raw", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
-  leaveOneOutAdvantage: { singleton: "raw" },
+  rlooAdvantage: { singleton: "raw" },
   opoAdvantage: { singleton: "raw" },
   gpgAdvantage: { singleton: "raw" },
   passAtKAdvantage: { scale: "std", epsilon: 1e-6 },
@@ -38,4 +44,4 @@ export const verl = {
   rolloutCorrection: rollout,
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, countEpsilon: 1e-8, transformMasked: true },
   bypassLoss: { ...policy, dualClip: 3, logClamp: 20, correctionConventions: rollout },
-} as const satisfies Preset;
+} as const;

@@ -1,38 +1,33 @@
 // Refuses what cannot be drawn, naming the rollout.
 import { argumentError, SurprisalError } from "../core/errors";
-import { tokenCount } from "../io/record";
+import { PER_TOKEN, tokenCount, wrongLength } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
 
-const PER_TOKEN = [
-  "tokenIds",
-  "tokens",
-  "mask",
-  "logProbs",
-  "recomputedLogProbs",
-  "oldLogProbs",
-  "newLogProbs",
-  "refLogProbs",
-  "entropies",
-  "advantages",
-  "ratios",
-  "clipped",
-] as const;
+const FIELDS = [...PER_TOKEN, "logProbs", "ratios", "clipped"] as const;
 
 function checkRollout(op: string, name: string, rollout: ReportRollout): void {
   const count = tokenCount(rollout) ?? 0;
-  for (const field of PER_TOKEN) {
-    const values = rollout[field];
-    if (values !== undefined && values.length !== count)
-      throw new SurprisalError(
-        "ERR_SURPRISAL_SHAPE",
-        `${op}: ${name}.${field} has ${values.length} elements, expected ${count}, one a token`,
-        { op, name: `${name}.${field}`, got: values.length, want: `${count}, one a token` },
-      );
+  const wrong = wrongLength(rollout, FIELDS, count);
+  if (wrong) {
+    const field = `${name}.${wrong.field}`;
+    const want = `${count}, one a token`;
+    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: ${field} has ${wrong.length} elements, expected ${want}`, {
+      op,
+      name: field,
+      got: wrong.length,
+      want,
+    });
   }
   let end = 0;
   for (const [i, { begin, finish }] of (rollout.spans ?? []).entries()) {
     if (!(Number.isInteger(begin) && Number.isInteger(finish) && begin >= end && finish > begin && finish <= count))
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}.spans[${i}]`, [begin, finish], `begin < finish between ${end} and ${count}, in ascending order`);
+      throw argumentError(
+        "ERR_SURPRISAL_RANGE",
+        op,
+        `${name}.spans[${i}]`,
+        [begin, finish],
+        `begin < finish between ${end} and ${count}, in ascending order`,
+      );
     end = finish;
   }
 }

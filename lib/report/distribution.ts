@@ -1,4 +1,5 @@
 // Samples as numbers and as bars: moments, quantiles, a histogram whose edges serve several samples.
+import { quantile } from "../core/quantile";
 import type { Distribution, Histogram } from "./summary";
 
 /** About so many bars: enough for a shape, few enough to read. */
@@ -15,15 +16,6 @@ export interface Sample {
 export function sampleOf(values: readonly number[] | Float64Array): Sample {
   const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
   return { sorted, nonFinite: values.length - sorted.length };
-}
-
-/** Linear between order statistics. */
-export function quantile(sorted: Float64Array, share: number): number {
-  const place = share * (sorted.length - 1);
-  const below = Math.floor(place);
-  const low = sorted[below]!;
-  const high = sorted[Math.min(below + 1, sorted.length - 1)]!;
-  return low + (high - low) * (place - below);
 }
 
 /** The smallest of 1, 2, 2.5, 5 times a power of ten that is not below `width`. */
@@ -48,7 +40,8 @@ export function commonEdges(samples: readonly Sample[], integers: boolean): numb
   // Where edges could overflow there is one bar for everything.
   if (size > 1e300) return [-Number.MAX_VALUE, Number.MAX_VALUE];
   // Below this, neighbouring edges would be the same double, or subnormal ones.
-  if (!(range > Math.max(1e-9 * size, 1e-290))) return [from - Math.max(0.5, 1e-9 * size), from + Math.max(0.5, 1e-9 * size)];
+  if (!(range > Math.max(1e-9 * size, 1e-290)))
+    return [from - Math.max(0.5, 1e-9 * size), from + Math.max(0.5, 1e-9 * size)];
   const width = Math.max(niceWidth(range / BINS), integers ? 1 : 0);
   const first = Math.floor(from / width + 1e-9);
   const last = Math.max(Math.ceil(to / width - 1e-9), first + 1);

@@ -3,7 +3,7 @@ export { renderHtml } from "./html/render";
 export { DEFAULT_LIMITS } from "./limits";
 export type { WarningLimits } from "./limits";
 export type { Report, ReportFacts, ReportRollout, ReportSpan, ReportStep } from "./model";
-export type { HtmlOptions, TerminalOptions } from "./options";
+export type { HtmlOptions, TerminalOptions } from "./render-options";
 export { prepareSteps } from "./prepare";
 export type { PrepareOptions, SpanOptions } from "./prepare";
 export { summarize } from "./summarize";

@@ -1,4 +1,4 @@
-// From where on a number is worth a warning. They are conventions, not theorems; each is an option.
+// The limits above which a number gets a warning. They are conventions; each is an option.
 
 export interface WarningLimits {
   /** Share of groups with equal rewards. Default 0.2; from 0.8 on it is serious. */

@@ -1,27 +1,22 @@
 // The numbers of a step that have a distribution, taken out of its rollouts. Tokens under the mask are not read.
+import { keptValues } from "../core/kept-values";
+import { packRows } from "../core/packed-rows";
 import { tokenCount } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
 import type { Measure } from "./summary";
-
-const isKept = ({ mask }: ReportRollout, token: number): boolean => mask === undefined || mask[token] !== 0;
 
 /** Tokens that the mask keeps; undefined for a rollout that is known as text only. */
 export function lengthOf(rollout: ReportRollout): number | undefined {
   const count = tokenCount(rollout);
   if (count === undefined) return undefined;
-  let length = 0;
-  for (let token = 0; token < count; ++token) if (isKept(rollout, token)) ++length;
-  return length;
+  return rollout.mask ? rollout.mask.reduce((length, flag) => length + (flag === 0 ? 0 : 1), 0) : count;
 }
 
 const known = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-/** values[token] of every kept token. */
-export function keptOf(rollout: ReportRollout, values: ArrayLike<number> | undefined): number[] {
-  const kept: number[] = [];
-  if (values === undefined) return kept;
-  for (let token = 0; token < values.length; ++token) if (isKept(rollout, token)) kept.push(values[token]!);
-  return kept;
+/** values[token] of every kept token; none where the rollout has no such values. */
+export function keptOf({ mask }: ReportRollout, values: ArrayLike<number> | undefined): number[] {
+  return values === undefined ? [] : keptValues(values, mask);
 }
 
 /** One log-prob minus another at kept tokens where both are finite. */
@@ -32,23 +27,18 @@ export function differences(rollout: ReportRollout, left?: ArrayLike<number>, ri
 }
 
 /** The ratios themselves, or those of the log-probs. */
-export function ratiosOf({ ratios, newLogProbs, oldLogProbs }: ReportRollout): ArrayLike<number> | undefined {
-  if (ratios !== undefined || newLogProbs === undefined || oldLogProbs === undefined) return ratios;
-  return Float64Array.from({ length: newLogProbs.length }, (_, token) => Math.exp(newLogProbs[token]! - oldLogProbs[token]!));
+export function ratiosOf({ ratios, logProbs, oldLogProbs }: ReportRollout): ArrayLike<number> | undefined {
+  if (ratios !== undefined || logProbs === undefined || oldLogProbs === undefined) return ratios;
+  return Float64Array.from({ length: logProbs.length }, (_, token) => Math.exp(logProbs[token]! - oldLogProbs[token]!));
 }
 
 /** All values of one measure in a step. */
 export function valuesOf(measure: Measure, { rollouts }: ReportStep): Float64Array {
-  const ofTokens = (values: (rollout: ReportRollout) => ArrayLike<number> | undefined): Float64Array => {
-    const parts = rollouts.map((rollout) => keptOf(rollout, values(rollout)));
-    const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0));
-    let filled = 0;
-    for (const part of parts) {
-      all.set(part, filled);
-      filled += part.length;
-    }
-    return all;
-  };
+  const ofTokens = (values: (rollout: ReportRollout) => ArrayLike<number> | undefined): Float64Array =>
+    packRows(
+      rollouts.map((rollout) => Float64Array.from(keptOf(rollout, values(rollout)))),
+      new Float64Array(0),
+    ).values;
   switch (measure) {
     case "reward":
       return Float64Array.from(rollouts.flatMap(({ reward }) => known(reward)));
@@ -66,7 +56,9 @@ export function valuesOf(measure: Measure, { rollouts }: ReportStep): Float64Arr
 /** Share of the rollouts that were cut, among those that say how they ended. */
 export function truncatedShare(rollouts: readonly ReportRollout[]): number | null {
   const ended = rollouts.filter(({ finishReason }) => finishReason !== undefined);
-  return ended.length === 0 ? null : ended.filter(({ finishReason }) => finishReason === "length").length / ended.length;
+  return ended.length === 0
+    ? null
+    : ended.filter(({ finishReason }) => finishReason === "length").length / ended.length;
 }
 
 /** Share of kept tokens that were clipped, among those that say so. */

@@ -29,8 +29,8 @@ export interface ReportSpan {
  */
 export interface ReportRollout extends Rollout {
   /** Log-probs of the policy that is being trained, nats; [T]. */
-  readonly newLogProbs?: ArrayLike<number>;
-  /** Importance ratios; [T]. Default: exp(newLogProbs − oldLogProbs). */
+  readonly logProbs?: ArrayLike<number>;
+  /** Importance ratios; [T]. Default: exp(logProbs − oldLogProbs). */
   readonly ratios?: ArrayLike<number>;
   /** Where the objective was clipped: 1 above, −1 below, 0 not; [T]. */
   readonly clipped?: ArrayLike<number>;

@@ -25,6 +25,7 @@ export function percent(share: number): string {
 }
 
 /** "1 rollout", "4,096 tokens". */
-export const counted = (count: number, one: string): string => `${grouped(String(count))} ${one}${count === 1 ? "" : "s"}`;
+export const counted = (count: number, one: string): string =>
+  `${grouped(String(count))} ${one}${count === 1 ? "" : "s"}`;
 
 const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+(?!\d))(?<!\.\d*)/g, ",");

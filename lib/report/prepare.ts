@@ -1,14 +1,16 @@
-// From rollouts as they were read to steps of a report: what can be computed from the record is.
+// Makes steps of a report from rollouts as they were read, and computes what the records allow.
 import { empgAdvantage, type EmpgAdvantageOptions } from "../advantage/empg-advantage";
-import { groupAdvantage } from "../advantage/group-advantage";
+import { grpoAdvantage } from "../advantage/grpo-advantage";
 import type { BackendOption } from "../backend/select";
 import { needNumber } from "../core/options";
-import { type Rollout, tokenCount } from "../io/record";
+import type { Rollout } from "../io/record";
+import { refusalOf, RolloutColumns, spreadOverTokens } from "../io/rollout-columns";
+import { groupRollouts, splitBySteps, type StepRollouts } from "../io/rollout-groups";
 import { findSpans } from "../ops/delim";
 import type { GroupConventions } from "../ops/group";
-import { groupLabel } from "./groups";
 import { ratiosOf } from "./measures";
 import type { ReportRollout, ReportSpan, ReportStep } from "./model";
+import { spansOfRows, weightsOfSpan } from "./spans";
 
 /** Start and end of the spans, and how EMPG weighs them: see `empgAdvantage`. */
 export type SpanOptions = Omit<EmpgAdvantageOptions, "out" | "collective" | "backend">;
@@ -18,9 +20,9 @@ export interface PrepareOptions extends BackendOption {
   readonly label?: string;
   /**
    * Conventions by which rewards become advantages, for rollouts that carry neither `advantages` nor `advantage`; see
-   * `groupAdvantage`. Default: its own.
+   * `grpoAdvantage`. Default: its own.
    */
-  readonly groupAdvantage?: GroupConventions;
+  readonly grpoAdvantage?: GroupConventions;
   /** Spans between delimiters. Where all rollouts of a step have entropies, their advantages are those after EMPG. */
   readonly spans?: SpanOptions;
   /** What the spans are called, by the alternative of `start` that opened them: ["step", "answer"]. Default: "step". */
@@ -31,52 +33,41 @@ export interface PrepareOptions extends BackendOption {
   readonly clipLow?: number;
 }
 
-const spread = (rollout: Rollout, advantage: number): Float64Array =>
-  Float64Array.from({ length: tokenCount(rollout) ?? 0 }, (_, t) => (rollout.mask?.[t] === 0 ? 0 : advantage));
-
 /** Advantages as recorded, or relative to the group. */
-function withAdvantages(rollouts: readonly Rollout[], { groupAdvantage: conventions, backend }: PrepareOptions): ReportRollout[] {
+function withAdvantages(
+  rollouts: readonly Rollout[],
+  { grpoAdvantage: conventions, backend }: PrepareOptions,
+): ReportRollout[] {
   const rewarded = rollouts.filter(({ reward }) => reward !== undefined);
-  const { advantages } = groupAdvantage(Float64Array.from(rewarded, ({ reward }) => reward!), {
-    groups: rewarded.map(groupLabel),
-    ...conventions,
-    ...(backend && { backend }),
-  });
+  const { advantages } = grpoAdvantage(
+    { rewards: Float64Array.from(rewarded, ({ reward }) => reward!), groups: groupRollouts(rewarded).groups },
+    { ...conventions, backend },
+  );
   const relative = new Map(rewarded.map((rollout, i) => [rollout, advantages[i]!]));
   return rollouts.map((rollout) => {
     const advantage = rollout.advantage ?? relative.get(rollout);
-    return rollout.advantages || advantage === undefined ? rollout : { ...rollout, advantages: spread(rollout, advantage) };
+    return rollout.advantages || advantage === undefined
+      ? rollout
+      : { ...rollout, advantages: spreadOverTokens(rollout, advantage) };
   });
 }
 
-const concatenated = (parts: readonly ArrayLike<number>[]): number[] => parts.flatMap((part) => Array.from(part));
-
-interface Packed {
-  readonly tokens: Int32Array;
-  readonly offsets: Int32Array;
-}
-
-function packed(rollouts: readonly ReportRollout[]): Packed {
-  const offsets = new Int32Array(rollouts.length + 1);
-  rollouts.forEach(({ tokenIds }, row) => (offsets[row + 1] = offsets[row]! + tokenIds!.length));
-  return { tokens: Int32Array.from(concatenated(rollouts.map(({ tokenIds }) => tokenIds!))), offsets };
-}
-
-/** Spans [S,3] as lists of the rows; `more` adds what is known of the span with that number. */
-function spansOfRows(count: number, spans: Int32Array, more: (span: number, row: number, begin: number) => Partial<ReportSpan>): ReportSpan[][] {
-  const rows: ReportSpan[][] = Array.from({ length: count }, () => []);
-  for (let span = 0; 3 * span < spans.length; ++span) {
-    const [row, begin, finish] = spans.subarray(3 * span) as unknown as [number, number, number];
-    rows[row]!.push({ begin, finish, ...more(span, row, begin) });
-  }
-  return rows;
-}
-
 /** Spans only: what they weigh is not known without entropies and advantages. Named by the alternative that opened them. */
-function foundSpans(rollouts: readonly ReportRollout[], { tokens, offsets }: Packed, { spans: options, spanLabels = [] }: PrepareOptions, backend: BackendOption): ReportSpan[][] {
+function foundSpans(
+  { rollouts, offsets, tokenIds }: RolloutColumns,
+  { spans: options, spanLabels = [] }: PrepareOptions,
+  backend: BackendOption,
+): ReportSpan[][] {
   const { start, end, head, startsOpen, includeEnd, unterminated } = options!;
-  const matching = { start, end, ...(head && { head }), ...(startsOpen && { startsOpen }), ...(includeEnd && { includeEnd }), ...(unterminated && { unterminated }) };
-  const { spans, startAlternatives } = findSpans(tokens, { offsets, ...matching, ...backend });
+  const matching = {
+    start,
+    end,
+    head: head ?? undefined,
+    startsOpen,
+    includeEnd,
+    unterminated,
+  };
+  const { spans, startAlternatives } = findSpans(tokenIds!, { offsets, ...matching, ...backend });
   const name = (span: number): string => spanLabels[Math.max(startAlternatives[span]!, 0)] ?? "step";
   return spansOfRows(rollouts.length, spans, (span) => ({ label: name(span) })).map(numbered);
 }
@@ -94,24 +85,26 @@ function numbered(spans: readonly ReportSpan[]): ReportSpan[] {
 }
 
 /** Spans with their entropies and weights, and advantages after modulation. `found` has their names. */
-function modulated(rollouts: readonly ReportRollout[], { tokens, offsets }: Packed, found: readonly (readonly ReportSpan[])[], options: SpanOptions, backend: BackendOption): ReportRollout[] {
-  const entropies = Float64Array.from(concatenated(rollouts.map((rollout) => rollout.entropies!)));
-  const advantages = Float64Array.from(concatenated(rollouts.map((rollout) => rollout.advantages!)));
-  const mask = Uint8Array.from(concatenated(rollouts.map((rollout) => rollout.mask ?? new Uint8Array(rollout.tokenIds!.length).fill(1))));
-  const result = empgAdvantage({ offsets, tokens, entropies, advantages, mask }, { ...options, ...backend });
+function modulated(
+  columns: RolloutColumns,
+  found: readonly (readonly ReportSpan[])[],
+  options: SpanOptions,
+  backend: BackendOption,
+): ReportRollout[] {
+  const { rollouts, offsets, mask } = columns;
+  const advantages = columns.numbers("advantages")!;
+  const result = empgAdvantage(
+    { offsets, tokens: columns.tokenIds!, entropies: columns.numbers("entropies")!, advantages, mask },
+    { ...options, ...backend },
+  );
   const rows = spansOfRows(rollouts.length, result.spans, (span, row, begin) => ({
-    entropy: result.stepEntropies[span]!,
-    scale: result.scales[span]!,
-    clarity: result.clarities[span]!,
+    ...weightsOfSpan(result, span),
     before: advantages[offsets[row]! + begin]!,
     after: result.advantages[offsets[row]! + begin]!,
     ...named(found[row]!, begin),
   }));
-  return rollouts.map((rollout, row) => ({
-    ...rollout,
-    advantages: Float64Array.from(result.advantages.subarray(offsets[row], offsets[row + 1])),
-    spans: rows[row]!,
-  }));
+  const after = columns.cut(result.advantages);
+  return rollouts.map((rollout, row) => ({ ...rollout, advantages: after[row]!, spans: rows[row]! }));
 }
 
 /** The name of the span that begins there. */
@@ -122,13 +115,15 @@ function named(found: readonly ReportSpan[], begin: number): Pick<ReportSpan, "l
 
 function withSpans(rollouts: readonly ReportRollout[], options: PrepareOptions): ReportRollout[] {
   const { spans, backend } = options;
-  const chosen: BackendOption = backend ? { backend } : {};
+  const chosen: BackendOption = { backend };
   const tokenized = rollouts.filter(({ tokenIds }) => tokenIds !== undefined);
   if (spans === undefined || tokenized.length === 0) return [...rollouts];
-  const batch = packed(tokenized);
-  const found = foundSpans(tokenized, batch, options, chosen);
+  const columns = new RolloutColumns(tokenized, refusalOf("prepareSteps"));
+  const found = foundSpans(columns, options, chosen);
   const known = tokenized.every(({ entropies, advantages }) => entropies && advantages);
-  const done = known ? modulated(tokenized, batch, found, spans, chosen) : tokenized.map((rollout, row) => ({ ...rollout, spans: found[row]! }));
+  const done = known
+    ? modulated(columns, found, spans, chosen)
+    : tokenized.map((rollout, row) => ({ ...rollout, spans: found[row]! }));
   const places = new Map(tokenized.map((rollout, i) => [rollout, done[i]!]));
   return rollouts.map((rollout) => places.get(rollout) ?? rollout);
 }
@@ -137,40 +132,39 @@ function withClipping(rollout: ReportRollout, low: number, high: number): Report
   const ratios = ratiosOf(rollout);
   const { advantages, clipped } = rollout;
   if (clipped || !ratios || !advantages) return rollout;
-  const clip = (ratio: number, advantage: number): number => (advantage > 0 && ratio > 1 + high ? 1 : advantage < 0 && ratio < 1 - low ? -1 : 0);
+  const clip = (ratio: number, advantage: number): number =>
+    advantage > 0 && ratio > 1 + high ? 1 : advantage < 0 && ratio < 1 - low ? -1 : 0;
   return { ...rollout, clipped: Int8Array.from(ratios, (ratio, t) => clip(ratio, advantages[t]!)) };
 }
 
 /** Rollouts by training step, ascending; those without one come first. */
-function byStep(rollouts: readonly Rollout[], label: string): { readonly label: string; readonly rollouts: Rollout[] }[] {
-  const steps = new Map<number | undefined, Rollout[]>();
-  for (const rollout of rollouts) {
-    const known = steps.get(rollout.step);
-    if (known) known.push(rollout);
-    else steps.set(rollout.step, [rollout]);
-  }
-  // Of entries: a list of keys would have undefined last, whatever the comparison says.
-  const order = [...steps].sort(([a], [b]) => (a ?? -Infinity) - (b ?? -Infinity));
-  return order.map(([step, own]) => ({ label: step === undefined ? label : `${label} ${step}`, rollouts: own }));
+function ascendingSteps(rollouts: readonly Rollout[]): StepRollouts[] {
+  return splitBySteps(rollouts).sort((a, b) => (a.step ?? -Infinity) - (b.step ?? -Infinity));
 }
 
 /**
- * Rollouts as a reader gives them → steps for `summarize` and `renderHtml`: one a training step, with what the records do not say and
- * what follows from them:
+ * Returns the steps that `summarize` and `renderHtml` take, one for each training step, from rollouts as a reader returns them. It adds
+ * what the records lack and what follows from them:
  *
- *     advantages   as recorded per token or per completion; else of the rewards, relative to the group (`groupAdvantage`)
+ *     advantages   as recorded per token or per completion; else of the rewards, relative to the group (`grpoAdvantage`)
  *     spans        between the delimiters of `options.spans`; with entropies also their weights and modulated advantages
  *                  (`empgAdvantage`, over the steps of the batch that is one training step)
  *     clipped      where the ratio is known: above 1 + clipHigh for a positive advantage, below 1 − clipLow for a negative one
  *
  * @param rollouts of one or several training steps
- * @throws SurprisalError as `groupAdvantage`, `findSpans` and `empgAdvantage` do
+ * @throws SurprisalError as `grpoAdvantage`, `findSpans` and `empgAdvantage` do
  */
 export function prepareSteps(rollouts: readonly Rollout[], options: PrepareOptions = {}): ReportStep[] {
+  const { label = "step" } = options;
   const low = needNumber("prepareSteps", "clipLow", options.clipLow ?? 0.2, { min: 0 });
   const high = needNumber("prepareSteps", "clipHigh", options.clipHigh ?? 0.2, { min: 0 });
-  return byStep(rollouts, options.label ?? "step").map((step) => ({
-    label: step.label,
-    rollouts: withSpans(withAdvantages(step.rollouts, options), options).map((rollout) => withClipping(rollout, low, high)),
+  return ascendingSteps(rollouts).map(({ step, rollouts: own }) => ({
+    label: step === undefined ? label : `${label} ${step}`,
+    rollouts: withSpans(withAdvantages(own, options), options).map((rollout) => withClipping(rollout, low, high)),
   }));
+}
+
+/** One step of a report out of rollouts of any training steps; each training step is prepared on its own. */
+export function prepareAsOne(label: string, rollouts: readonly Rollout[], options: PrepareOptions = {}): ReportStep {
+  return { label, rollouts: prepareSteps(rollouts, options).flatMap((step) => step.rollouts) };
 }

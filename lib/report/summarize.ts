@@ -3,7 +3,7 @@ import { needNumber } from "../core/options";
 import { tokenCount } from "../io/record";
 import { checkSteps } from "./check";
 import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf } from "./distribution";
-import { summarizeGroups } from "./groups";
+import { summarizeGroups } from "./group-summaries";
 import { DEFAULT_LIMITS, type WarningLimits } from "./limits";
 import { clippedShare, differences, lengthOf, truncatedShare, valuesOf } from "./measures";
 import type { ReportRollout, ReportStep } from "./model";
@@ -11,7 +11,7 @@ import { type GroupSummary, type Measure, MEASURES, type SamplerGap, type StepSu
 import { warningsOf } from "./warnings";
 
 export interface SummarizeOptions {
-  /** From where on a number is worth a warning. Each has a default. */
+  /** The limits of the warnings. Each has a default. */
   readonly limits?: WarningLimits;
 }
 
@@ -23,7 +23,7 @@ const byMeasure = <T>(of: (measure: Measure) => T): ByMeasure<T> =>
 const trainerLogProbs = ({ recomputedLogProbs, oldLogProbs }: ReportRollout) => recomputedLogProbs ?? oldLogProbs;
 
 function samplerGapOf({ rollouts }: ReportStep): SamplerGap | null {
-  const gaps = rollouts.flatMap((rollout) => differences(rollout, rollout.logProbs, trainerLogProbs(rollout)));
+  const gaps = rollouts.flatMap((rollout) => differences(rollout, rollout.samplerLogProbs, trainerLogProbs(rollout)));
   if (gaps.length === 0) return null;
   const sizes = gaps.map(Math.abs);
   const maxAbsolute = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -31,16 +31,21 @@ function samplerGapOf({ rollouts }: ReportStep): SamplerGap | null {
 }
 
 function referenceKlOf({ rollouts }: ReportStep): number | null {
-  const gaps = rollouts.flatMap((rollout) => differences(rollout, trainerLogProbs(rollout), rollout.refLogProbs));
+  const gaps = rollouts.flatMap((rollout) => differences(rollout, trainerLogProbs(rollout), rollout.referenceLogProbs));
   return gaps.length === 0 ? null : mean(gaps);
 }
 
 function lengthReward({ rollouts }: ReportStep): number | null {
   const pairs = rollouts.flatMap((rollout): [number, number][] => {
     const length = lengthOf(rollout);
-    return length !== undefined && rollout.reward !== undefined && Number.isFinite(rollout.reward) ? [[length, rollout.reward]] : [];
+    return length !== undefined && rollout.reward !== undefined && Number.isFinite(rollout.reward)
+      ? [[length, rollout.reward]]
+      : [];
   });
-  return correlation(pairs.map(([length]) => length), pairs.map(([, reward]) => reward));
+  return correlation(
+    pairs.map(([length]) => length),
+    pairs.map(([, reward]) => reward),
+  );
 }
 
 function equalShare(groups: readonly GroupSummary[]): number | null {
@@ -48,7 +53,11 @@ function equalShare(groups: readonly GroupSummary[]): number | null {
   return compared.length === 0 ? null : compared.filter(({ equalRewards }) => equalRewards).length / compared.length;
 }
 
-function measure(step: ReportStep, samples: ByMeasure<Sample>, edges: ByMeasure<readonly number[]>): Omit<StepSummary, "warnings"> {
+function measure(
+  step: ReportStep,
+  samples: ByMeasure<Sample>,
+  edges: ByMeasure<readonly number[]>,
+): Omit<StepSummary, "warnings"> {
   const { label, rollouts } = step;
   const groups = summarizeGroups(step);
   return {
@@ -79,19 +88,24 @@ function limitsOf(op: string, given: WarningLimits = {}): Required<WarningLimits
 export function summarizeChecked(op: string, steps: readonly ReportStep[], { limits }: SummarizeOptions): Summary {
   const given = limitsOf(op, limits);
   const samples = steps.map((step) => byMeasure((name) => sampleOf(valuesOf(name, step))));
-  const edges = byMeasure((name) => commonEdges(samples.map((sample) => sample[name]), name === "length"));
+  const edges = byMeasure((name) =>
+    commonEdges(
+      samples.map((sample) => sample[name]),
+      name === "length",
+    ),
+  );
   const measured = steps.map((step, s) => measure(step, samples[s]!, edges));
   return { steps: measured.map((step) => ({ ...step, warnings: warningsOf(step, measured[0]!, given) })) };
 }
 
 /**
- * Steps of a run in numbers: counts, distributions with histograms of common edges, a row a group, shares, correlation of length and
- * reward, the gap between sampler and trainer, and warnings. Plain data: `JSON.stringify` loses nothing of it.
+ * Returns the numbers of each step of a run: counts, distributions with histograms of common edges, one row for each group, shares,
+ * correlation of length and reward, the gap between sampler and trainer, and warnings. They are plain data for `JSON.stringify`.
  *
  *     equalRewardGroups        groups of two or more rollouts whose rewards are the same / such groups with rewards
  *     lengthRewardCorrelation  Pearson's r over rollouts of (kept tokens, reward)
- *     samplerGap.kl            mean of logProbs − trainer's over kept tokens: an estimate of KL(sampler ‖ trainer)
- *     referenceKl              mean of trainer's − refLogProbs over kept tokens
+ *     samplerGap.kl            mean of samplerLogProbs − trainer's over kept tokens: an estimate of KL(sampler ‖ trainer)
+ *     referenceKl              mean of trainer's − referenceLogProbs over kept tokens
  *
  * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.
  *

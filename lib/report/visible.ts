@@ -10,7 +10,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\u115F\u1160\u3164\uF
 const LEADING_MARK = /^\p{M}/u;
 const STACKED_MARKS = /(?<=\p{M}{4})\p{M}/gu;
 
-const codePoint = (character: string): string => `⟨U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+const codePoint = (character: string): string =>
+  `⟨U+${character.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
 function sign(character: string): string {
   const code = character.codePointAt(0)!;

@@ -9,7 +9,15 @@ type Measured = Omit<StepSummary, "warnings">;
 function equalRewards({ equalRewardGroups: value }: Measured, { equalRewards: limit }: Limits): Warning[] {
   if (value === null || value < limit || value === 0) return [];
   const severity = value >= SERIOUS_EQUAL_REWARDS ? "serious" : "notable";
-  return [{ code: "equal-rewards", severity, message: `${percent(value)} of groups have equal rewards: no gradient`, value, limit }];
+  return [
+    {
+      code: "equal-rewards",
+      severity,
+      message: `${percent(value)} of groups have equal rewards: no gradient`,
+      value,
+      limit,
+    },
+  ];
 }
 
 function singleRollouts({ groups }: Measured): Warning[] {
@@ -19,13 +27,20 @@ function singleRollouts({ groups }: Measured): Warning[] {
   return [{ code: "single-rollout-groups", severity: value === 1 ? "serious" : "notable", message, value, limit: 0 }];
 }
 
-function lengthReward({ lengthRewardCorrelation: value, rollouts }: Measured, { lengthRewardCorrelation: limit }: Limits): Warning[] {
+function lengthReward(
+  { lengthRewardCorrelation: value, rollouts }: Measured,
+  { lengthRewardCorrelation: limit }: Limits,
+): Warning[] {
   if (value === null || Math.abs(value) < limit || rollouts < LEAST_FOR_CORRELATION) return [];
   const message = `${value > 0 ? "Longer" : "Shorter"} responses get more reward (r = ${signedNumber(Number(value.toFixed(2)))}): length may be what is learnt`;
   return [{ code: "length-reward-correlation", severity: "notable", message, value, limit }];
 }
 
-function entropyCollapse({ distributions }: Measured, first: Measured, { entropy: floor, entropyShare }: Limits): Warning[] {
+function entropyCollapse(
+  { distributions }: Measured,
+  first: Measured,
+  { entropy: floor, entropyShare }: Limits,
+): Warning[] {
   const value = distributions.entropy?.mean;
   const start = first.distributions.entropy?.mean;
   if (value === undefined || start === undefined) return [];
@@ -33,7 +48,9 @@ function entropyCollapse({ distributions }: Measured, first: Measured, { entropy
   if (!share && value >= floor) return [];
   const fall = share ? `, ${percent(value / start)} of the first step's ${shortNumber(start)}` : "";
   const message = `Entropy has collapsed: ${shortNumber(value)} nats a token${fall}`;
-  return [{ code: "entropy-collapse", severity: "serious", message, value, limit: share ? entropyShare * start : floor }];
+  return [
+    { code: "entropy-collapse", severity: "serious", message, value, limit: share ? entropyShare * start : floor },
+  ];
 }
 
 function samplerGap({ samplerGap: gap }: Measured, { samplerGap: limit }: Limits): Warning[] {
@@ -45,9 +62,21 @@ function samplerGap({ samplerGap: gap }: Measured, { samplerGap: limit }: Limits
 function shares({ truncated, clipped }: Measured, limits: Limits): Warning[] {
   const warnings: Warning[] = [];
   if (truncated !== null && truncated >= limits.truncated && truncated > 0)
-    warnings.push({ code: "truncated", severity: "notable", message: `${percent(truncated)} of responses were cut off`, value: truncated, limit: limits.truncated });
+    warnings.push({
+      code: "truncated",
+      severity: "notable",
+      message: `${percent(truncated)} of responses were cut off`,
+      value: truncated,
+      limit: limits.truncated,
+    });
   if (clipped !== null && clipped >= limits.clipped && clipped > 0)
-    warnings.push({ code: "clipped", severity: "notable", message: `${percent(clipped)} of tokens were clipped`, value: clipped, limit: limits.clipped });
+    warnings.push({
+      code: "clipped",
+      severity: "notable",
+      message: `${percent(clipped)} of tokens were clipped`,
+      value: clipped,
+      limit: limits.clipped,
+    });
   return warnings;
 }
 
@@ -70,5 +99,8 @@ export function warningsOf(step: Measured, first: Measured, limits: Limits): War
     ...lengthReward(step, limits),
     ...shares(step, limits),
   ];
-  return [...all.filter(({ severity }) => severity === "serious"), ...all.filter(({ severity }) => severity === "notable")];
+  return [
+    ...all.filter(({ severity }) => severity === "serious"),
+    ...all.filter(({ severity }) => severity === "notable"),
+  ];
 }

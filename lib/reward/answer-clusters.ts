@@ -19,11 +19,20 @@ export interface AnswerClusterOptions extends MathEqualOptions {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE or _OPTION, naming the argument; with `by: "value"` what mathEqual throws
  * @see Chen et al. 2025, SEED-GRPO: Semantic Entropy Enhanced GRPO for Uncertainty-Aware Policy Optimization
  */
-export async function answerClusters(completions: readonly string[], options: AnswerClusterOptions = {}): Promise<(number | null)[]> {
+export async function answerClusters(
+  completions: readonly string[],
+  options: AnswerClusterOptions = {},
+): Promise<(number | null)[]> {
   const op = "answerClusters";
   const { by = "text", groups, extract = boxedAnswer } = options;
   if (groups && groups.length !== completions.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "groups.length", groups.length, `${completions.length}, one per completion`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "groups.length",
+      groups.length,
+      `${completions.length}, one per completion`,
+    );
   const known: { readonly group: number; readonly answer: string }[] = [];
   const ids: (number | null)[] = [];
   for (const [i, completion] of completions.entries()) {
@@ -31,7 +40,13 @@ export async function answerClusters(completions: readonly string[], options: An
     const group = groups?.[i] ?? 0;
     let id: number | null = null;
     for (const [k, one] of known.entries())
-      if (answer !== null && id === null && one.group === group && (one.answer === answer || (by === "value" && (await mathEqual(answer, one.answer, options))))) id = k;
+      if (
+        answer !== null &&
+        id === null &&
+        one.group === group &&
+        (one.answer === answer || (by === "value" && (await mathEqual(answer, one.answer, options))))
+      )
+        id = k;
     if (answer !== null && id === null) id = known.push({ group, answer }) - 1;
     ids.push(id);
   }

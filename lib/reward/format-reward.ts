@@ -19,13 +19,18 @@ const escaped = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g,
  */
 export function formatReward(completions: readonly string[], options: FormatRewardOptions = {}): RewardResult[] {
   const parts = options.parts ?? ["think", "answer"];
-  const tags = parts.flatMap((part, i) => [...(i === 0 && options.opened === true ? [] : [`<${part}>`]), `</${part}>`]);
+  const tags = parts.flatMap((part, i) =>
+    i === 0 && options.opened === true ? [`</${part}>`] : [`<${part}>`, `</${part}>`],
+  );
   const form = new RegExp(
     `^\\s*${parts.map((part, i) => `${i === 0 && options.opened === true ? `(?:<${escaped(part)}>)?` : `<${escaped(part)}>`}[\\s\\S]*</${escaped(part)}>`).join("\\s*")}\\s*$`,
   );
   return completions.map((completion) => {
     const wrong = tags.find((tag) => completion.split(tag).length !== 2);
-    if (wrong !== undefined) return { reward: 0, reason: completion.includes(wrong) ? `${wrong} twice` : `no ${wrong}` };
-    return form.test(completion) ? { reward: 1, reason: "well formed" } : { reward: 0, reason: "text around the parts" };
+    if (wrong !== undefined)
+      return { reward: 0, reason: completion.includes(wrong) ? `${wrong} twice` : `no ${wrong}` };
+    return form.test(completion)
+      ? { reward: 1, reason: "well formed" }
+      : { reward: 0, reason: "text around the parts" };
   });
 }

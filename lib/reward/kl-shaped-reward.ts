@@ -7,9 +7,17 @@ import { needNumber, needWord } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { placeRows } from "../ops/group/place";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { KlShapedRewardConventions } from "../presets/shaping-conventions";
 
-export type { KlShapedRewardConventions } from "../presets/shaping-conventions";
+/** How a KL penalty enters the reward. */
+export interface KlShapedRewardConventions {
+  /**
+   * Which tokens get `-klCoefficient·kl`: the `"kept"` ones (the others are 0, and their KL is not read), or `"all"` of them.
+   * Default `"kept"`.
+   */
+  readonly over?: "kept" | "all";
+  /** What a coefficient below 0 means: no penalty, or a bonus of that size. Default `"zero"`. */
+  readonly negativeCoefficient?: "zero" | "keep";
+}
 
 const REWARD_LEVELS = ["row", "token"] as const;
 const NEGATIVE = ["zero", "keep"] as const;
@@ -66,16 +74,16 @@ export function klShapedReward(rewards: FloatArray, kl: FloatArray, options: KlS
   const scale = beta > 0 || keepNegative ? -beta : 0;
   return placeRows(
     op,
-    { ...(perToken ? { tokens: given } : { row: given }), values },
+    perToken ? { tokens: given, values } : { row: given, values },
     {
       scale,
-      ...(rewardClip && { clip: rewardClip }),
-      ...(over && { over }),
-      ...(mask && { mask }),
-      ...(shape && { shape }),
-      ...(offsets && { offsets }),
-      ...(backend && { backend }),
-      ...(out?.tokenRewards && { out: { tokens: out.tokenRewards } }),
+      clip: rewardClip,
+      over,
+      mask,
+      shape,
+      offsets,
+      backend,
+      out: out?.tokenRewards && { tokens: out.tokenRewards },
     },
     { [perToken ? "tokens" : "row"]: "rewards", values: "kl", out: "tokenRewards", clip: "rewardClip" },
   );

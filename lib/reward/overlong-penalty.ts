@@ -4,10 +4,13 @@ import { allocateFloat, type FloatArray, floatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import { type PresetOption, resolvePreset } from "../presets";
-import type { OverlongConventions } from "../presets/shaping-conventions";
 import { needRowRewards } from "./row-rewards";
 
-export type { OverlongConventions } from "../presets/shaping-conventions";
+/** How an overlong response is punished. */
+export interface OverlongConventions {
+  /** Beyond the maximal length the penalty stays at `"cap"`, −factor, or continues to `"grow"` by the same slope. Default `"cap"`. */
+  readonly beyond?: "cap" | "grow";
+}
 
 const BEYOND = ["cap", "grow"] as const;
 
@@ -41,7 +44,11 @@ export interface OverlongPenaltyResult {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  * @see Yu et al. 2025, DAPO, equation 13 (soft overlong punishment)
  */
-export function overlongPenalty(rewards: FloatArray, lengths: TokenIds, options: OverlongPenaltyOptions): OverlongPenaltyResult {
+export function overlongPenalty(
+  rewards: FloatArray,
+  lengths: TokenIds,
+  options: OverlongPenaltyOptions,
+): OverlongPenaltyResult {
   const op = "overlongPenalty";
   const resolved = resolvePreset(op, options.preset, options);
   const grows = needWord(op, "beyond", resolved.beyond ?? "cap", BEYOND) === 1;
@@ -51,10 +58,15 @@ export function overlongPenalty(rewards: FloatArray, lengths: TokenIds, options:
   const given = needRowRewards(op, rewards);
   const counts = needIds(op, "lengths", lengths, given.length, "one per row");
   const negative = counts.findIndex((length) => length < 0);
-  if (negative >= 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${negative}]`, counts[negative], "an integer >= 0");
+  if (negative >= 0)
+    throw argumentError("ERR_SURPRISAL_RANGE", op, `lengths[${negative}]`, counts[negative], "an integer >= 0");
 
   const dtype = floatDType(given);
-  const result = { rewards: allocateFloat(dtype, counts.length), penalties: allocateFloat(dtype, counts.length), penalized: 0 };
+  const result = {
+    rewards: allocateFloat(dtype, counts.length),
+    penalties: allocateFloat(dtype, counts.length),
+    penalized: 0,
+  };
   counts.forEach((length, b) => {
     const excess = Math.max(0, length - (maxLength - buffer));
     // Without a buffer the penalty is a step just beyond the limit.

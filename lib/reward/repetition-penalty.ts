@@ -51,13 +51,18 @@ export function repetitionPenalty(
 
   const dtype = floatDType(given);
   const { totals, distinct } = countNgrams(ids, {
-    ...(options.shape && { shape: options.shape }),
-    ...(options.offsets && { offsets: options.offsets }),
+    shape: options.shape,
+    offsets: options.offsets,
     length: ngram,
-    ...(mask && { mask }),
-    ...(options.backend && { backend: options.backend }),
+    mask: mask ?? undefined,
+    backend: options.backend,
   });
-  const result = { rewards: allocateFloat(dtype, rows.B), penalties: allocateFloat(dtype, rows.B), ngrams: totals, distinct };
+  const result = {
+    rewards: allocateFloat(dtype, rows.B),
+    penalties: allocateFloat(dtype, rows.B),
+    ngrams: totals,
+    distinct,
+  };
   given.forEach((reward, b) => {
     const repeated = totals[b]! - distinct[b]!;
     const penalty = repeated === 0 ? 0 : maxPenalty * (repeated / totals[b]!);

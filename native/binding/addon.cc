@@ -1,4 +1,4 @@
-// What the addon exports: opening and describing backends, what device.h lists, and every op with the names of its fields.
+// What the addon exports: opening and describing backends, what device.h lists, and every op.
 #include <napi.h>
 
 #include "call.h"
@@ -8,20 +8,12 @@
 namespace srp::binding {
 namespace {
 
-Napi::Array names(const Napi::Env& env, const Op& op, size_t begin, size_t end) {
-  Napi::Array out = Napi::Array::New(env, end - begin);
-  for (size_t i = begin; i < end; ++i) out[static_cast<uint32_t>(i - begin)] = camel_case(op.fields[i].name);
-  return out;
-}
-
 Napi::Object op_object(const Napi::Env& env, const Op& op) {
   Napi::Object out = Napi::Object::New(env);
-  out["numbers"] = names(env, op, 0, op.numbers);
-  out["arrays"] = names(env, op, op.numbers, op.fields.size());
   napi_value sync = nullptr, async = nullptr;
   void* const data = const_cast<Op*>(&op);  // read only; napi takes a plain pointer
-  napi_create_function(env, op.name.c_str(), NAPI_AUTO_LENGTH, call_sync, data, &sync);
-  napi_create_function(env, op.name.c_str(), NAPI_AUTO_LENGTH, call_async, data, &async);
+  napi_create_function(env, op.name, NAPI_AUTO_LENGTH, call_sync, data, &sync);
+  napi_create_function(env, op.name, NAPI_AUTO_LENGTH, call_async, data, &async);
   out["call"] = sync;
   out["callAsync"] = async;
   return out;
@@ -41,7 +33,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   napi_set_instance_data(
       env, environment, [](napi_env, void* data, void*) { delete static_cast<Environment*>(data); }, nullptr);
   exports["numbers"] = number_array(env, *environment);
-  exports["abi"] = Napi::Number::New(env, SRP_ABI_VERSION);
+  exports["contracts"] = Napi::String::New(env, contracts);
   exports["openCpu"] = Napi::Function::New(env, open_cpu);
   exports["openLibrary"] = Napi::Function::New(env, open_library);
   exports["describe"] = Napi::Function::New(env, describe);

@@ -19,7 +19,7 @@ set_target_properties(surprisal PROPERTIES
   CXX_VISIBILITY_PRESET hidden
   VISIBILITY_INLINES_HIDDEN ON)
 target_compile_definitions(surprisal PRIVATE NAPI_VERSION=8 NAPI_DISABLE_CPP_EXCEPTIONS NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS NODE_GYP_MODULE_NAME=surprisal BUILDING_NODE_EXTENSION)
-target_include_directories(surprisal PRIVATE native/include)
+target_include_directories(surprisal PRIVATE native native/include)
 # cmake-js brings the C headers of Node-API; the C++ ones it finds only beside itself.
 target_include_directories(surprisal SYSTEM PRIVATE ${CMAKE_JS_INC} "$ENV{SURPRISAL_NODE_ADDON_API}")
 target_link_libraries(surprisal PRIVATE ${CMAKE_JS_LIB})

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "hold.h"
 #include "typed_array.h"
 
 namespace srp::binding {
@@ -16,8 +17,7 @@ bool overlap(const Array& a, const Array& b) {
 }  // namespace
 
 srp_status Call::refuse(srp_status status, const Field& field, const std::string& what) {
-  error_ = op_.name + ": " + camel_case(field.name) + " " + what;
-  return status;
+  return refuse(status, std::string(field.name) + " " + what);
 }
 
 srp_status Call::read_number(double number, const Field& field) {
@@ -45,9 +45,9 @@ int32_t Call::wanted_dtype(const Field& field) const {
   return field.dtype == kOwnDtype || own == SRP_F64 ? own : static_cast<int32_t>(SRP_F32);
 }
 
-srp_status Call::add(const Field& field, const Handle* handle, void* data, size_t bytes) {
+srp_status Call::add(const Field& field, const Handle* handle, void* data, size_t bytes, napi_value buffer) {
   unsigned char* const given = static_cast<unsigned char*>(data);
-  arrays_[array_count_++] = {&field, handle, given, given, bytes};
+  arrays_[array_count_++] = {&field, handle, given, given, bytes, buffer, value_};
   return SRP_OK;
 }
 
@@ -62,14 +62,15 @@ srp_status Call::read_handle(const Handle& handle, const Field& field) {
   if (static_cast<int64_t>(handle.bytes) < bytes)
     return refuse(SRP_BAD_SHAPE, field,
                   "has " + std::to_string(handle.bytes) + " bytes, expected " + std::to_string(bytes));
-  return add(field, &handle, handle.pointer, static_cast<size_t>(bytes));
+  return add(field, &handle, handle.pointer, static_cast<size_t>(bytes), nullptr);
 }
 
 srp_status Call::read_array(napi_env env, napi_value value, const Field& field) {
   napi_typedarray_type type;
   size_t length;
   void* data;
-  if (napi_get_typedarray_info(env, value, &type, &length, &data, nullptr, nullptr) != napi_ok) {
+  napi_value buffer;
+  if (napi_get_typedarray_info(env, value, &type, &length, &data, &buffer, nullptr) != napi_ok) {
     napi_valuetype kind;
     const bool absent = napi_typeof(env, value, &kind) == napi_ok && (kind == napi_null || kind == napi_undefined);
     if (absent) return SRP_OK;  // the op says whether it needs it
@@ -87,7 +88,13 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
                   "has " + std::to_string(length) + " elements, expected " + std::to_string(count));
   // A present but empty array still gets a non-NULL pointer, so that the op sees it as given.
   static unsigned char nothing[16];
-  return add(field, nullptr, data ? data : nothing, static_cast<size_t>(bytes));
+  return add(field, nullptr, data ? data : nothing, static_cast<size_t>(bytes), buffer);
+}
+
+// Whether the output is the input that it may be the memory of.
+bool Call::stands_for(const Array& output, const Array& input) const {
+  const int32_t place = output.field->in_place_of;
+  return place && input.field == op_.fields + place && output.given == input.given;
 }
 
 srp_status Call::check_overlap() {
@@ -97,22 +104,18 @@ srp_status Call::check_overlap() {
     for (size_t j = 0; j < array_count_; ++j) {
       const Array& other = arrays_[j];
       if (i == j || !overlap(output, other)) continue;
-      const char* const input = output.field->in_place_of;
-      const bool in_place = input && strcmp(input, other.field->name) == 0 && output.given == other.given;
-      if (!in_place)
-        return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + camel_case(other.field->name));
+      if (!stands_for(output, other))
+        return refuse(SRP_BAD_ARGUMENT, *output.field, std::string("overlaps ") + other.field->name);
     }
   }
   return SRP_OK;
 }
 
 srp_status Call::read(napi_env env, const double* numbers, const napi_value* arrays, size_t array_count) {
-  const Field* const fields = op_.fields.data();
-  const size_t wanted = op_.fields.size() - op_.numbers;
-  if (array_count != wanted) {
-    error_ = op_.name + ": " + std::to_string(array_count) + " arrays, expected " + std::to_string(wanted);
-    return SRP_BAD_ARGUMENT;
-  }
+  const Field* const fields = op_.fields;
+  const size_t wanted = op_.field_count - op_.numbers;
+  if (array_count != wanted)
+    return refuse(SRP_BAD_ARGUMENT, std::to_string(array_count) + " arrays, expected " + std::to_string(wanted));
   memset(args_, 0, op_.args_size);
   const uint32_t size = static_cast<uint32_t>(op_.args_size);
   memcpy(args_, &size, sizeof size);
@@ -121,22 +124,78 @@ srp_status Call::read(napi_env env, const double* numbers, const napi_value* arr
     const srp_status status = read_number(numbers[i], fields[i]);
     if (status != SRP_OK) return status;
   }
-  for (size_t i = 0; i < array_count; ++i) {
-    const srp_status status = read_array(env, arrays[i], fields[op_.numbers + i]);
+  for (value_ = 0; value_ < array_count; ++value_) {
+    const srp_status status = read_array(env, arrays[value_], fields[op_.numbers + value_]);
     if (status != SRP_OK) return status;
   }
   return check_overlap();
 }
 
+srp_status Call::copy_array(Array& array) {
+  // An in-place output goes where its input, which stands before it in the table, went.
+  for (PrivateCopy& copy : copies_) {
+    if (copy.original != array.given || !array.field->in_place_of) continue;
+    array.given = array.device = copy.memory.get();
+    copy.value = array.value;
+    copy.output = true;
+    return SRP_OK;
+  }
+  unsigned char* const memory = static_cast<unsigned char*>(malloc(array.bytes));
+  if (!memory)
+    return refuse(SRP_OUT_OF_MEMORY, *array.field,
+                  "must be copied for this call, and there is no memory for " + std::to_string(array.bytes) + " bytes");
+  memcpy(memory, array.given, array.bytes);
+  copies_.push_back({{memory, free}, array.given, array.bytes, array.value, array.field->kind == Kind::kOutput});
+  array.given = array.device = memory;
+  return SRP_OK;
+}
+
+bool Call::hold_array(napi_env env, const Array& array) {
+  std::shared_ptr<void> share = hold(env, array.buffer);
+  if (!share) return false;
+  shares_.push_back(std::move(share));
+  return true;
+}
+
+srp_status Call::copy_unsteady(napi_env env, bool off_thread) {
+  for (size_t i = 0; i < array_count_; ++i) {
+    Array& array = arrays_[i];
+    if (array.handle || array.bytes == 0) continue;
+    // Where floats change under a call its results are those of nobody's numbers, but what is indexed by them stays in bounds.
+    const int32_t dtype = wanted_dtype(*array.field);
+    const bool indexes = dtype == SRP_I32 || dtype == SRP_I64 || dtype == SRP_U8;
+    if (!off_thread && !indexes) continue;
+    bool own = false;  // memory of this thread's JavaScript alone, which can give it away
+    napi_is_arraybuffer(env, array.buffer, &own);
+    const bool unsteady = own ? off_thread && !hold_array(env, array) : indexes;
+    const srp_status status = unsteady ? copy_array(array) : SRP_OK;
+    if (status != SRP_OK) return status;
+  }
+  return SRP_OK;
+}
+
+void Call::copy_back(napi_env env, const napi_value* arrays) {
+  for (const PrivateCopy& copy : copies_) {
+    napi_typedarray_type type;
+    size_t length;
+    void* data = nullptr;
+    if (!copy.output ||
+        napi_get_typedarray_info(env, arrays[copy.value], &type, &length, &data, nullptr, nullptr) != napi_ok)
+      continue;
+    const size_t room = length * static_cast<size_t>(srp_dtype_size(dtype_of(type)));
+    if (data && copy.bytes <= room) memcpy(data, copy.memory.get(), copy.bytes);
+  }
+}
+
 void Call::point(const Array& array) { memcpy(args_ + array.field->offset, &array.device, sizeof array.device); }
 
 srp_status Call::report(const srp_backend& backend, srp_status status) {
-  if (status != SRP_OK) error_ = op_.name + ": " + backend.last_error();
+  if (status != SRP_OK) error_ = std::string(op_.name) + ": " + backend.last_error();
   return status;
 }
 
 srp_status Call::refuse(srp_status status, const std::string& what) {
-  error_ = op_.name + ": " + what;
+  error_ = std::string(op_.name) + ": " + what;
   return status;
 }
 
@@ -153,10 +212,8 @@ srp_status Call::stage_in(const srp_backend& backend, srp_queue* queue) {
     Array& array = arrays_[i];
     if (array.handle) continue;
     // An in-place output shares the staged memory of its input, which stands before it in the table.
-    for (size_t j = 0; j < i && array.field->in_place_of; ++j)
-      if (arrays_[j].given == array.given && array.bytes > 0 &&
-          strcmp(arrays_[j].field->name, array.field->in_place_of) == 0)
-        array.device = arrays_[j].device;
+    for (size_t j = 0; j < i && array.bytes > 0; ++j)
+      if (stands_for(array, arrays_[j])) array.device = arrays_[j].device;
     if (array.device) continue;
     void* memory = nullptr;
     const srp_status status = backend.alloc(queue, array.bytes, &memory);

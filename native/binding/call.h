@@ -8,8 +8,11 @@
 #define SURPRISAL_BINDING_CALL_H
 
 #include <node_api.h>
+#include <stdlib.h>
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "field.h"
 #include "handle.h"
@@ -25,6 +28,17 @@ struct Array {
   unsigned char* given;  // where it is: in host memory, or on the device
   unsigned char* device;  // where the backend sees it; equal to `given` but for what is staged
   size_t bytes;  // the elements the op touches, not the whole array
+  napi_value buffer;  // that it lies in, in host memory; of use only until the call from JavaScript returns
+  size_t value;  // its place among the arrays that JavaScript gave
+};
+
+// Memory of the call's own in place of an array's, with its content.
+struct PrivateCopy {
+  std::unique_ptr<unsigned char, decltype(&free)> memory;
+  unsigned char* original;  // compared, never followed: it may be gone by the time the call ends
+  size_t bytes;
+  size_t value;  // as Array has it
+  bool output;
 };
 
 class Call {
@@ -34,6 +48,17 @@ class Call {
   // JavaScript thread: fills the struct from the op's numbers and arrays, each in the order of the table, and checks every
   // array's type, length and overlap.
   srp_status read(napi_env env, const double* numbers, const napi_value* arrays, size_t array_count);
+
+  // JavaScript thread, after read(): copies what must not change or go away under the call. Integers and masks in shared
+  // memory, which another thread may write after they were checked; off the event loop also what cannot be held.
+  srp_status copy_unsteady(napi_env env, bool off_thread);
+
+  // JavaScript thread, after a run that went well: the copied outputs back into the arrays that read() was given, as far as
+  // they still have memory.
+  void copy_back(napi_env env, const napi_value* arrays);
+
+  // Whether there is anything to copy back, or was copied.
+  bool copied() const { return !copies_.empty(); }
 
   // Whether there is an array on the device among those read.
   bool on_device() const { return on_device_; }
@@ -55,9 +80,12 @@ class Call {
   srp_status read_number(double number, const Field& field);
   int32_t wanted_dtype(const Field& field) const;
   srp_status read_array(napi_env env, napi_value value, const Field& field);
+  bool stands_for(const Array& output, const Array& input) const;
   srp_status check_overlap();
   srp_status read_handle(const Handle& handle, const Field& field);
-  srp_status add(const Field& field, const Handle* handle, void* data, size_t bytes);
+  srp_status add(const Field& field, const Handle* handle, void* data, size_t bytes, napi_value buffer);
+  srp_status copy_array(Array& array);
+  bool hold_array(napi_env env, const Array& array);
   srp_status check_known(const srp_backend& backend);
   srp_status check_places(const Queue& queue);
   srp_status stage_in(const srp_backend& backend, srp_queue* queue);
@@ -72,11 +100,14 @@ class Call {
   alignas(16) unsigned char args_[kMaxArgsBytes];  // 0 as far as the op's struct goes, once read
   Array arrays_[kMaxFields];
   size_t array_count_ = 0;
+  size_t value_ = 0;  // that is being read
+  std::vector<PrivateCopy> copies_;
+  std::vector<std::shared_ptr<void>> shares_;  // in the memory of arrays, until the call is over
   bool on_device_ = false;
   std::string error_;
 };
 
-// Exported for every op, with its numbers in the environment's array: call(session, ...arrays) → status,
+// Exported for every op, with its numbers in the environment's array: call(session, null, ...arrays) → status,
 // callAsync(session, stop, ...arrays) → Promise of a status. `stop` is an Int32Array of one number that ends the call once
 // it is not 0 (surprisal/cpu.h), or null.
 napi_value call_sync(napi_env env, napi_callback_info info);

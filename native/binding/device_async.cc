@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "hold.h"
 #include "outcome.h"
 
 namespace srp::binding {
@@ -13,11 +14,15 @@ struct Waiting {
   srp_fence* fence = nullptr;
   void* to = nullptr;  // NULL = nothing is read
   size_t bytes = 0;
+  bool shared = false;  // `to` lies in memory that nothing takes away
+  std::shared_ptr<void> share;  // in other memory; without it `to` is filled on the JavaScript thread
   srp_status status = SRP_OK;
   std::string error;
   napi_deferred deferred = nullptr;
   napi_async_work work = nullptr;
   napi_ref array = nullptr;  // keeps the memory of `to`
+
+  bool stays() const { return shared || share; }
 
   ~Waiting() {
     if (fence) queue->functions()->fence_destroy(fence);
@@ -31,13 +36,24 @@ void wait(napi_env, void* data) {
   waiting.status = device.fence_wait(waiting.fence);
   if (waiting.status != SRP_OK)
     waiting.error = waiting.queue->backend().last_error();
-  else if (waiting.bytes > 0)
+  else if (waiting.bytes > 0 && waiting.stays())
     memcpy(waiting.to, device.fence_data(waiting.fence), waiting.bytes);
+}
+
+// JavaScript thread: fills what could not be held, if it still has memory.
+void fill(napi_env env, const Waiting& waiting) {
+  napi_value array = nullptr;
+  void* to = nullptr;
+  size_t length = 0;
+  napi_get_reference_value(env, waiting.array, &array);
+  napi_get_typedarray_info(env, array, nullptr, &length, &to, nullptr, nullptr);
+  if (to && length > 0) memcpy(to, waiting.queue->functions()->fence_data(waiting.fence), waiting.bytes);
 }
 
 // JavaScript thread.
 void settle(napi_env env, napi_status, void* data) {
   const std::unique_ptr<Waiting> waiting(static_cast<Waiting*>(data));
+  if (waiting->status == SRP_OK && waiting->bytes > 0 && !waiting->stays()) fill(env, *waiting);
   napi_resolve_deferred(env, waiting->deferred, outcome(env, waiting->status, waiting->error));
   if (waiting->array) napi_delete_reference(env, waiting->array);
   napi_delete_async_work(env, waiting->work);
@@ -61,6 +77,15 @@ Napi::Value start(Arguments& arguments, std::unique_ptr<Waiting> waiting, const 
   return Napi::Value(env, promise);
 }
 
+void hold_array(napi_env env, napi_value array, Waiting& waiting) {
+  napi_value buffer = nullptr;
+  bool own = true;
+  napi_get_typedarray_info(env, array, nullptr, nullptr, nullptr, &buffer, nullptr);
+  napi_is_arraybuffer(env, buffer, &own);
+  waiting.shared = !own;
+  if (own) waiting.share = hold(env, buffer);
+}
+
 }  // namespace
 
 Napi::Value device_read_async(const Napi::CallbackInfo& info) {
@@ -71,6 +96,7 @@ Napi::Value device_read_async(const Napi::CallbackInfo& info) {
   waiting->to = from ? arguments.host(2, *from) : nullptr;
   if (!waiting->to) return arguments.status();
   waiting->bytes = from->bytes;
+  hold_array(info.Env(), info[2], *waiting);
   return start(arguments, std::move(waiting), from->pointer, info[2]);
 }
 

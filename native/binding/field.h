@@ -1,13 +1,13 @@
-// How an args struct of the ABI is filled from JavaScript: a table of fields. JavaScript passes numbers and arrays each in
-// the order of the table; a field's name in JavaScript is the C name in camelCase.
+// How an args struct of the ABI is filled from JavaScript: a table of fields. JavaScript passes numbers and arrays each in the
+// order of the table. The tables are generated (contracts.cc), with the names that the fields have in JavaScript.
 #ifndef SURPRISAL_BINDING_FIELD_H
 #define SURPRISAL_BINDING_FIELD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "surprisal/backend.h"
@@ -15,24 +15,23 @@
 namespace srp::binding {
 
 enum class Kind : uint8_t { kInt32, kInt64, kFloat64, kInput, kOutput };
-inline bool is_array(Kind kind) { return kind == Kind::kInput || kind == Kind::kOutput; }
 
 struct Field {
-  const char* name;  // the C name
+  const char* name;
   Kind kind;
   size_t offset;  // in the args struct
   int32_t dtype;  // of an array; kOwnDtype = the struct's dtype field, kWideDtype = float64 where that is, else float32
-  int64_t (*count)(const void*);  // elements an array needs, from the scalars already filled; < 0 = contradictory sizes
-  const char* in_place_of;  // an output that may be the very memory of this input; NULL = none
+  int64_t (*count)(const void*);  // elements an array needs, from the numbers already filled; < 0 = contradictory sizes
+  int32_t in_place_of;  // of an output that may be the very memory of an input: its place in the table; 0 = none
 };
 
 constexpr int32_t kOwnDtype = 0;
 constexpr int32_t kWideDtype = -1;
 
 template <class T>
-constexpr Kind scalar_kind() {
+constexpr Kind number_kind() {
   static_assert(std::is_same_v<T, int32_t> || std::is_same_v<T, int64_t> || std::is_same_v<T, double>,
-                "no such scalar");
+                "no such number");
   return std::is_same_v<T, int32_t> ? Kind::kInt32 : std::is_same_v<T, int64_t> ? Kind::kInt64 : Kind::kFloat64;
 }
 
@@ -47,70 +46,50 @@ inline int64_t plus(int64_t a, int64_t b) {
 }
 
 struct Op {
-  std::string name;  // in JavaScript
+  const char* name;  // in JavaScript
   size_t args_size;
   size_t table_offset;  // of the function in srp_backend: a shorter, older table lacks the op
-  std::vector<Field> fields;
-  srp_status (*run)(const srp_backend&, srp_queue*, const void* args);
-  size_t numbers = 0;  // in all_ops() that many fields are numbers, and stand before the arrays
-  size_t rows =
-      0;  // offset of the int64 number of rows where these are independent of each other and every array is made of
+  const Field* fields;
+  size_t field_count;
+  size_t numbers;  // that many fields are numbers, and stand before the arrays
+  size_t
+      rows;  // offset of the int64 number of rows where these are independent of each other and every array is made of
   // as many equal parts; 0 = cannot be cut
+  srp_status (*run)(const srp_backend&, srp_queue*, const void* args);
 };
 
-std::string camel_case(const char* snake);
-
-// The op, whose calls can be cut into fewer rows.
-inline Op by_rows(Op op, size_t rows) {
-  op.rows = rows;
-  return op;
-}
-
-// Each family file returns its ops.
-std::vector<Op> logprob_ops();
-std::vector<Op> delim_ops();
-std::vector<Op> group_ops();
-std::vector<Op> scan_ops();
-std::vector<Op> ratio_ops();
-std::vector<Op> reduce_ops();
-std::vector<Op> modulate_ops();
-std::vector<Op> select_ops();
-std::vector<Op> loss_ops();
-std::vector<Op> correction_ops();
-std::vector<Op> linear_ops();
-std::vector<Op> divergence_ops();
-
+extern const char* const contracts;  // of which headers the tables were made: lib/ holds the same text
 const std::vector<Op>& all_ops();
 
 }  // namespace srp::binding
 
 // In a scope where `Args` names the struct. `a` is the struct inside a count expression.
-#define SRP_SCALAR(member)                                                                                      \
-  ::srp::binding::Field {                                                                                       \
-    #member, ::srp::binding::scalar_kind<decltype(Args::member)>(), offsetof(Args, member), 0, nullptr, nullptr \
-  }
-#define SRP_ARRAY_(member, kind, dtype, expression, alias)               \
+#define SRP_NUMBER(member, name)                                                                                       \
+  ::srp::binding::Field{                                                                                               \
+      name, ::srp::binding::number_kind<decltype(std::declval<Args&>().member)>(), offsetof(Args, member), 0, nullptr, \
+      0}
+#define SRP_ARRAY_(member, name, kind, dtype, expression, place)         \
   ::srp::binding::Field {                                                \
-    #member, kind, offsetof(Args, member), dtype,                        \
+    name, kind, offsetof(Args, member), dtype,                           \
         [](const void* p) -> int64_t {                                   \
           [[maybe_unused]] const Args& a = *static_cast<const Args*>(p); \
           return expression;                                             \
         },                                                               \
-        alias                                                            \
+        place                                                            \
   }
-#define SRP_INPUT(member, dtype, expression) \
-  SRP_ARRAY_(member, ::srp::binding::Kind::kInput, dtype, expression, nullptr)
-#define SRP_OUTPUT(member, dtype, expression) \
-  SRP_ARRAY_(member, ::srp::binding::Kind::kOutput, dtype, expression, nullptr)
-#define SRP_IN_PLACE(member, dtype, expression, input) \
-  SRP_ARRAY_(member, ::srp::binding::Kind::kOutput, dtype, expression, #input)
-// The ABI function `op` of the table, e.g. SRP_OP(scan_gae, fields).
-#define SRP_OP(op, ...)                                                                    \
-  ::srp::binding::Op {                                                                     \
-    ::srp::binding::camel_case(#op), sizeof(Args), offsetof(srp_backend, op), __VA_ARGS__, \
-        [](const srp_backend& backend, srp_queue* queue, const void* args) {               \
-          return backend.op(queue, static_cast<const Args*>(args));                        \
-        }                                                                                  \
+#define SRP_INPUT(member, name, dtype, expression) \
+  SRP_ARRAY_(member, name, ::srp::binding::Kind::kInput, dtype, expression, 0)
+#define SRP_OUTPUT(member, name, dtype, expression) \
+  SRP_ARRAY_(member, name, ::srp::binding::Kind::kOutput, dtype, expression, 0)
+#define SRP_IN_PLACE(member, name, dtype, expression, place) \
+  SRP_ARRAY_(member, name, ::srp::binding::Kind::kOutput, dtype, expression, place)
+// The function `op` of the table, whose struct and fields are in a namespace of its name.
+#define SRP_OP(op, name, numbers, rows)                                                                             \
+  ::srp::binding::Op {                                                                                              \
+    name, sizeof(op::Args), offsetof(srp_backend, op), op::fields, sizeof op::fields / sizeof *op::fields, numbers, \
+        rows, [](const srp_backend& backend, srp_queue* queue, const void* args) {                                  \
+          return backend.op(queue, static_cast<const op::Args*>(args));                                             \
+        }                                                                                                           \
   }
 
 #endif

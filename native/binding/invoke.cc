@@ -9,7 +9,7 @@
 namespace srp::binding {
 namespace {
 
-// The op is the callback's data; the arguments are the session number, for an asynchronous call its stop, and the arrays.
+// The op is the callback's data; the arguments are the session number, a stop, and the arrays.
 struct Request {
   const Op* op;
   napi_value values[kMaxFields + 2];
@@ -80,8 +80,19 @@ void execute(napi_env, void* data) {
 }
 
 // JavaScript thread.
+void copy_back(napi_env env, Pending& pending) {
+  napi_value kept = nullptr, values[kMaxFields] = {};
+  uint32_t count = 0;
+  napi_get_reference_value(env, pending.arguments, &kept);
+  napi_get_array_length(env, kept, &count);
+  for (uint32_t i = 2; i < count; ++i) napi_get_element(env, kept, i, &values[i - 2]);
+  pending.call.copy_back(env, values);
+}
+
+// JavaScript thread.
 void complete(napi_env env, napi_status, void* data) {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
+  if (pending->status == SRP_OK && pending->call.copied()) copy_back(env, *pending);
   napi_resolve_deferred(env, pending->deferred, outcome(env, pending->status, pending->call.error()));
   napi_delete_reference(env, pending->arguments);
   napi_delete_async_work(env, pending->work);
@@ -105,15 +116,18 @@ srp_status run_on(const Session& session, Call& call) {
 
 napi_value call_sync(napi_env env, napi_callback_info info) {
   Request request;
-  if (!unpack(env, info, &request)) return number(env, SRP_BAD_ARGUMENT);
+  if (!unpack(env, info, &request) || request.count < 2) return number(env, SRP_BAD_ARGUMENT);
   Session& session = *request.session;
   Call call(*request.op);
-  const srp_status read = call.read(env, request.environment->numbers, request.values + 1, request.count - 1);
+  const srp_status read = call.read(env, request.environment->numbers, request.values + 2, request.count - 2);
   if (read != SRP_OK) return failed(env, read, call.error());
+  const srp_status copied = call.copy_unsteady(env, false);
+  if (copied != SRP_OK) return failed(env, copied, call.error());
   const srp_status ready = ensure_queue(session);
   if (ready != SRP_OK) return failed(env, ready, session.backend->last_error());
   srp_cpu_use_threads(request.environment->threads);
   const srp_status status = run_on(session, call);
+  if (status == SRP_OK) call.copy_back(env, request.values + 1);
   return status == SRP_OK ? number(env, SRP_OK) : failed(env, status, call.error());
 }
 
@@ -126,8 +140,11 @@ napi_value call_async(napi_env env, napi_callback_info info) {
   const srp_status read = pending->call.read(env, request.environment->numbers, request.values + 2, request.count - 2);
   if (read != SRP_OK) return failed(env, read, pending->call.error());
   if (pending->call.on_device())
-    return failed(env, SRP_BAD_ARGUMENT,
-                  request.op->name + ": an array lies on a device, whose calls return before they run anyway");
+    return failed(
+        env, SRP_BAD_ARGUMENT,
+        std::string(request.op->name) + ": an array lies on a device, whose calls return before they run anyway");
+  const srp_status copied = pending->call.copy_unsteady(env, true);
+  if (copied != SRP_OK) return failed(env, copied, pending->call.error());
   pending->backend = session.backend;
   pending->device = session.device;
   pending->host_memory = session.host_memory;

@@ -13,9 +13,7 @@ Queue::~Queue() {
 
 srp_status Queue::open() { return queue_ ? SRP_OK : backend_.queue_create(device_, &queue_); }
 
-const srp_device_functions* Queue::functions() const {
-  return backend_.size >= offsetof(srp_backend, device) + sizeof backend_.device ? backend_.device : nullptr;
-}
+const srp_device_functions* Queue::functions() const { return backend_.device; }
 
 srp_status Queue::wait_for(Queue& other) {
   const srp_device_functions& device = *functions();

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "level.h"
-#include "surprisal/checks.h"
+#include "shared/checks.h"
 
 namespace srp::cpu {
 namespace {

@@ -4,7 +4,7 @@
 #include "cache.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/correction_steps.h"
+#include "shared/correction.h"
 
 namespace srp::cpu {
 namespace {
@@ -20,7 +20,7 @@ template <class F>
 MismatchChunk measure_chunk(const srp_correction_measure_args& a, int64_t begin, int64_t end) {
   MismatchChunk chunk;
   const Kernels* const level = kernels();
-  if (level && level->correction(F{}).measure(row_of<F>(a), begin, end, &chunk)) return chunk;
+  if (level && level->floats.of<F>().correction.measure(row_of<F>(a), begin, end, &chunk)) return chunk;
   double values[kChunk];
   MismatchSums sums;
   for (int64_t i = begin; i < end; ++i) {
@@ -73,7 +73,7 @@ void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
     int32_t kept = 0;
     if (level) {
       tokens.factor = a.row_factor ? a.row_factor[b] : 1;
-      kept = level->correction(F{}).bound(tokens, row.begin, row.end, past_cache);
+      kept = level->floats.of<F>().correction.bound(tokens, row.begin, row.end, past_cache);
     } else {
       for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
     }
@@ -83,25 +83,18 @@ void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
 
 constexpr int64_t kBytesPerToken = 64;  // a token takes as long as reading this many
 
-// `run` takes rows first..last. Rows may differ in length: their mean says what a piece is.
-template <class Args>
-srp_status each_rows(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
-  if (a.B == 0) return SRP_OK;
-  return parallel_rows(a.B, kBytesPerToken * (a.n / a.B + 1), [&](int64_t begin, int64_t end) { run(a, begin, end); });
-}
-
 }  // namespace
 
 srp_status correction_measure(srp_queue*, const srp_correction_measure_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, a->dtype == SRP_F64 ? measure<double> : measure<float>);
+  return each_row(*a, kBytesPerToken, a->dtype == SRP_F64 ? measure<double> : measure<float>);
 }
 
 srp_status correction_bound(srp_queue*, const srp_correction_bound_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, a->dtype == SRP_F64 ? bound<double> : bound<float>);
+  return each_row(*a, kBytesPerToken, a->dtype == SRP_F64 ? bound<double> : bound<float>);
 }
 
 }  // namespace srp::cpu

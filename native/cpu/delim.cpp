@@ -8,7 +8,7 @@
 #include <memory>
 
 #include "level.h"
-#include "surprisal/delim_match.h"
+#include "shared/delim.h"
 
 namespace srp::cpu {
 namespace {
@@ -33,7 +33,7 @@ struct Pattern {
   template <class Id>
   int64_t candidate(const Id* row, int64_t from, int64_t to) const {
     const Kernels* const level = kernels();
-    if (level && few > 0 && few <= kMostFound) return level->find(row, from, to, few_ids, few);
+    if (level && few > 0 && few <= kMostFound) return level->tokens.of<Id>().find(row, from, to, few_ids, few);
     for (; from < to; ++from) {
       if (!is_int32(row[from])) return kStrange;
       if (may_begin(first_ids, row[from])) return from;

@@ -8,8 +8,8 @@
 #include "backend.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/divergence_terms.h"
-#include "surprisal/select_keys.h"
+#include "shared/divergence.h"
+#include "shared/select.h"
 
 namespace srp::cpu {
 namespace {
@@ -18,7 +18,7 @@ template <class F>
 Softmax softmax(const LogitRow<F>& row, double temperature) {
   Softmax found = {-INFINITY, -1, 0, temperature};
   if (const Kernels* const level = row.ids ? nullptr : kernels()) {
-    level->divergence(row.logits).softmax(row.logits, row.count, temperature, &found);
+    level->divergence.of<F>().softmax(row.logits, row.count, temperature, &found);
     return found;
   }
   for (int64_t i = 0; i < row.count; ++i) {
@@ -67,7 +67,7 @@ class Row {
     if (kind_ == RowKind::kNaN) return fill(grad, a_.V, NAN);
     const double factor = weight / a_.temperature, log_S = S_.log_sum(), log_T = T_.log_sum();
     const Kernels* const level = whole() && isfinite(end_.slope) ? kernels() : nullptr;
-    if (level) return level->divergence(grad).gradient(level_row(), factor, end_.slope, grad);
+    if (level) return level->divergence.of<F>().gradient(level_row(), factor, end_.slope, grad);
     if (pooled_)
       for (int64_t j = 0; j < a_.V; ++j)
         store(grad, j, factor * end_.pool_gradient(S_.log_prob(load(student_.logits, j), log_S)));
@@ -93,7 +93,7 @@ class Row {
   void sum_terms() {
     Term sum = {0, 0};
     if (const Kernels* const level = whole() ? kernels() : nullptr) {
-      level->divergence(student_.logits).sums(level_row(), &sum.value, &sum.slope);
+      level->divergence.of<F>().sums(level_row(), &sum.value, &sum.slope);
       end_ = {sum.value, sum.slope, 0};
       return;
     }
@@ -167,7 +167,7 @@ srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t 
     const Kernels* const level = kernels();
     for (int64_t j = a.K; j < a.V;) {
       if (level && begin->key != 0)  // 0 is NaN's, which everything is above
-        j = level->divergence(x).above(x, j, a.V, key_value(begin->key));
+        j = level->divergence.of<F>().above(x, j, a.V, key_value(begin->key));
       for (const int64_t stop = std::min(j + kLookedThrough, a.V); j < stop; ++j) {
         const Key key = order_key(to_float(x[j]));
         if (key <= begin->key) continue;  // an equal one has the larger id

@@ -2,7 +2,7 @@
 #include "backend.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/group_steps.h"
+#include "shared/group.h"
 
 namespace srp::cpu {
 namespace {
@@ -51,7 +51,7 @@ srp_status normalize(const srp_group_normalize_args& a) {
     const Kernels* const level = kernels();
     const bool plain = level && !a.members && !a.weights && a.center != SRP_CENTER_RUNNER_UP;
     for (int64_t g = begin; g < end;) {
-      if (plain) g = level->normalize(F(), a, g, end);
+      if (plain) g = level->floats.of<F>().normalize(a, g, end);
       // What the level leaves: all without one, else as many groups as share a register.
       const int64_t next = plain && end - g > level->lanes / 2 ? g + level->lanes / 2 : end;
       for (; g < next; ++g) normalize_group<F>(a, g);

@@ -1,6 +1,6 @@
 // Column baselines of the rows of a group (contract: surprisal/group.h), one group after the other, column by column.
 #include "backend.h"
-#include "surprisal/group_steps.h"
+#include "shared/group.h"
 
 namespace srp::cpu {
 namespace {

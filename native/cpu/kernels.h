@@ -9,20 +9,29 @@
 
 #include <type_traits>
 
+#include "shared/divergence.h"
+#include "shared/linear.h"
+#include "shared/logprob.h"
+#include "shared/loss_rows.h"
+#include "shared/number.h"
+#include "shared/ratio.h"
+#include "shared/reduce.h"
+#include "shared/rows.h"
+#include "shared/select.h"
 #include "surprisal/correction.h"
-#include "surprisal/divergence_terms.h"
 #include "surprisal/group.h"
-#include "surprisal/linear_rows.h"
-#include "surprisal/logprob_rows.h"
-#include "surprisal/loss_steps.h"
-#include "surprisal/number.h"
-#include "surprisal/ratio_terms.h"
-#include "surprisal/reduce_steps.h"
-#include "surprisal/rows.h"
 #include "surprisal/scan.h"
-#include "surprisal/select_covariance.h"
 
 namespace srp::cpu {
+
+// A table of kernels for each of these types.
+template <template <class> class Table, class... Types>
+struct Tables : Table<Types>... {
+  template <class T>
+  const Table<T>& of() const {
+    return *this;
+  }
+};
 
 // dL/dx of the columns that are no target: p_j (-sum - entropy_grad (z_j - M + mean_gap)) slope
 struct LogprobGradient {
@@ -139,6 +148,12 @@ struct Product {
 };
 constexpr int64_t kPanelVectors = 3;
 
+template <class T>
+struct WideningKernels {
+  // `count` numbers as float64, while as many from `next` on, an address that is never read, come nearer.
+  void (*widen)(const T* x, const T* next, int64_t count, double* wide);
+};
+
 // What a linear head is made of (linear.h), on logits [ids, rows of the batch], `step` apart.
 struct HeadKernels {
   int64_t lanes;  // rows are padded to a multiple of this
@@ -147,11 +162,7 @@ struct HeadKernels {
   void (*sums)(const LogitMap&, const double* x, int64_t step, int64_t ids, int64_t count, RowSums* rows);
   // Logits to gradients, in place, as if none were a target; reads and writes rows to a multiple of `lanes`.
   void (*gradients)(const LogitMap&, double* x, int64_t step, int64_t ids, int64_t count, const RowGradient* rows);
-  // `count` numbers as float64, while as many from `next` on, an address that is never read, come nearer.
-  void (*widen_f32)(const float* x, const float* next, int64_t count, double* wide);
-  void (*widen_f64)(const double* x, const double* next, int64_t count, double* wide);
-  void (*widen_f16)(const Half* x, const Half* next, int64_t count, double* wide);
-  void (*widen_bf16)(const BFloat16* x, const BFloat16* next, int64_t count, double* wide);
+  Tables<WideningKernels, float, double, Half, BFloat16> widening;
 };
 
 // Log ratios of tokens.
@@ -160,18 +171,6 @@ struct LogTokens {
   const F *current, *old;
   const uint8_t* mask;  // or NULL
   F *log_ratio, *ratio;  // either may be NULL
-};
-
-// One row of ratio_clip at token level.
-template <class F>
-struct ClipTokens {
-  const F *current, *old;
-  const uint8_t* mask;  // or NULL
-  const F* advantage;  // per token, or NULL = row_advantage
-  double row_advantage, weight;
-  LossParameters parameters;
-  F *ratio, *clipped_ratio, *term, *grad;  // each may be NULL
-  uint8_t* clipped;  // or NULL
 };
 
 // One row of loss_token.
@@ -185,11 +184,12 @@ struct LossTokens {
   double log_clamp;  // of figures
   int32_t form;
   bool kl_ratio;
+  bool all_figures;  // or SRP_LOSS_SUMS
   LossParameters parameters;
   KlParameters kl_parameters;
   F *loss, *ratio, *kl, *grad;  // each may be NULL
   uint8_t* clipped;  // or NULL
-  double* figures;  // [SRP_LOSS_FIGURES], all but the total; or NULL
+  double* figures;  // [SRP_LOSS_FIGURES], of which the total is left out; or NULL
 };
 
 // One row of loss_row.
@@ -197,7 +197,6 @@ template <class F>
 struct LossRow {
   LossTokens<F> tokens;  // form: an srp_row_form. old and factor NULL where they are the row's, ratio NULL
   bool old_per_row;
-  bool sums_up;  // whether all figures are wanted; the row's loss and KL term are always
   RowForm form;  // once the sums are known
 };
 
@@ -273,125 +272,42 @@ constexpr int64_t kMostFound = 4;
 constexpr int64_t kStrange = -1;
 constexpr int64_t kMostLaneItems = 128;  // of a group that shares a register with others
 
-struct Kernels {
-  const char* name;
-  LogprobKernels<float> logprob_f32;
-  LogprobKernels<Half> logprob_f16;
-  LogprobKernels<BFloat16> logprob_bf16;
-  void (*scan_f32)(const ScanRows<float>&, int64_t begin, int64_t end, bool past_cache);
-  void (*scan_f64)(const ScanRows<double>&, int64_t begin, int64_t end, bool past_cache);
+template <class Id>
+struct TokenKernels {
   // The first position in [from, to) that holds one of `count` values, 1 ... kMostFound; `to` where none does. kStrange
   // where one of the tokens seen on the way is no int32.
-  int64_t (*find_i32)(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
-  int64_t (*find_i64)(const int64_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
+  int64_t (*find)(const Id* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
+};
 
+// What takes float32 and float64 alike.
+template <class F>
+struct FloatKernels {
+  void (*scan)(const ScanRows<F>&, int64_t begin, int64_t end, bool past_cache);
   // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once, and
   // the answer is where it stopped.
+  int64_t (*normalize)(const srp_group_normalize_args&, int64_t begin, int64_t end);
+  LogSum (*differences)(const F* current, const F* old, const uint8_t* mask, int64_t begin, int64_t end);
+  void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
+  ReduceKernels<F> reduce;
+  void (*modulate)(const SpanMap<F>&, int64_t begin, int64_t end);
+  Listed (*list)(const F* values, const uint8_t* mask, int64_t begin, int64_t end, F low, F high, uint8_t* flags);
+  PairKernels<F> pairs;
+  void (*log_tokens)(const LogTokens<F>&, int64_t begin, int64_t end, bool past_cache);
+  void (*loss_tokens)(const LossTokens<F>&, int64_t begin, int64_t end, bool past_cache);
+  LossRowKernels<F> loss_row;
+  CorrectionKernels<F> correction;
+};
+
+struct Kernels {
+  const char* name;
   int64_t lanes;
-  int64_t (*normalize_f32)(const srp_group_normalize_args&, int64_t begin, int64_t end);
-  int64_t (*normalize_f64)(const srp_group_normalize_args&, int64_t begin, int64_t end);
-  LogSum (*differences_f32)(const float* current, const float* old, const uint8_t* mask, int64_t begin, int64_t end);
-  LogSum (*differences_f64)(const double* current, const double* old, const uint8_t* mask, int64_t begin, int64_t end);
-  void (*spread_f32)(float* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
-  void (*spread_f64)(double* out, const uint8_t* mask, int64_t begin, int64_t end, double value);
-  ReduceKernels<float> reduce_f32;
-  ReduceKernels<double> reduce_f64;
-  void (*modulate_f32)(const SpanMap<float>&, int64_t begin, int64_t end);
-  void (*modulate_f64)(const SpanMap<double>&, int64_t begin, int64_t end);
-  Listed (*list_f32)(const float* values, const uint8_t* mask, int64_t begin, int64_t end, float low, float high,
-                     uint8_t* flags);
-  Listed (*list_f64)(const double* values, const uint8_t* mask, int64_t begin, int64_t end, double low, double high,
-                     uint8_t* flags);
-  PairKernels<float> pairs_f32;
-  PairKernels<double> pairs_f64;
-  int64_t (*count_bytes)(const uint8_t* mask, int64_t begin, int64_t end);  // those that are not 0
-
+  Tables<FloatKernels, float, double> floats;
+  Tables<LogprobKernels, float, Half, BFloat16> logprob;
+  Tables<DivergenceKernels, float, double, Half, BFloat16> divergence;
+  Tables<TokenKernels, int32_t, int64_t> tokens;
   HeadKernels head;
-  void (*log_tokens_f32)(const LogTokens<float>&, int64_t begin, int64_t end, bool past_cache);
-  void (*log_tokens_f64)(const LogTokens<double>&, int64_t begin, int64_t end, bool past_cache);
-  RowFigures (*clip_tokens_f32)(const ClipTokens<float>&, int64_t begin, int64_t end, bool past_cache);
-  RowFigures (*clip_tokens_f64)(const ClipTokens<double>&, int64_t begin, int64_t end, bool past_cache);
+  int64_t (*count_bytes)(const uint8_t* mask, int64_t begin, int64_t end);  // those that are not 0
   double (*exponential)(double x);  // the bits that a token's ratio has
-  void (*loss_tokens_f32)(const LossTokens<float>&, int64_t begin, int64_t end);
-  void (*loss_tokens_f64)(const LossTokens<double>&, int64_t begin, int64_t end);
-  DivergenceKernels<float> divergence_f32;
-  DivergenceKernels<double> divergence_f64;
-  DivergenceKernels<Half> divergence_f16;
-  DivergenceKernels<BFloat16> divergence_bf16;
-  CorrectionKernels<float> correction_f32;
-  CorrectionKernels<double> correction_f64;
-  LossRowKernels<float> loss_row_f32;
-  LossRowKernels<double> loss_row_f64;
-
-  const LogprobKernels<float>& logprob(const float*) const { return logprob_f32; }
-  const LogprobKernels<Half>& logprob(const Half*) const { return logprob_f16; }
-  const LogprobKernels<BFloat16>& logprob(const BFloat16*) const { return logprob_bf16; }
-  void scan(const ScanRows<float>& rows, int64_t begin, int64_t end, bool past_cache) const {
-    scan_f32(rows, begin, end, past_cache);
-  }
-  void scan(const ScanRows<double>& rows, int64_t begin, int64_t end, bool past_cache) const {
-    scan_f64(rows, begin, end, past_cache);
-  }
-  int64_t find(const int32_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) const {
-    return find_i32(ids, from, to, values, count);
-  }
-  int64_t find(const int64_t* ids, int64_t from, int64_t to, const int32_t* values, int64_t count) const {
-    return find_i64(ids, from, to, values, count);
-  }
-  int64_t normalize(float, const srp_group_normalize_args& a, int64_t begin, int64_t end) const {
-    return normalize_f32(a, begin, end);
-  }
-  int64_t normalize(double, const srp_group_normalize_args& a, int64_t begin, int64_t end) const {
-    return normalize_f64(a, begin, end);
-  }
-  const ReduceKernels<float>& reduce(float) const { return reduce_f32; }
-  const ReduceKernels<double>& reduce(double) const { return reduce_f64; }
-  const PairKernels<float>& pairs(float) const { return pairs_f32; }
-  const PairKernels<double>& pairs(double) const { return pairs_f64; }
-  auto modulate(float) const { return modulate_f32; }
-  auto modulate(double) const { return modulate_f64; }
-  Listed list(const float* values, const uint8_t* mask, int64_t begin, int64_t end, float low, float high,
-              uint8_t* flags) const {
-    return list_f32(values, mask, begin, end, low, high, flags);
-  }
-  Listed list(const double* values, const uint8_t* mask, int64_t begin, int64_t end, double low, double high,
-              uint8_t* flags) const {
-    return list_f64(values, mask, begin, end, low, high, flags);
-  }
-  LogSum differences(const float* current, const float* old, const uint8_t* mask, Range at) const {
-    return differences_f32(current, old, mask, at.begin, at.end);
-  }
-  LogSum differences(const double* current, const double* old, const uint8_t* mask, Range at) const {
-    return differences_f64(current, old, mask, at.begin, at.end);
-  }
-  void spread(float* out, const uint8_t* mask, Range at, double value) const {
-    spread_f32(out, mask, at.begin, at.end, value);
-  }
-  void spread(double* out, const uint8_t* mask, Range at, double value) const {
-    spread_f64(out, mask, at.begin, at.end, value);
-  }
-  void log_tokens(const LogTokens<float>& row, Range at, bool past_cache) const {
-    log_tokens_f32(row, at.begin, at.end, past_cache);
-  }
-  void log_tokens(const LogTokens<double>& row, Range at, bool past_cache) const {
-    log_tokens_f64(row, at.begin, at.end, past_cache);
-  }
-  RowFigures clip_tokens(const ClipTokens<float>& row, Range at, bool past_cache) const {
-    return clip_tokens_f32(row, at.begin, at.end, past_cache);
-  }
-  RowFigures clip_tokens(const ClipTokens<double>& row, Range at, bool past_cache) const {
-    return clip_tokens_f64(row, at.begin, at.end, past_cache);
-  }
-  const DivergenceKernels<float>& divergence(const float*) const { return divergence_f32; }
-  const DivergenceKernels<double>& divergence(const double*) const { return divergence_f64; }
-  const DivergenceKernels<Half>& divergence(const Half*) const { return divergence_f16; }
-  const DivergenceKernels<BFloat16>& divergence(const BFloat16*) const { return divergence_bf16; }
-  const CorrectionKernels<float>& correction(float) const { return correction_f32; }
-  const CorrectionKernels<double>& correction(double) const { return correction_f64; }
-  void loss_tokens(const LossTokens<float>& row, Range at) const { loss_tokens_f32(row, at.begin, at.end); }
-  void loss_tokens(const LossTokens<double>& row, Range at) const { loss_tokens_f64(row, at.begin, at.end); }
-  const LossRowKernels<float>& loss_row(float) const { return loss_row_f32; }
-  const LossRowKernels<double>& loss_row(double) const { return loss_row_f64; }
 };
 
 }  // namespace srp::cpu

@@ -6,7 +6,7 @@
 #include "backend.h"
 #include "linear_portable.h"
 #include "pool.h"
-#include "surprisal/linear_rows.h"
+#include "shared/linear.h"
 
 namespace srp::cpu {
 namespace {
@@ -85,13 +85,6 @@ void pack_rows(const void* hidden, const Rows& rows, int64_t D, double* packed) 
   });
 }
 
-void widen(const float* x, const float* next, int64_t count, double* wide) { head().widen_f32(x, next, count, wide); }
-void widen(const double* x, const double* next, int64_t count, double* wide) { head().widen_f64(x, next, count, wide); }
-void widen(const Half* x, const Half* next, int64_t count, double* wide) { head().widen_f16(x, next, count, wide); }
-void widen(const BFloat16* x, const BFloat16* next, int64_t count, double* wide) {
-  head().widen_bf16(x, next, count, wide);
-}
-
 // `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on. Rows lie a page apart, where the
 // processor does not see which comes next.
 template <class T, class At>
@@ -100,7 +93,7 @@ void pack_columns(const void* from, const At& at, int64_t count, int64_t D, int6
   const int64_t there = D - d < width ? D - d : width;
   const auto row = [&](int64_t k) { return static_cast<const T*>(from) + at(k < count ? k : count - 1) * D + d; };
   for (int64_t k = 0; k < count; ++k) {
-    widen(row(k), row(k + kAhead), there, packed + k * width);
+    head().widening.of<T>().widen(row(k), row(k + kAhead), there, packed + k * width);
     for (int64_t i = there; i < width; ++i) packed[k * width + i] = 0;
   }
 }

@@ -38,10 +38,7 @@ constexpr HeadKernels kPortableHead = {
     portable_product,
     portable_sums,
     portable_gradients,
-    portable_widen<float>,
-    portable_widen<double>,
-    portable_widen<Half>,
-    portable_widen<BFloat16>,
+    {{portable_widen<float>}, {portable_widen<double>}, {portable_widen<Half>}, {portable_widen<BFloat16>}},
 };
 
 }  // namespace srp::cpu

@@ -42,7 +42,7 @@ RowSums sum_row(const LogitMap& map, const T* x, int64_t V, bool squares = true)
   const Kernels* const level = kernels();
   RowSums sums;
   if (level) {
-    const LogprobKernels<T>& row = level->logprob(x);
+    const LogprobKernels<T>& row = level->logprob.of<T>();
     const bool summed = map.capped() ? row.capped_sums(x, V, map, &sums)
                                      : (squares ? row.sums_and_squares : row.sums)(x, V, map.slope, &sums);
     if (summed) return sums;
@@ -75,7 +75,7 @@ void gradient_row(const LogitMap& map, const T* x, int64_t V, const RowSlopes& r
     return gradient_row_slowly(map, x, V, row, grad);
   const LogprobGradient gradient = {
       static_cast<float>(row.max_logit), row.log1p_sum, map, row.sum, row.mean_gap, row.of_entropy};
-  level->logprob(x).gradient(x, grad, V, gradient, past_cache);
+  level->logprob.of<T>().gradient(x, grad, V, gradient, past_cache);
 }
 
 }  // namespace srp::cpu

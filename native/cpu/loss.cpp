@@ -1,6 +1,7 @@
 // Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens go through the level's kernels, a register at a
 // time; on the level "portable" one by one.
 #include "backend.h"
+#include "cache.h"
 #include "loss_tokens.h"
 #include "pool.h"
 
@@ -11,13 +12,14 @@ template <class F>
 void token_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
   const Kernels* const level = kernels();
+  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   for (int64_t b = first; b < last; ++b) {
     const Range range = row_range(a.offsets, a.T, a.n, b);
     LossFigures figures = token_figures();
     if (level) {
       LossTokens<F> row = loss_tokens_of<F>(a, b, p);
       row.figures = a.figures ? figures.at : nullptr;
-      level->loss_tokens(row, range);
+      level->floats.of<F>().loss_tokens(row, range.begin, range.end, past_cache);
       store_figures(a, b, figures);
       continue;
     }
@@ -28,65 +30,138 @@ void token_losses(const LossArgs& a, int64_t first, int64_t last) {
 }
 
 template <class F>
-void row_losses_one_by_one(const LossArgs& a, int64_t b, const LossParameters& p) {
-  const Range range = row_range(a.offsets, a.T, a.n, b);
-  LossSums sums;
-  for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
-  const RowForm row = row_form<F>(a, b, p, sums);
-  LossFigures figures;
-  double slope = 0;
-  for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, i, p, row, &figures, &slope);
-  store_row<F>(a, b, row, figures);
-  if (!a.grad) return;
-  const RowScale scale = row_scale(a, b);
-  const double through = row_through(a, b, row, figures, slope);
-  for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, row, through);
-}
-
-template <class F>
-void row_losses_of_level(const Kernels& level, const LossArgs& a, int64_t b, const LossParameters& p) {
-  const LossRowKernels<F>& kernels = level.loss_row(F());
-  const Range range = row_range(a.offsets, a.T, a.n, b);
-  const bool through_row = goes_through(a.form);
-  LossFigures figures;
+LossRow<F> loss_row_of(const LossArgs& a, int64_t b, const LossParameters& p) {
   LossRow<F> row;
   row.tokens = loss_tokens_of<F>(a, b, p);
   row.old_per_row = a.old_per_row != 0;
-  row.sums_up = a.figures != nullptr;
   if (counts_once(a.form)) row.tokens.loss = nullptr;
-  if (through_row) row.tokens.grad = nullptr;
+  if (is_whole(a.form)) row.tokens.clipped = nullptr;
+  if (goes_through(a.form)) row.tokens.grad = nullptr;
   row.tokens.ratio = nullptr;
-  row.tokens.figures = figures.at;
+  return row;
+}
 
-  const LossSums sums = kernels.sums(row, range.begin, range.end);
-  row.form = row_form<F>(a, b, p, sums);
-  const double slope = wants_values(a) ? kernels.values(row, range.begin, range.end) : 0;
-  figures.at[SRP_FIGURE_KEPT] = static_cast<double>(sums.kept);
-  figures.at[SRP_FIGURE_TERMS] = static_cast<double>(sums.terms);
-  store_row<F>(a, b, row.form, figures);
-  if (!a.grad || !through_row) return;
-  const double through = row_through(a, b, row.form, figures, slope);
+// Without terms of tokens and with `old` per token, the sum of a row is that of its differences.
+bool sums_differences(const LossArgs& a) { return is_whole(a.form) && a.old && !a.old_per_row; }
+
+template <class F>
+LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
+  const Range range = row_range(a.offsets, a.T, a.n, b);
+  LossSums sums;
+  const Kernels* const level = kernels();
+  if (!level) {
+    for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
+    return sums;
+  }
+  if (!sums_differences(a)) return level->floats.of<F>().loss_row.sums(loss_row_of<F>(a, b, p), range.begin, range.end);
+  const LogSum differences = level->floats.of<F>().differences(
+      static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, range.begin, range.end);
+  sums.log_ratio = differences.sum;
+  sums.kept = sums.terms = differences.kept;
+  return sums;
+}
+
+// What the tokens of a row cost. Answers the sum of the slopes.
+template <class F>
+double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums, const RowForm& form,
+                 LossFigures* figures) {
+  if (!wants_values(a)) {
+    add_counts(sums, figures);
+    return 0;
+  }
+  const Range range = row_range(a.offsets, a.T, a.n, b);
+  double slope = 0;
+  if (const Kernels* const level = kernels()) {
+    LossRow<F> row = loss_row_of<F>(a, b, p);
+    row.form = form;
+    row.tokens.figures = figures->at;
+    slope = level->floats.of<F>().loss_row.values(row, range.begin, range.end);
+    add_counts(sums, figures);
+    return slope;
+  }
+  for (int64_t i = range.begin; i < range.end; ++i) row_value<F>(a, b, i, i, p, form, figures, &slope);
+  return slope;
+}
+
+// A row's gradients, but those that its values had of their own.
+template <class F>
+void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const RowForm& form, double through) {
+  if (!a.grad) return;
+  const Range range = row_range(a.offsets, a.T, a.n, b);
   F* const grad = static_cast<F*>(a.grad);
-  if (!a.reference) return level.spread(grad, a.mask, range, through + 0.0);
+  const Kernels* const level = kernels();
+  if (!level) {
+    const RowScale scale = row_scale(a, b);
+    for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, form, through);
+    return;
+  }
+  if (!goes_through(a.form)) return;
+  if (!a.reference) return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0);
+  LossRow<F> row = loss_row_of<F>(a, b, p);
+  row.form = form;
   row.tokens.grad = grad;
-  kernels.gradients(row, range.begin, range.end, through);
+  level->floats.of<F>().loss_row.gradients(row, range.begin, range.end, through);
 }
 
 template <class F>
 void row_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a);
-  const Kernels* const level = kernels();
-  for (int64_t b = first; b < last; ++b)
-    level ? row_losses_of_level<F>(*level, a, b, p) : row_losses_one_by_one<F>(a, b, p);
+  for (int64_t b = first; b < last; ++b) {
+    const LossSums sums = sums_of<F>(a, b, p);
+    RowForm form = row_form<F>(a, b, p, sums);
+    LossFigures figures;
+    const double slope = values_of<F>(a, b, p, sums, form, &figures);
+    store_row<F>(a, b, form, figures);
+    gradients_of<F>(a, b, p, form, row_through(a, b, form, figures, slope));
+  }
 }
 
-// An exponential and a dozen other operations a token: as long as reading this many bytes.
+int64_t kept_of(const LossArgs& a, int64_t b) {
+  const Range range = row_range(a.offsets, a.T, a.n, b);
+  if (!a.mask) return range.end - range.begin;
+  if (const Kernels* const level = kernels()) return level->count_bytes(a.mask, range.begin, range.end);
+  int64_t kept = 0;
+  for (int64_t i = range.begin; i < range.end; ++i) kept += a.mask[i] != 0;
+  return kept;
+}
+
+// A group's rows have one ratio, and their terms one gradient.
+template <class F>
+void group_losses(const LossArgs& a, int64_t first, int64_t last) {
+  const LossParameters p = loss_parameters(a);
+  for (int64_t g = first; g < last; ++g) {
+    const Range group = row_range(a.group_offsets, 0, a.B, g);
+    LossSums all;
+    for (int64_t m = group.begin; m < group.end; ++m) {
+      const LossSums row = sums_of<F>(a, member(a.members, m), p);
+      all.log_ratio += row.log_ratio;
+      all.kept += row.kept;
+    }
+    double slope = 0;
+    RowForm form = {};
+    for (int64_t m = group.begin; m < group.end; ++m) {
+      const int64_t b = member(a.members, m);
+      LossSums row;
+      row.kept = row.terms = kept_of(a, b);
+      form = row_form<F>(a, b, p, all);
+      LossFigures figures;
+      add_counts(row, &figures);
+      store_row<F>(a, b, form, figures);
+      slope += scaled(row_scale(a, b).policy, form.slope);
+    }
+    const double through = slope / form.divisor;
+    for (int64_t m = group.begin; m < group.end; ++m) gradients_of<F>(a, member(a.members, m), p, form, through);
+  }
+}
+
+// Where tokens have an exponential and a dozen other operations each, they take as long as reading this many bytes.
 constexpr int64_t kBytesPerToken = 128;
 
-// `run` takes rows first..last. Rows may differ in length: their mean says what a piece is.
-srp_status each_rows(const LossArgs& a, void (*run)(const LossArgs&, int64_t, int64_t)) {
-  if (a.B == 0) return SRP_OK;
-  return parallel_rows(a.B, kBytesPerToken * (a.n / a.B + 1), [&](int64_t begin, int64_t end) { run(a, begin, end); });
+template <class F>
+srp_status rows_of(const LossArgs& a) {
+  const int64_t bytes = wants_values(a) ? kBytesPerToken : 3 * int64_t{sizeof(F)};
+  if (!a.group_offsets) return each_row(a, bytes, row_losses<F>);
+  return parallel_rows_of(a.G, a.n, bytes, [&](int64_t begin, int64_t end) { group_losses<F>(a, begin, end); });
 }
 
 }  // namespace
@@ -94,13 +169,15 @@ srp_status each_rows(const LossArgs& a, void (*run)(const LossArgs&, int64_t, in
 srp_status loss_token(srp_queue*, const srp_loss_token_args* a) {
   SRP_TRY(check_loss_token(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, a->dtype == SRP_F64 ? token_losses<double> : token_losses<float>);
+  return each_row(*a, kBytesPerToken, a->dtype == SRP_F64 ? token_losses<double> : token_losses<float>);
 }
 
 srp_status loss_row(srp_queue*, const srp_loss_row_args* a) {
   SRP_TRY(check_loss_row(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, a->dtype == SRP_F64 ? row_losses<double> : row_losses<float>);
+  SRP_TRY(check_offsets("group_offsets", a->group_offsets, a->G, a->B));
+  SRP_TRY(check_indices("members", a->members, a->B, a->B));
+  return a->dtype == SRP_F64 ? rows_of<double>(*a) : rows_of<float>(*a);
 }
 
 }  // namespace srp::cpu

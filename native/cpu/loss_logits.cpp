@@ -4,7 +4,7 @@
 #include "logprob_row.h"
 #include "loss_tokens.h"
 #include "pool.h"
-#include "surprisal/loss_logits_steps.h"
+#include "shared/loss_logits.h"
 
 namespace srp::cpu {
 namespace {
@@ -25,7 +25,7 @@ double slope_of(const LossArgs& tokens, const LossParameters& p, int64_t n, doub
   row.term_mask = at(row.term_mask);
   row.marks = at(row.marks);
   row.grad = &slope;
-  level->loss_tokens(row, {0, 1, false});
+  level->floats.of<double>().loss_tokens(row, 0, 1, false);
   return slope;
 }
 

@@ -3,7 +3,7 @@
 #define SURPRISAL_CPU_LOSS_TOKENS_H
 
 #include "level.h"
-#include "surprisal/loss_steps.h"
+#include "shared/loss_rows.h"
 
 namespace srp::cpu {
 
@@ -28,6 +28,7 @@ LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters&
   row.log_clamp = a.log_clamp;
   row.form = a.form;
   row.kl_ratio = a.kl_ratio != 0;
+  row.all_figures = wants_all(a);
   row.parameters = p;
   row.kl_parameters = kl_parameters(a);
   row.loss = static_cast<F*>(a.loss);

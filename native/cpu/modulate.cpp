@@ -8,7 +8,7 @@
 #include "backend.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/modulate_weights.h"
+#include "shared/modulate.h"
 
 namespace srp::cpu {
 namespace {
@@ -140,7 +140,7 @@ void modulate_part(const srp_modulate_spans_args& a, int64_t begin, int64_t end,
   const bool shifts = a.scope == SRP_SCOPE_ALL || a.scope == SRP_SCOPE_MASK || inside;
   if (!shifts) map.shift = 0;
   map.mask = a.scope == SRP_SCOPE_MASK && map.shift != 0 ? a.mask : nullptr;
-  if (const Kernels* const level = kernels()) return level->modulate(F{})(map, begin, end);
+  if (const Kernels* const level = kernels()) return level->floats.of<F>().modulate(map, begin, end);
   for (int64_t i = begin; i < end; ++i) {
     const double y = load(map.values, i) * map.scale + map.bonus;
     store(map.out, i, !map.mask || map.mask[i] ? y - map.shift : y);
@@ -235,7 +235,8 @@ struct RowEntropy {
 template <class F>
 LogSum sum_of_row(const srp_modulate_rows_args& a, Range range) {
   const F* const entropy = static_cast<const F*>(a.entropy);
-  if (const Kernels* const level = kernels()) return level->reduce(F{}).sum(entropy, a.mask, range.begin, range.end);
+  if (const Kernels* const level = kernels())
+    return level->floats.of<F>().reduce.sum(entropy, a.mask, range.begin, range.end);
   LogSum row = {0, 0};
   for (int64_t i = range.begin; i < range.end; ++i) {
     if (a.mask && !a.mask[i]) continue;
@@ -247,8 +248,7 @@ LogSum sum_of_row(const srp_modulate_rows_args& a, Range range) {
 
 template <class F>
 srp_status measure_rows(const srp_modulate_rows_args& a, RowEntropy* rows) {
-  if (a.B == 0) return SRP_OK;
-  return parallel_rows(a.B, int64_t{sizeof(F) + 1} * (a.n / a.B + 1), [&](int64_t begin, int64_t end) {
+  return parallel_rows_of(a.B, a.n, int64_t{sizeof(F) + 1}, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       const LogSum row = sum_of_row<F>(a, row_range(a.offsets, a.T, a.n, b));
       const double mean = row.kept > 0 ? (a.negate ? -row.sum : row.sum) / static_cast<double>(row.kept) : 0;

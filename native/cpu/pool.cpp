@@ -12,7 +12,7 @@
 #include <atomic>
 #include <new>
 
-#include "surprisal/checks.h"
+#include "shared/checks.h"
 #include "surprisal/cpu.h"
 
 namespace srp::cpu {

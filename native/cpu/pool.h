@@ -57,6 +57,19 @@ srp_status parallel_rows(int64_t rows, int64_t bytes_per_row, const Run& run) {
   return run_rows(rows, bytes_per_row, const_cast<Run*>(&run), call_piece<Run>);
 }
 
+// The same for rows with `positions` in all, which move this many bytes each or take as long. Rows may differ in length: their
+// mean says what a piece is.
+template <class Run>
+srp_status parallel_rows_of(int64_t rows, int64_t positions, int64_t bytes_per_position, const Run& run) {
+  return rows == 0 ? SRP_OK : parallel_rows(rows, bytes_per_position * (positions / rows + 1), run);
+}
+
+// `run` takes rows first..last of `a`.
+template <class Args>
+srp_status each_row(const Args& a, int64_t bytes_per_position, void (*run)(const Args&, int64_t, int64_t)) {
+  return parallel_rows_of(a.B, a.n, bytes_per_position, [&](int64_t begin, int64_t end) { run(a, begin, end); });
+}
+
 }  // namespace srp::cpu
 
 #endif

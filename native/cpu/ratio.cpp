@@ -1,10 +1,10 @@
-// Log ratios and the clipped objective (contract: surprisal/ratio.h), rows on threads. Tokens go through the level's kernels, a
+// Log ratios (contract: surprisal/ratio.h), rows on threads. Tokens go through the level's kernels, a
 // register at a time; on the level "portable" one by one.
 #include "backend.h"
 #include "cache.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/ratio_terms.h"
+#include "shared/ratio.h"
 
 namespace srp::cpu {
 namespace {
@@ -15,23 +15,18 @@ double exp_of(double x) {
   return level ? level->exponential(x) : exponential(x);
 }
 
-ClampedRatio<double> ratio_of(const srp_ratio_clip_args& a, double x) {
-  ClampedRatio<double> of = unit_ratio(a, x);
-  of.ratio = exp_of(of.log_ratio);
-  return of;
-}
-
 template <class F>
 void store_unit(const srp_ratio_log_args& a, int64_t unit, LogSum sums) {
   const double x = log_ratio_of(sums, a.reduce);
   store_log_ratio<F>(a, unit, x, exp_of(x));
 }
 
-template <class F, class Args>
-void add_row(const Args& a, int64_t b, LogSum* unit) {
+template <class F>
+void add_row(const srp_ratio_log_args& a, int64_t b, LogSum* unit) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (const Kernels* const level = kernels()) {
-    const LogSum sum = level->differences(static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, row);
+    const LogSum sum = level->floats.of<F>().differences(static_cast<const F*>(a.current), static_cast<const F*>(a.old),
+                                                         a.mask, row.begin, row.end);
     unit->sum += sum.sum;
     unit->kept += sum.kept;
     return;
@@ -43,13 +38,13 @@ void add_row(const Args& a, int64_t b, LogSum* unit) {
   }
 }
 
-template <class F, class Args>
-int64_t row_bytes(const Args& a) {
+template <class F>
+int64_t row_bytes(const srp_ratio_log_args& a) {
   return a.B == 0 ? 0 : a.n / a.B * 3 * int64_t{sizeof(F)};
 }
 
-template <class F, class Args>
-LogSum sum_group(const Args& a, int64_t g) {
+template <class F>
+LogSum sum_group(const srp_ratio_log_args& a, int64_t g) {
   LogSum group = {0, 0};
   for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m) add_row<F>(a, member(a.members, m), &group);
   return group;
@@ -67,7 +62,7 @@ srp_status log_tokens(const srp_ratio_log_args& a) {
     if (const Kernels* const level = kernels()) {
       const LogTokens<F> row = {static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask,
                                 static_cast<F*>(a.log_ratio), static_cast<F*>(a.ratio)};
-      return level->log_tokens(row, {begin, end, true}, leaves_cache(a.n * int64_t{sizeof(F)}));
+      return level->floats.of<F>().log_tokens(row, begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
     }
     for (int64_t i = begin; i < end; ++i) {
       if (is_kept(a, i))
@@ -94,79 +89,7 @@ void log_groups(const srp_ratio_log_args& a) {
   for (int64_t g = 0; g < a.G; ++g) store_unit<F>(a, g, sum_group<F>(a, g));
 }
 
-template <class F>
-ClipTokens<F> tokens_of(const srp_ratio_clip_args& a, int64_t b) {
-  const F* const advantage = static_cast<const F*>(a.advantage);
-  return {static_cast<const F*>(a.current),
-          static_cast<const F*>(a.old),
-          a.mask,
-          a.advantage_per_token ? advantage : nullptr,
-          a.advantage_per_token ? 0 : load(advantage, b),
-          row_weight(a, b),
-          clip_parameters(a),
-          static_cast<F*>(a.ratio),
-          static_cast<F*>(a.clipped_ratio),
-          static_cast<F*>(a.term),
-          static_cast<F*>(a.grad),
-          a.clipped};
-}
-
-template <class F>
-srp_status clip_tokens(const srp_ratio_clip_args& a) {
-  const Kernels* const level = kernels();
-  const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
-  return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const Range row = row_range(a.offsets, a.T, a.n, b);
-      RowFigures figures;
-      if (level)
-        figures = level->clip_tokens(tokens_of<F>(a, b), row, past_cache);
-      else
-        for (int64_t i = row.begin; i < row.end; ++i) token_term<F>(a, b, i, &figures);
-      store_figures(a, b, figures);
-    }
-  });
-}
-
-template <class F>
-void spread_grad(const srp_ratio_clip_args& a, int64_t b, double grad) {
-  const Range row = row_range(a.offsets, a.T, a.n, b);
-  if (!a.grad) return;
-  if (const Kernels* const level = kernels()) return level->spread(static_cast<F*>(a.grad), a.mask, row, grad);
-  for (int64_t i = row.begin; i < row.end; ++i) store_grad<F>(a, i, is_kept(a, i) ? grad : 0);
-}
-
-template <class F>
-srp_status clip_rows(const srp_ratio_clip_args& a) {
-  return parallel_rows(a.B, row_bytes<F>(a), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      LogSum row = {0, 0};
-      add_row<F>(a, b, &row);
-      LossTerm<double> t;
-      const double slope = row_term<F>(a, b, ratio_of(a, log_ratio_of(row, a.reduce)), &t);
-      store_ratios<F>(a, b, t.ratio, t.clipped_ratio);
-      spread_grad<F>(a, b, negated(slope / divisor(row.kept, a.reduce)));
-    }
-  });
-}
-
-template <class F>
-void clip_groups(const srp_ratio_clip_args& a) {
-  for (int64_t g = 0; g < a.G; ++g) {
-    const LogSum group = sum_group<F>(a, g);
-    const ClampedRatio<double> x = ratio_of(a, log_ratio_of(group, a.reduce));
-    LossTerm<double> t = term_of(a, x, 0);  // an empty group still has a ratio
-    double slope = 0;
-    for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m)
-      slope += row_term<F>(a, member(a.members, m), x, &t);
-    store_ratios<F>(a, g, t.ratio, t.clipped_ratio);
-    const double grad = negated(slope / divisor(group.kept, a.reduce));
-    for (int64_t m = a.group_offsets[g]; m < a.group_offsets[g + 1]; ++m) spread_grad<F>(a, member(a.members, m), grad);
-  }
-}
-
-template <class Args>
-srp_status check_host(const Args* a) {
+srp_status check_host(const srp_ratio_log_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
   SRP_TRY(check_offsets("group_offsets", a->group_offsets, a->G, a->B));
@@ -181,24 +104,11 @@ srp_status log_level(const srp_ratio_log_args& a) {
   return SRP_OK;
 }
 
-template <class F>
-srp_status clip_level(const srp_ratio_clip_args& a) {
-  if (a.level == SRP_LEVEL_TOKEN) return clip_tokens<F>(a);
-  if (a.level == SRP_LEVEL_SEQUENCE) return clip_rows<F>(a);
-  clip_groups<F>(a);
-  return SRP_OK;
-}
-
 }  // namespace
 
 srp_status ratio_log(srp_queue*, const srp_ratio_log_args* a) {
   SRP_TRY(check_host(a));
   return a->dtype == SRP_F64 ? log_level<double>(*a) : log_level<float>(*a);
-}
-
-srp_status ratio_clip(srp_queue*, const srp_ratio_clip_args* a) {
-  SRP_TRY(check_host(a));
-  return a->dtype == SRP_F64 ? clip_level<double>(*a) : clip_level<float>(*a);
 }
 
 }  // namespace srp::cpu

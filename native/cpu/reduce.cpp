@@ -3,7 +3,7 @@
 #include "cache.h"
 #include "level.h"
 #include "pool.h"
-#include "surprisal/reduce_steps.h"
+#include "shared/reduce.h"
 
 namespace srp::cpu {
 namespace {
@@ -26,16 +26,9 @@ Moments moments_of(const srp_reduce_moments_args& a, int64_t begin, int64_t end)
   const Kernels* const level = kernels();
   Moments m;
   const bool abstain = a.nan_policy == SRP_NAN_ABSTAIN;
-  if (level && level->reduce(F{}).moments(static_cast<const F*>(a.values), a.mask, abstain, begin, end, &m)) return m;
+  if (level && level->floats.of<F>().reduce.moments(static_cast<const F*>(a.values), a.mask, abstain, begin, end, &m))
+    return m;
   return moments_of_chunk<F>(a, begin, end);
-}
-
-// `run` takes rows first..last, which move this many bytes a position. Rows may differ in length: their mean says what a
-// piece is.
-template <class Args>
-srp_status each_rows(const Args& a, int64_t bytes, void (*run)(const Args&, int64_t, int64_t)) {
-  if (a.B == 0) return SRP_OK;
-  return parallel_rows(a.B, bytes * (a.n / a.B + 1), [&](int64_t begin, int64_t end) { run(a, begin, end); });
 }
 
 template <class F>
@@ -95,7 +88,7 @@ void whiten(const srp_reduce_whiten_args& a, int64_t first, int64_t last) {
     else
       row.divisor = whitening.divisor();
     const Range at = row_range(a.offsets, a.T, a.n, b);
-    level->reduce(F{}).map(row, at.begin, at.end, past_cache<F>(a));
+    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a));
   }
 }
 
@@ -113,7 +106,7 @@ void affine(const srp_reduce_affine_args& a, int64_t first, int64_t last) {
     row.scale = scale;
     row.divisor = divisor;
     const Range at = row_range(a.offsets, a.T, a.n, b);
-    level->reduce(F{}).map(row, at.begin, at.end, past_cache<F>(a));
+    level->floats.of<F>().reduce.map(row, at.begin, at.end, past_cache<F>(a));
   }
 }
 
@@ -131,8 +124,8 @@ void clamp(const srp_reduce_clamp_args& a, int64_t first, int64_t last) {
   const RowClamp<F> clamped = {static_cast<const F*>(a.values), a.mask, static_cast<F*>(a.out), a.low, a.high};
   for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
-    const ClampCounts counts =
-        level ? level->reduce(F{}).clamp(clamped, row.begin, row.end, past_cache<F>(a)) : clamp_slowly<F>(a, row);
+    const ClampCounts counts = level ? level->floats.of<F>().reduce.clamp(clamped, row.begin, row.end, past_cache<F>(a))
+                                     : clamp_slowly<F>(a, row);
     if (!a.counts) continue;
     a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_KEPT] = counts.kept;
     a.counts[b * SRP_CLAMPED_COUNTS + SRP_CLAMPED_OUTSIDE] = counts.outside;
@@ -170,7 +163,7 @@ constexpr int64_t kMomentBytes = 10, kMapBytes = 16, kGammaBytes = 64;
 srp_status reduce_moments(srp_queue*, const srp_reduce_moments_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, kMomentBytes, a->dtype == SRP_F64 ? moments<double> : moments<float>);
+  return each_row(*a, kMomentBytes, a->dtype == SRP_F64 ? moments<double> : moments<float>);
 }
 
 srp_status reduce_merge(srp_queue*, const srp_reduce_merge_args* a) {
@@ -190,31 +183,31 @@ srp_status reduce_whiten(srp_queue*, const srp_reduce_whiten_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
   if (a->over == SRP_OVER_GROUP) SRP_TRY(check_indices("unit", a->unit, a->B, a->units));
-  return each_rows(*a, kMapBytes, a->dtype == SRP_F64 ? whiten<double> : whiten<float>);
+  return each_row(*a, kMapBytes, a->dtype == SRP_F64 ? whiten<double> : whiten<float>);
 }
 
 srp_status reduce_affine(srp_queue*, const srp_reduce_affine_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, kMapBytes, a->dtype == SRP_F64 ? affine<double> : affine<float>);
+  return each_row(*a, kMapBytes, a->dtype == SRP_F64 ? affine<double> : affine<float>);
 }
 
 srp_status reduce_clamp(srp_queue*, const srp_reduce_clamp_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, kMapBytes, a->dtype == SRP_F64 ? clamp<double> : clamp<float>);
+  return each_row(*a, kMapBytes, a->dtype == SRP_F64 ? clamp<double> : clamp<float>);
 }
 
 srp_status reduce_gamma(srp_queue*, const srp_reduce_gamma_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, kGammaBytes, a->dtype == SRP_F64 ? gamma<double> : gamma<float>);
+  return each_row(*a, kGammaBytes, a->dtype == SRP_F64 ? gamma<double> : gamma<float>);
 }
 
 srp_status reduce_counts(srp_queue*, const srp_reduce_counts_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  return each_rows(*a, 1, counts);
+  return each_row(*a, 1, counts);
 }
 
 }  // namespace srp::cpu

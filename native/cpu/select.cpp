@@ -127,13 +127,10 @@ void top(const srp_select_top_args& a, int64_t first, int64_t last) {
 
 constexpr int64_t kBytesPerValue = 32;  // a value is read once a digit of its key
 
-// `run` takes units first..last. Units may differ in length: their mean says what a piece is.
+// `run` takes units first..last.
 template <class Args>
-srp_status each_units(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
-  const int64_t units = unit_count(a);
-  if (units == 0) return SRP_OK;
-  return parallel_rows(units, kBytesPerValue * (a.n / units + 1),
-                       [&](int64_t begin, int64_t end) { run(a, begin, end); });
+srp_status each_unit(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
+  return parallel_rows_of(unit_count(a), a.n, kBytesPerValue, [&](int64_t begin, int64_t end) { run(a, begin, end); });
 }
 
 template <class Args>
@@ -146,12 +143,12 @@ srp_status check_host(const Args* a) {
 
 srp_status select_quantile(srp_queue*, const srp_select_quantile_args* a) {
   SRP_TRY(check_host(a));
-  return each_units(*a, a->dtype == SRP_F64 ? quantile<double> : quantile<float>);
+  return each_unit(*a, a->dtype == SRP_F64 ? quantile<double> : quantile<float>);
 }
 
 srp_status select_top(srp_queue*, const srp_select_top_args* a) {
   SRP_TRY(check_host(a));
-  return each_units(*a, a->dtype == SRP_F64 ? top<double> : top<float>);
+  return each_unit(*a, a->dtype == SRP_F64 ? top<double> : top<float>);
 }
 
 }  // namespace srp::cpu

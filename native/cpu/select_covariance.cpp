@@ -3,7 +3,7 @@
 #include "backend.h"
 #include "level.h"
 #include "select_ranks.h"
-#include "surprisal/select_covariance.h"
+#include "shared/select.h"
 
 namespace srp::cpu {
 namespace {
@@ -38,7 +38,7 @@ Lanes lanes_of_row(const Kernels& level, const srp_select_covariance_args& a, Ra
       sums.low[k][l] = INFINITY;
       sums.high[k][l] = -INFINITY;
     }
-  level.pairs(F{}).sums(pair_row<F>(a, b), row.begin, row.end, &sums);
+  level.floats.of<F>().pairs.sums(pair_row<F>(a, b), row.begin, row.end, &sums);
   Lanes lanes;
   for (int l = 0; l < kSumLanes; ++l) {
     lanes.lanes[l].advantage = {sums.sum[0][l], sums.low[0][l], sums.high[0][l], sums.count[l]};
@@ -98,8 +98,8 @@ void covariance(const srp_select_covariance_args& a) {
   if (level && a.mode == SRP_COVARIANCE_RANGE) {
     for (int64_t b = 0; b < a.B; ++b) {
       const Range row = row_range(a.offsets, a.T, a.n, b);
-      selected += level->pairs(F{}).between(pair_row<F>(a, b), covariances.means, a.low, a.high, row.begin, row.end,
-                                            a.selected);
+      selected += level->floats.of<F>().pairs.between(pair_row<F>(a, b), covariances.means, a.low, a.high, row.begin,
+                                                      row.end, a.selected);
     }
   } else if (a.mode == SRP_COVARIANCE_RANGE) {
     covariances.each_token([&](int64_t i, int64_t b) {

@@ -5,7 +5,7 @@
 #ifndef SURPRISAL_CPU_SELECT_RANKS_H
 #define SURPRISAL_CPU_SELECT_RANKS_H
 
-#include "surprisal/select_keys.h"
+#include "shared/select.h"
 
 namespace srp::cpu {
 

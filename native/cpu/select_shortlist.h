@@ -14,7 +14,7 @@
 
 #include "level.h"
 #include "pool.h"
-#include "surprisal/select_keys.h"
+#include "shared/select.h"
 
 namespace srp::cpu {
 
@@ -135,12 +135,13 @@ class Shortlist {
     const Kernels* const level = kernels();
     const int64_t length = range.end - range.begin;
     if (length < kParallelBytes / int64_t{sizeof(F)}) {
-      counts_ = level->list(values, mask, range.begin, range.end, low, high, flags);
+      counts_ = level->floats.of<F>().list(values, mask, range.begin, range.end, low, high, flags);
       return SRP_OK;
     }
     std::atomic<int64_t> above{0}, listed{0}, nans{0};
     const srp_status status = parallel_pieces(length, kPiece, [&](int64_t begin, int64_t end) {
-      const Listed part = level->list(values, mask, range.begin + begin, range.begin + end, low, high, flags);
+      const Listed part =
+          level->floats.of<F>().list(values, mask, range.begin + begin, range.begin + end, low, high, flags);
       above += part.above;
       listed += part.listed;
       nans += part.nans;

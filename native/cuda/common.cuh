@@ -2,7 +2,7 @@
 #pragma once
 #include "cuda.cuh"
 #include "queue.cuh"
-#include "surprisal/rows.h"
+#include "shared/rows.h"
 
 namespace srp::cuda {
 

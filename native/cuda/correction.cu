@@ -6,7 +6,7 @@
 //   bound     one walk
 #include "backend.cuh"
 #include "policy_pairs.cuh"
-#include "surprisal/correction_steps.h"
+#include "shared/correction.h"
 
 namespace srp::cuda {
 namespace {

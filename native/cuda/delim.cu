@@ -4,7 +4,7 @@
 // mask      each span notes at its first token how far it reaches; a warp a row takes the running maximum
 #include "backend.cuh"
 #include "common.cuh"
-#include "surprisal/delim_match.h"
+#include "shared/delim.h"
 
 namespace srp::cuda {
 namespace {

@@ -6,7 +6,7 @@
 //           match reached into it, and that would have made a difference, it walks the tile once more
 //   spans   each tile again, now from the state into it and with the index of its first span
 //
-// The walk is that of delim_match.h. Overlapping spans go by rows: each start asks for an end of its own.
+// The walk is that of shared/delim.h. Overlapping spans go by rows: each start asks for an end of its own.
 #pragma once
 #include "delim_marks.cuh"
 
@@ -146,7 +146,7 @@ __global__ void __launch_bounds__(kWarp)
   const Range row = token_range(a, b);
   const int64_t length = row.end - row.begin;
   RowFinders<Id> find(a, tokens, marks, words, row);
-  WalkState state = {0, 0, kRowStartsOpen, a.starts_open};
+  WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
   RowFound found = {0, -1};
   for (int64_t tile = 0; tile * kTileTokens < length; ++tile) {
     if (tile % kWarp == 0) {
@@ -190,7 +190,7 @@ __global__ void __launch_bounds__(kPairThreads)
     if (place.tile == 0) {
       const MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
       const Match match = head.match(found.head);
-      spans(0, found.head + match.length, kHeadSpan, match.alternative);
+      spans(0, found.head + match.length, SRP_HEAD_SPAN, match.alternative);
     } else {
       ++spans.next;
     }
@@ -202,7 +202,7 @@ __global__ void __launch_bounds__(kPairThreads)
   walk_tile(a, find, place.stop, state, spans);
   const int64_t length = place.row.end - place.row.begin;
   if (place.stop == length && state.open && a.unterminated_keep && state.begin < length)
-    spans(state.begin, length, state.alternative, kUnterminated);
+    spans(state.begin, length, state.alternative, SRP_UNTERMINATED);
 }
 
 }  // namespace srp::cuda

@@ -1,7 +1,7 @@
 // Marks of delimiters, a bit a token, as a walk along a row asks for them; and what a walk does with the spans it finds.
 #pragma once
 #include "common.cuh"
-#include "surprisal/delim_match.h"
+#include "shared/delim.h"
 
 namespace srp::cuda {
 

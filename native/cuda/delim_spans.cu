@@ -60,16 +60,7 @@ __device__ void fill_table(const srp_delim_spans_args& a, uint32_t* table, uint3
 
 // The row of token i. Where offsets go down, some row, which may not hold it.
 __device__ int64_t row_of(const srp_delim_spans_args& a, int64_t i) {
-  if (!a.offsets) return i / a.T;
-  int64_t low = 0, high = a.B;  // the last row that begins at i or before lies in [low, high)
-  while (high - low > 1) {
-    const int64_t middle = low + (high - low) / 2;
-    if (a.offsets[middle] <= i)
-      low = middle;
-    else
-      high = middle;
-  }
-  return low;
+  return a.offsets ? row_at(a.offsets, i, 0, a.B) : i / a.T;
 }
 
 // Those of `candidates` that do match at token i. One that is no int32 is an error, unless it lies behind the valid tokens of

@@ -4,7 +4,7 @@
 #include "backend.cuh"
 #include "common.cuh"
 #include "select_ranks.cuh"
-#include "surprisal/divergence_terms.h"
+#include "shared/divergence.h"
 
 namespace srp::cuda {
 namespace {

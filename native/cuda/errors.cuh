@@ -1,7 +1,7 @@
 // From the runtime's error numbers to statuses, and devices that are lost.
 #pragma once
 #include "cuda.cuh"
-#include "surprisal/checks.h"
+#include "shared/checks.h"
 
 namespace srp::cuda {
 

@@ -2,7 +2,7 @@
 // are added in member order, so no reduction is needed. How far each row reaches is found first, by one thread a row.
 #include "backend.cuh"
 #include "common.cuh"
-#include "surprisal/group_steps.h"
+#include "shared/group.h"
 
 namespace srp::cuda {
 namespace {

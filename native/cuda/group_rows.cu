@@ -5,7 +5,7 @@
 #include "backend.cuh"
 #include "quads.cuh"
 #include "row_strips.cuh"
-#include "surprisal/group_steps.h"
+#include "shared/group.h"
 
 namespace srp::cuda {
 namespace {

@@ -9,7 +9,7 @@
 #pragma once
 #include "common.cuh"
 #include "quads.cuh"
-#include "surprisal/group_steps.h"
+#include "shared/group.h"
 
 namespace srp::cuda {
 

@@ -7,7 +7,7 @@
 // Steps of 32 terms begin at multiples of 32 of the whole, since chunks and strips do: no bit depends on the chunk.
 #include "backend.cuh"
 #include "common.cuh"
-#include "surprisal/linear_rows.h"
+#include "shared/linear.h"
 
 namespace srp::cuda {
 namespace {

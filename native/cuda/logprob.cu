@@ -4,7 +4,7 @@
 // Minimum bytes: 8 (4 + K) P N + 4 bytes a row and output.
 #include "backend.cuh"
 #include "common.cuh"
-#include "surprisal/logprob_rows.h"
+#include "shared/logprob.h"
 
 namespace srp::cuda {
 namespace {

@@ -9,7 +9,7 @@
 // exact but for the tiniest. With a softcap z - z(top) is a difference of two tanh, which only float64 holds to that.
 #pragma once
 #include "pairs.cuh"
-#include "surprisal/logprob_rows.h"
+#include "shared/logprob.h"
 
 namespace srp::cuda {
 

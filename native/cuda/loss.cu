@@ -1,5 +1,5 @@
 // Losses over rows of tokens (contract: surprisal/loss.h), in one launch: a warp or a block a row (row_strips.cuh: which, and why
-// the bits are the same).
+// the bits are the same). Groups of rows are in loss_groups.cu.
 //
 //   loss_token  one walk
 //   loss_row    the row's sums first, then its values, which a form with nothing to say about tokens leaves out. The gradient
@@ -11,8 +11,10 @@
 // 100 operations a token, by count: on sm_90 they take as long as the token's bytes, where there are fewer units longer.
 #include "backend.cuh"
 #include "loss_figures.cuh"
+#include "loss_groups.cuh"
 #include "loss_tokens.cuh"
 #include "quads.cuh"
+#include "shared/loss_rows.h"
 
 namespace srp::cuda {
 namespace {
@@ -116,7 +118,8 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
   const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
   const LossParameters p = loss_parameters(a);
   const LossTokens<F> tokens(a, memory);
-  const RowForm row = row_form<F>(a, b, p, sums_of_row<F, kTogether>(b, range, p, tokens));
+  const LossSums sums = sums_of_row<F, kTogether>(b, range, p, tokens);
+  const RowForm row = row_form<F>(a, b, p, sums);
 
   LossFigures figures;
   double slope = 0;
@@ -125,6 +128,8 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
     SRP_UNROLL
     for (int f = 0; f < kFigures; ++f) figures.at[f] = numbers.sums[f];
     slope = numbers.sums[kFigures];
+  } else {
+    add_counts(sums, &figures);
   }
   if (worker<kTogether>() == 0) store_row<F>(a, b, row, figures);
   if (a.grad && goes_through(a.form))
@@ -165,7 +170,9 @@ srp_status loss_token(srp_queue* queue, const srp_loss_token_args* a) {
 srp_status loss_row(srp_queue* queue, const srp_loss_row_args* a) {
   SRP_TRY(check_loss_row(a));
   SRP_TRY(check_grid("loss_row", a->B));
+  SRP_TRY(check_grid("loss_row", a->G));
   SRP_TRY(enter(queue));
+  if (a->group_offsets) return group_losses(queue, *a);
   if (a->B == 0) return SRP_OK;
   const bool together = takes_block(a->n, a->B);
   if (a->dtype == SRP_F64)

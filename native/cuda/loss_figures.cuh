@@ -2,7 +2,7 @@
 // each, where nine float64 would take as many registers as there are left.
 #pragma once
 #include "row_strips.cuh"
-#include "surprisal/loss_steps.h"
+#include "shared/loss.h"
 
 namespace srp::cuda {
 
@@ -16,9 +16,9 @@ struct PackedCounts {
 
   // Where a figure lies in the word, -1 for one that is a sum.
   static SRP_HD constexpr int place(int figure) {
-    if (figure >= SRP_FIGURE_KEPT && figure <= SRP_FIGURE_OUTSIDE) return figure - SRP_FIGURE_KEPT;
-    if (figure == SRP_FIGURE_OUTSIDE_POSITIVE || figure == SRP_FIGURE_OUTSIDE_NEGATIVE)
-      return figure - SRP_FIGURE_OUTSIDE_POSITIVE + SRP_FIGURE_OUTSIDE - SRP_FIGURE_KEPT + 1;
+    if (figure >= SRP_FIGURE_KEPT && figure <= SRP_FIGURE_LIMITED) return figure - SRP_FIGURE_KEPT;
+    if (figure >= SRP_FIGURE_BELOW && figure <= SRP_FIGURE_OUTSIDE_NEGATIVE)
+      return figure - SRP_FIGURE_BELOW + SRP_FIGURE_LIMITED - SRP_FIGURE_KEPT + 1;
     return -1;
   }
 

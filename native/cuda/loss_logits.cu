@@ -10,7 +10,7 @@
 #include "backend.cuh"
 #include "logprob_gradient.cuh"
 #include "logprob_sums.cuh"
-#include "surprisal/loss_logits_steps.h"
+#include "shared/loss_logits.h"
 
 namespace srp::cuda {
 namespace {

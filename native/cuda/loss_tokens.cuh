@@ -1,9 +1,9 @@
 // The inputs of a lane's tokens, read ahead: all of several tokens' numbers are on their way before the first is used, which the
-// text of the losses (loss_steps.h), where a store follows every token, would not allow. They wait in shared memory, where
+// text of the losses (shared/loss.h), where a store follows every token, would not allow. They wait in shared memory, where
 // only the lane that brought them looks.
 #pragma once
 #include "row_strips.cuh"
-#include "surprisal/loss_steps.h"
+#include "shared/loss.h"
 
 namespace srp::cuda {
 

@@ -8,7 +8,7 @@
 #include "backend.cuh"
 #include "common.cuh"
 #include "row_pieces.cuh"
-#include "surprisal/modulate_weights.h"
+#include "shared/modulate.h"
 
 namespace srp::cuda {
 namespace {

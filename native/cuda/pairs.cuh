@@ -2,7 +2,7 @@
 // sm_80 on; the other text serves older architectures and the emulation.
 #pragma once
 #include "cuda.cuh"
-#include "surprisal/number.h"
+#include "shared/number.h"
 
 namespace srp::cuda {
 

@@ -2,8 +2,8 @@
 #pragma once
 #include "cuda.cuh"
 #include "errors.cuh"
+#include "shared/checks.h"
 #include "surprisal/backend.h"
-#include "surprisal/checks.h"
 
 // Bits of the queue's sticky flag. Kernels raise them; sync() reports and clears them.
 enum SrpFault : uint32_t {

@@ -1,9 +1,9 @@
-// The sum of log-prob differences of a row, which every level of ratio above the token starts from.
+// The sum of log-prob differences of a row, which log ratios of rows and of groups start from.
 #pragma once
 #include "policy_pairs.cuh"
 #include "quads.cuh"
 #include "row_strips.cuh"
-#include "surprisal/ratio_terms.h"
+#include "shared/ratio.h"
 
 namespace srp::cuda {
 
@@ -29,7 +29,5 @@ __device__ __forceinline__ LogSum sum_row(const Args& a, const Range& row) {
 // Of ratio_groups.cu.
 template <class F>
 srp_status log_groups(srp_queue* queue, const srp_ratio_log_args& a);
-template <class F>
-srp_status clip_groups(srp_queue* queue, const srp_ratio_clip_args& a);
 
 }  // namespace srp::cuda

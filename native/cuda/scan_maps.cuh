@@ -7,7 +7,7 @@
 // of a NaN.
 #pragma once
 #include "common.cuh"
-#include "surprisal/scan_steps.h"
+#include "shared/scan.h"
 
 namespace srp::cuda {
 
@@ -45,7 +45,7 @@ __device__ __forceinline__ CarryMap shuffled_down(const CarryMap& map, int dista
           __shfl_down_sync(kFullWarp, map.kind, distance)};
 }
 
-// ---- the map of token i: what step() of scan_steps.h does to its carry
+// ---- the map of token i: what step() of shared/scan.h does to its carry
 
 template <class F>
 __device__ __forceinline__ double number_at(const void* p, int64_t i) {
@@ -87,7 +87,7 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int
   return {value, rho * (reward - value), rho * gamma, decay, CarryMap::kAffine};
 }
 
-// ---- the carry of a scan of scan_steps.h, and a scan that goes on from one
+// ---- the carry of a scan of shared/scan.h, and a scan that goes on from one
 
 template <class F>
 __device__ __forceinline__ Carry carry_of(const GaeScan<F>& scan) {

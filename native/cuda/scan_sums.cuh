@@ -18,7 +18,7 @@
 //   write(a, row, before, total)   its outputs, from what comes before it
 #pragma once
 #include "row_pieces.cuh"
-#include "surprisal/scan_steps.h"
+#include "shared/scan.h"
 
 namespace srp::cuda {
 

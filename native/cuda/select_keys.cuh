@@ -2,7 +2,7 @@
 // matter: tile t has its positions 4096 t ... 4096 t + 4095.
 #pragma once
 #include "row_pieces.cuh"
-#include "surprisal/select_covariance.h"
+#include "shared/select.h"
 
 namespace srp::cuda {
 
@@ -83,14 +83,7 @@ struct CovarianceKeys {
   // The row of token i. Inside [low, high), whatever the offsets say.
   __device__ __forceinline__ int64_t row_of(int64_t i, int64_t low, int64_t high) const {
     if (!a.offsets) return static_cast<uint32_t>(i) / static_cast<uint32_t>(a.T);  // n, and so T, fit
-    while (high - low > 1) {
-      const int64_t middle = low + (high - low) / 2;
-      if (a.offsets[middle] <= i)
-        low = middle;
-      else
-        high = middle;
-    }
-    return low;
+    return row_at(a.offsets, i, low, high);
   }
 };
 

@@ -9,7 +9,7 @@
 // All threads of the block call these functions with the same arguments and get the same answers.
 #pragma once
 #include "common.cuh"
-#include "surprisal/select_keys.h"
+#include "shared/select.h"
 
 namespace srp::cuda {
 

@@ -4,7 +4,7 @@
 #include <type_traits>
 
 #include "common.cuh"
-#include "surprisal/reduce_steps.h"
+#include "shared/reduce.h"
 
 namespace srp::cuda {
 

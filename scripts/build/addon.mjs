@@ -2,6 +2,7 @@
 // configure + build, never rebuild: rebuild deletes the whole folder first.
 
 import { readFileSync } from "node:fs";
+import { JOBS, roughly } from "./jobs.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
@@ -9,9 +10,9 @@ import { findCxx, findTool, nodeHeaders, versionOf } from "./tools.mjs";
 
 export const name = "addon";
 
-const JOBS = "2";
+const CORE_SECONDS = 110;
 
-export async function build() {
+export async function build(_options, say) {
   const cxx = findCxx();
   const missing = [
     ...(cxx ? [] : ["C++17 compiler"]),
@@ -25,7 +26,7 @@ export async function build() {
   const stampFile = at("build/Release/.stamp");
   const inputs = [
     at("binding.gyp"),
-    ...["native/include", "native/cpu", "native/binding"].flatMap((folder) =>
+    ...["native/include", "native/shared", "native/cpu", "native/binding"].flatMap((folder) =>
       filesBelow(folder, [".h", ".inc", ".cpp", ".cc"]),
     ),
   ];
@@ -35,6 +36,7 @@ export async function build() {
   const print = fingerprint([...versions, process.platform, process.arch], inputs);
   if (isFresh([output], stampFile, print)) return { state: "up to date" };
 
+  say(`compiling the native code of the cpu backend, ${roughly(CORE_SECONDS)}`);
   const headers = nodeHeaders();
   await run("node-gyp", process.execPath, [
     at("node_modules/node-gyp/bin/node-gyp.js"),

@@ -4,6 +4,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
 import { differences } from "../ledger/page.mjs";
+import { JOBS, roughly } from "./jobs.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run, ToolFailed } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
@@ -11,12 +12,14 @@ import { findCxx, findNvcc, findTool, versionOf } from "./tools.mjs";
 
 export const name = "cuda";
 
+const CORE_SECONDS_AN_ARCH = 320;
+
 // One architecture compiles in a fifth of the time of seven; a release carries them all, and
 // PTX of the newest for GPUs to come.
 const DEVELOPMENT = { archs: "90", ptx: "OFF" };
 const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
 
-export async function build({ release = false, unpacked = false } = {}) {
+export async function build({ release = false, unpacked = false }, say) {
   const nvcc = findNvcc();
   const missing = [
     ...(nvcc ? [] : ["nvcc"]),
@@ -39,11 +42,13 @@ export async function build({ release = false, unpacked = false } = {}) {
     at("scripts/cuda-resources.mjs"),
     at("native/cuda/ledger.json"),
     ...filesBelow("native/include", [".h"]),
+    ...filesBelow("native/shared", [".h", ".inc"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
   ];
   const print = fingerprint([await versionOf(nvcc), archs, ptx, compress], inputs);
   if (isFresh([output, resources], stampFile, print)) return { state: "up to date" };
 
+  say(`compiling the CUDA backend for sm_${archs.replaceAll(";", ", sm_")}, ${roughly(CORE_SECONDS_AN_ARCH * archs.split(";").length)}`);
   const cmakeJs = (command, ...options) =>
     run(
       `cmake-js ${command}`,
@@ -59,7 +64,7 @@ export async function build({ release = false, unpacked = false } = {}) {
     `--CDSURPRISAL_CUDA_COMPRESS=${compress}`,
     `--CDSURPRISAL_NODE=${process.execPath}`,
   );
-  await cmakeJs("build", "--parallel", "2");
+  await cmakeJs("build", "--parallel", String(JOBS));
   if (!existsSync(output)) throw new ToolFailed("cmake-js", `it ended well and left no ${output}\n`);
 
   const kernels = await collectResources(cmakeFolder);

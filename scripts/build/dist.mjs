@@ -1,23 +1,21 @@
-// dist/: lib/ compiled once to CommonJS, what the main entry loads in one file, and a thin ES module beside each public entry.
-// One instance for both formats: `import` and `require` reach the very same functions.
+// dist/: lib/ as JavaScript in two formats and as declarations.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { at, filesBelow } from "./paths.mjs";
 import { run } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
-import { writeEsmWrapper } from "./esm-wrapper.mjs";
-import { writeMainBundle } from "./main-bundle.mjs";
 
 export const name = "dist";
 
-/** The entries of package.json "exports" that have an ES module form, as names without ending. */
-function entries() {
+/** What is run by its path: the command line, and what workers and other processes start with. */
+const PROGRAMS = ["cli/main", "io/parquet-worker", "reward/code/child", "reward/math/symbolic-program"];
+
+/** The entries of package.json "exports", by their path in lib/ without the ending. */
+function publicEntries() {
   const { exports } = JSON.parse(readFileSync(at("package.json"), "utf8"));
-  return Object.values(exports)
-    .map((target) => target.import?.default)
-    .filter((path) => path?.endsWith(".mjs"))
-    .map((path) => path.replace(/^\.\/dist\//, "").replace(/\.mjs$/, ""));
+  const targets = Object.values(exports).flatMap((target) => target.default ?? []);
+  return targets.map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, "$1"));
 }
 
 /** What the HTML report carries in itself: read at run time, never compiled. */
@@ -29,15 +27,26 @@ function copyPage(folder) {
   for (const file of pageFiles()) copyFileSync(file, join(folder, PAGE, basename(file)));
 }
 
+const STAMP = ".stamp";
+
+/** What dist/ is made of. */
+function inputs() {
+  const versions = ["typescript", "@rollup/wasm-node", "@swc/core"].map((tool) => {
+    const { version } = JSON.parse(readFileSync(at("node_modules", tool, "package.json"), "utf8"));
+    return `${tool} ${version}`;
+  });
+  const files = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
+  const entries = publicEntries();
+  return { entries, files, print: fingerprint([...versions, `entries ${entries.join()}`], files) };
+}
+
+const isCurrent = ({ entries, print }) =>
+  isFresh([...entries, ...PROGRAMS].map((entry) => at("dist", `${entry}.js`)), at("dist", STAMP), print);
+
 export async function build() {
-  const dist = at("dist");
-  const wrappers = entries();
-  const tscVersion = JSON.parse(readFileSync(at("node_modules/typescript/package.json"), "utf8")).version;
-  const inputs = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
-  const print = fingerprint([`typescript ${tscVersion}`, `entries ${wrappers.join()}`], inputs);
-  const outputs = wrappers.map((entry) => join(dist, `${entry}.mjs`));
-  const stampFile = join(dist, ".stamp");
-  if (isFresh(outputs, stampFile, print)) return { state: "up to date" };
+  const made = inputs();
+  const { entries, files, print } = made;
+  if (isCurrent(made)) return { state: "up to date" };
 
   // Built aside and moved in one step: a failed build leaves the last good one, a file removed from
   // lib/ leaves no ghost.
@@ -46,14 +55,14 @@ export async function build() {
   try {
     const tsc = at("node_modules/typescript/bin/tsc");
     await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", aside, "--pretty", "false"]);
+    const { writeBundles } = await import("./bundle.mjs"); // the bundler is loaded where there is work for it
+    await writeBundles(aside, { entries, programs: PROGRAMS });
     copyPage(aside);
-    writeMainBundle(aside, "index");
-    for (const entry of wrappers) writeEsmWrapper(aside, entry);
-    writeStamp(join(aside, ".stamp"), print);
-    if (existsSync(dist)) rmSync(dist, { recursive: true });
-    renameSync(aside, dist);
+    writeStamp(join(aside, STAMP), print);
+    if (existsSync(at("dist"))) rmSync(at("dist"), { recursive: true });
+    renameSync(aside, at("dist"));
   } finally {
     rmSync(aside, { recursive: true, force: true });
   }
-  return { state: "built", note: `${inputs.length} inputs, entries ${wrappers.join(", ")}` };
+  return { state: "built", note: `${files.length} inputs, entries ${entries.join(", ")}` };
 }

@@ -2,15 +2,16 @@
 // native/emulation, by the C++ compiler alone. File by file, and only the files that changed.
 
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, join } from "node:path";
-import { at, filesBelow } from "./paths.mjs";
+import { basename } from "node:path";
+import { JOBS, roughly } from "./jobs.mjs";
+import { at, filesBelow, shown } from "./paths.mjs";
 import { inParallel, run } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
 import { findCxx, versionOf } from "./tools.mjs";
 
 export const name = "emulated";
 
-const JOBS = 2;
+const CORE_SECONDS_A_FILE = 3;
 
 const COMPILE = [
   "-std=c++17",
@@ -38,57 +39,57 @@ const LINK = [
   "-Wl,-z,nodelete",
 ];
 
-export function build() {
-  return buildInto("build-emulated");
-}
-
-/** `extra` flags go to compiler and linker alike: a sanitizer build is a folder of its own. */
-export async function buildInto(folder, extra = []) {
+export async function build(_options, say) {
   const cxx = findCxx();
   if (!cxx) return { state: "skipped", note: "no C++17 compiler; only tests use it" };
   if (process.platform !== "linux") return { state: "skipped", note: "Linux only; only tests use it" };
 
   const sources = [...filesBelow("native/cuda", [".cu"]), ...filesBelow("native/emulation", [".cpp"])];
-  const output = at(folder, "libsurprisal_emulated.so");
-  const facts = [await versionOf(cxx), ...COMPILE, ...LINK, ...extra];
-  mkdirSync(at(folder, "objects"), { recursive: true });
+  const output = at("build-emulated/libsurprisal_emulated.so");
+  const facts = [await versionOf(cxx), ...COMPILE, ...LINK];
+  mkdirSync(at("build-emulated/objects"), { recursive: true });
 
-  const units = await inParallel(JOBS, sources, (source) => compile(cxx, source, at(folder, "objects"), facts, extra));
-  const objects = units.map((unit) => unit.object);
+  const stale = sources.filter((source) => !isCompiled(source, facts));
+  if (stale.length > 0)
+    say(`compiling ${stale.length} CUDA sources as C++ for the tests, ${roughly(CORE_SECONDS_A_FILE * stale.length)}`);
+  await inParallel(JOBS, stale, (source) => compile(cxx, source, facts));
+
+  const objects = sources.map(objectOf);
   const print = fingerprint([...facts, ...objects.map((object) => basename(object))], objects);
-  const stampFile = at(folder, ".stamp");
+  const stampFile = at("build-emulated/.stamp");
   if (isFresh([output], stampFile, print)) return { state: "up to date" };
 
-  await run("linking the emulated backend", cxx, ["-o", output, ...objects, ...LINK, ...extra]);
+  await run("linking the emulated backend", cxx, ["-o", output, ...objects, ...LINK]);
   writeStamp(stampFile, print);
-  const compiled = units.filter((unit) => unit.compiled).length;
-  return { state: "built", note: `${compiled} of ${units.length} files compiled, ${folder}/libsurprisal_emulated.so` };
+  return { state: "built", note: `${stale.length} of ${sources.length} files compiled, ${shown(output)}` };
 }
 
-async function compile(cxx, source, folder, facts, extra) {
-  const object = join(folder, `${basename(source)}.o`);
-  const dependencies = `${object}.d`;
-  const stampFile = `${object}.stamp`;
-  const inputs = readDependencies(dependencies);
-  if (inputs && isFresh([object], stampFile, fingerprint(facts, inputs))) return { object, compiled: false };
+const objectOf = (source) => at("build-emulated/objects", `${basename(source)}.o`);
+const dependenciesOf = (source) => `${objectOf(source)}.d`;
+const stampOf = (source) => `${objectOf(source)}.stamp`;
 
-  rmSync(stampFile, { force: true });
+function isCompiled(source, facts) {
+  const inputs = readDependencies(dependenciesOf(source));
+  return inputs !== undefined && isFresh([objectOf(source)], stampOf(source), fingerprint(facts, inputs));
+}
+
+async function compile(cxx, source, facts) {
+  rmSync(stampOf(source), { force: true });
   await run(`compiling ${basename(source)} for the emulated backend`, cxx, [
     ...COMPILE,
-    ...extra,
+    `-I${at("native")}`,
     `-I${at("native/include")}`,
     "-MMD", // what it included, our own headers only
     "-MF",
-    dependencies,
+    dependenciesOf(source),
     "-c",
     "-x", // g++ takes a .cu file for a linker script otherwise
     "c++",
     source,
     "-o",
-    object,
+    objectOf(source),
   ]);
-  writeStamp(stampFile, fingerprint(facts, readDependencies(dependencies)));
-  return { object, compiled: true };
+  writeStamp(stampOf(source), fingerprint(facts, readDependencies(dependenciesOf(source))));
 }
 
 /** The files named in a make rule `object: a b \` newline ` c`, or undefined if one of them is gone. */

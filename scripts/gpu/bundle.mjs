@@ -5,7 +5,17 @@
 // It holds node, the compiled library, its tests and benches, golden data, and run.sh, which unpacks the rest. There: tar xzf,
 // then surprisal-gpu/run.sh RESULTS_DIR; back here: npm run gpu:import -- RESULTS_DIR.
 
-import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -34,7 +44,9 @@ if (options.help || positionals.length !== 1) {
   process.exit(options.help ? 0 : 2);
 }
 if (process.platform !== "linux" || process.arch !== "x64") {
-  console.error(`gpu:bundle: this is ${process.platform}-${process.arch}; the bundle is made on linux-x64, from where its binaries come`);
+  console.error(
+    `gpu:bundle: this is ${process.platform}-${process.arch}; the bundle is made on linux-x64, from where its binaries come`,
+  );
   process.exit(2);
 }
 
@@ -47,7 +59,12 @@ async function buildLibraries() {
   if (options["no-build"]) return;
   step("building the addon, the emulated backend and CUDA for every architecture");
   await run("the build", process.execPath, [at("scripts/build.mjs"), "addon", "emulated"]);
-  const { stdout } = await run("the CUDA build", process.execPath, [at("scripts/build.mjs"), "cuda", "--release", "--unpacked"]);
+  const { stdout } = await run("the CUDA build", process.execPath, [
+    at("scripts/build.mjs"),
+    "cuda",
+    "--release",
+    "--unpacked",
+  ]);
   process.stderr.write(stdout);
 }
 
@@ -67,10 +84,18 @@ async function placeNode() {
 
 function placeCode() {
   compileFolder("lib", app, []);
-  compileFolder("bench", app, [".py"]);
-  const tests = TESTS.filter((name) => existsSync(at("test", name))).flatMap((name) => compileFolder(`test/${name}`, app, [".json", ".cjs"]));
+  compileFolder("bench", app, [".py", "contracts.json"]);
+  const tests = TESTS.filter((name) => existsSync(at("test", name))).flatMap((name) =>
+    compileFolder(`test/${name}`, app, [".json", ".cjs"]),
+  );
   // Of the optional packages only the one that golden cases of rewards ask for.
-  const wanted = new Set(["jest", "jest-environment-node", "node-gyp-build", "@lezer/python", ...tests.flatMap((code) => [...packagesIn(code)])]);
+  const wanted = new Set([
+    "jest",
+    "jest-environment-node",
+    "node-gyp-build",
+    "@lezer/python",
+    ...tests.flatMap((code) => [...packagesIn(code)]),
+  ]);
   const folders = closure(wanted);
   copyPackages(folders, app);
   return { tests: tests.length, packages: folders.length };
@@ -80,7 +105,12 @@ async function facts() {
   const { version } = JSON.parse(readFileSync(at("package.json"), "utf8"));
   const commit = (await attempt("git", ["rev-parse", "--short=12", "HEAD"])).stdout.trim() || "unknown";
   const changed = (await attempt("git", ["status", "--porcelain", "--untracked-files=no"])).stdout.trim() !== "";
-  return { version, commit: `${commit}${changed ? "+" : ""}`, built: new Date().toISOString(), node: process.versions.node };
+  return {
+    version,
+    commit: `${commit}${changed ? "+" : ""}`,
+    built: new Date().toISOString(),
+    node: process.versions.node,
+  };
 }
 
 try {
@@ -92,10 +122,12 @@ try {
   await place("build/Release/surprisal.node", join(app, "build/Release/surprisal.node"));
   await place("build-cuda/libsurprisal_cuda.so", join(app, "build-cuda/libsurprisal_cuda.so"));
   await place("build-emulated/libsurprisal_emulated.so", join(app, "build-emulated/libsurprisal_emulated.so"));
-  cpSync(at("native/include/surprisal"), join(app, "include/surprisal"), { recursive: true });
   const placed = placeCode();
   const { name, version, engines } = JSON.parse(readFileSync(at("package.json"), "utf8"));
-  writeFileSync(join(app, "package.json"), `${JSON.stringify({ name, version, engines, type: "commonjs" }, null, 2)}\n`);
+  writeFileSync(
+    join(app, "package.json"),
+    `${JSON.stringify({ name, version, engines, type: "commonjs" }, null, 2)}\n`,
+  );
   copyFileSync(at("scripts/gpu/jest.config.cjs"), join(app, "jest.config.cjs"));
   copyFileSync(at("scripts/gpu/run.sh"), join(top, "run.sh"));
   chmodSync(join(top, "run.sh"), 0o755);

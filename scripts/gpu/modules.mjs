@@ -16,7 +16,9 @@ function packageOf(specifier) {
 
 /** Packages that a compiled file asks for. */
 export function packagesIn(code) {
-  const found = [...code.matchAll(/\b(?:require|import)\(\s*["']([^"']+)["']\s*\)/g)].map(([, specifier]) => packageOf(specifier));
+  const found = [...code.matchAll(/\b(?:require|import)\(\s*["']([^"']+)["']\s*\)/g)].map(([, specifier]) =>
+    packageOf(specifier),
+  );
   return new Set(found.filter((name) => name !== undefined));
 }
 
@@ -40,7 +42,9 @@ export function closure(names) {
     }
     if (found.has(folder)) return;
     found.add(folder);
-    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    const { dependencies = {}, optionalDependencies = {} } = JSON.parse(
+      readFileSync(join(folder, "package.json"), "utf8"),
+    );
     for (const dependency of Object.keys(dependencies)) add(dependency, folder, dependency in optionalDependencies);
     for (const dependency of Object.keys(optionalDependencies)) add(dependency, folder, true);
   };
@@ -54,6 +58,11 @@ const IDLE = /\.(?:d\.[cm]?ts|map|md|markdown|flow)$/;
 export function copyPackages(folders, to) {
   for (const folder of folders) {
     const target = join(to, relative(root, folder));
-    cpSync(folder, target, { recursive: true, dereference: true, filter: (file) => !IDLE.test(file) && (file === folder || !relative(folder, file).split("/").includes("node_modules")) });
+    cpSync(folder, target, {
+      recursive: true,
+      dereference: true,
+      filter: (file) =>
+        !IDLE.test(file) && (file === folder || !relative(folder, file).split("/").includes("node_modules")),
+    });
   }
 }

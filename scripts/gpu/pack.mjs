@@ -16,7 +16,9 @@ export const SORTED = ["--sort=name", "--owner=0", "--group=0", "--numeric-owner
 export async function packFolder(parent, name, file, quality) {
   const tar = spawn("tar", [...SORTED, "-cf", "-", "-C", parent, name], { stdio: ["ignore", "pipe", "inherit"] });
   const ended = once(tar, "close");
-  const brotli = createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS } });
+  const brotli = createBrotliCompress({
+    params: { [constants.BROTLI_PARAM_QUALITY]: quality, [constants.BROTLI_PARAM_LGWIN]: WINDOW_BITS },
+  });
   await pipeline(tar.stdout, brotli, createWriteStream(file));
   const [status] = await ended;
   if (status !== 0) throw new Error(`tar ended with ${status} on ${parent}/${name}`);

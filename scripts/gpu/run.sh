@@ -95,7 +95,7 @@ part card 60 "$node" "$app/bench/gpu/card.js" --backend "$backend" --device "$de
 if [[ -n $python ]]; then
   repeats=100
   [[ $backend == emulated ]] && repeats=3
-  part torch "$(left 30)" "$python" "$app/bench/gpu/python/compare.py" --library "$library" --headers "$app/include/surprisal" \
+  part torch "$(left 30)" "$python" "$app/bench/gpu/python/compare.py" --library "$library" \
     --out "$results/torch.json" --repeats "$repeats" --device "$device"
 else
   skipped torch 'no python3 here'
@@ -113,7 +113,7 @@ part node "$(left 50)" "$node" --expose-gc "$app/bench/gpu/node/main.js" --backe
   --out "$results/node.jsonl" --minutes "$(($(left 45) / 60 + 1))" "${tiny[@]}"
 
 if [[ -n $python ]]; then
-  part bench "$(left 75)" "$python" "$app/bench/gpu/python/bench.py" --library "$library" --headers "$app/include/surprisal" \
+  part bench "$(left 75)" "$python" "$app/bench/gpu/python/bench.py" --library "$library" \
     --facts "$results/card.json" --out "$results/bench.jsonl" --device "$device" --minutes "$(($(left 70) / 60 + 1))" "${tiny[@]}"
 else
   skipped bench 'no python3 here'

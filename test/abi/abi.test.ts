@@ -1,12 +1,15 @@
 // The backend libraries are usable without Node: a C program opens each and drives it through the table.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 
 const root = path.join(__dirname, "..", "..");
 const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
 const LIBRARIES = ["emulated", "cuda"].map((name) => path.join(root, `build-${name}`, `libsurprisal_${name}.so`));
+
+const headers = path.join(root, "native", "include");
+const FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-pedantic", "-I", headers];
 
 const why = hasCompiler ? "" : " (skipped: no C compiler)";
 (hasCompiler ? describe : describe.skip)(`the C ABI${why}`, () => {
@@ -16,10 +19,18 @@ const why = hasCompiler ? "" : " (skipped: no C compiler)";
   beforeAll(() => {
     folder = mkdtempSync(path.join(tmpdir(), "surprisal-abi-"));
     program = path.join(folder, "drive");
-    const flags = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-I", path.join(root, "native", "include")];
-    execFileSync("gcc", [...flags, path.join(__dirname, "drive.c"), "-o", program, "-ldl"], { stdio: "pipe" });
+    execFileSync("gcc", [...FLAGS, path.join(__dirname, "drive.c"), "-o", program, "-ldl"], { stdio: "pipe" });
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  test.each(readdirSync(path.join(headers, "surprisal")))("%s is a C header that stands alone", (header) => {
+    const input = `#include "surprisal/${header}"\n`;
+    const { status, stderr } = spawnSync("gcc", [...FLAGS, "-fsyntax-only", "-x", "c", "-"], {
+      input,
+      encoding: "utf8",
+    });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
 
   for (const library of LIBRARIES) {
     const name = path.basename(library);

@@ -22,7 +22,9 @@ eachBackend((backend) => {
       for (const unclosedThinking of ["empty", "all"] as const) {
         const got = answerThinkingMask(tokens, { shape: [B, T], mask, thinkEnd: tag, mode, unclosedThinking, backend });
         const row = (array: ArrayLike<number>, b: number): number[] => Array.from(array).slice(b * T, (b + 1) * T);
-        const want = Array.from({ length: B }, (_, b) => responsePart(row(tokens, b), row(mask, b), tag, mode, unclosedThinking));
+        const want = Array.from({ length: B }, (_, b) =>
+          responsePart(row(tokens, b), row(mask, b), tag, mode, unclosedThinking),
+        );
         expect([...got]).toEqual(want.flat());
       }
     });
@@ -77,7 +79,12 @@ eachBackend((backend) => {
 
   test("a tag before the response, in its own row or in the prompt, is not seen", () => {
     expect(part([9, 5, 6], { mask: Uint8Array.of(0, 1, 1) })).toEqual([0, 1, 1]);
-    const got = answerThinkingMask([1, 9, 5, 9, 6, 9, 1, 7, 8, 9], { shape: [2, 3], promptLength: 2, thinkEnd: TAG, backend });
+    const got = answerThinkingMask([1, 9, 5, 9, 6, 9, 1, 7, 8, 9], {
+      shape: [2, 3],
+      promptLength: 2,
+      thinkEnd: TAG,
+      backend,
+    });
     expect([...got]).toEqual([0, 0, 1, 0, 0, 0]);
   });
 
@@ -107,12 +114,20 @@ eachBackend((backend) => {
     ["an empty tag", [1, 2, 3, 4], { thinkEnd: [] }, "SHAPE", "empty"],
     ["an unknown unclosedThinking", [1, 2, 3, 4], { unclosedThinking: "some" }, "OPTION", '"all"'],
     ["a negative promptLength", [1, 2, 3, 4], { promptLength: -1 }, "OPTION", "promptLength"],
-    ["promptLength of packed rows", [1, 2], { shape: undefined, offsets: Int32Array.of(0, 2), promptLength: 1 }, "OPTION", "packed"],
+    [
+      "promptLength of packed rows",
+      [1, 2],
+      { shape: undefined, offsets: Int32Array.of(0, 2), promptLength: 1 },
+      "OPTION",
+      "packed",
+    ],
     ["a mask too short", [1, 2, 3, 4], { mask: new Uint8Array(3) }, "SHAPE", "mask has 3"],
     ["neither shape nor offsets", [1, 2], { shape: undefined }, "OPTION", "shape"],
   ] as const)("refuses %s", (_, tokens, options, code, text) => {
     const call = () => answerThinkingMask(tokens, { shape: [2, 2], thinkEnd: TAG, backend, ...options } as never);
     expect(call).toThrow(SurprisalError);
-    expect(call).toThrow(expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }));
+    expect(call).toThrow(
+      expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }),
+    );
   });
 });

@@ -60,7 +60,10 @@ eachBackend((backend) => {
   ] as const)("whitenAdvantages, preset %s", (preset, divisor, everywhere) => {
     const wanted = [...values].map((x, i) => (i < 3 || everywhere ? (x - 2) / divisor : 0));
     // verl adds 1e-8 to the count as well.
-    expect(whitenAdvantages(values, { ...given, preset })).toBeAllClose(wanted, { atol: 1e-8, rtol: preset === "verl" ? 1e-8 : 1e-14 });
+    expect(whitenAdvantages(values, { ...given, preset })).toBeAllClose(wanted, {
+      atol: 1e-8,
+      rtol: preset === "verl" ? 1e-8 : 1e-14,
+    });
     expect([...whitenAdvantages(values, { ...given, preset, transformMasked: false })][3]).toBe(0);
   });
 });

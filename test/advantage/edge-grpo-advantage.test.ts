@@ -20,16 +20,36 @@ eachBackend((backend) => {
   test.each([
     ["ratio", { weightMode: "ratio" }],
     ["zscore", { weightMode: "zscore" }],
-    ["other constants", { weightMode: "zscore", beta: 0.5, zClip: 0.7, lambdaMin: 0.9, lambdaMax: 1.3, varianceFloor: 0.1 }],
+    [
+      "other constants",
+      { weightMode: "zscore", beta: 0.5, zClip: 0.7, lambdaMin: 0.9, lambdaMax: 1.3, varianceFloor: 0.1 },
+    ],
   ] as const)("equals the definition: %s", (_, changes) => {
     const options: EdgeGrpoAdvantageOptions = changes;
     const batch = rollouts(1);
     const got = edgeGrpoAdvantage(batch, { ...options, backend });
-    const kept = GROUPS.map((_, b) => [...batch.entropies].slice(b * T, (b + 1) * T).filter((_, t) => batch.mask[b * T + t]));
-    const { beta = 1, zClip = 3, varianceFloor = 0, lambdaMin = 0.5, lambdaMax = 2, weightMode: form = "ratio" } = options;
-    const weights = sequenceWeightsOracle(kept, GROUPS, { form, epsilon: 1e-6, beta, zClip, varianceFloor, bounds: [lambdaMin, lambdaMax] });
+    const kept = GROUPS.map((_, b) =>
+      [...batch.entropies].slice(b * T, (b + 1) * T).filter((_, t) => batch.mask[b * T + t]),
+    );
+    const {
+      beta = 1,
+      zClip = 3,
+      varianceFloor = 0,
+      lambdaMin = 0.5,
+      lambdaMax = 2,
+      weightMode: form = "ratio",
+    } = options;
+    const weights = sequenceWeightsOracle(kept, GROUPS, {
+      form,
+      epsilon: 1e-6,
+      beta,
+      zClip,
+      varianceFloor,
+      bounds: [lambdaMin, lambdaMax],
+    });
     const base = groupAdvantages(GROUPS.map((group, b) => ({ group, reward: batch.rewards[b]!, entropies: [] })));
-    const spread = (perRow: readonly number[]): number[] => Array.from(batch.mask, (flag, i) => (flag ? perRow[Math.floor(i / T)]! : 0));
+    const spread = (perRow: readonly number[]): number[] =>
+      Array.from(batch.mask, (flag, i) => (flag ? perRow[Math.floor(i / T)]! : 0));
     expect(got.weights).toBeAllClose(weights.weights, F64);
     expect(got.sequenceEntropies).toBeAllClose(weights.sequenceEntropies, F64);
     expect(got.returns).toBeAllClose(spread(base), F64);
@@ -96,8 +116,10 @@ eachBackend((backend) => {
     ["an unknown preset", {}, { preset: "egpo-first" }, "OPTION", '"egpo"'],
     ["group offsets past the end", { groupOffsets: Int32Array.of(0, 3) }, {}, "RANGE", "groupOffsets[1]"],
   ] as const)("refuses %s", (_, changes, options, code, text) => {
-    const call = () => edgeGrpoAdvantage({ ...small, ...changes } as never, { backend, ...options } as never);
+    const call = () => edgeGrpoAdvantage({ ...small, ...changes }, { backend, ...options } as never);
     expect(call).toThrow(SurprisalError);
-    expect(call).toThrow(expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }));
+    expect(call).toThrow(
+      expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }),
+    );
   });
 });

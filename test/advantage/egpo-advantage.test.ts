@@ -1,4 +1,10 @@
-import { answerThinkingMask, egpoAdvantage, type EgpoAdvantageOptions, type EgpoBatch, SurprisalError } from "../../lib";
+import {
+  answerThinkingMask,
+  egpoAdvantage,
+  type EgpoAdvantageOptions,
+  type EgpoBatch,
+  SurprisalError,
+} from "../../lib";
 import { egpoOracle, responsePart } from "../oracle/egpo";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -15,11 +21,11 @@ const GROUPS = [4, 4, 2, 4, 2, 7, 2, 4, 1, 1, 2, 1]; // 7 is alone
 function rollouts(seed: number) {
   const r = rng(seed);
   const mask = r.mask(B * T, 0.7).fill(0, 6 * T, 7 * T); // row 6 has no response
-  const tokenLevelRewards = new Float64Array(B * T);
-  for (let b = 0; b < B; ++b) tokenLevelRewards[b * T + T - 1] = Math.round(4 * r.uniform() - 2) / 2;
+  const tokenRewards = new Float64Array(B * T);
+  for (let b = 0; b < B; ++b) tokenRewards[b * T + T - 1] = Math.round(4 * r.uniform() - 2) / 2;
   // Sequences of different confidence, so that weights reach both bounds.
   const oldLogProbs = r.f64(B * T, -2, 0).map((x, i) => (x * (1 + (Math.floor(i / T) % 5))) / 2);
-  return { shape: [B, T] as const, groups: GROUPS, mask, tokens: r.i32(B * T, 0, 12), tokenLevelRewards, oldLogProbs };
+  return { shape: [B, T] as const, groups: GROUPS, mask, tokens: r.i32(B * T, 0, 12), tokenRewards, oldLogProbs };
 }
 
 const rowOf = (array: ArrayLike<number>, b: number): number[] => Array.from(array).slice(b * T, (b + 1) * T);
@@ -32,21 +38,38 @@ eachBackend((backend) => {
       const batch = rollouts(1);
       const bounds = { lambdaMin: 0.6, lambdaMax: 1.5, epsilon: 1e-3 };
       const got = egpoAdvantage(batch, { ...options, mode, negativeWeightMode, scoreOver: "kept", ...bounds });
-      const parts = GROUPS.map((_, b) => responsePart(rowOf(batch.tokens, b), rowOf(batch.mask, b), [TAG], mode, "empty"));
+      const parts = GROUPS.map((_, b) =>
+        responsePart(rowOf(batch.tokens, b), rowOf(batch.mask, b), [TAG], mode, "empty"),
+      );
       const want = egpoOracle(
         GROUPS.map((group, b) => ({
           group,
-          reward: rowOf(batch.tokenLevelRewards, b).reduce((sum, r, t) => sum + (batch.mask[b * T + t] ? r : 0), 0),
-          entropies: rowOf(batch.oldLogProbs, b).filter((_, t) => parts[b]![t]).map((x) => -x),
+          reward: rowOf(batch.tokenRewards, b).reduce((sum, r, t) => sum + (batch.mask[b * T + t] ? r : 0), 0),
+          entropies: rowOf(batch.oldLogProbs, b)
+            .filter((_, t) => parts[b]![t])
+            .map((x) => -x),
         })),
         { low: 0.6, high: 1.5, epsilon: 1e-3, mode: negativeWeightMode },
       );
-      const spread = (value: (b: number) => number): number[] => Array.from(batch.mask, (flag, i) => (flag ? value(Math.floor(i / T)) : 0));
+      const spread = (value: (b: number) => number): number[] =>
+        Array.from(batch.mask, (flag, i) => (flag ? value(Math.floor(i / T)) : 0));
       expect([...got.entropyMask]).toEqual(parts.flat());
-      expect(got.entropyRatios).toBeAllClose(want.map(({ ratio }) => ratio), F64);
-      expect(got.weights).toBeAllClose(want.map(({ weight }) => weight), F64);
-      expect(got.advantages).toBeAllClose(spread((b) => want[b]!.advantage), F64);
-      expect(got.returns).toBeAllClose(spread((b) => want[b]!.base), F64);
+      expect(got.entropyRatios).toBeAllClose(
+        want.map(({ ratio }) => ratio),
+        F64,
+      );
+      expect(got.weights).toBeAllClose(
+        want.map(({ weight }) => weight),
+        F64,
+      );
+      expect(got.advantages).toBeAllClose(
+        spread((b) => want[b]!.advantage),
+        F64,
+      );
+      expect(got.returns).toBeAllClose(
+        spread((b) => want[b]!.base),
+        F64,
+      );
     });
   });
 
@@ -60,7 +83,7 @@ eachBackend((backend) => {
   };
 
   test("two prompts by hand: a sure right answer gains, a sure wrong one does not", () => {
-    const got = egpoAdvantage(small, { ...options, epsilon: 0, groupAdvantage: { epsilon: 0 } });
+    const got = egpoAdvantage(small, { ...options, epsilon: 0, grpoAdvantage: { epsilon: 0 } });
     expect([...got.sequenceEntropies]).toEqual([1, 3, 4, 2]);
     expect([...got.groupMeanEntropies]).toEqual([2, 2, 3, 3]);
     expect(got.entropyRatios).toBeAllClose([2, 2 / 3, 0.75, 1.5], F64);
@@ -109,10 +132,10 @@ eachBackend((backend) => {
 
   test("entropies are the negative of log-probs, float32 in gives float32 out", () => {
     const { oldLogProbs, ...rest } = rollouts(2);
-    const tokenLevelRewards = Float32Array.from(rest.tokenLevelRewards);
+    const tokenRewards = Float32Array.from(rest.tokenRewards);
     const logProbs = Float32Array.from(oldLogProbs);
-    const nll = egpoAdvantage({ ...rest, tokenLevelRewards, oldLogProbs: logProbs }, options);
-    const shannon = egpoAdvantage({ ...rest, tokenLevelRewards, entropies: logProbs.map((x) => -x) }, options);
+    const nll = egpoAdvantage({ ...rest, tokenRewards, oldLogProbs: logProbs }, options);
+    const shannon = egpoAdvantage({ ...rest, tokenRewards, entropies: logProbs.map((x) => -x) }, options);
     expect(shannon.advantages).toEqual(nll.advantages);
     expect(nll.advantages).toBeInstanceOf(Float32Array);
     const wide = egpoAdvantage({ ...rest, oldLogProbs: Float64Array.from(logProbs) }, options);
@@ -126,7 +149,7 @@ eachBackend((backend) => {
       {
         ...batch,
         oldLogProbs: batch.oldLogProbs.map((x, i) => (clean.entropyMask[i] ? x : -Infinity)),
-        tokenLevelRewards: batch.tokenLevelRewards.map((x, i) => (batch.mask[i] ? x : NaN)),
+        tokenRewards: batch.tokenRewards.map((x, i) => (batch.mask[i] ? x : NaN)),
       },
       { ...options, scoreOver: "kept" },
     );
@@ -135,7 +158,13 @@ eachBackend((backend) => {
 
   test("a given entropy mask stands for tokens, mode and tag", () => {
     const { tokens, ...rest } = rollouts(4);
-    const entropyMask = answerThinkingMask(tokens, { shape: [B, T], mask: rest.mask, thinkEnd: TAG, mode: "thinking", backend });
+    const entropyMask = answerThinkingMask(tokens, {
+      shape: [B, T],
+      mask: rest.mask,
+      thinkEnd: TAG,
+      mode: "thinking",
+      backend,
+    });
     expect(egpoAdvantage({ ...rest, entropyMask }, { backend })).toEqual(
       egpoAdvantage({ ...rest, tokens }, { ...options, mode: "thinking" }),
     );
@@ -156,14 +185,18 @@ eachBackend((backend) => {
     const { oldLogProbs } = batch;
     const tokens = batch.tokens.map((id, i) => (mask[i] ? id : 0)); // a tag in the padding would be seen
     const padded = egpoAdvantage({ shape: [B, T], groups: GROUPS, mask, tokens, oldLogProbs, rewards }, options);
-    const packed = egpoAdvantage({ offsets, groups: GROUPS, tokens: kept(tokens), oldLogProbs: kept(oldLogProbs), rewards }, options);
+    const packed = egpoAdvantage(
+      { offsets, groups: GROUPS, tokens: kept(tokens), oldLogProbs: kept(oldLogProbs), rewards },
+      options,
+    );
     expect(packed.advantages).toEqual(kept(padded.advantages as Float64Array));
     expect(packed.metrics).toEqual(padded.metrics);
   });
 
   test("a permutation of the rows permutes everything per row", () => {
     const { oldLogProbs, tokens } = small;
-    const swap = (x: ArrayLike<number>, width: number): number[] => [2, 3, 0, 1].flatMap((b) => Array.from(x).slice(b * width, (b + 1) * width));
+    const swap = (x: ArrayLike<number>, width: number): number[] =>
+      [2, 3, 0, 1].flatMap((b) => Array.from(x).slice(b * width, (b + 1) * width));
     const there = egpoAdvantage(small, options);
     const back = egpoAdvantage(
       { ...small, groups: [1, 1, 0, 0], tokens: swap(tokens, 2), oldLogProbs: Float64Array.from(swap(oldLogProbs, 2)) },
@@ -182,7 +215,15 @@ eachBackend((backend) => {
       rewards: Float64Array.of(1, 0, 1, 0, 1, 0),
       oldLogProbs: Float64Array.of(-9, -1, -1, -9, -9, -9, -9, -3, -3, -9, -2, -2, -9, NaN, -1, -9, -4, -4),
     };
-    const run = (more: EgpoAdvantageOptions) => egpoAdvantage(hard, { ...options, epsilon: 0, negativeWeightMode: "original", lambdaMin: 0, lambdaMax: 99, ...more });
+    const run = (more: EgpoAdvantageOptions) =>
+      egpoAdvantage(hard, {
+        ...options,
+        epsilon: 0,
+        negativeWeightMode: "original",
+        lambdaMin: 0,
+        lambdaMax: 99,
+        ...more,
+      });
 
     test("weigh 1, change nobody, and are counted", () => {
       const got = run({});
@@ -212,8 +253,16 @@ eachBackend((backend) => {
     });
 
     test("a group of one has advantage 0 and weight 1, in the presets its raw reward", () => {
-      const one = { shape: [1, 1] as const, tokens: [1], rewards: Float64Array.of(3), oldLogProbs: Float64Array.of(-2) };
-      expect(egpoAdvantage(one, options)).toMatchObject({ advantages: Float64Array.of(0), weights: Float64Array.of(1) });
+      const one = {
+        shape: [1, 1] as const,
+        tokens: [1],
+        rewards: Float64Array.of(3),
+        oldLogProbs: Float64Array.of(-2),
+      };
+      expect(egpoAdvantage(one, options)).toMatchObject({
+        advantages: Float64Array.of(0),
+        weights: Float64Array.of(1),
+      });
       const raw = egpoAdvantage(one, { ...options, preset: "egpo-first" });
       expect(raw.returns).toBeAllClose([3 / (1 + 1e-6)], F64);
       expect(raw.weights).toBeAllClose([2 / (2 + 1e-6)], F64);
@@ -228,11 +277,13 @@ eachBackend((backend) => {
 
   test("the preset's group conventions are replaced one by one", () => {
     const run = (more: EgpoAdvantageOptions) => egpoAdvantage(small, { ...options, ...more }).returns;
-    expect(run({ preset: "egpo", groupAdvantage: { scale: "none" } })).toEqual(Float64Array.of(1, 1, -1, -1, 1, 1, -1, -1));
+    expect(run({ preset: "egpo", grpoAdvantage: { scale: "none" } })).toEqual(
+      Float64Array.of(1, 1, -1, -1, 1, 1, -1, -1),
+    );
   });
 
   test.each([
-    ["two kinds of rewards", { tokenLevelRewards: new Float32Array(8) }, {}, "OPTION", "tokenLevelRewards"],
+    ["two kinds of rewards", { tokenRewards: new Float32Array(8) }, {}, "OPTION", "tokenRewards"],
     ["no rewards", { rewards: undefined }, {}, "OPTION", "rewards"],
     ["too few rewards", { rewards: new Float32Array(3) }, {}, "SHAPE", "rewards has 3"],
     ["log-probs and entropies", { entropies: new Float32Array(8) }, {}, "OPTION", "entropies"],
@@ -257,6 +308,8 @@ eachBackend((backend) => {
   ] as const)("refuses %s", (_, changes, more, code, text) => {
     const call = () => egpoAdvantage({ ...small, ...changes } as never, { ...options, ...more } as never);
     expect(call).toThrow(SurprisalError);
-    expect(call).toThrow(expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }));
+    expect(call).toThrow(
+      expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }),
+    );
   });
 });

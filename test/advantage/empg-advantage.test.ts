@@ -34,31 +34,42 @@ eachBackend((backend) => {
       ["literal matching", { ...literal, head: [HEAD, 4] }, { ...literal, head: [[HEAD, 4]] }],
       ["rows that start open, ends kept", open, open],
       ["other constants", { k: 3, kFuture: -0.5, zeta: 2, epsilon: 1e-3, includeEnd: "none" }, { includeEnd: "none" }],
-    ] as readonly [string, Partial<EmpgAdvantageOptions>, Partial<SpanRules>][])("equals the definition: %s", (_, options, rules) => {
-      const batch = rollouts(1);
-      const { k = 1, kFuture = 1, zeta = 0.1, epsilon = 1e-8 } = options;
-      const got = empgAdvantage(batch, { ...delimiters, ...options, scope, backend });
+    ] as readonly [string, Partial<EmpgAdvantageOptions>, Partial<SpanRules>][])(
+      "equals the definition: %s",
+      (_, options, rules) => {
+        const batch = rollouts(1);
+        const { k = 1, kFuture = 1, zeta = 0.1, epsilon = 1e-8 } = options;
+        const got = empgAdvantage(batch, { ...delimiters, ...options, scope, backend });
 
-      // A row ends behind its last kept token.
-      const valid = rowsOf(batch.tokens).map((row, b) => row.slice(0, T - 1 - b));
-      const found = spansOracle(valid, { start: [[START]], end: [[END]], ...rules });
-      const entropyRows = rowsOf(batch.entropies);
-      const H = found.map(({ row, begin, finish }) => {
-        const inside = entropyRows[row]!.slice(begin, finish);
-        return inside.reduce((sum, h) => sum + h, 0) / inside.length;
-      });
-      const weights = stepWeightsOracle(H, k, kFuture, epsilon);
-      const want = modulateSpansOracle(rowsOf(batch.advantages), rowsOf(batch.mask), found, weights.scales, weights.clarities, zeta, scope);
+        // A row ends behind its last kept token.
+        const valid = rowsOf(batch.tokens).map((row, b) => row.slice(0, T - 1 - b));
+        const found = spansOracle(valid, { start: [[START]], end: [[END]], ...rules });
+        const entropyRows = rowsOf(batch.entropies);
+        const H = found.map(({ row, begin, finish }) => {
+          const inside = entropyRows[row]!.slice(begin, finish);
+          return inside.reduce((sum, h) => sum + h, 0) / inside.length;
+        });
+        const weights = stepWeightsOracle(H, k, kFuture, epsilon);
+        const want = modulateSpansOracle(
+          rowsOf(batch.advantages),
+          rowsOf(batch.mask),
+          found,
+          weights.scales,
+          weights.clarities,
+          zeta,
+          scope,
+        );
 
-      expect(found.length).toBeGreaterThan(5);
-      expect([...got.spans]).toEqual(found.flatMap(({ row, begin, finish }) => [row, begin, finish]));
-      expect(got.stepEntropies).toBeAllClose(H, F64);
-      expect(got.entropyNorms).toBeAllClose(weights.entropyNorms, F64);
-      expect(got.scales).toBeAllClose(weights.scales, F64);
-      expect(got.clarities).toBeAllClose(weights.clarities, F64);
-      expect(got.advantages).toBeAllClose(want.advantages.flat(), F32);
-      expect(got.mean).toBeAllClose(want.mean, F64);
-    });
+        expect(found.length).toBeGreaterThan(5);
+        expect([...got.spans]).toEqual(found.flatMap(({ row, begin, finish }) => [row, begin, finish]));
+        expect(got.stepEntropies).toBeAllClose(H, F64);
+        expect(got.entropyNorms).toBeAllClose(weights.entropyNorms, F64);
+        expect(got.scales).toBeAllClose(weights.scales, F64);
+        expect(got.clarities).toBeAllClose(weights.clarities, F64);
+        expect(got.advantages).toBeAllClose(want.advantages.flat(), F32);
+        expect(got.mean).toBeAllClose(want.mean, F64);
+      },
+    );
   });
 
   test('preset "empg-literal" is the pseudocode: overlapping, first end token, everywhere, NaN through', () => {
@@ -80,7 +91,13 @@ eachBackend((backend) => {
     };
     const there = empgAdvantage(batch, { ...delimiters, backend });
     const { tokens, mask, entropies, advantages } = batch;
-    const flipped = { ...batch, tokens: flip(tokens), mask: flip(mask), entropies: flip(entropies), advantages: flip(advantages) };
+    const flipped = {
+      ...batch,
+      tokens: flip(tokens),
+      mask: flip(mask),
+      entropies: flip(entropies),
+      advantages: flip(advantages),
+    };
     const back = empgAdvantage(flipped, { ...delimiters, backend });
     expect(flip(back.advantages as Float32Array)).toBeAllClose(there.advantages, F32);
   });
@@ -134,9 +151,18 @@ eachBackend((backend) => {
     const kept = <A extends Int32Array | Float32Array>(array: A): A => array.filter((_, i) => batch.mask[i]) as A;
     const offsets = new Int32Array(B + 1);
     for (let b = 0; b < B; ++b) offsets[b + 1] = offsets[b]! + T - 1 - b;
-    const packed = { offsets, tokens: kept(batch.tokens), entropies: kept(batch.entropies), advantages: kept(batch.advantages), mask: new Uint8Array(offsets[B]!).fill(1) };
+    const packed = {
+      offsets,
+      tokens: kept(batch.tokens),
+      entropies: kept(batch.entropies),
+      advantages: kept(batch.advantages),
+      mask: new Uint8Array(offsets[B]!).fill(1),
+    };
     const padded = empgAdvantage(batch, { ...delimiters, backend });
-    expect(empgAdvantage(packed, { ...delimiters, backend })).toEqual({ ...padded, advantages: kept(padded.advantages as Float32Array) });
+    expect(empgAdvantage(packed, { ...delimiters, backend })).toEqual({
+      ...padded,
+      advantages: kept(padded.advantages as Float32Array),
+    });
   });
 
   test("an unterminated step that is kept ends where the mask ends, or where lengths say", () => {
@@ -148,7 +174,10 @@ eachBackend((backend) => {
       advantages: new Float32Array(5),
     };
     const spans = (lengths?: readonly number[]): number[] =>
-      Array.from(empgAdvantage({ ...batch, ...(lengths && { lengths }) }, { ...delimiters, unterminated: "keep", backend }).spans);
+      Array.from(
+        empgAdvantage({ ...batch, ...(lengths && { lengths }) }, { ...delimiters, unterminated: "keep", backend })
+          .spans,
+      );
     expect(spans()).toEqual([0, 1, 3]);
     expect(spans([5])).toEqual([0, 1, 5]);
   });
@@ -182,7 +211,9 @@ eachBackend((backend) => {
       entropies: Float32Array.of(1, 1, 1, 1, NaN, 1),
       advantages: new Float32Array(6),
     };
-    expect(() => empgAdvantage(batch, { ...delimiters, backend })).toThrow("entropy of step 1 (row 0, tokens 4 to 5) is NaN");
+    expect(() => empgAdvantage(batch, { ...delimiters, backend })).toThrow(
+      "entropy of step 1 (row 0, tokens 4 to 5) is NaN",
+    );
   });
 
   describe("refuses, writing nothing:", () => {
@@ -203,7 +234,7 @@ eachBackend((backend) => {
       ["no advantages", { advantages: undefined }, {}, "OPTION", "rowAdvantages"],
       ["a length outside its row", { lengths: [4] }, {}, "RANGE", "lengths[0]"],
       ["an infinite entropy", { entropies: Float32Array.of(1, Infinity, 1) }, {}, "VALUE", "step 0"],
-      ["scope mask without a mask", { mask: undefined }, {}, "OPTION", "mask"],
+      ["scope mask without a mask", { mask: undefined }, { scope: "mask" }, "OPTION", "mask"],
       ["no start", {}, { start: undefined }, "DTYPE", "start"],
       ["an empty end", {}, { end: [] }, "SHAPE", "end"],
       ["an empty head", {}, { head: [] }, "SHAPE", "head"],
@@ -214,9 +245,12 @@ eachBackend((backend) => {
       ["an output of another type", {}, { out: { advantages: new Float64Array(3) } }, "DTYPE", "out.advantages"],
       ["an output over the entropies", {}, { out: { advantages: batch.entropies } }, "BUFFER", "overlaps entropies"],
     ] as const)("%s", (_, changes, options, code, text) => {
-      const call = () => empgAdvantage({ ...batch, ...changes } as never, { ...delimiters, out, backend, ...options } as never);
+      const call = () =>
+        empgAdvantage({ ...batch, ...changes } as never, { ...delimiters, out, backend, ...options } as never);
       expect(call).toThrow(SurprisalError);
-      expect(call).toThrow(expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }));
+      expect(call).toThrow(
+        expect.objectContaining({ code: `ERR_SURPRISAL_${code}`, message: expect.stringContaining(text) as string }),
+      );
       expect([...out.advantages]).toEqual([0, 0, 0]);
     });
   });

@@ -41,8 +41,15 @@ eachBackend((backend) => {
 
   test("KL estimates: k2 and k3 are never negative, and k3 is exact for tiny differences", () => {
     const d = 1e-6;
-    const batch = { shape: [1, 2], scores: Float64Array.of(0), logProbs: Float64Array.of(-1, -1 + d), referenceLogProbs: Float64Array.of(-3, -1), values: new Float64Array(2) } as const;
-    const run = (klEstimator: "k1" | "k2" | "k3") => ppoAdvantage(batch, { ...options, klCoefficient: -1, klEstimator, backend }).rewards;
+    const batch = {
+      shape: [1, 2],
+      scores: Float64Array.of(0),
+      logProbs: Float64Array.of(-1, -1 + d),
+      referenceLogProbs: Float64Array.of(-3, -1),
+      values: new Float64Array(2),
+    } as const;
+    const run = (klEstimator: "k1" | "k2" | "k3") =>
+      ppoAdvantage(batch, { ...options, klCoefficient: -1, klEstimator, backend }).rewards;
     expect(run("k1")).toBeAllClose([2, d], { rtol: 1e-9, atol: 0 });
     expect(run("k2")).toBeAllClose([2, (d * d) / 2], { rtol: 1e-9, atol: 0 });
     // −1 + 1e-6 is rounded, and exp(−d) − 1 + d cancels: 2^-53 absolute against 5e-13.
@@ -59,10 +66,15 @@ eachBackend((backend) => {
 
   test("puff advantage without importance weights is GAE of the steps between entries", () => {
     const r = rng(3);
-    const batch = { shape: [2, 6], rewards: r.f64(12, -1, 1), values: r.f64(12, -1, 1), dones: new Float64Array(12) } as const;
+    const batch = {
+      shape: [2, 6],
+      tokenRewards: r.f64(12, -1, 1),
+      values: r.f64(12, -1, 1),
+      dones: new Float64Array(12),
+    } as const;
     const got = puffAdvantage(batch, { gamma: 0.9, lambda: 0.8, backend });
     for (const b of [0, 6]) {
-      const want = gae(batch.rewards.slice(b + 1, b + 6), batch.values.slice(b, b + 5), {
+      const want = gae(batch.tokenRewards.slice(b + 1, b + 6), batch.values.slice(b, b + 5), {
         shape: [1, 5],
         gamma: 0.9,
         lambda: 0.8,
@@ -78,12 +90,13 @@ eachBackend((backend) => {
   test("puff advantage by hand: weights are truncated, an episode's end cuts the trace", () => {
     const batch: PuffBatch = {
       offsets: Int32Array.of(0, 3, 3, 4),
-      rewards: Float64Array.of(NaN, 1, 2, NaN),
+      tokenRewards: Float64Array.of(NaN, 1, 2, NaN),
       values: Float64Array.of(0.5, 1, 4, 7),
       dones: Float64Array.of(NaN, 0, 1, NaN),
-      importance: Float64Array.of(4, 0.5, NaN, NaN),
+      importanceWeights: Float64Array.of(4, 0.5, NaN, NaN),
     };
-    const run = (delta: "corrected" | "reward") => Array.from(puffAdvantage(batch, { gamma: 0.5, lambda: 1, rhoClip: 2, cClip: 1, delta, backend }).advantages);
+    const run = (delta: "corrected" | "reward") =>
+      Array.from(puffAdvantage(batch, { gamma: 0.5, lambda: 1, rhoClip: 2, cClip: 1, delta, backend }).advantages);
     // Corrected: δ1 = 0.5·(2 − 1) = 0.5, δ0 = 2·(1 + 0.5·1 − 0.5) = 2, A0 = 2 + 0.5·1·0.5.
     expect(run("corrected")).toEqual([2.25, 0.5, 0, 0]);
     // Reward alone: δ1 = 0.5·2 − 1 = 0, δ0 = 2·1 + 0.5 − 0.5 = 2.
@@ -94,12 +107,16 @@ eachBackend((backend) => {
     const none = new Float32Array(0);
     const logs = { logProbs: none, referenceLogProbs: none, values: none, scores: none };
     expect(ppoAdvantage({ shape: [0, 3], ...logs }, { ...options, backend }).advantages).toHaveLength(0);
-    expect(puffAdvantage({ shape: [0, 0], rewards: none, values: none, dones: none }, { gamma: 1, lambda: 1, backend }).advantages).toHaveLength(0);
+    expect(
+      puffAdvantage({ shape: [0, 0], tokenRewards: none, values: none, dones: none }, { gamma: 1, lambda: 1, backend })
+        .advantages,
+    ).toHaveLength(0);
   });
 });
 
 test("bad input is refused by name", () => {
-  const run = (over: object, batch: object = {}) => errorCode(() => ppoAdvantage({ ...ppo, ...batch }, { ...options, ...over }));
+  const run = (over: object, batch: object = {}) =>
+    errorCode(() => ppoAdvantage({ ...ppo, ...batch }, { ...options, ...over }));
   expect(run({ gamma: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ lambda: 2 })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({ klCoefficient: NaN })).toBe("ERR_SURPRISAL_OPTION");
@@ -109,10 +126,16 @@ test("bad input is refused by name", () => {
   expect(run({ missingEndPenalty: 1, endToken: 2 }, { tokens: undefined })).toBe("ERR_SURPRISAL_OPTION");
   expect(run({}, { scores: Float64Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
   expect(run({}, { logProbs: [1] })).toBe("ERR_SURPRISAL_DTYPE");
-  const puff = { shape: [1, 2], rewards: Float64Array.of(1, 2), values: Float64Array.of(1, 2), dones: Float64Array.of(0, 0) } as const;
-  const puffCode = (over: object, batch: object = {}) => errorCode(() => puffAdvantage({ ...puff, ...batch }, { gamma: 1, lambda: 1, ...over }));
+  const puff = {
+    shape: [1, 2],
+    tokenRewards: Float64Array.of(1, 2),
+    values: Float64Array.of(1, 2),
+    dones: Float64Array.of(0, 0),
+  } as const;
+  const puffCode = (over: object, batch: object = {}) =>
+    errorCode(() => puffAdvantage({ ...puff, ...batch }, { gamma: 1, lambda: 1, ...over }));
   expect(puffCode({ lambda: 2 })).toBe("ERR_SURPRISAL_OPTION");
   expect(puffCode({ rhoClip: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(puffCode({ delta: "both" })).toBe("ERR_SURPRISAL_OPTION");
-  expect(puffCode({}, { importance: Float64Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
+  expect(puffCode({}, { importanceWeights: Float64Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
 });

@@ -1,34 +1,43 @@
-import { clipFilterWeights, clipFraction, cpgdAdvantage, shapeGroupRewards } from "../../lib";
+import { clipFilterWeights, clipFraction, cpgdAdvantage, type PipelineEstimator, shapeGroupRewards } from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { errorCode } from "../support/error-code";
 
 eachBackend((backend) => {
   test("each estimator shapes the rewards of a group in its way", () => {
     const rewards = Float64Array.of(1, 3, 8);
-    const run = (estimator: "gae" | "cpgd" | "rloo" | "drGrpo" | "reinforceBaseline" | "groupNorm") =>
-      shapeGroupRewards(rewards, { estimator, epsilon: 0, backend }).rewards;
+    const run = (estimator: PipelineEstimator, groupScale?: "none") =>
+      shapeGroupRewards(rewards, { estimator, groupScale, epsilon: 0, backend }).rewards;
     expect(Array.from(run("gae"))).toEqual([1, 3, 8]);
     expect(Array.from(run("cpgd"))).toEqual([1, 3, 8]);
     expect(Array.from(run("rloo"))).toEqual([-4.5, -1.5, 6]);
-    expect(Array.from(run("drGrpo"))).toEqual([-3, -1, 4]);
-    expect(run("reinforceBaseline")).toEqual(run("drGrpo"));
-    expect(run("groupNorm")).toBeAllClose([-3, -1, 4].map((x) => x / Math.sqrt(13)), { rtol: 1e-15, atol: 0 });
+    expect(Array.from(run("grpo", "none"))).toEqual([-3, -1, 4]);
+    expect(run("reinforcePlusPlusBaseline")).toEqual(run("grpo", "none"));
+    expect(run("grpo")).toBeAllClose(
+      [-3, -1, 4].map((x) => x / Math.sqrt(13)),
+      { rtol: 1e-15, atol: 0 },
+    );
   });
 
   test("groups that teach nothing are named, and their rows leave the mask", () => {
     const rewards = Float32Array.of(1, 0.5, 1, 0.5, 0, 1);
-    const options = { estimator: "groupNorm", groups: ["a", "b", "a", "b", "c", "c"], shape: [6, 2], backend } as const;
+    const options = { estimator: "grpo", groups: ["a", "b", "a", "b", "c", "c"], shape: [6, 2], backend } as const;
     const constant = shapeGroupRewards(rewards, options);
     expect(Array.from(constant.keptGroups)).toEqual([0, 0, 1]);
     expect(Array.from(constant.mask)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1]);
-    const zeroOrOne = shapeGroupRewards(rewards, { ...options, dropGroups: "zeroOrOne", mask: Uint8Array.of(1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1) });
+    const zeroOrOne = shapeGroupRewards(rewards, {
+      ...options,
+      dropGroups: "zeroOrOne",
+      mask: Uint8Array.of(1, 0, 1, 0, 1, 1, 1, 1, 1, 1, 0, 1),
+    });
     expect(Array.from(zeroOrOne.keptGroups)).toEqual([0, 1, 1]);
     expect(Array.from(zeroOrOne.mask)).toEqual([0, 0, 1, 0, 0, 0, 1, 1, 1, 1, 0, 1]);
   });
 
   test("equal rewards whose mean is not exact still count as equal", () => {
     const rewards = new Float32Array(16).fill(0.97);
-    expect(Array.from(shapeGroupRewards(rewards, { estimator: "groupNorm", backend }).rewards).every((x) => x === 0)).toBe(true);
+    expect(Array.from(shapeGroupRewards(rewards, { estimator: "grpo", backend }).rewards).every((x) => x === 0)).toBe(
+      true,
+    );
     expect(Array.from(clipFilterWeights(rewards, { backend }).degenerate)).toEqual([1]);
   });
 
@@ -38,20 +47,27 @@ eachBackend((backend) => {
     const { weights, degenerate } = clipFilterWeights(rewards, { groups, degenerateWeight: 0.5, backend });
     expect(Array.from(degenerate)).toEqual([0, 1, 1, 1]);
     expect(Array.from(weights)).toEqual([3, 3, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5]);
-    expect(Array.from(clipFilterWeights(rewards, { groups, clip: Infinity, backend }).weights.subarray(0, 2))).toEqual([4, 4]);
-    expect(Array.from(clipFilterWeights(Float64Array.of(2, 2), { degenerateWeight: 0, backend }).weights)).toEqual([1, 1]);
+    expect(Array.from(clipFilterWeights(rewards, { groups, clip: Infinity, backend }).weights.subarray(0, 2))).toEqual([
+      4, 4,
+    ]);
+    expect(Array.from(clipFilterWeights(Float64Array.of(2, 2), { degenerateWeight: 0, backend }).weights)).toEqual([
+      1, 1,
+    ]);
     expect(clipFilterWeights(new Float64Array(0), { backend }).weights).toHaveLength(0);
   });
 
   test("CPGD compares a row with the whole batch", () => {
-    const options = { shape: [3, 2], mask: Uint8Array.of(1, 1, 1, 0, 0, 1), backend } as const;
-    const rewards = Float64Array.of(1, 3, 8);
-    expect(Array.from(cpgdAdvantage(rewards, { ...options, weighting: "none" }).advantages)).toEqual([-3, -3, -1, 0, 0, 4]);
-    expect(Array.from(cpgdAdvantage(rewards, { ...options, weighting: "clipFilter", clip: 2 }).rowAdvantages)).toEqual([-6, -2, 8]);
+    const where = { shape: [3, 2], mask: Uint8Array.of(1, 1, 1, 0, 0, 1) } as const;
+    const batch = { ...where, rewards: Float64Array.of(1, 3, 8) };
+    const centred = cpgdAdvantage(batch, { weighting: "none", backend });
+    expect(Array.from(centred.advantages)).toEqual([-3, -3, -1, 0, 0, 4]);
+    const filtered = cpgdAdvantage(batch, { weighting: "clipFilter", clip: 2, backend });
+    expect(Array.from(filtered.rowAdvantages)).toEqual([-6, -2, 8]);
     const std = Math.sqrt(26 / 3);
-    expect(cpgdAdvantage(rewards, { ...options, epsilon: 0 }).rowAdvantages).toBeAllClose([-3 / std, -1 / std, 4 / std], { rtol: 1e-15, atol: 0 });
-    const perToken = cpgdAdvantage(Float64Array.of(1, 0, 1, 2, 4, 4), { ...options, rewardLevel: "token", epsilon: 0 });
-    expect(perToken).toEqual(cpgdAdvantage(rewards, { ...options, epsilon: 0 }));
+    const divided = cpgdAdvantage(batch, { epsilon: 0, backend });
+    expect(divided.rowAdvantages).toBeAllClose([-3 / std, -1 / std, 4 / std], { rtol: 1e-15, atol: 0 });
+    const perToken = { ...where, tokenRewards: Float64Array.of(1, 0, 1, 2, 4, 4) };
+    expect(cpgdAdvantage(perToken, { epsilon: 0, backend })).toEqual(divided);
   });
 });
 
@@ -64,7 +80,8 @@ test("the clip fraction counts strictly, and kept values only", () => {
 
 test("bad input is refused by name", () => {
   const rewards = Float64Array.of(1, 2);
-  const shape = (options: object) => errorCode(() => shapeGroupRewards(rewards, { estimator: "rloo", ...options } as { estimator: "rloo" }));
+  const shape = (options: object) =>
+    errorCode(() => shapeGroupRewards(rewards, { estimator: "rloo", ...options } as { estimator: "rloo" }));
   expect(shape({ estimator: "gspo" })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ epsilon: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ dropGroups: "all" })).toBe("ERR_SURPRISAL_OPTION");
@@ -73,8 +90,10 @@ test("bad input is refused by name", () => {
   expect(shape({ shape: [2, 1], mask: Uint8Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
   expect(errorCode(() => clipFilterWeights(rewards, { clip: 0 }))).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => clipFilterWeights(rewards, { degenerateWeight: NaN }))).toBe("ERR_SURPRISAL_OPTION");
-  expect(errorCode(() => cpgdAdvantage(rewards, { shape: [3, 1] }))).toBe("ERR_SURPRISAL_SHAPE");
-  expect(errorCode(() => cpgdAdvantage(rewards, { shape: [2, 1], weighting: "STD_weight" as "std" }))).toBe("ERR_SURPRISAL_OPTION");
+  expect(errorCode(() => cpgdAdvantage({ rewards, shape: [3, 1] }))).toBe("ERR_SURPRISAL_SHAPE");
+  expect(errorCode(() => cpgdAdvantage({ rewards, shape: [2, 1] }, { weighting: "STD_weight" as "std" }))).toBe(
+    "ERR_SURPRISAL_OPTION",
+  );
   expect(errorCode(() => clipFraction(rewards, { low: NaN }))).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => clipFraction([1] as unknown as Float64Array, {}))).toBe("ERR_SURPRISAL_DTYPE");
 });

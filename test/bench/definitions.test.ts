@@ -30,18 +30,30 @@ test.each([
   const { rewards, values, mask } = rows();
   const wanted = new Float64Array(B * T);
   for (let b = 0; b < B; ++b)
-    for (const row of plainRows({ begin: b * T, end: (b + 1) * T, reward: rewards, value: values, mask, gamma, bootstrap: 0 }, "skip"))
+    for (const row of plainRows(
+      { begin: b * T, end: (b + 1) * T, reward: rewards, value: values, mask, gamma, bootstrap: 0 },
+      "skip",
+    ))
       gaeOracle(row, lambda).advantages.forEach((a, t) => (wanted[row.position[t]!] = a));
-  expect(advantagesOf({ rewards, values, mask, rows: B, steps: T, gamma, lambda })).toBeAllClose(wanted, { atol: 1e-14, rtol: 1e-13 });
+  expect(advantagesOf({ rewards, values, mask, rows: B, steps: T, gamma, lambda })).toBeAllClose(wanted, {
+    atol: 1e-14,
+    rtol: 1e-13,
+  });
 });
 
 test("without values they are the discounted returns", () => {
   const { rewards, mask } = rows();
   const wanted = new Float64Array(B * T);
   for (let b = 0; b < B; ++b)
-    for (const row of plainRows({ begin: b * T, end: (b + 1) * T, reward: rewards, mask, gamma: 0.9, bootstrap: 0 }, "skip"))
+    for (const row of plainRows(
+      { begin: b * T, end: (b + 1) * T, reward: rewards, mask, gamma: 0.9, bootstrap: 0 },
+      "skip",
+    ))
       returnsOracle(row).forEach((g, t) => (wanted[row.position[t]!] = g));
-  expect(advantagesOf({ rewards, mask, rows: B, steps: T, gamma: 0.9, lambda: 1 })).toBeAllClose(wanted, { atol: 1e-14, rtol: 1e-13 });
+  expect(advantagesOf({ rewards, mask, rows: B, steps: T, gamma: 0.9, lambda: 1 })).toBeAllClose(wanted, {
+    atol: 1e-14,
+    rtol: 1e-13,
+  });
 });
 
 test("a long sum loses nothing: a million steps of γ = λ = 1 add up exactly", () => {
@@ -55,7 +67,9 @@ test("a long sum loses nothing: a million steps of γ = λ = 1 add up exactly", 
 test("planted spans are the ones that the oracle finds", () => {
   const { tokens, begins, finishes } = plantedTokens(1500);
   const found = spansOracle([Array.from(tokens)], { start: [[...START]], end: [[...END]] });
-  expect(found.map(({ begin, finish }) => [begin, finish])).toEqual(Array.from(begins, (begin, s) => [begin, finishes[s]]));
+  expect(found.map(({ begin, finish }) => [begin, finish])).toEqual(
+    Array.from(begins, (begin, s) => [begin, finishes[s]]),
+  );
   expect(begins.length).toBe(4);
   expect(Array.from(widened(tokens), Number)).toEqual(Array.from(tokens));
 });

@@ -57,7 +57,9 @@ test("every goal is about a case that exists", () => {
   for (const { says, match } of GOALS) {
     const { contender, kernels, ...own } = match;
     const about = cases.filter(
-      (one) => (!kernels || kernels.includes(one.kernel)) && matches(resultLine({ ...one, threads: match.threads ?? one.threads }), own),
+      (one) =>
+        (!kernels || kernels.includes(one.kernel)) &&
+        matches(resultLine({ ...one, threads: match.threads ?? one.threads }), own),
     );
     expect({ says, contender, cases: about.length }).not.toMatchObject({ cases: 0 });
   }
@@ -72,6 +74,10 @@ test("a verdict says what was measured and where", () => {
 test("slower than another revision is what stays slower in four of five repetitions", () => {
   const against = (median: number, p80: number) =>
     resultLine({ contender: "surprisal 0123456789ab", ratio: { median, p20: 0.5, p80 } });
-  expect(slower([against(0.9, 0.97), against(1, 1.1), resultLine({ contender: "torch: x", ratio: even(0.1) })])).toEqual([]);
-  expect(slower([against(0.8, 0.9)])).toEqual(["slower: logprob float32 Qwen vocabulary normal: 1.25x the time of 0123456789ab"]);
+  expect(
+    slower([against(0.9, 0.97), against(1, 1.1), resultLine({ contender: "torch: x", ratio: even(0.1) })]),
+  ).toEqual([]);
+  expect(slower([against(0.8, 0.9)])).toEqual([
+    "slower: logprob float32 Qwen vocabulary normal: 1.25x the time of 0123456789ab",
+  ]);
 });

@@ -28,8 +28,10 @@ function decode(bytes: Uint8Array): Message {
   return fields;
 }
 
-const messages = (message: Message, field: number) => (message.get(field) ?? []).map((bytes) => decode(bytes as Uint8Array));
-const texts = (message: Message, field: number) => (message.get(field) ?? []).map((bytes) => new TextDecoder().decode(bytes as Uint8Array));
+const messages = (message: Message, field: number) =>
+  (message.get(field) ?? []).map((bytes) => decode(bytes as Uint8Array));
+const texts = (message: Message, field: number) =>
+  (message.get(field) ?? []).map((bytes) => new TextDecoder().decode(bytes as Uint8Array));
 
 test("nodes, values, negative attributes and constants arrive", () => {
   const model = decode(
@@ -46,7 +48,11 @@ test("nodes, values, negative attributes and constants arrive", () => {
   const [node] = messages(graph!, 1);
   expect([texts(node!, 1), texts(node!, 2), texts(node!, 4)]).toEqual([["x"], ["y"], ["LogSoftmax"]]);
   const [attribute] = messages(node!, 5);
-  expect([texts(attribute!, 1), BigInt.asIntN(64, attribute!.get(3)![0] as bigint), attribute!.get(20)]).toEqual([["axis"], -1n, [2n]]);
+  expect([texts(attribute!, 1), BigInt.asIntN(64, attribute!.get(3)![0] as bigint), attribute!.get(20)]).toEqual([
+    ["axis"],
+    -1n,
+    [2n],
+  ]);
   const [constant] = messages(graph!, 5);
   expect(constant!.get(7)!.map((x) => BigInt.asIntN(64, x as bigint))).toEqual([-1n, 300n]);
   const [input] = messages(graph!, 11);

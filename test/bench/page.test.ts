@@ -29,7 +29,9 @@ test("lines survive the file", () => {
 
 test("a line that lacks something is refused by its number", () => {
   const { time: _, ...broken } = ours;
-  expect(() => parseLines(`${JSON.stringify(ours)}\n\n${JSON.stringify(broken)}\n`, "f.jsonl")).toThrow("f.jsonl:3: time is no object");
+  expect(() => parseLines(`${JSON.stringify(ours)}\n\n${JSON.stringify(broken)}\n`, "f.jsonl")).toThrow(
+    "f.jsonl:3: time is no object",
+  );
   expect(() => parseLines('{"format":2}', "f.jsonl")).toThrow("f.jsonl:1: not format 1");
 });
 
@@ -45,7 +47,9 @@ test("the page has the numbers with their spread, the error beside them, and wha
   expect(page).toContain("torch: verl \\| form (timed on 25 % of the rows, scaled)");
   expect(page).toContain("**slower:** 0.5 (0.45–0.55)x");
   expect(page).toContain("entropies 1.0e-3, relative 2.0e-2");
-  expect(page).toContain("| forward, float32, V ≥ 100K | ≥ 0.8 | ≥ 0.95 | 0.78 | **missed by 3 %** | Qwen vocabulary, normal |");
+  expect(page).toContain(
+    "| forward, float32, V ≥ 100K | ≥ 0.8 | ≥ 0.95 | 0.78 | **missed by 3 %** | Qwen vocabulary, normal |",
+  );
   expect(page).toContain("No CUDA kernel has been timed on a GPU");
   expect(page).not.toContain("undefined");
 });
@@ -63,13 +67,19 @@ test("without results it claims nothing", () => {
   expect(page).not.toContain("performance.svg");
 });
 
-test("the chart has a bar for each share, marks for its goal, and is short where that is missed", () => {
-  const good = resultLine({ rowKind: "<normal>", share: even(0.9), roof: { kind: "read", gigabytesPerSecond: even(40) } });
-  const chart = toChart([{ name: "f", lines: [ours, good, peer] }]);
+test("the chart has a bar for each share that a goal judges, with its marks, and is short where it is missed", () => {
+  const good = resultLine({
+    op: "gae",
+    rowKind: "<masked>",
+    share: even(0.9),
+    roof: { kind: "read", gigabytesPerSecond: even(40) },
+  });
+  const unjudged = resultLine({ op: "moments", share: even(0.5) });
+  const chart = toChart([{ name: "f", lines: [ours, good, unjudged, peer] }]);
   expect(chart.match(/<rect class="(bar|short)"/g)).toEqual(['<rect class="short"', '<rect class="bar"']);
-  expect(chart.match(/class="must"/g)).toHaveLength(1);
-  expect(chart.match(/class="aim"/g)).toHaveLength(1);
-  expect(chart).toContain("&lt;normal&gt;");
+  expect(chart.match(/class="must"/g)).toHaveLength(2);
+  expect(chart.match(/class="aim"/g)).toHaveLength(2);
+  expect(chart).toContain("&lt;masked&gt;");
   expect(chart).not.toContain("NaN");
 });
 

@@ -1,21 +1,36 @@
 // One case with builds, roof and peers that are made up: what is recorded, what is left out and why.
 import type { Build, Library } from "../../bench/harness/build";
-import type { Case, Errors, Work } from "../../bench/harness/case";
+import type { Case, Work } from "../../bench/harness/case";
+import type { Errors } from "../../bench/record";
 import { ONE_THREAD } from "../../bench/harness/names";
 import { type Bench, runCase } from "../../bench/harness/run-case";
-import type { PeerForm } from "../../bench/peers/peers";
+import type { PeerForm } from "../../bench/peers/peer";
 import { resultLine } from "./result-lines";
 
 const right: Errors = { y: { maxAbs: 1e-9, maxRel: 1e-9, budget: "1e-6", used: 1e-3 } };
 const wrong: Errors = { y: { maxAbs: 1, maxRel: 1, budget: "1e-6", used: 1e6 } };
 
-const work = (seconds: number, errors: () => Errors = () => right): Work => ({ name: "y", run: () => seconds, check: errors });
+const work = (seconds: number, errors: () => Errors = () => right): Work => ({
+  name: "y",
+  run: () => seconds,
+  check: errors,
+});
 
 function peer(name: string, seconds: number, errors: Errors): PeerForm {
-  return { name, backend: "torch", run: () => seconds, check: () => errors, extraMegabytes: () => Promise.resolve(900) };
+  return {
+    name,
+    backend: "torch",
+    run: () => seconds,
+    check: () => errors,
+    extraMegabytes: () => Promise.resolve(900),
+  };
 }
 
-function setUp({ forms = [], disturbed = 0.01, threads = true }: { forms?: PeerForm[]; disturbed?: number; threads?: boolean } = {}) {
+function setUp({
+  forms = [],
+  disturbed = 0.01,
+  threads = true,
+}: { forms?: PeerForm[]; disturbed?: number; threads?: boolean } = {}) {
   const said: string[] = [];
   const using: number[] = [];
   const kept: number[] = [];
@@ -32,11 +47,26 @@ function setUp({ forms = [], disturbed = 0.01, threads = true }: { forms?: PeerF
   const bench: Bench = {
     builds: [build],
     lower: [{ ...build, level: "avx2" }],
-    roof: { width: "avx512", read: nothing, copy: nothing, copyStreamed: nothing, rewrite: nothing, spin: nothing, stepsIn: () => 0 },
+    roof: {
+      width: "avx512",
+      read: nothing,
+      copy: nothing,
+      copyStreamed: nothing,
+      rewrite: nothing,
+      spin: nothing,
+      stepsIn: () => 0,
+    },
     disturbance: () => disturbed,
     keepOn: (threads) => void kept.push(threads),
     js: false,
-    peers: { present: [], absent: [], formsOf: () => Promise.resolve(forms), pids: () => [], release: () => Promise.resolve(), close: nothing },
+    peers: {
+      present: [],
+      absent: [],
+      formsOf: () => Promise.resolve(forms),
+      pids: () => [],
+      release: () => Promise.resolve(),
+      close: nothing,
+    },
     pace: { repetitions: 3, secondsEach: 1e9, least: 1 },
     peerMemory: true,
     facts: resultLine({}).run,
@@ -65,7 +95,9 @@ test("a case gives a line for us and for each peer, with ratios to us and the er
   const { bench } = setUp({ forms: [peer("torch: loop", 6, { y: { maxAbs: 1e-3, maxRel: 1e-3 } })] });
   const { lines, wrong: any } = await runCase(caseOf({ ours: () => work(2), task }), bench);
   expect(any).toBe(false);
-  expect(lines.map(({ contender, time, ratio, repetitions }) => [contender, time.median, ratio?.median, repetitions])).toEqual([
+  expect(
+    lines.map(({ contender, time, ratio, repetitions }) => [contender, time.median, ratio?.median, repetitions]),
+  ).toEqual([
     ["surprisal", 2000, undefined, 3],
     ["torch: loop", 6000, 3, 3],
   ]);
@@ -80,7 +112,10 @@ test("shares are least bytes over time against the roof's", async () => {
     const began = performance.now();
     while (performance.now() - began < 2);
   };
-  const { lines } = await runCase(caseOf({ ours: () => work(2), roof: { kind: "read", bytes: 4e9, run: slow } }), bench);
+  const { lines } = await runCase(
+    caseOf({ ours: () => work(2), roof: { kind: "read", bytes: 4e9, run: slow } }),
+    bench,
+  );
   const { roof, share } = lines[0]!;
   expect(roof!.kind).toBe("read");
   expect(share!.median).toBeCloseTo(4 / roof!.gigabytesPerSecond.median, 6);
@@ -95,7 +130,10 @@ test("a wrong result is not recorded, nor anything told as a ratio to it", async
 test("a result that is wrong after the last repetition is not recorded either", async () => {
   const { bench, said } = setUp();
   let checks = 0;
-  expect(await runCase(caseOf({ ours: () => work(2, () => (++checks === 1 ? right : wrong)) }), bench)).toEqual({ lines: [], wrong: true });
+  expect(await runCase(caseOf({ ours: () => work(2, () => (++checks === 1 ? right : wrong)) }), bench)).toEqual({
+    lines: [],
+    wrong: true,
+  });
   expect(said.join("\n")).toContain("WRONG after the last repetition");
 });
 
@@ -109,8 +147,14 @@ test("a peer that is wrong or fails is left out and said", async () => {
 
 test("a peer that fails later sits out from there, and the case goes on", async () => {
   let runs = 0;
-  const dying = { ...peer("torch: dying", 6, right), run: () => (++runs > 3 ? Promise.reject(new Error("python3 ended")) : 6) };
-  const gone = { ...peer("torch: gone", 6, right), run: () => (++runs > 1 ? Promise.reject(new Error("python3 ended")) : 6) };
+  const dying = {
+    ...peer("torch: dying", 6, right),
+    run: () => (++runs > 3 ? Promise.reject(new Error("python3 ended")) : 6),
+  };
+  const gone = {
+    ...peer("torch: gone", 6, right),
+    run: () => (++runs > 1 ? Promise.reject(new Error("python3 ended")) : 6),
+  };
   const { bench, said } = setUp({ forms: [dying] });
   const { lines } = await runCase(caseOf({ ours: () => work(2), task }), bench);
   expect(lines.map(({ contender, repetitions }) => [contender, repetitions])).toEqual([
@@ -125,7 +169,10 @@ test("a peer that fails later sits out from there, and the case goes on", async 
 
 test("lower levels and other work run beside us where the case says so", async () => {
   const { bench } = setUp();
-  const { lines } = await runCase(caseOf({ ours: () => work(2), beside: { "surprisal on plain rows": () => work(1) } }, { levels: true }), bench);
+  const { lines } = await runCase(
+    caseOf({ ours: () => work(2), beside: { "surprisal on plain rows": () => work(1) } }, { levels: true }),
+    bench,
+  );
   expect(lines.map(({ contender, level, ratio }) => [contender, level, ratio?.median])).toEqual([
     ["surprisal", "avx512", undefined],
     ["surprisal at avx2", "avx2", 1],
@@ -136,7 +183,10 @@ test("lower levels and other work run beside us where the case says so", async (
 test("the JavaScript backend does what peers do, in calls that ask for it", async () => {
   const { bench } = setUp({ forms: [peer("plain JS", 8, right)] });
   const asked: string[] = [];
-  const build = { ...bench.builds[0]!, lib: { gae: ({ backend }: { backend: string }) => void asked.push(backend) } as unknown as Library };
+  const build = {
+    ...bench.builds[0]!,
+    lib: { gae: ({ backend }: { backend: string }) => void asked.push(backend) } as unknown as Library,
+  };
   const ours = (lib: Library): Work => ({
     name: "gae",
     run: () => {

@@ -83,6 +83,8 @@ test.each([
 });
 
 test("a result names the processor and no host", () => {
-  expect(processorOf("processor\t: 0\nmodel name\t: Some  CPU @ 2 GHz\nflags : a b\n", "none")).toBe("Some CPU @ 2 GHz");
+  expect(processorOf("processor\t: 0\nmodel name\t: Some  CPU @ 2 GHz\nflags : a b\n", "none")).toBe(
+    "Some CPU @ 2 GHz",
+  );
   expect(processorOf("", "arm64")).toBe("arm64");
 });

@@ -10,7 +10,8 @@ import { linearSubject } from "../../bench/cases/linear";
 import { ROW_KINDS } from "../../bench/cases/logit-rows";
 import { sequenceSubject } from "../../bench/cases/ratio";
 import { gaeSubject, returnsSubject } from "../../bench/cases/scan";
-import type { Errors, Subject, Work } from "../../bench/harness/case";
+import type { Subject, Work } from "../../bench/harness/case";
+import type { Errors } from "../../bench/record";
 import { isWrong } from "../../bench/harness/check";
 import { plainPeer } from "../../bench/peers/plain";
 
@@ -23,7 +24,10 @@ const SUBJECTS: Readonly<Record<string, () => Subject>> = {
     dtypes.flatMap((dtype) =>
       ROW_KINDS.flatMap((kind) => [
         [`forward, ${dtype}, ${kind}`, () => forwardSubject(37, 500, dtype, kind, company(kind))] as const,
-        [`backward, ${dtype}, ${kind}`, () => backwardSubject(37, 500, dtype, kind, false, dtype === "float32" && kind !== "masked")] as const,
+        [
+          `backward, ${dtype}, ${kind}`,
+          () => backwardSubject(37, 500, dtype, kind, false, dtype === "float32" && kind !== "masked"),
+        ] as const,
         [`backward in place, ${dtype}, ${kind}`, () => backwardSubject(37, 500, dtype, kind, true, false)] as const,
       ]),
     ),

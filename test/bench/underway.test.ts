@@ -13,7 +13,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const first = resultLine({});
 const second = resultLine({ op: "gae", threads: 2 });
 const { run } = first;
-const caseOf = (line: typeof first) => ({ ...line, prepare: () => Promise.reject(new Error("not to be run")) as never });
+const caseOf = (line: typeof first) => ({
+  ...line,
+  prepare: () => Promise.reject(new Error("not to be run")) as never,
+});
 
 test("what a run has is there before it ends, and goes where it belongs when it does", () => {
   const underway = new Underway(file, run, false);

@@ -9,7 +9,9 @@ const folder = temporaryFolder();
 const names = COMMANDS.map(({ name }) => name);
 
 test("every promised command is there", () => {
-  expect([...names].sort()).toEqual([...["advantages", "bench", "build", "convert", "demo", "doctor", "entropy", "inspect", "loss", "report", "reward"]]);
+  expect([...names].sort()).toEqual([
+    ...["advantages", "bench", "build", "convert", "demo", "doctor", "entropy", "inspect", "loss", "report", "reward"],
+  ]);
 });
 
 test.each(names)("%s --help has usage, options and an example of itself, and exits 0", async (name) => {
@@ -25,7 +27,8 @@ test("--help lists the commands and the exit codes; no command is a wrong comman
   const { code, stdout } = await surprisal(["--help"]);
   expect(code).toBe(0);
   for (const name of names) expect(stdout).toMatch(new RegExp(`^  ${name} +\\S`, "m"));
-  for (const [exit, meaning] of EXIT_CODES) expect(stdout).toMatch(new RegExp(`^  ${exit} +${meaning.replace(/[()]/g, "\\$&")}$`, "m"));
+  for (const [exit, meaning] of EXIT_CODES)
+    expect(stdout).toMatch(new RegExp(`^  ${exit} +${meaning.replace(/[()]/g, "\\$&")}$`, "m"));
   expect(await surprisal([])).toMatchObject({ code: 2, stdout: "" });
 });
 
@@ -77,7 +80,9 @@ test("a file that is not there is a failure with its name; with --json also a do
   expect(stderr).toMatch(/^surprisal inspect: ERR_SURPRISAL_FILE: .*none\.jsonl.*\n$/);
   const outcome = await surprisal(["inspect", missing, "--json"]);
   expect(outcome.code).toBe(1);
-  expect((documentOf(outcome) as { error: { code: string; message: string } }).error).toMatchObject({ code: "ERR_SURPRISAL_FILE" });
+  expect((documentOf(outcome) as { error: { code: string; message: string } }).error).toMatchObject({
+    code: "ERR_SURPRISAL_FILE",
+  });
 });
 
 describe("the nearest name", () => {

@@ -12,7 +12,8 @@ function surprisal(args: readonly string[], env: Record<string, string> = {}) {
 test("doctor lists every backend with yes or the reason", () => {
   const { stdout, status } = surprisal(["doctor"]);
   expect(status).toBe(0);
-  for (const name of ["js", "cpu", "cuda", "emulated"]) expect(stdout).toMatch(new RegExp(`^${name} +(yes|no) +\\S`, "m"));
+  for (const name of ["js", "cpu", "cuda", "emulated"])
+    expect(stdout).toMatch(new RegExp(`^${name} +(yes|no) +\\S`, "m"));
   expect(stdout).toContain("auto: host arrays run on cpu");
 });
 
@@ -25,7 +26,9 @@ test("doctor --json is one document with the same facts", () => {
 });
 
 test("doctor exits 1 when the requested backend cannot run", () => {
-  const info = JSON.parse(surprisal(["doctor", "--json"]).stdout) as { backends: { name: string; available: boolean }[] };
+  const info = JSON.parse(surprisal(["doctor", "--json"]).stdout) as {
+    backends: { name: string; available: boolean }[];
+  };
   const cuda = info.backends.find(({ name }) => name === "cuda")!;
   const { stdout, status } = surprisal(["doctor"], { SURPRISAL_BACKEND: "cuda" });
   expect(status).toBe(cuda.available ? 0 : 1);

@@ -42,14 +42,32 @@ describe("outputs", () => {
     ["a folder", "sub", "it is a folder"],
     ["a folder that is not there", "nowhere/out.txt", "there is no folder"],
   ])("refuse %s before any work", async (_, name, text) => {
-    await expect(new Outputs().add(folder.path(name))).rejects.toMatchObject({ code: "ERR_SURPRISAL_FILE", message: expect.stringContaining(text) as string });
+    await expect(new Outputs().add(folder.path(name))).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_FILE",
+      message: expect.stringContaining(text) as string,
+    });
   });
 });
 
 test("a command that fails leaves neither its output nor anything else", async () => {
   mkdirSync(folder.path("clean"));
-  const input = folder.file("clean/in.jsonl", jsonl([{ group: "a", token_ids: [1], reward: 1 }, { group: "a", token_ids: [2] }]));
-  const { code } = await surprisal(["advantages", input, "-e", "grpo", "--out", folder.path("clean/out.jsonl"), "--report", folder.path("clean/out.html")]);
+  const input = folder.file(
+    "clean/in.jsonl",
+    jsonl([
+      { group: "a", token_ids: [1], reward: 1 },
+      { group: "a", token_ids: [2] },
+    ]),
+  );
+  const { code } = await surprisal([
+    "advantages",
+    input,
+    "-e",
+    "grpo",
+    "--out",
+    folder.path("clean/out.jsonl"),
+    "--report",
+    folder.path("clean/out.html"),
+  ]);
   expect(code).toBe(1);
   expect(readdirSync(folder.path("clean"))).toEqual(["in.jsonl"]);
 });
@@ -63,29 +81,42 @@ test("a stop between two steps of the work ends with its code, says so and leave
     controller.abort(new Stopped("stopped by SIGINT; nothing was written", 130));
     await new Promise(() => undefined); // the pipe stays open
   }
-  const outcome = await surprisal(["convert", "-", folder.path("stopped/out.jsonl")], { signal: controller.signal, stdin: silent() });
-  expect(outcome).toEqual({ code: 130, stdout: "", stderr: "surprisal convert: stopped by SIGINT; nothing was written\n" });
+  const outcome = await surprisal(["convert", "-", folder.path("stopped/out.jsonl")], {
+    signal: controller.signal,
+    stdin: silent(),
+  });
+  expect(outcome).toEqual({
+    code: 130,
+    stdout: "",
+    stderr: "surprisal convert: stopped by SIGINT; nothing was written\n",
+  });
   expect(readdirSync(folder.path("stopped"))).toEqual(["in.jsonl"]);
 });
 
-test.each(["jsonl.gz", "parquet", "npz", "safetensors"])("convert to .%s and back gives the same rollouts", async (ending) => {
-  const input = folder.file("convert.jsonl", recordText(2));
-  const [middle, back] = [folder.path(`middle.${ending}`), folder.path("back.jsonl")];
-  expect((await surprisal(["convert", input, middle])).code).toBe(0);
-  const outcome = await surprisal(["convert", middle, back, "--json"]);
-  expect((documentOf(outcome) as { output: { rollouts: number } }).output.rollouts).toBe(12);
-  const of = async (file: string) => (await readAllRollouts(file)).rollouts;
-  expect(await of(back)).toEqual(await of(input));
-});
+test.each(["jsonl.gz", "parquet", "npz", "safetensors"])(
+  "convert to .%s and back gives the same rollouts",
+  async (ending) => {
+    const input = folder.file("convert.jsonl", recordText(2));
+    const [middle, back] = [folder.path(`middle.${ending}`), folder.path("back.jsonl")];
+    expect((await surprisal(["convert", input, middle])).code).toBe(0);
+    const outcome = await surprisal(["convert", middle, back, "--json"]);
+    expect((documentOf(outcome) as { output: { rollouts: number } }).output.rollouts).toBe(12);
+    const of = async (file: string) => (await readAllRollouts(file)).rollouts;
+    expect(await of(back)).toEqual(await of(input));
+  },
+);
 
 test("inspect says layout, fields and groups; --json has the same facts; --strict fails where something is serious", async () => {
   const input = folder.file("inspect.jsonl", recordText(3));
   const { code, stdout } = await surprisal(["inspect", input]);
   expect(code).toBe(0);
   expect(stdout).toContain("12 rollouts, jsonl, surprisal");
-  expect(stdout).toMatch(/fields: group, step, token_ids, logprobs/);
-  const facts = (documentOf(await surprisal(["inspect", input, "--json"])) as { files: { fields: Record<string, number> }[]; summary: { steps: { groups: unknown[] }[] } });
-  expect(facts.files[0]!.fields).toMatchObject({ token_ids: 12, entropy: 12 });
+  expect(stdout).toMatch(/fields: group, step, token_ids, sampler_logprobs/);
+  const facts = documentOf(await surprisal(["inspect", input, "--json"])) as {
+    files: { fields: Record<string, number> }[];
+    summary: { steps: { groups: unknown[] }[] };
+  };
+  expect(facts.files[0]!.fields).toMatchObject({ token_ids: 12, entropies: 12 });
   expect(facts.summary.steps[0]!.groups).toHaveLength(4);
   const equal = folder.file("equal.jsonl", jsonl([1, 1].map((reward) => ({ group: "a", token_ids: [1], reward }))));
   expect((await surprisal(["inspect", equal, "--strict"])).code).toBe(1);
@@ -94,8 +125,10 @@ test("inspect says layout, fields and groups; --json has the same facts; --stric
 
 test("entropy of rollouts is over kept tokens", async () => {
   const lines = records(4, 2, 2);
-  const { batches } = (documentOf(await surprisal(["entropy", folder.file("entropy.jsonl", jsonl(lines)), "--json"])) as { batches: { tokens: number; entropies: { mean: number } }[] });
-  const kept = lines.flatMap(({ entropy, mask }) => entropy.filter((_, t) => mask[t] === 1));
+  const { batches } = documentOf(
+    await surprisal(["entropy", folder.file("entropy.jsonl", jsonl(lines)), "--json"]),
+  ) as { batches: { tokens: number; entropies: { mean: number } }[] };
+  const kept = lines.flatMap(({ entropies, mask }) => entropies.filter((_, t) => mask[t] === 1));
   expect(batches[0]!.tokens).toBe(kept.length);
   expect(batches[0]!.entropies.mean).toBeCloseTo(kept.reduce((sum, x) => sum + x, 0) / kept.length, 12);
 });
@@ -103,7 +136,10 @@ test("entropy of rollouts is over kept tokens", async () => {
 test("entropy of logits is logprob's, at a temperature, with targets", async () => {
   const data = Float32Array.of(2, 1, 0, 0, 3, 0);
   const [input, out] = [folder.path("logits.npz"), folder.path("logprobs.safetensors")];
-  await writeTensors(input, { logits: { dtype: "float32", shape: [2, 3], data }, ids: { dtype: "int64", shape: [2], data: BigInt64Array.of(0n, 1n) } });
+  await writeTensors(input, {
+    logits: { dtype: "float32", shape: [2, 3], data },
+    ids: { dtype: "int64", shape: [2], data: BigInt64Array.of(0n, 1n) },
+  });
   const outcome = await surprisal(["entropy", input, "--targets", "ids", "--temperature", "0.5", "-o", out]);
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   const { tensors } = await readTensors(out);
@@ -114,12 +150,29 @@ test("entropy of logits is logprob's, at a temperature, with targets", async () 
 });
 
 test("reward judges by text, and puts rewards beside others where it is asked to", async () => {
-  const lines = ["so \\boxed{4}", "so \\boxed{5}"].map((text) => ({ group: "a", text, reward: 0.5, meta: { answer: "4" } }));
+  const lines = ["so \\boxed{4}", "so \\boxed{5}"].map((text) => ({
+    group: "a",
+    text,
+    reward: 0.5,
+    meta: { answer: "4" },
+  }));
   const out = folder.path("judged.jsonl");
-  const outcome = await surprisal(["reward", folder.file("texts.jsonl", jsonl(lines)), "--scorer", "egpo", "--name", "math", "--out", out]);
+  const outcome = await surprisal([
+    "reward",
+    folder.file("texts.jsonl", jsonl(lines)),
+    "--scorer",
+    "egpo",
+    "--name",
+    "math",
+    "--out",
+    out,
+  ]);
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   const { rollouts } = await readAllRollouts(out);
-  expect(rollouts.map(({ reward, rewards }) => [reward, rewards!["math"]])).toEqual([[0.5, 1], [0.5, -1]]);
+  expect(rollouts.map(({ reward, rewards }) => [reward, rewards!["math"]])).toEqual([
+    [0.5, 1],
+    [0.5, -1],
+  ]);
   const ids = folder.file("ids.jsonl", jsonl([{ group: "a", token_ids: [1] }]));
   expect((await surprisal(["reward", ids, "-s", "egpo"])).stderr).toContain("has ids and no text");
   expect((await surprisal(["reward", folder.path("texts.jsonl"), "-s", "code"])).stderr).toContain("has no tests");
@@ -127,7 +180,14 @@ test("reward judges by text, and puts rewards beside others where it is asked to
 
 test("report writes a page and prints the summary", async () => {
   const page = folder.path("page.html");
-  const { code, stdout } = await surprisal(["report", folder.file("report.jsonl", recordText(5)), "--out", page, "--title", "A run"]);
+  const { code, stdout } = await surprisal([
+    "report",
+    folder.file("report.jsonl", recordText(5)),
+    "--out",
+    page,
+    "--title",
+    "A run",
+  ]);
   expect(code).toBe(0);
   expect(stdout).toContain("12 rollouts");
   expect(readFileSync(page, "utf8")).toContain("<title>A run</title>");
@@ -135,22 +195,39 @@ test("report writes a page and prints the summary", async () => {
 
 test("the demo learns, repeats to the last bit, and its rollouts are ready for the everyday line", async () => {
   const of = async (...args: string[]) =>
-    (documentOf(await surprisal(["demo", "--json", ...args])) as { runs: { method: string; rewardStart: number; rewardEnd: number; rewards: number[] }[] }).runs;
+    (
+      documentOf(await surprisal(["demo", "--json", ...args])) as {
+        runs: { method: string; rewardStart: number; rewardEnd: number; rewards: number[] }[];
+      }
+    ).runs;
   const runs = await of("--methods", "empg", "--steps", "25", "--rollouts", folder.path("demo"));
   // The best reward is 0.8; seeds 1 to 3 passed 0.5 by step 15.
   expect(runs[0]!.rewardEnd - runs[0]!.rewardStart).toBeGreaterThan(0.4);
   expect((await of("--methods", "empg", "--steps", "5"))[0]!.rewards).toEqual(runs[0]!.rewards.slice(0, 5));
   const out = folder.path("demo/out.parquet");
-  const line = await surprisal(["advantages", folder.path("demo/empg.jsonl"), "--estimator", "empg", "--out", out, "--report", folder.path("demo/report.html")]);
+  const line = await surprisal([
+    "advantages",
+    folder.path("demo/empg.jsonl"),
+    "--estimator",
+    "empg",
+    "--out",
+    out,
+    "--report",
+    folder.path("demo/report.html"),
+  ]);
   expect(line).toMatchObject({ code: 0, stderr: "" });
   expect((await readAllRollouts(out)).rollouts.every(({ advantages }) => advantages)).toBe(true);
 });
 
 test("bench measures every backend that was asked for, within the error that float32 has", async () => {
-  const { results } = (documentOf(
+  const { results } = documentOf(
     await surprisal(["bench", "--small", "--backends", "js", "--seconds", "0.01", "--json"]),
-  ) as { results: { case: string; backend: string; error: number; median: number }[] });
-  expect(results.map((result) => [result.case, result.backend])).toEqual([["logprob", "js"], ["gae", "js"], ["groupNormalize", "js"]]);
+  ) as { results: { case: string; backend: string; error: number; median: number }[] };
+  expect(results.map((result) => [result.case, result.backend])).toEqual([
+    ["logprob", "js"],
+    ["gae", "js"],
+    ["groupNormalize", "js"],
+  ]);
   for (const { error, median } of results) {
     expect(error).toBeLessThan(1e-6);
     expect(median).toBeGreaterThan(0);

@@ -19,7 +19,10 @@ export interface World {
   readonly onStderr?: (text: string) => void;
 }
 
-export async function surprisal(args: readonly string[], { isTTY = false, signal, stdin, onStderr }: World = {}): Promise<Outcome> {
+export async function surprisal(
+  args: readonly string[],
+  { isTTY = false, signal, stdin, onStderr }: World = {},
+): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
   const sink = (texts: string[], tell?: (text: string) => void): Sink => ({
@@ -42,7 +45,10 @@ export async function surprisal(args: readonly string[], { isTTY = false, signal
 }
 
 /** A folder for the files of a test file; removed behind it. */
-export function temporaryFolder(): { readonly path: (name: string) => string; readonly file: (name: string, content: string) => string } {
+export function temporaryFolder(): {
+  readonly path: (name: string) => string;
+  readonly file: (name: string, content: string) => string;
+} {
   let folder = "";
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "surprisal-cli-"));
@@ -61,7 +67,8 @@ export function temporaryFolder(): { readonly path: (name: string) => string; re
 }
 
 /** Lines of JSON. */
-export const jsonl = (records: readonly object[]): string => records.map((record) => `${JSON.stringify(record)}\n`).join("");
+export const jsonl = (records: readonly object[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join("");
 
 /** What a command answered to --json; the caller says what it is. */
 export const documentOf = (outcome: Outcome): unknown => JSON.parse(outcome.stdout);

@@ -6,10 +6,10 @@ export interface RecordLine {
   readonly group: string;
   readonly step: number;
   readonly token_ids: readonly number[];
-  readonly logprobs: readonly number[];
+  readonly sampler_logprobs: readonly number[];
   readonly old_logprobs: readonly number[];
-  readonly ref_logprobs: readonly number[];
-  readonly entropy: readonly number[];
+  readonly reference_logprobs: readonly number[];
+  readonly entropies: readonly number[];
   readonly values: readonly number[];
   readonly mask: readonly number[];
   readonly reward: number;
@@ -32,10 +32,10 @@ export function records(seed: number, groups: number, members: number): RecordLi
       group: `problem ${Math.floor(row / members)}`,
       step: 7,
       token_ids,
-      logprobs: list(tokens, -2, 0),
+      sampler_logprobs: list(tokens, -2, 0),
       old_logprobs: list(tokens, -2, 0),
-      ref_logprobs: list(tokens, -2, 0),
-      entropy: list(tokens, 0.1, 2),
+      reference_logprobs: list(tokens, -2, 0),
+      entropies: list(tokens, 0.1, 2),
       values: list(tokens, -1, 1),
       mask: token_ids.map((_id, t) => (t === 1 ? 0 : 1)),
       reward,

@@ -5,39 +5,42 @@ import { valuesOfRanks } from "../support/run-ranks";
 
 const RANKS = [0, 1, 2];
 
-test.each([1, 2, 3, 9, 1000])("three ranks reduce, gather and broadcast arrays of %i in chunks of 16 bytes", async (length) => {
-  const inputs = RANKS.map((rank) => ({
-    floats: Float64Array.from({ length }, (_, i) => Math.sin(i + 10 * rank) * 1e3),
-    integers: Int32Array.from({ length }, (_, i) => (i + 1) * (rank - 1)),
-  }));
-  const got = await valuesOfRanks(
-    inputs,
-    (c, _, { floats, integers }) => ({
-      sum: c.allReduce(floats, "sum"),
-      min: c.allReduce(floats, "min"),
-      max: c.allReduce(integers, "max"),
-      counts: c.allReduce(integers, "sum"),
-      gathered: c.allGather(floats),
-      integersOfAll: c.allGather(integers),
-      sent: c.broadcast(floats, 2),
-      sentIntegers: c.broadcast(integers, 0),
-      own: [floats, integers] as const,
-    }),
-    { chunkBytes: 16 },
-  );
-  const [a, b, d] = inputs as [(typeof inputs)[0], (typeof inputs)[0], (typeof inputs)[0]];
-  got.forEach((result, rank) => {
-    expect(result.sum).toEqual(a.floats.map((x, i) => x + b.floats[i]! + d.floats[i]!));
-    expect(result.min).toEqual(a.floats.map((x, i) => Math.min(x, b.floats[i]!, d.floats[i]!)));
-    expect(result.max).toEqual(a.integers.map((x, i) => Math.max(x, b.integers[i]!, d.integers[i]!)));
-    expect(result.counts).toEqual(new Int32Array(length));
-    expect(result.gathered).toEqual(inputs.map(({ floats }) => floats));
-    expect(result.integersOfAll).toEqual(inputs.map(({ integers }) => integers));
-    expect(result.sent).toEqual(d.floats);
-    expect(result.sentIntegers).toEqual(a.integers);
-    expect(result.own).toEqual([inputs[rank]!.floats, inputs[rank]!.integers]);
-  });
-});
+test.each([1, 2, 3, 9, 1000])(
+  "three ranks reduce, gather and broadcast arrays of %i in chunks of 16 bytes",
+  async (length) => {
+    const inputs = RANKS.map((rank) => ({
+      floats: Float64Array.from({ length }, (_, i) => Math.sin(i + 10 * rank) * 1e3),
+      integers: Int32Array.from({ length }, (_, i) => (i + 1) * (rank - 1)),
+    }));
+    const got = await valuesOfRanks(
+      inputs,
+      (c, _, { floats, integers }) => ({
+        sum: c.allReduce(floats, "sum"),
+        min: c.allReduce(floats, "min"),
+        max: c.allReduce(integers, "max"),
+        counts: c.allReduce(integers, "sum"),
+        gathered: c.allGather(floats),
+        integersOfAll: c.allGather(integers),
+        sent: c.broadcast(floats, 2),
+        sentIntegers: c.broadcast(integers, 0),
+        own: [floats, integers] as const,
+      }),
+      { chunkBytes: 16 },
+    );
+    const [a, b, d] = inputs as [(typeof inputs)[0], (typeof inputs)[0], (typeof inputs)[0]];
+    got.forEach((result, rank) => {
+      expect(result.sum).toEqual(a.floats.map((x, i) => x + b.floats[i]! + d.floats[i]!));
+      expect(result.min).toEqual(a.floats.map((x, i) => Math.min(x, b.floats[i]!, d.floats[i]!)));
+      expect(result.max).toEqual(a.integers.map((x, i) => Math.max(x, b.integers[i]!, d.integers[i]!)));
+      expect(result.counts).toEqual(new Int32Array(length));
+      expect(result.gathered).toEqual(inputs.map(({ floats }) => floats));
+      expect(result.integersOfAll).toEqual(inputs.map(({ integers }) => integers));
+      expect(result.sent).toEqual(d.floats);
+      expect(result.sentIntegers).toEqual(a.integers);
+      expect(result.own).toEqual([inputs[rank]!.floats, inputs[rank]!.integers]);
+    });
+  },
+);
 
 test("no number is a message too, and NaN, infinities and -0 arrive as they are", async () => {
   const numbers = Float64Array.of(NaN, -Infinity, -0, 5e-324);

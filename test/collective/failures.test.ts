@@ -10,10 +10,16 @@ test("a worker that exits while the others wait ends their call, also for those 
   const outcomes = await runRanks([0, 1, 2, 3], (c) => {
     c.barrier();
     if (c.rank === 2) process.exit(7);
-    return c.rank < 2 ? c.allReduce(Float64Array.of(1), "sum") : c.subgroup([3, 0]).allReduce(Float64Array.of(1), "sum");
+    return c.rank < 2
+      ? c.allReduce(Float64Array.of(1), "sum")
+      : c.subgroup([3, 0]).allReduce(Float64Array.of(1), "sum");
   });
   expect(outcomes[2]).toEqual({ exitCode: 7 });
-  for (const rank of [0, 1]) expect(outcomes[rank]!.error).toEqual({ code: LOST, message: "allReduce: the thread of rank 2 has ended (exit code 7); make a new collective to go on" });
+  for (const rank of [0, 1])
+    expect(outcomes[rank]!.error).toEqual({
+      code: LOST,
+      message: "allReduce: the thread of rank 2 has ended (exit code 7); make a new collective to go on",
+    });
   // Rank 3 does not wait for rank 2, and learns from rank 0, which does.
   expect(outcomes[3]!.error).toEqual(outcomes[0]!.error);
 });
@@ -49,7 +55,10 @@ test("a worker that is terminated in the middle ends the call of the others", as
       },
     },
   );
-  expect(outcomes[1]!.error).toMatchObject({ code: LOST, message: expect.stringContaining("the thread of rank 0 has ended") as string });
+  expect(outcomes[1]!.error).toMatchObject({
+    code: LOST,
+    message: expect.stringContaining("the thread of rank 0 has ended") as string,
+  });
 });
 
 test("a worker that ends after its last call takes nothing from the others", async () => {
@@ -99,7 +108,9 @@ test("a rank that comes too late is named, and the others learn that the waiting
   );
   const messages = outcomes.map(({ error }) => error?.message ?? "none");
   expect(errorsOf(outcomes).map((error) => error?.code)).toEqual([LOST, LOST, LOST]);
-  expect(messages.slice(0, 2).some((message) => message.startsWith("allReduce: waited 200 ms for rank 2; "))).toBe(true);
+  expect(messages.slice(0, 2).some((message) => message.startsWith("allReduce: waited 200 ms for rank 2; "))).toBe(
+    true,
+  );
   expect(messages[2]).toMatch(/^allReduce: rank [01] waited too long for another and gave up/);
 });
 
@@ -113,7 +124,8 @@ test("arrays of different lengths are an error on all ranks that names them, and
     }
     return { refused, sum: c.allReduce(Float64Array.of(length), "sum")[0] };
   });
-  const message = "allReduce: values has 4 elements on rank 0, 4 elements on rank 1, 5 elements on rank 2, expected the same on all ranks";
+  const message =
+    "allReduce: values has 4 elements on rank 0, 4 elements on rank 1, 5 elements on rank 2, expected the same on all ranks";
   for (const { refused, sum } of got) {
     expect(refused).toEqual(["ERR_SURPRISAL_SHAPE", message]);
     expect(sum).toBe(13);
@@ -139,8 +151,14 @@ test("different calls, types, reductions and roots are an error on all ranks, an
     c.barrier();
     return refusals;
   });
-  const expected = ["the call is barrier on rank 0, allGather on rank 1", "values is Float64Array on rank 0, Int32Array on rank 1", "reduction is min on rank 0, max on rank 1", "root is rank 0 on rank 0, rank 1 on rank 1"];
-  for (const refusals of got) expect(refusals).toEqual(expected.map((text) => `${text}, expected the same on all ranks`));
+  const expected = [
+    "the call is barrier on rank 0, allGather on rank 1",
+    "values is Float64Array on rank 0, Int32Array on rank 1",
+    "reduction is min on rank 0, max on rank 1",
+    "root is rank 0 on rank 0, rank 1 on rank 1",
+  ];
+  for (const refusals of got)
+    expect(refusals).toEqual(expected.map((text) => `${text}, expected the same on all ranks`));
 });
 
 test("a sum past int32 is refused on all ranks, and the collective goes on", async () => {
@@ -164,7 +182,9 @@ test("wrong arguments are refused by name", () => {
   expect(code(() => joinCollective({} as never))).toBe("ERR_SURPRISAL_OPTION");
   const [handle] = createCollective(1);
   const own = joinCollective(handle!);
-  expect(() => joinCollective(handle!)).toThrow("joinCollective: handle.rank is 0, expected a rank that nobody has joined as yet");
+  expect(() => joinCollective(handle!)).toThrow(
+    "joinCollective: handle.rank is 0, expected a rank that nobody has joined as yet",
+  );
   expect(own.allReduce(Float64Array.of(2), "sum")).toEqual(Float64Array.of(2));
   own.close();
   expect(code(() => own.barrier())).toBe(LOST);

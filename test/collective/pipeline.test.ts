@@ -54,16 +54,22 @@ function run(collective: Collective | undefined, s: typeof surprisal, { backend,
 }
 
 eachBackend((backend) => {
-  test.each(["gae", "reinforce", "reinforceBaseline", "groupNorm"] as const)("%s: batches of all workers have the bits of one worker", async (estimator) => {
-    const input = inputOf(backend, estimator);
-    const expected = run(undefined, surprisal, input);
-    expect(run(singleCollective(), surprisal, input)).toEqual(expected);
-    for (const cuts of [[0, 1, 4], [0, 2, 2, 4]]) {
-      const got = await valuesOfRanks(partsOf(input, cuts), run);
-      expect(got.flatMap(({ batches }) => batches)).toEqual(expected.batches);
-      for (const { runningMoments } of got) expect(runningMoments).toEqual(expected.runningMoments);
-    }
-  });
+  test.each(["gae", "reinforcePlusPlus", "reinforcePlusPlusBaseline", "grpo"] as const)(
+    "%s: batches of all workers have the bits of one worker",
+    async (estimator) => {
+      const input = inputOf(backend, estimator);
+      const expected = run(undefined, surprisal, input);
+      expect(run(singleCollective(), surprisal, input)).toEqual(expected);
+      for (const cuts of [
+        [0, 1, 4],
+        [0, 2, 2, 4],
+      ]) {
+        const got = await valuesOfRanks(partsOf(input, cuts), run);
+        expect(got.flatMap(({ batches }) => batches)).toEqual(expected.batches);
+        for (const { runningMoments } of got) expect(runningMoments).toEqual(expected.runningMoments);
+      }
+    },
+  );
 });
 
 test("a controller that one rank updated is the same on all, to the bit", async () => {
@@ -76,7 +82,11 @@ test("a controller that one rank updated is the same on all, to the bit", async 
     } else own = { ...state, logTau: c.rank };
     return s.broadcastState(own, c, 1);
   });
-  const { coefficient } = surprisal.updateKlController({ coefficient: 0.2 }, { kl: 0.07, steps: 3 }, { target: 0.05, horizon: 1000 });
+  const { coefficient } = surprisal.updateKlController(
+    { coefficient: 0.2 },
+    { kl: 0.07, steps: 3 },
+    { target: 0.05, horizon: 1000 },
+  );
   for (const state of got) expect(state).toEqual({ coefficient, logTau: null, drift: -0 });
 });
 
@@ -119,25 +129,27 @@ test("labels that are no integers, and layouts that differ, are refused", async 
     const rewards = Float64Array.of(1, 2);
     const options = { collective: c, backend: "js" } as const;
     return [
-      refused(() => s.groupAdvantage(rewards, { ...options, groups: ["a", "b"] })),
-      refused(() => s.groupAdvantage(rewards, { ...options, ...(c.rank === 0 && { groups: [1, 2] }) })),
-      refused(() => s.groupAdvantage(c.rank === 0 ? rewards : Float32Array.from(rewards), options)),
+      refused(() => s.grpoAdvantage({ rewards, groups: ["a", "b"] }, options)),
+      refused(() => s.grpoAdvantage({ rewards, ...(c.rank === 0 && { groups: [1, 2] }) }, options)),
     ];
   });
-  expect(got).toEqual(Array(2).fill(["ERR_SURPRISAL_VALUE", "ERR_SURPRISAL_SHAPE", "ERR_SURPRISAL_SHAPE"]));
+  expect(got).toEqual(Array(2).fill(["ERR_SURPRISAL_VALUE", "ERR_SURPRISAL_SHAPE"]));
 });
 
 test("groups by offsets stay on their worker, and bigint labels span them", async () => {
   const got = await valuesOfRanks([1, 2], (c, s, first) => {
     const rewards = Float64Array.of(first, 4, 5);
     const options = { collective: c, backend: "js", scale: "none" } as const;
-    const byOffsets = s.groupAdvantage(rewards, { ...options, groupOffsets: Int32Array.of(0, 2, 3) });
-    const byLabel = s.groupAdvantage(rewards, { ...options, groups: [7n, 8n, 8n] });
+    const byOffsets = s.grpoAdvantage({ rewards, groupOffsets: Int32Array.of(0, 2, 3) }, options);
+    const byLabel = s.grpoAdvantage({ rewards, groups: [7n, 8n, 8n] }, options);
     return { means: byOffsets.means, ids: byOffsets.groupIds, advantages: byLabel.advantages };
   });
   for (const [rank, { means, ids }] of got.entries()) {
     expect(means).toEqual(Float64Array.of(2.5, 5, 3, 5));
     expect(ids).toEqual(Int32Array.of(0, 0, 1).map((g) => g + 2 * rank));
   }
-  expect(got.map(({ advantages }) => Array.from(advantages))).toEqual([[-0.5, -0.5, 0.5], [0.5, -0.5, 0.5]]);
+  expect(got.map(({ advantages }) => Array.from(advantages))).toEqual([
+    [-0.5, -0.5, 0.5],
+    [0.5, -0.5, 0.5],
+  ]);
 });

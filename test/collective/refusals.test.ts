@@ -1,5 +1,11 @@
 // What functions cannot do together is refused by name, on one worker as on several.
-import { clippedObjective, semanticEntropyScales, weightLoggingView, type WeightStatistics, weightStatistics } from "../../lib";
+import {
+  clippedObjective,
+  semanticEntropyScales,
+  weightLoggingView,
+  type WeightStatistics,
+  weightStatistics,
+} from "../../lib";
 import { singleCollective } from "../../lib/collective";
 
 const collective = singleCollective();
@@ -12,12 +18,31 @@ function statistics(): WeightStatistics {
 test.each<[string, () => unknown, string, string]>([
   [
     "group ratios over workers",
-    () => clippedObjective(two, two, two, { level: "group", clipLow: 0.2, clipHigh: 0.2, offsets: Int32Array.of(0, 1, 2), collective }),
+    () =>
+      clippedObjective(two, two, two, {
+        level: "group",
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        offsets: Int32Array.of(0, 1, 2),
+        collective,
+      }),
     "ERR_SURPRISAL_OPTION",
     "collective",
   ],
-  ["clusters named by strings", () => semanticEntropyScales({ logProbSums: two, clusters: [1, "a"] }, { lengthNormalize: false, collective }), "ERR_SURPRISAL_VALUE", "clusters[1]"],
-  ["a log of several workers and their collective", () => weightLoggingView([statistics(), statistics()], { collective }), "ERR_SURPRISAL_OPTION", "statistics.length"],
+  [
+    "clusters named by strings",
+    () => semanticEntropyScales({ logProbSums: two, clusters: [1, "a"] }, { lengthNormalize: false, collective }),
+    "ERR_SURPRISAL_VALUE",
+    "clusters[1]",
+  ],
+  [
+    "a log of several workers and their collective",
+    () => weightLoggingView([statistics(), statistics()], { collective }),
+    "ERR_SURPRISAL_OPTION",
+    "statistics.length",
+  ],
 ])("%s", (_, call, code, name) => {
-  expect(call).toThrow(expect.objectContaining({ code, details: expect.objectContaining({ name }) as unknown }) as Error);
+  expect(call).toThrow(
+    expect.objectContaining({ code, details: expect.objectContaining({ name }) as unknown }) as Error,
+  );
 });

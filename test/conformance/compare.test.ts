@@ -108,7 +108,12 @@ test("a list of arrays has flags for each", () => {
   };
   const got = { a: [matrix.data, [1, 99, NaN, 99]] };
   const all = [1, 1, 1, 1];
-  expect(compareOutputs(got, golden, { a: [all, [1, 0, 1, 0]] })).toMatchObject({ differences: [], maskedNotCompared: 2 });
+  expect(compareOutputs(got, golden, { a: [all, [1, 0, 1, 0]] })).toMatchObject({
+    differences: [],
+    maskedNotCompared: 2,
+  });
   expect(compareOutputs(got, golden, { a: [all, all] }).differences[0]?.path).toBe("a[1]");
-  expect(compareOutputs(got, golden, { a: [all] }).differences[0]?.message).toContain("flags for 1 arrays, expected for 2");
+  expect(compareOutputs(got, golden, { a: [all] }).differences[0]?.message).toContain(
+    "flags for 1 arrays, expected for 2",
+  );
 });

@@ -74,7 +74,12 @@ class Comparer implements Comparison {
     this.compareValues(path, values, want.data, defined);
   }
 
-  private compareList(path: string, got: unknown, want: readonly GoldenValue[], defined?: readonly ArrayLike<number>[]): void {
+  private compareList(
+    path: string,
+    got: unknown,
+    want: readonly GoldenValue[],
+    defined?: readonly ArrayLike<number>[],
+  ): void {
     const items: ArrayLike<unknown> | undefined = Array.isArray(got) ? got : numbersOf(got);
     if (!items) return this.differ(path, `got ${show(got)}, expected a list of ${want.length}`);
     if (items.length !== want.length) return this.differ(path, `length is ${items.length}, expected ${want.length}`);

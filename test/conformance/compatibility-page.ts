@@ -2,7 +2,7 @@
 import * as surprisal from "../../lib";
 import * as experience from "../../lib/experience";
 import * as reward from "../../lib/reward";
-import { presetNames, resolvePreset, type PresetFunction } from "../../lib/presets";
+import { presetNames, presetOf, type PresetFunction } from "../../lib/presets";
 import type { GoldenFile } from "./golden";
 import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";
 import { REPLACED, runBackend, type CaseResult, type FunctionReport, type Totals } from "./run";
@@ -42,7 +42,12 @@ export function compatibilityPage(files: readonly GoldenFile[], mappings: Mappin
     ...introduction(files),
     ...table(
       ["source", "functions", "mapped", "cases passed", "cases skipped", "cases not mapped"],
-      Object.entries(COLUMNS).map(([column, families]) => totalsRow(column, functions.filter((f) => families.includes(f.family)))),
+      Object.entries(COLUMNS).map(([column, families]) =>
+        totalsRow(
+          column,
+          functions.filter((f) => families.includes(f.family)),
+        ),
+      ),
     ),
     "## Functions",
     "",
@@ -128,7 +133,8 @@ function skipReason(result: CaseResult): string[] {
 
 function outputsNotCompared(files: readonly GoldenFile[], key: string): string[] {
   const cases = files.filter((file) => mappingKey(file) === key).flatMap((file) => file.cases);
-  const compared = (name: string) => cases.some((golden) => name in golden.outputs && !golden.upstreamOnlyOutputs.includes(name));
+  const compared = (name: string) =>
+    cases.some((golden) => name in golden.outputs && !golden.upstreamOnlyOutputs.includes(name));
   return [...new Set(cases.flatMap((golden) => golden.upstreamOnlyOutputs))].filter((name) => !compared(name));
 }
 
@@ -144,7 +150,7 @@ function presets(): string[] {
     presetNames(name as PresetFunction).map((preset) => [
       code(name),
       code(preset),
-      settings(resolvePreset(name as PresetFunction, preset, {})) || "the defaults",
+      settings(presetOf(name as PresetFunction, preset)) || "the defaults",
     ]),
   );
   return [

@@ -28,7 +28,7 @@ test("every mapping names public functions, each once", () => {
 
 test("public functions are the functions of the surface, without classes and constants", () => {
   const functions = publicFunctions();
-  expect(functions).toContain("groupAdvantage");
+  expect(functions).toContain("grpoAdvantage");
   expect(functions).not.toContain("SurprisalError");
   expect(functions).not.toContain("NO_MOMENTS");
   const surface: Readonly<Record<string, unknown>> = { ...surprisal, ...reward, ...experience };
@@ -44,7 +44,7 @@ test("every golden function and every public function is on the page", () => {
 const entry = (mapping: Partial<Mapping>): Mapping => ({
   family: "gspo",
   function: "standardize_rewards",
-  ours: "groupAdvantage",
+  ours: "grpoAdvantage",
   run: () => ({}),
   ...mapping,
 });
@@ -55,17 +55,19 @@ test("a row has counts, options and differences; further functions refer to the 
   const page = compatibilityPage(
     some,
     mappingTable([
-      entry({ ours: ["groupAdvantage", "logRatio"], options: "a|b", differs: "the sign", skip: () => "too long" }),
+      entry({ ours: ["grpoAdvantage", "logRatio"], options: "a|b", differs: "the sign", skip: () => "too long" }),
     ]),
   );
   expect(page).toContain(
-    `| \`groupAdvantage\` | – | – | – | – | – | GSPO \`standardize_rewards\`: ${cases} skipped (*too long*); a\\|b; *the sign* |`,
+    `| \`grpoAdvantage\` | – | – | – | – | – | GSPO \`standardize_rewards\`: ${cases} skipped (*too long*); a\\|b; *the sign* |`,
   );
-  expect(page).toContain("| `logRatio` | – | – | – | – | – | GSPO `standardize_rewards`, see `groupAdvantage` |");
+  expect(page).toContain("| `logRatio` | – | – | – | – | – | GSPO `standardize_rewards`, see `grpoAdvantage` |");
 });
 
 test("a function without a mapping is listed by family; a family without a column is refused", () => {
   const [file] = files.filter((golden) => golden.function === "standardize_rewards");
-  expect(compatibilityPage([file!], mappingTable([]))).toContain(`| gspo | \`standardize_rewards\` ${file!.cases.length} |`);
+  expect(compatibilityPage([file!], mappingTable([]))).toContain(
+    `| gspo | \`standardize_rewards\` ${file!.cases.length} |`,
+  );
   expect(() => compatibilityPage([{ ...file!, family: "new" }], mappingTable([]))).toThrow("family new");
 });

@@ -1,10 +1,12 @@
-// The program behind `npm run compatibility`: writes docs/compatibility.md anew.
+// The program behind `npm run compatibility`: writes docs/compatibility.md and the list of estimators anew.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compatibilityPage } from "./compatibility-page";
 import { readGoldenFolder } from "./golden";
+import { writeTablePages } from "../docs/table-pages";
 import { mappings } from "./mappings";
 
 const page = join(__dirname, "..", "..", "docs", "compatibility.md");
 writeFileSync(page, compatibilityPage(readGoldenFolder(join(__dirname, "..", "golden")), mappings));
-process.stdout.write("docs/compatibility.md is written\n");
+writeTablePages();
+process.stdout.write("docs/compatibility.md and the list of estimators are written\n");

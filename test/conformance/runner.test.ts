@@ -24,7 +24,8 @@ const echo: Mapping = {
     if (inputs.has("slip")) throw new TypeError("a slip");
     return { x: inputs.value("x"), preset, backend };
   },
-  masked: (inputs) => (inputs.has("mask") ? { x: inputs.uint8("mask") } : {}),
+  masked: (inputs): ReturnType<NonNullable<Mapping["masked"]>> =>
+    inputs.has("mask") ? { x: inputs.uint8("mask") } : {},
   preset: ({ name }) => (name.endsWith("loud") ? "loud" : undefined),
   skip: ({ name }) => (name === "too big" ? "larger than memory" : undefined),
 };

@@ -46,11 +46,17 @@ test("an update makes a new state, and one stored as JSON goes on as if nothing 
 test.each([
   [() => entropyCoefficient(NaN), /entropyCoefficient: coefficient is NaN/],
   [() => updateEntropyCoefficient(entropyCoefficient(0), NaN), /updateEntropyCoefficient: entropy is NaN/],
-  [() => updateEntropyCoefficient({ coefficient: NaN, lastEntropy: null }, 1), /updateEntropyCoefficient: state\.coefficient/],
+  [
+    () => updateEntropyCoefficient({ coefficient: NaN, lastEntropy: null }, 1),
+    /updateEntropyCoefficient: state\.coefficient/,
+  ],
   [() => updateEntropyCoefficient(entropyCoefficient(0), 1, { step: -1 }), /updateEntropyCoefficient: step is -1/],
   [() => updateEntropyCoefficient(entropyCoefficient(0), 1, { min: 2, max: 1 }), /updateEntropyCoefficient: max is 1/],
   [() => appliedEntropyCoefficient(entropyCoefficient(0), { target: -1 }), /appliedEntropyCoefficient: target is -1/],
-  [() => appliedEntropyCoefficient({ coefficient: 0, lastEntropy: Infinity }), /appliedEntropyCoefficient: state\.lastEntropy/],
+  [
+    () => appliedEntropyCoefficient({ coefficient: 0, lastEntropy: Infinity }),
+    /appliedEntropyCoefficient: state\.lastEntropy/,
+  ],
 ])("a number that would not let it recover is refused (%#)", (call, message) => {
   expect(errorCode(call)).toBe("ERR_SURPRISAL_OPTION");
   expect(call).toThrow(message);

@@ -15,7 +15,10 @@ test("the error of one update is bounded, by 0.2 or by what is said", () => {
   const state = klController(1);
   expect(updateKlController(state, { kl: 50, steps: 1000 }, options).coefficient).toBeCloseTo(1.2, 12);
   expect(updateKlController(state, { kl: 0, steps: 1000 }, options).coefficient).toBeCloseTo(0.8, 12);
-  expect(updateKlController(state, { kl: 50, steps: 1000 }, { ...options, errorLimit: 0.5 }).coefficient).toBeCloseTo(1.5, 12);
+  expect(updateKlController(state, { kl: 50, steps: 1000 }, { ...options, errorLimit: 0.5 }).coefficient).toBeCloseTo(
+    1.5,
+    12,
+  );
 });
 
 test("an update returns a new state and leaves the old one", () => {
@@ -33,9 +36,21 @@ test.each([
   ["a NaN KL", () => updateKlController(klController(1), { kl: NaN, steps: 1 }, options), "measured.kl"],
   ["an infinite KL", () => updateKlController(klController(1), { kl: Infinity, steps: 1 }, options), "measured.kl"],
   ["negative steps", () => updateKlController(klController(1), { kl: 1, steps: -1 }, options), "measured.steps"],
-  ["a target of 0", () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, target: 0 }), "target"],
-  ["a horizon of 0", () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, horizon: 0 }), "horizon"],
-  ["a negative limit", () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, errorLimit: -1 }), "errorLimit"],
+  [
+    "a target of 0",
+    () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, target: 0 }),
+    "target",
+  ],
+  [
+    "a horizon of 0",
+    () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, horizon: 0 }),
+    "horizon",
+  ],
+  [
+    "a negative limit",
+    () => updateKlController(klController(1), { kl: 1, steps: 1 }, { ...options, errorLimit: -1 }),
+    "errorLimit",
+  ],
   ["a NaN coefficient", () => klController(NaN), "coefficient"],
 ])("%s is refused by name", (_, call, name) => {
   let error: unknown;

@@ -78,7 +78,9 @@ describe("tau", () => {
     expect([-4, 0, 1, 2, 3, 9].map((step) => maxentEntropyTarget(step, line))).toEqual([2, 2, 1.5, 1, 0.5, 0.5]);
     expect(maxentEntropyTarget(1, { targetFinal: 0.5 })).toBe(0.5);
     expect(maxentEntropyTarget(1, {})).toBeNull();
-    expect([1, 0.5, -1, NaN, null].map((rateScale) => maxentTauRate({ learningRate: 0.2, rateScale }))).toEqual([0.2, 0.1, 0, 0.2, 0.2]);
+    expect([1, 0.5, -1, NaN, null].map((rateScale) => maxentTauRate({ learningRate: 0.2, rateScale }))).toEqual([
+      0.2, 0.1, 0, 0.2, 0.2,
+    ]);
   });
 
   test("boundMaxentTau brings a loaded tau within bounds, with its logarithm", () => {
@@ -112,13 +114,25 @@ describe("gradients", () => {
 
   test("tau goes down its gradient, beta up", () => {
     const next = updateMaxentMeta(ready, { tau: 0.5, beta: 0.5 });
-    expect(next).toMatchObject({ tau: 0.45, beta: 0.3, meta: { lastTauGradient: 0.5, lastBetaGradient: 0.5, tauProjected: false, betaProjected: false } });
+    expect(next).toMatchObject({
+      tau: 0.45,
+      beta: 0.3,
+      meta: { lastTauGradient: 0.5, lastBetaGradient: 0.5, tauProjected: false, betaProjected: false },
+    });
     expect(next.logTau).toBe(Math.log(0.45));
   });
 
   test("bounds are reported, the clip is beta's alone", () => {
-    const next = updateMaxentMeta(maxentController({ ...ready, meta: { ...meta, betaGradientClip: 0.5 } }), { tau: 50, beta: -50 }, { min: 0.2 });
-    expect(next).toMatchObject({ tau: 0.2, beta: 0.2, meta: { tauProjected: true, betaProjected: false, lastBetaGradient: -50 } });
+    const next = updateMaxentMeta(
+      maxentController({ ...ready, meta: { ...meta, betaGradientClip: 0.5 } }),
+      { tau: 50, beta: -50 },
+      { min: 0.2 },
+    );
+    expect(next).toMatchObject({
+      tau: 0.2,
+      beta: 0.2,
+      meta: { tauProjected: true, betaProjected: false, lastBetaGradient: -50 },
+    });
     expect(updateMaxentMeta(ready, { beta: -50 })).toMatchObject({ beta: 0, meta: { betaProjected: true } });
     expect(updateMaxentMeta(ready, { tau: 50 })).toMatchObject({ tau: 1e-8, meta: { tauProjected: true } });
   });
@@ -178,7 +192,12 @@ test.each([0.05, 0.5, 4])("from tau %d, 10⁴ steps on a simulated policy stay i
 test("a target out of reach ends on the bound, for 10⁴ steps", () => {
   const policy = new Policy(rng(3).f64(8, 0, 1));
   let state = start;
-  for (let step = 1; step <= 10_000; ++step) state = updateMaxentTau(state, { entropy: policy.follow(state.tau), step }, { target: 3, learningRate: 0.05, max: 2 });
+  for (let step = 1; step <= 10_000; ++step)
+    state = updateMaxentTau(
+      state,
+      { entropy: policy.follow(state.tau), step },
+      { target: 3, learningRate: 0.05, max: 2 },
+    );
   expect(state.tau).toBe(2);
 });
 
@@ -198,7 +217,9 @@ test("beta keeps a KL that answers to it on its target for 10⁴ steps", () => {
 });
 
 test("whatever is measured, tau stays in bounds and the state stays valid", () => {
-  const entropies = fc.array(fc.oneof(fc.double({ min: -50, max: 50 }), fc.constantFrom(null, NaN, Infinity)), { maxLength: 40 });
+  const entropies = fc.array(fc.oneof(fc.double({ min: -50, max: 50 }), fc.constantFrom(null, NaN, Infinity)), {
+    maxLength: 40,
+  });
   fc.assert(
     fc.property(entropies, fc.double({ min: 0, max: 5, noNaN: true }), (measured, learningRate) => {
       let state: MaxentController = start;
@@ -216,7 +237,9 @@ test("whatever is measured, tau stays in bounds and the state stays valid", () =
 });
 
 test("κ follows one rule: the sum, tau alone, or 1", () => {
-  expect((["tau+beta", "tau", "one"] as const).map((mode) => maxentTemperature(0.5, 0.25, mode))).toEqual([0.75, 0.5, 1]);
+  expect((["tau+beta", "tau", "one"] as const).map((mode) => maxentTemperature(0.5, 0.25, mode))).toEqual([
+    0.75, 0.5, 1,
+  ]);
 });
 
 test("four numbers carry a state over any transport", () => {
@@ -233,8 +256,13 @@ test("four numbers carry a state over any transport", () => {
 
 test.each([1, 2, 3])("on %i workers the last rank's state is everybody's, to the last bit", async (size) => {
   const moved = updateMaxentTau(maxentController({ ...start, meta: { lastTauGradient: -0 } }), at(0.1 + 0.2), steer);
-  const states = Array.from({ length: size }, (_, rank) => (rank === size - 1 ? moved : maxentController({ tau: rank, beta: 1, entropyAverage: 3 })));
-  const got = await valuesOfRanks(states, (c, s, state) => [s.broadcastMaxentController(state, c, c.size - 1), s.broadcastMaxentController(s.maxentController({ tau: 1, beta: 0 }), c)]);
+  const states = Array.from({ length: size }, (_, rank) =>
+    rank === size - 1 ? moved : maxentController({ tau: rank, beta: 1, entropyAverage: 3 }),
+  );
+  const got = await valuesOfRanks(states, (c, s, state) => [
+    s.broadcastMaxentController(state, c, c.size - 1),
+    s.broadcastMaxentController(s.maxentController({ tau: 1, beta: 0 }), c),
+  ]);
   for (const [state, unset] of got) {
     expect(state).toEqual(moved);
     expect(unset).toMatchObject({ tau: 1, logTau: null, entropyAverage: null });
@@ -253,8 +281,17 @@ test.each([
   ["a decay above 1", () => updateMaxentTau(start, at(1), { ...steer, decay: 1.5 }), "decay"],
   ["a negative rate", () => maxentTauRate({ learningRate: -1 }), "learningRate"],
   ["a negative KL target", () => updateMaxentBeta(start, { kl: 1 }, { target: -1 }), "target"],
-  ["a negative clip", () => maxentController({ tau: 1, beta: 1, meta: { betaGradientClip: -1 } }), "meta.betaGradientClip"],
+  [
+    "a negative clip",
+    () => maxentController({ tau: 1, beta: 1, meta: { betaGradientClip: -1 } }),
+    "meta.betaGradientClip",
+  ],
   ["a setting of no meaning", () => maxentController({ tau: 1, beta: 1, meta: { speed: 1 } as never }), "meta.speed"],
 ])("%s is refused by name", (_, call, name) => {
-  expect(call).toThrow(expect.objectContaining({ code: "ERR_SURPRISAL_OPTION", details: expect.objectContaining({ name }) as unknown }) as Error);
+  expect(call).toThrow(
+    expect.objectContaining({
+      code: "ERR_SURPRISAL_OPTION",
+      details: expect.objectContaining({ name }) as unknown,
+    }) as Error,
+  );
 });

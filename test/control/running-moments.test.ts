@@ -1,16 +1,30 @@
 import fc from "fast-check";
-import { mergeRunningMoments, momentStatistics, NO_MOMENTS, type RunningMoments, scaleByMoments, updateRunningMoments } from "../../lib";
+import {
+  mergeRunningMoments,
+  momentStatistics,
+  NO_MOMENTS,
+  type RunningMoments,
+  scaleByMoments,
+  updateRunningMoments,
+} from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { errorCode } from "../support/error-code";
 
-const numbers = fc.array(fc.integer({ min: -1000, max: 1000 }).map((x) => x / 8), { maxLength: 30 });
-const seen = (values: readonly number[]): RunningMoments => updateRunningMoments(NO_MOMENTS, Float64Array.from(values)).moments;
+const numbers = fc.array(
+  fc.integer({ min: -1000, max: 1000 }).map((x) => x / 8),
+  { maxLength: 30 },
+);
+const seen = (values: readonly number[]): RunningMoments =>
+  updateRunningMoments(NO_MOMENTS, Float64Array.from(values)).moments;
 
 test("mean, population variance and sample std of all numbers seen", () => {
   const first = updateRunningMoments(NO_MOMENTS, Float32Array.of(1, 3));
   const { moments, batch } = updateRunningMoments(first.moments, Float32Array.of(8));
   expect(moments.count).toBe(3);
-  expect(momentStatistics(moments)).toBeAllClose({ mean: 4, variance: 26 / 3, std: Math.sqrt(13) }, { rtol: 1e-15, atol: 0 });
+  expect(momentStatistics(moments)).toBeAllClose(
+    { mean: 4, variance: 26 / 3, std: Math.sqrt(13) },
+    { rtol: 1e-15, atol: 0 },
+  );
   expect(momentStatistics(batch)).toEqual({ mean: 8, variance: 0, std: 0 });
 });
 
@@ -56,7 +70,10 @@ eachBackend((backend) => {
     const { mean, std } = momentStatistics(state);
     const values = Float64Array.from({ length: 300 }, (_, i) => Math.sin(i) * 40);
     const narrow = Float32Array.from(values);
-    for (const [subtractMean, center] of [[false, 0], [true, mean]] as const) {
+    for (const [subtractMean, center] of [
+      [false, 0],
+      [true, mean],
+    ] as const) {
       expect(scaleByMoments(values, state, { subtractMean, backend })).toEqual(values.map((x) => (x - center) / std));
       expect(scaleByMoments(narrow, state, { subtractMean, backend })).toEqual(narrow.map((x) => (x - center) / std));
     }
@@ -77,7 +94,11 @@ test("where the std is 0, nothing is divided", () => {
 test("bad input is refused by name", () => {
   const bad = { count: -1, mean: 0, m2: 0 };
   expect(errorCode(() => updateRunningMoments(bad, Float64Array.of(1)))).toBe("ERR_SURPRISAL_OPTION");
-  expect(errorCode(() => updateRunningMoments(null as unknown as RunningMoments, Float64Array.of(1)))).toBe("ERR_SURPRISAL_OPTION");
-  expect(errorCode(() => mergeRunningMoments(NO_MOMENTS, { count: 1, mean: "0", m2: 0 } as unknown as RunningMoments))).toBe("ERR_SURPRISAL_OPTION");
+  expect(errorCode(() => updateRunningMoments(null as unknown as RunningMoments, Float64Array.of(1)))).toBe(
+    "ERR_SURPRISAL_OPTION",
+  );
+  expect(
+    errorCode(() => mergeRunningMoments(NO_MOMENTS, { count: 1, mean: "0", m2: 0 } as unknown as RunningMoments)),
+  ).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => updateRunningMoments(NO_MOMENTS, [1] as unknown as Float64Array))).toBe("ERR_SURPRISAL_DTYPE");
 });

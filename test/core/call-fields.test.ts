@@ -1,53 +1,26 @@
-// A call of native code gets its numbers and arrays in the addon's order, whatever order its caller names them in.
-import type { Addon } from "../../lib/backend/addon";
-import { hostBackend } from "../../lib/backend/native";
+// A call of native code gets its numbers and arrays in the order of the op's struct, whatever order its caller names them in.
+import { HAND_OVER } from "../../lib/backend/contract/ops";
+import type { OpArgs } from "../../lib/backend/backend";
 
 const SESSION = 7;
+const [mask, counts] = [Uint8Array.of(1, 0), new Float64Array(1)];
 
-/** A backend of one op, and what its calls were given. */
-function listening() {
-  const numbers = new Float64Array(4);
-  const calls: { readonly numbers: readonly number[]; readonly values: readonly unknown[] }[] = [];
-  const call = (...values: unknown[]): number => {
-    calls.push({ numbers: [...numbers.subarray(0, 2)], values });
-    return 0;
-  };
-  const op = { numbers: ["n", "gamma"], arrays: ["a", "b", "c"], call, callAsync: () => 0 };
-  const addon = { numbers, ops: { run: op }, lastError: () => "" } as unknown as Addon;
-  const { run } = hostBackend("cpu", addon, SESSION).ops as unknown as Record<string, (args: object) => void>;
-  return { run: run!, calls };
+function handedOver(args: object) {
+  const numbers = new Float64Array(4).fill(9);
+  const call = (...values: unknown[]) => values;
+  const values = HAND_OVER.reduceCounts(call, numbers, SESSION, null, args as OpArgs<"reduceCounts">);
+  return { numbers: [...numbers], values };
 }
 
-const [A, B] = [Float32Array.of(1), Float32Array.of(2)];
-const EXPECTED = { numbers: [3, 0.5], values: [SESSION, A, B, null] };
-
-test("in every order, again and again, and when orders change from call to call", () => {
-  const { run, calls } = listening();
-  const orders = [
-    { n: 3, gamma: 0.5, a: A, b: B, c: null },
-    { c: null, b: B, gamma: 0.5, a: A, n: 3 },
-    { a: A, n: 3, b: B, gamma: 0.5, c: null },
-    { gamma: 0.5, c: null, n: 3, b: B, a: A },
-    { b: B, a: A, c: null, gamma: 0.5, n: 3 },
-    { n: 3, a: A, gamma: 0.5, b: B, c: null },
-  ];
-  for (const order of [...orders, ...orders.reverse(), ...orders.flatMap((one) => [one, one])]) run(order);
-  expect(calls).toHaveLength(24);
-  for (const one of calls) expect(one).toEqual(EXPECTED);
+test("in every order, and a field that the op does not have is passed over", () => {
+  const expected = { numbers: [2, 1, 2, 9], values: [SESSION, null, mask, null, counts] };
+  expect(handedOver({ mask, offsets: null, n: 2, B: 1, T: 2, counts })).toEqual(expected);
+  expect(handedOver({ counts, T: 2, beside: 1, B: 1, n: 2, offsets: null, mask })).toEqual(expected);
 });
 
-test("a field that the op does not have is passed over; what a call lacks is never that of the call before", () => {
-  const { run, calls } = listening();
-  const whole = { n: 3, gamma: 0.5, a: A, b: B, c: null };
-  for (let i = 0; i < 3; ++i) run({ ...whole, beside: 1 });
-  run(whole);
-  run({ n: 3, a: A, b: B });
-  run({ n: 3, gamma: 0.5, a: A });
-  run({});
-  for (const one of calls.slice(0, 4)) expect(one).toEqual(EXPECTED);
-  expect(calls.slice(4)).toEqual([
-    { numbers: [3, NaN], values: [SESSION, A, B, undefined] },
-    { numbers: [3, 0.5], values: [SESSION, A, undefined, undefined] },
-    { numbers: [NaN, NaN], values: [SESSION, undefined, undefined, undefined] },
-  ]);
+test("a number that a call lacks is NaN, which native code refuses, and not that of the call before", () => {
+  expect(handedOver({ mask, offsets: null, n: 2, counts })).toEqual({
+    numbers: [2, NaN, NaN, 9],
+    values: [SESSION, null, mask, null, counts],
+  });
 });

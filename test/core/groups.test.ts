@@ -77,7 +77,9 @@ describe("labels", () => {
     expect(code(() => groupsByLabel("op", "groups", "abc", 3))).toBe("ERR_SURPRISAL_DTYPE");
     for (const label of [0.5, NaN, Infinity, 2 ** 53, null, undefined, {}])
       expect(code(() => groupsByLabel("op", "groups", [label], 1))).toBe("ERR_SURPRISAL_VALUE");
-    expect(() => groupsByLabel("groupAdvantage", "groups", [0, NaN], 2)).toThrow("groupAdvantage: groups[1] is NaN, expected an integer");
+    expect(() => groupsByLabel("grpoAdvantage", "groups", [0, NaN], 2)).toThrow(
+      "grpoAdvantage: groups[1] is NaN, expected an integer",
+    );
   });
 });
 
@@ -107,6 +109,8 @@ describe("options", () => {
   });
 
   test("not both", () => {
-    expect(code(() => needGroups("op", { groups: [0], groupOffsets: Int32Array.of(0, 1) }, 1))).toBe("ERR_SURPRISAL_OPTION");
+    expect(code(() => needGroups("op", { groups: [0], groupOffsets: Int32Array.of(0, 1) }, 1))).toBe(
+      "ERR_SURPRISAL_OPTION",
+    );
   });
 });

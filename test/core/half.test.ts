@@ -84,12 +84,16 @@ describe.each(FORMATS)("$name", (format) => {
 
   test("random float64 of every size round to the nearest", () => {
     const r = rng(1);
-    const inputs = Array.from({ length: 100_000 }, () => (r.uniform() - 0.5) * 2 ** Math.floor(r.uniform() * 300 - 160));
+    const inputs = Array.from(
+      { length: 100_000 },
+      () => (r.uniform() - 0.5) * 2 ** Math.floor(r.uniform() * 300 - 160),
+    );
     expect(exceptions(inputs, (x) => format.encode(x) === nearestBits(format, x))).toEqual([]);
   });
 
   test("what is too large is infinite, what is too small is zero, and NaN stays NaN", () => {
-    for (const x of [1e300, Infinity]) expect([format.encode(x), format.encode(-x)]).toEqual([format.infinity, 0x8000 | format.infinity]);
+    for (const x of [1e300, Infinity])
+      expect([format.encode(x), format.encode(-x)]).toEqual([format.infinity, 0x8000 | format.infinity]);
     for (const x of [1e-300, 0]) expect([format.encode(x), format.encode(-x)]).toEqual([0, 0x8000]);
     expect(format.decode(format.encode(NaN))).toBeNaN();
   });

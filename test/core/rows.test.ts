@@ -17,7 +17,10 @@ test("offsets that are equally far apart answer how far, all others -1", () => {
 });
 
 test("the first offset below its predecessor is named, over the whole range of int32", () => {
-  const offset = fc.oneof(fc.integer({ min: -3, max: 9 }), fc.constantFrom(2 ** 30, 2 ** 31 - 1, -(2 ** 31), -(2 ** 30)));
+  const offset = fc.oneof(
+    fc.integer({ min: -3, max: 9 }),
+    fc.constantFrom(2 ** 30, 2 ** 31 - 1, -(2 ** 31), -(2 ** 30)),
+  );
   fc.assert(
     fc.property(fc.array(offset, { maxLength: 12 }), fc.boolean(), (rest, sorted) => {
       if (sorted) rest.sort((a, b) => a - b);
@@ -29,5 +32,7 @@ test("the first offset below its predecessor is named, over the whole range of i
     }),
   );
   // Steps of 2^30 that wrap around to where they would be in int32.
-  expect(() => checkOffsets("op", "offsets", Int32Array.of(0, 2 ** 30, -(2 ** 31), -(2 ** 30), 0))).toThrow("op: offsets[2] is -2147483648");
+  expect(() => checkOffsets("op", "offsets", Int32Array.of(0, 2 ** 30, -(2 ** 31), -(2 ** 30), 0))).toThrow(
+    "op: offsets[2] is -2147483648",
+  );
 });

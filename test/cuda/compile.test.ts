@@ -43,7 +43,9 @@ if (missing) {
 
     test.each(sources)("compiled every kernel of %s", (source) => {
       const path = `native/cuda/${source}`;
-      const compiled = kernels().filter((kernel) => kernel.source === path).map((kernel) => kernel.name);
+      const compiled = kernels()
+        .filter((kernel) => kernel.source === path)
+        .map((kernel) => kernel.name);
       const text = readFileSync(join(root, path), "utf8");
       const written = [...text.matchAll(/\b__global__\s+void\s+(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\(/g)];
       for (const [, name] of written) {
@@ -67,7 +69,12 @@ if (missing) {
     test("exports one symbol and needs no CUDA library", () => {
       const library = join(root, "build-cuda", "libsurprisal_cuda.so");
       const exported = execFileSync("nm", ["-D", "--defined-only", library], { encoding: "utf8" });
-      expect(exported.trim().split("\n").map((line) => line.split(" ").pop())).toEqual(["srp_backend_get"]);
+      expect(
+        exported
+          .trim()
+          .split("\n")
+          .map((line) => line.split(" ").pop()),
+      ).toEqual(["srp_backend_get"]);
       const needed = execFileSync("readelf", ["-d", library], { encoding: "utf8" });
       expect(needed).not.toMatch(/NEEDED.*(cuda|cublas|nvrtc|stdc\+\+)/);
     });

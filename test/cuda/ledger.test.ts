@@ -8,13 +8,23 @@ const root = join(__dirname, "..", "..");
 const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
 
 function run(program: string): unknown {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(stderr);
   return JSON.parse(stdout);
 }
 
 describe("occupancy", () => {
-  const cases: [arch: string, threads: number, registers: number, sharedMemory: number, blocks: number, share: number, by: string][] = [
+  const cases: [
+    arch: string,
+    threads: number,
+    registers: number,
+    sharedMemory: number,
+    blocks: number,
+    share: number,
+    by: string,
+  ][] = [
     ["sm_80", 256, 32, 0, 8, 1, "warps"],
     ["sm_80", 256, 33, 0, 6, 0.75, "registers"], // 40 a thread: units of 256 a warp
     ["sm_90", 256, 64, 0, 4, 0.5, "registers"],
@@ -26,16 +36,28 @@ describe("occupancy", () => {
     ["sm_90", 1024, 65, 0, 0, 0, "registers"], // cannot be launched
   ];
 
-  test.each(cases)("%s, blocks of %i threads with %i registers and %i bytes: %i blocks", (arch, threads, registers, sharedMemory, blocks, share, by) => {
-    const kernel = JSON.stringify({ threads, registers, sharedMemory });
-    const program = `import { occupancy } from ${script("occupancy.mjs")};
+  test.each(cases)(
+    "%s, blocks of %i threads with %i registers and %i bytes: %i blocks",
+    (arch, threads, registers, sharedMemory, blocks, share, by) => {
+      const kernel = JSON.stringify({ threads, registers, sharedMemory });
+      const program = `import { occupancy } from ${script("occupancy.mjs")};
 console.log(JSON.stringify(occupancy(${JSON.stringify(arch)}, ${kernel})));`;
-    expect(run(program)).toEqual({ blocks, share, by });
-  });
+      expect(run(program)).toEqual({ blocks, share, by });
+    },
+  );
 });
 
 test("formulas of bytes: side by side multiplies, 'and' adds, 'then' takes the larger, unknown names have no value", () => {
-  const formulas = ["2 s V N + 4", "n (s inputs + 1)", "n / 8 delimiters + S", "B inputs and outputs", "n, then 3 n", "s of spans", "(n", "4 %"];
+  const formulas = [
+    "2 s V N + 4",
+    "n (s inputs + 1)",
+    "n / 8 delimiters + S",
+    "B inputs and outputs",
+    "n, then 3 n",
+    "s of spans",
+    "(n",
+    "4 %",
+  ];
   const values = { s: 4, V: 10, N: 3, n: 16, inputs: 2, delimiters: 3, S: 5, B: 7, outputs: 1 };
   const program = `import { evaluate } from ${script("bytes.mjs")};
 const values = ${JSON.stringify(values)};
@@ -55,7 +77,13 @@ console.log(JSON.stringify(${JSON.stringify(names)}.map(plainName)));`;
 
 test("registers are those of the build of all architectures until a kernel takes others on sm_90", () => {
   const kernel = (name: string, arch: string, registers: number) => ({ name: `${name}(int)`, arch, registers });
-  const all = [kernel("a", "sm_80", 40), kernel("a", "sm_90", 32), kernel("a", "sm_90", 38), kernel("a", "sm_100", 36), kernel("a", "sm_75", 99)];
+  const all = [
+    kernel("a", "sm_80", 40),
+    kernel("a", "sm_90", 32),
+    kernel("a", "sm_90", 38),
+    kernel("a", "sm_100", 36),
+    kernel("a", "sm_75", 99),
+  ];
   const kept = { sm_80: 40, sm_90: 38, sm_100: 36 };
   const program = `import { keptOr, registersOf } from ${script("registers.mjs")};
 const kept = registersOf(${JSON.stringify(all)});
@@ -67,7 +95,9 @@ console.log(JSON.stringify([kept, some, keptOr(kept, "a", 38), keptOr(kept, "a",
 
 if (existsSync(join(root, "build-cuda/resources.json"))) {
   test("every kernel that was built is in the ledger, and docs/cuda.md is not stale", () => {
-    const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/ledger.mjs"), "--check"], { encoding: "utf8" });
+    const { status, stderr } = spawnSync(process.execPath, [join(root, "scripts/ledger.mjs"), "--check"], {
+      encoding: "utf8",
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 } else {

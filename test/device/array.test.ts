@@ -49,7 +49,14 @@ eachDeviceBackend((backend) => {
     ] as const;
     for (const [array, dtype] of arrays) {
       const there = toDevice(array, { ...place, dtype });
-      expect(there).toMatchObject({ dtype, shape: [array.length], length: array.length, byteLength: array.byteLength, backend, device: 0 });
+      expect(there).toMatchObject({
+        dtype,
+        shape: [array.length],
+        length: array.length,
+        byteLength: array.byteLength,
+        backend,
+        device: 0,
+      });
       expect(there.read()).toEqual(array);
       expect(await there.readAsync()).toEqual(array);
     }
@@ -59,8 +66,14 @@ eachDeviceBackend((backend) => {
     expect(toDevice(BigInt64Array.of(3n, -4n), place).read()).toEqual(Int32Array.of(3, -4));
     expect(toDevice(Float64Array.of(0.1), { ...place, dtype: "float32" }).read()).toEqual(Float32Array.of(0.1));
     expect(toDevice(Float32Array.of(1), { ...place, dtype: "bfloat16" }).read()).toEqual(Uint16Array.of(0x3f80));
-    expect(facts(() => toDevice(BigInt64Array.of(1n, 2n ** 40n), place))).toMatchObject({ code: "ERR_SURPRISAL_RANGE", name: "array[1]" });
-    expect(facts(() => toDevice(Uint16Array.of(1), place))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "dtype" });
+    expect(facts(() => toDevice(BigInt64Array.of(1n, 2n ** 40n), place))).toMatchObject({
+      code: "ERR_SURPRISAL_RANGE",
+      name: "array[1]",
+    });
+    expect(facts(() => toDevice(Uint16Array.of(1), place))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "dtype",
+    });
     expect(facts(() => toDevice([1] as never, place))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "array" });
   });
 
@@ -70,7 +83,10 @@ eachDeviceBackend((backend) => {
     data.fill(9);
     expect(there.shape).toEqual([2, 2]);
     expect(there.read()).toEqual(Float32Array.of(1, 2, 3, 4));
-    expect(facts(() => toDevice(data, { ...place, shape: [3] }))).toMatchObject({ code: "ERR_SURPRISAL_SHAPE", name: "shape" });
+    expect(facts(() => toDevice(data, { ...place, shape: [3] }))).toMatchObject({
+      code: "ERR_SURPRISAL_SHAPE",
+      name: "shape",
+    });
   });
 
   test("reads into memory of the caller, and refuses another kind or length", () => {
@@ -78,8 +94,14 @@ eachDeviceBackend((backend) => {
     const out = new Float32Array(6);
     expect(there.read(out)).toBe(out);
     expect(out).toEqual(values);
-    expect(facts(() => there.read(new Float32Array(5)))).toMatchObject({ code: "ERR_SURPRISAL_SHAPE", name: "out.length" });
-    expect(facts(() => there.read(new Float64Array(6) as never))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "out" });
+    expect(facts(() => there.read(new Float32Array(5)))).toMatchObject({
+      code: "ERR_SURPRISAL_SHAPE",
+      name: "out.length",
+    });
+    expect(facts(() => there.read(new Float64Array(6) as never))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "out",
+    });
     expect(facts(() => there.write(undefined as never))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "from" });
   });
 
@@ -102,7 +124,9 @@ eachDeviceBackend((backend) => {
     from.write(new Float32Array(6));
     expect(to.read()).toEqual(values);
     expect(facts(() => to.copyFrom(from.view(1)))).toMatchObject({ code: "ERR_SURPRISAL_SHAPE" });
-    expect(facts(() => to.copyFrom(deviceEmpty("float64", 6, place) as never))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE" });
+    expect(facts(() => to.copyFrom(deviceEmpty("float64", 6, place) as never))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+    });
   });
 
   test("says so where it is used after it is disposed of", () => {
@@ -112,7 +136,12 @@ eachDeviceBackend((backend) => {
     there.dispose();
     expect(there.disposed).toBe(true);
     const code = "ERR_SURPRISAL_DISPOSED";
-    for (const use of [() => there.read(), () => there.view(), () => there.write(values), () => there.copyFrom(toDevice(values, place))])
+    for (const use of [
+      () => there.read(),
+      () => there.view(),
+      () => there.write(values),
+      () => there.copyFrom(toDevice(values, place)),
+    ])
       expect(errorCode(use)).toBe(code);
     expect(facts(() => discountedReturns(there, { shape: [2, 3], gamma: 1 }))).toMatchObject({ code, name: "rewards" });
     const stream = createStream(place);
@@ -125,30 +154,72 @@ eachDeviceBackend((backend) => {
     const there = toDevice(values, place);
     const wide = toDevice(Float64Array.from(values), place);
     const layout = { shape: [2, 3] as const, gamma: 1, lambda: 1 };
-    expect(facts(() => gae(there, wide, layout))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "rewards", message: saying("float64") });
-    expect(facts(() => gae(there, toDevice(new Int32Array(6), place) as never, layout))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "values" });
-    expect(facts(() => gae(there, there, { ...layout, backend: "cpu" }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION", name: "backend" });
-    expect(facts(() => gae(there, there, { ...layout, out: { returns: new Float32Array(6) as never } }))).toMatchObject({ name: "out.returns" });
-    expect(facts(() => gae(there, there, { ...layout, out: { returns: there } }))).toMatchObject({ code: "ERR_SURPRISAL_BUFFER" });
-    expect(facts(() => gae(there, there.view(0, 3), layout))).toMatchObject({ code: "ERR_SURPRISAL_SHAPE", name: "values" });
-    expect(facts(() => gae(values, values, { ...layout, stream: deviceStream(place) } as never))).toMatchObject({ name: "stream" });
-    expect(facts(() => groupNormalize(there, { collective: {} as never }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION", name: "collective" });
-    const sent = () => tokenLossFromLogits(there as never, Int32Array.of(1, 2), { form: "linear", advantages: Float32Array.of(1, 2), shape: [1, 2] });
+    expect(facts(() => gae(there, wide, layout))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "rewards",
+      message: saying("float64"),
+    });
+    expect(facts(() => gae(there, toDevice(new Int32Array(6), place) as never, layout))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "values",
+    });
+    expect(facts(() => gae(there, there, { ...layout, backend: "cpu" }))).toMatchObject({
+      code: "ERR_SURPRISAL_OPTION",
+      name: "backend",
+    });
+    expect(facts(() => gae(there, there, { ...layout, out: { returns: new Float32Array(6) as never } }))).toMatchObject(
+      { name: "out.returns" },
+    );
+    expect(facts(() => gae(there, there, { ...layout, out: { returns: there } }))).toMatchObject({
+      code: "ERR_SURPRISAL_BUFFER",
+    });
+    expect(facts(() => gae(there, there.view(0, 3), layout))).toMatchObject({
+      code: "ERR_SURPRISAL_SHAPE",
+      name: "values",
+    });
+    expect(facts(() => gae(values, values, { ...layout, stream: deviceStream(place) } as never))).toMatchObject({
+      name: "stream",
+    });
+    expect(facts(() => groupNormalize(there, { collective: {} as never }))).toMatchObject({
+      code: "ERR_SURPRISAL_OPTION",
+      name: "collective",
+    });
+    const sent = () =>
+      tokenLossFromLogits(there as never, Int32Array.of(1, 2), {
+        form: "linear",
+        advantages: Float32Array.of(1, 2),
+        shape: [1, 2],
+      });
     expect(facts(sent)).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", message: saying("logprobBackward") });
     const bits = toDevice(Uint16Array.of(0x3c00), { ...place, dtype: "float16" });
-    expect(facts(() => fromHalfBits(bits as never, "float16"))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "patterns", message: saying("array.read()") });
-    expect(facts(() => weightStatistics(there as never))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "weights", message: saying("weightEntropies") });
-    expect(facts(() => toHalfBits(there as never, "float16"))).toMatchObject({ code: "ERR_SURPRISAL_DTYPE", name: "values" });
+    expect(facts(() => fromHalfBits(bits as never, "float16"))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "patterns",
+      message: saying("array.read()"),
+    });
+    expect(facts(() => weightStatistics(there as never))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "weights",
+      message: saying("weightEntropies"),
+    });
+    expect(facts(() => toHalfBits(there as never, "float16"))).toMatchObject({
+      code: "ERR_SURPRISAL_DTYPE",
+      name: "values",
+    });
   });
 
   test("refuses asynchronous forms, which have nothing to add", async () => {
     const there = toDevice(values, place);
-    await expect(logprobAsync(there as never, null, { shape: [2, 3] })).rejects.toThrow(/call logprob, and await readAsync/);
+    await expect(logprobAsync(there as never, null, { shape: [2, 3] })).rejects.toThrow(
+      /call logprob, and await readAsync/,
+    );
   });
 
   test("rejects a read whose signal aborts", async () => {
     const there = toDevice(values, place);
-    await expect(there.readAsync(undefined, { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow("enough");
+    await expect(there.readAsync(undefined, { signal: AbortSignal.abort(new Error("enough")) })).rejects.toThrow(
+      "enough",
+    );
     const controller = new AbortController();
     const read = there.readAsync(undefined, { signal: controller.signal });
     controller.abort(new Error("enough"));

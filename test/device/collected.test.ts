@@ -14,7 +14,8 @@ eachDeviceBackend((backend) => {
 
   function forget(): number {
     const stream = createStream(place);
-    for (let i = 0; i < 50; ++i) prefixSums(toDevice(new Float32Array(1000), { stream }), { shape: [1, 1000] }).view(10);
+    for (let i = 0; i < 50; ++i)
+      prefixSums(toDevice(new Float32Array(1000), { stream }), { shape: [1, 1000] }).view(10);
     stream.dispose();
     return memoryStats(place).inUse;
   }

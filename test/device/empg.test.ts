@@ -82,7 +82,10 @@ eachDeviceBackend((backend) => {
     const expected = empgAdvantage({ ...rest, advantages }, { ...options, scope: "segments", backend });
     const { rowAdvantages: __, ...sent } = there();
     const own = send(advantages);
-    const found = empgAdvantage({ ...sent, advantages: own }, { ...options, scope: "segments", out: { advantages: own } });
+    const found = empgAdvantage(
+      { ...sent, advantages: own },
+      { ...options, scope: "segments", out: { advantages: own } },
+    );
     expect(found.advantages).toBe(own);
     expect(own.read()).toEqual(expected.advantages);
   });

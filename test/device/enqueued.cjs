@@ -44,10 +44,19 @@ function count(name, prepare, work) {
 }
 
 // Copies to the device ask for an event, too: that of page-locked memory which a query has found free, so that it is past.
-const WAITS = ["cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaMemcpy", "cudaMemset", "cudaFree", "cudaFreeHost"];
+const WAITS = [
+  "cudaStreamSynchronize",
+  "cudaDeviceSynchronize",
+  "cudaMemcpy",
+  "cudaMemset",
+  "cudaFree",
+  "cudaFreeHost",
+];
 enqueue().advantages.read(); // memory is there from now on
 const enqueued = {};
-for (const name of ["launch", "cudaMemcpyAsync", "cudaMalloc", "cudaMallocAsync", ...WAITS]) enqueued[name] = count(name, () => null, enqueue);
+for (const name of ["launch", "cudaMemcpyAsync", "cudaMalloc", "cudaMallocAsync", ...WAITS])
+  enqueued[name] = count(name, () => null, enqueue);
 const read = {};
-for (const name of [...WAITS, "cudaEventSynchronize"]) read[name] = count(name, enqueue, (found) => found.advantages.read());
+for (const name of [...WAITS, "cudaEventSynchronize"])
+  read[name] = count(name, enqueue, (found) => found.advantages.read());
 console.log(JSON.stringify({ enqueued, read, steps: enqueue().spans.read().count }));

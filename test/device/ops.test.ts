@@ -45,7 +45,9 @@ test("every public op takes DeviceArrays or says why not", () => {
 });
 
 test("the table below has every op that takes DeviceArrays", () => {
-  expect([...new Set(CASES.map(({ op }) => op))].sort()).toEqual(OPS.filter((name) => DEVICE_OPS.includes(name)).sort());
+  expect([...new Set(CASES.map(({ op }) => op))].sort()).toEqual(
+    OPS.filter((name) => DEVICE_OPS.includes(name)).sort(),
+  );
 });
 
 eachDeviceBackend((backend) => {
@@ -73,7 +75,8 @@ eachDeviceBackend((backend) => {
       run(count.send, backend);
       for (let k = 0; k < count.count(); ++k) {
         const result = run(sender((index) => index === k).send, backend);
-        const isThere = typeof result === "object" && result !== null && (DeviceArray.is(result) || !ArrayBuffer.isView(result));
+        const isThere =
+          typeof result === "object" && result !== null && (DeviceArray.is(result) || !ArrayBuffer.isView(result));
         expect({ array: k, isThere }).toEqual({ array: k, isThere: true });
         expect(toHost(result)).toEqual(host);
       }

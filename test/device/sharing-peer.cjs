@@ -21,7 +21,11 @@ const commands = {
   exportFromOther() {
     const other = lib.createStream(place);
     const array = lib.deviceEmpty("float32", LENGTH, place);
-    lib.prefixSums(lib.toDevice(new Float32Array(LENGTH).fill(2), { stream: other }), { shape: [1, LENGTH], stream: other, out: { sums: array } });
+    lib.prefixSums(lib.toDevice(new Float32Array(LENGTH).fill(2), { stream: other }), {
+      shape: [1, LENGTH],
+      stream: other,
+      out: { sums: array },
+    });
     shared = array;
     return lib.toIpcHandle(array);
   },

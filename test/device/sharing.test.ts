@@ -21,7 +21,9 @@ interface Answer {
   });
 
   /** Another process; `ask` gives its answer to a command. */
-  function start(environment: Readonly<Record<string, string>> = {}): (command: string, value?: unknown) => Promise<Answer> {
+  function start(
+    environment: Readonly<Record<string, string>> = {},
+  ): (command: string, value?: unknown) => Promise<Answer> {
     const peer = fork(join(__dirname, "sharing-peer.cjs"), [join(root, "dist/index.js")], {
       env: { ...process.env, SURPRISAL_EMULATION_IPC: "1", SURPRISAL_EMULATION_STREAMS: "delay:7", ...environment },
       serialization: "advanced",
@@ -35,7 +37,8 @@ interface Answer {
       });
   }
 
-  const sums = (begin: number, step: number, length: number): Float32Array => Float32Array.from({ length }, (_, i) => step * (begin + i + 1));
+  const sums = (begin: number, step: number, length: number): Float32Array =>
+    Float32Array.from({ length }, (_, i) => step * (begin + i + 1));
 
   test("the other one sees what was asked for before the handle went out, and writes into the same bytes", async () => {
     const [owner, guest] = [start(), start()];
@@ -69,6 +72,8 @@ interface Answer {
     peers[0]!.kill();
     await new Promise((resolve) => peers[0]!.once("exit", resolve));
     expect((await guest("open", handle)).error!.message).toContain("fromIpcHandle");
-    expect((await start({ SURPRISAL_EMULATION_IPC: "0" })("export")).error).toMatchObject({ code: "ERR_SURPRISAL_BACKEND_UNAVAILABLE" });
+    expect((await start({ SURPRISAL_EMULATION_IPC: "0" })("export")).error).toMatchObject({
+      code: "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
+    });
   });
 });

@@ -1,5 +1,13 @@
 // Work in order: on one stream, across two, recorded and repeated.
-import { createStream, type DeviceFloatArray, deviceEmpty, deviceStream, discountedReturns, prefixSums, toDevice } from "../../lib";
+import {
+  createStream,
+  type DeviceFloatArray,
+  deviceEmpty,
+  deviceStream,
+  discountedReturns,
+  prefixSums,
+  toDevice,
+} from "../../lib";
 import { eachDeviceBackend } from "../support/each-device";
 import { errorCode } from "../support/error-code";
 

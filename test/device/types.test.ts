@@ -16,7 +16,10 @@ import { eachDeviceBackend } from "../support/each-device";
 
 /** Compiles where a value has exactly this type. */
 const typed =
-  <Expected>(): (<Actual>(value: Actual, ...same: [Expected] extends [Actual] ? ([Actual] extends [Expected] ? [] : [never]) : [never]) => void) =>
+  <Expected>(): (<Actual>(
+    value: Actual,
+    ...same: [Expected] extends [Actual] ? ([Actual] extends [Expected] ? [] : [never]) : [never]
+  ) => void) =>
   () =>
     undefined;
 
@@ -38,13 +41,20 @@ eachDeviceBackend((backend) => {
     const state = logprob(toDevice(host, { backend, shape: [2, 2] }), Int32Array.of(0, 1));
     typed<DeviceArray<"float32">>()(state.logProbs);
     const bits = toDevice(Uint16Array.of(1, 2), { backend, dtype: "bfloat16", shape: [1, 2] });
-    typed<DeviceArray<"bfloat16">>()(logprobBackward(bits, null, logprob(bits, null), { gradEntropies: Float32Array.of(1) }));
+    typed<DeviceArray<"bfloat16">>()(
+      logprobBackward(bits, null, logprob(bits, null), { gradEntropies: Float32Array.of(1) }),
+    );
     expect(moments(there).read().counts).toEqual(Float64Array.of(4));
   });
 
   test("numbers become arrays of one, and sums a summary", () => {
     const spans = Int32Array.of(0, 0, 2);
-    const { mean } = modulateSpans(there, spans, { shape: [2, 2], scope: "all", scales: Float64Array.of(1), clarities: Float64Array.of(1) });
+    const { mean } = modulateSpans(there, spans, {
+      shape: [2, 2],
+      scope: "all",
+      scales: Float64Array.of(1),
+      clarities: Float64Array.of(1),
+    });
     typed<DeviceArray<"float64">>()(mean);
     const loss = tokenLoss({ form: "linear", logProbs: there, advantages: host, shape: [2, 2] });
     typed<number>()(loss.summary.read().total);

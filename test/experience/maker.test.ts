@@ -20,7 +20,11 @@ beforeEach(async () => (server = await startServer()));
 afterEach(() => server.close());
 
 const quick = { retries: 1, backoff: 1, timeout: 10_000 } as const;
-const PROMPTS: readonly Prompt[] = ["a", "b", "c"].map((text) => ({ ids: idsOfText(text), text, answer: text.toUpperCase() }));
+const PROMPTS: readonly Prompt[] = ["a", "b", "c"].map((text) => ({
+  ids: idsOfText(text),
+  text,
+  answer: text.toUpperCase(),
+}));
 
 const policyOf = (dialect: "vllm" | "sglang" = "vllm") => serverPolicy({ url: server.url, dialect, ...quick });
 const lastId: RewardFunction = (rows) => rows.map(({ tokenIds }) => tokenIds.at(-1)! / 10);
@@ -31,17 +35,21 @@ function makerOf(options: Partial<ExperienceMakerOptions> = {}): ExperienceMaker
     policy: policyOf(),
     rewards: remoteReward(`${server.url}/score`, { ...quick, batchSize: 4, concurrency: 2 }),
     samplesPerPrompt: 4,
-    advantages: { estimator: "groupNorm", klCoefficient: 0.1 },
+    advantages: { estimator: "grpo", klCoefficient: 0.1 },
     reference: { rowsPerCall: 3, logProbs: ({ tokenIds }) => Float64Array.from(tokenIds, (id) => logProbOf(id) - 0.1) },
     ...options,
   });
 }
 
-const responses = ({ tokenIds, offsets }: Samples): string[] => Array.from(offsets.subarray(1), (end, b) => tokenIds.slice(offsets[b], end).join());
+const responses = ({ tokenIds, offsets }: Samples): string[] =>
+  Array.from(offsets.subarray(1), (end, b) => tokenIds.slice(offsets[b], end).join());
 
 /** Every completion the server gave, once; and every number where it belongs. */
 function expectWhole(experience: Awaited<ReturnType<ExperienceMaker["make"]>>, rows: number): void {
-  const given = [...responses(experience), ...experience.leftOut.flatMap(({ completions }) => completions.map(({ tokenIds }) => Array.from(tokenIds).join()))];
+  const given = [
+    ...responses(experience),
+    ...experience.leftOut.flatMap(({ completions }) => completions.map(({ tokenIds }) => Array.from(tokenIds).join())),
+  ];
   expect(new Set(given).size).toBe(given.length);
   expect(experience.generation!.completions).toBe(given.length);
   expect(experience.offsets).toHaveLength(rows + 1);
@@ -52,15 +60,28 @@ function expectWhole(experience: Awaited<ReturnType<ExperienceMaker["make"]>>, r
     expect(Math.floor(ids[0]! / 100)).toBe(first);
     expect(experience.scores[b]).toBe(ids.at(-1)! / 10);
   });
-  expect(Array.from(experience.logProbs!)).toEqual(Array.from(experience.tokenIds, logProbOf));
+  expect(Array.from(experience.oldLogProbs!)).toEqual(Array.from(experience.tokenIds, logProbOf));
   expect(experience.advantages!.every(Number.isFinite)).toBe(true);
 }
 
 describe.each(["vllm", "sglang"] as const)("%s, all steps", (dialect) => {
   test("every step leaves the numbers that its own function gives", async () => {
     const overlong = { maxLength: 4, buffer: 2 };
-    const steps = { estimator: "reinforceBaseline", klCoefficient: 0.1, rewardClip: [-5, 5], runningMoments: NO_MOMENTS, gamma: 0.9 } as const;
-    const maker = makerOf({ policy: policyOf(dialect), overlong, critic, klEstimator: "k3", oldLogProbs: "sampler", advantages: steps });
+    const steps = {
+      estimator: "reinforcePlusPlusBaseline",
+      klCoefficient: 0.1,
+      rewardClip: [-5, 5],
+      runningMoments: NO_MOMENTS,
+      gamma: 0.9,
+    } as const;
+    const maker = makerOf({
+      policy: policyOf(dialect),
+      overlong,
+      critic,
+      klEstimator: "k3",
+      oldLogProbs: "sampler",
+      advantages: steps,
+    });
     const made = await maker.make(PROMPTS);
     expectWhole(made, 12);
     const { offsets, mask, scores, groups, kl, tokenIds } = made;
@@ -68,35 +89,76 @@ describe.each(["vllm", "sglang"] as const)("%s, all steps", (dialect) => {
     const { rewards, penalties } = overlongPenalty(scores, lengths, overlong);
     expect(made.penalties).toEqual(penalties);
     // exp(−d) − 1 + d with d = 0.1
-    expect(made.kl).toBeAllClose(new Float64Array(tokenIds.length).fill(Math.exp(-0.1) - 0.9), { rtol: 1e-12, atol: 0 });
+    expect(made.kl).toBeAllClose(new Float64Array(tokenIds.length).fill(Math.exp(-0.1) - 0.9), {
+      rtol: 1e-12,
+      atol: 0,
+    });
     expect(made.meanKls).toBeAllClose(new Float64Array(12).fill(Math.exp(-0.1) - 0.9), { rtol: 1e-12, atol: 0 });
     const [expected] = advantagePipeline([{ offsets, mask, rewards, kl: kl! }], { ...steps, groups }).batches;
-    for (const name of ["shapedRewards", "scaledRewards", "rewards", "tokenRewards", "estimatedAdvantages", "advantages", "returns", "sequenceReturns", "rewardClipFraction"] as const)
+    for (const name of [
+      "shapedRewards",
+      "scaledRewards",
+      "rewards",
+      "tokenRewards",
+      "estimatedAdvantages",
+      "advantages",
+      "returns",
+      "sequenceReturns",
+      "rewardClipFraction",
+    ] as const)
       expect(made[name]).toEqual(expected![name]);
     // Advantages of equal prompts differ from the shaped rewards: each step did something.
     expect(made.shapedRewards).not.toEqual(made.scaledRewards);
     expect(made.estimatedAdvantages).not.toEqual(made.advantages);
     expect(maker.runningMoments).toEqual(updateRunningMoments(NO_MOMENTS, made.shapedRewards!).moments);
     expect(made.values).toEqual(Float64Array.from(tokenIds, (id) => (id % 7) / 7));
-    expect(made.logProbSource).toBe("sampler");
+    expect(made.oldLogProbSource).toBe("sampler");
     expect(made.truncated).toEqual(Uint8Array.from(lengths, (length) => (length === 4 ? 1 : 0)));
   });
 
   test("a step that is not asked for leaves nothing", async () => {
     const maker = new ExperienceMaker({ policy: policyOf(dialect), rewards: lastId, samplesPerPrompt: 2 });
     const made = await maker.make(PROMPTS);
-    for (const name of ["referenceLogProbs", "kl", "values", "penalties", "tokenRewards", "advantages", "entropies"] as const) expect(made[name]).toBeUndefined();
+    for (const name of [
+      "referenceLogProbs",
+      "kl",
+      "values",
+      "penalties",
+      "tokenRewards",
+      "advantages",
+      "entropies",
+    ] as const)
+      expect(made[name]).toBeUndefined();
     // Computed again by the server, and the same as it sampled.
-    expect(made.logProbSource).toBe("logProbs");
-    expect(made.logProbs).toEqual(made.samplerLogProbs);
+    expect(made.oldLogProbSource).toBe("logProbs");
+    expect(made.oldLogProbs).toEqual(made.samplerLogProbs);
     expect(made.rewards).toEqual(made.scores);
   });
 
   test("a server that fails here and there costs nothing but time", async () => {
     const path = dialect === "vllm" ? "/v1/completions" : "/generate";
-    server.fail(path, "500", null, "truncated", "hang-up", null, "wrong lengths", "missing ids", "one less", "abort", "nothing", "busy");
+    server.fail(
+      path,
+      "500",
+      null,
+      "truncated",
+      "hang-up",
+      null,
+      "wrong lengths",
+      "missing ids",
+      "one less",
+      "abort",
+      "nothing",
+      "busy",
+    );
     server.fail("/score", "500", "truncated", null, "wrong lengths", "not a number");
-    const made = await makerOf({ policy: policyOf(dialect), oldLogProbs: "sampler", concurrency: 1, retryRounds: 8, rewards: remoteReward(`${server.url}/score`, { ...quick, retries: 4 }) }).make(PROMPTS);
+    const made = await makerOf({
+      policy: policyOf(dialect),
+      oldLogProbs: "sampler",
+      concurrency: 1,
+      retryRounds: 8,
+      rewards: remoteReward(`${server.url}/score`, { ...quick, retries: 4 }),
+    }).make(PROMPTS);
     expectWhole(made, 12);
     expect(made.generation!.rounds).toBeGreaterThan(1);
   });
@@ -119,7 +181,13 @@ describe("generation", () => {
   });
 
   test("a prompt that stays unanswered is left out by name, the others go on", async () => {
-    const made = await makerOf({ policy: { promptsPerCall: 1, generate: (request, call) => (request.prompts[0]!.text === "b" ? [[]] : policyOf().generate(request, call)) }, retryRounds: 2 }).make(PROMPTS);
+    const made = await makerOf({
+      policy: {
+        promptsPerCall: 1,
+        generate: (request, call) => (request.prompts[0]!.text === "b" ? [[]] : policyOf().generate(request, call)),
+      },
+      retryRounds: 2,
+    }).make(PROMPTS);
     expectWhole(made, 8);
     expect(made.prompts.map(({ text }) => text)).toEqual(["a", "c"]);
     expect(made.leftOut).toMatchObject([{ index: 1, reason: "nothing" }]);
@@ -133,7 +201,10 @@ describe("generation", () => {
   ] as const)("over-delivery: %s", async (onExcess, sizes, left) => {
     server.fail("/v1/completions", "one more");
     const made = await makerOf({ concurrency: 1, oldLogProbs: "sampler", onExcess }).make(PROMPTS);
-    expectWhole(made, sizes.reduce<number>((sum, size) => sum + size, 0));
+    expectWhole(
+      made,
+      sizes.reduce<number>((sum, size) => sum + size, 0),
+    );
     expect(made.prompts.map((_, group) => made.groups.filter((own) => own === group).length)).toEqual(sizes);
     expect(made.leftOut.map(({ completions }) => completions.length)).toEqual(left);
   });
@@ -143,7 +214,13 @@ describe("generation", () => {
     ["drop", 6],
   ] as const)("too few after the last round: %s", async (onShort, rows) => {
     server.fail("/v1/completions", "one less");
-    const made = await makerOf({ samplesPerPrompt: 3, retryRounds: 0, onShort, concurrency: 1, oldLogProbs: "sampler" }).make(PROMPTS);
+    const made = await makerOf({
+      samplesPerPrompt: 3,
+      retryRounds: 0,
+      onShort,
+      concurrency: 1,
+      oldLogProbs: "sampler",
+    }).make(PROMPTS);
     expectWhole(made, rows);
     expect(made.generation).toMatchObject({ rounds: 1, partialPrompts: 1, droppedPrompts: onShort === "drop" ? 1 : 0 });
   });
@@ -151,7 +228,10 @@ describe("generation", () => {
   test("too few can be an error, and none at all is one, with the server's as its cause", async () => {
     server.fail("/v1/completions", "one less");
     const maker = makerOf({ concurrency: 1, oldLogProbs: "sampler", onShort: "error", retryRounds: 0 });
-    await expect(maker.make(PROMPTS)).rejects.toMatchObject({ code: "ERR_SURPRISAL_GENERATION", details: { name: "prompts[0]", got: 3 } });
+    await expect(maker.make(PROMPTS)).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_GENERATION",
+      details: { name: "prompts[0]", got: 3 },
+    });
     await server.close();
     await expect(makerOf({ retryRounds: 1 }).make(PROMPTS)).rejects.toMatchObject({
       code: "ERR_SURPRISAL_GENERATION",
@@ -168,14 +248,19 @@ describe("generation", () => {
 
   test("a refusal by the server, or an adapter's own error, ends everything at once", async () => {
     server.fail("/v1/completions", "400");
-    await expect(makerOf().make(PROMPTS)).rejects.toMatchObject({ code: "ERR_SURPRISAL_REMOTE", details: { transient: false } });
+    await expect(makerOf().make(PROMPTS)).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_REMOTE",
+      details: { transient: false },
+    });
     const mistake = new TypeError("a mistake");
     let calls = 0;
     const generate = () => {
       ++calls;
       throw mistake;
     };
-    await expect(makerOf({ policy: { promptsPerCall: 1, generate }, concurrency: 1 }).make(PROMPTS)).rejects.toBe(mistake);
+    await expect(makerOf({ policy: { promptsPerCall: 1, generate }, concurrency: 1 }).make(PROMPTS)).rejects.toBe(
+      mistake,
+    );
     expect(calls).toBe(1);
   });
 });
@@ -183,7 +268,7 @@ describe("generation", () => {
 describe("failures at each step end the making, and leave nothing behind", () => {
   const mistake = new Error("a mistake");
   const fail = () => Promise.reject(mistake);
-  const steps = { estimator: "groupNorm", runningMoments: NO_MOMENTS } as const;
+  const steps = { estimator: "grpo", runningMoments: NO_MOMENTS } as const;
 
   test.each<[string, Partial<ExperienceMakerOptions>]>([
     ["generate", { policy: { generate: fail } }],
@@ -193,7 +278,14 @@ describe("failures at each step end the making, and leave nothing behind", () =>
     ["critic", { critic: { values: fail } }],
     ["reward function", { rewards: { a: lastId, b: fail } }],
     ["reward model", { rewards: { rewards: fail } }],
-    ["advantages", { advantages: () => { throw mistake; } }],
+    [
+      "advantages",
+      {
+        advantages: () => {
+          throw mistake;
+        },
+      },
+    ],
   ])("%s", async (_, broken) => {
     const maker = makerOf({ advantages: steps, ...broken });
     await expect(maker.make(PROMPTS)).rejects.toBe(mistake);
@@ -203,7 +295,10 @@ describe("failures at each step end the making, and leave nothing behind", () =>
   test("a reward that could not be had is an error, never a 0", async () => {
     server.fail("/score", ...Array<"500">(20).fill("500"));
     const maker = makerOf({ advantages: steps });
-    await expect(maker.make(PROMPTS)).rejects.toMatchObject({ code: "ERR_SURPRISAL_REMOTE", message: expect.stringContaining("/score") as string });
+    await expect(maker.make(PROMPTS)).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_REMOTE",
+      message: expect.stringContaining("/score") as string,
+    });
     expect(maker.runningMoments).toBe(NO_MOMENTS);
     server.fail("/score");
     await maker.make(PROMPTS);
@@ -215,14 +310,44 @@ describe("failures at each step end the making, and leave nothing behind", () =>
     ["a reward too few", { rewards: (rows) => rows.slice(1).map(() => 1) }, "ERR_SURPRISAL_SHAPE"],
     ["no reward at all", { rewards: () => undefined as never }, "ERR_SURPRISAL_SHAPE"],
     ["rewards that all do not apply", { rewards: (rows) => rows.map(() => null) }, "ERR_SURPRISAL_VALUE"],
-    ["a NaN log-prob", { reference: { logProbs: ({ tokenIds }) => new Float64Array(tokenIds.length).fill(NaN) } }, "ERR_SURPRISAL_VALUE"],
-    ["a value too many", { critic: { values: ({ tokenIds }) => new Float64Array(tokenIds.length + 1) } }, "ERR_SURPRISAL_SHAPE"],
+    [
+      "a NaN log-prob",
+      { reference: { logProbs: ({ tokenIds }) => new Float64Array(tokenIds.length).fill(NaN) } },
+      "ERR_SURPRISAL_VALUE",
+    ],
+    [
+      "a value too many",
+      { critic: { values: ({ tokenIds }) => new Float64Array(tokenIds.length + 1) } },
+      "ERR_SURPRISAL_SHAPE",
+    ],
     ["completions of nobody's", { policy: { generate: () => [[], [], [], []] } }, "ERR_SURPRISAL_SHAPE"],
-    ["completions without ids", { policy: { generate: () => PROMPTS.map(() => [{ text: "x" } as never]) } }, "ERR_SURPRISAL_DTYPE"],
-    ["log-probs of other lengths", { policy: { generate: () => PROMPTS.map(() => [{ tokenIds: [1, 2], logProbs: [-1] }]) } }, "ERR_SURPRISAL_SHAPE"],
-    ["text that is not there", { policy: { generate: () => PROMPTS.map(() => [{ tokenIds: [1] }]) }, rewards: (rows) => rows.map(({ completion }) => completion.length) }, "ERR_SURPRISAL_VALUE"],
+    [
+      "completions without ids",
+      { policy: { generate: () => PROMPTS.map(() => [{ text: "x" } as never]) } },
+      "ERR_SURPRISAL_DTYPE",
+    ],
+    [
+      "log-probs of other lengths",
+      { policy: { generate: () => PROMPTS.map(() => [{ tokenIds: [1, 2], samplerLogProbs: [-1] }]) } },
+      "ERR_SURPRISAL_SHAPE",
+    ],
+    [
+      "text that is not there",
+      {
+        policy: { generate: () => PROMPTS.map(() => [{ tokenIds: [1] }]) },
+        rewards: (rows) => rows.map(({ completion }) => completion.length),
+      },
+      "ERR_SURPRISAL_VALUE",
+    ],
   ])("%s is refused by name", async (_, broken, code) => {
-    await expect(makerOf({ retryRounds: 0, reference: undefined as never, advantages: { estimator: "groupNorm" }, ...broken }).make(PROMPTS)).rejects.toMatchObject({ code });
+    await expect(
+      makerOf({
+        retryRounds: 0,
+        reference: undefined as never,
+        advantages: { estimator: "grpo" },
+        ...broken,
+      }).make(PROMPTS),
+    ).rejects.toMatchObject({ code });
   });
 });
 
@@ -237,20 +362,30 @@ describe("aborts", () => {
 
   test.each<[string, (reached: () => void) => Partial<ExperienceMakerOptions>]>([
     ["generate", (reached) => ({ policy: { generate: stuck(reached) } })],
-    ["logProbs", (reached) => ({ policy: { generate: (request, call) => policyOf().generate(request, call), logProbs: stuck(reached) } })],
+    [
+      "logProbs",
+      (reached) => ({
+        policy: { generate: (request, call) => policyOf().generate(request, call), logProbs: stuck(reached) },
+      }),
+    ],
     ["reference", (reached) => ({ reference: { logProbs: stuck(reached) } })],
     ["critic", (reached) => ({ critic: { values: stuck(reached) } })],
     ["rewards", (reached) => ({ rewards: stuck(reached) })],
   ])("during %s end the making with the signal's reason, though the step goes on", async (_, options) => {
     const controller = new AbortController();
     const reason = new Error("enough");
-    const maker = makerOf({ advantages: { estimator: "groupNorm", runningMoments: NO_MOMENTS }, ...options(() => controller.abort(reason)) });
+    const maker = makerOf({
+      advantages: { estimator: "grpo", runningMoments: NO_MOMENTS },
+      ...options(() => controller.abort(reason)),
+    });
     await expect(maker.make(PROMPTS, { signal: controller.signal })).rejects.toBe(reason);
     expect(maker.runningMoments).toBe(NO_MOMENTS);
   });
 
   test("before the start nothing is asked", async () => {
-    await expect(makerOf().make(PROMPTS, { signal: AbortSignal.abort() })).rejects.toMatchObject({ name: "AbortError" });
+    await expect(makerOf().make(PROMPTS, { signal: AbortSignal.abort() })).rejects.toMatchObject({
+      name: "AbortError",
+    });
     expect(server.requests).toEqual([]);
   });
 
@@ -258,7 +393,8 @@ describe("aborts", () => {
     server.fail("/v1/completions", "slow", "slow", "slow");
     const controller = new AbortController();
     const made = makerOf({ concurrency: 2 }).make(PROMPTS, { signal: controller.signal });
-    setTimeout(() => controller.abort(), 50);
+    while (server.requests.length < 2) await new Promise((next) => setImmediate(next));
+    controller.abort();
     await expect(made).rejects.toMatchObject({ name: "AbortError" });
     expect(server.requests).toHaveLength(2);
   });
@@ -269,8 +405,14 @@ test("calls under way never exceed the limit, and all are reported", async () =>
   await makerOf({ concurrency: 3 }).make(PROMPTS, { onProgress: (at) => progress.push(at) });
   expect(server.most()).toBeLessThanOrEqual(3);
   expect(server.most()).toBeGreaterThan(1);
-  for (const step of ["logProbs", "reference", "rewards"] as const) expect(progress.filter((at) => at.step === step).at(-1)).toEqual({ step, done: 12, total: 12 });
-  expect(progress.filter(({ step }) => step === "generate").at(-1)).toEqual({ step: "generate", done: 12, total: 12, round: 0 });
+  for (const step of ["logProbs", "reference", "rewards"] as const)
+    expect(progress.filter((at) => at.step === step).at(-1)).toEqual({ step, done: 12, total: 12 });
+  expect(progress.filter(({ step }) => step === "generate").at(-1)).toEqual({
+    step: "generate",
+    done: 12,
+    total: 12,
+    round: 0,
+  });
 });
 
 test("how rows are spread over calls changes no number", async () => {
@@ -278,8 +420,19 @@ test("how rows are spread over calls changes no number", async () => {
   const samples = await maker.make(PROMPTS);
   const all = await maker.evaluate(samples);
   for (const rowsPerCall of [1, 5]) {
-    const model = { rowsPerCall, logProbs: ({ tokenIds }: Samples) => Float64Array.from(tokenIds, (id) => logProbOf(id) - 0.1) };
-    const split = makerOf({ critic: { ...critic, rowsPerCall }, reference: model, oldLogProbs: "sampler", rewards: { rowsPerCall, rewards: ({ tokenIds, offsets }: Samples) => Array.from(offsets.subarray(1), (end) => tokenIds[end - 1]! / 10) } });
+    const model = {
+      rowsPerCall,
+      logProbs: ({ tokenIds }: Samples) => Float64Array.from(tokenIds, (id) => logProbOf(id) - 0.1),
+    };
+    const split = makerOf({
+      critic: { ...critic, rowsPerCall },
+      reference: model,
+      oldLogProbs: "sampler",
+      rewards: {
+        rowsPerCall,
+        rewards: ({ tokenIds, offsets }: Samples) => Array.from(offsets.subarray(1), (end) => tokenIds[end - 1]! / 10),
+      },
+    });
     const { advantages, values, kl } = await split.evaluate(samples);
     expect({ advantages, values, kl }).toEqual({ advantages: all.advantages, values: all.values, kl: all.kl });
   }
@@ -290,8 +443,13 @@ test("how rows are spread over calls changes no number", async () => {
 
 test("logits give log-probs and entropies; a uniform policy has ln V of them", async () => {
   const generate = () => PROMPTS.map(() => [{ tokenIds: [1, 2, 3], mask: [1, 0, 1] }, { tokenIds: [0] }]);
-  const made = await makerOf({ samplesPerPrompt: 2, rewards: lastId, policy: { generate, rowsPerCall: 4, logits: ({ tokenIds }) => new Float32Array(tokenIds.length * 4) }, dropGroups: "constant" }).make(PROMPTS);
-  expect(made.logProbSource).toBe("logits");
+  const made = await makerOf({
+    samplesPerPrompt: 2,
+    rewards: lastId,
+    policy: { generate, rowsPerCall: 4, logits: ({ tokenIds }) => new Float32Array(tokenIds.length * 4) },
+    dropGroups: "constant",
+  }).make(PROMPTS);
+  expect(made.oldLogProbSource).toBe("logits");
   const row = [Math.log(4), 0, Math.log(4), Math.log(4)];
   expect(made.entropies).toBeAllClose(Float32Array.of(...row, ...row, ...row), { rtol: 1e-6, atol: 1e-6 });
   expect(made.mask).toEqual(Uint8Array.of(1, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1, 1));
@@ -330,7 +488,10 @@ describe("recipes", () => {
   });
 
   test("sources without a recipe add up; null is left out of the sum", async () => {
-    const rewards = { a: source("a", 1), b: ((rows) => rows.map(({ group }) => (group === 0 ? null : 3))) satisfies RewardFunction };
+    const rewards = {
+      a: source("a", 1),
+      b: ((rows) => rows.map(({ group }) => (group === 0 ? null : 3))) satisfies RewardFunction,
+    };
     const made = await makerOf({ rewards }).make(prompts);
     expect(Array.from(made.scores)).toEqual(Array.from(made.groups, (group) => (group === 0 ? 1 : 4)));
   });
@@ -343,13 +504,19 @@ describe("recipes", () => {
         return prompt === "a" ? { reward: NaN, reason: "no opinion" } : { reward: 2, reason: "fine" };
       });
     const made = await makerOf({ rewards: { text, one: source("one", 1) }, samplesPerPrompt: 1 }).make(prompts);
-    expect(seen).toEqual(["a", "b", "c"].map((letter, i) => `${letter} ${made.texts[i]!} ${letter.toUpperCase()} ${i === 1 ? "safety" : "math"}`));
+    expect(seen).toEqual(
+      ["a", "b", "c"].map(
+        (letter, i) => `${letter} ${made.texts[i]!} ${letter.toUpperCase()} ${i === 1 ? "safety" : "math"}`,
+      ),
+    );
     expect(Array.from(made.scores)).toEqual([1, 3, 3]);
     expect(made.sourceReasons["text"]).toEqual(["no opinion", "fine", "fine"]);
   });
 
   test("a label or a source that is not there is refused", async () => {
-    await expect(makerOf({ rewards: { a: lastId }, recipe: { math: { a: 1 } } }).make(prompts)).rejects.toThrow('prompts[1].label is "safety"');
+    await expect(makerOf({ rewards: { a: lastId }, recipe: { math: { a: 1 } } }).make(prompts)).rejects.toThrow(
+      'prompts[1].label is "safety"',
+    );
     expect(() => makerOf({ rewards: { a: lastId }, recipe: { b: 1 } })).toThrow("recipe.b");
     expect(() => makerOf({ rewards: {} })).toThrow("at least one source");
   });
@@ -357,8 +524,12 @@ describe("recipes", () => {
 
 test.each<[string, Partial<ExperienceMakerOptions>, string]>([
   ["gae without a critic", { advantages: { estimator: "gae" } }, "critic"],
-  ["a KL penalty without a reference", { reference: undefined as never }, "reference"],
-  ["old log-probs of a policy that has none", { policy: { generate: () => null }, oldLogProbs: "policy" }, "oldLogProbs"],
+  ["a KL penalty without a reference", { reference: undefined }, "reference"],
+  [
+    "old log-probs of a policy that has none",
+    { policy: { generate: () => null }, oldLogProbs: "policy" },
+    "oldLogProbs",
+  ],
   ["no concurrency", { concurrency: 0 }, "concurrency"],
   ["an unknown word", { dropGroups: "all" as never }, "dropGroups"],
 ])("%s is refused before anything is asked", (_, options, named) => {

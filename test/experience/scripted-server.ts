@@ -54,7 +54,8 @@ export async function startServer(): Promise<ScriptedServer> {
   const requests: string[] = [];
   const bodies: Body[] = [];
   const drawn = new Map<number, number>();
-  let open = 0;
+  /** The requests under way. */
+  const open = new Set<ServerResponse>();
   let most = 0;
 
   /** Ids from 100 times the prompt's first id on; no response is given twice. */
@@ -69,21 +70,29 @@ export async function startServer(): Promise<ScriptedServer> {
     return fault === "null log-prob" ? [null, ...values.slice(1)] : values;
   }
 
-  const countOf = (n: number, fault: Fault | null): number => (fault === "nothing" ? 0 : fault === "one less" ? n - 1 : fault === "one more" ? n + 1 : n);
+  const countOf = (n: number, fault: Fault | null): number =>
+    fault === "nothing" ? 0 : fault === "one less" ? n - 1 : fault === "one more" ? n + 1 : n;
   const textOf = (ids: readonly number[]): string => ids.map((id) => `<${id}>`).join("");
 
   function vllm({ prompt = [], n = 1, prompt_logprobs: scores }: Body, fault: Fault | null): unknown {
     const ids = typeof prompt === "string" ? idsOfText(prompt) : prompt;
     if (scores !== undefined) {
-      const entries = ids.map((id, i) => (i === 0 ? null : { [id]: { logprob: logProbOf(id), rank: 1 }, 7777: { logprob: -9, rank: 2 } }));
-      return { choices: [{ index: 0, text: "", prompt_logprobs: fault === "wrong lengths" ? entries.slice(1) : entries }] };
+      const entries = ids.map((id, i) =>
+        i === 0 ? null : { [id]: { logprob: logProbOf(id), rank: 1 }, 7777: { logprob: -9, rank: 2 } },
+      );
+      return {
+        choices: [{ index: 0, text: "", prompt_logprobs: fault === "wrong lengths" ? entries.slice(1) : entries }],
+      };
     }
     const choices = Array.from({ length: countOf(n, fault) }, (_, index) => {
       const tokens = respond(ids[0]!);
       return {
         index,
         text: textOf(tokens),
-        ...(fault !== "missing ids" && { token_ids: tokens, prompt_token_ids: fault === "other prompt" ? [9, 9] : ids }),
+        ...(fault !== "missing ids" && {
+          token_ids: tokens,
+          prompt_token_ids: fault === "other prompt" ? [9, 9] : ids,
+        }),
         logprobs: { tokens: tokens.map((id) => `<${id}>`), token_logprobs: damaged(tokens.map(logProbOf), fault) },
         finish_reason: fault === "abort" ? "abort" : tokens.length === 4 ? "length" : "stop",
         stop_reason: null,
@@ -92,10 +101,25 @@ export async function startServer(): Promise<ScriptedServer> {
     return { object: "text_completion", choices };
   }
 
-  function sglang({ input_ids: given, text = "", sampling_params: { n = 1, max_new_tokens: limit } = {}, logprob_start_len: start }: Body, fault: Fault | null): unknown {
+  function sglang(
+    {
+      input_ids: given,
+      text = "",
+      sampling_params: { n = 1, max_new_tokens: limit } = {},
+      logprob_start_len: start,
+    }: Body,
+    fault: Fault | null,
+  ): unknown {
     const ids = given ?? idsOfText(text);
     const input = ids.map((id, i) => [i === (start ?? 0) ? null : logProbOf(id), id, null]).slice(start);
-    if (limit === 0) return { text: "", meta_info: { prompt_tokens: ids.length, input_token_logprobs: fault === "wrong lengths" ? input.slice(-1) : input } };
+    if (limit === 0)
+      return {
+        text: "",
+        meta_info: {
+          prompt_tokens: ids.length,
+          input_token_logprobs: fault === "wrong lengths" ? input.slice(-1) : input,
+        },
+      };
     const answers = Array.from({ length: countOf(n, fault) }, () => {
       const tokens = respond(ids[0]!);
       const logProbs = damaged(tokens.map(logProbOf), fault);
@@ -103,7 +127,12 @@ export async function startServer(): Promise<ScriptedServer> {
         text: textOf(tokens),
         output_ids: tokens,
         meta_info: {
-          finish_reason: fault === "abort" ? { type: "abort" } : tokens.length === 4 ? { type: "length", length: 4 } : { type: "stop", matched: 2 },
+          finish_reason:
+            fault === "abort"
+              ? { type: "abort" }
+              : tokens.length === 4
+                ? { type: "length", length: 4 }
+                : { type: "stop", matched: 2 },
           prompt_tokens: ids.length,
           ...(start === 0 && { input_token_logprobs: input }),
           ...(fault !== "missing ids" && { output_token_logprobs: logProbs.map((x, t) => [x, tokens[t], null]) }),
@@ -116,7 +145,10 @@ export async function startServer(): Promise<ScriptedServer> {
   /** The last id of a response, over 10: "<101><102>" has 10.2. */
   function score({ query = [] }: Body, fault: Fault | null): unknown {
     const values: unknown[] = query.map((text) => Number(/<(\d+)>$/.exec(text)![1]) / 10);
-    return { rewards: fault === "wrong lengths" ? values.slice(1) : fault === "not a number" ? ["NaN", ...values.slice(1)] : values };
+    return {
+      rewards:
+        fault === "wrong lengths" ? values.slice(1) : fault === "not a number" ? ["NaN", ...values.slice(1)] : values,
+    };
   }
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -136,13 +168,19 @@ export async function startServer(): Promise<ScriptedServer> {
     const status = fault ? (STATUS[fault] ?? 200) : 200;
     const speak = path.endsWith("/score") ? score : path.endsWith("/generate") ? sglang : vllm;
     const text = JSON.stringify(status === 200 ? speak(body, fault) : { error: "told to fail" });
-    response.writeHead(status, { "content-type": "application/json", ...(fault === "busy" && { "retry-after": "0.02" }) });
+    response.writeHead(status, {
+      "content-type": "application/json",
+      ...(fault === "busy" && { "retry-after": "0.02" }),
+    });
+    // Over before the caller can know it: its next request may arrive ahead of this one's "close".
+    open.delete(response);
     response.end(fault === "truncated" ? text.slice(0, -8) : text);
   }
 
   const server = createServer((request, response) => {
-    most = Math.max(most, ++open);
-    response.on("close", () => --open);
+    open.add(response);
+    most = Math.max(most, open.size);
+    response.on("close", () => open.delete(response));
     void answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

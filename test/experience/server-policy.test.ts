@@ -12,15 +12,30 @@ const PATH = { vllm: "/v1/completions", sglang: "/generate" } as const;
 
 describe.each(DIALECTS)("%s", (dialect) => {
   const policy = (options: Partial<ServerPolicyOptions> = {}) =>
-    serverPolicy({ url: `${server.url}/`, dialect, model: "m", sampling: { maxTokens: 4, temperature: 0.7 }, ...quick, ...options });
+    serverPolicy({
+      url: `${server.url}/`,
+      dialect,
+      model: "m",
+      sampling: { maxTokens: 4, temperature: 0.7 },
+      ...quick,
+      ...options,
+    });
   const signal = (): AbortSignal => new AbortController().signal;
-  const ask = (count = 3, options: Partial<ServerPolicyOptions> = {}) => policy(options).generate({ prompts: [{ ids: [5, 6] }], indices: [0], counts: [count], round: 0 }, { signal: signal() });
+  const ask = (count = 3, options: Partial<ServerPolicyOptions> = {}) =>
+    policy(options).generate(
+      { prompts: [{ ids: [5, 6] }], indices: [0], counts: [count], round: 0 },
+      { signal: signal() },
+    );
 
   test("ids, log-probs, text and reasons arrive as the server has them", async () => {
     const [completions] = (await ask())!;
-    expect(completions!.map(({ tokenIds }) => tokenIds)).toEqual([[500, 501], [505, 506, 507], [510, 511, 512, 513]]);
-    for (const { tokenIds, logProbs, text } of completions!) {
-      expect(logProbs).toEqual(Array.from(tokenIds, logProbOf));
+    expect(completions!.map(({ tokenIds }) => tokenIds)).toEqual([
+      [500, 501],
+      [505, 506, 507],
+      [510, 511, 512, 513],
+    ]);
+    for (const { tokenIds, samplerLogProbs, text } of completions!) {
+      expect(samplerLogProbs).toEqual(Array.from(tokenIds, logProbOf));
       expect(text).toBe(Array.from(tokenIds, (id) => `<${id}>`).join(""));
     }
     expect(completions!.map(({ finishReason }) => finishReason)).toEqual(["stop", "stop", "length"]);
@@ -40,7 +55,9 @@ describe.each(DIALECTS)("%s", (dialect) => {
   });
 
   test("given tokens are scored, row by row", async () => {
-    const samples = samplesOf([{ prompt: { ids: [5, 6, 8] }, completions: [{ tokenIds: [31, 32] }, { tokenIds: [] }, { tokenIds: [45] }] }]);
+    const samples = samplesOf([
+      { prompt: { ids: [5, 6, 8] }, completions: [{ tokenIds: [31, 32] }, { tokenIds: [] }, { tokenIds: [45] }] },
+    ]);
     const logProbs = await policy().logProbs(samples, { signal: signal() });
     expect(Array.from(logProbs)).toEqual([31, 32, 45].map(logProbOf));
     expect(server.requests).toHaveLength(2); // nothing to ask about an empty response
@@ -61,13 +78,21 @@ describe.each(DIALECTS)("%s", (dialect) => {
     expect((await ask(3, options))![0]).toHaveLength(3);
     expect(server.requests).toHaveLength(2);
     server.fail(PATH[dialect], fault, fault, fault);
-    await expect(ask(3, options)).rejects.toMatchObject({ code: "ERR_SURPRISAL_REMOTE", details: { transient: true }, message: expect.stringMatching(`after 3 attempts.*${message}`) as string });
+    await expect(ask(3, options)).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_REMOTE",
+      details: { transient: true },
+      message: expect.stringMatching(`after 3 attempts.*${message}`) as string,
+    });
     expect(server.requests).toHaveLength(5);
   });
 
   test("a request that the server refuses is not made again", async () => {
     server.fail(PATH[dialect], "400");
-    await expect(ask()).rejects.toMatchObject({ code: "ERR_SURPRISAL_REMOTE", details: { transient: false }, message: expect.stringContaining("told to fail") as string });
+    await expect(ask()).rejects.toMatchObject({
+      code: "ERR_SURPRISAL_REMOTE",
+      details: { transient: false },
+      message: expect.stringContaining("told to fail") as string,
+    });
     expect(server.requests).toHaveLength(1);
   });
 
@@ -88,7 +113,10 @@ describe.each(DIALECTS)("%s", (dialect) => {
       server.fail(PATH[dialect], fault, fault, fault);
       const controller = new AbortController();
       const reason = new Error("enough");
-      const asked = policy({ timeout: 60_000, backoff: 60_000, jitter: 0 }).generate({ prompts: [{ ids: [5] }], indices: [0], counts: [1], round: 0 }, { signal: controller.signal });
+      const asked = policy({ timeout: 60_000, backoff: 60_000, jitter: 0 }).generate(
+        { prompts: [{ ids: [5] }], indices: [0], counts: [1], round: 0 },
+        { signal: controller.signal },
+      );
       setTimeout(() => controller.abort(reason), 30);
       await expect(asked).rejects.toBe(reason);
     }
@@ -96,12 +124,24 @@ describe.each(DIALECTS)("%s", (dialect) => {
 });
 
 test("vLLM: ids may be spelled as tokens, and an answer about another prompt is refused", async () => {
-  const policy = serverPolicy({ url: server.url, dialect: "vllm", ...quick, fetch: () => Promise.resolve(Response.json({ choices: [{ text: "x", logprobs: { tokens: ["token_id:7"], token_logprobs: [-1] }, finish_reason: "stop" }] })) });
+  const policy = serverPolicy({
+    url: server.url,
+    dialect: "vllm",
+    ...quick,
+    fetch: () =>
+      Promise.resolve(
+        Response.json({
+          choices: [{ text: "x", logprobs: { tokens: ["token_id:7"], token_logprobs: [-1] }, finish_reason: "stop" }],
+        }),
+      ),
+  });
   const request = { prompts: [{ ids: [5] }], indices: [0], counts: [1], round: 0 };
   const { signal } = new AbortController();
-  expect(await policy.generate(request, { signal })).toMatchObject([[{ tokenIds: [7], logProbs: [-1] }]]);
+  expect(await policy.generate(request, { signal })).toMatchObject([[{ tokenIds: [7], samplerLogProbs: [-1] }]]);
   server.fail("/v1/completions", "other prompt", "other prompt", "other prompt");
-  await expect(serverPolicy({ url: server.url, dialect: "vllm", ...quick }).generate(request, { signal })).rejects.toThrow("another prompt");
+  await expect(
+    serverPolicy({ url: server.url, dialect: "vllm", ...quick }).generate(request, { signal }),
+  ).rejects.toThrow("another prompt");
 });
 
 test("wrong options are refused at once", () => {

@@ -8,7 +8,9 @@ const root = path.join(__dirname, "..", "..");
 // The scripts are ES modules, which jest does not load: another process asks them.
 function ask(expression: string): unknown {
   const script = `import { closure, packagesIn } from "./scripts/gpu/modules.mjs"; console.log(JSON.stringify(${expression}));`;
-  return JSON.parse(execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd: root, encoding: "utf8" }));
+  return JSON.parse(
+    execFileSync(process.execPath, ["--input-type=module", "-e", script], { cwd: root, encoding: "utf8" }),
+  );
 }
 
 test("packages are found in code, files and Node's own modules are not among them", () => {

@@ -22,7 +22,9 @@ const card = { ...facts, computeCapability: "9.0" };
 
 test("every goal of a share is about cases that are timed", () => {
   const lines = [...tokenCases(false), ...logitCases(false)].map((one) => resultLine({ ...one, threads: 0 }));
-  const idle = GPU_GOALS.filter(({ figure, match }) => figure === "share" && !lines.some((line) => matches(line, match)));
+  const idle = GPU_GOALS.filter(
+    ({ figure, match }) => figure === "share" && !lines.some((line) => matches(line, match)),
+  );
   expect(idle.map(({ says }) => says)).toEqual([]);
 });
 
@@ -36,14 +38,21 @@ eachDeviceBackend((backend) => {
       expect(main(["--backend", backend, "--card", from, "--out", out, "--tiny"])).toBe(0);
       const lines = parseLines(readFileSync(out, "utf8"), out);
       const cases = [...tokenCases(true), ...logitCases(true)];
-      expect(lines.filter(({ share }) => share).map(({ op, dtype, rowKind }) => [op, dtype, rowKind])).toEqual(cases.map(({ op, dtype, rowKind }) => [op, dtype, rowKind]));
+      expect(lines.filter(({ share }) => share).map(({ op, dtype, rowKind }) => [op, dtype, rowKind])).toEqual(
+        cases.map(({ op, dtype, rowKind }) => [op, dtype, rowKind]),
+      );
       for (const { share, time, error, run, level, backend: where } of lines) {
         expect({ where, level, through: run.through }).toEqual({ where: backend, level: "9.0", through: "Node" });
         expect(time.median).toBeGreaterThan(0);
         if (share) expect(share.p20 > 0 && share.p80 < Infinity && Object.keys(error).length > 0).toBe(true);
         expect(Object.values(error).every(({ used }) => used! <= 1)).toBe(true);
       }
-      expect(lines.filter(({ share }) => !share).map(({ op }) => op)).toEqual(["toDevice", "read", "logprob, on host arrays", "gae, on host arrays"]);
+      expect(lines.filter(({ share }) => !share).map(({ op }) => op)).toEqual([
+        "toDevice",
+        "read",
+        "logprob, on host arrays",
+        "gae, on host arrays",
+      ]);
       // What never differs compares something with itself.
       expect(lines.some(({ error }) => Object.values(error).some(({ maxAbs }) => maxAbs > 0))).toBe(true);
     } finally {
@@ -83,7 +92,10 @@ eachDeviceBackend((backend) => {
     const repeated = logitCases(true).find(({ shape, op }) => op === "logprob" && shape.sizes[0] === 4)!;
     expect(repeated.prepare().repeat).toEqual({ times: 2, count: "N" });
     const device = streamBackend(stream);
-    const half: Backend["ops"] = { ...device.ops, logprobForward: (args) => device.ops.logprobForward({ ...args, N: args.N / 2 }) };
+    const half: Backend["ops"] = {
+      ...device.ops,
+      logprobForward: (args) => device.ops.logprobForward({ ...args, N: args.N / 2 }),
+    };
     expect(runDeviceCase(repeated, bench({ backend: { ...device, ops: half } }))).toBeUndefined();
     expect(said.at(-1)).toMatch(/WRONG, not timed/);
   });

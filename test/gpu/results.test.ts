@@ -8,14 +8,29 @@ import { toSummary } from "../../bench/gpu/summary";
 import { parseLines, toLines } from "../../bench/record";
 import { even, resultLine } from "../bench/result-lines";
 
-const card = { date: "2026-01-02T03:04:05Z", commit: "0123456789ab", machine: "NVIDIA H200", versions: { node: "20.0.0" }, driver: { "clocks.sm": "1980 MHz" }, computeCapability: "9.0" };
+const card = {
+  date: "2026-01-02T03:04:05Z",
+  commit: "0123456789ab",
+  machine: "NVIDIA H200",
+  versions: { node: "20.0.0" },
+  driver: { "clocks.sm": "1980 MHz" },
+  computeCapability: "9.0",
+};
 const line = resultLine({ backend: "cuda", level: "9.0", threads: 0, share: even(0.9) });
 const fromNode = { ...line, run: { ...line.run, through: "Node" } };
 const torch = {
   torch: "2.9.0",
   repeats: 100,
   missing: [],
-  checks: [{ op: "scan_gae", title: "padded", passed: true, repeatable: true, outputs: { advantages: { share: 0.2, largest: 1e-7 } } }],
+  checks: [
+    {
+      op: "scan_gae",
+      title: "padded",
+      passed: true,
+      repeatable: true,
+      outputs: { advantages: { share: 0.2, largest: 1e-7 } },
+    },
+  ],
 };
 
 let folder: string;
@@ -45,7 +60,12 @@ test("parts carry their state, their time and their last word", () => {
     { name: "suite", state: "failed", seconds: 60, says: "12 passed, 1 failed, 0 skipped" },
     { name: "memcheck", state: "skipped", seconds: 0, says: "skipped: no compute-sanitizer here" },
   ]);
-  expect(results).toMatchObject({ backend: "cuda", suite: { passed: 12 }, bench: [{ op: "logprob" }], node: [{ run: { through: "Node" } }] });
+  expect(results).toMatchObject({
+    backend: "cuda",
+    suite: { passed: 12 },
+    bench: [{ op: "logprob" }],
+    node: [{ run: { through: "Node" } }],
+  });
 });
 
 test("the summary says what failed, what was skipped and why, and how near torch is", () => {
@@ -56,8 +76,12 @@ test("the summary says what failed, what was skipped and why, and how near torch
   expect(page).toContain("| memcheck | skipped | 0 | skipped: no compute-sanitizer here |");
   expect(page).toContain("| scan_gae | padded | within | yes | advantages 1.0e-7, 20 % of its bound |");
   expect(page).toContain("0.90 (");
-  expect(page).toMatch(/## From Node\n\n\| goal .*\n(?:.*\n)*\| forward, V ≥ 32K \| ≥ 0.85 \| ≥ 1.03 \| 0.9 \| reached \|/);
-  expect(page).toMatch(/\| logprob \| Qwen vocabulary .* \| 10 ms \(9 ms–11 ms\) \| .* \| 0.90 \(0.81–0.99\) \| entropies 1.0e-7, 20 % of 1e-6·\\\|x\\\|/);
+  expect(page).toMatch(
+    /## From Node\n\n\| goal .*\n(?:.*\n)*\| forward, V ≥ 32K \| ≥ 0.85 \| ≥ 1.03 \| 0.9 \| reached \|/,
+  );
+  expect(page).toMatch(
+    /\| logprob \| Qwen vocabulary .* \| 10 ms \(9 ms–11 ms\) \| .* \| 0.90 \(0.81–0.99\) \| entropies 1.0e-7, 20 % of 1e-6·\\\|x\\\|/,
+  );
   expect(page).not.toContain("undefined");
 });
 
@@ -66,7 +90,11 @@ test("results of a card are filed under its name and survive", () => {
   const results = readGpuResults(folder);
   expect(refusal(results)).toBeUndefined();
   const files = filed(results);
-  expect(Object.keys(files)).toEqual(["bench/results/gpu-nvidia-h200.json", "bench/results/gpu-nvidia-h200.jsonl", "bench/results/gpu-nvidia-h200-node.jsonl"]);
+  expect(Object.keys(files)).toEqual([
+    "bench/results/gpu-nvidia-h200.json",
+    "bench/results/gpu-nvidia-h200.jsonl",
+    "bench/results/gpu-nvidia-h200-node.jsonl",
+  ]);
   expect(parseLines(files["bench/results/gpu-nvidia-h200-node.jsonl"]!, "f")).toEqual([fromNode]);
   expect(parseLines(files["bench/results/gpu-nvidia-h200.jsonl"]!, "f")).toEqual([line]);
   expect(nameOf("NVIDIA GeForce RTX 5090 (D)")).toBe("nvidia-geforce-rtx-5090-d");
@@ -75,7 +103,11 @@ test("results of a card are filed under its name and survive", () => {
 test("one line of another backend is enough to tell", () => {
   write({ "node.jsonl": toLines([fromNode, { ...fromNode, backend: "emulated" }]) });
   expect(refusal(readGpuResults(folder))).toContain("the emulated backend: nothing in them is about a GPU");
-  write({ "bench.jsonl": "", "node.jsonl": "", "card.json": JSON.stringify({ ...card, machine: "emulated device", computeCapability: "0.0" }) });
+  write({
+    "bench.jsonl": "",
+    "node.jsonl": "",
+    "card.json": JSON.stringify({ ...card, machine: "emulated device", computeCapability: "0.0" }),
+  });
   expect(refusal(readGpuResults(folder))).toContain("the emulated backend");
 });
 
@@ -88,8 +120,16 @@ test("the emulated backend is held against no goal", () => {
 
 test.each<[string, (results: GpuResults) => GpuResults, string]>([
   ["the emulated backend", (results) => ({ ...results, backend: "emulated" }), "nothing in them is about a GPU"],
-  ["a changed tree", (results) => ({ ...results, card: { ...results.card, commit: "0123+" } }), "not committed (0123+)"],
-  ["wrong numbers", (results) => ({ ...results, torch: { checks: [{ op: "ratio_clip", title: "t", passed: false }] } }), "1 checks against torch failed (ratio_clip)"],
+  [
+    "a changed tree",
+    (results) => ({ ...results, card: { ...results.card, commit: "0123+" } }),
+    "not committed (0123+)",
+  ],
+  [
+    "wrong numbers",
+    (results) => ({ ...results, torch: { checks: [{ op: "loss_row", title: "t", passed: false }] } }),
+    "1 checks against torch failed (loss_row)",
+  ],
   ["nothing", (results) => ({ ...results, parts: [] }), "no part ran"],
 ])("results of %s are refused", (_name, change, why) => {
   write();

@@ -68,13 +68,33 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       sums(home, upload([1, 2, 3, 4]), out);
     };
     test.each<[string, (out: DeviceHandle) => unknown, ErrorCode, RegExp]>([
-      ["an output in host memory", () => sums(home, upload([1, 2, 3, 4]), new Float32Array(4)), "ERR_SURPRISAL_OPTION", /returns is in host memory/],
+      [
+        "an output in host memory",
+        () => sums(home, upload([1, 2, 3, 4]), new Float32Array(4)),
+        "ERR_SURPRISAL_OPTION",
+        /returns is in host memory/,
+      ],
       ["too short", (out) => sums(home, upload([1, 2]), out), "ERR_SURPRISAL_SHAPE", /reward has 8 bytes, expected 16/],
-      ["another dtype", (out) => sums(home, device.alloc(16, INT32), out), "ERR_SURPRISAL_DTYPE", /reward has another element type/],
+      [
+        "another dtype",
+        (out) => sums(home, device.alloc(16, INT32), out),
+        "ERR_SURPRISAL_DTYPE",
+        /reward has another element type/,
+      ],
       ["released", releasedOutput, "ERR_SURPRISAL_OPTION", /returns was released/],
-      ["an overlap", (out) => sums(home, device.view(out, 0, 12, FLOAT32), device.view(out, 4, 12, FLOAT32), 3), "ERR_SURPRISAL_OPTION", /returns overlaps reward/],
+      [
+        "an overlap",
+        (out) => sums(home, device.view(out, 0, 12, FLOAT32), device.view(out, 4, 12, FLOAT32), 3),
+        "ERR_SURPRISAL_OPTION",
+        /returns overlaps reward/,
+      ],
       ["an object that is none", (out) => sums(home, {}, out), "ERR_SURPRISAL_DTYPE", /reward is not a typed array/],
-      ["the prototype of one", (out) => sums(home, Object.create(out), out), "ERR_SURPRISAL_DTYPE", /reward is not a typed array/],
+      [
+        "the prototype of one",
+        (out) => sums(home, Object.create(out), out),
+        "ERR_SURPRISAL_DTYPE",
+        /reward is not a typed array/,
+      ],
     ])("refuse %s", (_, call, code, text) => {
       const out = device.alloc(16, FLOAT32);
       refused(() => call(out), code, text);
@@ -85,8 +105,25 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       const cpu = probe("cpu", 0).backend!;
       const [on, out] = [upload([1, 2, 3, 4]), device.alloc(16, FLOAT32)];
       refused(() => sums(cpu, on, out), "ERR_SURPRISAL_OPTION", /lies on a device/);
-      const args = { dtype: FLOAT32, reward: on, discount: null, mask: null, bootstrap: null, offsets: null, n: 4, B: 1, T: 4, gamma: 1, maskMode: 0, transformMasked: 0, returns: out };
-      await expect(home.runAsync("scanReturns", args as never)).rejects.toMatchObject({ code: "ERR_SURPRISAL_OPTION", message: expect.stringContaining("lies on a device") as string });
+      const args = {
+        dtype: FLOAT32,
+        reward: on,
+        discount: null,
+        mask: null,
+        bootstrap: null,
+        offsets: null,
+        n: 4,
+        B: 1,
+        T: 4,
+        gamma: 1,
+        maskMode: 0,
+        transformMasked: 0,
+        returns: out,
+      };
+      await expect(home.runAsync("scanReturns", args as never)).rejects.toMatchObject({
+        code: "ERR_SURPRISAL_OPTION",
+        message: expect.stringContaining("lies on a device") as string,
+      });
     });
   });
 
@@ -121,19 +158,69 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
     });
 
     test.each<[string, (handle: DeviceHandle) => unknown, ErrorCode, RegExp]>([
-      ["a view past the end", (h) => device.view(h, 8, 12, FLOAT32), "ERR_SURPRISAL_SHAPE", /bytes 8 to 20 of an array of 16/],
-      ["a view between elements", (h) => device.view(h, 2, 4, FLOAT32), "ERR_SURPRISAL_SHAPE", /not the beginning of an element/],
-      ["half an element", (h) => device.view(h, 0, 6, FLOAT32), "ERR_SURPRISAL_SHAPE", /not a whole number of elements/],
+      [
+        "a view past the end",
+        (h) => device.view(h, 8, 12, FLOAT32),
+        "ERR_SURPRISAL_SHAPE",
+        /bytes 8 to 20 of an array of 16/,
+      ],
+      [
+        "a view between elements",
+        (h) => device.view(h, 2, 4, FLOAT32),
+        "ERR_SURPRISAL_SHAPE",
+        /not the beginning of an element/,
+      ],
+      [
+        "half an element",
+        (h) => device.view(h, 0, 6, FLOAT32),
+        "ERR_SURPRISAL_SHAPE",
+        /not a whole number of elements/,
+      ],
       ["an unknown dtype", () => device.alloc(8, 99 as never), "ERR_SURPRISAL_DTYPE", /no dtype has the number 99/],
       ["a negative size", () => device.alloc(-8, FLOAT32), "ERR_SURPRISAL_OPTION", /expected an integer, 0 or more/],
-      ["a read of another length", (h) => device.read(h, new Float32Array(3)), "ERR_SURPRISAL_SHAPE", /12 bytes, the one on the device 16/],
-      ["a read of another type", (h) => device.read(h, new Int32Array(4)), "ERR_SURPRISAL_DTYPE", /another element type/],
+      [
+        "a read of another length",
+        (h) => device.read(h, new Float32Array(3)),
+        "ERR_SURPRISAL_SHAPE",
+        /12 bytes, the one on the device 16/,
+      ],
+      [
+        "a read of another type",
+        (h) => device.read(h, new Int32Array(4)),
+        "ERR_SURPRISAL_DTYPE",
+        /another element type/,
+      ],
       ["a copy of another length", (h) => device.copy(h, upload([1])), "ERR_SURPRISAL_SHAPE", /16 bytes, the other 4/],
-      ["a copy within itself", (h) => device.copy(device.view(h, 0, 8, FLOAT32), device.view(h, 4, 8, FLOAT32)), "ERR_SURPRISAL_OPTION", /overlap/],
-      ["a pointer to nowhere", () => device.fromPointer(4096n, 16, FLOAT32), "ERR_SURPRISAL_OPTION", /no memory that the device knows/],
-      ["an odd pointer", (h) => device.fromPointer(device.pointerOf(h) + 1n, 4, FLOAT32), "ERR_SURPRISAL_OPTION", /not that of an element/],
-      ["another process", (h) => device.exportMemory(h), "ERR_SURPRISAL_BACKEND_UNAVAILABLE", /ipc_export: .*not supported/],
-      ["more than there is", () => device.alloc(2 ** 50, FLOAT32), "ERR_SURPRISAL_OUT_OF_MEMORY", /out of memory on device 0/],
+      [
+        "a copy within itself",
+        (h) => device.copy(device.view(h, 0, 8, FLOAT32), device.view(h, 4, 8, FLOAT32)),
+        "ERR_SURPRISAL_OPTION",
+        /overlap/,
+      ],
+      [
+        "a pointer to nowhere",
+        () => device.fromPointer(4096n, 16, FLOAT32),
+        "ERR_SURPRISAL_OPTION",
+        /no memory that the device knows/,
+      ],
+      [
+        "an odd pointer",
+        (h) => device.fromPointer(device.pointerOf(h) + 1n, 4, FLOAT32),
+        "ERR_SURPRISAL_OPTION",
+        /not that of an element/,
+      ],
+      [
+        "another process",
+        (h) => device.exportMemory(h),
+        "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
+        /ipc_export: .*not supported/,
+      ],
+      [
+        "more than there is",
+        () => device.alloc(2 ** 50, FLOAT32),
+        "ERR_SURPRISAL_OUT_OF_MEMORY",
+        /out of memory on device 0/,
+      ],
     ])("refuses %s", (_, call, code, text) => {
       const handle = upload([1, 2, 3, 4]);
       refused(() => call(handle), code, text);
@@ -159,7 +246,20 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
         const none = { keep: null, entropy: null, lse: null, meanGap: null, sumSq: null };
         home.ops.logprobForward({ ...scalars, ...none, logits, targets, logprob, maxLogit, log1pSum } as never);
         const ones = new Float32Array(N).fill(1);
-        home.ops.logprobBackward({ ...scalars, keep: null, vocabStart: 0, vocabSize: V, logits, targets, maxLogit, log1pSum, meanGap: null, gradLogprob: ones, gradEntropy: null, grad } as never);
+        home.ops.logprobBackward({
+          ...scalars,
+          keep: null,
+          vocabStart: 0,
+          vocabSize: V,
+          logits,
+          targets,
+          maxLogit,
+          log1pSum,
+          meanGap: null,
+          gradLogprob: ones,
+          gradEntropy: null,
+          grad,
+        } as never);
         return [logprob, grad];
       };
       const whole = call();
@@ -168,7 +268,9 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       device.limitMemory(reserved + (N * V * 4) / 2);
       try {
         const cut = call();
-        const worst = whole.map((array, i) => array.reduce((most, value, j) => Math.max(most, Math.abs(value - cut[i]![j]!)), 0));
+        const worst = whole.map((array, i) =>
+          array.reduce((most, value, j) => Math.max(most, Math.abs(value - cut[i]![j]!)), 0),
+        );
         expect(Math.max(...worst)).toBeLessThan(1e-5);
         expect(device.memoryStats().reserved).toBeLessThanOrEqual(reserved + (N * V * 4) / 2);
         device.limitMemory(reserved + 4096);
@@ -213,7 +315,10 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       const second = device.readAsync(handle, later);
       device.release(handle);
       await Promise.all([first, second, device.syncAsync()]);
-      expect([[...before], [...later]]).toEqual([[1, 2, 3, 4], [5, 6, 7, 8]]);
+      expect([[...before], [...later]]).toEqual([
+        [1, 2, 3, 4],
+        [5, 6, 7, 8],
+      ]);
       expect(device.done()).toBe(true);
       sums(home, upload([1, 2, 3, 4]), device.alloc(16, FLOAT32), 4, { offsets: Int32Array.of(0, 9), T: 0 });
       await expect(device.syncAsync()).rejects.toMatchObject({ code: "ERR_SURPRISAL_RANGE" });
@@ -267,9 +372,17 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       const made = device.alloc(16, FLOAT32);
       refused(() => device.read(input, new Float32Array(4)), "ERR_SURPRISAL_OPTION", /end the capture first/);
       refused(() => device.sync(), "ERR_SURPRISAL_OPTION", /end the capture first/);
-      refused(() => sums(home, Float32Array.of(1, 2, 3, 4), new Float32Array(4)), "ERR_SURPRISAL_OPTION", /the stream is being captured/);
+      refused(
+        () => sums(home, Float32Array.of(1, 2, 3, 4), new Float32Array(4)),
+        "ERR_SURPRISAL_OPTION",
+        /the stream is being captured/,
+      );
       refused(() => device.beginCapture(), "ERR_SURPRISAL_OPTION", /end the capture first/);
-      refused(() => other.device!.read(made, new Float32Array(4)), "ERR_SURPRISAL_OPTION", /being captured; end the capture/);
+      refused(
+        () => other.device!.read(made, new Float32Array(4)),
+        "ERR_SURPRISAL_OPTION",
+        /being captured; end the capture/,
+      );
       expect(download(input, 4, other.device)).toEqual([1, 2, 3, 4]); // of before the capture
       sums(home, Float32Array.of(1, 1, 1, 1), out);
       const graph = device.endCapture();

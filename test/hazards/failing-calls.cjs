@@ -20,7 +20,10 @@ const OPS = {
 };
 const MOST = 60; // calls of the runtime that one of these takes, and some more
 
-const bytes = (arrays) => arrays.filter(ArrayBuffer.isView).map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("hex"));
+const bytes = (arrays) =>
+  arrays
+    .filter(ArrayBuffer.isView)
+    .map((array) => Buffer.from(array.buffer, array.byteOffset, array.byteLength).toString("hex"));
 const order = (what) => {
   process.env.SURPRISAL_EMULATION_FAIL = what;
 };
@@ -37,7 +40,9 @@ for (const [name, op] of Object.entries(OPS)) {
       facts.mended++;
     } catch (error) {
       facts.refused++;
-      const said = error instanceof s.SurprisalError && /^ERR_SURPRISAL_(DEVICE|OUT_OF_MEMORY|BACKEND_UNAVAILABLE)$/.test(error.code);
+      const said =
+        error instanceof s.SurprisalError &&
+        /^ERR_SURPRISAL_(DEVICE|OUT_OF_MEMORY|BACKEND_UNAVAILABLE)$/.test(error.code);
       if (!said || !/\w{4}/.test(error.message)) facts.wrong.push(`call ${n}: ${error}`);
     }
     order("off");

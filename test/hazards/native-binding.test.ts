@@ -1,5 +1,7 @@
 // The binding trusts nobody: what TypeScript checks for the message, native code checks again for the memory.
-import { nativeAddon, type NativeOp } from "../../lib/backend/addon";
+import { nativeAddon } from "../../lib/backend/addon";
+import type { OpArgs } from "../../lib/backend/backend";
+import { HAND_OVER } from "../../lib/backend/contract/ops";
 import { jsBackend } from "../../lib/backend/js";
 
 const native = nativeAddon();
@@ -8,12 +10,6 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
 ("reason" in native ? describe.skip : describe)(`the native binding${why}`, () => {
   const addon = "addon" in native ? native.addon : (undefined as never);
   const OK = 0;
-  /** Puts the numbers where the addon reads them, and answers the arrays. */
-  const pack = ({ numbers, arrays }: NativeOp, args: Readonly<Record<string, unknown>>): unknown[] => {
-    numbers.forEach((name, i) => (addon.numbers[i] = args[name] as number));
-    return arrays.map((name) => args[name]);
-  };
-
   test("offers the ops of the backend interface, no more and no fewer", () => {
     expect(Object.keys(addon.ops).sort()).toEqual(Object.keys(jsBackend.ops).sort());
   });
@@ -21,7 +17,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
   describe("one op with arguments that TypeScript would refuse", () => {
     const reward = Float32Array.of(1, 2, 3, 4);
     const advantages = new Float32Array(4);
-    const good: Record<string, unknown> = {
+    const good: OpArgs<"scanGae"> = {
       dtype: 1,
       reward,
       value: new Float32Array(4),
@@ -39,10 +35,9 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       advantages,
       returns: new Float32Array(4),
     };
-    const gae = (): NativeOp => addon.ops["scanGae"]!;
-    const call = (change: Record<string, unknown>): number => {
+    const call = (change: object): number => {
       const args = { ...good, ...change };
-      return gae().call(addon.openCpu(), ...pack(gae(), args));
+      return HAND_OVER.scanGae(addon.ops.scanGae.call, addon.numbers, addon.openCpu(), null, args);
     };
     const detached = new Float32Array(4);
     structuredClone(detached.buffer, { transfer: [detached.buffer] });
@@ -56,7 +51,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       expect([...advantages]).toEqual([3, 2, 7, 4]);
     });
 
-    test.each<[string, Record<string, unknown>, RegExp]>([
+    test.each<[string, object, RegExp]>([
       ["an array too short for the sizes", { reward: new Float32Array(3) }, /reward has 3 elements, expected 4/],
       ["a detached array", { reward: detached }, /reward has 0 elements/],
       ["an array of another type", { reward: new Float64Array(4) }, /reward has another element type/],
@@ -82,31 +77,48 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
     });
 
     test("a missing argument and an unknown session", () => {
-      expect(gae().call(addon.openCpu(), 1)).not.toBe(OK);
-      expect(gae().call()).not.toBe(OK);
-      expect(gae().call(12345, ...pack(gae(), good))).not.toBe(OK);
-      expect(gae().call(addon.openCpu(), ...pack(gae(), good), null)).not.toBe(OK);
-      expect(gae().call("x")).not.toBe(OK);
+      const gae = addon.ops.scanGae.call;
+      const inSession = (session: number, ...more: unknown[]): number =>
+        HAND_OVER.scanGae((...values) => gae(...values, ...more), addon.numbers, session, null, good);
+      expect(inSession(addon.openCpu())).toBe(OK);
+      expect(inSession(12345)).not.toBe(OK);
+      expect(inSession(addon.openCpu(), null)).not.toBe(OK);
+      expect(gae(addon.openCpu(), null, 1)).not.toBe(OK);
+      expect(gae()).not.toBe(OK);
+      expect(gae("x")).not.toBe(OK);
     });
   });
 
   test("a library that is not there is a reason, not a crash", () => {
-    expect(addon.openLibrary("/nonexistent/libsurprisal_cuda.so", 0)).toMatch(/cannot open shared object|not found|No such file/);
+    expect(addon.openLibrary("/nonexistent/libsurprisal_cuda.so", 0)).toMatch(
+      /cannot open shared object|not found|No such file/,
+    );
   });
 
   test("an asynchronous call resolves with the same numbers, and a refusal has its text", async () => {
-    const returnsOp = addon.ops["scanReturns"]!;
-    const { callAsync } = returnsOp;
     const returns = new Float32Array(2);
-    const args: Record<string, unknown> = {
-      dtype: 1, reward: Float32Array.of(1, 2), discount: null, mask: null, bootstrap: null, offsets: null,
-      n: 2, B: 1, T: 2, gamma: 1, maskMode: 0, transformMasked: 0, returns,
+    const args: OpArgs<"scanReturns"> = {
+      dtype: 1,
+      reward: Float32Array.of(1, 2),
+      discount: null,
+      mask: null,
+      bootstrap: null,
+      offsets: null,
+      n: 2,
+      B: 1,
+      T: 2,
+      gamma: 1,
+      maskMode: 0,
+      transformMasked: 0,
+      returns,
     };
-    const session = addon.openCpu();
-    await expect(callAsync(session, null, ...pack(returnsOp, args))).resolves.toBeNull();
+    const call = (change: object) =>
+      HAND_OVER.scanReturns(addon.ops.scanReturns.callAsync, addon.numbers, addon.openCpu(), null, {
+        ...args,
+        ...change,
+      });
+    await expect(call({})).resolves.toBeNull();
     expect([...returns]).toEqual([3, 2]);
-    args["offsets"] = Int32Array.of(0, 5);
-    const failure = await callAsync(session, null, ...pack(returnsOp, args));
-    expect(failure).toMatchObject({ status: 4 });
+    await expect(call({ offsets: Int32Array.of(0, 5) })).resolves.toMatchObject({ status: 4 });
   });
 });

@@ -54,7 +54,9 @@ test("SURPRISAL_BACKEND is obeyed, configure outranks it, and a call's own choic
 
 test("an unknown name is refused wherever it stands", () => {
   expect(run(print("code(() => gae({ backend: 'gpu' }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*backend is "gpu"/);
-  expect(run(print("code(() => gae())"), { SURPRISAL_BACKEND: "gpu" })).toMatch(/^ERR_SURPRISAL_OPTION.*SURPRISAL_BACKEND/);
+  expect(run(print("code(() => gae())"), { SURPRISAL_BACKEND: "gpu" })).toMatch(
+    /^ERR_SURPRISAL_OPTION.*SURPRISAL_BACKEND/,
+  );
   expect(run(print("code(() => s.configure({ backend: 'gpu' }))"))).toMatch(/^ERR_SURPRISAL_OPTION/);
   expect(run(print("code(() => s.configure({ bakend: 'js' }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*"bakend"/);
   expect(run(print("code(() => s.configure({ device: -1 }))"))).toMatch(/^ERR_SURPRISAL_OPTION.*device is -1/);

@@ -25,7 +25,8 @@ test.each([
   ["groupNormalize", "values"],
   ["scanGae", "reward"],
   ["ratioLog", "current"],
-  ["ratioClip", "current"],
+  ["lossToken", "current"],
+  ["lossRow", "current"],
 ] as const)("%s: up to its bytes on js, above on cpu", (op, array) => {
   const run = (bytes: number) => (auto.ops[op] as (args: object) => void)({ [array]: new Float32Array(bytes / 4) });
   run(SMALL_CALLS[op]);
@@ -40,5 +41,6 @@ test("other ops, and calls off the event loop, run on cpu at every size", async 
 });
 
 test("the rule names every op with its bytes", () => {
-  for (const [op, bytes] of Object.entries(SMALL_CALLS)) expect(backendInfo().rule).toContain(`${op} up to ${bytes} bytes`);
+  for (const [op, bytes] of Object.entries(SMALL_CALLS))
+    expect(backendInfo().rule).toContain(`${op} up to ${bytes} bytes`);
 });

@@ -25,12 +25,19 @@ const { status } = probe("cpu", 0);
 const why = status.available ? "" : ` (skipped: ${status.reason ?? ""})`;
 
 function run(program: string, env: Record<string, string> = {}) {
-  return spawnSync(process.execPath, ["-e", `const s = require(${dist}); ${program}`], { encoding: "utf8", timeout: 50_000, env: { ...process.env, ...env } });
+  return spawnSync(process.execPath, ["-e", `const s = require(${dist}); ${program}`], {
+    encoding: "utf8",
+    timeout: 50_000,
+    env: { ...process.env, ...env },
+  });
 }
 
 /** The bits of every array in a result, by where it stands: short to compare. */
 function digests(value: unknown): unknown {
-  if (ArrayBuffer.isView(value)) return createHash("sha1").update(new Uint8Array(value.buffer, value.byteOffset, value.byteLength)).digest("hex");
+  if (ArrayBuffer.isView(value))
+    return createHash("sha1")
+      .update(new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+      .digest("hex");
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, digests(inner)]));
 }
@@ -65,7 +72,9 @@ const runs = (program: string, env?: Record<string, string>) => {
     const program = `const first = s.backendInfo().threads; s.configure({ threads: 5 }); console.log(first, s.backendInfo().threads)`;
     expect(runs(program, { SURPRISAL_THREADS: "4" })).toEqual(ended("4 5\n"));
     const refused = `try { s.backendInfo() } catch (e) { console.log(e.code, e.message) }`;
-    expect(run(refused, { SURPRISAL_THREADS: "many" }).stdout).toMatch(/^ERR_SURPRISAL_OPTION SURPRISAL_THREADS.*"many".*\[1, 1024\]/);
+    expect(run(refused, { SURPRISAL_THREADS: "many" }).stdout).toMatch(
+      /^ERR_SURPRISAL_OPTION SURPRISAL_THREADS.*"many".*\[1, 1024\]/,
+    );
   });
 
   // Large enough to be cut into pieces, with rows that do not divide evenly; one wide row is a piece of its own.
@@ -78,7 +87,15 @@ const runs = (program: string, env?: Record<string, string>) => {
     const [gradLogProbs, advantages] = [rng(7).normal(N), rng(8).normal(N)];
     const logits = { shape: [N, V] as const, keep, backend: "cpu" as const };
     const head = { shape: [N, D] as const, keep, backend: "cpu" as const };
-    const tokens = { logProbs: x, oldLogProbs: y, advantages, shape: [N, V] as const, clipLow: 0.2, clipHigh: 0.2, backend: "cpu" as const };
+    const tokens = {
+      logProbs: x,
+      oldLogProbs: y,
+      advantages,
+      shape: [N, V] as const,
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      backend: "cpu" as const,
+    };
     const all = (threads: number) => {
       configure({ threads });
       const state = logprob(x, targets, logits);
@@ -87,7 +104,11 @@ const runs = (program: string, env?: Record<string, string>) => {
         state,
         linear,
         logits: logprobBackward(x, targets, state, { ...logits, gradLogProbs }),
-        head: linearLogprobBackward(hidden, weight, targets, linear, { ...head, gradLogProbs, gradients: ["hidden", "weight"] }),
+        head: linearLogprobBackward(hidden, weight, targets, linear, {
+          ...head,
+          gradLogProbs,
+          gradients: ["hidden", "weight"],
+        }),
         divergences: divergence(x, y, { ...logits, beta: 0.4 }),
         student: divergenceBackward(x, y, gradLogProbs, { ...logits, beta: 0.4 }),
         quantiles: quantileMask(x, { shape: [N, V], over: "row", q: 0.9, backend: "cpu" }),
@@ -104,7 +125,9 @@ const runs = (program: string, env?: Record<string, string>) => {
     s.configure({ threads: 3 });`;
 
   test("three workers and the main thread make large calls at once", () => {
-    const body = JSON.stringify(`const s = require(${dist}); ${LARGE} let last; for (let i = 0; i < 4; ++i) last = call(); require("node:worker_threads").parentPort.postMessage(last);`);
+    const body = JSON.stringify(
+      `const s = require(${dist}); ${LARGE} let last; for (let i = 0; i < 4; ++i) last = call(); require("node:worker_threads").parentPort.postMessage(last);`,
+    );
     const program = `${LARGE} const { Worker } = require("node:worker_threads");
       const work = () => new Promise((done, fail) => new Worker(${body}, { eval: true }).on("message", done).on("error", fail));
       const together = [work(), work(), work()];
@@ -114,7 +137,9 @@ const runs = (program: string, env?: Record<string, string>) => {
   });
 
   test("a worker is terminated in the middle of large calls, and the pool goes on", () => {
-    const body = JSON.stringify(`const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`);
+    const body = JSON.stringify(
+      `const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`,
+    );
     const program = `${LARGE} const { Worker } = require("node:worker_threads");
       const worker = new Worker(${body}, { eval: true });
       worker.once("message", () => setTimeout(async () => { await worker.terminate(); console.log(call()); }, 20));`;
@@ -122,7 +147,9 @@ const runs = (program: string, env?: Record<string, string>) => {
   });
 
   test("process.exit while a worker and a promise have large calls under way", () => {
-    const body = JSON.stringify(`const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`);
+    const body = JSON.stringify(
+      `const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`,
+    );
     const program = `${LARGE} const { Worker } = require("node:worker_threads");
       new Worker(${body}, { eval: true }).once("message", () => {
         void s.logprobAsync(logits, null, { shape: [64, 32000], backend: "cpu" });
@@ -141,7 +168,9 @@ const runs = (program: string, env?: Record<string, string>) => {
   });
 
   test("threads of the pool are started once, whatever the number of workers", () => {
-    const body = JSON.stringify(`const s = require(${dist}); ${LARGE} call(); require("node:worker_threads").parentPort.postMessage(0);`);
+    const body = JSON.stringify(
+      `const s = require(${dist}); ${LARGE} call(); require("node:worker_threads").parentPort.postMessage(0);`,
+    );
     const program = `${LARGE} const { Worker } = require("node:worker_threads"); const { readdirSync, readFileSync } = require("node:fs");
       const own = () => readdirSync("/proc/self/task").filter((id) => readFileSync("/proc/self/task/" + id + "/comm", "utf8") === "surprisal\\n").length;
       (async () => {

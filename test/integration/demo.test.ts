@@ -77,10 +77,11 @@ describe("GRPO with an entropy term, two seeds, 250 steps", () => {
     expect(new Set(records.map(({ step }) => step))).toEqual(new Set([0, 100, 200, 249]));
     expect(new Set(records.map(({ group, step }) => `${group!} ${step!}`)).size).toBe(2 * 4 * 16);
     for (const record of records) {
-      const { promptIds, tokenIds, logProbs, oldLogProbs, entropies, mask, advantages } = record;
+      const { promptIds, tokenIds, samplerLogProbs, oldLogProbs, entropies, mask, advantages } = record;
       expect(promptIds).toHaveLength(4);
-      for (const values of [logProbs, oldLogProbs, entropies, mask, advantages]) expect(values).toHaveLength(tokenIds!.length);
-      for (const values of [logProbs, oldLogProbs]) expect(values!.every((value) => value <= 0)).toBe(true);
+      for (const values of [samplerLogProbs, oldLogProbs, entropies, mask, advantages])
+        expect(values).toHaveLength(tokenIds!.length);
+      for (const values of [samplerLogProbs, oldLogProbs]) expect(values!.every((value) => value <= 0)).toBe(true);
       expect(entropies!.every((value) => value >= 0 && value <= Math.log(8))).toBe(true);
       expect(mask!.every((flag) => flag === 1)).toBe(true);
     }
@@ -88,7 +89,8 @@ describe("GRPO with an entropy term, two seeds, 250 steps", () => {
 
   test("sampler and trainer agree on the log-prob of every token", () => {
     // The same float32 network, evaluated for one position and for a whole batch: sums may be ordered differently.
-    for (const { logProbs, recomputedLogProbs } of records) expect(logProbs).toBeAllClose(recomputedLogProbs!, { rtol: 1e-5, atol: 1e-5 });
+    for (const { samplerLogProbs, recomputedLogProbs } of records)
+      expect(samplerLogProbs).toBeAllClose(recomputedLogProbs!, { rtol: 1e-5, atol: 1e-5 });
   });
 
   test("rewards are what another reading of the response gives", () => {
@@ -122,7 +124,8 @@ describe("the command line", () => {
   test("--help lists the options", () => {
     const { status, stdout } = demo("--help");
     expect(status).toBe(0);
-    for (const option of ["--steps", "--seeds", "--methods", "--backend", "--out", "--rollouts", "--json"]) expect(stdout).toContain(option);
+    for (const option of ["--steps", "--seeds", "--methods", "--backend", "--out", "--rollouts", "--json"])
+      expect(stdout).toContain(option);
   });
 
   test("wrong options end with exit code 2 and nothing on stdout", () => {

@@ -3,12 +3,20 @@ import fc from "fast-check";
 import { type Rollout, TOKEN_FIELDS, type TopK } from "../../lib/io";
 
 /** Every float64, with infinities, NaN, -0 and subnormal numbers often among them. */
-const number = fc.oneof(fc.double(), fc.constantFrom(-0, NaN, Infinity, -Infinity, 5e-324, -1.7976931348623157e308, 0.1));
+const number = fc.oneof(
+  fc.double(),
+  fc.constantFrom(-0, NaN, Infinity, -Infinity, 5e-324, -1.7976931348623157e308, 0.1),
+);
 const id = fc.integer({ min: -(2 ** 31) + 1, max: 2 ** 31 - 1 });
-const text = fc.oneof(fc.string({ unit: "grapheme", maxLength: 8 }), fc.constantFrom("\u2028\n\r\t", 'quote " \\ slash', "NaN", "\u0000", "=1+1", ""));
+const text = fc.oneof(
+  fc.string({ unit: "grapheme", maxLength: 8 }),
+  fc.constantFrom("\u2028\n\r\t", 'quote " \\ slash', "NaN", "\u0000", "=1+1", ""),
+);
 
-const ids = (n: number): fc.Arbitrary<Int32Array> => fc.array(id, { minLength: n, maxLength: n }).map((list) => Int32Array.from(list));
-const floats = (n: number): fc.Arbitrary<Float64Array> => fc.array(number, { minLength: n, maxLength: n }).map((list) => Float64Array.from(list));
+const ids = (n: number): fc.Arbitrary<Int32Array> =>
+  fc.array(id, { minLength: n, maxLength: n }).map((list) => Int32Array.from(list));
+const floats = (n: number): fc.Arbitrary<Float64Array> =>
+  fc.array(number, { minLength: n, maxLength: n }).map((list) => Float64Array.from(list));
 
 function topK(T: number): fc.Arbitrary<TopK> {
   return fc.array(fc.nat({ max: 3 }), { minLength: T, maxLength: T }).chain((lengths) => {
@@ -18,7 +26,12 @@ function topK(T: number): fc.Arbitrary<TopK> {
     });
     const count = offsets[T]!;
     return fc.record(
-      { offsets: fc.constant(offsets), logProbs: floats(count), ids: ids(count), tokens: fc.array(text, { minLength: count, maxLength: count }) },
+      {
+        offsets: fc.constant(offsets),
+        logProbs: floats(count),
+        ids: ids(count),
+        tokens: fc.array(text, { minLength: count, maxLength: count }),
+      },
       { requiredKeys: ["offsets", "logProbs"] },
     );
   });
@@ -42,7 +55,10 @@ export const rollout: fc.Arbitrary<Rollout> = fc.nat({ max: 5 }).chain((T) =>
       tokens: fc.array(text, { minLength: T, maxLength: T }),
       topK: topK(T),
       mask: fc.array(fc.nat({ max: 1 }), { minLength: T, maxLength: T }).map((list) => Uint8Array.from(list)),
-      ...(Object.fromEntries(TOKEN_FIELDS.map((field) => [field, floats(T)])) as Record<(typeof TOKEN_FIELDS)[number], fc.Arbitrary<Float64Array>>),
+      ...(Object.fromEntries(TOKEN_FIELDS.map((field) => [field, floats(T)])) as Record<
+        (typeof TOKEN_FIELDS)[number],
+        fc.Arbitrary<Float64Array>
+      >),
       reward: number,
       rewards: fc.dictionary(key, number, { maxKeys: 3, noNullPrototype: true }),
       advantage: number,

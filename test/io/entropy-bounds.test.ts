@@ -8,14 +8,21 @@ function listed(p: readonly number[], k: number, extra?: number): TopK {
   const order = p.map((_, i) => i).sort((a, b) => p[b]! - p[a]!);
   const ids = order.slice(0, k);
   if (extra !== undefined && !ids.includes(extra)) ids.push(extra);
-  return { offsets: Int32Array.of(0, ids.length), logProbs: Float64Array.from(ids, (i) => Math.log(p[i]!)), ids: Int32Array.from(ids) };
+  return {
+    offsets: Int32Array.of(0, ids.length),
+    logProbs: Float64Array.from(ids, (i) => Math.log(p[i]!)),
+    ids: Int32Array.from(ids),
+  };
 }
 
 const entropyOf = (p: readonly number[]): number => p.reduce((sum, x) => (x > 0 ? sum - x * Math.log(x) : sum), 0);
 
 /** Distributions from flat to almost certain. */
 const distribution = fc
-  .tuple(fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 12 }), fc.constantFrom(0.1, 1, 5, 40))
+  .tuple(
+    fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 2, maxLength: 12 }),
+    fc.constantFrom(0.1, 1, 5, 40),
+  )
   .map(([scores, sharpness]) => {
     const weights = scores.map((score) => Math.exp(sharpness * (score - Math.max(...scores))));
     const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -63,7 +70,9 @@ test("an empty list says 0 to ln V; a certain token says 0; NaN stays NaN", () =
 
 test("an almost certain token keeps its digits", () => {
   // p = 1 - 1e-12: the tail by 1 - exp would be off in the fourth digit.
-  const { low } = entropyBounds({ offsets: Int32Array.of(0, 1), logProbs: Float64Array.of(Math.log1p(-1e-12)) }, 2, { sampled: Float64Array.of(0) });
+  const { low } = entropyBounds({ offsets: Int32Array.of(0, 1), logProbs: Float64Array.of(Math.log1p(-1e-12)) }, 2, {
+    sampled: Float64Array.of(0),
+  });
   expect(low[0]! / (1e-12 + 1e-12 * -Math.log(1e-12))).toBeCloseTo(1, 9);
 });
 
@@ -78,7 +87,12 @@ test("what is no distribution, and a vocabulary that is too small, are refused",
 test("no modulation takes an interval: the caller picks an end, in the types and at run time", () => {
   const bounds = entropyBounds({ offsets: Int32Array.of(0, 1, 2), logProbs: Float64Array.of(-0.5, -1) }, 50);
   const layout = { shape: [2, 1], groups: [0, 0], backend: "js" } as const;
-  const batch = { shape: [2, 1], tokens: Int32Array.of(1, 2), mask: Uint8Array.of(1, 1), rowAdvantages: Float64Array.of(1, -1) } as const;
+  const batch = {
+    shape: [2, 1],
+    tokens: Int32Array.of(1, 2),
+    mask: Uint8Array.of(1, 1),
+    rowAdvantages: Float64Array.of(1, -1),
+  } as const;
   const delimiters = { start: [[1]], end: [[2]], backend: "js" } as const;
   // @ts-expect-error an interval is no array of numbers
   expect(() => sequenceWeights(bounds, layout)).toThrow(/it is an interval: choose one of its ends, pickEntropies/);

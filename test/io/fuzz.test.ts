@@ -28,12 +28,22 @@ async function survives(read: () => Promise<unknown>, limit = 10): Promise<void>
   expect(after.heapUsed - before.heapUsed).toBeLessThan(512 * MIB);
 }
 
-const samples = ["verl.jsonl", "trl-server.jsonl", "openai-chat.jsonl", "openai-completions.jsonl", "vllm-chat.jsonl", "sglang.jsonl", "surprisal.jsonl"];
+const samples = [
+  "verl.jsonl",
+  "trl-server.jsonl",
+  "openai-chat.jsonl",
+  "openai-completions.jsonl",
+  "vllm-chat.jsonl",
+  "sglang.jsonl",
+  "surprisal.jsonl",
+];
 const sample = (name: string): Buffer => readFileSync(join(__dirname, "samples", name));
 
 /** A few bytes of a file changed, and perhaps its end cut off. */
 const damage = fc.record({
-  edits: fc.array(fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.nat({ max: 255 })), { maxLength: 6 }),
+  edits: fc.array(fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.nat({ max: 255 })), {
+    maxLength: 6,
+  }),
   keep: fc.oneof(fc.constant(1), fc.double({ min: 0, max: 1, noNaN: true })),
 });
 
@@ -45,18 +55,31 @@ function damaged(file: Buffer, { edits, keep }: { edits: [number, number][]; kee
 
 test("random bytes", async () => {
   await fc.assert(
-    fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.constantFrom("", "PAR1", "PK\u0003\u0004", "\u001f\u008b\u0008", '{"'), async (bytes, head) => {
-      const file = Buffer.concat([Buffer.from(head, "latin1"), bytes]);
-      await survives(() => readAllRollouts(file));
-      await survives(() => readTensors(file));
-    }),
+    fc.asyncProperty(
+      fc.uint8Array({ maxLength: 300 }),
+      fc.constantFrom("", "PAR1", "PK\u0003\u0004", "\u001f\u008b\u0008", '{"'),
+      async (bytes, head) => {
+        const file = Buffer.concat([Buffer.from(head, "latin1"), bytes]);
+        await survives(() => readAllRollouts(file));
+        await survives(() => readTensors(file));
+      },
+    ),
     { numRuns: 400 },
   );
 });
 
 test("records of every dialect with anything in place of any value", async () => {
-  const records = samples.flatMap((name) => sample(name).toString().trim().split("\n").map((line) => JSON.parse(line.replaceAll("NaN", "null")) as object));
-  const junk = fc.oneof(fc.jsonValue({ maxDepth: 3 }), fc.constantFrom(null, -1, 1e308, "token_id:99999999999", [], [[]], [null], {}, [{}]));
+  const records = samples.flatMap((name) =>
+    sample(name)
+      .toString()
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line.replaceAll("NaN", "null")) as object),
+  );
+  const junk = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.constantFrom(null, -1, 1e308, "token_id:99999999999", [], [[]], [null], {}, [{}]),
+  );
   /** The value with one of its inner values, chosen by `path`, replaced. */
   const replace = (value: unknown, path: readonly number[], by: unknown): unknown => {
     const [step, ...rest] = path;
@@ -64,14 +87,21 @@ test("records of every dialect with anything in place of any value", async () =>
     const keys = Object.keys(value);
     const key = keys[step % keys.length];
     if (key === undefined) return by;
-    const copy: Record<string, unknown> = Array.isArray(value) ? (Object.assign([], value) as unknown as Record<string, unknown>) : { ...value };
+    const copy: Record<string, unknown> = Array.isArray(value)
+      ? (Object.assign([], value) as unknown as Record<string, unknown>)
+      : { ...value };
     copy[key] = replace(copy[key], rest, by);
     return copy;
   };
   await fc.assert(
-    fc.asyncProperty(fc.constantFrom(...records), fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 6 }), junk, async (record, path, by) => {
-      await survives(() => readAllRollouts(Buffer.from(`${JSON.stringify(replace(record, path, by))}\n`)));
-    }),
+    fc.asyncProperty(
+      fc.constantFrom(...records),
+      fc.array(fc.nat({ max: 20 }), { minLength: 1, maxLength: 6 }),
+      junk,
+      async (record, path, by) => {
+        await survives(() => readAllRollouts(Buffer.from(`${JSON.stringify(replace(record, path, by))}\n`)));
+      },
+    ),
     { numRuns: 1500 },
   );
 });
@@ -91,7 +121,11 @@ test("safetensors and npz with bytes changed and ends cut off", async () => {
   const rollouts = (await readAllRollouts(Buffer.from(sample("surprisal.jsonl")))).rollouts;
   const names = ["a.safetensors", "a.npz"];
   for (const name of names) await writeRollouts(folder.at(name), rollouts);
-  await writeTensors(folder.at("b.npz"), { x: { dtype: "float32", shape: [20], data: new Float32Array(20) } }, { compress: true });
+  await writeTensors(
+    folder.at("b.npz"),
+    { x: { dtype: "float32", shape: [20], data: new Float32Array(20) } },
+    { compress: true },
+  );
   const files: Buffer[] = [...[...names, "b.npz"].map((name) => readFileSync(folder.at(name))), sample("kinds.npz")];
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...files), damage, async (file, how) => {
@@ -117,7 +151,10 @@ test("Parquet with bytes changed and ends cut off", async () => {
 
 test("a Parquet file that makes its reader run for ever is given up, and the event loop goes on", async () => {
   const { rollouts } = await readAllRollouts(sample("surprisal.jsonl"));
-  await writeRollouts(folder.at("many.parquet"), Array.from({ length: 40 }, (_, i) => ({ ...rollouts[i % 2]!, reward: i })));
+  await writeRollouts(
+    folder.at("many.parquet"),
+    Array.from({ length: 40 }, (_, i) => ({ ...rollouts[i % 2]!, reward: i })),
+  );
   const file = readFileSync(folder.at("many.parquet"));
   // In the header of a page, found by changing bytes at random.
   file[86] = 114;
@@ -142,16 +179,28 @@ test.each([
   ["a header of 2^40 bytes", Buffer.concat([Buffer.of(0, 0, 0, 0, 0, 1, 0, 0), Buffer.from("{}")])],
   ["a header of almost 100 MB", Buffer.concat([Buffer.of(0, 0, 0, 5, 0, 0, 0, 0), Buffer.from("{}")])],
   ["a shape of 2^60 elements", header({ x: { dtype: "F32", shape: [2 ** 30, 2 ** 30], data_offsets: [0, 16] } })],
-  ["a shape whose product overflows", header({ x: { dtype: "F64", shape: [2 ** 53, 2 ** 53, 2 ** 53], data_offsets: [0, 16] } })],
+  [
+    "a shape whose product overflows",
+    header({ x: { dtype: "F64", shape: [2 ** 53, 2 ** 53, 2 ** 53], data_offsets: [0, 16] } }),
+  ],
   ["offsets outside", header({ x: { dtype: "F32", shape: [2 ** 28], data_offsets: [0, 2 ** 30] } })],
   ["offsets that go down", header({ x: { dtype: "F32", shape: [4], data_offsets: [16, 0] } })],
-  ["tensors that overlap", header({ x: { dtype: "F32", shape: [4], data_offsets: [0, 16] }, y: { dtype: "F32", shape: [1], data_offsets: [0, 4] } })],
+  [
+    "tensors that overlap",
+    header({
+      x: { dtype: "F32", shape: [4], data_offsets: [0, 16] },
+      y: { dtype: "F32", shape: [1], data_offsets: [0, 4] },
+    }),
+  ],
   ["a gap", header({ x: { dtype: "F32", shape: [1], data_offsets: [12, 16] } })],
   ["no dtype", header({ x: { shape: [4], data_offsets: [0, 16] } })],
   ["a size that is no integer", header({ x: { dtype: "U8", shape: [1.5], data_offsets: [0, 16] } })],
 ])("safetensors that declares %s is refused before memory is taken", async (_, file) => {
   const before = process.memoryUsage().arrayBuffers;
-  await expect(readTensors(file)).rejects.toMatchObject({ code: "ERR_SURPRISAL_FILE", message: expect.stringContaining("<bytes>") as string });
+  await expect(readTensors(file)).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_FILE",
+    message: expect.stringContaining("<bytes>") as string,
+  });
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(MIB);
 });
 
@@ -163,10 +212,16 @@ function withSize(archive: Buffer, at: number, size: number): Buffer {
 }
 
 test("an archive that declares more than can come out of it is refused before memory is taken", async () => {
-  await writeTensors(folder.at("c.npz"), { x: { dtype: "float64", shape: [4], data: new Float64Array(4) } }, { compress: true });
+  await writeTensors(
+    folder.at("c.npz"),
+    { x: { dtype: "float64", shape: [4], data: new Float64Array(4) } },
+    { compress: true },
+  );
   const archive = readFileSync(folder.at("c.npz"));
   const before = process.memoryUsage().arrayBuffers;
-  await expect(readTensors(withSize(archive, 24, 0xfffffff0))).rejects.toThrow(/x\.npy: size is 4294967280, expected at most/);
+  await expect(readTensors(withSize(archive, 24, 0xfffffff0))).rejects.toThrow(
+    /x\.npy: size is 4294967280, expected at most/,
+  );
   await expect(readTensors(withSize(archive, 20, 0xfffffff0))).rejects.toThrow(/x\.npy: packed size/);
   // Less than it has: the rest is not unpacked.
   await expect(readTensors(withSize(archive, 24, 100))).rejects.toThrow(/longer than declared/);
@@ -185,7 +240,9 @@ test("a gzip bomb is read in bounded memory", async () => {
     most = Math.max(most, process.memoryUsage().arrayBuffers);
   }, 1);
   const before = process.memoryUsage().arrayBuffers;
-  await expect(readAllRollouts(bomb, { maxRecordBytes: MIB, from: "surprisal", malformed: "skip" })).resolves.toMatchObject({ rollouts: [] });
+  await expect(
+    readAllRollouts(bomb, { maxRecordBytes: MIB, from: "surprisal", malformed: "skip" }),
+  ).resolves.toMatchObject({ rollouts: [] });
   clearInterval(watch);
   // What is unpacked at a time, and what the collector has not taken yet.
   expect(most - before).toBeLessThan(96 * MIB);

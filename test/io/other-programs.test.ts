@@ -18,9 +18,13 @@ const tensors: Record<string, FileTensor> = {
 };
 
 /** dtype, shape and bytes of each array. */
-const PRINT = "print(json.dumps({k: [str(a.dtype), list(a.shape), np.ascontiguousarray(a).tobytes().hex()] for k, a in arrays.items()}))";
-const hex = ({ data }: FileTensor): string => Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("hex");
-const expected = Object.fromEntries(Object.entries(tensors).map(([name, tensor]) => [name, [tensor.dtype, tensor.shape, hex(tensor)]]));
+const PRINT =
+  "print(json.dumps({k: [str(a.dtype), list(a.shape), np.ascontiguousarray(a).tobytes().hex()] for k, a in arrays.items()}))";
+const hex = ({ data }: FileTensor): string =>
+  Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("hex");
+const expected = Object.fromEntries(
+  Object.entries(tensors).map(([name, tensor]) => [name, [tensor.dtype, tensor.shape, hex(tensor)]]),
+);
 
 testWithPython(["numpy"], "numpy reads every type, shape and bit of an npz, stored and deflated", async (python) => {
   for (const compress of [false, true]) {
@@ -33,37 +37,51 @@ testWithPython(["numpy"], "numpy reads every type, shape and bit of an npz, stor
   expect(runPython(python, single, folder.at("a.npy"))).toEqual({ f8: expected["f8"] });
 });
 
-testWithPython(["numpy", "safetensors"], "the safetensors package reads every type, shape and bit, and the metadata", async (python) => {
-  await writeTensors(folder.at("a.safetensors"), tensors, { metadata: { made: "here" } });
-  const program = `import json, sys, numpy as np
+testWithPython(
+  ["numpy", "safetensors"],
+  "the safetensors package reads every type, shape and bit, and the metadata",
+  async (python) => {
+    await writeTensors(folder.at("a.safetensors"), tensors, { metadata: { made: "here" } });
+    const program = `import json, sys, numpy as np
 from safetensors.numpy import load_file
 from safetensors import safe_open
 arrays = load_file(sys.argv[1])
 with safe_open(sys.argv[1], "np") as file: assert file.metadata() == {"made": "here"}
 ${PRINT}`;
-  expect(runPython(python, program, folder.at("a.safetensors"))).toEqual(expected);
-});
+    expect(runPython(python, program, folder.at("a.safetensors"))).toEqual(expected);
+  },
+);
 
-testWithPython(["pyarrow"], "pyarrow reads rollouts: lists as lists, what is absent as null, every bit of a float", async (python) => {
-  await writeRollouts(folder.at("a.parquet"), [
-    { group: "g", tokenIds: Int32Array.of(1, 2 ** 31 - 1), logProbs: Float64Array.of(-0, 5e-324), rewards: { a: -0 }, text: "é\u0000😀" },
-    { group: "h", topK: { offsets: Int32Array.of(0, 2, 2), logProbs: Float64Array.of(-Infinity, -1) }, reward: 0.1 },
-  ]);
-  const program = `import json, sys, struct
+testWithPython(
+  ["pyarrow"],
+  "pyarrow reads rollouts: lists as lists, what is absent as null, every bit of a float",
+  async (python) => {
+    await writeRollouts(folder.at("a.parquet"), [
+      {
+        group: "g",
+        tokenIds: Int32Array.of(1, 2 ** 31 - 1),
+        samplerLogProbs: Float64Array.of(-0, 5e-324),
+        rewards: { a: -0 },
+        text: "é\u0000😀",
+      },
+      { group: "h", topK: { offsets: Int32Array.of(0, 2, 2), logProbs: Float64Array.of(-Infinity, -1) }, reward: 0.1 },
+    ]);
+    const program = `import json, sys, struct
 import pyarrow.parquet as pq
 rows = pq.read_table(sys.argv[1]).to_pylist()
 bits = lambda xs: [struct.pack("<d", x).hex() for x in xs]
 a, b = rows
-print(json.dumps([a["group"], a["token_ids"], bits(a["logprobs"]), a["rewards"], a["text"], a["reward"], b["token_ids"], [bits(x) for x in b["topk_logprobs"]], b["reward"]]))`;
-  expect(runPython(python, program, folder.at("a.parquet"))).toEqual([
-    "g",
-    [1, 2 ** 31 - 1],
-    ["0000000000000080", "0100000000000000"],
-    '{"a":-0}',
-    "é\u0000😀",
-    null,
-    null,
-    [["000000000000f0ff", "000000000000f0bf"], []],
-    0.1,
-  ]);
-});
+print(json.dumps([a["group"], a["token_ids"], bits(a["sampler_logprobs"]), a["rewards"], a["text"], a["reward"], b["token_ids"], [bits(x) for x in b["topk_logprobs"]], b["reward"]]))`;
+    expect(runPython(python, program, folder.at("a.parquet"))).toEqual([
+      "g",
+      [1, 2 ** 31 - 1],
+      ["0000000000000080", "0100000000000000"],
+      '{"a":-0}',
+      "é\u0000😀",
+      null,
+      null,
+      [["000000000000f0ff", "000000000000f0bf"], []],
+      0.1,
+    ]);
+  },
+);

@@ -36,14 +36,21 @@ test("one layout into the next changes nothing", async () => {
 });
 
 test("Parquet files of several row groups keep the order", async () => {
-  const many = Array.from({ length: 2500 }, (_, i): Rollout => ({ group: i >> 2, tokenIds: Int32Array.of(i, i + 1), reward: i }));
+  const many = Array.from({ length: 2500 }, (_, i): Rollout => ({
+    group: i >> 2,
+    tokenIds: Int32Array.of(i, i + 1),
+    reward: i,
+  }));
   await writeRollouts(folder.at("many.parquet"), many);
   expect((await readAllRollouts(folder.at("many.parquet"))).rollouts).toEqual(many);
 });
 
 test("a Parquet column has one type: text and numbers as groups do not mix", async () => {
   const mixed: Rollout[] = [{ group: "a" }, { group: 1 }];
-  await expect(writeRollouts(folder.at("mixed.parquet"), mixed)).rejects.toMatchObject({ code: "ERR_SURPRISAL_VALUE", details: { name: "rollouts[1].group" } });
+  await expect(writeRollouts(folder.at("mixed.parquet"), mixed)).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_VALUE",
+    details: { name: "rollouts[1].group" },
+  });
 });
 
 test("nothing is left behind by a writing that fails, is aborted, or has no format", async () => {
@@ -55,7 +62,10 @@ test("nothing is left behind by a writing that fails, is aborted, or has no form
   await expect(writeRollouts(path, broken())).rejects.toThrow("the source broke");
   const cyclic: Record<string, unknown> = {};
   cyclic["self"] = cyclic;
-  await expect(writeRollouts(path, [{ meta: cyclic }])).rejects.toMatchObject({ code: "ERR_SURPRISAL_VALUE", details: { name: "rollouts[0].meta" } });
+  await expect(writeRollouts(path, [{ meta: cyclic }])).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_VALUE",
+    details: { name: "rollouts[0].meta" },
+  });
   const abort = new AbortController();
   function* aborting(): Generator<Rollout> {
     yield { text: "a" };
@@ -79,6 +89,9 @@ test("a file that exists stays whole until the new one is", async () => {
 });
 
 test("arrays that do not fit each other are refused before anything is shifted", async () => {
-  const odd: Rollout = { tokenIds: Int32Array.of(1, 2), logProbs: Float64Array.of(-1) };
-  await expect(writeRollouts(folder.at("odd.npz"), [odd])).rejects.toMatchObject({ code: "ERR_SURPRISAL_SHAPE", details: { name: "rollouts[0].logProbs" } });
+  const odd: Rollout = { tokenIds: Int32Array.of(1, 2), samplerLogProbs: Float64Array.of(-1) };
+  await expect(writeRollouts(folder.at("odd.npz"), [odd])).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_SHAPE",
+    details: { name: "rollouts[0].samplerLogProbs" },
+  });
 });

@@ -45,9 +45,14 @@ test("trl: a Parquet row each, numeric columns are rewards, one that abstains is
 
 test("trl-server: completions of a prompt share a group, the sampled token's log-prob is found among the k", async () => {
   const { rollouts } = await read("trl-server.jsonl", "trl-server");
-  expect(rollouts.map(({ tokenIds }) => Array.from(tokenIds!))).toEqual([[19, 151645], [20], [12203], [12203, 13, 151645]]);
-  expect(Array.from(rollouts[1]!.logProbs!)).toEqual([-2.5]);
-  expect(Array.from(rollouts[3]!.logProbs!)).toEqual([-0.7, -0.2, NaN]);
+  expect(rollouts.map(({ tokenIds }) => Array.from(tokenIds!))).toEqual([
+    [19, 151645],
+    [20],
+    [12203],
+    [12203, 13, 151645],
+  ]);
+  expect(Array.from(rollouts[1]!.samplerLogProbs!)).toEqual([-2.5]);
+  expect(Array.from(rollouts[3]!.samplerLogProbs!)).toEqual([-0.7, -0.2, NaN]);
   expect(Array.from(rollouts[1]!.topK!.ids!)).toEqual([19, 17, 20]);
   expect(Array.from(rollouts[3]!.topK!.offsets)).toEqual([0, 2, 4, 6]);
   expect(rollouts[0]!.group).toBe(rollouts[1]!.group);
@@ -58,9 +63,15 @@ test("trl-server: completions of a prompt share a group, the sampled token's log
 test("openai-chat: a rollout per choice, texts of tokens, no ids", async () => {
   const { rollouts, report } = await read("openai-chat.jsonl", "openai-chat");
   expect(rollouts).toHaveLength(2);
-  expect(rollouts[0]).toMatchObject({ group: "chatcmpl-B1", id: "chatcmpl-B1#0", text: "Hi!", tokens: ["Hi", "!"], finishReason: "stop" });
+  expect(rollouts[0]).toMatchObject({
+    group: "chatcmpl-B1",
+    id: "chatcmpl-B1#0",
+    text: "Hi!",
+    tokens: ["Hi", "!"],
+    finishReason: "stop",
+  });
   expect(rollouts[0]).not.toHaveProperty("tokenIds");
-  expect(Array.from(rollouts[0]!.logProbs!)).toEqual([-0.31725305, -0.02380986]);
+  expect(Array.from(rollouts[0]!.samplerLogProbs!)).toEqual([-0.31725305, -0.02380986]);
   expect(rollouts[0]!.topK!.tokens).toEqual(["Hi", "Hello", "!", " there"]);
   expect(rollouts[1]).toMatchObject({ text: "Hello", finishReason: "length" });
   expect(kinds(report)).toEqual(["no-token-ids"]);
@@ -93,7 +104,12 @@ test("vllm: ids beside chat log-probs, and as token_id:123 in completions", asyn
 test("sglang: one answer a line, or a list of them", async () => {
   const { rollouts } = await read("sglang.jsonl", "sglang");
   expect(rollouts).toHaveLength(3);
-  expect(rollouts[0]).toMatchObject({ id: "a1b2", text: " 4", finishReason: "stop", meta: { weight_version: "default" } });
+  expect(rollouts[0]).toMatchObject({
+    id: "a1b2",
+    text: " 4",
+    finishReason: "stop",
+    meta: { weight_version: "default" },
+  });
   expect(Array.from(rollouts[0]!.tokenIds!)).toEqual([220, 19]);
   expect(Array.from(rollouts[0]!.promptIds!)).toEqual([785, 30]);
   expect(Array.from(rollouts[0]!.topK!.offsets)).toEqual([0, 2, 2]);
@@ -108,9 +124,13 @@ test("our own spelling", async () => {
     step: 3,
     promptIds: Int32Array.of(1, 2),
     tokenIds: Int32Array.of(5, 6, 7),
-    logProbs: Float64Array.of(-0.5, -0.25, -1),
+    samplerLogProbs: Float64Array.of(-0.5, -0.25, -1),
     recomputedLogProbs: Float64Array.of(-0.5, -0.26, -1),
-    topK: { offsets: Int32Array.of(0, 2, 3, 3), logProbs: Float64Array.of(-0.5, -1.5, -0.25), ids: Int32Array.of(5, 9, 6) },
+    topK: {
+      offsets: Int32Array.of(0, 2, 3, 3),
+      logProbs: Float64Array.of(-0.5, -1.5, -0.25),
+      ids: Int32Array.of(5, 9, 6),
+    },
     mask: Uint8Array.of(1, 0, 1),
     reward: 1,
     finishReason: "stop",
@@ -121,29 +141,33 @@ test("our own spelling", async () => {
 
 test("a numpy archive with padded arrays, and a safetensors file with packed ones", async () => {
   const { rollouts } = await read("padded.npz", "surprisal");
-  expect(rollouts.map(({ tokenIds, mask, reward, group }) => [tokenIds!.length, Array.from(mask!), reward, group])).toEqual([
+  expect(
+    rollouts.map(({ tokenIds, mask, reward, group }) => [tokenIds!.length, Array.from(mask!), reward, group]),
+  ).toEqual([
     [3, [1, 1, 1], 1, 4],
     [2, [1, 1], 0, 4],
   ]);
   const packed = (await read("packed.safetensors", "surprisal")).rollouts;
-  expect(packed.map(({ logProbs }) => logProbs!.length)).toEqual([3, 2]);
-  expect(packed[0]!.logProbs![0]).toBeCloseTo(rollouts[0]!.logProbs![0]!, 3);
+  expect(packed.map(({ samplerLogProbs }) => samplerLogProbs!.length)).toEqual([3, 2]);
+  expect(packed[0]!.samplerLogProbs![0]).toBeCloseTo(rollouts[0]!.samplerLogProbs![0]!, 3);
 });
 
 test("kinds of numpy arrays: every type, byte order, column-major, empty", async () => {
   const { tensors } = await readTensors(sample("kinds.npz"));
-  expect(Object.fromEntries(Object.entries(tensors).map(([name, { dtype, shape }]) => [name, [dtype, shape]]))).toEqual({
-    f8: ["float64", [3]],
-    f4: ["float32", [2, 2]],
-    f2: ["float16", []],
-    i8: ["int64", [2]],
-    u8: ["uint64", [1]],
-    u1: ["uint8", [1]],
-    b: ["bool", [2]],
-    big: ["int32", [3]],
-    fortran: ["float64", [2, 3, 4]],
-    empty: ["float64", [0, 3]],
-  });
+  expect(Object.fromEntries(Object.entries(tensors).map(([name, { dtype, shape }]) => [name, [dtype, shape]]))).toEqual(
+    {
+      f8: ["float64", [3]],
+      f4: ["float32", [2, 2]],
+      f2: ["float16", []],
+      i8: ["int64", [2]],
+      u8: ["uint64", [1]],
+      u1: ["uint8", [1]],
+      b: ["bool", [2]],
+      big: ["int32", [3]],
+      fortran: ["float64", [2, 3, 4]],
+      empty: ["float64", [0, 3]],
+    },
+  );
   expect(tensors["f8"]!.data).toEqual(Float64Array.of(1.5, -0, NaN));
   expect(tensors["i8"]!.data).toEqual(BigInt64Array.of(-(2n ** 63n), 2n ** 63n - 1n));
   expect(tensors["u8"]!.data).toEqual(BigUint64Array.of(2n ** 64n - 1n));
@@ -162,20 +186,30 @@ test("a forced dialect is obeyed: a record of another one is refused with its fi
 
 test("a log keeps request, answer and reward on one line", async () => {
   const answer: unknown = JSON.parse(readFileSync(sample("openai-completions.jsonl"), "utf8"));
-  const line = (prompt: string, reward: number): string => `${JSON.stringify({ request: { prompt }, response: answer, reward, step: 2 })}\n`;
+  const line = (prompt: string, reward: number): string =>
+    `${JSON.stringify({ request: { prompt }, response: answer, reward, step: 2 })}\n`;
   const { rollouts } = await readAllRollouts(Buffer.from(line("a", 1) + line("a", 0) + line("b", 0)));
-  expect(rollouts.map(({ reward, step, prompt }) => [reward, step, prompt])).toEqual([[1, 2, "a"], [0, 2, "a"], [0, 2, "b"]]);
+  expect(rollouts.map(({ reward, step, prompt }) => [reward, step, prompt])).toEqual([
+    [1, 2, "a"],
+    [0, 2, "a"],
+    [0, 2, "b"],
+  ]);
   expect(rollouts[0]!.group).toBe(rollouts[1]!.group);
   expect(rollouts[0]!.group).not.toBe(rollouts[2]!.group);
 });
 
 test("an end token that is missing on one side is an error, not a shift", async () => {
   const answer = readFileSync(sample("vllm-chat.jsonl"), "utf8").replace("[19, 151645]", "[19]");
-  await expect(readAllRollouts(Buffer.from(answer))).rejects.toThrow(/logprobs\.content\.length is 2, expected 1, the length of choices\[0\]\.token_ids; .*end token/);
+  await expect(readAllRollouts(Buffer.from(answer))).rejects.toThrow(
+    /logprobs\.content\.length is 2, expected 1, the length of choices\[0\]\.token_ids; .*end token/,
+  );
 });
 
 test("a server that counts other tokens than it lists is reported", async () => {
-  const answer = readFileSync(sample("openai-completions.jsonl"), "utf8").replace('"completion_tokens": 2', '"completion_tokens": 3');
+  const answer = readFileSync(sample("openai-completions.jsonl"), "utf8").replace(
+    '"completion_tokens": 2',
+    '"completion_tokens": 3',
+  );
   const { report } = await readAllRollouts(Buffer.from(answer));
   expect(kinds(report)).toContain("lengths");
 });

@@ -30,12 +30,19 @@ test("every line that is written is valid", async () => {
   );
 });
 
-test.each([{ token_ids: [1.5] }, { token_ids: [2 ** 31] }, { logprobs: [null] }, { logprobs: ["nan"] }, { mask: [2] }, { topk: {} }, { other: 1 }, { step: -1 }, { text: 1 }])(
-  "%j is not valid",
-  (record) => {
-    expect(validate(record)).toBe(false);
-  },
-);
+test.each([
+  { token_ids: [1.5] },
+  { token_ids: [2 ** 31] },
+  { sampler_logprobs: [null] },
+  { sampler_logprobs: ["nan"] },
+  { mask: [2] },
+  { topk: {} },
+  { other: 1 },
+  { step: -1 },
+  { text: 1 },
+])("%j is not valid", (record) => {
+  expect(validate(record)).toBe(false);
+});
 
 test("the sample of our own spelling is valid", () => {
   const lines = readFileSync(join(__dirname, "samples/surprisal.jsonl"), "utf8").trim().split("\n");

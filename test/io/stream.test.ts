@@ -17,7 +17,7 @@ const line = Buffer.from(
   `${JSON.stringify({
     group: "p",
     token_ids: Array.from({ length: T }, (_, t) => (t * 7919) % 151936),
-    logprobs: Array.from({ length: T }, (_, t) => -Math.abs(Math.sin(t))),
+    sampler_logprobs: Array.from({ length: T }, (_, t) => -Math.abs(Math.sin(t))),
     reward: 1,
   })}\n`,
 );

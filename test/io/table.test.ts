@@ -11,7 +11,9 @@ test("cells are quoted where they must be, numbers keep every digit", () => {
     ['say "x"', -0, undefined],
     ["two\nlines", 12345678901234567890n, true],
   ];
-  expect(tableText({ columns: ["name", "x", "y"], rows })).toBe('name,x,y\n"a,b",0.30000000000000004,\n"say ""x""",-0,\n"two\nlines",12345678901234567890,true\n');
+  expect(tableText({ columns: ["name", "x", "y"], rows })).toBe(
+    'name,x,y\n"a,b",0.30000000000000004,\n"say ""x""",-0,\n"two\nlines",12345678901234567890,true\n',
+  );
 });
 
 test("what a spreadsheet would run is guarded where that is asked for", () => {

@@ -5,8 +5,13 @@ import { rng } from "../support/rng";
 
 /** [6, 9] with row 2 fully masked and row 4 fully kept. */
 const [B, T] = [6, 9];
-const mask = rng(1).mask(B * T, 0.6).fill(0, 2 * T, 3 * T).fill(1, 4 * T, 5 * T);
-const kept = Array.from({ length: B }, (_, b) => Array.from(mask.subarray(b * T, (b + 1) * T)).reduce((sum, m) => sum + m, 0));
+const mask = rng(1)
+  .mask(B * T, 0.6)
+  .fill(0, 2 * T, 3 * T)
+  .fill(1, 4 * T, 5 * T);
+const kept = Array.from({ length: B }, (_, b) =>
+  Array.from(mask.subarray(b * T, (b + 1) * T)).reduce((sum, m) => sum + m, 0),
+);
 const N = kept.reduce((sum, c) => sum + c, 0);
 const alive = kept.filter((c) => c > 0).length;
 const layout = { shape: [B, T], mask } as const;
@@ -53,7 +58,10 @@ test("every name of a framework is one of those above", () => {
 
 test("rows without a kept token are counted or not, and weigh nothing", () => {
   expect(weights({ ...layout, mode: "rowSum", emptyRows: "count" })).toEqual(live(() => 1 / B));
-  expect(weights({ ...layout, mode: "trl/grpo", emptyRows: "skip" })).toBeAllClose(live((c) => 1 / c / alive), CLOSE);
+  expect(weights({ ...layout, mode: "trl/grpo", emptyRows: "skip" })).toBeAllClose(
+    live((c) => 1 / c / alive),
+    CLOSE,
+  );
 });
 
 test("nothing kept, or nothing at all, weighs nothing", () => {
@@ -79,7 +87,8 @@ test("what is not a mode or a count is refused", () => {
   expect(() => weights({ ...layout, mode: "rowMean", emptyRows: "keep" as "skip" })).toThrow(code({}));
   for (const name of Object.keys(counts))
     for (const value of [0, -1, NaN, Infinity, "4"])
-      for (const mode of ["rowMean", "lightrft/policy"] as const) expect(() => weights({ ...layout, mode, [name]: value })).toThrow(code({}));
+      for (const mode of ["rowMean", "lightrft/policy"] as const)
+        expect(() => weights({ ...layout, mode, [name]: value })).toThrow(code({}));
 });
 
 eachBackend((backend) => {
@@ -93,14 +102,22 @@ eachBackend((backend) => {
       expect(rowWeights).toEqual(aggregationWeights({ ...layout, mode }));
       const tokenWeights = Array.from(mask, (m, i) => m * rowWeights[Math.floor(i / T)]!);
       expect(gradients).toEqual(Floats.from(tokenWeights));
-      expect(loss).toBeAllClose(tokenWeights.reduce((sum, w, i) => sum + w * losses[i]!, 0), { rtol: 1e-13, atol: 1e-14 });
+      expect(loss).toBeAllClose(
+        tokenWeights.reduce((sum, w, i) => sum + w * losses[i]!, 0),
+        { rtol: 1e-13, atol: 1e-14 },
+      );
     }
   });
 
   test("what lies under the mask is not read, and nothing kept has loss 0", () => {
     const losses = Float32Array.from(mask, (m) => (m ? 2 : NaN));
     expect(aggregateLoss(losses, { ...layout, mode: "tokenMean", backend }).loss).toBeAllClose(2, { rtol: 1e-15 });
-    const nothing = aggregateLoss(Float32Array.of(NaN, NaN), { shape: [1, 2], mask: new Uint8Array(2), mode: "rowMean", backend });
+    const nothing = aggregateLoss(Float32Array.of(NaN, NaN), {
+      shape: [1, 2],
+      mask: new Uint8Array(2),
+      mode: "rowMean",
+      backend,
+    });
     expect(nothing).toEqual({ loss: 0, rowWeights: Float64Array.of(0), gradients: new Float32Array(2) });
   });
 
@@ -123,6 +140,8 @@ eachBackend((backend) => {
     const options = { ...layout, mode: "rowMean", backend } as const;
     expect(() => aggregateLoss(new Float32Array(5), options)).toThrow(code("ERR_SURPRISAL_SHAPE"));
     expect(() => aggregateLoss([1] as unknown as Float32Array, options)).toThrow(code("ERR_SURPRISAL_DTYPE"));
-    expect(() => aggregateLoss(new Float32Array(B * T), { ...options, mask: new Uint8Array(2) })).toThrow(code("ERR_SURPRISAL_SHAPE"));
+    expect(() => aggregateLoss(new Float32Array(B * T), { ...options, mask: new Uint8Array(2) })).toThrow(
+      code("ERR_SURPRISAL_SHAPE"),
+    );
   });
 });

@@ -24,7 +24,10 @@ const f32 = (n: number) => new Float32Array(n).fill(-0.5);
 /** Splits changes into those of the batch and those of the options. */
 function apart(changes: object, batch: readonly string[]): readonly [object, object] {
   const entries = Object.entries(changes);
-  return [Object.fromEntries(entries.filter(([name]) => batch.includes(name))), Object.fromEntries(entries.filter(([name]) => !batch.includes(name)))];
+  return [
+    Object.fromEntries(entries.filter(([name]) => batch.includes(name))),
+    Object.fromEntries(entries.filter(([name]) => !batch.includes(name))),
+  ];
 }
 
 const LAYOUT: readonly Case[] = [
@@ -108,7 +111,15 @@ const WHOLE_ROWS: readonly Case[] = [
 // bypassLoss, one of two others after a correction: bypass-loss.test.ts.
 type TestedName = Exclude<PolicyLossName, "bypass">;
 const POLICIES: Readonly<Record<TestedName, readonly [options: object, cases: readonly Case[]]>> = {
-  ppo: [{ clip: 0.2 }, [...BAND, ["dualClip", { dualClip: 1 }, OPTION], ["ratioCap", { ratioCap: 0 }, OPTION], ["logClamp", { logClamp: NaN }, OPTION]]],
+  ppo: [
+    { clip: 0.2 },
+    [
+      ...BAND,
+      ["dualClip", { dualClip: 1 }, OPTION],
+      ["ratioCap", { ratioCap: 0 }, OPTION],
+      ["logClamp", { logClamp: NaN }, OPTION],
+    ],
+  ],
   gspo: [
     { clip: 0.2 },
     [
@@ -122,9 +133,21 @@ const POLICIES: Readonly<Record<TestedName, readonly [options: object, cases: re
   gmpo: [{ clip: 0.4 }, [...BAND, ["countEpsilon", { countEpsilon: -1 }, OPTION]]],
   cispo: [
     { clipHigh: 1 },
-    [PRESET, ["clipHigh", { clipHigh: undefined }, OPTION], ["clipHigh", { clipHigh: -1 }, OPTION], ["clipLow", { clipLow: NaN }, OPTION]],
+    [
+      PRESET,
+      ["clipHigh", { clipHigh: undefined }, OPTION],
+      ["clipHigh", { clipHigh: -1 }, OPTION],
+      ["clipLow", { clipLow: NaN }, OPTION],
+    ],
   ],
-  sapo: [{}, [PRESET, ["temperaturePositive", { temperaturePositive: 0 }, OPTION], ["temperatureNegative", { temperatureNegative: NaN }, OPTION]]],
+  sapo: [
+    {},
+    [
+      PRESET,
+      ["temperaturePositive", { temperaturePositive: 0 }, OPTION],
+      ["temperatureNegative", { temperatureNegative: NaN }, OPTION],
+    ],
+  ],
   vespo: [
     {},
     [
@@ -185,7 +208,10 @@ function plain(call: (...given: never[]) => unknown, arrays: Readonly<Record<str
   return (changes) => {
     const [ofArrays, ofOptions] = apart(changes, Object.keys(arrays));
     const given = { ...arrays, ...ofArrays };
-    return (call as (...given: unknown[]) => unknown)(...Object.keys(arrays).map((name) => given[name as keyof typeof given]), { ...options, ...ofOptions });
+    return (call as (...given: unknown[]) => unknown)(
+      ...Object.keys(arrays).map((name) => given[name as keyof typeof given]),
+      { ...options, ...ofOptions },
+    );
   };
 }
 
@@ -211,7 +237,11 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
   actorCriticLoss: {
     call: (changes) => {
       const [ofBatch, ofOptions] = apart(changes, POLICY_BATCH);
-      return actorCriticLoss({ ...POLICY_ARRAYS, ...VALUES, ...ofBatch } as never, { clip: 0.2, valueClip: 0.2, ...ofOptions });
+      return actorCriticLoss({ ...POLICY_ARRAYS, ...VALUES, ...ofBatch } as never, {
+        clip: 0.2,
+        valueClip: 0.2,
+        ...ofOptions,
+      });
     },
     cases: [
       ...POLICY,
@@ -253,10 +283,20 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
   },
   negativeLogLikelihood: {
     call: plain(negativeLogLikelihood, { logProbs: f32(6) }, { shape: [2, 3], mode: "tokenMean" }),
-    cases: [...LAYOUT, ...BACKEND, ...MODE, ["logProbs", { logProbs: f32(5) }, SHAPE], ["logProbs", { logProbs: undefined }, DTYPE]],
+    cases: [
+      ...LAYOUT,
+      ...BACKEND,
+      ...MODE,
+      ["logProbs", { logProbs: f32(5) }, SHAPE],
+      ["logProbs", { logProbs: undefined }, DTYPE],
+    ],
   },
   sequencePolicyObjective: {
-    call: plain(sequencePolicyObjective, { current: f32(6), old: f32(6), rewards: f32(2) }, { shape: [2, 3], clip: 0.2 }),
+    call: plain(
+      sequencePolicyObjective,
+      { current: f32(6), old: f32(6), rewards: f32(2) },
+      { shape: [2, 3], clip: 0.2 },
+    ),
     cases: [
       ...LAYOUT,
       ...BACKEND,
@@ -325,13 +365,17 @@ describe.each([...policies, ...Object.entries(OTHERS)])("%s", (op, { call, cases
 });
 
 test("an unknown loss is refused with the names there are", () => {
-  expect(() => policyLoss("dpo" as "ppo", POLICY_ARRAYS as never, { clip: 0.2 })).toThrow(/policyLoss: name is "dpo", expected one of "ppo", "gspo"/);
+  expect(() => policyLoss("dpo" as "ppo", POLICY_ARRAYS as never, { clip: 0.2 })).toThrow(
+    /policyLoss: name is "dpo", expected one of "ppo", "gspo"/,
+  );
 });
 
 test("the memory of a gradient is as it was where a call is refused", () => {
   const memory = new Float32Array(6).fill(7);
   const out = { data: memory, shape: [2, 3] as const };
   expect(() => distillationLoss(f32(6), f32(6), { shape: [2, 3], out: out as never, beta: NaN })).toThrow(/beta/);
-  expect(() => distillationLoss(f32(6), f32(6), { shape: [2, 3], out: out as never, temperature: NaN })).toThrow(/temperature/);
+  expect(() => distillationLoss(f32(6), f32(6), { shape: [2, 3], out: out as never, temperature: NaN })).toThrow(
+    /temperature/,
+  );
   expect([...memory]).toEqual([7, 7, 7, 7, 7, 7]);
 });

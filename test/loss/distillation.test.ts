@@ -44,7 +44,11 @@ eachBackend((backend) => {
         const got = distillationLoss(student, teacher, options);
         const slopes = student.map((_, j) => {
           const [up, down] = [1e-5, -1e-5].map((d) =>
-            distillationLoss(student.map((v, i) => (i === j ? v + d : v)), teacher, { ...options, gradient: false }),
+            distillationLoss(
+              student.map((v, i) => (i === j ? v + d : v)),
+              teacher,
+              { ...options, gradient: false },
+            ),
           );
           expect(up!.support).toEqual(got.support); // no tie is that close
           return (up!.loss - down!.loss) / 2e-5;
@@ -60,7 +64,10 @@ eachBackend((backend) => {
     expect(got.divergences).toEqual(divergence(student, teacher, { ...base, beta: 0.5, support, outside: "pooled" }));
     expect(distillationLoss(student, teacher, { ...base, support, reduction: "sum" })).toEqual(got);
     // Three ids and the pool are four outcomes.
-    expect(distillationLoss(student, teacher, { ...base, support, reduction: "mean" }).loss).toBeCloseTo(got.loss / 16, 14);
+    expect(distillationLoss(student, teacher, { ...base, support, reduction: "mean" }).loss).toBeCloseTo(
+      got.loss / 16,
+      14,
+    );
     const dropped = distillationLoss(student, teacher, { ...base, topK: 1, outside: "dropped" });
     expect([dropped.loss, ...dropped.divergences]).toEqual([0, 0, 0, 0, 0]); // one outcome is certain on both sides
   });
@@ -74,7 +81,9 @@ eachBackend((backend) => {
       expect(distillationLoss(poison(student), poison(teacher), { ...base, labels, mask, ...form })).toEqual(want);
     }
     expect(clean.metrics.tokens).toBe(2);
-    expect(distillationLoss(student, teacher, { ...base, labels: [9, 1, 1, 1], ignoreIndex: 9 }).metrics.tokens).toBe(3);
+    expect(distillationLoss(student, teacher, { ...base, labels: [9, 1, 1, 1], ignoreIndex: 9 }).metrics.tokens).toBe(
+      3,
+    );
   });
 
   test("nothing that counts is a loss of 0 with a gradient of 0", () => {

@@ -22,7 +22,10 @@ function definition(x: ArrayLike<number>, lengthNormalize: boolean): number {
   });
   const ofPrompt = (name: string) => groups.flatMap((group, b) => (group === name ? [b] : []));
   const loss = (rows: number[]) =>
-    rows.reduce((sum, b) => sum + weights[b]! * Math.log(rows.reduce((total, c) => total + Math.exp(scores[c]! - scores[b]!), 0)), 0);
+    rows.reduce(
+      (sum, b) => sum + weights[b]! * Math.log(rows.reduce((total, c) => total + Math.exp(scores[c]! - scores[b]!), 0)),
+      0,
+    );
   return (loss(ofPrompt("a")) + loss(ofPrompt("b"))) / 2;
 }
 
@@ -31,14 +34,21 @@ eachBackend((backend) => {
     const options = { shape, mask, groups, lengthNormalize, backend } as const;
 
     test("the loss equals its definition", () => {
-      expect(listwisePolicyLoss(logProbs, weights, options).loss).toBeCloseTo(definition(logProbs, lengthNormalize), 12);
+      expect(listwisePolicyLoss(logProbs, weights, options).loss).toBeCloseTo(
+        definition(logProbs, lengthNormalize),
+        12,
+      );
     });
 
     test("the gradient is the central difference of the definition", () => {
       const { gradLogProbs } = listwisePolicyLoss(logProbs, weights, options);
       const h = 1e-5;
       const numeric = Array.from(logProbs, (_, i) => {
-        const moved = (by: number) => definition(logProbs.map((x, j) => (j === i ? x + by : x)), lengthNormalize);
+        const moved = (by: number) =>
+          definition(
+            logProbs.map((x, j) => (j === i ? x + by : x)),
+            lengthNormalize,
+          );
         return (moved(h) - moved(-h)) / (2 * h);
       });
       // h^2 of the third derivative, and rounding over h.
@@ -64,10 +74,18 @@ eachBackend((backend) => {
     test("ragged rows equal padded ones", () => {
       const kept = [...logProbs].filter((_, i) => mask[i]);
       const offsets = Int32Array.from({ length: 7 }, (_, b) => mask.subarray(0, 5 * b).reduce((a, c) => a + c, 0));
-      const ragged = listwisePolicyLoss(Float64Array.from(kept), weights, { offsets, groups, lengthNormalize, backend });
+      const ragged = listwisePolicyLoss(Float64Array.from(kept), weights, {
+        offsets,
+        groups,
+        lengthNormalize,
+        backend,
+      });
       const padded = listwisePolicyLoss(logProbs, weights, options);
       expect(ragged.loss).toBeCloseTo(padded.loss, 13);
-      expect(ragged.gradLogProbs).toBeAllClose([...padded.gradLogProbs].filter((_, i) => mask[i]), F64);
+      expect(ragged.gradLogProbs).toBeAllClose(
+        [...padded.gradLogProbs].filter((_, i) => mask[i]),
+        F64,
+      );
     });
 
     test("other labels for the groups, and float32, change nothing but the rounding", () => {
@@ -75,7 +93,10 @@ eachBackend((backend) => {
       expect(listwisePolicyLoss(logProbs, weights, renamed)).toEqual(listwisePolicyLoss(logProbs, weights, options));
       const narrow = listwisePolicyLoss(Float32Array.from(logProbs), Float32Array.from(weights), options);
       expect(narrow.gradLogProbs).toBeInstanceOf(Float32Array);
-      expect(narrow.gradLogProbs).toBeAllClose(listwisePolicyLoss(logProbs, weights, options).gradLogProbs, { atol: 1e-7, rtol: 1e-5 });
+      expect(narrow.gradLogProbs).toBeAllClose(listwisePolicyLoss(logProbs, weights, options).gradLogProbs, {
+        atol: 1e-7,
+        rtol: 1e-5,
+      });
     });
   });
 
@@ -101,7 +122,11 @@ eachBackend((backend) => {
     expect([...full.losses]).toEqual([0, expect.any(Number), 0, 0]);
     expect(full.loss).toBe(full.losses[1]! / 2);
     expect(full.gradLogProbs[2]).toBe(0);
-    const nothing = listwisePolicyLoss(new Float64Array(0), new Float64Array(0), { shape: [0, 3], groupOffsets: Int32Array.of(0, 0), backend });
+    const nothing = listwisePolicyLoss(new Float64Array(0), new Float64Array(0), {
+      shape: [0, 3],
+      groupOffsets: Int32Array.of(0, 0),
+      backend,
+    });
     expect([nothing.loss, nothing.gradLogProbs.length]).toEqual([0, 0]);
   });
 

@@ -15,20 +15,30 @@ eachBackend((backend) => {
       const moved = logProbs.slice();
       moved[i]! += 1;
       // Linear: a difference of 1 is exact but for rounding.
-      expect(negativeLogLikelihood(moved, options).loss - loss).toBeAllClose(gradients[i]!, { rtol: 1e-12, atol: 1e-14 });
+      expect(negativeLogLikelihood(moved, options).loss - loss).toBeAllClose(gradients[i]!, {
+        rtol: 1e-12,
+        atol: 1e-14,
+      });
     }
   });
 
   test("what lies under the mask is not read, and the log-probs stay as they are", () => {
     const logProbs = Float32Array.of(-1, NaN, -3);
-    const got = negativeLogLikelihood(logProbs, { shape: [1, 3], mask: Uint8Array.of(1, 0, 1), mode: "rowMean", backend });
+    const got = negativeLogLikelihood(logProbs, {
+      shape: [1, 3],
+      mask: Uint8Array.of(1, 0, 1),
+      mode: "rowMean",
+      backend,
+    });
     expect(got.loss).toBe(2);
     expect(Array.from(got.gradients)).toEqual([-0.5, 0, -0.5]);
     expect(Array.from(logProbs)).toEqual([-1, NaN, -3]);
   });
 
   test("nothing kept has loss 0", () => {
-    expect(negativeLogLikelihood(Float32Array.of(NaN), { shape: [1, 1], mask: Uint8Array.of(0), mode: "rowMean", backend })).toEqual({
+    expect(
+      negativeLogLikelihood(Float32Array.of(NaN), { shape: [1, 1], mask: Uint8Array.of(0), mode: "rowMean", backend }),
+    ).toEqual({
       loss: 0,
       rowWeights: Float64Array.of(0),
       gradients: Float32Array.of(0),
@@ -37,6 +47,8 @@ eachBackend((backend) => {
 
   test("log-probs of the wrong kind", () => {
     const refused = expect.objectContaining({ code: "ERR_SURPRISAL_DTYPE" }) as Error;
-    expect(() => negativeLogLikelihood(null as unknown as Float32Array, { shape: [1, 3], mode: "rowMean", backend })).toThrow(refused);
+    expect(() =>
+      negativeLogLikelihood(null as unknown as Float32Array, { shape: [1, 3], mode: "rowMean", backend }),
+    ).toThrow(refused);
   });
 });

@@ -4,7 +4,15 @@ import { errorFacts } from "../support/error-facts";
 
 const shape = [2, 2] as const;
 const logProbs = Float64Array.of(-1, -2, -1, -0.5);
-const batch = { shape, logProbs, oldLogProbs: logProbs, advantages: Float64Array.of(1, -1), advantagesPer: "row", entropies: logProbs, referenceLogProbs: logProbs };
+const batch = {
+  shape,
+  logProbs,
+  oldLogProbs: logProbs,
+  advantages: Float64Array.of(1, -1),
+  advantagesPer: "row",
+  entropies: logProbs,
+  referenceLogProbs: logProbs,
+};
 
 /** What a loss cannot do without. */
 const REQUIRED: Readonly<Partial<Record<PolicyLossName, object>>> = {
@@ -80,11 +88,16 @@ test.each([
 
 test("vespo with weights over all columns, which are added up first", () => {
   const given = { rolloutWeights: logProbs.map(Math.exp), rolloutWeightsPer: "token" };
-  expect(facts("vespo", given, { rolloutWeightsOver: "all", backend: "fortran" })).toEqual(["ERR_SURPRISAL_OPTION", "vespoLoss", "backend"]);
+  expect(facts("vespo", given, { rolloutWeightsOver: "all", backend: "fortran" })).toEqual([
+    "ERR_SURPRISAL_OPTION",
+    "vespoLoss",
+    "backend",
+  ]);
 });
 
 test("klEstimates names its own arguments, not those of the loss inside", () => {
-  const call = (options: object) => errorFacts(() => klEstimates(logProbs, logProbs, { shape, kind: "k3", ...options }));
+  const call = (options: object) =>
+    errorFacts(() => klEstimates(logProbs, logProbs, { shape, kind: "k3", ...options }));
   const option = (name: string) => ["ERR_SURPRISAL_OPTION", "klEstimates", name];
   expect(call({})).toBeUndefined();
   expect(call({ kind: "k4" })).toEqual(option("kind"));

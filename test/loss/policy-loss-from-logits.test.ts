@@ -63,8 +63,16 @@ const ARRAYS = {
   advantagesPer: "row",
   rowMask: Uint8Array.of(1, 1, 1, 0),
 } as const;
-const TOKEN_ARRAYS = { rolloutWeights: r.f64(n, 0.5, 1.5), rolloutWeightsPer: "token", termMask: r.mask(n, 0.7) } as const;
-const SHARED = { aggregation: "rowMean", kl: { coefficient: 0.2 }, entropyBonus: { coefficient: 0.1, mask: r.mask(n, 0.6), aggregation: "tokenMean" } };
+const TOKEN_ARRAYS = {
+  rolloutWeights: r.f64(n, 0.5, 1.5),
+  rolloutWeightsPer: "token",
+  termMask: r.mask(n, 0.7),
+} as const;
+const SHARED = {
+  aggregation: "rowMean",
+  kl: { coefficient: 0.2 },
+  entropyBonus: { coefficient: 0.1, mask: r.mask(n, 0.6), aggregation: "tokenMean" },
+};
 
 function batchOf(name: PolicyLossName): object {
   const { oldLogProbs, ...bypassed } = ARRAYS;
@@ -76,9 +84,17 @@ function batchOf(name: PolicyLossName): object {
 function composed(name: PolicyLossName, options: object, map: object, backend: BackendName) {
   const where = { ...map, shape: [n, V] as const, keep: mask, backend };
   const state = logprob(logits, targets, where);
-  const result = named(name, { ...batchOf(name), logProbs: state.logProbs, entropies: state.entropies } as PolicyBatch, { ...options, backend });
+  const result = named(
+    name,
+    { ...batchOf(name), logProbs: state.logProbs, entropies: state.entropies } as PolicyBatch,
+    { ...options, backend },
+  );
   const { gradLogProbs, gradEntropies } = result;
-  const gradLogits = logprobBackward(logits, targets, state, { ...where, gradLogProbs, ...(gradEntropies && { gradEntropies }) });
+  const gradLogits = logprobBackward(logits, targets, state, {
+    ...where,
+    gradLogProbs,
+    ...(gradEntropies && { gradEntropies }),
+  });
   return { ...state, ...result, gradLogits };
 }
 
@@ -109,14 +125,20 @@ eachBackend((backend) => {
     ["gspo", "trl", { clip: 3e-4 }],
   ] as const)("%s with preset %s: the same conventions", (name, preset, options) => {
     const given = { ...options, preset, kl: { coefficient: 0.1 } };
-    expect(fromLogits(name, logits, targets, batchOf(name), { ...given, backend })).toEqual(composed(name, given, {}, backend));
+    expect(fromLogits(name, logits, targets, batchOf(name), { ...given, backend })).toEqual(
+      composed(name, given, {}, backend),
+    );
   });
 
   test("a tensor knows its vocabulary; half types have a gradient of their own type", () => {
     const bits = toHalfBits(logits, "bfloat16");
     const tensor = { data: bits, dims: [n, V], type: "bfloat16" };
     const state = logprob(tensor, targets, { keep: mask, backend });
-    const result = named("ppo", { ...batchOf("ppo"), logProbs: state.logProbs, entropies: state.entropies } as PolicyBatch, { clip: 0.2, backend });
+    const result = named(
+      "ppo",
+      { ...batchOf("ppo"), logProbs: state.logProbs, entropies: state.entropies } as PolicyBatch,
+      { clip: 0.2, backend },
+    );
     const want = logprobBackward(tensor, targets, state, { keep: mask, backend, gradLogProbs: result.gradLogProbs });
     expect(fromLogits("ppo", tensor, targets, batchOf("ppo"), { clip: 0.2, backend }).gradLogits).toEqual(want);
     expect(fromLogits("gspo", tensor, targets, batchOf("gspo"), { clip: 0.2, backend }).gradLogits).toHaveLength(n * V);
@@ -138,10 +160,16 @@ eachBackend((backend) => {
     const wide = new Float32Array(n * stride).fill(NaN);
     for (let i = 0; i < n; ++i) wide.set(logits.subarray(i * V, (i + 1) * V), i * stride);
     const ids = BigInt64Array.from(targets, BigInt);
-    const rowsOf = (gradient: Float32Array, width: number) => Array.from({ length: n }, (_, i) => [...gradient.subarray(i * width, i * width + V)]);
+    const rowsOf = (gradient: Float32Array, width: number) =>
+      Array.from({ length: n }, (_, i) => [...gradient.subarray(i * width, i * width + V)]);
     for (const name of ["ppo", "gspo"] as const) {
       const want = fromLogits(name, logits, targets, batchOf(name), { ...OPTIONS[name], backend }).gradLogits;
-      const got = fromLogits(name, wide, ids, batchOf(name), { ...OPTIONS[name], vocab: V, stride, backend }).gradLogits;
+      const got = fromLogits(name, wide, ids, batchOf(name), {
+        ...OPTIONS[name],
+        vocab: V,
+        stride,
+        backend,
+      }).gradLogits;
       expect(rowsOf(got, stride)).toEqual(rowsOf(want, V));
       expect(got.filter((g, i) => i % stride >= V && g !== 0)).toHaveLength(0);
     }
@@ -150,7 +178,11 @@ eachBackend((backend) => {
   test("an aborted signal rejects with its reason", async () => {
     const reason = new Error("enough");
     for (const name of ["ppo", "gspo"] as const) {
-      const call = fromLogitsAsync(name, logits, targets, batchOf(name), { ...OPTIONS[name], backend, signal: AbortSignal.abort(reason) });
+      const call = fromLogitsAsync(name, logits, targets, batchOf(name), {
+        ...OPTIONS[name],
+        backend,
+        signal: AbortSignal.abort(reason),
+      });
       await expect(call).rejects.toBe(reason);
     }
   });
@@ -158,22 +190,64 @@ eachBackend((backend) => {
 
 describe("bad input", () => {
   const op = "policyLossFromLogits";
-  const call = (name: string, changes: object, options: object = { clip: 0.2 }, x: unknown = logits, ids: unknown = targets) => () =>
-    fromLogits(name, x, ids, { ...batchOf("ppo"), ...changes }, options);
+  const call =
+    (name: string, changes: object, options: object = { clip: 0.2 }, x: unknown = logits, ids: unknown = targets) =>
+    () =>
+      fromLogits(name, x, ids, { ...batchOf("ppo"), ...changes }, options);
 
   test.each([
     ["an unknown name", call("dapo", {}), ["ERR_SURPRISAL_OPTION", op, "name"]],
-    ["log-probs that nobody reads", call("ppo", { logProbs: new Float32Array(n) }), ["ERR_SURPRISAL_OPTION", op, "logProbs"]],
-    ["entropies that nobody reads", call("gspo", { entropies: new Float32Array(n) }), ["ERR_SURPRISAL_OPTION", op, "entropies"]],
+    [
+      "log-probs that nobody reads",
+      call("ppo", { logProbs: new Float32Array(n) }),
+      ["ERR_SURPRISAL_OPTION", op, "logProbs"],
+    ],
+    [
+      "entropies that nobody reads",
+      call("gspo", { entropies: new Float32Array(n) }),
+      ["ERR_SURPRISAL_OPTION", op, "entropies"],
+    ],
     ["a missing clip range", call("ppo", {}, {}), ["ERR_SURPRISAL_OPTION", op, "clipLow"]],
-    ["no reference", call("ppo", { referenceLogProbs: undefined }, { clip: 0.2, kl: { coefficient: 1 } }), ["ERR_SURPRISAL_OPTION", op, "referenceLogProbs"]],
-    ["old log-probs of the wrong length", call("ppo", { oldLogProbs: new Float32Array(3) }), ["ERR_SURPRISAL_SHAPE", op, "oldLogProbs"]],
-    ["targets of the wrong length", call("ppo", {}, { clip: 0.2 }, logits, new Int32Array(3)), ["ERR_SURPRISAL_SHAPE", op, "targets"]],
-    ["the same in two passes", call("gspo", {}, { clip: 0.2 }, logits, new Int32Array(3)), ["ERR_SURPRISAL_SHAPE", op, "targets"]],
-    ["logits of the wrong length", call("gspo", {}, { clip: 0.2 }, logits.subarray(1)), ["ERR_SURPRISAL_SHAPE", op, "logits.length"]],
-    ["a target past the vocabulary", call("ppo", {}, { clip: 0.2 }, logits, new Int32Array(n).fill(V)), ["ERR_SURPRISAL_RANGE", op, "targets[0]"]],
-    ["metric names of nobody", call("ppo", {}, { clip: 0.2, metricNames: "keras" }), ["ERR_SURPRISAL_OPTION", op, "metricNames"]],
-    ["a bonus without a coefficient", call("ppo", {}, { clip: 0.2, entropyBonus: {} }), ["ERR_SURPRISAL_OPTION", op, "entropyBonus.coefficient"]],
+    [
+      "no reference",
+      call("ppo", { referenceLogProbs: undefined }, { clip: 0.2, kl: { coefficient: 1 } }),
+      ["ERR_SURPRISAL_OPTION", op, "referenceLogProbs"],
+    ],
+    [
+      "old log-probs of the wrong length",
+      call("ppo", { oldLogProbs: new Float32Array(3) }),
+      ["ERR_SURPRISAL_SHAPE", op, "oldLogProbs"],
+    ],
+    [
+      "targets of the wrong length",
+      call("ppo", {}, { clip: 0.2 }, logits, new Int32Array(3)),
+      ["ERR_SURPRISAL_SHAPE", op, "targets"],
+    ],
+    [
+      "the same in two passes",
+      call("gspo", {}, { clip: 0.2 }, logits, new Int32Array(3)),
+      ["ERR_SURPRISAL_SHAPE", op, "targets"],
+    ],
+    [
+      "logits of the wrong length",
+      call("gspo", {}, { clip: 0.2 }, logits.subarray(1)),
+      ["ERR_SURPRISAL_SHAPE", op, "logits.length"],
+    ],
+    [
+      "a target past the vocabulary",
+      call("ppo", {}, { clip: 0.2 }, logits, new Int32Array(n).fill(V)),
+      ["ERR_SURPRISAL_RANGE", op, "targets[0]"],
+    ],
+    [
+      "metric names of nobody",
+      call("ppo", {}, { clip: 0.2, metricNames: "keras" }),
+      ["ERR_SURPRISAL_OPTION", op, "metricNames"],
+    ],
+    [
+      "a bonus without a coefficient",
+      call("ppo", {}, { clip: 0.2, entropyBonus: {} }),
+      ["ERR_SURPRISAL_OPTION", op, "entropyBonus.coefficient"],
+    ],
   ])("%s", (_, run, facts) => {
     expect(errorFacts(run)).toEqual(facts);
   });

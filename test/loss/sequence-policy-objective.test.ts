@@ -1,7 +1,7 @@
 // The group-sequence clipped objective: worked examples, its definition, its laws, its edges and its refusals.
 import { type FloatArray, groupNormalize, SurprisalError } from "../../lib";
 import { sequencePolicyObjective, type SequencePolicyOptions } from "../../lib/loss/sequence-policy-objective";
-import { clippedObjective } from "../../lib/ops/ratio";
+import { clippedObjective } from "../../lib/ops/loss";
 import { clippedObjectiveOracle, numericalGradient } from "../oracle/ratio";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -39,7 +39,10 @@ eachBackend((backend) => {
   const PRINTED = { atol: 5e-9 };
 
   test("two sequences that drifted up: the better one is clipped, the worse one is not", () => {
-    const got = sequencePolicyObjective([f64(1, 0.5), f64(0.8, 1.2)], [f64(0, 0), f64(0, 0)], f64(0.9, 0.7), { clip: 0.2, backend });
+    const got = sequencePolicyObjective([f64(1, 0.5), f64(0.8, 1.2)], [f64(0, 0), f64(0, 0)], f64(0.9, 0.7), {
+      clip: 0.2,
+      backend,
+    });
     expect(got.objective).toBeAllClose(-0.75914091, PRINTED);
     expect(got.advantages).toBeAllClose([1, -1], { rtol: 1e-14 });
     expect(got.rewardMean).toBeAllClose([0.8], { rtol: 1e-15 });
@@ -47,7 +50,13 @@ eachBackend((backend) => {
     expect(got.ratios).toBeAllClose([2.11700002, 2.71828183], PRINTED);
     expect(got.clippedRatios).toBeAllClose([1.2, 1.2], {});
     expect(got.perSequence).toBeAllClose([1.2, -2.71828183], PRINTED);
-    expect(got.gradLogProbs).toBeAllClose([[0, 0], [-Math.E / 4, -Math.E / 4]], { rtol: 1e-14 });
+    expect(got.gradLogProbs).toBeAllClose(
+      [
+        [0, 0],
+        [-Math.E / 4, -Math.E / 4],
+      ],
+      { rtol: 1e-14 },
+    );
     expect([...got.clipped]).toEqual([1, 0]);
     expect(got).toMatchObject({ clipFraction: 0.5 });
     expect(got.meanRatio).toBeAllClose(2.41764092, PRINTED);
@@ -90,12 +99,24 @@ eachBackend((backend) => {
     // Float64 sums of up to 300 numbers in another order.
     const tolerance = { atol: 1e-13, rtol: 1e-12 };
     expect(got.advantages).toBeAllClose(advantages, tolerance);
-    expect(got.ratios).toBeAllClose(want.units.map((unit) => unit.ratio), tolerance);
-    expect(got.clippedRatios).toBeAllClose(want.units.map((unit) => unit.clippedRatio), tolerance);
-    expect(got.perSequence).toBeAllClose(want.terms.map((term) => term.value), tolerance);
+    expect(got.ratios).toBeAllClose(
+      want.units.map((unit) => unit.ratio),
+      tolerance,
+    );
+    expect(got.clippedRatios).toBeAllClose(
+      want.units.map((unit) => unit.clippedRatio),
+      tolerance,
+    );
+    expect(got.perSequence).toBeAllClose(
+      want.terms.map((term) => term.value),
+      tolerance,
+    );
     expect(got.objective).toBeAllClose(want.objective, tolerance);
     expect(flat(got.gradLogProbs as Float64Array[])).toBeAllClose(want.gradLogProbs, tolerance);
-    expect([got.clipFraction, got.meanRatio, got.maxRatio]).toBeAllClose([want.clipFraction, want.meanRatio, want.maxRatio], tolerance);
+    expect([got.clipFraction, got.meanRatio, got.maxRatio]).toBeAllClose(
+      [want.clipFraction, want.meanRatio, want.maxRatio],
+      tolerance,
+    );
     expect(got.rewardMean).toHaveLength(groups ? 3 : 1);
   });
 
@@ -129,8 +150,14 @@ eachBackend((backend) => {
       rows.forEach((row, b) => out.set(row, b * T));
       return out;
     };
-    const mask = Uint8Array.from({ length: LENGTHS.length * T }, (_, i) => (i % T < LENGTHS[Math.floor(i / T)]! ? 1 : 0));
-    const padded = sequencePolicyObjective(pad(current), pad(old), rewards, { ...options, shape: [LENGTHS.length, T], mask });
+    const mask = Uint8Array.from({ length: LENGTHS.length * T }, (_, i) =>
+      i % T < LENGTHS[Math.floor(i / T)]! ? 1 : 0,
+    );
+    const padded = sequencePolicyObjective(pad(current), pad(old), rewards, {
+      ...options,
+      shape: [LENGTHS.length, T],
+      mask,
+    });
     expect({ ...packed, gradLogProbs: null }).toEqual({ ...lists, gradLogProbs: null });
     expect({ ...padded, gradLogProbs: null }).toEqual({ ...lists, gradLogProbs: null });
     expect(packed.gradLogProbs).toEqual(flat(lists.gradLogProbs as Float64Array[]));
@@ -143,9 +170,21 @@ eachBackend((backend) => {
   test("it is groupNormalize and clippedObjective, one after the other", () => {
     const { current, old, rewards } = ragged(3);
     const groups = ["a", "b", "a", "b", "a", "b"];
-    const got = sequencePolicyObjective(flat(current), flat(old), rewards, { clip: 0.2, epsilon: 1e-4, offsets: OFFSETS, groups, backend });
+    const got = sequencePolicyObjective(flat(current), flat(old), rewards, {
+      clip: 0.2,
+      epsilon: 1e-4,
+      offsets: OFFSETS,
+      groups,
+      backend,
+    });
     const { normalized } = groupNormalize(rewards, { groups, ddof: 0, epsilon: 1e-4, backend });
-    const clipped = clippedObjective(flat(current), flat(old), normalized, { level: "sequence", clipLow: 0.2, clipHigh: 0.2, offsets: OFFSETS, backend });
+    const clipped = clippedObjective(flat(current), flat(old), normalized, {
+      level: "sequence",
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      offsets: OFFSETS,
+      backend,
+    });
     expect(got.advantages).toEqual(normalized);
     expect(got.objective).toBe(clipped.objective);
     expect(got.gradLogProbs).toEqual(clipped.gradLogProbs);
@@ -156,10 +195,20 @@ eachBackend((backend) => {
     const { current, old } = ragged(4);
     const rewards = f64(0.125, 1, -0.5, 0.25, 0.75, -1);
     const plain = sequencePolicyObjective(current, old, rewards, { clip: 0.2, backend });
-    const moved = sequencePolicyObjective(current, old, rewards.map((x) => 4 * x + 16), { clip: 0.2, backend });
+    const moved = sequencePolicyObjective(
+      current,
+      old,
+      rewards.map((x) => 4 * x + 16),
+      { clip: 0.2, backend },
+    );
     // The mean of the shifted rewards rounds differently: 16 against numbers of order 1.
     expect(moved.objective).toBeAllClose(plain.objective, { atol: 1e-14 });
-    const scaled = sequencePolicyObjective(current, old, rewards.map((x) => 4 * x), { clip: 0.2, backend });
+    const scaled = sequencePolicyObjective(
+      current,
+      old,
+      rewards.map((x) => 4 * x),
+      { clip: 0.2, backend },
+    );
     expect(scaled.objective).toBe(plain.objective);
   });
 
@@ -167,7 +216,10 @@ eachBackend((backend) => {
     ["equal rewards whose mean rounds", f64(0.1, 0.1, 0.1)],
     ["zero rewards", f64(0, 0, 0)],
   ])("%s give exact zeros, even where a ratio overflows", (_, rewards) => {
-    const got = sequencePolicyObjective([f64(800), f64(0.3, 0.1), f64(-800)], [f64(0), f64(0, 0), f64(0)], rewards, { clip: 0.2, backend });
+    const got = sequencePolicyObjective([f64(800), f64(0.3, 0.1), f64(-800)], [f64(0), f64(0, 0), f64(0)], rewards, {
+      clip: 0.2,
+      backend,
+    });
     expect([...got.advantages, ...got.perSequence, got.objective, got.rewardStd[0]]).toEqual([0, 0, 0, 0, 0, 0, 0, 0]);
     expect(got.gradLogProbs).toEqual([f64(0), f64(0, 0), f64(0)]);
     expect(got.ratios[0]).toBe(Infinity);
@@ -190,7 +242,10 @@ eachBackend((backend) => {
   });
 
   test("NaN stays in its sequence and reaches the objective", () => {
-    const got = sequencePolicyObjective([f64(-1), f64(NaN), f64(-1)], [f64(-1), f64(-1), f64(-1)], f64(1, 0, -0.5), { clip: 0.2, backend });
+    const got = sequencePolicyObjective([f64(-1), f64(NaN), f64(-1)], [f64(-1), f64(-1), f64(-1)], f64(1, 0, -0.5), {
+      clip: 0.2,
+      backend,
+    });
     expect(got.objective).toBeNaN();
     expect([...got.perSequence].map(Number.isNaN)).toEqual([false, true, false]);
     expect(got.gradLogProbs.map((row) => Number.isNaN(row[0]))).toEqual([false, true, false]);
@@ -199,14 +254,25 @@ eachBackend((backend) => {
   test("an empty sequence is refused, or skipped with ratio 1 and its advantage", () => {
     const call = (options: Partial<SequencePolicyOptions>) =>
       sequencePolicyObjective([f64(), f64(0.5)], [f64(), f64(0)], f64(3, 1), { clip: 0.2, ...options, backend });
-    expect(() => call({})).toThrow(expect.objectContaining({ code: "ERR_SURPRISAL_SHAPE", message: expect.stringContaining("sequence 0 has no token") as string }) as Error);
+    expect(() => call({})).toThrow(
+      expect.objectContaining({
+        code: "ERR_SURPRISAL_SHAPE",
+        message: expect.stringContaining("sequence 0 has no token") as string,
+      }) as Error,
+    );
     const got = call({ emptySequence: "skip" });
     expect(got.perSequence).toBeAllClose([1, -Math.exp(0.5)], { rtol: 1e-15 });
     expect(got.ratios[0]).toBe(1);
     expect(got.gradLogProbs[0]).toHaveLength(0);
 
     const masked = (options: Partial<SequencePolicyOptions>) =>
-      sequencePolicyObjective(f64(NaN, NaN, 0, 0), f64(0, 0, 0, 0), f64(3, 1), { clip: 0.2, shape: [2, 2], mask: Uint8Array.of(0, 0, 1, 0), ...options, backend });
+      sequencePolicyObjective(f64(NaN, NaN, 0, 0), f64(0, 0, 0, 0), f64(3, 1), {
+        clip: 0.2,
+        shape: [2, 2],
+        mask: Uint8Array.of(0, 0, 1, 0),
+        ...options,
+        backend,
+      });
     expect(() => masked({})).toThrow("sequence 0 has no token");
     expect([...masked({ emptySequence: "skip" }).perSequence]).toEqual([1, -1]);
   });
@@ -232,8 +298,14 @@ eachBackend((backend) => {
     const rewards = f64(1, 0);
     const OPTION = "ERR_SURPRISAL_OPTION";
     const SHAPE = "ERR_SURPRISAL_SHAPE";
-    const call = (options: object, old: unknown = rows, reward: unknown = rewards, current: unknown = rows) => () =>
-      sequencePolicyObjective(current as FloatArray[], old as FloatArray[], reward as FloatArray, { clip: 0.2, ...options, backend });
+    const call =
+      (options: object, old: unknown = rows, reward: unknown = rewards, current: unknown = rows) =>
+      () =>
+        sequencePolicyObjective(current as FloatArray[], old as FloatArray[], reward as FloatArray, {
+          clip: 0.2,
+          ...options,
+          backend,
+        });
     const detached = f64(-3);
     structuredClone(detached.buffer, { transfer: [detached.buffer] });
 
@@ -257,8 +329,18 @@ eachBackend((backend) => {
       ["a sequence of plain numbers", call({}, [f64(-1, -2), [-3]]), "ERR_SURPRISAL_DTYPE", "old[1]"],
       ["a flat old beside current as a list", call({}, flatRows), "ERR_SURPRISAL_DTYPE", "old"],
       ["a detached sequence", call({}, rows, rewards, [f64(-1, -2), detached]), "ERR_SURPRISAL_BUFFER", "current[1]"],
-      ["offsets that go down", call({ offsets: Int32Array.of(0, 2, 1) }, flatRows, rewards, flatRows), "ERR_SURPRISAL_RANGE", "offsets[2]"],
-      ["offsets past the end", call({ offsets: Int32Array.of(0, 2, 4) }, flatRows, rewards, flatRows), SHAPE, "current has 3"],
+      [
+        "offsets that go down",
+        call({ offsets: Int32Array.of(0, 2, 1) }, flatRows, rewards, flatRows),
+        "ERR_SURPRISAL_RANGE",
+        "offsets[2]",
+      ],
+      [
+        "offsets past the end",
+        call({ offsets: Int32Array.of(0, 2, 4) }, flatRows, rewards, flatRows),
+        SHAPE,
+        "current has 3",
+      ],
       ["too few group labels", call({ groups: [1] }), SHAPE, "groups"],
     ] as const)("%s", (_, run, code, text) => {
       let error: unknown;

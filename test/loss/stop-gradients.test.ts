@@ -42,17 +42,24 @@ eachBackend((backend) => {
     expect(Array.from(row.gradLogProbs)).not.toEqual(Array.from(token.gradLogProbs));
   });
 
-  test.each(["tokenMean", "rowMean", "rowSum"] as const)("with one advantage a row, %s, they have one gradient", (aggregation) => {
-    const batch = batchOf(f64(1.5, -0.75), "row");
-    const row = gspoLoss(batch, { ...band, aggregation });
-    const token = gspoTokenLoss(batch, { ...band, aggregation });
-    expect(token.loss).toBe(row.loss);
-    expect(token.gradLogProbs).toBeAllClose(row.gradLogProbs, { rtol: 1e-14 });
-    expect(Array.from(row.gradLogProbs)).not.toContain(NaN);
-  });
+  test.each(["tokenMean", "rowMean", "rowSum"] as const)(
+    "with one advantage a row, %s, they have one gradient",
+    (aggregation) => {
+      const batch = batchOf(f64(1.5, -0.75), "row");
+      const row = gspoLoss(batch, { ...band, aggregation });
+      const token = gspoTokenLoss(batch, { ...band, aggregation });
+      expect(token.loss).toBe(row.loss);
+      expect(token.gradLogProbs).toBeAllClose(row.gradLogProbs, { rtol: 1e-14 });
+      expect(Array.from(row.gradLogProbs)).not.toContain(NaN);
+    },
+  );
 
   test("weights per token part them again, though each row has one advantage", () => {
-    const batch = { ...batchOf(f64(1.5, -0.75), "row"), rolloutWeights: f64(1, 2, 0.5, 1, 3, 1, 0.25, NaN), rolloutWeightsPer: "token" as const };
+    const batch = {
+      ...batchOf(f64(1.5, -0.75), "row"),
+      rolloutWeights: f64(1, 2, 0.5, 1, 3, 1, 0.25, NaN),
+      rolloutWeightsPer: "token" as const,
+    };
     const row = gspoLoss(batch, band);
     const token = gspoTokenLoss(batch, band);
     expect(token.loss).toBe(row.loss);
@@ -77,7 +84,8 @@ eachBackend((backend) => {
     const rolloutWeights = f64(1, 2, 0.5, 1, 3, 1, 0.25, NaN);
     const plain = reinforceLoss(perToken, { backend });
     const weighed = reinforceLoss({ ...perToken, rolloutWeights, rolloutWeightsPer: "token" }, { backend });
-    for (let i = 0; i < 7; ++i) expect(weighed.gradLogProbs[i]).toBeAllClose(rolloutWeights[i]! * plain.gradLogProbs[i]!, { rtol: 1e-14 });
+    for (let i = 0; i < 7; ++i)
+      expect(weighed.gradLogProbs[i]).toBeAllClose(rolloutWeights[i]! * plain.gradLogProbs[i]!, { rtol: 1e-14 });
     const elsewhere = { ...perToken, oldLogProbs: perToken.oldLogProbs!.map((o) => o - 1) };
     const { loss, gradLogProbs } = reinforceLoss(elsewhere, { backend });
     expect([loss, gradLogProbs]).toEqual([plain.loss, plain.gradLogProbs]);

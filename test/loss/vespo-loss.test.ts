@@ -15,7 +15,9 @@ eachBackend((backend) => {
     rolloutWeights.fill(1e9, 2 * T, 3 * T); // Each logarithm is at most 20, and so is their sum.
     const mask = r.mask(B * T, 0.6);
     const batch = { shape: [B, T] as const, mask, logProbs, oldLogProbs, advantages };
-    const perRow = Float64Array.from({ length: B }, (_, b) => Array.from(rolloutWeights.slice(b * T, (b + 1) * T)).reduce((product, w) => product * Math.max(w, 1e-8), 1));
+    const perRow = Float64Array.from({ length: B }, (_, b) =>
+      Array.from(rolloutWeights.slice(b * T, (b + 1) * T)).reduce((product, w) => product * Math.max(w, 1e-8), 1),
+    );
     const bounded = perRow.map((w) => Math.min(Math.max(w, 1e-8), Math.exp(20)));
     const all = vespoLoss({ ...batch, rolloutWeights }, { rolloutWeightsOver: "all", backend });
     const row = vespoLoss({ ...batch, rolloutWeights: bounded, rolloutWeightsPer: "row" }, { backend });

@@ -25,9 +25,15 @@ eachBackend((backend) => {
 
     test("clipped: 1 → 1.25 is nearer and does not count; 2 → 1.25 neither; the third is within", () => {
       const { losses, clipped } = valueLoss(batch, { clip: 0.25, backend });
-      expect([Array.from(losses), Array.from(clipped)]).toEqual([[0.5, 2, 2, 0], [0, 0, 0, 0]]);
+      expect([Array.from(losses), Array.from(clipped)]).toEqual([
+        [0.5, 2, 2, 0],
+        [0, 0, 0, 0],
+      ]);
       // 4 → 1.25 is further from 5: the error of the clipped value counts, and has no gradient.
-      const far = valueLoss({ shape: [1, 1], values: f64(4), oldValues: f64(1), returns: f64(5) }, { clip: 0.25, backend });
+      const far = valueLoss(
+        { shape: [1, 1], values: f64(4), oldValues: f64(1), returns: f64(5) },
+        { clip: 0.25, backend },
+      );
       expect(far).toMatchObject({ loss: 0.5 * 3.75 ** 2, metrics: { "critic/vf_clipfrac": 1 } });
       expect([Array.from(far.clipped), Array.from(far.gradValues)]).toEqual([[1], [0]]);
     });
@@ -67,12 +73,19 @@ eachBackend((backend) => {
       expect([...got.rowSums, got.mean]).toBeAllClose([sum, 0, sum / 3], { rtol: 1e-14, atol: 1e-15 });
     });
 
-    test.each([["kl", "k1"], ["mse", "k2"], ["low_var_kl", "k3"], ["k1+", "kl+"], ["k2+", "k2"], ["mse+", "k2"], ["k3+", "low_var_kl+"]] as const)(
-      "%s is another name of %s",
-      (name, other) => {
-        expect(klPenalty(logProbs, reference, { ...where, estimator: name })).toEqual(klPenalty(logProbs, reference, { ...where, estimator: other }));
-      },
-    );
+    test.each([
+      ["kl", "k1"],
+      ["mse", "k2"],
+      ["low_var_kl", "k3"],
+      ["k1+", "kl+"],
+      ["k2+", "k2"],
+      ["mse+", "k2"],
+      ["k3+", "low_var_kl+"],
+    ] as const)("%s is another name of %s", (name, other) => {
+      expect(klPenalty(logProbs, reference, { ...where, estimator: name })).toEqual(
+        klPenalty(logProbs, reference, { ...where, estimator: other }),
+      );
+    });
 
     test("a clamp holds the value and takes the gradient; a given one replaces the preset's", () => {
       const got = (options: object) => {
@@ -112,7 +125,13 @@ eachBackend((backend) => {
   });
 
   describe("actorCriticLoss", () => {
-    const policy = { shape: [1, 3] as const, logProbs: f64(-1, -2, -1), oldLogProbs: f64(-1, -2, -1), advantages: f64(1, -1, 2), advantagesPer: "token" as const };
+    const policy = {
+      shape: [1, 3] as const,
+      logProbs: f64(-1, -2, -1),
+      oldLogProbs: f64(-1, -2, -1),
+      advantages: f64(1, -1, 2),
+      advantagesPer: "token" as const,
+    };
     const critic = { values: f64(1, 2, 4), oldValues: f64(1, 2, 4), returns: f64(0, 0, 0) };
 
     test("the policy's loss plus half of the value's", () => {
@@ -135,7 +154,12 @@ eachBackend((backend) => {
     test("counts, aggregation and the clip of the values reach both", () => {
       const batch = { ...policy, ...critic, oldValues: f64(1, 2, 3) };
       const got = actorCriticLoss(batch, { clip: 0.2, valueClip: 0.5, aggregation: "rowSum", rows: 2, backend });
-      expect(got.value).toEqual(valueLoss({ shape: [1, 3], ...critic, oldValues: f64(1, 2, 3) }, { clip: 0.5, aggregation: "rowSum", rows: 2, backend }));
+      expect(got.value).toEqual(
+        valueLoss(
+          { shape: [1, 3], ...critic, oldValues: f64(1, 2, 3) },
+          { clip: 0.5, aggregation: "rowSum", rows: 2, backend },
+        ),
+      );
       expect([got.policy.loss, got.value.loss]).toEqual([-1, 5.25]);
     });
   });

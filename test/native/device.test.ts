@@ -8,7 +8,16 @@ import { promisify } from "node:util";
 import { findCompiler } from "./programs";
 
 const root = join(__dirname, "../..");
-const FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread", `-I${join(root, "native/include")}`];
+const FLAGS = [
+  "-std=c++17",
+  "-O1",
+  "-Wall",
+  "-Wextra",
+  "-Werror",
+  "-pthread",
+  `-I${join(root, "native")}`,
+  `-I${join(root, "native/include")}`,
+];
 
 const TESTS: readonly [name: string, claim: string][] = [
   ["reuse", "what is freed serves the next one of its size"],
@@ -42,7 +51,16 @@ const FAILURES: readonly [name: string, claim: string][] = [
 ];
 
 /** Tests that hold without the cache as well. */
-const UNCACHED: readonly string[] = ["staging", "threads", "events", "fences", "constants", "faults", "pointers", "lost"];
+const UNCACHED: readonly string[] = [
+  "staging",
+  "threads",
+  "events",
+  "fences",
+  "constants",
+  "faults",
+  "pointers",
+  "lost",
+];
 
 const compiler = findCompiler();
 
@@ -73,9 +91,12 @@ if ("reason" in compiler) {
     });
   });
 
-  (emulated ? test : test.skip)("emulated, two devices: neither takes what is the other's, and one goes on when the other is lost", () => {
-    expect(run("emulated", "devices", { SURPRISAL_EMULATION_DEVICES: "2" })).toEqual(PASSED);
-  });
+  (emulated ? test : test.skip)(
+    "emulated, two devices: neither takes what is the other's, and one goes on when the other is lost",
+    () => {
+      expect(run("emulated", "devices", { SURPRISAL_EMULATION_DEVICES: "2" })).toEqual(PASSED);
+    },
+  );
 
   (emulated ? test : test.skip).each(UNCACHED)("emulated, without the cache: %s", (name) => {
     expect(run("emulated", name, { SURPRISAL_DEVICE_CACHE: "0" })).toEqual(PASSED);

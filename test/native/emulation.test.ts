@@ -146,7 +146,9 @@ if ("reason" in compiler) {
     test("what would make results depend on the order does not compile", () => {
       expect(programs.complaints("__global__ void k(int* x) { atomicAdd(x, 1); }")).toBe("");
       expect(programs.complaints("__global__ void k(float* x) { atomicAdd(x, 1.0f); }")).toMatch(/deleted function/);
-      expect(programs.complaints("__global__ void k(unsigned* x) { *x = __activemask(); }")).toMatch(/deleted function/);
+      expect(programs.complaints("__global__ void k(unsigned* x) { *x = __activemask(); }")).toMatch(
+        /deleted function/,
+      );
     });
   });
 

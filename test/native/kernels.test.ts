@@ -37,13 +37,19 @@ if ("reason" in compiler) {
   };
 
   /** What every op must say, and every kernel has run. */
-  const expectPassed = async (build: Build, what: "agree" | "refuse" | "endure", orders: readonly string[], environment: NodeJS.ProcessEnv) => {
+  const expectPassed = async (
+    build: Build,
+    what: "agree" | "refuse" | "endure",
+    orders: readonly string[],
+    environment: NodeJS.ProcessEnv,
+  ) => {
     const { status, stderr, lines, launched } = await program.run(build, [what, ...orders], environment);
     // A report first: it says more than the line that is missing.
     expect(stderr).toBe("");
-    const claim = new RegExp(`^passed: (\\w+) ${what}s, [1-9]\\d* cases$`);
-    const passed = lines.map((line) => claim.exec(line)?.[1] ?? line);
-    expect(passed.sort()).toEqual(tableOps().sort());
+    // An op says more than once what it passed where a part of its cases stands alone: "loss_row agrees in groups, 12 cases".
+    const claim = new RegExp(`^passed: (\\w+) ${what}s(?: [a-z ]+)?, [1-9]\\d* cases$`);
+    const passed = new Set(lines.map((line) => claim.exec(line)?.[1] ?? line));
+    expect([...passed].sort()).toEqual(tableOps().sort());
     expect(status).toBe(0);
     return launched.sort();
   };
@@ -66,19 +72,31 @@ if ("reason" in compiler) {
   });
 
   const FENCES = ["behind", "front"] as const;
-  const fenced = (fence: string, level: string): NodeJS.ProcessEnv => ({ ...SHORT, SURPRISAL_KERNELS_FENCE: fence, SURPRISAL_CPU: level });
+  const fenced = (fence: string, level: string): NodeJS.ProcessEnv => ({
+    ...SHORT,
+    SURPRISAL_KERNELS_FENCE: fence,
+    SURPRISAL_CPU: level,
+  });
 
   for (const level of [...LEVELS, "portable"])
     for (const fence of FENCES)
-      test(`${level}, as built: both backends agree and refuse, with a forbidden page ${{ behind: "behind", front: "in front of" }[fence]} each array`, async () => {
-        await expectPassed("plain", "agree", ["0"], fenced(fence, level));
-        await expectPassed("plain", "refuse", ["0"], fenced(fence, level));
-      }, LIMIT);
+      test(
+        `${level}, as built: both backends agree and refuse, with a forbidden page ${{ behind: "behind", front: "in front of" }[fence]} each array`,
+        async () => {
+          await expectPassed("plain", "agree", ["0"], fenced(fence, level));
+          await expectPassed("plain", "refuse", ["0"], fenced(fence, level));
+        },
+        LIMIT,
+      );
 
   test.each(FENCES.flatMap((fence) => ["read", "write", "input"].map((where) => [fence, where] as const)))(
     "a fence (%s) stops an op that goes astray: %s",
     (fence, where) => {
-      const stopped = { status: null, signal: "SIGSEGV", stderr: "outside of its memory in astray, case 0: good data\n" };
+      const stopped = {
+        status: null,
+        signal: "SIGSEGV",
+        stderr: "outside of its memory in astray, case 0: good data\n",
+      };
       expect(program.astray(where, fence)).toEqual(stopped);
     },
   );

@@ -8,8 +8,20 @@ import { promisify } from "node:util";
 import { findCompiler, whyNot } from "./programs";
 
 const root = join(__dirname, "../..");
-const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "test/native/pool/main.cpp"].map((path) => join(root, path));
-const FLAGS = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", `-I${join(root, "native/include")}`];
+const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "test/native/pool/main.cpp"].map((path) =>
+  join(root, path),
+);
+const FLAGS = [
+  "-std=c++17",
+  "-O1",
+  "-g",
+  "-Wall",
+  "-Wextra",
+  "-Werror",
+  "-pthread",
+  `-I${join(root, "native")}`,
+  `-I${join(root, "native/include")}`,
+];
 const BUILDS = { asan: "-fsanitize=address,undefined", tsan: "-fsanitize=thread" } as const;
 
 const compiler = findCompiler();
@@ -48,9 +60,13 @@ if ("reason" in compiler) {
       ["a forked child starts a pool of its own", "fork"],
       ["a fork in the middle of another thread's call", "busy-fork"],
       ["the process ends in the middle of calls", "exit"],
-    ])("%s", (_, name) => {
-      expect(run(name)).toEqual(ended("passed\n"));
-    }, 90_000);
+    ])(
+      "%s",
+      (_, name) => {
+        expect(run(name)).toEqual(ended("passed\n"));
+      },
+      90_000,
+    );
 
     describe("the quota of control groups", () => {
       const mount = join(folder, `groups-${build}`);

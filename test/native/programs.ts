@@ -69,7 +69,11 @@ export class Programs {
       TSAN_OPTIONS: "atexit_sleep_ms=0", // it would wait a second at each end for stray threads
       ...environment,
     };
-    const { status, stdout, stderr } = spawnSync(this.path(name, build), args, { env, encoding: "utf8", timeout: 50_000 });
+    const { status, stdout, stderr } = spawnSync(this.path(name, build), args, {
+      env,
+      encoding: "utf8",
+      timeout: 50_000,
+    });
     return { status, stdout, stderr, lines: stdout.trim().split("\n") };
   }
 

@@ -9,8 +9,15 @@ const SHORT = 7; // so many and so short that a row is a warp's, on average
 const SHORTS = 40;
 
 /** The rows' lengths, the long one somewhere in between, and what it is to be compared with. */
-const LENGTHS = [...Array.from({ length: SHORTS / 2 }, () => SHORT), LONG, ...Array.from({ length: SHORTS / 2 }, () => SHORT)];
-const OFFSETS = Int32Array.from([0, ...LENGTHS.map((_, b) => LENGTHS.slice(0, b + 1).reduce((sum, length) => sum + length, 0))]);
+const LENGTHS = [
+  ...Array.from({ length: SHORTS / 2 }, () => SHORT),
+  LONG,
+  ...Array.from({ length: SHORTS / 2 }, () => SHORT),
+];
+const OFFSETS = Int32Array.from([
+  0,
+  ...LENGTHS.map((_, b) => LENGTHS.slice(0, b + 1).reduce((sum, length) => sum + length, 0)),
+]);
 const ROW = SHORTS / 2;
 const BEGIN = OFFSETS[ROW]!; // 140
 const n = OFFSETS[LENGTHS.length]!;
@@ -30,7 +37,13 @@ eachBackend((backend) => {
   test.each(["token", "sequence", "group"] as const)("clipped objective, %s level", (level) => {
     const groups = level === "group" ? { groups: LENGTHS.map((_, b) => b) } : {};
     const options = { level, clipLow: 0.2, clipHigh: 0.2, backend } as const;
-    const together = clippedObjective(current, old, rowAdvantages, { ...options, ...groups, offsets: OFFSETS, mask, rowWeights });
+    const together = clippedObjective(current, old, rowAdvantages, {
+      ...options,
+      ...groups,
+      offsets: OFFSETS,
+      mask,
+      rowWeights,
+    });
     const alone = clippedObjective(row(current), row(old), rowAdvantage, {
       ...options,
       ...(level === "group" && { groups: [0] }),
@@ -51,7 +64,15 @@ eachBackend((backend) => {
 
   test.each(["token", "row", "row, each token its own gradient"] as const)("loss of a %s", (kind) => {
     const settings = { advantagesPer: "token", outputs: ["gradLogProbs", "losses"], backend } as const;
-    const whole = { logProbs: current, oldLogProbs: old, advantages, mask, rowWeights, offsets: OFFSETS, kl: { referenceLogProbs: reference, kind: "k3", coefficient: 0.1 } } as const;
+    const whole = {
+      logProbs: current,
+      oldLogProbs: old,
+      advantages,
+      mask,
+      rowWeights,
+      offsets: OFFSETS,
+      kl: { referenceLogProbs: reference, kind: "k3", coefficient: 0.1 },
+    } as const;
     const single = {
       logProbs: row(current),
       oldLogProbs: row(old),
@@ -82,7 +103,9 @@ eachBackend((backend) => {
     [300, 5],
     [700, 5],
   ])("a group of %i items between such of %i", (size, others) => {
-    const labels = [0, 1, 2, 3, 4, 5].flatMap((group) => Array.from({ length: group === 2 ? size : others }, () => group));
+    const labels = [0, 1, 2, 3, 4, 5].flatMap((group) =>
+      Array.from({ length: group === 2 ? size : others }, () => group),
+    );
     const values = rng(size).f32(labels.length, -1, 1);
     const own = values.slice(2 * others, 2 * others + size);
     const cut = (array: ArrayLike<number>) => Array.from(array).slice(2 * others, 2 * others + size);
@@ -90,6 +113,8 @@ eachBackend((backend) => {
     const alone = groupNormalize(own, { groups: Array.from(own, () => 0), backend });
     expect(cut(together.normalized)).toEqual(Array.from(alone.normalized));
     expect(together.stds[2]).toBe(alone.stds[0]);
-    expect(cut(groupSoftmax(values, { groups: labels, backend }))).toEqual(Array.from(groupSoftmax(own, { groups: Array.from(own, () => 0), backend })));
+    expect(cut(groupSoftmax(values, { groups: labels, backend }))).toEqual(
+      Array.from(groupSoftmax(own, { groups: Array.from(own, () => 0), backend })),
+    );
   });
 });

@@ -45,7 +45,13 @@ eachBackend((backend) => {
     });
 
     test("offsets that go down, past the end, or do not reach it", () => {
-      for (const offsets of [[0, 2, 1, 3], [0, 4], [0, 2], [1, 3], [-1, 3]])
+      for (const offsets of [
+        [0, 2, 1, 3],
+        [0, 4],
+        [0, 2],
+        [1, 3],
+        [-1, 3],
+      ])
         expect(code(() => op(x, { groupOffsets: Int32Array.from(offsets) }))).toBe("ERR_SURPRISAL_RANGE");
       expect(code(() => op(x, { groupOffsets: new Int32Array(0) }))).toBe("ERR_SURPRISAL_SHAPE");
       expect(code(() => op(x, { groupOffsets: [0, 3] }))).toBe("ERR_SURPRISAL_DTYPE");
@@ -68,7 +74,9 @@ eachBackend((backend) => {
   test.each(["ddof", "epsilon", "varianceFloor"])("groupNormalize: %s that is no finite number >= 0", (name) => {
     const normalized = new Float32Array(3).fill(9);
     for (const value of [NaN, Infinity, -Infinity, -1e-9, "1"])
-      expect(code(() => groupNormalize(x, { [name]: value, out: { normalized }, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(code(() => groupNormalize(x, { [name]: value, out: { normalized }, backend }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
     expect(Array.from(normalized)).toEqual([9, 9, 9]);
   });
 
@@ -82,18 +90,28 @@ eachBackend((backend) => {
   });
 
   test("outputs of the wrong size, type or place", () => {
-    expect(code(() => groupNormalize(x, { out: { normalized: new Float32Array(2) }, backend }))).toBe("ERR_SURPRISAL_SHAPE");
+    expect(code(() => groupNormalize(x, { out: { normalized: new Float32Array(2) }, backend }))).toBe(
+      "ERR_SURPRISAL_SHAPE",
+    );
     expect(code(() => groupNormalize(x, { out: { means: new Float64Array(1) }, backend }))).toBe("ERR_SURPRISAL_DTYPE");
     expect(code(() => groupNormalize(x, { out: { stds: detached() }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
     const memory = new Float32Array(8);
     const values = memory.subarray(0, 4);
-    expect(code(() => groupNormalize(values, { out: { normalized: memory.subarray(3, 7) }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
+    expect(code(() => groupNormalize(values, { out: { normalized: memory.subarray(3, 7) }, backend }))).toBe(
+      "ERR_SURPRISAL_BUFFER",
+    );
     expect(code(() => groupNormalize(values, { out: { normalized: values }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
-    expect(code(() => groupSoftmax(values, { out: { weights: memory.subarray(1, 5) }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
+    expect(code(() => groupSoftmax(values, { out: { weights: memory.subarray(1, 5) }, backend }))).toBe(
+      "ERR_SURPRISAL_BUFFER",
+    );
     const groups = new Int32Array(memory.buffer, 16, 4);
-    expect(code(() => groupSoftmax(values, { groups, out: { weights: memory.subarray(4) }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
+    expect(code(() => groupSoftmax(values, { groups, out: { weights: memory.subarray(4) }, backend }))).toBe(
+      "ERR_SURPRISAL_BUFFER",
+    );
     expect(
-      code(() => groupNormalize(values, { out: { means: memory.subarray(5, 6), stds: memory.subarray(5, 6) }, backend })),
+      code(() =>
+        groupNormalize(values, { out: { means: memory.subarray(5, 6), stds: memory.subarray(5, 6) }, backend }),
+      ),
     ).toBe("ERR_SURPRISAL_BUFFER");
     expect(Array.from(memory)).toEqual(new Array(8).fill(0));
   });
@@ -124,6 +142,8 @@ eachBackend((backend) => {
     expect(() => groupNormalize(x, { epsilon: NaN, backend })).toThrow(
       "groupNormalize: epsilon is NaN, expected a finite number >= 0",
     );
-    expect(() => groupSoftmax(x, { groups: [1], backend })).toThrow("groupSoftmax: groups has 1 labels, expected 3, one a row");
+    expect(() => groupSoftmax(x, { groups: [1], backend })).toThrow(
+      "groupSoftmax: groups has 1 labels, expected 3, one a row",
+    );
   });
 });

@@ -42,7 +42,10 @@ eachBackend((backend) => {
     const got = groupColumns(values, weights, { shape, mask, groups, epsilon: 1e-3, zeroTail, backend });
     const want = groupColumnsOracle(cases(1e-3, zeroTail)).flat();
     expect(got.baselines).toBeAllClose(want, F64);
-    expect(got.centred).toBeAllClose(want.map((base, i) => (mask[i] ? values[i]! - base : 0)), F64);
+    expect(got.centred).toBeAllClose(
+      want.map((base, i) => (mask[i] ? values[i]! - base : 0)),
+      F64,
+    );
   });
 
   test("what lies under the mask cannot leak", () => {
@@ -88,11 +91,19 @@ eachBackend((backend) => {
     test.each([
       ["weights of another length", () => groupColumns(values, new Float32Array(3), good), "ERR_SURPRISAL_SHAPE"],
       ["labels of another length", () => groupColumns(values, values, { ...good, groups: [1] }), "ERR_SURPRISAL_SHAPE"],
-      ["group offsets past the rows", () => groupColumns(values, values, { ...good, groupOffsets: Int32Array.of(0, 3) }), "ERR_SURPRISAL_RANGE"],
+      [
+        "group offsets past the rows",
+        () => groupColumns(values, values, { ...good, groupOffsets: Int32Array.of(0, 3) }),
+        "ERR_SURPRISAL_RANGE",
+      ],
       ["a negative epsilon", () => groupColumns(values, values, { ...good, epsilon: -1 }), "ERR_SURPRISAL_OPTION"],
       ["NaN as epsilon", () => groupColumns(values, values, { ...good, epsilon: NaN }), "ERR_SURPRISAL_OPTION"],
       ["a wrong element type", () => groupColumns(new Int32Array(4) as never, values, good), "ERR_SURPRISAL_DTYPE"],
-      ["an output over an input", () => groupColumns(values, values.slice(), { ...good, out: { centred: values } }), "ERR_SURPRISAL_BUFFER"],
+      [
+        "an output over an input",
+        () => groupColumns(values, values.slice(), { ...good, out: { centred: values } }),
+        "ERR_SURPRISAL_BUFFER",
+      ],
     ] as const)("%s", (_, call, code) => {
       let error: unknown;
       try {

@@ -16,7 +16,8 @@ const labels = Int32Array.from({ length: 41 }, (_, i) => (i * 5) % 4);
 const groups = partition(labels);
 
 /** Sum of each group. */
-const sums = (weights: ArrayLike<number>): number[] => groups.map((items) => items.reduce((sum, i) => sum + weights[i]!, 0));
+const sums = (weights: ArrayLike<number>): number[] =>
+  groups.map((items) => items.reduce((sum, i) => sum + weights[i]!, 0));
 
 eachBackend((backend) => {
   describe("groupSoftmax with a floor", () => {
@@ -35,7 +36,11 @@ eachBackend((backend) => {
     });
 
     test("uniform weights and a group of one stay what they are, to the last bit", () => {
-      const got = groupSoftmax(Float64Array.of(2, 2, 2, 9), { groupOffsets: Int32Array.of(0, 3, 4), floor: 1e-6, backend });
+      const got = groupSoftmax(Float64Array.of(2, 2, 2, 9), {
+        groupOffsets: Int32Array.of(0, 3, 4),
+        floor: 1e-6,
+        backend,
+      });
       expect([...got]).toEqual([1 / 3, 1 / 3, 1 / 3, 1]);
     });
 
@@ -95,10 +100,13 @@ eachBackend((backend) => {
     test("weights sum to 1, and neither the scale of the values nor a shift of the log-factors matters", () => {
       fc.assert(
         fc.property(
-          fc.array(fc.tuple(fc.double({ min: 0.01, max: 1, noNaN: true }), fc.double({ min: -9, max: 0, noNaN: true })), {
-            minLength: 1,
-            maxLength: 9,
-          }),
+          fc.array(
+            fc.tuple(fc.double({ min: 0.01, max: 1, noNaN: true }), fc.double({ min: -9, max: 0, noNaN: true })),
+            {
+              minLength: 1,
+              maxLength: 9,
+            },
+          ),
           fc.double({ min: 0.1, max: 5, noNaN: true }),
           fc.double({ min: 0, max: 3, noNaN: true }),
           (items, temperature, coefficient) => {
@@ -107,7 +115,10 @@ eachBackend((backend) => {
             const options = { logFactors: l, temperature, coefficient, backend };
             const weights = groupTilt(x, options);
             expect(Array.from(weights).reduce((sum, w) => sum + w, 0)).toBeCloseTo(1, 12);
-            const moved = groupTilt(x.map((v) => 8 * v), { ...options, logFactors: l.map((v) => v + 4) });
+            const moved = groupTilt(
+              x.map((v) => 8 * v),
+              { ...options, logFactors: l.map((v) => v + 4) },
+            );
             expect(moved).toBeAllClose(weights, { atol: 1e-13, rtol: 1e-10 });
           },
         ),
@@ -119,7 +130,10 @@ eachBackend((backend) => {
       const p = groupSoftmax(r.f64(41, -2, 2), { groups: labels, backend });
       expect(groupTilt(p, { groups: labels, backend })).toBeAllClose(p, F64);
       const flat = groupTilt(p, { groups: labels, temperature: 1e15, backend });
-      expect(flat).toBeAllClose(Array.from(labels, (g) => 1 / groups[g]!.length), F64);
+      expect(flat).toBeAllClose(
+        Array.from(labels, (g) => 1 / groups[g]!.length),
+        F64,
+      );
       const tied = Float32Array.of(0.3, 0.4, 0.1, 0.4);
       expect([...groupTilt(tied, { temperature: 0, backend })]).toEqual([0, 0.5, 0, 0.5]);
       expect([...groupTilt(tied, { temperature: 1e-300, backend })]).toEqual([0, 0.5, 0, 0.5]);
@@ -140,31 +154,55 @@ eachBackend((backend) => {
       const x = Float64Array.of(0, 0.5, 0, 0, 0.5, NaN, 1, 1, 0.5, 0.5);
       const l = Float64Array.of(0, 0, 0, 0, 0, 0, -Infinity, -1, -Infinity, -Infinity);
       const groupOffsets = Int32Array.of(0, 2, 4, 6, 8, 10, 10);
-      expect([...groupTilt(x, { logFactors: l, groupOffsets, backend })]).toEqual([0, 1, NaN, NaN, NaN, NaN, 0, 1, NaN, NaN]);
+      expect([...groupTilt(x, { logFactors: l, groupOffsets, backend })]).toEqual([
+        0,
+        1,
+        NaN,
+        NaN,
+        NaN,
+        NaN,
+        0,
+        1,
+        NaN,
+        NaN,
+      ]);
       // Lifted to `least`, two zeros are equal.
       expect([...groupTilt(x, { groupOffsets, least: 1e-12, backend })].slice(2, 4)).toEqual([0.5, 0.5]);
     });
 
     test("regrouping the same items under other labels and in another order moves the weights along", () => {
       const names = Array.from(labels, (g) => `prompt ${g}`);
-      expect(groupTilt(values, { groups: names, logFactors, backend })).toEqual(groupTilt(values, { groups: labels, logFactors, backend }));
+      expect(groupTilt(values, { groups: names, logFactors, backend })).toEqual(
+        groupTilt(values, { groups: labels, logFactors, backend }),
+      );
       const order = Array.from({ length: 41 }, (_, i) => (i * 7) % 41);
       const turned = groupTilt(
         values.map((_, i) => values[order[i]!]!),
-        { groups: labels.map((_, i) => labels[order[i]!]!), logFactors: logFactors.map((_, i) => logFactors[order[i]!]!), backend },
+        {
+          groups: labels.map((_, i) => labels[order[i]!]!),
+          logFactors: logFactors.map((_, i) => logFactors[order[i]!]!),
+          backend,
+        },
       );
       const straight = groupTilt(values, { groups: labels, logFactors, backend });
-      expect(turned).toBeAllClose(straight.map((_, i) => straight[order[i]!]!), F64);
+      expect(turned).toBeAllClose(
+        straight.map((_, i) => straight[order[i]!]!),
+        F64,
+      );
     });
 
     test("what callers get wrong", () => {
-      expect(errorCode(() => groupTilt(values, { logFactors: new Float64Array(40), backend }))).toBe("ERR_SURPRISAL_SHAPE");
+      expect(errorCode(() => groupTilt(values, { logFactors: new Float64Array(40), backend }))).toBe(
+        "ERR_SURPRISAL_SHAPE",
+      );
       expect(errorCode(() => groupTilt(values, { counts: labels as never, backend }))).toBe("ERR_SURPRISAL_DTYPE");
       for (const name of ["temperature", "coefficient", "least"] as const)
         for (const value of [-1, NaN, Infinity])
           expect(errorCode(() => groupTilt(values, { [name]: value, backend }))).toBe("ERR_SURPRISAL_OPTION");
       expect(errorCode(() => groupTilt(values, { out: { weights: values }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
-      expect(errorCode(() => groupTilt(values, { logFactors, out: { weights: logFactors }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
+      expect(errorCode(() => groupTilt(values, { logFactors, out: { weights: logFactors }, backend }))).toBe(
+        "ERR_SURPRISAL_BUFFER",
+      );
     });
   });
 
@@ -175,7 +213,10 @@ eachBackend((backend) => {
       const want = groupEntropyOracle(values, groups);
       const got = groupEntropy(values, { groups: labels, normalize: true, backend });
       expect(got.entropies).toBeAllClose(want, F64);
-      expect(got.evennesses).toBeAllClose(want.map((h, g) => h / Math.log(groups[g]!.length)), F64);
+      expect(got.evennesses).toBeAllClose(
+        want.map((h, g) => h / Math.log(groups[g]!.length)),
+        F64,
+      );
       const totals = sums(values);
       const p = values.map((x, i) => x / totals[got.groupIds[i]!]!);
       expect(groupEntropy(p, { groups: labels, backend }).entropies).toBeAllClose(want, F64);

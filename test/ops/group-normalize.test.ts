@@ -22,7 +22,9 @@ const TOLERANCE = { float32: { rtol: 1.2e-7, atol: 1e-12 }, float64: { rtol: 1e-
 
 /** Random labels where every group has two items or more, and groups lie interleaved. */
 function raggedLabels(seed: number, n: number, groups: number): Int32Array {
-  return rng(seed).i32(n, 0, groups).map((label, i) => (i < 2 * groups ? i % groups : label));
+  return rng(seed)
+    .i32(n, 0, groups)
+    .map((label, i) => (i < 2 * groups ? i % groups : label));
 }
 
 eachBackend((backend) => {
@@ -61,7 +63,12 @@ eachBackend((backend) => {
       const values = new Floats(n).fill(value);
       if (value === 0) values[1] = -0;
       for (const center of ["mean", "leaveOneOut"] as const)
-        for (const options of [{ epsilon: 0 }, { epsilon: 1e-9 }, { scale: "none" }, { ddof: 0, epsilon: 0 }] as const) {
+        for (const options of [
+          { epsilon: 0 },
+          { epsilon: 1e-9 },
+          { scale: "none" },
+          { ddof: 0, epsilon: 0 },
+        ] as const) {
           const got = groupNormalize(values, { ...options, center, backend });
           expect(Array.from(got.normalized, Math.abs)).toEqual(new Array(n).fill(0));
           expect(got.stds[0]).toBe(0);
@@ -76,7 +83,12 @@ eachBackend((backend) => {
     });
 
     test("a group of one, or of none, as standard: mean 0 and std 1, and the number stays", () => {
-      const given = { groupOffsets: Int32Array.of(0, 1, 1, 3, 5), singleton: "standard", epsilon: 0.25, backend } as const;
+      const given = {
+        groupOffsets: Int32Array.of(0, 1, 1, 3, 5),
+        singleton: "standard",
+        epsilon: 0.25,
+        backend,
+      } as const;
       const got = groupNormalize(Floats.of(-4, 1, 3, 7, NaN), { ...given, nan: "abstain" });
       expect([...got.means]).toEqual([0, 0, 2, 0]);
       expect(got.stds).toBeAllClose([1, 1, Math.SQRT2, 1], tolerance);
@@ -143,18 +155,26 @@ eachBackend((backend) => {
       expect(Array.from(got.normalized)).toEqual([Infinity, NaN, Infinity, NaN, NaN, NaN, NaN]);
       expect(Array.from(got.means)).toEqual([-Infinity, Infinity, NaN]);
       expect(Array.from(got.stds)).toEqual([NaN, NaN, NaN]);
-      expect(Array.from(groupNormalize(values, { ...options, scale: "std" }).normalized)).toEqual(new Array(7).fill(NaN));
+      expect(Array.from(groupNormalize(values, { ...options, scale: "std" }).normalized)).toEqual(
+        new Array(7).fill(NaN),
+      );
     });
 
     test("groups may be empty, or none", () => {
-      const got = groupNormalize(Floats.of(1, 3, 8), { groupOffsets: Int32Array.of(0, 0, 2, 2, 3, 3), scale: "none", backend });
+      const got = groupNormalize(Floats.of(1, 3, 8), {
+        groupOffsets: Int32Array.of(0, 0, 2, 2, 3, 3),
+        scale: "none",
+        backend,
+      });
       expect(Array.from(got.normalized)).toEqual([-1, 1, 0]);
       expect(Array.from(got.means)).toEqual([NaN, 2, NaN, 8, NaN]);
       expect(Array.from(got.stds)).toEqual([NaN, Floats.of(Math.SQRT2)[0], NaN, 0, NaN]);
       expect(Array.from(got.counts)).toEqual([0, 2, 0, 1, 0]);
       for (const options of [{}, { groups: [] }, { groupOffsets: Int32Array.of(0) }])
         expect(groupNormalize(new Floats(0), { ...options, backend }).means).toHaveLength(0);
-      expect(Array.from(groupNormalize(new Floats(0), { groupOffsets: Int32Array.of(0, 0), backend }).stds)).toEqual([NaN]);
+      expect(Array.from(groupNormalize(new Floats(0), { groupOffsets: Int32Array.of(0, 0), backend }).stds)).toEqual([
+        NaN,
+      ]);
     });
 
     test("the order of rows and the names of groups do not matter", () => {
@@ -213,7 +233,9 @@ eachBackend((backend) => {
     const values = small.map((x) => x + 2 ** 30); // exact: 51 bits
     const options = { groups: raggedLabels(12, 50, 3), epsilon: 0, backend } as const;
     // The same deviations to the last bits of the statistics, although the offset is 2^30 times larger.
-    expect(groupNormalize(values, options).normalized).toBeAllClose(groupNormalize(small, options).normalized, { rtol: 1e-13 });
+    expect(groupNormalize(values, options).normalized).toBeAllClose(groupNormalize(small, options).normalized, {
+      rtol: 1e-13,
+    });
   });
 
   test("a tiny but real spread is divided by its own std", () => {
@@ -245,11 +267,30 @@ eachBackend((backend) => {
   test("very many small groups", () => {
     const G = backend === "emulated" ? 5_000 : 1_000_000; // the emulation needs 80 µs for each
     const values = Float32Array.from({ length: 2 * G }, (_, i) => (i % 2 ? i : -i));
-    const got = groupNormalize(values, { groupOffsets: Int32Array.from({ length: G + 1 }, (_, g) => 2 * g), scale: "none", backend });
+    const got = groupNormalize(values, {
+      groupOffsets: Int32Array.from({ length: G + 1 }, (_, g) => 2 * g),
+      scale: "none",
+      backend,
+    });
     expect(got.counts.every((count) => count === 2)).toBe(true);
     for (const g of [0, 1, 7, G >> 1, G - 1]) {
       const half = (values[2 * g + 1]! - values[2 * g]!) / 2;
       expect([got.normalized[2 * g], got.normalized[2 * g + 1]]).toEqual([-half, half]);
     }
+  });
+
+  test("equal numbers have no variance, however little they weigh; a NaN std makes every number NaN", () => {
+    const light = groupNormalize(Float64Array.of(1, 1), {
+      weights: Float64Array.of(0.4, 0.4),
+      center: "none",
+      epsilon: 1e-6,
+      varianceFloor: 1e-8,
+      backend,
+    });
+    expect(light.stds).toEqual(Float64Array.of(1e-4));
+    expect(light.normalized).toBeAllClose([1 / 1.01e-4, 1 / 1.01e-4], { rtol: 1e-12 });
+
+    const few = { center: "runnerUp", ddof: 2, backend } as const;
+    expect(groupNormalize(Float64Array.of(1, 3), few).normalized).toEqual(Float64Array.of(NaN, NaN));
   });
 });

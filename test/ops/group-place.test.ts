@@ -32,7 +32,10 @@ eachBackend((backend) => {
     test("each term may be left out", () => {
       const shared = { scale: 2, mask, over: "kept", offsets } as const;
       for (const terms of [{ row }, { tokens }, { values }, { row, tokens }, { row, values }, { tokens, values }])
-        expect(groupPlace(terms, { ...shared, backend })).toBeAllClose(placeOracle({ ...terms, ...shared }), TOLERANCE[dtype]);
+        expect(groupPlace(terms, { ...shared, backend })).toBeAllClose(
+          placeOracle({ ...terms, ...shared }),
+          TOLERANCE[dtype],
+        );
     });
 
     test("padded rows are packed rows of equal length", () => {
@@ -50,7 +53,10 @@ eachBackend((backend) => {
     });
 
     test("with scale 0 values are not read", () => {
-      const got = groupPlace({ row: Floats.of(1), values: Floats.of(NaN, Infinity) }, { shape: [1, 2], scale: 0, backend });
+      const got = groupPlace(
+        { row: Floats.of(1), values: Floats.of(NaN, Infinity) },
+        { shape: [1, 2], scale: 0, backend },
+      );
       expect(Array.from(got)).toEqual([0, 1]);
     });
 

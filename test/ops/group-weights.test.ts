@@ -34,10 +34,21 @@ eachBackend((backend) => {
       ["runnerUp", "none"],
     ] as const)("an item of weight w counts like w items (%s, %s)", (center, scale) => {
       const weighted = groupNormalize(values, { groups, weights, center, scale, backend });
-      const expanded = groupNormalize(long, { groups: longGroups, center: center === "leaveOneOut" ? "mean" : center, scale, backend });
+      const expanded = groupNormalize(long, {
+        groups: longGroups,
+        center: center === "leaveOneOut" ? "mean" : center,
+        scale,
+        backend,
+      });
       const order = [...new Set(groups)].map((g) => [...new Set(longGroups)].indexOf(g));
-      expect(weighted.means).toBeAllClose(order.map((g) => expanded.means[g]!), F64);
-      expect(weighted.stds).toBeAllClose(order.map((g) => expanded.stds[g]!), F64);
+      expect(weighted.means).toBeAllClose(
+        order.map((g) => expanded.means[g]!),
+        F64,
+      );
+      expect(weighted.stds).toBeAllClose(
+        order.map((g) => expanded.stds[g]!),
+        F64,
+      );
       if (center === "runnerUp") return; // repeated winners are equal, so nobody leads there
       repeated.forEach(({ i }, k) => {
         const total = [...weights].reduce((sum, w, j) => (groups[j] === groups[i] ? sum + w : sum), 0);
@@ -59,13 +70,19 @@ eachBackend((backend) => {
     });
 
     test("equal numbers of any weight give exact zeros", () => {
-      const got = groupNormalize(new Float32Array(9).fill(0.97), { weights: rng(2).f32(9, 0.1, 5), scale: "none", backend });
+      const got = groupNormalize(new Float32Array(9).fill(0.97), {
+        weights: rng(2).f32(9, 0.1, 5),
+        scale: "none",
+        backend,
+      });
       expect([...got.normalized]).toEqual(new Array(9).fill(0));
       expect(got.means[0]).toBe(Math.fround(0.97));
     });
 
     test.each([[-1], [NaN], [Infinity]])("refuses the weight %p", (weight) => {
-      const error = errorOf(() => groupNormalize(Float64Array.of(1, 2), { weights: Float64Array.of(1, weight), backend }));
+      const error = errorOf(() =>
+        groupNormalize(Float64Array.of(1, 2), { weights: Float64Array.of(1, weight), backend }),
+      );
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe("ERR_SURPRISAL_VALUE");
     });
@@ -75,10 +92,17 @@ eachBackend((backend) => {
     const values = rng(3).f64(41, -2, 2);
     const plain = groupNormalize(values, { groups, backend });
     const gained = groupNormalize(values, { groups, gain: 2.5, backend });
-    expect(gained.normalized).toBeAllClose(plain.normalized.map((x) => 2.5 * x), F64);
+    expect(gained.normalized).toBeAllClose(
+      plain.normalized.map((x) => 2.5 * x),
+      F64,
+    );
     expect([gained.means, gained.stds]).toEqual([plain.means, plain.stds]);
-    expect(errorOf(() => groupNormalize(values, { gain: -1, backend }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
-    expect(errorOf(() => groupNormalize(values, { gain: Infinity, backend }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
+    expect(errorOf(() => groupNormalize(values, { gain: -1, backend }))).toMatchObject({
+      code: "ERR_SURPRISAL_OPTION",
+    });
+    expect(errorOf(() => groupNormalize(values, { gain: Infinity, backend }))).toMatchObject({
+      code: "ERR_SURPRISAL_OPTION",
+    });
   });
 
   describe("center runnerUp", () => {
@@ -109,10 +133,15 @@ eachBackend((backend) => {
     test.each([0.3, 1, 7])("equals the logarithm of the sum, temperature %p", (temperature) => {
       const values = rng(5).f64(41, -3, 3);
       const { logSumExps, softMeans } = groupLogSumExp(values, { groups, temperature, backend });
-      const sums = [0, 1, 2, 3].map((g) => [...values].reduce((sum, x, i) => (groups[i] === g ? sum + Math.exp(x / temperature) : sum), 0));
+      const sums = [0, 1, 2, 3].map((g) =>
+        [...values].reduce((sum, x, i) => (groups[i] === g ? sum + Math.exp(x / temperature) : sum), 0),
+      );
       const sizes = [11, 10, 10, 10];
       expect(logSumExps).toBeAllClose(sums.map(Math.log), F64);
-      expect(softMeans).toBeAllClose(sums.map((sum, g) => temperature * Math.log(sum / sizes[g]!)), F64);
+      expect(softMeans).toBeAllClose(
+        sums.map((sum, g) => temperature * Math.log(sum / sizes[g]!)),
+        F64,
+      );
     });
 
     test("equal numbers have themselves as soft mean, exactly, however large", () => {
@@ -122,13 +151,18 @@ eachBackend((backend) => {
 
     test("infinities, NaN and emptiness follow the formula", () => {
       const values = Float64Array.of(-Infinity, -Infinity, -Infinity, 0, Infinity, 1, NaN, 1);
-      const { logSumExps, softMeans } = groupLogSumExp(values, { groupOffsets: Int32Array.of(0, 2, 4, 6, 8, 8), backend });
+      const { logSumExps, softMeans } = groupLogSumExp(values, {
+        groupOffsets: Int32Array.of(0, 2, 4, 6, 8, 8),
+        backend,
+      });
       expect([...logSumExps]).toEqual([-Infinity, 0, Infinity, NaN, -Infinity]);
       expect([...softMeans]).toEqual([-Infinity, -Math.LN2, Infinity, NaN, NaN]);
     });
 
     test("refuses a temperature of 0", () => {
-      expect(errorOf(() => groupLogSumExp(Float64Array.of(1), { temperature: 0, backend }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
+      expect(errorOf(() => groupLogSumExp(Float64Array.of(1), { temperature: 0, backend }))).toMatchObject({
+        code: "ERR_SURPRISAL_OPTION",
+      });
     });
   });
 
@@ -150,7 +184,9 @@ eachBackend((backend) => {
       ["NaN as a weight", { form: "extremes", atMax: NaN, atMin: 0, between: 0 }],
       ["an unknown form", { form: "rank" } as never],
     ] as const)("refuses %s", (_, form) => {
-      expect(errorOf(() => groupWeigh(Float32Array.of(1, 2), form, { backend }))).toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
+      expect(errorOf(() => groupWeigh(Float32Array.of(1, 2), form, { backend }))).toMatchObject({
+        code: "ERR_SURPRISAL_OPTION",
+      });
     });
   });
 });

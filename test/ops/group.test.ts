@@ -36,7 +36,14 @@ eachBackend((backend) => {
     test("a common shift changes nothing", () => {
       const values = Floats.from(rng(5).i32(40, -50, 50)).map((x) => x / 8); // exact in both types, shifted or not
       const base = groupSoftmax(values, { backend });
-      expect(Array.from(groupSoftmax(values.map((x) => x + 1024), { backend }))).toEqual(Array.from(base));
+      expect(
+        Array.from(
+          groupSoftmax(
+            values.map((x) => x + 1024),
+            { backend },
+          ),
+        ),
+      ).toEqual(Array.from(base));
     });
 
     test("near temperature zero the best take all, and equal best ones share exactly", () => {
@@ -114,7 +121,11 @@ eachBackend((backend) => {
 
   describe.each(FLOATS)("broadcast, %s", (_, Floats) => {
     test("each kept token gets its row's value, others 0", () => {
-      const got = groupBroadcast(Floats.of(1.5, -2), { shape: [2, 3], mask: Uint8Array.of(1, 0, 1, 0, 1, 255), backend });
+      const got = groupBroadcast(Floats.of(1.5, -2), {
+        shape: [2, 3],
+        mask: Uint8Array.of(1, 0, 1, 0, 1, 255),
+        backend,
+      });
       expect(Array.from(got)).toEqual([1.5, 0, 1.5, 0, -2, -2]);
       expect(Array.from(groupBroadcast(Floats.of(1.5, -2), { shape: [2, 2], backend }))).toEqual([1.5, 1.5, -2, -2]);
     });
@@ -139,7 +150,10 @@ eachBackend((backend) => {
       const long = groupBroadcast(Floats.of(1, 2), { shape: [2, 5000], backend });
       expect(long.indexOf(2)).toBe(5000);
       expect(long.every((x, i) => x === (i < 5000 ? 1 : 2))).toBe(true);
-      const many = groupBroadcast(new Floats(5000).map((__, b) => b), { shape: [5000, 3], backend });
+      const many = groupBroadcast(
+        new Floats(5000).map((__, b) => b),
+        { shape: [5000, 3], backend },
+      );
       expect(many.every((x, i) => x === Math.floor(i / 3))).toBe(true);
     });
 

@@ -54,7 +54,11 @@ registerBackends(
       },
     );
 
-    function modulateRows(members: Int32Array | null, groupOffsets: Int32Array, offsets: Int32Array | null = null): void {
+    function modulateRows(
+      members: Int32Array | null,
+      groupOffsets: Int32Array,
+      offsets: Int32Array | null = null,
+    ): void {
       ops.modulateRows({
         dtype: 1,
         entropy: Float32Array.of(1, 2, 3, 4),

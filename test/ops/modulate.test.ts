@@ -94,7 +94,15 @@ eachBackend((backend) => {
         ["float64", true, F64],
       ] as const)("equals the definition with overlapping spans (%s)", (_, float64, tolerance) => {
         const { advantages, mask, steps, spans, rows, scales, clarities } = batch(21, float64);
-        const got = modulateSpans(advantages, spans, { shape: [B, T], scales, clarities, zeta: 0.3, scope, mask, backend });
+        const got = modulateSpans(advantages, spans, {
+          shape: [B, T],
+          scales,
+          clarities,
+          zeta: 0.3,
+          scope,
+          mask,
+          backend,
+        });
         const want = modulateSpansOracle(rows(advantages), rows(mask), steps, scales, clarities, 0.3, scope);
         expect(got.advantages).toBeAllClose(want.advantages.flat(), tolerance);
         expect(got.mean).toBeAllClose(want.mean, F64);
@@ -166,7 +174,10 @@ eachBackend((backend) => {
 
     test("an empty batch gives empty results", () => {
       const none = { scales: new Float64Array(0), clarities: new Float64Array(0), mask: new Uint8Array(0) };
-      for (const shape of [[0, 4], [4, 0]] as const)
+      for (const shape of [
+        [0, 4],
+        [4, 0],
+      ] as const)
         expect(modulateSpans(new Float32Array(0), new Int32Array(0), { shape, ...none, backend })).toEqual({
           advantages: new Float32Array(0),
           mean: 0,
@@ -189,8 +200,12 @@ eachBackend((backend) => {
     ] as const)("equals the definition: %s", (_, changes) => {
       const options = { ...defaults, ...changes };
       for (const values of [rng(31).f32(rows * T, 0, 3), rng(32).f64(rows * T, 0, 3)]) {
-        const mask = rng(33).mask(rows * T, 0.4).fill(0, 2 * T, 3 * T); // row 2 is empty
-        const kept = labels.map((_, b) => [...values].slice(b * T, (b + 1) * T).filter((_, t) => mask[b * T + t] === 1));
+        const mask = rng(33)
+          .mask(rows * T, 0.4)
+          .fill(0, 2 * T, 3 * T); // row 2 is empty
+        const kept = labels.map((_, b) =>
+          [...values].slice(b * T, (b + 1) * T).filter((_, t) => mask[b * T + t] === 1),
+        );
         const got = sequenceWeights(values, { shape: [rows, T], groups: labels, mask, ...options, backend });
         expect(got).toBeAllClose(sequenceWeightsOracle(kept, labels, options), F64);
       }
@@ -198,13 +213,18 @@ eachBackend((backend) => {
 
     test("weights stay within their bounds, by the sign of the row", () => {
       const positive = rng(34).mask(rows, 0.5);
-      const { weights } = sequenceWeights(rng(35).f32(rows * T, 0, 3).map((x, i) => x * (1 + Math.floor(i / T))), {
-        shape: [rows, T],
-        bounds: [1, 1.2],
-        negativeBounds: [0.8, 1],
-        positive,
-        backend,
-      });
+      const { weights } = sequenceWeights(
+        rng(35)
+          .f32(rows * T, 0, 3)
+          .map((x, i) => x * (1 + Math.floor(i / T))),
+        {
+          shape: [rows, T],
+          bounds: [1, 1.2],
+          negativeBounds: [0.8, 1],
+          positive,
+          backend,
+        },
+      );
       weights.forEach((w, b) => {
         expect(w).toBeGreaterThanOrEqual(positive[b] ? 1 : 0.8);
         expect(w).toBeLessThanOrEqual(positive[b] ? 1.2 : 1);
@@ -241,14 +261,25 @@ eachBackend((backend) => {
       const logProbs = rng(39).f32(rows * T, -3, 0);
       const options = { shape: [rows, T] as const, groups: labels, backend };
       expect(sequenceWeights(logProbs, { ...options, values: "logProbs" })).toBeAllClose(
-        { ...sequenceWeights(logProbs.map((x) => -x), options) },
+        {
+          ...sequenceWeights(
+            logProbs.map((x) => -x),
+            options,
+          ),
+        },
         { atol: 0, rtol: 0 },
       );
     });
 
     // Rows of one token: entropies 1 and 3, a row without tokens, a NaN; two singletons.
     const few = Float64Array.of(1, 3, 8, NaN, 2, 0);
-    const hard = { shape: [6, 1] as const, mask: Uint8Array.of(1, 1, 0, 1, 1, 1), groups: [0, 0, 0, 0, 1, 2], epsilon: 0, bounds: [0, 100] as const };
+    const hard = {
+      shape: [6, 1] as const,
+      mask: Uint8Array.of(1, 1, 0, 1, 1, 1),
+      groups: [0, 0, 0, 0, 1, 2],
+      epsilon: 0,
+      bounds: [0, 100] as const,
+    };
 
     test("rows without tokens, rows of NaN and singletons weigh 1 and change nobody", () => {
       const got = sequenceWeights(few, { ...hard, backend });
@@ -264,7 +295,11 @@ eachBackend((backend) => {
       ["nonFinite propagate", { nonFinite: "propagate" }, [NaN, NaN, 1, NaN, 1, 1]],
       ["singleton own", { singleton: "own", zeroMean: "formula", epsilon: 1 }, [1, 0.5, 1, 1, 2 / 3, 0]],
       ["singleton standard, ratio", { singleton: "standard", zeroMean: "formula", epsilon: 1 }, [1, 0.5, 1, 1, 0, 0]],
-      ["singleton standard, zscore", { singleton: "standard", form: "zscore", bounds: [-9, 9] }, [1 + Math.SQRT1_2, 1 - Math.SQRT1_2, 1, 1, -1, 1]],
+      [
+        "singleton standard, zscore",
+        { singleton: "standard", form: "zscore", bounds: [-9, 9] },
+        [1 + Math.SQRT1_2, 1 - Math.SQRT1_2, 1, 1, -1, 1],
+      ],
     ] as const)("%s", (_, options, want) => {
       expect(sequenceWeights(few, { ...hard, ...options, backend }).weights).toBeAllClose(want, F64);
     });
@@ -277,7 +312,9 @@ eachBackend((backend) => {
     test("a group of zero entropy weighs 1 unless the formula is asked for", () => {
       const options = { shape: [3, 2] as const, backend };
       expect([...sequenceWeights(new Float32Array(6), options).weights]).toEqual([1, 1, 1]);
-      expect([...sequenceWeights(new Float32Array(6), { ...options, zeroMean: "formula" }).weights]).toEqual([0.5, 0.5, 0.5]);
+      expect([...sequenceWeights(new Float32Array(6), { ...options, zeroMean: "formula" }).weights]).toEqual([
+        0.5, 0.5, 0.5,
+      ]);
     });
 
     test("an empty batch gives empty results", () => {

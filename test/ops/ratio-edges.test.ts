@@ -1,9 +1,11 @@
 // Ties, bounds, overflow, NaN and emptiness: values that are exact, not close.
 import type { FloatArray } from "../../lib";
-import { clippedObjective, logRatio } from "../../lib/ops/ratio";
+import { clippedObjective, type ClippedObjectiveOptions } from "../../lib/ops/loss";
+import { logRatio } from "../../lib/ops/ratio";
 import { eachBackend } from "../support/each-backend";
 
 const LEVELS = ["token", "sequence", "group"] as const;
+const outputs = ["losses", "ratios", "clipped", "gradLogProbs"] as const;
 const ONE = { shape: [1, 1] } as const;
 // Two libraries' exp may differ in the last bit.
 const ULPS = { rtol: 4 * Number.EPSILON };
@@ -11,15 +13,22 @@ const f64 = (...values: number[]) => Float64Array.of(...values);
 
 eachBackend((backend) => {
   /** One row of one token: the same at all three levels. */
-  function single(x: number, advantage: number, options: Partial<Parameters<typeof clippedObjective>[3]>) {
+  function single(x: number, advantage: number, options: Partial<ClippedObjectiveOptions>) {
     const results = LEVELS.map((level) =>
-      clippedObjective(f64(x), f64(0), f64(advantage), { clipLow: 0.2, clipHigh: 0.2, ...options, ...ONE, level, backend }),
+      clippedObjective(f64(x), f64(0), f64(advantage), {
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        ...options,
+        ...ONE,
+        level,
+        outputs,
+        backend,
+      }),
     );
-    const [token, ...others] = results.map(({ objective, gradLogProbs, clippedRatios, clipFraction, dualClipFraction, ratios }) => ({
+    const [token, ...others] = results.map(({ objective, gradLogProbs, clipFraction, dualClipFraction, ratios }) => ({
       term: objective,
       grad: gradLogProbs[0]!,
       ratio: ratios[0]!,
-      clippedRatio: clippedRatios[0]!,
       clipped: clipFraction,
       limited: dualClipFraction,
     }));
@@ -33,7 +42,6 @@ eachBackend((backend) => {
         term: advantage,
         grad: advantage,
         ratio: 1,
-        clippedRatio: 1,
         clipped: 0,
         limited: 0,
       });
@@ -78,7 +86,7 @@ eachBackend((backend) => {
   test("the ratio cap holds the unclipped term: inclusive at the cap, reported ratios uncapped", () => {
     const { ratio } = single(0.5, -1, {});
     expect(single(0.5, -1, { ratioCap: ratio })).toMatchObject({ term: -ratio, grad: -ratio });
-    expect(single(0.5, -1, { ratioCap: 1.5 })).toMatchObject({ term: -1.5, grad: 0, ratio, clippedRatio: 1.2 });
+    expect(single(0.5, -1, { ratioCap: 1.5 })).toMatchObject({ term: -1.5, grad: 0, ratio });
     // A cap inside the band makes the unclipped term the smaller one for A > 0: it is taken, but does not move.
     expect(single(0.5, 1, { ratioCap: 1.1 })).toMatchObject({ term: 1.1, grad: 0, clipped: 0 });
   });
@@ -96,12 +104,12 @@ eachBackend((backend) => {
   });
 
   test("an overflowing ratio is clipped for a positive advantage, infinite for a negative one, nothing for none", () => {
-    expect(single(800, 1, {})).toMatchObject({ ratio: Infinity, clippedRatio: 1.2, term: 1.2, grad: 0 });
+    expect(single(800, 1, {})).toMatchObject({ ratio: Infinity, term: 1.2, grad: 0 });
     expect(single(800, -1, {})).toMatchObject({ ratio: Infinity, term: -Infinity, grad: -Infinity });
     expect(single(800, 0, {})).toMatchObject({ ratio: Infinity, term: 0, grad: 0 });
     expect(single(800, -1, { dualClip: 3 })).toMatchObject({ term: -3, grad: 0, limited: 1 });
     expect(single(800, -1, { maxLogRatio: 0.1 }).term).toBeAllClose(-Math.exp(0.1), ULPS);
-    expect(single(-800, 1, {})).toMatchObject({ ratio: 0, clippedRatio: 0.8, term: 0, grad: 0 });
+    expect(single(-800, 1, {})).toMatchObject({ ratio: 0, term: 0, grad: 0 });
     expect(single(-Infinity, -1, {})).toMatchObject({ ratio: 0, term: -0.8, grad: 0, clipped: 1 });
   });
 
@@ -110,12 +118,18 @@ eachBackend((backend) => {
     const n = special.length ** 2;
     const x = Float64Array.from({ length: n }, (_, i) => special[i % special.length]!);
     const advantages = Float64Array.from({ length: n }, (_, i) => special[Math.floor(i / special.length)]!);
-    const base = { shape: [n, 1], level: "token", clipLow: 0.2, clipHigh: 0.28, advantagesPer: "row" } as const;
-    for (const more of [{}, { dualClip: 2, ratioCap: 1.1, logClamp: 0.5 }, { clipLow: Infinity, clipHigh: Infinity }, { maxLogRatio: 0 }]) {
+    const clip = { level: "token", clipLow: 0.2, clipHigh: 0.28 } as const;
+    const base = { shape: [n, 1], advantagesPer: "row", outputs, ...clip } as const;
+    for (const more of [
+      {},
+      { dualClip: 2, ratioCap: 1.1, logClamp: 0.5 },
+      { clipLow: Infinity, clipHigh: Infinity },
+      { maxLogRatio: 0 },
+    ]) {
       const options = { ...base, ...more };
       const got = clippedObjective(x, new Float64Array(n), advantages, { ...options, backend });
       const js = clippedObjective(x, new Float64Array(n), advantages, { ...options, backend: "js" });
-      for (const name of ["terms", "gradLogProbs", "ratios", "clippedRatios", "clipped", "objectives"] as const)
+      for (const name of ["losses", "gradLogProbs", "ratios", "clipped", "objectives"] as const)
         expect(got[name]).toBeAllClose(js[name], ULPS);
     }
   });
@@ -123,7 +137,12 @@ eachBackend((backend) => {
   test("a row weight of 0 silences an infinite term", () => {
     for (const level of LEVELS) {
       const got = clippedObjective(f64(800, 0), f64(0, 0), f64(-1, 1), {
-        clipLow: 0.2, clipHigh: 0.2, shape: [2, 1], rowWeights: f64(0, 2), level, backend,
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        shape: [2, 1],
+        rowWeights: f64(0, 2),
+        level,
+        backend,
         ...(level === "group" && { groups: ["a", "b"] }),
       });
       expect([...got.objectives, ...got.gradLogProbs]).toEqual([0, 2, 0, 2]);
@@ -132,18 +151,21 @@ eachBackend((backend) => {
 
   test("NaN spreads to its token, row or group, and to the sums it enters", () => {
     const current = f64(0, NaN, 0, 0, 0, 0);
-    const options = { clipLow: 0.2, clipHigh: 0.2, shape: [3, 2], backend } as const;
+    const options = { clipLow: 0.2, clipHigh: 0.2, shape: [3, 2], outputs, backend } as const;
     const nan = (values: FloatArray) => [...values].map(Number.isNaN);
     for (const advantages of [f64(1, 1, 1), f64(0, 1, 1), f64(-1, 1, 1)]) {
       const token = clippedObjective(current, new Float64Array(6), advantages, { ...options, level: "token" });
       expect(nan(token.gradLogProbs)).toEqual([false, true, false, false, false, false]);
       const sequence = clippedObjective(current, new Float64Array(6), advantages, { ...options, level: "sequence" });
       expect(nan(sequence.ratios)).toEqual([true, false, false]);
-      expect(nan(sequence.clippedRatios)).toEqual([true, false, false]);
       expect(nan(sequence.gradLogProbs)).toEqual([true, true, false, false, false, false]);
-      const group = clippedObjective(current, new Float64Array(6), advantages, { ...options, level: "group", groups: [7, 8, 7] });
-      expect(nan(group.ratios)).toEqual([true, false]);
-      expect(nan(group.terms)).toEqual([true, false, true]);
+      const group = clippedObjective(current, new Float64Array(6), advantages, {
+        ...options,
+        level: "group",
+        groups: [7, 8, 7],
+      });
+      expect(nan(group.ratios)).toEqual([true, false, true]);
+      expect(nan(group.losses)).toEqual([true, false, true]);
       expect(nan(group.gradLogProbs)).toEqual([true, true, false, false, true, true]);
       for (const result of [token, sequence, group]) {
         expect([result.objective, result.meanRatio, result.maxRatio]).toEqual([NaN, NaN, NaN]);
@@ -154,31 +176,50 @@ eachBackend((backend) => {
 
   test("NaN as advantage makes its terms NaN and leaves the others", () => {
     const zeros = new Float64Array(2);
-    const got = clippedObjective(zeros, zeros, f64(NaN, 1), { clipLow: 0.2, clipHigh: 0.2, shape: [2, 1], level: "token", backend });
-    expect([...got.terms, ...got.gradLogProbs]).toEqual([NaN, 1, NaN, 0.5]);
+    const got = clippedObjective(zeros, zeros, f64(NaN, 1), {
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      shape: [2, 1],
+      level: "token",
+      outputs,
+      backend,
+    });
+    expect([...got.losses, ...got.gradLogProbs]).toEqual([NaN, -1, NaN, 0.5]);
   });
 
   test("a row without kept tokens has ratio 1 and its advantage as term, and no effect at token level", () => {
     const current = f64(NaN, NaN, 0.5, 0.5);
-    const options = { clipLow: 0.2, clipHigh: 0.2, shape: [2, 2], mask: Uint8Array.of(0, 0, 1, 1), backend } as const;
+    const mask = Uint8Array.of(0, 0, 1, 1);
+    const options = { clipLow: 0.2, clipHigh: 0.2, shape: [2, 2], mask, outputs, backend } as const;
     const sequence = clippedObjective(current, new Float64Array(4), f64(3, 1), { ...options, level: "sequence" });
-    expect([...sequence.terms]).toEqual([3, 1.2]);
+    expect([...sequence.losses]).toEqual([-3, -1.2]);
     expect(sequence.ratios[0]).toBe(1);
     expect([...sequence.gradLogProbs]).toEqual([0, 0, 0, 0]);
     const token = clippedObjective(current, new Float64Array(4), f64(3, 1), { ...options, level: "token" });
-    expect([...token.terms]).toEqual([0, 0, 1.2, 1.2]);
-    expect([...token.ratios.subarray(0, 2), ...token.clippedRatios.subarray(0, 2)]).toEqual([0, 0, 0, 0]);
+    expect([...token.losses]).toEqual([0, 0, -1.2, -1.2]);
+    expect([...token.ratios.subarray(0, 2)]).toEqual([0, 0]);
     expect([...token.objectives]).toEqual([0, 1.2]);
     expect(token.clipFraction).toBe(1);
   });
 
-  test("a group without rows has ratio 1", () => {
+  test("a group without rows has ratio 1, and a row of another group its own", () => {
     const got = clippedObjective(f64(0.5), f64(0), f64(1), {
-      clipLow: 0.2, clipHigh: 0.2, ...ONE, level: "group", groupOffsets: Int32Array.of(0, 0, 1, 1), backend,
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      ...ONE,
+      level: "group",
+      groupOffsets: Int32Array.of(0, 0, 1, 1),
+      outputs,
+      backend,
     });
-    expect(got.ratios).toBeAllClose([1, Math.exp(0.5), 1], ULPS);
-    expect([...got.clippedRatios]).toEqual([1, 1.2, 1]);
-    const logs = logRatio(f64(0.5), f64(0), { ...ONE, level: "group", groupOffsets: Int32Array.of(0, 0, 1, 1), backend });
+    expect(got.ratios).toBeAllClose([Math.exp(0.5)], ULPS);
+    expect(got.objective).toBe(1.2);
+    const logs = logRatio(f64(0.5), f64(0), {
+      ...ONE,
+      level: "group",
+      groupOffsets: Int32Array.of(0, 0, 1, 1),
+      backend,
+    });
     expect([...logs.logRatios]).toEqual([0, 0.5, 0]);
   });
 
@@ -198,34 +239,40 @@ eachBackend((backend) => {
   ])("%s give an objective of 0 at token level, and finite figures", (_, layout, B) => {
     const none = new Float32Array(0);
     const advantages = new Float32Array(B).fill(2);
-    const clip = { clipLow: 0.2, clipHigh: 0.2, ...layout, backend };
+    const clip = { clipLow: 0.2, clipHigh: 0.2, ...layout, outputs, backend };
     const token = clippedObjective(none, none, advantages, { ...clip, level: "token", advantagesPer: "row" });
     expect(token).toMatchObject({ objective: 0, clipFraction: 0, meanRatio: NaN, maxRatio: NaN });
     expect(token.objectives).toEqual(new Float64Array(B));
     for (const level of ["sequence", "group"] as const) {
       const got = clippedObjective(none, none, advantages, { ...clip, level });
       expect(got.objective).toBeCloseTo(B > 0 ? 2 : 0, 12);
-      expect(got.ratios).toEqual(new Float32Array(level === "sequence" ? B : Math.min(B, 1)).fill(1));
+      expect(got.ratios).toEqual(new Float32Array(B).fill(1));
     }
     expect(logRatio(none, none, { level: "sequence", ...layout, backend }).ratios).toEqual(new Float32Array(B).fill(1));
   });
 
   test.each(LEVELS)("results land in the caller's memory, whatever was there before (%s level)", (level) => {
     const zeros = new Float32Array(4);
-    const options = { level, shape: [2, 2], mask: Uint8Array.of(1, 0, 1, 0), clipLow: 0.2, clipHigh: 0.2, backend } as const;
+    const options = {
+      level,
+      shape: [2, 2],
+      mask: Uint8Array.of(1, 0, 1, 0),
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      backend,
+    } as const;
     const units = { token: 4, sequence: 2, group: 1 }[level];
     const terms = level === "token" ? 4 : 2;
     const dirty = (length: number) => new Float32Array(length).fill(7);
     const out = {
       gradLogProbs: dirty(4),
-      terms: dirty(terms),
-      ratios: dirty(units),
-      clippedRatios: dirty(units),
+      losses: dirty(terms),
+      ratios: dirty(terms),
       clipped: new Uint8Array(terms).fill(7),
     };
-    const got = clippedObjective(zeros, zeros, Float32Array.of(4, -2), { ...options, out });
-    for (const name of ["gradLogProbs", "terms", "ratios", "clippedRatios", "clipped"] as const) expect(got[name]).toBe(out[name]);
-    expect(got).toEqual(clippedObjective(zeros, zeros, Float32Array.of(4, -2), options));
+    const got = clippedObjective(zeros, zeros, Float32Array.of(4, -2), { ...options, outputs, out });
+    for (const name of outputs) expect(got[name]).toBe(out[name]);
+    expect(got).toEqual(clippedObjective(zeros, zeros, Float32Array.of(4, -2), { ...options, outputs }));
     expect([...out.gradLogProbs]).toEqual(level === "group" ? [0.5, 0, 0.5, 0] : [2, 0, -1, 0]);
     const logs = { logRatios: dirty(units), ratios: dirty(units) };
     expect(logRatio(zeros, zeros, { level, shape: [2, 2], mask: options.mask, out: logs, backend })).toEqual(logs);
@@ -234,8 +281,15 @@ eachBackend((backend) => {
 
   test("float32 log-probs with float64 advantages answer in float64", () => {
     const zeros = new Float32Array(2);
-    const got = clippedObjective(zeros, zeros, f64(0.1, 0.3), { clipLow: 0.2, clipHigh: 0.2, shape: [2, 1], level: "sequence", backend });
-    expect([...got.terms]).toEqual([0.1, 0.3]);
+    const got = clippedObjective(zeros, zeros, f64(0.1, 0.3), {
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      shape: [2, 1],
+      level: "sequence",
+      outputs,
+      backend,
+    });
+    expect([...got.losses]).toEqual([-0.1, -0.3]);
     expect(got.gradLogProbs).toBeInstanceOf(Float64Array);
   });
 

@@ -1,5 +1,6 @@
 // Log ratios and the clipped objective against their definitions, and the laws they obey.
-import { clippedObjective, type ClippedObjectiveOptions, logRatio } from "../../lib/ops/ratio";
+import { clippedObjective, type ClippedObjectiveOptions } from "../../lib/ops/loss";
+import { logRatio } from "../../lib/ops/ratio";
 import {
   type Clip,
   clippedObjectiveOracle,
@@ -12,6 +13,7 @@ import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
 
 const LEVELS = ["token", "sequence", "group"] as const;
+const outputs = ["losses", "ratios", "clipped", "gradLogProbs"] as const;
 type Level = (typeof LEVELS)[number];
 
 // float32 outputs of float64 sums: half an ulp (6e-8) and a little. float64: the order of a few dozen additions.
@@ -63,8 +65,18 @@ function scatter(rows: readonly (readonly number[])[], values: readonly number[]
 }
 
 /** An oracle's terms in the layout of the op: by position at token level, by row at the others. */
-function termsByRow(level: Level, rows: readonly (readonly number[])[], terms: readonly { row: number; value: number }[], n: number) {
-  if (level === "token") return scatter(rows, terms.map((term) => term.value), n);
+function termsByRow(
+  level: Level,
+  rows: readonly (readonly number[])[],
+  terms: readonly { row: number; value: number }[],
+  n: number,
+) {
+  if (level === "token")
+    return scatter(
+      rows,
+      terms.map((term) => term.value),
+      n,
+    );
   const out = new Float64Array(rows.length);
   for (const term of terms) out[term.row] = term.value;
   return out;
@@ -89,15 +101,18 @@ eachBackend((backend) => {
     });
 
     test.each(CLIPS)("the objective, its gradient and its figures equal their definition: %s", (_, clip) => {
-      for (const [float64, tolerance] of [[false, F32], [true, F64]] as const) {
+      for (const [float64, tolerance] of [
+        [false, F32],
+        [true, F64],
+      ] as const) {
         const { n, shape, current, old, mask, advantages, weights, rows, definition } = batch(2, float64);
-        const options = { ...levelOptions(level), ...clip, shape, mask, backend };
+        const options = { ...levelOptions(level), ...clip, shape, mask, outputs, backend };
         const got = clippedObjective(current, old, advantages, { ...options, rowWeights: weights });
         const want = clippedObjectiveOracle(definition, { ...clip, level, weights: [...weights] });
-        const place = (values: number[]) => (level === "token" ? scatter(rows, values, n) : values);
-        expect(got.ratios).toBeAllClose(place(want.units.map((unit) => unit.ratio)), tolerance);
-        expect(got.clippedRatios).toBeAllClose(place(want.units.map((unit) => unit.clippedRatio)), tolerance);
-        expect(got.terms).toBeAllClose(termsByRow(level, rows, want.terms, n), tolerance);
+        const ratios = want.terms.map((term) => ({ row: term.row, value: term.ratio }));
+        expect(got.ratios).toBeAllClose(termsByRow(level, rows, ratios, n), tolerance);
+        const losses = want.terms.map((term) => ({ row: term.row, value: 0 - term.value }));
+        expect(got.losses).toBeAllClose(termsByRow(level, rows, losses, n), tolerance);
         const clipped = want.terms.map((term) => ({ row: term.row, value: Number(term.clipped) }));
         expect(got.clipped).toBeAllClose(termsByRow(level, rows, clipped, n), {});
         expect(got.gradLogProbs).toBeAllClose(want.gradLogProbs, tolerance);
@@ -114,7 +129,15 @@ eachBackend((backend) => {
     test("the sum of differences is differentiated without the division by the length", () => {
       const { shape, current, old, mask, advantages, weights, definition } = batch(3, true, [6, 5]);
       const clip = { clipLow: 0.9, clipHigh: 2 };
-      const got = clippedObjective(current, old, advantages, { ...levelOptions(level), ...clip, reduce: "sum", shape, mask, rowWeights: weights, backend });
+      const got = clippedObjective(current, old, advantages, {
+        ...levelOptions(level),
+        ...clip,
+        reduce: "sum",
+        shape,
+        mask,
+        rowWeights: weights,
+        backend,
+      });
       const want = clippedObjectiveOracle(definition, { ...clip, level, reduce: "sum", weights: [...weights] });
       expect(got.gradLogProbs).toBeAllClose(want.gradLogProbs, F64);
       expect(got.objective).toBeAllClose(want.objective, F64);
@@ -152,7 +175,8 @@ eachBackend((backend) => {
       const options = { ...levelOptions(level), clipLow: 0.2, clipHigh: 0.2, shape, mask, backend } as const;
       const clean = clippedObjective(current, old, advantages, options);
       for (const poison of [NaN, Infinity, -Infinity, 1e30]) {
-        const spoil = (array: Float32Array | Float64Array) => Float32Array.from(array, (x, i) => (mask[i] ? x : poison));
+        const spoil = (array: Float32Array | Float64Array) =>
+          Float32Array.from(array, (x, i) => (mask[i] ? x : poison));
         expect(clippedObjective(spoil(current), spoil(old), advantages, options)).toEqual(clean);
         expect(logRatio(spoil(current), old, { ...levelOptions(level), shape, mask, backend })).toEqual(
           logRatio(current, old, { ...levelOptions(level), shape, mask, backend }),
@@ -190,9 +214,23 @@ eachBackend((backend) => {
     test("rows of several blocks equal their definition", () => {
       const shape = [3, 700] as const; // more than two strides of a block of 256 threads
       const { n, current, old, advantages, weights } = batch(7, true, shape);
-      const definition = { current, old, rows: paddedRows(shape), groups: [0, 1, 0], advantage: (b: number) => advantages[b]! };
+      const definition = {
+        current,
+        old,
+        rows: paddedRows(shape),
+        groups: [0, 1, 0],
+        advantage: (b: number) => advantages[b]!,
+      };
       const groups = level === "group" ? { groups: [0, 1, 0] } : {};
-      const got = clippedObjective(current, old, advantages, { level, ...groups, clipLow: 0.2, clipHigh: 0.2, shape, rowWeights: weights, backend });
+      const got = clippedObjective(current, old, advantages, {
+        level,
+        ...groups,
+        clipLow: 0.2,
+        clipHigh: 0.2,
+        shape,
+        rowWeights: weights,
+        backend,
+      });
       const want = clippedObjectiveOracle(definition, { level, clipLow: 0.2, clipHigh: 0.2, weights: [...weights] });
       // 700 additions in another order.
       expect(got.objective).toBeAllClose(want.objective, { atol: 1e-12, rtol: 1e-12 });
@@ -208,7 +246,8 @@ eachBackend((backend) => {
     const options = { level, clipLow: 0.2, clipHigh: 0.28, backend } as const;
     const whole = clippedObjective(current, old, advantages, { ...options, shape, mask, rowWeights: weights });
     for (let b = 0; b < B; ++b) {
-      const cut = <A extends Float32Array | Float64Array | Uint8Array>(array: A): A => array.slice(b * T, (b + 1) * T) as A;
+      const cut = <A extends Float32Array | Float64Array | Uint8Array>(array: A): A =>
+        array.slice(b * T, (b + 1) * T) as A;
       const alone = clippedObjective(cut(current), cut(old), advantages.slice(b, b + 1), {
         ...options,
         shape: [1, T],
@@ -229,51 +268,72 @@ eachBackend((backend) => {
     const old = dyadic(B * T);
     const advantages = Float32Array.of(1, -1, 0.5, -2);
     const shuffled = (array: Float32Array) => array.map((_, i) => array[Math.floor(i / T) * T + ((i * 10) % T)]!);
-    const swapped = (array: Float32Array, width: number) => array.map((_, i) => array[(B - 1 - Math.floor(i / width)) * width + (i % width)]!);
-    const options = { clipLow: 0.1, clipHigh: 0.1, shape: [B, T], backend } as const;
+    const swapped = (array: Float32Array, width: number) =>
+      array.map((_, i) => array[(B - 1 - Math.floor(i / width)) * width + (i % width)]!);
+    const options = { clipLow: 0.1, clipHigh: 0.1, shape: [B, T], outputs, backend } as const;
     const plain = clippedObjective(current, old, advantages, { ...options, level: "sequence" });
     const other = clippedObjective(shuffled(current), shuffled(old), advantages, { ...options, level: "sequence" });
     expect(other).toEqual(plain);
 
     const group = clippedObjective(current, old, advantages, { ...options, level: "group" });
-    const turned = clippedObjective(swapped(current, T), swapped(old, T), swapped(advantages, 1), { ...options, level: "group" });
+    const turned = clippedObjective(swapped(current, T), swapped(old, T), swapped(advantages, 1), {
+      ...options,
+      level: "group",
+    });
     expect(turned.ratios).toEqual(group.ratios);
-    expect(turned.terms).toEqual(swapped(group.terms as Float32Array, 1));
+    expect(turned.losses).toEqual(swapped(group.losses as Float32Array, 1));
   });
 
   test("an advantage per token weighs each token by itself", () => {
     const { shape, current, old, mask, tokenAdvantages, weights, rows, definition, n } = batch(10);
     const clip = { clipLow: 0.2, clipHigh: 0.28, dualClip: 1.5 };
-    const got = clippedObjective(current, old, tokenAdvantages, { level: "token", ...clip, shape, mask, rowWeights: weights, backend });
+    const got = clippedObjective(current, old, tokenAdvantages, {
+      level: "token",
+      ...clip,
+      shape,
+      mask,
+      rowWeights: weights,
+      outputs,
+      backend,
+    });
     const want = clippedObjectiveOracle(
       { ...definition, advantage: (_, i) => tokenAdvantages[i]! },
       { level: "token", ...clip, weights: [...weights] },
     );
     expect(got.gradLogProbs).toBeAllClose(want.gradLogProbs, F32);
-    expect(got.terms).toBeAllClose(scatter(rows, want.terms.map((term) => term.value), n), F32);
+    expect(got.losses).toBeAllClose(
+      scatter(
+        rows,
+        want.terms.map((term) => -term.value),
+        n,
+      ),
+      F32,
+    );
   });
 
   test("the default weights are the token mean, and the row mean at the other levels", () => {
     const { shape, current, old, mask, advantages } = batch(11, true);
     const kept = mask.reduce((sum, m) => sum + m, 0);
-    const options = { clipLow: 0.2, clipHigh: 0.2, shape, mask, backend } as const;
+    const options = { clipLow: 0.2, clipHigh: 0.2, shape, mask, outputs, backend } as const;
     const token = clippedObjective(current, old, advantages, { level: "token", ...options });
-    expect(token.rowWeights).toEqual(new Float64Array(6).fill(1 / kept));
-    expect(token.objective).toBeAllClose([...token.terms].reduce((sum, x) => sum + x, 0) / kept, F64);
+    expect(token.objective).toBeAllClose([...token.losses].reduce((sum, x) => sum - x, 0) / kept, F64);
     const sequence = clippedObjective(current, old, advantages, { level: "sequence", ...options });
-    expect(sequence.rowWeights).toEqual(new Float64Array(6).fill(1 / 6));
-    expect(sequence.objective).toBeAllClose([...sequence.terms].reduce((sum, x) => sum + x, 0) / 6, F64);
+    expect(sequence.objective).toBeAllClose([...sequence.losses].reduce((sum, x) => sum - x, 0) / 6, F64);
   });
 
   test("one group of one row has the ratio of the row, one token a row that of the token", () => {
     const { current, old, advantages } = batch(12, false, [6, 1]);
-    const options = { clipLow: 0.1, clipHigh: 0.1, shape: [6, 1], backend } as const;
+    const options = { clipLow: 0.1, clipHigh: 0.1, shape: [6, 1], outputs, backend } as const;
     const token = clippedObjective(current, old, advantages, { level: "token", ...options });
     const sequence = clippedObjective(current, old, advantages, { level: "sequence", ...options });
-    const group = clippedObjective(current, old, advantages, { level: "group", groups: [5, 4, 3, 2, 1, 0], ...options });
+    const group = clippedObjective(current, old, advantages, {
+      level: "group",
+      groups: [5, 4, 3, 2, 1, 0],
+      ...options,
+    });
     for (const other of [sequence, group]) {
       expect(other.ratios).toEqual(token.ratios);
-      expect(other.terms).toEqual(token.terms);
+      expect(other.losses).toEqual(token.losses);
       expect(other.gradLogProbs).toEqual(token.gradLogProbs);
     }
   });
@@ -286,12 +346,15 @@ eachBackend((backend) => {
     const current = old.map((x, i) => x + 0.02 * (r.uniform() - 0.5) + 1e-3 * (Math.floor(i / 400) / 16 - 1));
     const advantages = r.f32(32, -1, 1);
     const clip = { clipLow: 3e-4, clipHigh: 4e-4 };
-    const got = clippedObjective(current, old, advantages, { level: "sequence", ...clip, shape, backend });
+    const got = clippedObjective(current, old, advantages, { level: "sequence", ...clip, shape, outputs, backend });
     const want = clippedObjectiveOracle(
       { current, old, rows: paddedRows(shape), advantage: (b) => advantages[b]! },
       { level: "sequence", ...clip, weights: Array<number>(32).fill(1 / 32) },
     );
-    expect(got.ratios).toBeAllClose(want.units.map((unit) => unit.ratio), { rtol: 1e-6 });
+    expect(got.ratios).toBeAllClose(
+      want.units.map((unit) => unit.ratio),
+      { rtol: 1e-6 },
+    );
     expect([...got.clipped]).toEqual(want.terms.map((term) => Number(term.clipped)));
     expect(got.clipFraction).toBeGreaterThan(0.2);
     expect(got.clipFraction).toBeLessThan(0.8);

@@ -1,6 +1,15 @@
 // shareWeights, gammaWeights, clamp, countKept, countNgrams: against their definitions, one row at a time.
 import fc from "fast-check";
-import { clamp, countKept, countNgrams, discountedReturns, gae, gammaWeights, shareWeights, SurprisalError } from "../../lib";
+import {
+  clamp,
+  countKept,
+  countNgrams,
+  discountedReturns,
+  gae,
+  gammaWeights,
+  shareWeights,
+  SurprisalError,
+} from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
 
@@ -16,7 +25,9 @@ function batch(seed: number, size = 1) {
   mask.fill(0, T, 2 * T); // a row without kept tokens
   const poisoned = values.map((x, i) => (mask[i] !== 0 ? x : NaN));
   /** Positions of each row that the mask keeps. */
-  const kept = Array.from({ length: B }, (_, b) => Array.from({ length: T }, (_, t) => b * T + t).filter((i) => mask[i] !== 0));
+  const kept = Array.from({ length: B }, (_, b) =>
+    Array.from({ length: T }, (_, t) => b * T + t).filter((i) => mask[i] !== 0),
+  );
   return { values, mask, poisoned, kept, signs: r.f64(B, -1, 1) };
 }
 
@@ -34,7 +45,10 @@ eachBackend((backend) => {
           wanted[i] = 1 + gain * (magnitude(row.slice(k)) / magnitude(row));
         });
       expect(weights).toBeAllClose(wanted, CLOSE);
-      expect(products).toBeAllClose(wanted.map((w, i) => (mask[i] !== 0 ? w * poisoned[i]! : 0)), CLOSE);
+      expect(products).toBeAllClose(
+        wanted.map((w, i) => (mask[i] !== 0 ? w * poisoned[i]! : 0)),
+        CLOSE,
+      );
     });
 
     test("nothing to share: every weight is 1 + gain, and packed rows equal padded ones", () => {
@@ -46,10 +60,14 @@ eachBackend((backend) => {
   describe("gammaWeights", () => {
     test.each([1, 30])("equals the definition, log-ratios up to %p", (size) => {
       const { poisoned, mask, kept, signs } = batch(2, size);
-      const factors = rng(3).f64(B * T, 0.5, 2).map((x, i) => (mask[i] !== 0 ? x : NaN));
+      const factors = rng(3)
+        .f64(B * T, 0.5, 2)
+        .map((x, i) => (mask[i] !== 0 ? x : NaN));
       const { weights, logWeights } = gammaWeights(poisoned, signs, { shape, mask, factors, backend });
       const bounded = (x: number, low: number): number => Math.max(low, Math.min(20, x));
-      const logs = kept.map((row) => bounded(sum(row.map((i) => bounded(poisoned[i]!, -20) + Math.log(factors[i]!))), Math.log(1e-8)));
+      const logs = kept.map((row) =>
+        bounded(sum(row.map((i) => bounded(poisoned[i]!, -20) + Math.log(factors[i]!))), Math.log(1e-8)),
+      );
       expect(logWeights).toBeAllClose(logs, CLOSE);
       const density = logs.map((l, b) => {
         const [shape, rate] = signs[b]! >= 0 ? [2, 3] : [3, 2];
@@ -61,7 +79,11 @@ eachBackend((backend) => {
     test("1 where nothing differs; a ratio of 0 is taken as 1e-8", () => {
       const { weights } = gammaWeights(new Float64Array(4), Float64Array.of(1, -1), { shape: [2, 2], backend });
       expect([...weights]).toEqual([1, 1]);
-      const { logWeights } = gammaWeights(Float64Array.of(0), Float64Array.of(1), { shape: [1, 1], factors: Float64Array.of(0), backend });
+      const { logWeights } = gammaWeights(Float64Array.of(0), Float64Array.of(1), {
+        shape: [1, 1],
+        factors: Float64Array.of(0),
+        backend,
+      });
       expect(logWeights).toBeAllClose([Math.log(1e-8)], CLOSE);
     });
   });
@@ -70,16 +92,26 @@ eachBackend((backend) => {
     test("clamps and counts the kept, per row", () => {
       const { poisoned, mask, kept } = batch(4);
       const result = clamp(poisoned, { shape, mask, low: -0.25, high: 0.5, backend });
-      expect([...result.clamped]).toEqual([...poisoned].map((x, i) => (mask[i] !== 0 ? Math.max(-0.25, Math.min(0.5, x)) : 0)));
+      expect([...result.clamped]).toEqual(
+        [...poisoned].map((x, i) => (mask[i] !== 0 ? Math.max(-0.25, Math.min(0.5, x)) : 0)),
+      );
       expect([...result.kept]).toEqual(kept.map((row) => row.length));
-      expect([...result.outside]).toEqual(kept.map((row) => row.filter((i) => poisoned[i]! < -0.25 || poisoned[i]! > 0.5).length));
+      expect([...result.outside]).toEqual(
+        kept.map((row) => row.filter((i) => poisoned[i]! < -0.25 || poisoned[i]! > 0.5).length),
+      );
     });
 
     test("bounds the wrong way round, NaN, masked numbers that are clamped but not counted, in place", () => {
       const values = Float32Array.of(-9, NaN, 9, 9);
       const options = { shape: [1, 4], mask: Uint8Array.of(1, 1, 1, 0), backend } as const;
       expect([...clamp(values, { ...options, low: 2, high: 1 }).clamped]).toEqual([1, NaN, 1, 0]);
-      const { clamped, kept, outside } = clamp(values, { ...options, low: -1, high: 1, transformMasked: true, out: { clamped: values } });
+      const { clamped, kept, outside } = clamp(values, {
+        ...options,
+        low: -1,
+        high: 1,
+        transformMasked: true,
+        out: { clamped: values },
+      });
       expect(clamped).toBe(values);
       expect([...values, ...kept, ...outside]).toEqual([-1, NaN, 1, 1, 3, 2]);
     });
@@ -96,8 +128,14 @@ eachBackend((backend) => {
 
     test("any byte but 0 keeps; rows longer than a block; without a mask the length, also of nothing", () => {
       const mask = Uint8Array.from({ length: 10_000 }, (_, i) => (i % 3 === 0 ? 0 : (i % 255) + 1));
-      const wanted = [mask.subarray(0, 9_000), mask.subarray(9_000)].map((row) => row.reduce((count, m) => count + Math.sign(m), 0));
-      expect([...countKept({ offsets: Int32Array.of(0, 9_000, 9_000, 10_000), mask, backend })]).toEqual([wanted[0], 0, wanted[1]]);
+      const wanted = [mask.subarray(0, 9_000), mask.subarray(9_000)].map((row) =>
+        row.reduce((count, m) => count + Math.sign(m), 0),
+      );
+      expect([...countKept({ offsets: Int32Array.of(0, 9_000, 9_000, 10_000), mask, backend })]).toEqual([
+        wanted[0],
+        0,
+        wanted[1],
+      ]);
       expect([...countKept({ offsets: Int32Array.of(0, 2, 2, 6), backend })]).toEqual([2, 0, 4]);
       expect([...countKept({ shape: [3, 0], backend })]).toEqual([0, 0, 0]);
       expect(countKept({ shape: [0, 3], backend })).toEqual(new Float64Array(0));
@@ -126,7 +164,12 @@ eachBackend((backend) => {
           const grams = row
             .map((_, i) => row.slice(i, i + length))
             .filter((gram, i) => gram.length === length && mask.subarray(i, i + length).every((kept) => kept !== 0));
-          const { totals, distinct } = countNgrams(Int32Array.from(row), { shape: [1, row.length], mask, length, backend });
+          const { totals, distinct } = countNgrams(Int32Array.from(row), {
+            shape: [1, row.length],
+            mask,
+            length,
+            backend,
+          });
           expect([...totals, ...distinct]).toEqual([grams.length, new Set(grams.map(String)).size]);
         }),
         { numRuns: backend === "emulated" ? 20 : 100 },
@@ -136,7 +179,10 @@ eachBackend((backend) => {
     test("rows do not see each other; an n-gram longer than the row is none", () => {
       const tokens = Int32Array.of(7, 7, 7, 7, -1, 2 ** 31 - 1);
       const { totals, distinct } = countNgrams(tokens, { offsets: Int32Array.of(0, 2, 2, 6), length: 2, backend });
-      expect([[...totals], [...distinct]]).toEqual([[1, 0, 3], [1, 0, 3]]);
+      expect([[...totals], [...distinct]]).toEqual([
+        [1, 0, 3],
+        [1, 0, 3],
+      ]);
       expect([...countNgrams(tokens, { length: 2 ** 40, backend }).totals]).toEqual([0]);
     });
   });
@@ -144,7 +190,13 @@ eachBackend((backend) => {
   describe("transformMasked of the scans", () => {
     const rewards = Float64Array.of(1, 10, 2, 20);
     const values = Float64Array.of(0.5, 100, 0.25, 200);
-    const given = { shape: [1, 4], mask: Uint8Array.of(1, 0, 1, 0), gamma: 0.5, transformMasked: true, backend } as const;
+    const given = {
+      shape: [1, 4],
+      mask: Uint8Array.of(1, 0, 1, 0),
+      gamma: 0.5,
+      transformMasked: true,
+      backend,
+    } as const;
 
     test("skip: the carry, and as return the carry and the value", () => {
       const plain = gae(rewards, values, { ...given, lambda: 1, transformMasked: false });
@@ -173,7 +225,10 @@ eachBackend((backend) => {
   test.each([
     ["shareWeights, gain", () => shareWeights(new Float32Array(1), { shape: [1, 1], gain: -1, backend })],
     ["shareWeights, epsilon", () => shareWeights(new Float32Array(1), { shape: [1, 1], gain: 1, epsilon: 0, backend })],
-    ["gammaWeights, bound", () => gammaWeights(new Float32Array(1), new Float32Array(1), { shape: [1, 1], bound: NaN, backend })],
+    [
+      "gammaWeights, bound",
+      () => gammaWeights(new Float32Array(1), new Float32Array(1), { shape: [1, 1], bound: NaN, backend }),
+    ],
     ["gammaWeights, signs", () => gammaWeights(new Float32Array(1), new Float32Array(2), { shape: [1, 1], backend })],
     ["clamp, low", () => clamp(new Float32Array(1), { shape: [1, 1], low: NaN, backend })],
     ["clamp, values", () => clamp(new Float32Array(2), { shape: [1, 1], backend })],

@@ -27,7 +27,10 @@ eachBackend((backend) => {
       const { values, mask, rows } = batch(1);
       const got = tailSums(values, { shape, mask, maskMode, gamma, backend });
       const choices = { gamma, steps: maskMode === "steps", normalize: false, maskedWeight: 0 };
-      expect(got).toBeAllClose(rows.flatMap((row) => tailSumsOracle(row, choices)), F64);
+      expect(got).toBeAllClose(
+        rows.flatMap((row) => tailSumsOracle(row, choices)),
+        F64,
+      );
     });
 
     test.each([0, 1e-4])("normalised tailSums are discounted means, masked weight %p", (maskedWeight) => {
@@ -35,7 +38,10 @@ eachBackend((backend) => {
       const { values, mask, rows } = batch(2);
       const got = tailSums(values, { shape, mask, maskMode: "steps", gamma, normalize: true, maskedWeight, backend });
       const choices = { gamma, steps: true, normalize: true, maskedWeight };
-      expect(got).toBeAllClose(rows.flatMap((row) => tailSumsOracle(row, choices)), F64);
+      expect(got).toBeAllClose(
+        rows.flatMap((row) => tailSumsOracle(row, choices)),
+        F64,
+      );
     });
   });
 
@@ -43,7 +49,9 @@ eachBackend((backend) => {
     const values = new Float64Array(5000).fill(3);
     const got = tailSums(values, { shape: [1, 5000], gamma: 0.5, normalize: true, backend });
     expect(got).toBeAllClose(values, F64);
-    expect(tailSums(Float64Array.of(2, 7), { shape: [1, 2], gamma: 0, normalize: true, backend })).toEqual(Float64Array.of(2, 7));
+    expect(tailSums(Float64Array.of(2, 7), { shape: [1, 2], gamma: 0, normalize: true, backend })).toEqual(
+      Float64Array.of(2, 7),
+    );
   });
 
   test.each([false, true])("prefixSums equals its definition, exclusive %p", (exclusive) => {
@@ -70,7 +78,10 @@ eachBackend((backend) => {
     expect(plain.norms).toBeAllClose(want, F64);
     expect(plain.pathNorms[2]).toBeCloseTo(want[0]! + want[1]! + want[2]!, 12);
     const doubled = scoreNorms(logProbs, squares, { shape: [2, 3], weights: new Float64Array(6).fill(2), backend });
-    expect(doubled.norms).toBeAllClose(want.map((x) => 4 * x), F64);
+    expect(doubled.norms).toBeAllClose(
+      want.map((x) => 4 * x),
+      F64,
+    );
   });
 
   test("with the reward form the weight leaves the values alone", () => {
@@ -84,12 +95,20 @@ eachBackend((backend) => {
     const w = [...weights].map((x) => Math.min(x, 1));
     const delta = w.map((rho, t) => rho * rewards[t]! + gamma * (values[t + 1] ?? 0) - values[t]!);
     const want = delta.map((_, t) =>
-      delta.slice(t).reduce((sum, d, k) => sum + d * w.slice(t, t + k).reduce((product, c) => product * gamma * 0.8 * c, 1), 0),
+      delta
+        .slice(t)
+        .reduce((sum, d, k) => sum + d * w.slice(t, t + k).reduce((product, c) => product * gamma * 0.8 * c, 1), 0),
     );
     expect(got.accumulated).toBeAllClose(want, F64);
-    expect(got.targets).toBeAllClose(want.map((a, t) => a + values[t]!), F64);
+    expect(got.targets).toBeAllClose(
+      want.map((a, t) => a + values[t]!),
+      F64,
+    );
     const corrected = vtrace(rewards, values, weights, options);
-    expect(corrected.accumulated).toBeAllClose(corrected.targets.map((x, t) => x - values[t]!), F64);
+    expect(corrected.accumulated).toBeAllClose(
+      corrected.targets.map((x, t) => x - values[t]!),
+      F64,
+    );
   });
 
   test("what lies under the mask cannot leak", () => {
@@ -112,13 +131,18 @@ eachBackend((backend) => {
     const mask = Uint8Array.from(values, (_, i) => (i % T < lengths[Math.floor(i / T)]! ? 1 : 0));
     const packed = values.filter((_, i) => mask[i] !== 0);
     const compact = (array: Float32Array | Float64Array) => array.filter((_, i) => mask[i] !== 0);
-    expect(tailSums(packed, { offsets, gamma: 0.9, backend })).toEqual(compact(tailSums(values, { shape, mask, gamma: 0.9, backend })));
+    expect(tailSums(packed, { offsets, gamma: 0.9, backend })).toEqual(
+      compact(tailSums(values, { shape, mask, gamma: 0.9, backend })),
+    );
     expect(prefixSums(packed, { offsets, backend })).toEqual(compact(prefixSums(values, { shape, mask, backend })));
   });
 
   test("rows longer than what a device scans at once, few of them and beside many short ones", () => {
     const r = rng(8);
-    for (const lengths of [[20_000, 0, 300, 8192], [...new Array<number>(300).fill(7), 8500]]) {
+    for (const lengths of [
+      [20_000, 0, 300, 8192],
+      [...new Array<number>(300).fill(7), 8500],
+    ]) {
       const offsets = new Int32Array(lengths.length + 1);
       lengths.forEach((length, b) => (offsets[b + 1] = offsets[b]! + length));
       const n = offsets[lengths.length]!;
@@ -171,11 +195,27 @@ eachBackend((backend) => {
       ["the mode cut", () => tailSums(values, { ...good, maskMode: "cut" as never }), "ERR_SURPRISAL_OPTION"],
       ["a negative weight", () => tailSums(values, { ...good, maskedWeight: -1 }), "ERR_SURPRISAL_OPTION"],
       ["an infinite weight", () => tailSums(values, { ...good, maskedWeight: Infinity }), "ERR_SURPRISAL_OPTION"],
-      ["offsets that go down", () => prefixSums(values, { offsets: Int32Array.of(0, 3, 2, 4), backend }), "ERR_SURPRISAL_RANGE"],
+      [
+        "offsets that go down",
+        () => prefixSums(values, { offsets: Int32Array.of(0, 3, 2, 4), backend }),
+        "ERR_SURPRISAL_RANGE",
+      ],
       ["an output over an input", () => tailSums(values, { ...good, out: { tails: values } }), "ERR_SURPRISAL_BUFFER"],
-      ["an output over the input of a prefix", () => prefixSums(values, { ...good, out: { sums: values } }), "ERR_SURPRISAL_BUFFER"],
-      ["an unknown delta", () => vtrace(values, values, values, { ...good, delta: "both" as never }), "ERR_SURPRISAL_OPTION"],
-      ["score weights of another length", () => scoreNorms(values, values, { ...good, weights: new Float32Array(3) }), "ERR_SURPRISAL_SHAPE"],
+      [
+        "an output over the input of a prefix",
+        () => prefixSums(values, { ...good, out: { sums: values } }),
+        "ERR_SURPRISAL_BUFFER",
+      ],
+      [
+        "an unknown delta",
+        () => vtrace(values, values, values, { ...good, delta: "both" as never }),
+        "ERR_SURPRISAL_OPTION",
+      ],
+      [
+        "score weights of another length",
+        () => scoreNorms(values, values, { ...good, weights: new Float32Array(3) }),
+        "ERR_SURPRISAL_SHAPE",
+      ],
     ] as const)("%s", (_, call, code) => {
       let error: unknown;
       try {

@@ -128,8 +128,15 @@ eachBackend((backend) => {
     const [B, T] = shape;
     const whole = gae(reward, value, { shape, gamma: 0.99, lambda: 0.95, mask, backend });
     for (let b = 0; b < B; ++b) {
-      const cut = <A extends Float32Array | Float64Array | Uint8Array>(array: A): A => array.slice(b * T, (b + 1) * T) as A;
-      const alone = gae(cut(reward), cut(value), { shape: [1, T], gamma: 0.99, lambda: 0.95, mask: cut(mask), backend });
+      const cut = <A extends Float32Array | Float64Array | Uint8Array>(array: A): A =>
+        array.slice(b * T, (b + 1) * T) as A;
+      const alone = gae(cut(reward), cut(value), {
+        shape: [1, T],
+        gamma: 0.99,
+        lambda: 0.95,
+        mask: cut(mask),
+        backend,
+      });
       expect(alone.advantages).toEqual(cut(whole.advantages));
     }
   });
@@ -146,7 +153,9 @@ eachBackend((backend) => {
       lengths.forEach((length, b) => out.set(array.subarray(offsets[b], offsets[b]! + length), b * T));
       return out;
     };
-    const mask = Uint8Array.from({ length: lengths.length * T }, (_, i) => (i % T < lengths[Math.floor(i / T)]! ? 1 : 0));
+    const mask = Uint8Array.from({ length: lengths.length * T }, (_, i) =>
+      i % T < lengths[Math.floor(i / T)]! ? 1 : 0,
+    );
     const bootstrap = r.f32(4, -1, 1);
     const options = { gamma: 0.9, lambda: 0.8, bootstrap, backend } as const;
     const packed = gae(reward, value, { offsets, ...options });
@@ -172,7 +181,10 @@ eachBackend((backend) => {
       later[t] = total - before;
       before += reward[t]!;
     }
-    expect(got.advantages).toBeAllClose(Float64Array.from(value, (v, t) => later[t]! - v), { atol: 1e-7, rtol: 1e-7 });
+    expect(got.advantages).toBeAllClose(
+      Float64Array.from(value, (v, t) => later[t]! - v),
+      { atol: 1e-7, rtol: 1e-7 },
+    );
   });
 
   test("NaN spreads to earlier steps of its row and to no other row", () => {
@@ -210,21 +222,76 @@ eachBackend((backend) => {
     const shared = new Float32Array(8);
 
     test.each([
-      ["a wrong length", () => gae(reward, new Float32Array(3), { ...good, backend }), "ERR_SURPRISAL_SHAPE", "values has 3"],
-      ["a wrong element type", () => gae(new Int32Array(4) as never, value, { ...good, backend }), "ERR_SURPRISAL_DTYPE", "rewards"],
+      [
+        "a wrong length",
+        () => gae(reward, new Float32Array(3), { ...good, backend }),
+        "ERR_SURPRISAL_SHAPE",
+        "values has 3",
+      ],
+      [
+        "a wrong element type",
+        () => gae(new Int32Array(4) as never, value, { ...good, backend }),
+        "ERR_SURPRISAL_DTYPE",
+        "rewards",
+      ],
       ["a detached buffer", () => gae(detached, value, { ...good, backend }), "ERR_SURPRISAL_BUFFER", "rewards"],
-      ["NaN as gamma", () => gae(reward, value, { ...good, gamma: NaN, backend }), "ERR_SURPRISAL_OPTION", "gamma is NaN"],
-      ["infinity as lambda", () => gae(reward, value, { ...good, lambda: Infinity, backend }), "ERR_SURPRISAL_OPTION", "lambda"],
+      [
+        "NaN as gamma",
+        () => gae(reward, value, { ...good, gamma: NaN, backend }),
+        "ERR_SURPRISAL_OPTION",
+        "gamma is NaN",
+      ],
+      [
+        "infinity as lambda",
+        () => gae(reward, value, { ...good, lambda: Infinity, backend }),
+        "ERR_SURPRISAL_OPTION",
+        "lambda",
+      ],
       ["a gamma above 1", () => gae(reward, value, { ...good, gamma: 1.5, backend }), "ERR_SURPRISAL_OPTION", "[0, 1]"],
-      ["an unknown mask mode", () => gae(reward, value, { ...good, maskMode: "drop" as never, backend }), "ERR_SURPRISAL_OPTION", '"skip"'],
-      ["offsets that go down", () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 3, 2, 4), backend }), "ERR_SURPRISAL_RANGE", "offsets[2]"],
-      ["offsets past the end", () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 5), backend }), "ERR_SURPRISAL_SHAPE", "rewards has 4"],
-      ["neither shape nor offsets", () => gae(reward, value, { gamma: 1, lambda: 1, backend }), "ERR_SURPRISAL_OPTION", "shape"],
-      ["a negative cap", () => vtrace(reward, value, value, { ...good, rhoBar: -1, backend }), "ERR_SURPRISAL_OPTION", "rhoBar"],
-      ["an output over an input", () => discountedReturns(reward, { ...good, out: { returns: reward }, backend }), "ERR_SURPRISAL_BUFFER", "out.returns overlaps rewards"],
+      [
+        "an unknown mask mode",
+        () => gae(reward, value, { ...good, maskMode: "drop" as never, backend }),
+        "ERR_SURPRISAL_OPTION",
+        '"skip"',
+      ],
+      [
+        "offsets that go down",
+        () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 3, 2, 4), backend }),
+        "ERR_SURPRISAL_RANGE",
+        "offsets[2]",
+      ],
+      [
+        "offsets past the end",
+        () => gae(reward, value, { gamma: 1, lambda: 1, offsets: Int32Array.of(0, 5), backend }),
+        "ERR_SURPRISAL_SHAPE",
+        "rewards has 4",
+      ],
+      [
+        "neither shape nor offsets",
+        () => gae(reward, value, { gamma: 1, lambda: 1, backend }),
+        "ERR_SURPRISAL_OPTION",
+        "shape",
+      ],
+      [
+        "a negative cap",
+        () => vtrace(reward, value, value, { ...good, rhoBar: -1, backend }),
+        "ERR_SURPRISAL_OPTION",
+        "rhoBar",
+      ],
+      [
+        "an output over an input",
+        () => discountedReturns(reward, { ...good, out: { returns: reward }, backend }),
+        "ERR_SURPRISAL_BUFFER",
+        "out.returns overlaps rewards",
+      ],
       [
         "outputs over each other",
-        () => gae(reward, value, { ...good, out: { advantages: shared.subarray(0, 4), returns: shared.subarray(2, 6) }, backend }),
+        () =>
+          gae(reward, value, {
+            ...good,
+            out: { advantages: shared.subarray(0, 4), returns: shared.subarray(2, 6) },
+            backend,
+          }),
         "ERR_SURPRISAL_BUFFER",
         "overlaps",
       ],
@@ -258,7 +325,9 @@ eachBackend((backend) => {
       const clean = gae(rewards, values, options);
       const got = gae(poisoned, values, options);
       expect(got.advantages.subarray(0, cut + 1)).toEqual(clean.advantages.subarray(0, cut + 1));
-      expect(discountedReturns(poisoned, options).subarray(0, cut + 1)).toEqual(discountedReturns(rewards, options).subarray(0, cut + 1));
+      expect(discountedReturns(poisoned, options).subarray(0, cut + 1)).toEqual(
+        discountedReturns(rewards, options).subarray(0, cut + 1),
+      );
     }
   });
 });

@@ -37,15 +37,24 @@ eachBackend((backend) => {
     });
 
     test("rows and masks that do not fit", () => {
-      for (const shape of [[1, 2], [2, 3]]) expect(code(() => op(x, { shape }))).toBe("ERR_SURPRISAL_SHAPE");
-      for (const shape of [[-1, -3], [1.5, 2], [3], "3"]) expect(code(() => op(x, { shape }))).toBe("ERR_SURPRISAL_SHAPE");
+      for (const shape of [
+        [1, 2],
+        [2, 3],
+      ])
+        expect(code(() => op(x, { shape }))).toBe("ERR_SURPRISAL_SHAPE");
+      for (const shape of [[-1, -3], [1.5, 2], [3], "3"])
+        expect(code(() => op(x, { shape }))).toBe("ERR_SURPRISAL_SHAPE");
       expect(code(() => op(x, { shape: [1, 3], offsets: Int32Array.of(0, 3) }))).toBe("ERR_SURPRISAL_OPTION");
       expect(code(() => op(x, { mask: new Uint8Array(2) }))).toBe("ERR_SURPRISAL_SHAPE");
       expect(code(() => op(x, { mask: new Int32Array(3) }))).toBe("ERR_SURPRISAL_DTYPE");
     });
 
     test("offsets that go down, past the end, or do not reach it", () => {
-      for (const offsets of [[0, 2, 1, 3], [1, 3], [-1, 3]])
+      for (const offsets of [
+        [0, 2, 1, 3],
+        [1, 3],
+        [-1, 3],
+      ])
         expect(code(() => op(x, { offsets: Int32Array.from(offsets) }))).toBe("ERR_SURPRISAL_RANGE");
       for (const offsets of [[0, 4], [0, 2], []])
         expect(code(() => op(x, { offsets: Int32Array.from(offsets) }))).toBe("ERR_SURPRISAL_SHAPE");
@@ -83,7 +92,9 @@ eachBackend((backend) => {
     const thresholds = new Float64Array(1).fill(9);
     for (const q of [NaN, Infinity, -Infinity, -1e-9, 1.0001, "0.5", undefined])
       expect(code(() => ops.quantileMask(x, { q, out: { selected, thresholds } }))).toBe("ERR_SURPRISAL_OPTION");
-    expect(code(() => ops.quantileMask(x, { out: { selected, thresholds: new Float64Array(2) } }))).toBe("ERR_SURPRISAL_SHAPE");
+    expect(code(() => ops.quantileMask(x, { out: { selected, thresholds: new Float64Array(2) } }))).toBe(
+      "ERR_SURPRISAL_SHAPE",
+    );
     expect(code(() => ops.quantileMask(x, { out: { thresholds: new Float32Array(1) } }))).toBe("ERR_SURPRISAL_DTYPE");
     expect([...selected, ...thresholds]).toEqual([9, 9, 9, 9]);
   });
@@ -96,7 +107,9 @@ eachBackend((backend) => {
       expect(code(() => ops.topMask(x, { share, out }))).toBe("ERR_SURPRISAL_OPTION");
     for (const k of [NaN, Infinity, -1, 0.5, "1"])
       for (const name of ["k", "least"])
-        expect(code(() => topMask(x, { ...(name === "least" && { share: 0.5 }), [name]: k, out, backend }))).toBe("ERR_SURPRISAL_OPTION");
+        expect(code(() => topMask(x, { ...(name === "least" && { share: 0.5 }), [name]: k, out, backend }))).toBe(
+          "ERR_SURPRISAL_OPTION",
+        );
     expect(code(() => topMask(x, { out, backend }))).toBe("ERR_SURPRISAL_OPTION");
     expect(code(() => topMask(x, { share: 0.5, k: 1, out, backend }))).toBe("ERR_SURPRISAL_OPTION");
     expect(code(() => ops.topMask(x, { out: { counts: new Int32Array(2) } }))).toBe("ERR_SURPRISAL_SHAPE");

@@ -23,23 +23,44 @@ eachBackend((backend) => {
       const [B, T] = shape;
       const n = B * T;
       const logProbs = Floats.from(rng(1).normal(n, -2, 1));
-      const mask = rng(2).mask(n, 0.7).fill(0, T, 2 * T); // row 1 has no token
+      const mask = rng(2)
+        .mask(n, 0.7)
+        .fill(0, T, 2 * T); // row 1 has no token
       const excluded = rng(3).mask(n, 0.3);
       const kinds = { token: Floats.from(rng(4).normal(n, 0.3, 1)), row: Floats.from(rng(5).normal(B, 0.3, 1)) };
       const members = membersOf(n, B, mask, "all")[0]!;
       const candidates = members.filter((i) => excluded[i] === 0);
 
-      test.each(Object.entries(kinds))("a range of covariances equals the definition: advantages per %s", (per, advantages) => {
-        for (const countEpsilon of [0, 1e-8, 1]) {
-          const want = covariancesOracle(logProbs, per === "row" ? spread(advantages, T) : advantages, members, countEpsilon);
-          for (const between of [[0.25, 2], [-Infinity, 0.1], [0.6, Infinity]] as const) {
-            const got = covarianceMask(logProbs, advantages, { shape, mask, excluded, between, countEpsilon, backend });
-            const inside = candidates.filter((i) => want[i]! > between[0] && want[i]! < between[1]);
-            expect([...got.selected].flatMap((flag, i) => (flag === 1 ? [i] : []))).toEqual(inside);
-            expect(got.count).toBe(inside.length);
+      test.each(Object.entries(kinds))(
+        "a range of covariances equals the definition: advantages per %s",
+        (per, advantages) => {
+          for (const countEpsilon of [0, 1e-8, 1]) {
+            const want = covariancesOracle(
+              logProbs,
+              per === "row" ? spread(advantages, T) : advantages,
+              members,
+              countEpsilon,
+            );
+            for (const between of [
+              [0.25, 2],
+              [-Infinity, 0.1],
+              [0.6, Infinity],
+            ] as const) {
+              const got = covarianceMask(logProbs, advantages, {
+                shape,
+                mask,
+                excluded,
+                between,
+                countEpsilon,
+                backend,
+              });
+              const inside = candidates.filter((i) => want[i]! > between[0] && want[i]! < between[1]);
+              expect([...got.selected].flatMap((flag, i) => (flag === 1 ? [i] : []))).toEqual(inside);
+              expect(got.count).toBe(inside.length);
+            }
           }
-        }
-      });
+        },
+      );
 
       test.each(Object.entries(kinds))("the largest covariances equal a sort: advantages per %s", (per, advantages) => {
         const want = covariancesOracle(logProbs, per === "row" ? spread(advantages, T) : advantages, members);
@@ -48,9 +69,16 @@ eachBackend((backend) => {
           expect(got.selected).toEqual(topOracle(want, [candidates], () => k));
           expect(got.count).toBe(Math.min(k, candidates.length));
         }
-        for (const [share, least] of [[2e-4, 1], [0.2, 0], [0, 0], [1, 3]] as const) {
+        for (const [share, least] of [
+          [2e-4, 1],
+          [0.2, 0],
+          [0, 0],
+          [1, 3],
+        ] as const) {
           const got = covarianceMask(logProbs, advantages, { shape, mask, share, least, backend });
-          expect(got.selected).toEqual(topOracle(want, [members], (count) => Math.max(least, Math.floor(share * count))));
+          expect(got.selected).toEqual(
+            topOracle(want, [members], (count) => Math.max(least, Math.floor(share * count))),
+          );
         }
       });
 
@@ -80,7 +108,14 @@ eachBackend((backend) => {
         for (const choice of [{ share: 0.3 }, { k: 0 }, { between: [0.2, 1.5] }] as const) {
           const apart = covarianceMask(logProbs, kinds.row, { shape, mask, excluded, ...choice, backend });
           const flags = excluded.slice();
-          const together = covarianceMask(logProbs, kinds.row, { shape, mask, excluded: flags, out: { selected: flags }, ...choice, backend });
+          const together = covarianceMask(logProbs, kinds.row, {
+            shape,
+            mask,
+            excluded: flags,
+            out: { selected: flags },
+            ...choice,
+            backend,
+          });
           expect(together.selected).toBe(flags);
           expect(together).toEqual(apart);
         }
@@ -93,7 +128,9 @@ eachBackend((backend) => {
       const advantages = Floats.from(rng(10).normal(300, 0.3, 1));
       const members = membersOf(900, 300, undefined, "all");
       const want = covariancesOracle(logProbs, spread(advantages, 3), members[0]!);
-      expect(covarianceMask(logProbs, advantages, { shape, k: 20, backend }).selected).toEqual(topOracle(want, members, () => 20));
+      expect(covarianceMask(logProbs, advantages, { shape, k: 20, backend }).selected).toEqual(
+        topOracle(want, members, () => 20),
+      );
     });
 
     test("packed rows equal padded rows under a mask", () => {
@@ -128,14 +165,17 @@ eachBackend((backend) => {
       // Means 0: the covariances are 1, 1, -4, -4.
       const logProbs = Floats.of(1, -1, 2, -2);
       const advantages = Floats.of(1, -1, -2, 2);
-      const count = (low: number, high: number): number => covarianceMask(logProbs, advantages, { between: [low, high], backend }).count;
+      const count = (low: number, high: number): number =>
+        covarianceMask(logProbs, advantages, { between: [low, high], backend }).count;
       expect([count(1, 2), count(0.5, 1), count(0.5, 1.5), count(-4, 1), count(-4.5, 1)]).toEqual([0, 0, 2, 0, 2]);
     });
 
     test("NaN among the kept values: in no range, and taken by index where something must be", () => {
       const logProbs = Floats.of(-1, NaN, -2);
       const advantages = Floats.of(1, 2, 3);
-      const call = (options: CovarianceMaskOptions): number[] => [...covarianceMask(logProbs, advantages, { backend, ...options }).selected];
+      const call = (options: CovarianceMaskOptions): number[] => [
+        ...covarianceMask(logProbs, advantages, { backend, ...options }).selected,
+      ];
       expect(call({ between: [-Infinity, Infinity] })).toEqual([0, 0, 0]);
       expect(call({ k: 2 })).toEqual([1, 1, 0]);
       expect(call({ k: 1, mask: Uint8Array.of(1, 0, 1) })).toEqual([1, 0, 0]);
@@ -145,23 +185,39 @@ eachBackend((backend) => {
       const none = new Floats(0);
       for (const layout of [{ shape: [0, 4] }, { shape: [3, 0] }, { offsets: Int32Array.of(0) }, {}] as const)
         for (const choice of [{ share: 1 }, { between: [-1, 1] }] as const)
-          expect(covarianceMask(none, none, { ...layout, ...choice, advantagesPer: "token", backend })).toEqual({ selected: new Uint8Array(0), count: 0 });
+          expect(covarianceMask(none, none, { ...layout, ...choice, advantagesPer: "token", backend })).toEqual({
+            selected: new Uint8Array(0),
+            count: 0,
+          });
       for (const gone of [{ mask: new Uint8Array(3) }, { excluded: Uint8Array.of(1, 1, 7) }])
         for (const choice of [{ k: 2 }, { between: [-9, 9] }] as const) {
           const selected = new Uint8Array(3).fill(9);
-          const got = covarianceMask(Floats.of(1, 2, 4), Floats.of(3, 1, 2), { ...gone, ...choice, out: { selected }, backend });
+          const got = covarianceMask(Floats.of(1, 2, 4), Floats.of(3, 1, 2), {
+            ...gone,
+            ...choice,
+            out: { selected },
+            backend,
+          });
           expect(got).toEqual({ selected: new Uint8Array(3), count: 0 });
         }
     });
 
     test("law: permuted rows permute the flags", () => {
       // Small integers: sums are exact in any order, so a permutation moves no mean.
-      const row = fc.array(fc.tuple(fc.integer({ min: -8, max: 8 }), fc.integer({ min: -4, max: 4 })), { minLength: 4, maxLength: 4 });
+      const row = fc.array(fc.tuple(fc.integer({ min: -8, max: 8 }), fc.integer({ min: -4, max: 4 })), {
+        minLength: 4,
+        maxLength: 4,
+      });
       fc.assert(
         fc.property(fc.array(row, { minLength: 2, maxLength: 6 }), (rows) => {
           const select = (order: typeof rows): number[][] => {
             const [x, a] = [0, 1].map((k) => Floats.from(order.flat().map((pair) => pair[k]!)));
-            const { selected } = covarianceMask(x!, a!, { shape: [order.length, 4], between: [0.5, 12], advantagesPer: "token", backend });
+            const { selected } = covarianceMask(x!, a!, {
+              shape: [order.length, 4],
+              between: [0.5, 12],
+              advantagesPer: "token",
+              backend,
+            });
             return order.map((__, b) => [...selected.subarray(4 * b, 4 * b + 4)]);
           };
           expect(select(rows.slice().reverse())).toEqual(select(rows).reverse());
@@ -182,13 +238,26 @@ eachBackend((backend) => {
     const x = Float32Array.of(-1, -2, -4);
     const selected = new Uint8Array(3).fill(9);
     const code = (options: object, logProbs: unknown = x, advantages: unknown = x): string | undefined =>
-      errorCode(() => covarianceMask(logProbs as Float32Array, advantages as Float32Array, { backend, out: { selected }, ...options }));
+      errorCode(() =>
+        covarianceMask(logProbs as Float32Array, advantages as Float32Array, {
+          backend,
+          out: { selected },
+          ...options,
+        }),
+      );
     afterEach(() => expect([...selected]).toEqual([9, 9, 9]));
 
     test("a choice that is none, or two", () => {
-      for (const options of [{}, { share: 0.5, k: 1 }, { between: [0, 1], k: 1 }, { between: [0, 1], least: 1 }, { least: 2 }])
+      for (const options of [
+        {},
+        { share: 0.5, k: 1 },
+        { between: [0, 1], k: 1 },
+        { between: [0, 1], least: 1 },
+        { least: 2 },
+      ])
         expect(code(options)).toBe("ERR_SURPRISAL_OPTION");
-      for (const between of [[1, 0], [NaN, 1], [0, NaN], [0], 3, ["0", 1], null]) expect(code({ between })).toBe("ERR_SURPRISAL_OPTION");
+      for (const between of [[1, 0], [NaN, 1], [0, NaN], [0], 3, ["0", 1], null])
+        expect(code({ between })).toBe("ERR_SURPRISAL_OPTION");
       for (const share of [NaN, -1e-9, 1.0001]) expect(code({ share })).toBe("ERR_SURPRISAL_OPTION");
       for (const k of [NaN, -1, 0.5]) expect(code({ k })).toBe("ERR_SURPRISAL_OPTION");
       for (const countEpsilon of [NaN, -1, Infinity]) expect(code({ k: 1, countEpsilon })).toBe("ERR_SURPRISAL_OPTION");
@@ -215,7 +284,10 @@ eachBackend((backend) => {
       const per = (advantagesPer: "row" | "token"): number[] => [
         ...covarianceMask(x, Float32Array.of(5, 0, 1), { k: 1, offsets, advantagesPer, backend }).selected,
       ];
-      expect([per("row"), per("token")]).toEqual([[0, 1, 0], [1, 0, 0]]);
+      expect([per("row"), per("token")]).toEqual([
+        [0, 1, 0],
+        [1, 0, 0],
+      ]);
     });
   });
 });

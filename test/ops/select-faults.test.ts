@@ -20,7 +20,14 @@ registerBackends(
 
     const calls = {
       selectTop: (offsets: Int32Array) => {
-        ops.selectTop({ ...common(offsets), share: NaN, k: 1, least: 0, selected: new Uint8Array(4), count: new Int32Array(2) });
+        ops.selectTop({
+          ...common(offsets),
+          share: NaN,
+          k: 1,
+          least: 0,
+          selected: new Uint8Array(4),
+          count: new Int32Array(2),
+        });
       },
       selectQuantile: (offsets: Int32Array) => {
         ops.selectQuantile({ ...common(offsets), q: 0.5, threshold: new Float64Array(2), selected: new Uint8Array(4) });
@@ -29,7 +36,12 @@ registerBackends(
 
     test.each(Object.entries(calls))("%s refuses offsets that go down or outside", (_, call) => {
       const refused = expect.objectContaining({ code: "ERR_SURPRISAL_RANGE" }) as Error;
-      for (const offsets of [[0, 3, 2], [0, 2, 5], [0, -1, 4], [0, 2 ** 31 - 1, 4]]) {
+      for (const offsets of [
+        [0, 3, 2],
+        [0, 2, 5],
+        [0, -1, 4],
+        [0, 2 ** 31 - 1, 4],
+      ]) {
         expect(() => call(Int32Array.from(offsets))).toThrow(refused);
         expect(() => call(Int32Array.of(0, 2, 4))).not.toThrow(); // the fault is reported once
       }
@@ -42,7 +54,9 @@ registerBackends(
       const top = { ...common(offsets), share: NaN, k: 1, least: 0, selected, count: null };
       expect(() => ops.selectTop({ ...top, over: 1 })).toThrow(option);
       expect(() => ops.selectTop({ ...top, share: 1.5 })).toThrow(option);
-      expect(() => ops.selectTop({ ...top, k: -1 })).toThrow(expect.objectContaining({ code: "ERR_SURPRISAL_SHAPE" }) as Error);
+      expect(() => ops.selectTop({ ...top, k: -1 })).toThrow(
+        expect.objectContaining({ code: "ERR_SURPRISAL_SHAPE" }) as Error,
+      );
       const quantile = { ...common(offsets), q: 0.5, threshold: null, selected };
       for (const q of [NaN, -0.1, 1.1]) expect(() => ops.selectQuantile({ ...quantile, q })).toThrow(option);
       expect(() => ops.selectQuantile({ ...quantile, selected: null })).toThrow(option);

@@ -21,7 +21,9 @@ eachBackend((backend) => {
       flat: new Floats(B * T).fill(0.1),
       wide: Floats.from(rng(3).normal(B * T, 0, 1)).map((x, i) => x * 10 ** ((i % 70) - 35)),
     };
-    const mask = rng(4).mask(B * T, 0.7).fill(0, T, 2 * T); // row 1 has no candidate
+    const mask = rng(4)
+      .mask(B * T, 0.7)
+      .fill(0, T, 2 * T); // row 1 has no candidate
 
     describe.each(SCOPES)("over %s", (over) => {
       test.each(Object.entries(samples))("the top k equal a sort: %s", (__, values) => {
@@ -34,7 +36,9 @@ eachBackend((backend) => {
         for (const share of [0, 0.2, 0.29, 0.5, 1])
           for (const least of [0, 1, 3]) {
             const got = topMask(values, { shape: [B, T], mask, over, share, least, backend });
-            expect(got.selected).toEqual(topOracle(values, units, (count) => Math.max(least, Math.floor(share * count))));
+            expect(got.selected).toEqual(
+              topOracle(values, units, (count) => Math.max(least, Math.floor(share * count))),
+            );
           }
       });
 
@@ -42,7 +46,14 @@ eachBackend((backend) => {
         const units = membersOf(B * T, B, mask, over);
         for (const q of [0, 0.1, 1 / 3, 0.5, 0.8, 0.99, 1]) {
           const got = quantileMask(values, { shape: [B, T], mask, over, q, backend });
-          const want = units.map((unit) => (unit.length > 0 ? quantileOracle(unit.map((i) => values[i]!), q) : NaN));
+          const want = units.map((unit) =>
+            unit.length > 0
+              ? quantileOracle(
+                  unit.map((i) => values[i]!),
+                  q,
+                )
+              : NaN,
+          );
           // The same few float64 operations in the same order: equal to the bit.
           expect([...got.thresholds]).toEqual(want);
           const selected = new Uint8Array(B * T);
@@ -54,8 +65,12 @@ eachBackend((backend) => {
       test("what lies under the mask changes no bit", () => {
         const poisoned = samples.normal.map((x, i) => (mask[i] !== 0 ? x : [NaN, Infinity, 1e30][i % 3]!));
         const options = { shape: [B, T], mask, over, backend } as const;
-        expect(topMask(poisoned, { ...options, share: 0.4 })).toEqual(topMask(samples.normal, { ...options, share: 0.4 }));
-        expect(quantileMask(poisoned, { ...options, q: 0.4 })).toEqual(quantileMask(samples.normal, { ...options, q: 0.4 }));
+        expect(topMask(poisoned, { ...options, share: 0.4 })).toEqual(
+          topMask(samples.normal, { ...options, share: 0.4 }),
+        );
+        expect(quantileMask(poisoned, { ...options, q: 0.4 })).toEqual(
+          quantileMask(samples.normal, { ...options, q: 0.4 }),
+        );
       });
     });
 
@@ -66,7 +81,14 @@ eachBackend((backend) => {
         const got = topMask(long, { shape: [3, 2500], over, share: 0.3, backend });
         expect(got.selected).toEqual(topOracle(long, units, (count) => Math.floor(0.3 * count)));
         const quantiles = quantileMask(long, { shape: [3, 2500], over, q: 0.7, backend });
-        expect([...quantiles.thresholds]).toEqual(units.map((unit) => quantileOracle(unit.map((i) => long[i]!), 0.7)));
+        expect([...quantiles.thresholds]).toEqual(
+          units.map((unit) =>
+            quantileOracle(
+              unit.map((i) => long[i]!),
+              0.7,
+            ),
+          ),
+        );
       }
     });
 
@@ -74,7 +96,11 @@ eachBackend((backend) => {
       const rows = [3, 7000] as const;
       const n = rows[0] * rows[1];
       const kept = rng(6).mask(n, 0.8);
-      for (const values of [Floats.from(rng(7).i32(n, -20, 20)), Floats.from(rng(8).normal(n, -1, 3)), new Floats(n).fill(2)])
+      for (const values of [
+        Floats.from(rng(7).i32(n, -20, 20)),
+        Floats.from(rng(8).normal(n, -1, 3)),
+        new Floats(n).fill(2),
+      ])
         for (const [share, q] of [
           [0.001, 0.5],
           [0.4, 0.99],
@@ -82,14 +108,21 @@ eachBackend((backend) => {
         ] as const) {
           const units = membersOf(n, rows[0], kept, "all");
           const got = topMask(values, { shape: rows, mask: kept, over: "all", share, backend });
-          expect(Buffer.compare(got.selected, topOracle(values, units, (count) => Math.floor(share * count)))).toBe(0);
+          expect(
+            Buffer.compare(
+              got.selected,
+              topOracle(values, units, (count) => Math.floor(share * count)),
+            ),
+          ).toBe(0);
           const above = quantileMask(values, { shape: rows, mask: kept, over: "all", q, backend });
           const threshold = quantileOracle(
             units[0]!.map((i) => values[i]!),
             q,
           );
           expect([...above.thresholds]).toEqual([threshold]);
-          expect(above.selected.every((flag, i) => flag === Number(kept[i] !== 0 && values[i]! >= threshold))).toBe(true);
+          expect(above.selected.every((flag, i) => flag === Number(kept[i] !== 0 && values[i]! >= threshold))).toBe(
+            true,
+          );
         }
       const holes = Floats.from(rng(9).normal(n, 0, 1)).fill(NaN, 5, 6);
       const options = { shape: rows, over: "all", backend } as const;
@@ -126,7 +159,9 @@ eachBackend((backend) => {
     });
 
     test("equal values: the smaller index first; 0 and -0 are equal", () => {
-      const top = (values: readonly number[], k: number): number[] => [...topMask(Floats.from(values), { k, backend }).selected];
+      const top = (values: readonly number[], k: number): number[] => [
+        ...topMask(Floats.from(values), { k, backend }).selected,
+      ];
       expect(top([5, 5, 5, 5], 2)).toEqual([1, 1, 0, 0]);
       expect(top([1, 5, 0, 5, 5], 2)).toEqual([0, 1, 0, 1, 0]);
       expect(top([-0, 0, -0, 0], 2)).toEqual([1, 1, 0, 0]);
@@ -142,7 +177,9 @@ eachBackend((backend) => {
       const ranked = Array.from(values, (__, k) => topMask(values, { k: k + 1, backend }).selected);
       const largest = ranked.map((flags) => flags.reduce((sum, flag, i) => sum + flag * 2 ** i, 0));
       // Indices in the order of the values: 1, 0, 3, 2, 4, 6, 5.
-      expect(largest).toEqual([1, 0, 3, 2, 4, 6, 5].map((__, k, order) => order.slice(0, k + 1).reduce((sum, i) => sum + 2 ** i, 0)));
+      expect(largest).toEqual(
+        [1, 0, 3, 2, 4, 6, 5].map((__, k, order) => order.slice(0, k + 1).reduce((sum, i) => sum + 2 ** i, 0)),
+      );
     });
 
     test("NaN is taken last of all, after minus infinity", () => {
@@ -162,7 +199,8 @@ eachBackend((backend) => {
     });
 
     test("infinite neighbours: the infinite one is the threshold, NaN between two of them", () => {
-      const threshold = (values: readonly number[], q: number): number => quantileMask(Floats.from(values), { q, backend }).thresholds[0]!;
+      const threshold = (values: readonly number[], q: number): number =>
+        quantileMask(Floats.from(values), { q, backend }).thresholds[0]!;
       expect(threshold([-Infinity, 1, 2], 0.25)).toBe(-Infinity);
       expect(threshold([-Infinity, 1, 2], 0.5)).toBe(1);
       expect(threshold([1, Infinity], 0.5)).toBe(Infinity);
@@ -178,7 +216,7 @@ eachBackend((backend) => {
       const q = 1 - 2 ** -53;
       const ends = rng(8).normal(400, 0, 1);
       for (let i = 0; i < 200; ++i) {
-        const [low, high] = [ends[2 * i]!, ends[2 * i]! + Math.abs(ends[2 * i + 1]!) * 10 ** (i % 12 - 9)];
+        const [low, high] = [ends[2 * i]!, ends[2 * i]! + Math.abs(ends[2 * i + 1]!) * 10 ** ((i % 12) - 9)];
         const values = Floats.of(low, high);
         const got = quantileMask(values, { q, backend });
         expect(got.thresholds[0]!).toBeLessThanOrEqual(values[1]!);
@@ -187,7 +225,10 @@ eachBackend((backend) => {
     });
 
     test("one value, no value, no row", () => {
-      expect(quantileMask(Floats.of(3), { q: 0.7, backend })).toEqual({ selected: Uint8Array.of(1), thresholds: Float64Array.of(3) });
+      expect(quantileMask(Floats.of(3), { q: 0.7, backend })).toEqual({
+        selected: Uint8Array.of(1),
+        thresholds: Float64Array.of(3),
+      });
       expect(topMask(Floats.of(3), { share: 0.99, backend }).selected).toEqual(Uint8Array.of(0));
       for (const over of SCOPES) {
         const units = over === "row" ? 2 : 1;
@@ -206,7 +247,9 @@ eachBackend((backend) => {
       const counts = new Int32Array(2).fill(9);
       const shape = [2, 2] as const;
       const dropped = Uint8Array.of(1, 1, 0, 1);
-      expect(quantileMask(values, { shape, mask: dropped, q: 1, out: { selected, thresholds }, backend }).selected).toBe(selected);
+      expect(
+        quantileMask(values, { shape, mask: dropped, q: 1, out: { selected, thresholds }, backend }).selected,
+      ).toBe(selected);
       expect([...selected, ...thresholds]).toEqual([0, 1, 0, 1, 2, 4]);
       selected.fill(9);
       expect(topMask(values, { shape, mask: dropped, k: 0, out: { selected, counts }, backend }).counts).toBe(counts);
@@ -219,16 +262,22 @@ eachBackend((backend) => {
     test("laws: permuted values select the same ones, all selected or above what is not", () => {
       const value = fc.integer({ min: -20, max: 20 });
       fc.assert(
-        fc.property(fc.array(value, { minLength: 1, maxLength: 60 }), fc.double({ min: 0, max: 1, noNaN: true }), (list, share) => {
-          const values = Floats.from(list);
-          const { selected, counts } = topMask(values, { share, backend });
-          expect(selected.reduce((sum, flag) => sum + flag, 0)).toBe(counts[0]);
-          const taken = list.filter((__, i) => selected[i] === 1);
-          const left = list.filter((__, i) => selected[i] === 0);
-          expect(Math.min(...taken)).toBeGreaterThanOrEqual(Math.max(...left));
-          const reversed = values.slice().reverse();
-          expect(quantileMask(reversed, { q: share, backend }).thresholds).toEqual(quantileMask(values, { q: share, backend }).thresholds);
-        }),
+        fc.property(
+          fc.array(value, { minLength: 1, maxLength: 60 }),
+          fc.double({ min: 0, max: 1, noNaN: true }),
+          (list, share) => {
+            const values = Floats.from(list);
+            const { selected, counts } = topMask(values, { share, backend });
+            expect(selected.reduce((sum, flag) => sum + flag, 0)).toBe(counts[0]);
+            const taken = list.filter((__, i) => selected[i] === 1);
+            const left = list.filter((__, i) => selected[i] === 0);
+            expect(Math.min(...taken)).toBeGreaterThanOrEqual(Math.max(...left));
+            const reversed = values.slice().reverse();
+            expect(quantileMask(reversed, { q: share, backend }).thresholds).toEqual(
+              quantileMask(values, { q: share, backend }).thresholds,
+            );
+          },
+        ),
         { numRuns: 40, seed: 7 },
       );
     });
@@ -240,6 +289,8 @@ eachBackend((backend) => {
   });
 
   test("a mask of other numbers than 1 keeps too", () => {
-    expect([...topMask(Float32Array.of(1, 2, 3), { k: 1, mask: Uint8Array.of(255, 2, 0), backend }).selected]).toEqual([0, 1, 0]);
+    expect([...topMask(Float32Array.of(1, 2, 3), { k: 1, mask: Uint8Array.of(255, 2, 0), backend }).selected]).toEqual([
+      0, 1, 0,
+    ]);
   });
 });

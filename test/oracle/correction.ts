@@ -7,7 +7,12 @@ export interface Row {
 }
 
 /** Kept tokens of padded rows. */
-export function keptRows(current: ArrayLike<number>, old: ArrayLike<number>, mask: ArrayLike<number>, T: number): Row[] {
+export function keptRows(
+  current: ArrayLike<number>,
+  old: ArrayLike<number>,
+  mask: ArrayLike<number>,
+  T: number,
+): Row[] {
   return Array.from({ length: mask.length / T }, (_, b) => {
     const at = Array.from({ length: T }, (_, t) => b * T + t).filter((i) => mask[i] !== 0);
     return { current: at.map((i) => current[i]!), old: at.map((i) => old[i]!) };

@@ -41,11 +41,22 @@ function rowSpans(row: readonly number[], number: number, rules: SpanRules): Fou
   const { overlapping = false, includeEnd = "all", unterminated = "drop", startsOpen = false } = rules;
   const head = hits(row, rules.head ?? [])[0];
   const ends = hits(row, rules.end);
-  const openings = hits(row, rules.start).map((hit) => ({ from: hit.at, begin: hit.at + hit.length, alternative: hit.alternative }));
+  const openings = hits(row, rules.start).map((hit) => ({
+    from: hit.at,
+    begin: hit.at + hit.length,
+    alternative: hit.alternative,
+  }));
   if (startsOpen) openings.unshift({ from: -1, begin: 0, alternative: -1 });
 
   const spans: FoundSpan[] = [];
-  if (head) spans.push({ row: number, begin: 0, finish: head.at + head.length, startAlternative: -2, endAlternative: head.alternative });
+  if (head)
+    spans.push({
+      row: number,
+      begin: 0,
+      finish: head.at + head.length,
+      startAlternative: -2,
+      endAlternative: head.alternative,
+    });
   let resume = -1;
   for (const { from, begin, alternative } of openings) {
     if (!overlapping && from < resume) continue;
@@ -53,7 +64,13 @@ function rowSpans(row: readonly number[], number: number, rules: SpanRules): Fou
     const included = end && { all: end.length, first: 1, none: 0 }[includeEnd];
     const finish = end && included !== undefined ? end.at + included : unterminated === "keep" ? row.length : begin;
     if (finish > begin)
-      spans.push({ row: number, begin, finish, startAlternative: alternative, endAlternative: end ? end.alternative : -1 });
+      spans.push({
+        row: number,
+        begin,
+        finish,
+        startAlternative: alternative,
+        endAlternative: end ? end.alternative : -1,
+      });
     resume = end ? end.at + end.length : row.length;
   }
   return spans;
@@ -63,14 +80,20 @@ export function spansOracle(rows: readonly (readonly number[])[], rules: SpanRul
   return rows.flatMap((row, number) => rowSpans(row, number, rules));
 }
 
-export function spanMeansOracle(rows: readonly (readonly number[])[], spans: readonly (readonly [number, number, number])[]): number[] {
+export function spanMeansOracle(
+  rows: readonly (readonly number[])[],
+  spans: readonly (readonly [number, number, number])[],
+): number[] {
   return spans.map(([row, begin, finish]) => {
     const inside = rows[row]!.slice(begin, finish);
     return inside.reduce((sum, value) => sum + value, 0) / inside.length;
   });
 }
 
-export function spanMaskOracle(lengths: readonly number[], spans: readonly (readonly [number, number, number])[]): number[] {
+export function spanMaskOracle(
+  lengths: readonly number[],
+  spans: readonly (readonly [number, number, number])[],
+): number[] {
   return lengths.flatMap((length, row) =>
     Array.from({ length }, (_, t) => Number(spans.some(([b, begin, finish]) => b === row && begin <= t && t < finish))),
   );

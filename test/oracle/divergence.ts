@@ -37,7 +37,9 @@ function outcomes(p: readonly number[], { support, outside, tailFloor = 1e-7 }: 
       // d (p_i / inside) / d p_j = ([i = j] − p_i / inside) / inside for j in the support
       pull: (d: readonly number[]) =>
         p.map((_, j) =>
-          ids.includes(j) ? ids.reduce((s, id, i) => s + (d[i]! * ((id === j ? 1 : 0) - p[id]! / inside)) / inside, 0) : 0,
+          ids.includes(j)
+            ? ids.reduce((s, id, i) => s + (d[i]! * ((id === j ? 1 : 0) - p[id]! / inside)) / inside, 0)
+            : 0,
         ),
     };
   const rest = p.reduce((s, v, j) => (ids.includes(j) ? s : s + v), 0);
@@ -63,7 +65,11 @@ function partial(S: number, T: number, beta: number): number {
   return S === 0 ? 0 : (1 - beta) * Math.log(S / ((1 - beta) * S + beta * T));
 }
 
-export function divergenceOracle(student: ArrayLike<number>, teacher: ArrayLike<number>, options: DivergenceOracleOptions): number {
+export function divergenceOracle(
+  student: ArrayLike<number>,
+  teacher: ArrayLike<number>,
+  options: DivergenceOracleOptions,
+): number {
   const { beta, temperature = 1 } = options;
   const [S, T] = [student, teacher].map((x) => outcomes(softmax(x, temperature), options).P);
   return valueOf(S!, T!, beta);
@@ -92,7 +98,7 @@ export function topOracle(x: ArrayLike<number>, k: number): number[] {
   const better = (i: number, j: number) => {
     const [a, b] = [x[i]!, x[j]!];
     if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(b);
-    return rank(a) > rank(b) || ((rank(a) === rank(b)) && i < j);
+    return rank(a) > rank(b) || (rank(a) === rank(b) && i < j);
   };
   const ids = Array.from({ length: x.length }, (_, i) => i);
   return ids.filter((i) => ids.filter((j) => better(j, i)).length < k);

@@ -46,7 +46,8 @@ export function egpoOracle(
   rollouts: readonly Rollout[],
   { low, high, epsilon, mode }: { low: number; high: number; epsilon: number; mode: "original" | "clamp" | "lockOne" },
 ) {
-  const measured = (rollout: Rollout): boolean => rollout.entropies.length > 0 && rollout.entropies.every(Number.isFinite);
+  const measured = (rollout: Rollout): boolean =>
+    rollout.entropies.length > 0 && rollout.entropies.every(Number.isFinite);
   const advantages = groupAdvantages(rollouts);
   return rollouts.map((rollout, b) => {
     const means = fellows(rollouts, rollout.group)

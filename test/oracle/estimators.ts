@@ -16,7 +16,11 @@ function siblings(rows: readonly Rollout[], row: Rollout): readonly Rollout[] {
 }
 
 /** x − mean = Σ_j (x − x_j) / n over sqrt(Σ_{i<j} (x_i − x_j)² / (n (n − 1)) + ε), at kept tokens; 0 elsewhere. */
-export function whitened(tokens: readonly (readonly number[])[], rows: readonly Rollout[], epsilon: number): number[][] {
+export function whitened(
+  tokens: readonly (readonly number[])[],
+  rows: readonly Rollout[],
+  epsilon: number,
+): number[][] {
   const all = tokens.flatMap((row, b) => row.filter((_, t) => rows[b]!.kept[t]));
   const n = all.length;
   const squares = sum(all.map((x) => sum(all.map((y) => (x - y) ** 2)))) / 2;
@@ -46,12 +50,18 @@ export function spread(perRow: readonly number[], rows: readonly Rollout[]): num
 }
 
 /** s − Σ w s / Σ w over the group; `alone` for a row without siblings. */
-export function lessBaseline(rows: readonly Rollout[], weight: (row: Rollout) => number, alone: "zero" | "raw"): number[] {
+export function lessBaseline(
+  rows: readonly Rollout[],
+  weight: (row: Rollout) => number,
+  alone: "zero" | "raw",
+): number[] {
   return rows.map((row) => {
     const group = siblings(rows, row);
     if (group.length === 1) return alone === "raw" ? scoreOf(row) : 0;
     const weights = group.map(weight);
-    return sum(weights) === 0 ? 0 : sum(group.map((other, i) => weights[i]! * (scoreOf(row) - scoreOf(other)))) / sum(weights);
+    return sum(weights) === 0
+      ? 0
+      : sum(group.map((other, i) => weights[i]! * (scoreOf(row) - scoreOf(other)))) / sum(weights);
   });
 }
 

@@ -18,7 +18,8 @@ export function groupColumnsOracle({ values, weights, kept, groups, epsilon, zer
       const running = siblings.filter((i) => kept[i]!.lastIndexOf(true) >= t);
       if (zeroTail && running.length === 1) return 0;
       const here = siblings.filter((i) => kept[i]![t]);
-      if (new Set(here.map((i) => values[i]![t])).size === 1 && here.some((i) => weights[i]![t]! > 0)) return values[here[0]!]![t]!;
+      if (new Set(here.map((i) => values[i]![t])).size === 1 && here.some((i) => weights[i]![t]! > 0))
+        return values[here[0]!]![t]!;
       const total = (f: (i: number) => number): number => here.map(f).reduce((a, c) => a + c, 0);
       return total((i) => weights[i]![t]! * values[i]![t]!) / (total((i) => weights[i]![t]!) + epsilon);
     });

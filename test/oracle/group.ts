@@ -39,11 +39,18 @@ export function groupNormalizeOracle(
 ): NormalizedOracle {
   const normalized = new Float64Array(values.length);
   const results = groups.map((items) => {
-    const group = normalizeGroup(items.map((i) => values[i]!), conventions);
+    const group = normalizeGroup(
+      items.map((i) => values[i]!),
+      conventions,
+    );
     items.forEach((i, k) => (normalized[i] = group.normalized[k]!));
     return group;
   });
-  return { normalized, means: Float64Array.from(results, (g) => g.mean), stds: Float64Array.from(results, (g) => g.std) };
+  return {
+    normalized,
+    means: Float64Array.from(results, (g) => g.mean),
+    stds: Float64Array.from(results, (g) => g.std),
+  };
 }
 
 export function groupSoftmaxOracle(values: ArrayLike<number>, groups: Partition, temperature: number): Float64Array {

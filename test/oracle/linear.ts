@@ -49,7 +49,8 @@ export function headOracle(problem: HeadProblem): HeadOracle {
   const live = Array.from({ length: N }, (_, n) => !keep || keep[n] !== 0);
   const logits = logitsOf(problem);
   const rows = logits.map((x, n) => (live[n] ? rowOracle(x, map) : undefined));
-  const of = (read: (row: NonNullable<(typeof rows)[number]>, n: number) => number) => rows.map((row, n) => (row ? read(row, n) : 0));
+  const of = (read: (row: NonNullable<(typeof rows)[number]>, n: number) => number) =>
+    rows.map((row, n) => (row ? read(row, n) : 0));
   return {
     logits,
     logProbs: of((row, n) => row.logprob(targets[n]!)),
@@ -57,7 +58,11 @@ export function headOracle(problem: HeadProblem): HeadOracle {
     logSumExps: of((row) => row.logSumExp),
     sumSquares: of((row) => row.sumSquare),
     gradients(ofLogProbs, ofEntropies) {
-      const [gradHidden, gradWeight, gradBias] = [N * D, V * D, V].map((n) => new Array<number>(n).fill(0)) as [number[], number[], number[]];
+      const [gradHidden, gradWeight, gradBias] = [N * D, V * D, V].map((n) => new Array<number>(n).fill(0)) as [
+        number[],
+        number[],
+        number[],
+      ];
       const sizes = { hidden: [...gradHidden], weight: [...gradWeight], bias: [...gradBias] };
       rows.forEach((row, n) => {
         if (!row) return;

@@ -4,36 +4,57 @@ import type { RowLossOptions, TokenLossOptions } from "../../lib";
 
 export type LossCase = { kind: "token"; options: TokenLossOptions } | { kind: "row"; options: RowLossOptions };
 
-/** What one evaluation gives. `losses`, `kls`, `clipped` are per token, 0 under the mask. */
+/** What one evaluation gives. `losses`, `kls`, `clipped` are per token, 0 under the mask; `clipped` of clipOnce and squared per row. */
 export interface LossValues {
   total: number;
   losses: number[];
   rowLosses: number[];
   kls: number[];
   clipped: number[];
-  rows: { kept: number; terms: number; loss: number; kl: number; logRatio: number; below: number; above: number; outside: number }[];
+  rows: {
+    kept: number;
+    terms: number;
+    loss: number;
+    kl: number;
+    logRatio: number;
+    below: number;
+    above: number;
+    outside: number;
+  }[];
 }
 
 const clip = (x: number, low: number, high: number) => (x < low ? low : x > high ? high : x);
 
+/** A form of rows that says nothing of a single token. */
+function isWhole(kind: LossCase["kind"], form: string): boolean {
+  return kind === "row" && (form === "clipOnce" || form === "squared");
+}
+
 /** The parameters of any form, by name. */
 type Numbers = Record<string, number | undefined>;
 
-export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<number>, frozen: ArrayLike<number>): LossValues {
+export function lossOracle(
+  { kind, options }: LossCase,
+  logProbs: ArrayLike<number>,
+  frozen: ArrayLike<number>,
+): LossValues {
   const p = options as unknown as Numbers;
   const off = (name: string) => p[name] ?? Infinity;
   const low = 1 - off("clipLow");
   const high = 1 + off("clipHigh");
   const bounds = options.shape
     ? Array.from({ length: options.shape[0] }, (_, b) => [b * options.shape![1], (b + 1) * options.shape![1]] as const)
-    : Array.from({ length: options.offsets!.length - 1 }, (_, b) => [options.offsets![b]!, options.offsets![b + 1]!] as const);
+    : Array.from(
+        { length: options.offsets!.length - 1 },
+        (_, b) => [options.offsets![b]!, options.offsets![b + 1]!] as const,
+      );
   const n = logProbs.length;
   const values: LossValues = {
     total: 0,
     losses: new Array<number>(n).fill(0),
     rowLosses: [],
     kls: new Array<number>(n).fill(0),
-    clipped: new Array<number>(n).fill(0),
+    clipped: new Array<number>(isWhole(kind, options.form) ? bounds.length : n).fill(0),
     rows: [],
   };
   const oldPerRow = (options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
@@ -71,12 +92,19 @@ export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<numb
         return { loss: -A * r + (mark ? p.coefficient! * Math.abs(clampLog(l - o)) : 0), ratio: r, clipped: false };
       }
       case "bounded": {
-        const bound = A > 0 ? Math.min(l, o + Math.log(1 + p.clipHigh!)) : Math.max(l, o + (p.clipLow! < 1 ? Math.log(1 - p.clipLow!) : -Infinity));
+        const bound =
+          A > 0
+            ? Math.min(l, o + Math.log(1 + p.clipHigh!))
+            : Math.max(l, o + (p.clipLow! < 1 ? Math.log(1 - p.clipLow!) : -Infinity));
         return { loss: -A * bound, ratio: raw, clipped: bound !== l };
       }
       case "squared": {
         const held = clip(l, o - off("clipLow"), o + off("clipHigh"));
-        return { loss: 0.5 * Math.max((l - A) ** 2, (held - A) ** 2), ratio: raw, clipped: (held - A) ** 2 > (l - A) ** 2 };
+        return {
+          loss: 0.5 * Math.max((l - A) ** 2, (held - A) ** 2),
+          ratio: raw,
+          clipped: (held - A) ** 2 > (l - A) ** 2,
+        };
       }
     }
   };
@@ -86,13 +114,19 @@ export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<numb
     const estimate = (name: string, x: number) =>
       name === "k1" ? x : name === "abs" ? Math.abs(x) : name === "k2" ? x ** 2 / 2 : Math.expm1(-x) + x;
     const value = (x: number) =>
-      clip(estimate(kl.kind, clip(x, -(kl.logClamp ?? Infinity), kl.logClamp ?? Infinity)), -(kl.valueClamp ?? Infinity), kl.valueClamp ?? Infinity);
+      clip(
+        estimate(kl.kind, clip(x, -(kl.logClamp ?? Infinity), kl.logClamp ?? Infinity)),
+        -(kl.valueClamp ?? Infinity),
+        kl.valueClamp ?? Infinity,
+      );
     const slope = kl.gradientKind ?? kl.kind;
     return slope === kl.kind ? value(d) : estimate(slope, d) - estimate(slope, frozenD) + value(frozenD);
   };
 
   bounds.forEach(([begin, end], b) => {
-    const kept = Array.from({ length: end - begin }, (_, t) => begin + t).filter((i) => !options.mask || options.mask[i]);
+    const kept = Array.from({ length: end - begin }, (_, t) => begin + t).filter(
+      (i) => !options.mask || options.mask[i],
+    );
     const isTerm = (i: number) => !options.termMask || options.termMask[i] !== 0;
     const terms = kept.filter(isTerm);
     const A = (i: number) => options.advantages[options.advantagesPer === "row" ? b : i]!;
@@ -119,16 +153,22 @@ export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<numb
       bandOf = () => Math.min(S, off("ratioCap"));
       if (form === "clip" || form === "clipOnce") {
         ratioFor = () => S;
-        for (const i of kept) values.clipped[i] = surrogate(S, A(i)).clipped ? 1 : 0;
-        if (form === "clip") for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i)).loss;
-        else rowLoss = (options.factors?.[b] ?? 1) * surrogate(S, options.advantages[b]!).loss;
+        if (form === "clip") {
+          for (const i of kept) values.clipped[i] = surrogate(S, A(i)).clipped ? 1 : 0;
+          for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i)).loss;
+        } else {
+          const { loss, clipped } = surrogate(S, options.advantages[b]!);
+          values.clipped[b] = clipped ? 1 : 0;
+          rowLoss = (options.factors?.[b] ?? 1) * loss;
+        }
       } else if (form === "clipLocal") {
         const s = rowRatio(frozen);
         ratioFor = (i) => Math.exp(clampLog(s + logProbs[i]! - frozen[i]!));
         for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i)).clipped ? 1 : 0;
         for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i)).loss;
       } else if (form === "geometric") {
-        const within = (i: number) => (A(i) > 0 ? Math.min(x(i), p.clipHigh!) : A(i) < 0 ? Math.max(x(i), -p.clipLow!) : 0);
+        const within = (i: number) =>
+          A(i) > 0 ? Math.min(x(i), p.clipHigh!) : A(i) < 0 ? Math.max(x(i), -p.clipLow!) : 0;
         const d = p.countEpsilon ? terms.length + p.countEpsilon : Math.max(terms.length, 1);
         const R = Math.exp(sum(terms, (i) => within(i) + Math.log(f(i))) / d);
         rowLoss = -(options.advantagesPer === "row" ? options.advantages[b]! : sum(terms, A) / d) * R;
@@ -138,12 +178,20 @@ export function lossOracle({ kind, options }: LossCase, logProbs: ArrayLike<numb
       } else if (form === "gamma") {
         const [small, large] = [Math.log(1e-8), 20];
         const logF = (i: number) => clip(Math.log(f(i)), small, large);
-        const logFactors = !options.factors ? 0 : options.factorsPer === "row" ? clip(Math.log(options.factors[b]!), small, large) : sum(kept, logF);
-        const w = Math.exp(clip(sum(kept, (i) => clampLog(frozen[i]! - old(i))) + clip(logFactors, small, large), small, large));
+        const logFactors = !options.factors
+          ? 0
+          : options.factorsPer === "row"
+            ? clip(Math.log(options.factors[b]!), small, large)
+            : sum(kept, logF);
+        const w = Math.exp(
+          clip(sum(kept, (i) => clampLog(frozen[i]! - old(i))) + clip(logFactors, small, large), small, large),
+        );
         const density = (k: number, rate: number) => Math.exp(rate) * w ** k * Math.exp(-rate * w);
         for (const i of terms)
           values.losses[i] =
-            -(A(i) >= 0 ? density(p.shapePositive!, p.ratePositive!) : density(p.shapeNegative!, p.rateNegative!)) * A(i) * logProbs[i]!;
+            -(A(i) >= 0 ? density(p.shapePositive!, p.ratePositive!) : density(p.shapeNegative!, p.rateNegative!)) *
+            A(i) *
+            logProbs[i]!;
         bandOf = (i) => Math.min(Math.exp(x(i)), off("ratioCap"));
       } else {
         ratioFor = () => S;

@@ -18,7 +18,9 @@ export function placeOracle({ row, tokens, values, scale, clip, mask, over, offs
     const counts = over === "all" || mask[t] !== 0;
     const clipped = !row ? 0 : clip ? Math.min(Math.max(row[b]!, clip[0]), clip[1]) : row[b]!;
     return (
-      (counts && tokens ? tokens[t]! : 0) + (counts && values && scale !== 0 ? scale * values[t]! : 0) + (isLast ? clipped : 0)
+      (counts && tokens ? tokens[t]! : 0) +
+      (counts && values && scale !== 0 ? scale * values[t]! : 0) +
+      (isLast ? clipped : 0)
     );
   });
 }

@@ -26,7 +26,10 @@ export interface LossSettings {
   readonly logClamp?: number;
   readonly maxLogRatio?: number;
   readonly temperatures?: readonly [positive: number, negative: number];
-  readonly gamma?: { readonly positive: readonly [k: number, rate: number]; readonly negative: readonly [k: number, rate: number] };
+  readonly gamma?: {
+    readonly positive: readonly [k: number, rate: number];
+    readonly negative: readonly [k: number, rate: number];
+  };
   readonly coefficient?: number;
   readonly countEpsilon?: number;
   readonly marked?: readonly boolean[][];
@@ -47,7 +50,12 @@ export function weight(c: LossCase, mode: Aggregation, b: number, length = 7): n
   const counts = rowsOf(c).map((row) => kept(c, row).length);
   const rows = counts.filter((count) => count > 0).length;
   if (counts[b] === 0) return 0;
-  return { tokenMean: 1 / sum(counts), rowMean: 1 / (counts[b]! * rows), rowSum: 1 / rows, fixedLength: 1 / (length * rows) }[mode];
+  return {
+    tokenMean: 1 / sum(counts),
+    rowMean: 1 / (counts[b]! * rows),
+    rowSum: 1 / rows,
+    fixedLength: 1 / (length * rows),
+  }[mode];
 }
 
 /** Σ over rows and terms of weight · factor · l. */
@@ -75,7 +83,13 @@ function surrogate(ratio: number, advantage: number, s: LossSettings): number {
 }
 
 /** exp of the row's mean log ratio, from above at most exp(maxLogRatio). */
-function rowRatio(c: LossCase, b: number, s: LossSettings, from: readonly number[][], reduce: "mean" | "sum" = "mean"): number {
+function rowRatio(
+  c: LossCase,
+  b: number,
+  s: LossSettings,
+  from: readonly number[][],
+  reduce: "mean" | "sum" = "mean",
+): number {
   const tokens = kept(c, b);
   const total = sum(tokens.map((t) => from[b]![t]! - c.old[b]![t]!));
   const log = reduce === "mean" ? total / Math.max(tokens.length, 1) : total;
@@ -95,7 +109,9 @@ type Loss = (c: LossCase, mode: Aggregation, s: LossSettings) => number;
 /** The policy term by the names of policyLoss. */
 export const policyTerm: Readonly<Record<string, Loss>> = {
   ppo: (c, mode, s) =>
-    perToken(c, mode, (b, t) => surrogate(Math.exp(clamped(c.current[b]![t]! - c.old[b]![t]!, s)), c.advantages[b]![t]!, s)),
+    perToken(c, mode, (b, t) =>
+      surrogate(Math.exp(clamped(c.current[b]![t]! - c.old[b]![t]!, s)), c.advantages[b]![t]!, s),
+    ),
 
   gspo: (c, mode, s) => perToken(c, mode, (b, t) => surrogate(rowRatio(c, b, s, c.current), c.advantages[b]![t]!, s)),
 
@@ -111,7 +127,9 @@ export const policyTerm: Readonly<Record<string, Loss>> = {
         const n = a > 0 ? Math.min(x, s.clipHigh) : a < 0 ? Math.max(x, -s.clipLow) : 0;
         return n + Math.log(c.factors[b]![t]!);
       });
-      const advantage = c.advantagesPerRow ? c.advantages[b]![0]! : sum(tokens.map((t) => c.advantages[b]![t]!)) / divisor;
+      const advantage = c.advantagesPerRow
+        ? c.advantages[b]![0]!
+        : sum(tokens.map((t) => c.advantages[b]![t]!)) / divisor;
       return -advantage * Math.exp(sum(logs) / divisor);
     }),
 
@@ -149,7 +167,9 @@ export const policyTerm: Readonly<Record<string, Loss>> = {
 
   luspo: (c, _, s) =>
     perRow(c, (b) =>
-      sum(termsOf(c, b).map((t) => c.factors[b]![t]! * surrogate(rowRatio(c, b, s, c.current), c.advantages[b]![t]!, s))),
+      sum(
+        termsOf(c, b).map((t) => c.factors[b]![t]! * surrogate(rowRatio(c, b, s, c.current), c.advantages[b]![t]!, s)),
+      ),
     ),
 
   rloo: (c, _, s) => perRow(c, (b) => surrogate(rowRatio(c, b, s, c.current, "sum"), c.advantages[b]![0]!, s)),
@@ -157,7 +177,9 @@ export const policyTerm: Readonly<Record<string, Loss>> = {
   reinforce: (c, mode) => perToken(c, mode, (b, t) => -c.advantages[b]![t]! * c.current[b]![t]!),
 
   clipCov: (c, mode, s) =>
-    perToken(c, mode, (b, t) => (s.marked![b]![t] ? 0 : surrogate(Math.exp(c.current[b]![t]! - c.old[b]![t]!), c.advantages[b]![t]!, s))),
+    perToken(c, mode, (b, t) =>
+      s.marked![b]![t] ? 0 : surrogate(Math.exp(c.current[b]![t]! - c.old[b]![t]!), c.advantages[b]![t]!, s),
+    ),
 
   klCov: (c, mode, s) =>
     perToken(c, mode, (b, t) => {
@@ -168,7 +190,10 @@ export const policyTerm: Readonly<Record<string, Loss>> = {
   cpgd: (c, mode, s) =>
     perToken(c, mode, (b, t) => {
       const [l, o, a] = [c.current[b]![t]!, c.old[b]![t]!, c.advantages[b]![t]!];
-      const bounded = a > 0 ? Math.min(l, o + Math.log(1 + s.clipHigh)) : Math.max(l, s.clipLow < 1 ? o + Math.log(1 - s.clipLow) : -Infinity);
+      const bounded =
+        a > 0
+          ? Math.min(l, o + Math.log(1 + s.clipHigh))
+          : Math.max(l, s.clipLow < 1 ? o + Math.log(1 - s.clipLow) : -Infinity);
       return -a * bounded;
     }),
 
@@ -221,5 +246,8 @@ export function klTerm(c: LossCase, mode: Aggregation, kl: KlSettings, s: LossSe
         return rowRatio(c, b, s, c.current, kl.corrected);
     }
   };
-  return kl.coefficient * sum(rowsOf(c).map((b) => weight(c, mode, b) * sum(kept(c, b).map((t) => value(b, t) * ratio(b, t)))));
+  return (
+    kl.coefficient *
+    sum(rowsOf(c).map((b) => weight(c, mode, b) * sum(kept(c, b).map((t) => value(b, t) * ratio(b, t)))))
+  );
 }

@@ -62,8 +62,19 @@ export function termOracle(x: number, A: number, clip: Clip) {
   const banded = clippedRatio * A;
   const ppo = Math.min(free, banded);
   const floor = A < 0 ? dualClip * A : -Infinity;
-  const moves = Math.abs(x) <= logClamp && x <= maxLogRatio && (free <= banded ? ratio <= ratioCap : ratio === clippedRatio) && ppo >= floor;
-  return { ratio, clippedRatio, value: Math.max(ppo, floor), slope: moves ? A * ratio : 0, clipped: banded < free, limited: ppo < floor };
+  const moves =
+    Math.abs(x) <= logClamp &&
+    x <= maxLogRatio &&
+    (free <= banded ? ratio <= ratioCap : ratio === clippedRatio) &&
+    ppo >= floor;
+  return {
+    ratio,
+    clippedRatio,
+    value: Math.max(ppo, floor),
+    slope: moves ? A * ratio : 0,
+    clipped: banded < free,
+    limited: ppo < floor,
+  };
 }
 
 export interface OracleOptions extends Clip {

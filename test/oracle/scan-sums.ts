@@ -18,7 +18,10 @@ export interface TailChoices {
   readonly maskedWeight: number;
 }
 
-export function tailSumsOracle({ values, kept }: SumRow, { gamma, steps, normalize, maskedWeight }: TailChoices): number[] {
+export function tailSumsOracle(
+  { values, kept }: SumRow,
+  { gamma, steps, normalize, maskedWeight }: TailChoices,
+): number[] {
   const isStep = (i: number): boolean => steps || kept[i]!;
   const before = values.map((_, i) => values.filter((_, j) => j < i && isStep(j)).length);
   return values.map((_, t) => {

@@ -37,7 +37,13 @@ export function plainRows(row: MaskedRow, mode: "skip" | "steps" | "cut"): Plain
     bootstrap,
   });
   if (mode === "steps") return [plain(steps, row.bootstrap)];
-  if (mode === "skip") return [plain(steps.filter((step) => step.kept), row.bootstrap)];
+  if (mode === "skip")
+    return [
+      plain(
+        steps.filter((step) => step.kept),
+        row.bootstrap,
+      ),
+    ];
   const pieces: Step[][] = [[]];
   for (const step of steps)
     if (step.kept) pieces[pieces.length - 1]!.push(step);
@@ -73,7 +79,9 @@ export function vtraceOracle(
   { lambda, rhoBar, cBar, pgRhoBar }: { lambda: number; rhoBar: number; cBar: number; pgRhoBar: number },
 ): { targets: number[]; advantages: number[] } {
   const next = (t: number): number => row.value[t + 1] ?? row.bootstrap;
-  const delta = row.reward.map((r, t) => Math.min(rhoBar, row.weight[t]!) * (r + row.gamma[t]! * next(t) - row.value[t]!));
+  const delta = row.reward.map(
+    (r, t) => Math.min(rhoBar, row.weight[t]!) * (r + row.gamma[t]! * next(t) - row.value[t]!),
+  );
   const decay = row.gamma.map((g, t) => g * lambda * Math.min(cBar, row.weight[t]!));
   const targets = delta.map((_, t) => row.value[t]! + weightedTail(t, delta, decay, 0));
   const advantages = targets.map(

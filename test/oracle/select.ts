@@ -12,11 +12,17 @@ export function membersOf(n: number, rows: number, mask: Uint8Array | undefined,
 }
 
 /** The k largest, equal ones by index, NaN behind everything. */
-export function topOracle(values: ArrayLike<number>, units: readonly Members[], count: (candidates: number) => number): Uint8Array {
+export function topOracle(
+  values: ArrayLike<number>,
+  units: readonly Members[],
+  count: (candidates: number) => number,
+): Uint8Array {
   const selected = new Uint8Array(values.length);
   const rank = (i: number): number => (Number.isNaN(values[i]) ? 1 : 0);
   for (const unit of units) {
-    const order = [...unit].sort((i, j) => rank(i) - rank(j) || (rank(i) === 0 ? compare(values[j]!, values[i]!) : 0) || i - j);
+    const order = [...unit].sort(
+      (i, j) => rank(i) - rank(j) || (rank(i) === 0 ? compare(values[j]!, values[i]!) : 0) || i - j,
+    );
     for (const i of order.slice(0, count(unit.length))) selected[i] = 1;
   }
   return selected;

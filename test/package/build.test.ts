@@ -18,7 +18,11 @@ afterAll(() => {
 function surprisal(...args: string[]) {
   const program = join(consumer.folder, "node_modules", "surprisal", "dist", "cli", "main.js");
   const { SURPRISAL_BACKEND: _backend, SURPRISAL_NATIVE_PATH: _path, ...clean } = process.env;
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], { cwd: consumer.folder, encoding: "utf8", env: clean });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, ...args], {
+    cwd: consumer.folder,
+    encoding: "utf8",
+    env: clean,
+  });
   return { status, stdout, stderr };
 }
 
@@ -31,7 +35,9 @@ function addDevPackages(): void {
 test("without its two packages it names them, with the command that adds them", () => {
   const { status, stdout, stderr } = surprisal("build");
   expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
-  expect(stderr).toMatch(/^surprisal build: ERR_SURPRISAL_FILE: building needs cmake-js and node-addon-api \(npm install --save-dev cmake-js@\d\S+ node-addon-api@\d\S+\)/);
+  expect(stderr).toMatch(
+    /^surprisal build: ERR_SURPRISAL_FILE: building needs cmake-js and node-addon-api \(npm install --save-dev cmake-js@\d\S+ node-addon-api@\d\S+\)/,
+  );
   expect(stderr.trimEnd()).not.toContain("\n");
 });
 
@@ -48,9 +54,14 @@ else
       expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
       const { file } = JSON.parse(stdout) as { file: string };
       expect(existsSync(file)).toBe(true);
-      expect(readdirSync(join(folder, "build"), { recursive: true })).toEqual(["Release", join("Release", "surprisal.node")]);
+      expect(readdirSync(join(folder, "build"), { recursive: true })).toEqual([
+        "Release",
+        join("Release", "surprisal.node"),
+      ]);
 
-      const doctor = JSON.parse(surprisal("doctor", "--json").stdout) as { backends: { name: string; available: boolean; reason?: string }[] };
+      const doctor = JSON.parse(surprisal("doctor", "--json").stdout) as {
+        backends: { name: string; available: boolean; reason?: string }[];
+      };
       expect(doctor.backends.find(({ name }) => name === "cpu")).toMatchObject({ available: true });
       expect(consumer.run("cpu.cjs", PROGRAM)).toBe("1,1,1\n");
     },

@@ -22,7 +22,11 @@ test("a reason to skip that several tests share is printed once", () => {
   const skipped = { status: "pending", fullName: "cuda: no driver", ancestorTitles: [] };
   const passed = { status: "passed", fullName: "js: adds", ancestorTitles: ["js"] };
   const block = ["the binding (skipped: no addon)"];
-  const inBlock = ["a", "b", "c"].map((name) => ({ status: "pending", fullName: `${block[0]!} ${name}`, ancestorTitles: block }));
+  const inBlock = ["a", "b", "c"].map((name) => ({
+    status: "pending",
+    fullName: `${block[0]!} ${name}`,
+    ancestorTitles: block,
+  }));
   const testResults = [{ testResults: [skipped, passed] }, { testResults: [skipped, ...inBlock] }];
   expect(ClosingLineReporter.skippedTitles({ testResults })).toEqual([
     "skipped: cuda: no driver (2 times)",

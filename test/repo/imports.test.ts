@@ -1,4 +1,5 @@
 import { brokenImports, brokenIncludes, importsOf } from "./rules/imports";
+import { circlesOf, importGraph, includeGraph } from "./rules/circles";
 import { read, repositoryFiles } from "./rules/files";
 
 const files = repositoryFiles();
@@ -14,10 +15,18 @@ test("imports in lib/ point one way", () => {
   expect(sources.flatMap((path) => brokenImports(path, read(path), dependencies))).toEqual([]);
 });
 
-test("cpu, cuda and binding never include each other, and only binding knows Node", () => {
+test("files of presets, control, advantage and loss do not import each other in a circle, types included", () => {
+  const paths = files.filter((path) => path.startsWith("lib/") && path.endsWith(".ts"));
+  const circles = circlesOf(importGraph(new Map(paths.map((path) => [path, read(path)]))));
+  const folders = /^lib\/(presets|control|advantage|loss)\//;
+  expect(circles.filter((circle) => circle.some((path) => folders.test(path)))).toEqual([]);
+});
+
+test("includes in native/ point one way, never round in a circle, and only binding knows Node", () => {
   const sources = files.filter((path) => /^native\/.*\.(h|inc|cpp|cc|cu|cuh)$/.test(path));
   expect(sources.length).toBeGreaterThan(0);
   expect(sources.flatMap((path) => brokenIncludes(path, read(path), sources))).toEqual([]);
+  expect(circlesOf(includeGraph(new Map(sources.map((path) => [path, read(path)]))))).toEqual([]);
 });
 
 describe("the rule itself", () => {
@@ -35,6 +44,17 @@ export type { G } from "./g"; import { h,
       { name: "./e", typeOnly: false },
       { name: "./f", typeOnly: false },
     ]);
+  });
+
+  test("finds circles, of types and through an index, and of files that import themselves", () => {
+    const sources = new Map([
+      ["lib/a.ts", 'import { b } from "./b";'],
+      ["lib/b/index.ts", 'export * from "./c";'],
+      ["lib/b/c.ts", 'import type { A } from "../a";'],
+      ["lib/d.ts", 'import { a } from "./a";'],
+      ["lib/e.ts", 'import { e } from "./e";'],
+    ]);
+    expect(circlesOf(importGraph(sources))).toEqual([["lib/a.ts", "lib/b/c.ts", "lib/b/index.ts"], ["lib/e.ts"]]);
   });
 
   test.each([
@@ -81,9 +101,22 @@ export type { G } from "./g"; import { h,
     ["native/cpu/scan.cpp", "cuda_runtime.h"],
     ["native/binding/scan.cc", "../cpu/pool.h"],
     ["native/include/surprisal/scan.h", "../../cpu/pool.h"],
+    ["native/include/surprisal/scan.h", "shared/scan.h"],
+    ["native/binding/scan.cc", "shared/scan.h"],
+    ["native/shared/scan.h", "cpu/pool.h"],
     ["native/cpu/scan.cpp", "../cpu/gone.h"],
   ])("refuses %s including %s", (path, name) => {
-    const known = ["native/cpu/pool.h", "native/cuda/common.cuh", "native/include/surprisal/scan.h"];
-    expect(brokenIncludes(path, `#include "${name}"\n`, known)).toHaveLength(1);
+    const known = ["cpu/pool.h", "cuda/common.cuh", "include/surprisal/scan.h", "shared/scan.h"];
+    const files = known.map((file) => `native/${file}`);
+    expect(brokenIncludes(path, `#include "${name}"\n`, files)).toHaveLength(1);
+  });
+
+  test("finds a circle of includes, and none where two ways lead to one file", () => {
+    const graphOf = (texts: Readonly<Record<string, string>>) => includeGraph(new Map(Object.entries(texts)));
+    const way = { "native/cpu/a.h": '#include "b.h"\n#include "c.h"\n', "native/cpu/b.h": '#include "c.h"\n' };
+    expect(circlesOf(graphOf({ ...way, "native/cpu/c.h": "" }))).toEqual([]);
+    expect(circlesOf(graphOf({ ...way, "native/cpu/c.h": '#include "cpu/b.h"\n' }))).toEqual([
+      ["native/cpu/b.h", "native/cpu/c.h"],
+    ]);
   });
 });

@@ -15,7 +15,15 @@ test("files are named in one way, and none is named utils", () => {
 describe("the rule itself", () => {
   test("takes identifiers apart", () => {
     expect(wordsOf("egpoAdvantage srp_grpo_args PPOLoss control support")).toEqual([
-      "egpo", "advantage", "srp", "grpo", "args", "ppo", "loss", "control", "support",
+      "egpo",
+      "advantage",
+      "srp",
+      "grpo",
+      "args",
+      "ppo",
+      "loss",
+      "control",
+      "support",
     ]);
   });
 

@@ -19,13 +19,23 @@ test("pages about functions have their parts: sections, units, a formula, an exa
 test("every public function is named on a page of its own kind", () => {
   expect(functions.length).toBeGreaterThan(100);
   const elsewhere = ["docs/backends.md", "docs/device.md"];
-  expect(unnamed(functions, [...functionPages, ...elsewhere].map((page) => read(page)))).toEqual([]);
+  expect(
+    unnamed(
+      functions,
+      [...functionPages, ...elsewhere].map((page) => read(page)),
+    ),
+  ).toEqual([]);
 });
 
 test("every function of surprisal/experience is named on its pages", () => {
   const own = Object.entries(experience).flatMap(([name, value]) => (typeof value === "function" ? [name] : []));
   expect(own.length).toBeGreaterThan(20);
-  expect(unnamed(own, pages.filter((page) => page.startsWith("docs/experience/")).map((page) => read(page)))).toEqual([]);
+  expect(
+    unnamed(
+      own,
+      pages.filter((page) => page.startsWith("docs/experience/")).map((page) => read(page)),
+    ),
+  ).toEqual([]);
 });
 
 test("links lead to files and headings that exist", () => {
@@ -34,10 +44,23 @@ test("links lead to files and headings that exist", () => {
       const target = file === "" ? page : path.posix.join(path.posix.dirname(page), file);
       const exists = files.some((known) => known === target || known.startsWith(`${target.replace(/\/$/, "")}/`));
       if (!exists) return [`${page}: ${file}`];
-      return anchor === "" || !target.endsWith(".md") || anchorsOf(read(target)).has(anchor) ? [] : [`${page}: ${file}#${anchor}`];
+      return anchor === "" || !target.endsWith(".md") || anchorsOf(read(target)).has(anchor)
+        ? []
+        : [`${page}: ${file}#${anchor}`];
     }),
   );
   expect(broken).toEqual([]);
+});
+
+test("docs/architecture.md names files that exist, but for those of a family or format x", () => {
+  const named = Array.from(
+    read("docs/architecture.md").matchAll(/`((?:lib|native|test|bench|scripts|docs)\/[^`<]*)`/g),
+    ([, path]) => path!,
+  ).filter((path) => !/\/(?:cases-)?x[-.][^/]*$/.test(path));
+  expect(named.length).toBeGreaterThan(30);
+  expect(
+    named.filter((path) => !files.some((file) => file === path || file.startsWith(`${path.replace(/\/$/, "")}/`))),
+  ).toEqual([]);
 });
 
 describe("docs/papers.md", () => {
@@ -52,14 +75,19 @@ describe("docs/papers.md", () => {
   test("lists every paper that a page or a docstring cites", () => {
     const listed = new Set(citationsOf(papers));
     const sources = [...functionPages, ...files.filter((file) => /^lib\/.*\.ts$/.test(file))];
-    const missing = sources.flatMap((file) => citationsOf(read(file)).filter((citation) => !listed.has(citation)).map((citation) => `${file}: ${citation}`));
+    const missing = sources.flatMap((file) =>
+      citationsOf(read(file))
+        .filter((citation) => !listed.has(citation))
+        .map((citation) => `${file}: ${citation}`),
+    );
     expect(missing).toEqual([]);
   });
 });
 
 describe("the rule itself", () => {
   test("names what a page lacks", () => {
-    const page = "# f\n\n    y = x\n\n## Shapes and options\n\nUnits: none.\n\n## Edges\n\n## Precision\n\n## Example\n\n```js\n```\n";
+    const page =
+      "# f\n\n    y = x\n\n## Shapes and options\n\nUnits: none.\n\n## Edges\n\n## Precision\n\n## Example\n\n```js\n```\n";
     expect(missingParts("docs/ops/f.md", page)).toEqual([
       'docs/ops/f.md: no section "Where systems differ"',
       'docs/ops/f.md: no section "Sources"',
@@ -85,11 +113,10 @@ describe("the rule itself", () => {
   });
 
   test("reads citations, also across lines", () => {
-    expect(citationsOf("Shao et al. 2024, *X*; Ahmadian et\n * al. 2024, Williams and Peng 1991: y (Chan, Golub and LeVeque 1979)")).toEqual([
-      "Shao 2024",
-      "Ahmadian 2024",
-      "Williams 1991",
-      "Chan 1979",
-    ]);
+    expect(
+      citationsOf(
+        "Shao et al. 2024, *X*; Ahmadian et\n * al. 2024, Williams and Peng 1991: y (Chan, Golub and LeVeque 1979)",
+      ),
+    ).toEqual(["Shao 2024", "Ahmadian 2024", "Williams 1991", "Chan 1979"]);
   });
 });

@@ -2,7 +2,7 @@
 // anything is compiled, so each is tested in a process of its own.
 
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -59,34 +59,6 @@ console.log(JSON.stringify(seen));
     otherContent: false,
     outputGone: false,
   });
-});
-
-test("the ES module wrapper writes out values and types, each as what it is", () => {
-  writeFileSync(
-    join(folder, "part.d.ts"),
-    `export declare const value: number;
-export declare class Thing {}
-export declare class Hidden {}
-export interface Shape { x: number }
-export type Name = "a" | "b";
-`,
-  );
-  writeFileSync(
-    join(folder, "index.d.ts"),
-    `export { value, Thing } from "./part";
-export type { Shape, Name, Hidden } from "./part";
-`,
-  );
-  const program = `
-import { writeEsmWrapper } from ${script("build/esm-wrapper.mjs")};
-writeEsmWrapper(${JSON.stringify(folder)}, "index");
-console.log("null");
-`;
-  runModule(program);
-  const values = 'export {\n  Thing,\n  value,\n} from "./index.js";\n';
-  const types = 'export type {\n  Hidden,\n  Name,\n  Shape,\n} from "./index.js";\n';
-  expect(readFileSync(join(folder, "index.mjs"), "utf8")).toBe(values);
-  expect(readFileSync(join(folder, "index.d.mts"), "utf8")).toBe(values + types);
 });
 
 test("parallel work keeps its order, never runs wider than asked, and reports a failure after the rest has ended", () => {

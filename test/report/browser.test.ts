@@ -32,9 +32,32 @@ else {
   const longReport = (): Report => {
     const ids = Int32Array.from({ length: COUNT }, (_, t) => (t * 7) % 8);
     const base = rollout({ group: "long", reward: 1, ids: [] });
-    const spans = Array.from({ length: 1000 }, (_, s) => ({ begin: 100 * s + 5, finish: 100 * s + 60, entropy: s / 1000, before: 1, after: 1.5 }));
+    const spans = Array.from({ length: 1000 }, (_, s) => ({
+      begin: 100 * s + 5,
+      finish: 100 * s + 60,
+      entropy: s / 1000,
+      before: 1,
+      after: 1.5,
+    }));
     const entropies = Float64Array.from(ids, (id) => id / 4);
-    return { steps: [{ label: "one", rollouts: [{ ...base, tokenIds: ids, tokens: Array.from(ids, (id) => texts[id]!), entropies, oldLogProbs: entropies.map((h) => -h), advantages: entropies, spans }] }] };
+    return {
+      steps: [
+        {
+          label: "one",
+          rollouts: [
+            {
+              ...base,
+              tokenIds: ids,
+              tokens: Array.from(ids, (id) => texts[id]!),
+              entropies,
+              oldLogProbs: entropies.map((h) => -h),
+              advantages: entropies,
+              spans,
+            },
+          ],
+        },
+      ],
+    };
   };
   let made: string;
   let few: string;
@@ -62,12 +85,20 @@ else {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const active = (page: Page) => page.evaluate<string | null>(`document.getElementById("view").getAttribute("aria-activedescendant")`);
+  const active = (page: Page) =>
+    page.evaluate<string | null>(`document.getElementById("view").getAttribute("aria-activedescendant")`);
 
   test("hostile text is text everywhere, and runs nowhere", async () => {
     const page = await open(file("hostile", wholeHostileReport()));
     // Every rollout of every step is looked at once.
-    const seen = await page.evaluate<{ texts: string[]; frames: number; handlers: number; scripts: number; hacked: string; strange: string[] }>(`(() => {
+    const seen = await page.evaluate<{
+      texts: string[];
+      frames: number;
+      handlers: number;
+      scripts: number;
+      hacked: string;
+      strange: string[];
+    }>(`(() => {
       const texts = [];
       const picker = document.getElementById("rollout");
       const slider = document.getElementById("step-slider");
@@ -95,7 +126,15 @@ else {
       };
     })()`);
     expect(seen).toMatchObject({ frames: 0, handlers: 0, scripts: 2, hacked: "undefined", strange: [] });
-    expect(seen.texts).toEqual(expect.arrayContaining(["</script><script>window.hacked = 1</script>", '<img src=x onerror="window.hacked = 1">', "&lt;b&gt;&#x3c;b&#x3e;", "⟨U+202E⟩reversed⟨U+2066⟩", "⟨U+D800⟩ alone ⟨U+DC00⟩"]));
+    expect(seen.texts).toEqual(
+      expect.arrayContaining([
+        "</script><script>window.hacked = 1</script>",
+        '<img src=x onerror="window.hacked = 1">',
+        "&lt;b&gt;&#x3c;b&#x3e;",
+        "⟨U+202E⟩reversed⟨U+2066⟩",
+        "⟨U+D800⟩ alone ⟨U+DC00⟩",
+      ]),
+    );
     expect(seen.texts.some((text) => text.startsWith("xxxx") && text.endsWith("… (99800 more characters)"))).toBe(true);
   });
 
@@ -121,21 +160,27 @@ else {
     const counts: number[] = [];
     const shown: number[] = [];
     for (const share of [0, 0.25, 0.5, 0.75, 1]) {
-      await page.evaluate(`(() => { const view = document.getElementById("view"); view.scrollTop = ${share} * view.scrollHeight; })()`);
+      await page.evaluate(
+        `(() => { const view = document.getElementById("view"); view.scrollTop = ${share} * view.scrollHeight; })()`,
+      );
       await page.drawn();
       counts.push(await page.evaluate(`document.getElementById("view").querySelectorAll("*").length`));
-      shown.push(await page.evaluate(`(() => {
+      shown.push(
+        await page.evaluate(`(() => {
         const { left, top, height } = document.getElementById("view").getBoundingClientRect();
         const line = document.elementsFromPoint(left + 30, top + height / 2).find((element) => element.classList.contains("token"));
         const near = line ?? document.querySelectorAll("#view .token")[Math.floor(document.querySelectorAll("#view .token").length / 2)];
         return Number(near.dataset.token);
-      })()`));
+      })()`),
+      );
     }
     expect(Math.max(...counts)).toBeLessThan(2000);
     expect(Math.min(...counts)).toBeGreaterThan(50);
     // Each look shows a later part of the 100,000.
     shown.forEach((token, i) => expect(Math.abs(token / COUNT - i / 4)).toBeLessThan(0.05));
-    const last = await page.evaluate<{ place: string; size: string }>(`(() => { const { ariaPosInSet, ariaSetSize } = [...document.querySelectorAll("#view .token")].at(-1); return { place: ariaPosInSet, size: ariaSetSize }; })()`);
+    const last = await page.evaluate<{ place: string; size: string }>(
+      `(() => { const { ariaPosInSet, ariaSetSize } = [...document.querySelectorAll("#view .token")].at(-1); return { place: ariaPosInSet, size: ariaSetSize }; })()`,
+    );
     expect(last).toEqual({ place: "100000", size: "100000" });
     await page.evaluate(`document.getElementById("view").focus()`);
     await page.press("End", 2);
@@ -146,7 +191,9 @@ else {
   test("tokens lie within their lines, at any width", async () => {
     for (const width of [1280, 390]) {
       const page = await open(made, { width });
-      const over = await page.evaluate<number>(`[...document.querySelectorAll("#view .row:not(.heading)")].filter((row) => row.scrollWidth > row.clientWidth).length`);
+      const over = await page.evaluate<number>(
+        `[...document.querySelectorAll("#view .row:not(.heading)")].filter((row) => row.scrollWidth > row.clientWidth).length`,
+      );
       expect(over).toBe(0);
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     }
@@ -168,9 +215,13 @@ else {
     await page.press("ArrowUp");
     expect(Number((await active(page))!.slice(6))).toBeLessThan(below);
     await page.press("s");
-    const span = await page.evaluate<{ begin: number }>(`(() => { const { spans } = JSON.parse(document.getElementById("report-data").textContent).steps.at(-1).rollouts[document.getElementById("rollout").selectedIndex]; return spans.find(({ begin }) => "token-" + begin === document.getElementById("view").getAttribute("aria-activedescendant")); })()`);
+    const span = await page.evaluate<{ begin: number }>(
+      `(() => { const { spans } = JSON.parse(document.getElementById("report-data").textContent).steps.at(-1).rollouts[document.getElementById("rollout").selectedIndex]; return spans.find(({ begin }) => "token-" + begin === document.getElementById("view").getAttribute("aria-activedescendant")); })()`,
+    );
     expect(span).toMatchObject({ label: expect.stringMatching(/^step \d$/) as string });
-    expect(await page.evaluate(`document.querySelector("#see-span dl").textContent`)).toMatch(/Step entropy.*Weight before.*Weight after.*Scale/);
+    expect(await page.evaluate(`document.querySelector("#see-span dl").textContent`)).toMatch(
+      /Step entropy.*Weight before.*Weight after.*Scale/,
+    );
     await page.press("Home", 2);
     expect(await active(page)).toBe("token-0");
     // Out of the list again, without a trap.
@@ -181,16 +232,27 @@ else {
   test("the pointer shows id, log-prob, ratio and clipping of a token", async () => {
     const page = await open(made);
     await page.hover('#view [data-token="7"]');
-    const fields = await page.evaluate<Record<string, string>>(`Object.fromEntries([...document.querySelectorAll('#inspector dd[id]')].map(({ id, textContent }) => [id.slice(4), textContent]))`);
-    const token = await page.evaluate<Record<string, number>>(`(() => { const rollout = JSON.parse(document.getElementById("report-data").textContent).steps.at(-1).rollouts[document.getElementById("rollout").selectedIndex]; return { id: rollout.ids[7], logprob: rollout.logProbs[7], ratio: rollout.ratios[7] }; })()`);
-    expect(fields).toMatchObject({ place: expect.stringMatching(/^8 of /) as string, id: String(token.id), clipped: expect.stringMatching(/^(no|above|below)$/) as string });
+    const fields = await page.evaluate<Record<string, string>>(
+      `Object.fromEntries([...document.querySelectorAll('#inspector dd[id]')].map(({ id, textContent }) => [id.slice(4), textContent]))`,
+    );
+    const token = await page.evaluate<Record<string, number>>(
+      `(() => { const rollout = JSON.parse(document.getElementById("report-data").textContent).steps.at(-1).rollouts[document.getElementById("rollout").selectedIndex]; return { id: rollout.ids[7], logprob: rollout.logProbs[7], ratio: rollout.ratios[7] }; })()`,
+    );
+    expect(fields).toMatchObject({
+      place: expect.stringMatching(/^8 of /) as string,
+      id: String(token.id),
+      clipped: expect.stringMatching(/^(no|above|below)$/) as string,
+    });
     expect(Number(fields.logprob!.replace("−", "-"))).toBeCloseTo(token.logprob!, 12);
     expect(Number(fields.ratio)).toBeCloseTo(token.ratio!, 12);
   });
 
   test("headings of the table sort, and say so", async () => {
     const page = await open(made);
-    const column = (index: number) => page.evaluate<number[]>(`[...document.querySelectorAll("section.step:not([hidden]) table.groups tbody tr")].map((row) => Number(row.cells[${index}].dataset.value))`);
+    const column = (index: number) =>
+      page.evaluate<number[]>(
+        `[...document.querySelectorAll("section.step:not([hidden]) table.groups tbody tr")].map((row) => Number(row.cells[${index}].dataset.value))`,
+      );
     const heading = "section.step:not([hidden]) th:nth-child(3)";
     const first = await column(2);
     await page.click(`${heading} button`);
@@ -205,27 +267,39 @@ else {
 
   test("the slider goes through the steps, with the keyboard too", async () => {
     const page = await open(made);
-    const shown = () => page.evaluate<string[]>(`[...document.querySelectorAll("section.step:not([hidden])")].map(({ dataset }) => dataset.step)`);
+    const shown = () =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll("section.step:not([hidden])")].map(({ dataset }) => dataset.step)`,
+      );
     expect(await shown()).toEqual(["3"]);
     await page.evaluate(`document.getElementById("step-slider").focus()`);
     await page.press("ArrowLeft");
     expect(await shown()).toEqual(["2"]);
     await page.press("Home");
     expect(await shown()).toEqual(["0"]);
-    expect(await page.evaluate(`document.getElementById("step-slider").getAttribute("aria-valuetext")`)).toBe("step 0, 1 of 4");
-    expect(await page.evaluate(`document.getElementById("says").textContent`)).toMatch(/^Showing step 0: \d warnings?$/);
-    expect(await page.evaluate(`document.getElementById("rollout").selectedOptions[0].textContent`)).toMatch(/^group problem/);
+    expect(await page.evaluate(`document.getElementById("step-slider").getAttribute("aria-valuetext")`)).toBe(
+      "step 0, 1 of 4",
+    );
+    expect(await page.evaluate(`document.getElementById("says").textContent`)).toMatch(
+      /^Showing step 0: \d warnings?$/,
+    );
+    expect(await page.evaluate(`document.getElementById("rollout").selectedOptions[0].textContent`)).toMatch(
+      /^group problem/,
+    );
     await page.click("#step-on");
     expect(await shown()).toEqual(["1"]);
     await page.click("section.step:not([hidden]) tbody tr:nth-child(2) button.open:nth-of-type(3)");
     expect(await page.evaluate(`document.activeElement.id`)).toBe("view");
-    expect(await page.evaluate(`document.getElementById("view").ariaLabel`)).toMatch(/^Tokens of group problem 2 · rollout 11 /);
+    expect(await page.evaluate(`document.getElementById("view").ariaLabel`)).toMatch(
+      /^Tokens of group problem 2 · rollout 11 /,
+    );
   });
 
   test("assistive technology is told roles and names", async () => {
     const page = await open(made);
     const nodes = await page.accessibleNodes();
-    const has = (role: string, name: RegExp) => expect(nodes.filter((node) => node.role === role && name.test(node.name))).not.toEqual([]);
+    const has = (role: string, name: RegExp) =>
+      expect(nodes.filter((node) => node.role === role && name.test(node.name))).not.toEqual([]);
     has("heading", /^Word problems, EMPG$/);
     has("slider", /^Step$/);
     has("list", /^Warnings$/);
@@ -239,7 +313,12 @@ else {
     has("option", /entropy .*log-prob −.*advantage [+−]/);
     has("option", /^“.*”, begins step 1, step entropy .* nats, weight .* → /);
     has("button", /^Show rollout 1 of group problem 1, reward/);
-    expect(nodes.filter(({ role, name }) => ["button", "slider", "radio", "combobox", "listbox", "option", "image", "link"].includes(role) && name === "")).toEqual([]);
+    expect(
+      nodes.filter(
+        ({ role, name }) =>
+          ["button", "slider", "radio", "combobox", "listbox", "option", "image", "link"].includes(role) && name === "",
+      ),
+    ).toEqual([]);
   });
 
   test.each([
@@ -247,14 +326,21 @@ else {
     ["dark", 390],
   ] as const)("axe finds nothing wrong: %s, %i pixels wide", async (scheme, width) => {
     const page = await open(few, { scheme, width });
-    await page.evaluate(`${readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")}; document.getElementById("view").focus()`);
-    const violations = await page.evaluate(`axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`);
+    await page.evaluate(
+      `${readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")}; document.getElementById("view").focus()`,
+    );
+    const violations = await page.evaluate(
+      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
+    );
     expect(violations).toEqual([]);
   });
 
   test("light and dark are the reader's, and so is less motion", async () => {
     const page = await open(made, { scheme: "light" });
-    const look = () => page.evaluate<{ paper: string; motion: string }>(`({ paper: getComputedStyle(document.body).backgroundColor, motion: getComputedStyle(document.documentElement).scrollBehavior })`);
+    const look = () =>
+      page.evaluate<{ paper: string; motion: string }>(
+        `({ paper: getComputedStyle(document.body).backgroundColor, motion: getComputedStyle(document.documentElement).scrollBehavior })`,
+      );
     expect(await look()).toEqual({ paper: "rgb(251, 250, 247)", motion: "auto" });
     await page.setMedia("dark", false);
     expect(await look()).toEqual({ paper: "rgb(18, 17, 23)", motion: "smooth" });

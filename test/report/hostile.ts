@@ -55,7 +55,13 @@ export function hostileReport(text: string): Report {
 export function wholeHostileReport(): Report {
   const parts = HOSTILE.map(hostileReport);
   const tokens = [...HOSTILE];
-  const mixed: ReportRollout = { group: HOSTILE[0], tokenIds: Int32Array.from(tokens, (_, i) => i), tokens, entropies: Float64Array.from(tokens, (_, i) => i / 10), reward: 0.5 };
+  const mixed: ReportRollout = {
+    group: HOSTILE[0],
+    tokenIds: Int32Array.from(tokens, (_, i) => i),
+    tokens,
+    entropies: Float64Array.from(tokens, (_, i) => i / 10),
+    reward: 0.5,
+  };
   return {
     title: HOSTILE[0],
     steps: [

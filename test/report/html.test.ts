@@ -7,16 +7,32 @@ import { errorCode } from "../support/error-code";
 import { HOSTILE, hostileReport, wholeHostileReport } from "./hostile";
 import { step } from "./made";
 
-const between = (page: string, start: string, end: string): string => page.slice(page.indexOf(start) + start.length, page.indexOf(end, page.indexOf(start) + start.length));
+const between = (page: string, start: string, end: string): string =>
+  page.slice(page.indexOf(start) + start.length, page.indexOf(end, page.indexOf(start) + start.length));
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-const dataOf = (page: string) => JSON.parse(between(page, '<script type="application/json" id="report-data">', "</script>")) as { pieces: string[]; steps: { rollouts: { pieces: number[]; total: number; index: number }[] }[] };
+const dataOf = (page: string) =>
+  JSON.parse(between(page, '<script type="application/json" id="report-data">', "</script>")) as {
+    pieces: string[];
+    steps: { rollouts: { pieces: number[]; total: number; index: number }[] }[];
+  };
 
-const small: Report = { title: "small", steps: [step("one", { group: "a", reward: 1, ids: [1, 2], tokens: ["x", " y"] }, { group: "a", reward: 0, ids: [3], tokens: ["x"] })] };
+const small: Report = {
+  title: "small",
+  steps: [
+    step(
+      "one",
+      { group: "a", reward: 1, ids: [1, 2], tokens: ["x", " y"] },
+      { group: "a", reward: 0, ids: [3], tokens: ["x"] },
+    ),
+  ],
+};
 
 test("the policy is the first thing after the character set and names the very style and script by hash", () => {
   const page = renderHtml(small);
   const head = page.slice(0, page.indexOf("<title>"));
-  expect(head).toMatch(/^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"/);
+  expect(head).toMatch(
+    /^<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta http-equiv="Content-Security-Policy"/,
+  );
   const policy = between(page, 'http-equiv="Content-Security-Policy" content="', '"').replaceAll("&#39;", "'");
   expect(policy.split("; ")).toEqual([
     "default-src 'none'",
@@ -38,15 +54,26 @@ test("nothing in it is an address", () => {
 
 test("every file of the page is in it, and none of them can end its element", () => {
   const folder = join(__dirname, "../../lib/report/page");
-  expect(readdirSync(folder).filter((name) => name !== "tsconfig.json").sort()).toEqual([...STYLES, ...SCRIPTS].sort());
-  for (const name of [...STYLES, ...SCRIPTS]) expect(readFileSync(join(folder, name), "utf8")).not.toMatch(/<\/|<!--|\0|\r/);
+  expect(
+    readdirSync(folder)
+      .filter((name) => name !== "tsconfig.json")
+      .sort(),
+  ).toEqual([...STYLES, ...SCRIPTS].sort());
+  for (const name of [...STYLES, ...SCRIPTS])
+    expect(readFileSync(join(folder, name), "utf8")).not.toMatch(/<\/|<!--|\0|\r/);
 });
 
-test.each([...HOSTILE.map((text, i) => [String(i), hostileReport(text)] as const), ["all", wholeHostileReport()] as const])("hostile text %s does not reach the markup", (_, report) => {
+test.each([
+  ...HOSTILE.map((text, i) => [String(i), hostileReport(text)] as const),
+  ["all", wholeHostileReport()] as const,
+])("hostile text %s does not reach the markup", (_, report) => {
   const page = renderHtml(report);
   const data = between(page, '<script type="application/json" id="report-data">', "</script>");
   // Elements of the report alone: without what the page carries in itself.
-  const markup = [between(page, "<script>", "</script>"), between(page, "<style>", "</style>"), data].reduce((rest, part) => rest.replace(part, () => ""), page);
+  const markup = [between(page, "<script>", "</script>"), between(page, "<style>", "</style>"), data].reduce(
+    (rest, part) => rest.replace(part, () => ""),
+    page,
+  );
   expect(markup.match(/<\/?script[ >]/g)).toHaveLength(4);
   expect(markup.match(/<(?:img|iframe|base|object|embed|form)[\s>]/gi)).toBeNull();
   expect(markup.match(/<[a-z][^<>"]*(?:"[^"]*"[^<>"]*)*\son[a-z]+=/gi)).toBeNull();
@@ -56,13 +83,19 @@ test.each([...HOSTILE.map((text, i) => [String(i), hostileReport(text)] as const
 });
 
 test("data come back as they went in, made visible", () => {
-  const { pieces, steps } = dataOf(renderHtml({ steps: [step("s", { ids: [1, 2, 1], tokens: ["</script>", "\u202E&", "</script>"] })] }));
+  const { pieces, steps } = dataOf(
+    renderHtml({ steps: [step("s", { ids: [1, 2, 1], tokens: ["</script>", "\u202E&", "</script>"] })] }),
+  );
   expect(pieces).toEqual(["</script>", "⟨U+202E⟩&"]);
   expect(steps[0]!.rollouts[0]!.pieces).toEqual([0, 1, 0]);
 });
 
 test("the limits are kept, and the page says so", () => {
-  const many = { steps: [step("s", ...Array.from({ length: 12 }, (_, i) => ({ group: `g${i >> 1}`, reward: i % 2, ids: [1, 2, 3, 4] })))] };
+  const many = {
+    steps: [
+      step("s", ...Array.from({ length: 12 }, (_, i) => ({ group: `g${i >> 1}`, reward: i % 2, ids: [1, 2, 3, 4] }))),
+    ],
+  };
   const page = renderHtml(many, { maxGroups: 2, maxRollouts: 7, maxTokens: 1000 });
   expect(page.match(/<tr data-place/g)).toHaveLength(2);
   expect(page).toContain("The first 2 groups of 6 groups");
@@ -70,9 +103,13 @@ test("the limits are kept, and the page says so", () => {
   // One of each group, then a second one of the first.
   expect(dataOf(page).steps[0]!.rollouts.map(({ index }) => index)).toEqual([0, 1, 2, 4, 6, 8, 10]);
   const cut = renderHtml(many, { maxTokens: 3 });
-  expect(cut).toContain("The tokens of 1 rollout out of 12 are here; the numbers above are of all. 1 rollout is cut to what fits.");
+  expect(cut).toContain(
+    "The tokens of 1 rollout out of 12 are here; the numbers above are of all. 1 rollout is cut to what fits.",
+  );
   expect(dataOf(cut).steps[0]!.rollouts[0]).toMatchObject({ total: 4, pieces: [0, 1, 2] });
-  const long = dataOf(renderHtml({ steps: [step("s", { ids: [1], tokens: ["y".repeat(500)] })] }, { maxTokenCharacters: 10 }));
+  const long = dataOf(
+    renderHtml({ steps: [step("s", { ids: [1], tokens: ["y".repeat(500)] })] }, { maxTokenCharacters: 10 }),
+  );
   expect(long.pieces).toEqual(["yyyyyyyyyy… (490 more characters)"]);
 });
 
@@ -83,7 +120,16 @@ test("without a step, a rollout or a token there is still a page", () => {
 });
 
 test("numbers beyond all measure leave a drawing that is valid", () => {
-  const page = renderHtml({ steps: [step("s", { group: 1, reward: 1e308, ids: [1] }, { group: 1, reward: -1.7e308, ids: [1] }, { group: 1, reward: Infinity, ids: [1] })] });
+  const page = renderHtml({
+    steps: [
+      step(
+        "s",
+        { group: 1, reward: 1e308, ids: [1] },
+        { group: 1, reward: -1.7e308, ids: [1] },
+        { group: 1, reward: Infinity, ids: [1] },
+      ),
+    ],
+  });
   expect(page.match(/ (?:x|y|[xy][12]|cx|cy|width|height|points)="[^"]*(?:NaN|Infinity)/g)).toBeNull();
   expect(page).toContain("1 reward value is not finite");
 });

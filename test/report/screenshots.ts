@@ -19,7 +19,6 @@ const toTop = (): Promise<void> => Promise.resolve();
 const PICTURES: readonly (readonly [name: string, options: PageOptions, ready: (page: Page) => Promise<void>])[] = [
   ["report-light", { scheme: "light", width: 1280, height: 1060 }, toTop],
   ["report-tokens-light", { scheme: "light", width: 1280, height: 980 }, toTokens],
-  ["report-tokens-dark", { scheme: "dark", width: 1280, height: 980 }, toTokens],
   ["report-narrow-dark", { scheme: "dark", width: 390, height: 844, scale: 2 }, toTokens],
 ];
 
@@ -34,7 +33,7 @@ async function main(): Promise<void> {
     for (const [name, options, ready] of PICTURES) {
       const page = await browser.page(file, options);
       await ready(page);
-      writeFileSync(join(IMAGES, `${name}.png`), await page.screenshot());
+      writeFileSync(join(IMAGES, `${name}.webp`), await page.screenshot());
       await page.close();
     }
   } finally {

@@ -5,11 +5,20 @@ import { type Given, rollout, step } from "./made";
 
 const one = (...given: readonly Given[]): StepSummary => summarize([step("one", ...given)]).steps[0]!;
 const codes = ({ warnings }: StepSummary): WarningCode[] => warnings.map(({ code }) => code);
-const group = (label: string, ...rewards: readonly number[]): Given[] => rewards.map((reward) => ({ group: label, reward, ids: [1] }));
+const group = (label: string, ...rewards: readonly number[]): Given[] =>
+  rewards.map((reward) => ({ group: label, reward, ids: [1] }));
 
 describe("numbers of a step", () => {
   const summary = one(
-    { group: "a", reward: 1, ids: [5, 6, 7], mask: [1, 0, 1], entropies: [0.5, NaN, 1.5], finishReason: "stop", clipped: [1, 1, 0] },
+    {
+      group: "a",
+      reward: 1,
+      ids: [5, 6, 7],
+      mask: [1, 0, 1],
+      entropies: [0.5, NaN, 1.5],
+      finishReason: "stop",
+      clipped: [1, 1, 0],
+    },
     { group: "a", reward: 0, ids: [5], entropies: [1], finishReason: "length", clipped: [0] },
     { group: 7, reward: 1, ids: [5, 6] },
   );
@@ -22,7 +31,15 @@ describe("numbers of a step", () => {
     expect(summary.distributions.reward).toMatchObject({ count: 3, mean: 2 / 3, min: 0, max: 1, median: 1 });
     expect(summary.distributions.reward!.std).toBeCloseTo(Math.sqrt(1 / 3), 14);
     expect(summary.distributions.length).toMatchObject({ count: 3, mean: 5 / 3, min: 1, max: 2 });
-    expect(summary.distributions.entropy).toMatchObject({ count: 3, mean: 1, std: 0.5, min: 0.5, max: 1.5, p5: 0.55, p95: 1.45 });
+    expect(summary.distributions.entropy).toMatchObject({
+      count: 3,
+      mean: 1,
+      std: 0.5,
+      min: 0.5,
+      max: 1.5,
+      p5: 0.55,
+      p95: 1.45,
+    });
   });
 
   test("groups come by first appearance, with the rollouts they hold", () => {
@@ -40,7 +57,16 @@ describe("numbers of a step", () => {
         truncated: 0.5,
         clipped: 1 / 3,
       },
-      expect.objectContaining({ group: "7", rollouts: [2], rewardMean: 1, rewardStd: 0, equalRewards: false, entropyMean: null, truncated: null, clipped: null }),
+      expect.objectContaining({
+        group: "7",
+        rollouts: [2],
+        rewardMean: 1,
+        rewardStd: 0,
+        equalRewards: false,
+        entropyMean: null,
+        truncated: null,
+        clipped: null,
+      }),
     ]);
   });
 
@@ -48,28 +74,45 @@ describe("numbers of a step", () => {
     expect(summary.distributions.advantage).toBeNull();
     expect(summary.distributions.ratio).toBeNull();
     expect(summary).toMatchObject({ samplerGap: null, referenceKl: null });
-    expect(one({ group: 1, text: "words" })).toMatchObject({ tokens: 0, truncated: null, distributions: { length: null, reward: null } });
+    expect(one({ group: 1, text: "words" })).toMatchObject({
+      tokens: 0,
+      truncated: null,
+      distributions: { length: null, reward: null },
+    });
   });
 
   test("the gap between sampler and trainer, and the divergence from the reference", () => {
-    const { samplerGap, referenceKl } = one({ ids: [1, 2, 3], mask: [1, 1, 0], logProbs: [-1, -2, -9], oldLogProbs: [-1.5, -1.75, 0], refLogProbs: [-2, -2, 0] });
+    const { samplerGap, referenceKl } = one({
+      ids: [1, 2, 3],
+      mask: [1, 1, 0],
+      samplerLogProbs: [-1, -2, -9],
+      oldLogProbs: [-1.5, -1.75, 0],
+      referenceLogProbs: [-2, -2, 0],
+    });
     expect(samplerGap).toEqual({ tokens: 2, kl: 0.125, meanAbsolute: 0.375, maxAbsolute: 0.5 });
     expect(referenceKl).toBe(0.375);
   });
 
   test("recomputed log-probs go before old ones in the gap, and ratios are of new and old ones", () => {
-    const given = rollout({ ids: [1], logProbs: [-1], oldLogProbs: [-1] });
-    const summary = summarize([{ label: "s", rollouts: [{ ...given, recomputedLogProbs: Float64Array.of(-2), newLogProbs: [-1 + Math.LN2] }] }]).steps[0]!;
+    const given = rollout({ ids: [1], samplerLogProbs: [-1], oldLogProbs: [-1] });
+    const summary = summarize([
+      { label: "s", rollouts: [{ ...given, recomputedLogProbs: Float64Array.of(-2), logProbs: [-1 + Math.LN2] }] },
+    ]).steps[0]!;
     expect(summary.samplerGap?.kl).toBe(1);
     expect(summary.distributions.ratio?.mean).toBeCloseTo(2, 14);
   });
 
   test("rewards of a group that are the same have deviation exactly 0", () => {
-    expect(one(...group("a", 0.1, 0.1, 0.1)).groups[0]).toMatchObject({ rewardMean: 0.1, rewardStd: 0, equalRewards: true });
+    expect(one(...group("a", 0.1, 0.1, 0.1)).groups[0]).toMatchObject({
+      rewardMean: 0.1,
+      rewardStd: 0,
+      equalRewards: true,
+    });
   });
 
   test("length and reward of three rollouts on a line correlate by 1", () => {
-    const lengths = (sign: number): Given[] => [1, 2, 3].map((length) => ({ ids: new Array<number>(length).fill(1), reward: sign * length }));
+    const lengths = (sign: number): Given[] =>
+      [1, 2, 3].map((length) => ({ ids: new Array<number>(length).fill(1), reward: sign * length }));
     expect(one(...lengths(1)).lengthRewardCorrelation).toBeCloseTo(1, 14);
     expect(one(...lengths(-1)).lengthRewardCorrelation).toBeCloseTo(-1, 14);
     expect(one(...group("a", 1, 2, 3)).lengthRewardCorrelation).toBeNull();
@@ -90,25 +133,35 @@ describe("histograms", () => {
   });
 
   test("of counts have whole edges", () => {
-    const { edges } = one(...[1, 2, 5].map((length) => ({ ids: new Array<number>(length).fill(1) }))).distributions.length!.histogram;
+    const { edges } = one(...[1, 2, 5].map((length) => ({ ids: new Array<number>(length).fill(1) }))).distributions
+      .length!.histogram;
     expect(edges).toEqual([1, 2, 3, 4, 5]);
   });
 
   test("hold every value once, in the bar it belongs to", () => {
     fc.assert(
-      fc.property(fc.array(fc.oneof(fc.double({ min: -1e3, max: 1e3, noNaN: true }), fc.double({ noNaN: true, noDefaultInfinity: true })), { minLength: 1, maxLength: 60 }), (rewards) => {
-        const { histogram } = one(...group("a", ...rewards)).distributions.reward!;
-        const { edges, counts } = histogram;
-        const expected = counts.map((_, bin) => {
-          const from = bin === 0 ? -Infinity : edges[bin]!;
-          const to = bin === counts.length - 1 ? Infinity : edges[bin + 1]!;
-          return rewards.filter((reward) => reward >= from && reward < to).length;
-        });
-        expect(counts).toEqual(expected);
-        expect(edges).toHaveLength(counts.length + 1);
-        expect(edges.every((edge, i) => i === 0 || edge > edges[i - 1]!)).toBe(true);
-        expect(counts.length).toBeLessThanOrEqual(50);
-      }),
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.double({ min: -1e3, max: 1e3, noNaN: true }),
+            fc.double({ noNaN: true, noDefaultInfinity: true }),
+          ),
+          { minLength: 1, maxLength: 60 },
+        ),
+        (rewards) => {
+          const { histogram } = one(...group("a", ...rewards)).distributions.reward!;
+          const { edges, counts } = histogram;
+          const expected = counts.map((_, bin) => {
+            const from = bin === 0 ? -Infinity : edges[bin]!;
+            const to = bin === counts.length - 1 ? Infinity : edges[bin + 1]!;
+            return rewards.filter((reward) => reward >= from && reward < to).length;
+          });
+          expect(counts).toEqual(expected);
+          expect(edges).toHaveLength(counts.length + 1);
+          expect(edges.every((edge, i) => i === 0 || edge > edges[i - 1]!)).toBe(true);
+          expect(counts.length).toBeLessThanOrEqual(50);
+        },
+      ),
     );
   });
 
@@ -124,7 +177,13 @@ describe("warnings", () => {
   test("equal rewards: the sentence, the share and the severity", () => {
     const few = one(...group("a", 1, 1), ...group("b", 0, 1), ...group("c", 0, 1));
     expect(few.warnings).toEqual([
-      { code: "equal-rewards", severity: "notable", message: "33 % of groups have equal rewards: no gradient", value: 1 / 3, limit: 0.2 },
+      {
+        code: "equal-rewards",
+        severity: "notable",
+        message: "33 % of groups have equal rewards: no gradient",
+        value: 1 / 3,
+        limit: 0.2,
+      },
     ]);
     expect(one(...group("a", 1, 1)).warnings[0]).toMatchObject({ severity: "serious", value: 1 });
     expect(codes(one(...group("a", 0, 1)))).toEqual([]);
@@ -135,7 +194,8 @@ describe("warnings", () => {
   });
 
   test("length and reward that go together, from eight rollouts on", () => {
-    const longer = (count: number): Given[] => Array.from({ length: count }, (_, i) => ({ group: i >> 1, ids: new Array<number>(i + 1).fill(1), reward: i }));
+    const longer = (count: number): Given[] =>
+      Array.from({ length: count }, (_, i) => ({ group: i >> 1, ids: new Array<number>(i + 1).fill(1), reward: i }));
     expect(codes(one(...longer(8)))).toEqual(["length-reward-correlation"]);
     expect(codes(one(...longer(6)))).toEqual([]);
   });
@@ -149,7 +209,7 @@ describe("warnings", () => {
   });
 
   test("a sampler and a trainer that disagree", () => {
-    const two: Given = { ids: [1], logProbs: [-1], oldLogProbs: [-1.1] };
+    const two: Given = { ids: [1], samplerLogProbs: [-1], oldLogProbs: [-1.1] };
     expect(codes(one(two, two))).toEqual(["sampler-gap"]);
     expect(codes(summarize([step("s", two, two)], { limits: { samplerGap: 0.2 } }).steps[0]!)).toEqual([]);
   });
@@ -168,11 +228,17 @@ describe("laws", () => {
     fc.record({
       group: fc.constantFrom("a", "b", "c"),
       reward: fc.constantFrom(0, 0.5, 1),
-      tokens: fc.array(fc.record({ entropy: fc.double({ min: 0, max: 3, noNaN: true }), kept: fc.boolean() }), { minLength: 1, maxLength: 6 }),
+      tokens: fc.array(fc.record({ entropy: fc.double({ min: 0, max: 3, noNaN: true }), kept: fc.boolean() }), {
+        minLength: 1,
+        maxLength: 6,
+      }),
     }),
     { minLength: 1, maxLength: 10 },
   );
-  const made = ({ group: label, reward, tokens }: { group: string; reward: number; tokens: { entropy: number; kept: boolean }[] }, under: number): ReportRollout =>
+  const made = (
+    { group: label, reward, tokens }: { group: string; reward: number; tokens: { entropy: number; kept: boolean }[] },
+    under: number,
+  ): ReportRollout =>
     rollout({
       group: label,
       reward,
@@ -214,7 +280,9 @@ describe("laws", () => {
 
 describe("bad input is named", () => {
   test("numbers per token of another length", () => {
-    expect(() => one({ ids: [1] }, { ids: [1, 2], entropies: [0.5] })).toThrow("summarize: steps[0].rollouts[1].entropies has 1 elements, expected 2, one a token");
+    expect(() => one({ ids: [1] }, { ids: [1, 2], entropies: [0.5] })).toThrow(
+      "summarize: steps[0].rollouts[1].entropies has 1 elements, expected 2, one a token",
+    );
     expect(errorCode(() => one({ ids: [1, 2], clipped: [0] }))).toBe("ERR_SURPRISAL_SHAPE");
   });
 

@@ -6,12 +6,22 @@ import { HOSTILE, hostileReport } from "./hostile";
 import { step } from "./made";
 
 const trained = (label: string, entropy: number, ...rewards: readonly number[]): ReportStep =>
-  step(label, ...rewards.map((reward, i) => ({ group: `problem ${i >> 1}`, reward, ids: [1, 2, 3].slice(0, 1 + (i % 3)), entropies: [entropy, 1, 0].slice(0, 1 + (i % 3)), finishReason: "stop" })));
+  step(
+    label,
+    ...rewards.map((reward, i) => ({
+      group: `problem ${i >> 1}`,
+      reward,
+      ids: [1, 2, 3].slice(0, 1 + (i % 3)),
+      entropies: [entropy, 1, 0].slice(0, 1 + (i % 3)),
+      finishReason: "stop",
+    })),
+  );
 
 const steps = [trained("step 0", 1, 0, 0, 0, 1, 0, 1), trained("step 10", 0.5, 0, 1, 1, 1, 1, 1)];
 
 test("the summary of two steps, as it stands on a terminal of 80 columns", () => {
-  expect(renderTerminal(summarize(steps))).toBe(`2 steps
+  expect(renderTerminal(summarize(steps))).toBe(
+    `2 steps
   mean reward     ▁█  0.333 → 0.833
   mean length     ▄▄  2 → 2
   mean entropy    █▁  0.833 → 0.583
@@ -29,7 +39,8 @@ step 10  6 rollouts · 3 groups · 12 tokens
   problem 0     2      0.5    0.707     1.5    0.667    0 %  █████
   problem 1     2        1        0       2      0.5    0 %  ██████████
   problem 2     2        1        0     2.5      0.6    0 %  ██████████
-`.replace(/ +$/gm, ""));
+`.replace(/ +$/gm, ""),
+  );
 });
 
 test.each([40, 60, 80, 200])("no line is longer than %i columns", (width) => {
@@ -59,7 +70,9 @@ test("groups beyond the limit are counted", () => {
 
 test("nothing to show says so", () => {
   expect(renderTerminal(summarize([]))).toBe("no rollouts\n");
-  expect(renderTerminal(summarize([{ label: "empty", rollouts: [] }]))).toBe("empty  0 rollouts · 0 groups · 0 tokens\n");
+  expect(renderTerminal(summarize([{ label: "empty", rollouts: [] }]))).toBe(
+    "empty  0 rollouts · 0 groups · 0 tokens\n",
+  );
 });
 
 test("a width below 40 is refused", () => {

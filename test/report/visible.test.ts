@@ -2,7 +2,8 @@ import fc from "fast-check";
 import { clipped, label, visible } from "../../lib/report/visible";
 
 test("ordinary text of any script stays as it is", () => {
-  for (const text of ["plain <b> & 'quotes'", "日本語", "عربى", "नमस्ते", "é e\u0301", "👍🏽", "a b", ""]) expect(visible(text)).toBe(text);
+  for (const text of ["plain <b> & 'quotes'", "日本語", "عربى", "नमस्ते", "é e\u0301", "👍🏽", "a b", ""])
+    expect(visible(text)).toBe(text);
 });
 
 test.each([

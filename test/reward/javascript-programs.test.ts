@@ -16,8 +16,16 @@ const ATTEMPTS: readonly (readonly [string, string, readonly string[]])[] = [
   ["a module of the host", "require('child_process').execSync('ls'); console.log('pwned')", ["error"]],
   ["a file of the host", "console.log('pwned', require('fs').readFileSync('/etc/passwd'))", ["error"]],
   ["import", "import('node:fs').then(() => console.log('pwned'))", ["error", "crash", "wrong output"]],
-  ["the host's globals", "const p = globalThis.constructor.constructor('return process')(); if (p.mainModule || p.binding || p.kill) console.log('pwned')", ["wrong output", "error"]],
-  ["the constructor of what the host gave", "if (console.log.constructor.constructor('return typeof WebAssembly + typeof Buffer')() !== 'undefinedundefined') console.log('pwned')", ["wrong output"]],
+  [
+    "the host's globals",
+    "const p = globalThis.constructor.constructor('return process')(); if (p.mainModule || p.binding || p.kill) console.log('pwned')",
+    ["wrong output", "error"],
+  ],
+  [
+    "the constructor of what the host gave",
+    "if (console.log.constructor.constructor('return typeof WebAssembly + typeof Buffer')() !== 'undefinedundefined') console.log('pwned')",
+    ["wrong output"],
+  ],
   ["fetch", "fetch('http://127.0.0.1/').then(() => console.log('pwned'))", ["error"]],
   ["a stolen harness", "if (globalThis.__host) console.log('pwned')", ["wrong output"]],
   ["no program", "function f(", ["syntax error"]],
@@ -29,16 +37,23 @@ let results: RewardResult[];
 beforeAll(async () => {
   sandbox = built.createCodeSandbox({ workers: 2 });
   const tests = { language: "javascript", io: [{ input: "1", output: "needle" }] } as const;
-  results = await built.codeReward(ATTEMPTS.map(([, program]) => program), tests, { sandbox, timeLimit: 2000 });
+  results = await built.codeReward(
+    ATTEMPTS.map(([, program]) => program),
+    tests,
+    { sandbox, timeLimit: 2000 },
+  );
 }, 120_000);
 
 afterAll(() => sandbox.dispose());
 
-test.each(ATTEMPTS.map(([name, , reasons], i) => [name, reasons, i] as const))("%s is a reward of 0, with its reason", (_, reasons, i) => {
-  expect(results[i]!.reward).toBe(0);
-  expect(reasons).toContain(results[i]!.reason);
-  expect(JSON.stringify(results[i]!.details)).not.toContain("pwned");
-});
+test.each(ATTEMPTS.map(([name, , reasons], i) => [name, reasons, i] as const))(
+  "%s is a reward of 0, with its reason",
+  (_, reasons, i) => {
+    expect(results[i]!.reward).toBe(0);
+    expect(reasons).toContain(results[i]!.reason);
+    expect(JSON.stringify(results[i]!.details)).not.toContain("pwned");
+  },
+);
 
 test.each([
   "console.log(Number(require('fs').readFileSync(0, 'utf8')) * 2)",
@@ -47,7 +62,11 @@ test.each([
   "setTimeout(() => console.log(42), 1000)",
   "(async () => { await null; process.stdout.write('42\\n') })()",
 ])("reads and prints: %s", async (program) => {
-  const [result] = await built.codeReward([program], { language: "javascript", io: [{ input: "21\n", output: "42" }] }, { sandbox });
+  const [result] = await built.codeReward(
+    [program],
+    { language: "javascript", io: [{ input: "21\n", output: "42" }] },
+    { sandbox },
+  );
   expect(result).toMatchObject({ reward: 1, reason: "passed" });
 });
 
@@ -97,6 +116,9 @@ const progress = [];
 codeReward(["console.log(1)", "console.log(2)"], tests, { onProgress: (done, total) => progress.push(done + "/" + total) }).then(async (results) => {
   console.log(results.map(({ reward }) => reward).join(), progress.join(), await mathEqual("x+x", "2x", { timeLimit: 20000 }));
 });`;
-  const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], { encoding: "utf8", timeout: 50_000 });
+  const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], {
+    encoding: "utf8",
+    timeout: 50_000,
+  });
   expect({ stdout, stderr, status }).toEqual({ stdout: "1,0 1/2,2/2 true\n", stderr: "", status: 0 });
 });

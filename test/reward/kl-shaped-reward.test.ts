@@ -102,7 +102,8 @@ eachBackend((backend) => {
     expect(call({}, new Float64Array(12))).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({}, rewards, new Float64Array(11))).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({}, rewards, null)).toBe("ERR_SURPRISAL_DTYPE");
-    for (const klCoefficient of [NaN, Infinity, undefined, "0.1"]) expect(call({ klCoefficient })).toBe("ERR_SURPRISAL_OPTION");
+    for (const klCoefficient of [NaN, Infinity, undefined, "0.1"])
+      expect(call({ klCoefficient })).toBe("ERR_SURPRISAL_OPTION");
     for (const rewardClip of [[NaN, 1], [1], "all"]) expect(call({ rewardClip })).toBe("ERR_SURPRISAL_OPTION");
     expect(call({ rewardLevel: "token", rewardClip: [0, 1] }, kl)).toBe("ERR_SURPRISAL_OPTION");
     expect(call({ rewardLevel: "group" })).toBe("ERR_SURPRISAL_OPTION");

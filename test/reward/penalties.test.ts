@@ -44,7 +44,8 @@ describe("overlongPenalty", () => {
       fc.property(arbitrary, ({ maxLength, buffer, factor }) => {
         const all = Array.from({ length: 80 }, (_, n) => n);
         const got = Array.from(
-          overlongPenalty(new Float64Array(80), all, { maxLength, buffer: Math.min(buffer, maxLength), factor }).penalties,
+          overlongPenalty(new Float64Array(80), all, { maxLength, buffer: Math.min(buffer, maxLength), factor })
+            .penalties,
         );
         got.forEach((penalty, n) => {
           expect(Object.is(penalty, -0)).toBe(false);
@@ -56,8 +57,14 @@ describe("overlongPenalty", () => {
   });
 
   test("bad input", () => {
-    const call = (options: object, rewards: unknown = Float32Array.of(1, 2), counts: unknown = [3, 4]): string | undefined =>
-      errorCode(() => overlongPenalty(rewards as Float32Array, counts as number[], { maxLength: 10, buffer: 2, ...options }));
+    const call = (
+      options: object,
+      rewards: unknown = Float32Array.of(1, 2),
+      counts: unknown = [3, 4],
+    ): string | undefined =>
+      errorCode(() =>
+        overlongPenalty(rewards as Float32Array, counts as number[], { maxLength: 10, buffer: 2, ...options }),
+      );
     expect(call({}, [1, 2])).toBe("ERR_SURPRISAL_DTYPE");
     expect(call({}, Float32Array.of(1))).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({}, undefined, Float32Array.of(1, 2))).toBe("ERR_SURPRISAL_DTYPE");
@@ -89,8 +96,11 @@ describe("stopProperlyPenalty", () => {
 
   test("bad input", () => {
     const call = (coefficient: unknown, flags: unknown = truncated, given: unknown = rewards): string | undefined =>
-      errorCode(() => stopProperlyPenalty(given as Float64Array, flags as Uint8Array, { coefficient: coefficient as number }));
-    for (const coefficient of [NaN, Infinity, -Infinity, undefined, "1"]) expect(call(coefficient)).toBe("ERR_SURPRISAL_OPTION");
+      errorCode(() =>
+        stopProperlyPenalty(given as Float64Array, flags as Uint8Array, { coefficient: coefficient as number }),
+      );
+    for (const coefficient of [NaN, Infinity, -Infinity, undefined, "1"])
+      expect(call(coefficient)).toBe("ERR_SURPRISAL_OPTION");
     expect(call(1, null)).toBe("ERR_SURPRISAL_DTYPE");
     expect(call(1, [1, 0, 0])).toBe("ERR_SURPRISAL_DTYPE");
     expect(call(1, new Uint8Array(2))).toBe("ERR_SURPRISAL_SHAPE");
@@ -108,7 +118,9 @@ describe("repetitionPenalty", () => {
   }
   function penalties(rows: readonly (readonly number[])[], ngram: number, maxPenalty: number): number[] {
     const offsets = Int32Array.from([0, ...rows.map((_, b) => rows.slice(0, b + 1).flat().length)]);
-    return Array.from(repetitionPenalty(new Float64Array(rows.length), rows.flat(), { offsets, ngram, maxPenalty }).penalties);
+    return Array.from(
+      repetitionPenalty(new Float64Array(rows.length), rows.flat(), { offsets, ngram, maxPenalty }).penalties,
+    );
   }
 
   test("matches the definition", () => {
@@ -172,12 +184,22 @@ describe("repetitionPenalty", () => {
   });
 
   test("bad input", () => {
-    const call = (options: object, tokens: unknown = [1, 2, 3], rewards: unknown = new Float32Array(1)): string | undefined =>
+    const call = (
+      options: object,
+      tokens: unknown = [1, 2, 3],
+      rewards: unknown = new Float32Array(1),
+    ): string | undefined =>
       errorCode(() =>
-        repetitionPenalty(rewards as Float32Array, tokens as number[], { shape: [1, 3], ngram: 2, maxPenalty: -1, ...options }),
+        repetitionPenalty(rewards as Float32Array, tokens as number[], {
+          shape: [1, 3],
+          ngram: 2,
+          maxPenalty: -1,
+          ...options,
+        }),
       );
     for (const ngram of [0, 1.5, NaN, Infinity, undefined, "2"]) expect(call({ ngram })).toBe("ERR_SURPRISAL_OPTION");
-    for (const maxPenalty of [0.1, NaN, -Infinity, undefined]) expect(call({ maxPenalty })).toBe("ERR_SURPRISAL_OPTION");
+    for (const maxPenalty of [0.1, NaN, -Infinity, undefined])
+      expect(call({ maxPenalty })).toBe("ERR_SURPRISAL_OPTION");
     expect(call({}, [1, 2])).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({}, [1, 2, 0.5])).toBe("ERR_SURPRISAL_RANGE");
     expect(call({}, "abc")).toBe("ERR_SURPRISAL_DTYPE");

@@ -16,10 +16,18 @@ const ATTEMPTS: readonly (readonly [string, string, readonly string[]])[] = [
   ["a loop that catches everything", "while True:\n  try:\n    while True: pass\n  except BaseException: pass", [LATE]],
   ["one huge allocation", "x = 'a' * 10**9\nprint('pwned')", ["memory limit"]],
   ["memory without end", "a = []\nwhile True: a.append(bytearray(2**24))", ["memory limit", LATE]],
-  ["a file without end", "f = open('/tmp/f', 'wb')\nfor _ in range(100): f.write(bytes(2**20))\nprint('pwned')", ["memory limit", LATE]],
+  [
+    "a file without end",
+    "f = open('/tmp/f', 'wb')\nfor _ in range(100): f.write(bytes(2**20))\nprint('pwned')",
+    ["memory limit", LATE],
+  ],
   ["a gigabyte of prints", "s = 'x' * 10**5\nfor _ in range(10**4): print(s)", ["output limit", LATE]],
   ["an integer of a billion digits", "x = 10 ** 10 ** 9", [LATE, "memory limit"]],
-  ["recursion without end", "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()", ["error", "crash", "memory limit", LATE]],
+  [
+    "recursion without end",
+    "import sys\nsys.setrecursionlimit(10**9)\ndef f(): return f()\nf()",
+    ["error", "crash", "memory limit", LATE],
+  ],
   ["os.fork", "import os\nos.fork()\nprint('pwned')", ["error"]],
   ["os.system", "import os\nif os.system('true') == 0: print('pwned')", ["error", "wrong output"]],
   ["subprocess", "import subprocess\nsubprocess.run(['ls'])\nprint('pwned')", ["error"]],
@@ -29,14 +37,24 @@ const ATTEMPTS: readonly (readonly [string, string, readonly string[]])[] = [
   ["os.abort", "import os\nos.abort()", ["crash"]],
   ["os.kill of its parent", "import os\nos.kill(os.getppid(), 9)\nprint('pwned')", ["error", "crash"]],
   ["a file of the host", `print(open(${JSON.stringify(secret)}).read())`, ["error"]],
-  ["a file of the host, written", `open(${JSON.stringify(join(folder, "written.txt"))}, 'w').write('x')\nprint('pwned')`, ["error"]],
-  ["the environment", "import os\nprint('pwned' if 'PATH' in os.environ and '/usr' in os.environ['PATH'] and 'SURPRISAL_PROBE' in os.environ else '')", ["wrong output"]],
+  [
+    "a file of the host, written",
+    `open(${JSON.stringify(join(folder, "written.txt"))}, 'w').write('x')\nprint('pwned')`,
+    ["error"],
+  ],
+  [
+    "the environment",
+    "import os\nprint('pwned' if 'PATH' in os.environ and '/usr' in os.environ['PATH'] and 'SURPRISAL_PROBE' in os.environ else '')",
+    ["wrong output"],
+  ],
   ["a socket", "import socket\nsocket.create_connection(('127.0.0.1', 80))\nprint('pwned')", ["error"]],
   ["urllib", "import urllib.request\nurllib.request.urlopen('http://127.0.0.1/')\nprint('pwned')", ["error"]],
   ["js", "import js\nprint('pwned')", ["error"]],
   ["pyodide_js", "import pyodide_js\nprint('pwned')", ["error"]],
   ["pyodide's run_js", "from pyodide.code import run_js\nrun_js('1')\nprint('pwned')", ["error"]],
-  ["_pyodide_core, with the refusal removed", `import sys
+  [
+    "_pyodide_core, with the refusal removed",
+    `import sys
 sys.meta_path[:] = [f for f in sys.meta_path if '_Refusal' not in repr(f)]
 import _pyodide_core as core
 for name in dir(core):
@@ -46,7 +64,9 @@ for name in dir(core):
         for o in (value, made):
             world = o.constructor.constructor('return globalThis')()
             print('pwned', world)
-    except BaseException: pass`, ["wrong output", "error", "crash"]],
+    except BaseException: pass`,
+    ["wrong output", "error", "crash"],
+  ],
   ["ctypes", "import ctypes\nctypes.CDLL(None)\nprint('pwned')", ["error"]],
   ["NODEFS", "from pyodide_js import FS\nFS.mount(FS.filesystems.NODEFS, {}, '/mnt')\nprint('pwned')", ["error"]],
   ["micropip", "import micropip\nprint('pwned')", ["error"]],
@@ -65,15 +85,32 @@ for o in found:
     except Exception: pass`,
     ["wrong output", "error"],
   ],
-  ["the frames above it", "import sys\nf = sys._getframe()\nwhile f:\n  for v in list(f.f_locals.values()) + list(f.f_globals.values()):\n    if isinstance(v, (str, dict, list)) and 'nee' + 'dle-out' in repr(v): print('pwned')\n  f = f.f_back", ["wrong output"]],
-  ["the expected output, among all objects", "import gc\nfor o in gc.get_objects():\n  try:\n    if isinstance(o, (dict, list)) and 'nee' + 'dle-out' in repr(o): print('pwned')\n  except Exception: pass", ["wrong output"]],
+  [
+    "the frames above it",
+    "import sys\nf = sys._getframe()\nwhile f:\n  for v in list(f.f_locals.values()) + list(f.f_globals.values()):\n    if isinstance(v, (str, dict, list)) and 'nee' + 'dle-out' in repr(v): print('pwned')\n  f = f.f_back",
+    ["wrong output"],
+  ],
+  [
+    "the expected output, among all objects",
+    "import gc\nfor o in gc.get_objects():\n  try:\n    if isinstance(o, (dict, list)) and 'nee' + 'dle-out' in repr(o): print('pwned')\n  except Exception: pass",
+    ["wrong output"],
+  ],
   ["an exit handler", "import atexit\natexit.register(lambda: print('pwned'))", ["wrong output"]],
-  ["a thread of its own", "import threading\nt = threading.Thread(target=lambda: print('ran'))\nt.daemon = True\nt.start()", ["wrong output"]],
-  ["the file to the tests", "open('/dev/peer', 'wb', buffering=0).write(b'{\"op\": \"check\", \"source\": \"1\"}\\n')\nprint('ran')", ["wrong output", "error"]],
+  [
+    "a thread of its own",
+    "import threading\nt = threading.Thread(target=lambda: print('ran'))\nt.daemon = True\nt.start()",
+    ["wrong output"],
+  ],
+  [
+    "the file to the tests",
+    "open('/dev/peer', 'wb', buffering=0).write(b'{\"op\": \"check\", \"source\": \"1\"}\\n')\nprint('ran')",
+    ["wrong output", "error"],
+  ],
 ];
 
 const GOOD = "import builtins, sys\nprint(sum(map(int, input().split())), len(sys.argv), builtins.len([1]))";
-const LEGACY = "import builtins, sys, json\nbuiltins.len = lambda x: 99\nsys.argv.append('x')\njson.dumps = None\nprint = None";
+const LEGACY =
+  "import builtins, sys, json\nbuiltins.len = lambda x: 99\nsys.argv.append('x')\njson.dumps = None\nprint = None";
 
 let results: RewardResult[];
 let sandbox: ReturnType<typeof built.createCodeSandbox>;
@@ -98,12 +135,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test.each(ATTEMPTS.map(([name, , reasons], i) => [name, reasons, i] as const))("%s is a reward of 0, with its reason", (_, reasons, i) => {
-  const { reward, reason, details } = results[i]!;
-  expect(reward).toBe(0);
-  expect(reasons).toContain(reason);
-  expect(JSON.stringify(details)).not.toContain("pwned");
-});
+test.each(ATTEMPTS.map(([name, , reasons], i) => [name, reasons, i] as const))(
+  "%s is a reward of 0, with its reason",
+  (_, reasons, i) => {
+    const { reward, reason, details } = results[i]!;
+    expect(reward).toBe(0);
+    expect(reasons).toContain(reason);
+    expect(JSON.stringify(details)).not.toContain("pwned");
+  },
+);
 
 test("the host is untouched", () => {
   expect(readdirSync(folder)).toEqual(["secret.txt"]);
@@ -201,13 +241,25 @@ test("assertions that hold, one after the other about one program", async () => 
 
 test("assertions that a program cannot make hold", async () => {
   const tests = WRONG.map((assertions) => ({ assertions }));
-  const results = await built.codeReward(WRONG.map(() => LIBRARY), tests, { sandbox });
+  const results = await built.codeReward(
+    WRONG.map(() => LIBRARY),
+    tests,
+    { sandbox },
+  );
   expect(results.map(({ reward }) => reward)).toEqual(WRONG.map(() => 0));
-  expect(results.map(({ reason }) => reason).filter((reason) => !["assertion failed", "error"].includes(reason))).toEqual([]);
+  expect(
+    results.map(({ reason }) => reason).filter((reason) => !["assertion failed", "error"].includes(reason)),
+  ).toEqual([]);
 }, 60_000);
 
 test("part of the tests is part of the reward, where that is asked for", async () => {
-  const tests = { io: [{ input: "1\n", output: "2" }, { input: "2\n", output: "5" }, { input: "3\n", output: "6" }] };
+  const tests = {
+    io: [
+      { input: "1\n", output: "2" },
+      { input: "2\n", output: "5" },
+      { input: "3\n", output: "6" },
+    ],
+  };
   const program = "Here:\n```python\nprint(int(open(0).read()) * 2)\n```\nDone.";
   const [all] = await built.codeReward([program], tests, { sandbox });
   expect(all).toEqual({ reward: 0, reason: "wrong output", details: { passed: 1, total: 3, test: 1, printed: "4\n" } });
@@ -217,7 +269,11 @@ test("part of the tests is part of the reward, where that is asked for", async (
 
 test("an abort stops a program that runs", async () => {
   const abort = new AbortController();
-  const call = built.codeReward(["while True: pass"], { io: [{ input: "", output: "" }] }, { sandbox, timeLimit: 60_000, signal: abort.signal });
+  const call = built.codeReward(
+    ["while True: pass"],
+    { io: [{ input: "", output: "" }] },
+    { sandbox, timeLimit: 60_000, signal: abort.signal },
+  );
   setTimeout(() => abort.abort(new Error("enough")), 200);
   await expect(call).rejects.toThrow("enough");
 }, 60_000);
@@ -226,7 +282,9 @@ test("a disposed sandbox refuses, and bad calls are refused before anything runs
   const closed = built.createCodeSandbox();
   await closed.dispose();
   const io = [{ input: "", output: "" }];
-  await expect(built.codeReward(["1"], { io }, { sandbox: closed })).rejects.toMatchObject({ code: "ERR_SURPRISAL_SANDBOX" });
+  await expect(built.codeReward(["1"], { io }, { sandbox: closed })).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_SANDBOX",
+  });
   await expect(built.codeReward(["1"], {})).rejects.toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
   await expect(built.codeReward(["1"], [{ io }, { io }])).rejects.toMatchObject({ code: "ERR_SURPRISAL_SHAPE" });
   expect(() => built.createCodeSandbox({ workers: 0 })).toThrow("workers");

@@ -28,7 +28,9 @@ test("a number is looked for at the end of a text", () => {
 });
 
 test("ids are flattened from whatever holds them", () => {
-  expect(flattenIds([1n, [Int32Array.of(2, 3)], { data: BigInt64Array.of(4n), dims: [1] }, { other: 5 }, "6"])).toEqual([1, 2, 3, 4]);
+  expect(flattenIds([1n, [Int32Array.of(2, 3)], { data: BigInt64Array.of(4n), dims: [1] }, { other: 5 }, "6"])).toEqual(
+    [1, 2, 3, 4],
+  );
   expect(errorCode(() => flattenIds([Infinity]))).toBe("ERR_SURPRISAL_VALUE");
 });
 
@@ -48,28 +50,45 @@ test("the program of a text is its last block of the language", () => {
 });
 
 test("a form is right once, in order, without anything around it", () => {
-  const texts = ["<think>a</think>\n<answer>b</answer>", "<answer>b</answer><think>a</think>", "<think>a</think>", "x <think>a</think><answer>b</answer>", "<think>a</think><answer>b</answer><answer>c</answer>"];
+  const texts = [
+    "<think>a</think>\n<answer>b</answer>",
+    "<answer>b</answer><think>a</think>",
+    "<think>a</think>",
+    "x <think>a</think><answer>b</answer>",
+    "<think>a</think><answer>b</answer><answer>c</answer>",
+  ];
   expect(formatReward(texts).map(({ reward, reason }) => [reward, reason])).toEqual([
-    [1, "well formed"], [0, "text around the parts"], [0, "no <answer>"], [0, "text around the parts"], [0, "<answer> twice"],
+    [1, "well formed"],
+    [0, "text around the parts"],
+    [0, "no <answer>"],
+    [0, "text around the parts"],
+    [0, "<answer> twice"],
   ]);
   expect(formatReward(["a</think><answer>b</answer>"], { opened: true })[0]!.reward).toBe(1);
 });
 
 test("each input goes to the function of its ability, in order, and progress counts over all", async () => {
-  const named = (reward: number): RewardFunction => (inputs, call) => {
-    call?.onProgress?.(inputs.length, inputs.length);
-    return inputs.map(({ completion }) => ({ reward, reason: completion }));
-  };
+  const named =
+    (reward: number): RewardFunction =>
+    (inputs, call) => {
+      call?.onProgress?.(inputs.length, inputs.length);
+      return inputs.map(({ completion }) => ({ reward, reason: completion }));
+    };
   const seen: number[] = [];
   const route = routeRewards({ math: named(1), code: named(2) });
-  const inputs = ["a", "b", "c", "d"].map((completion, i) => ({ completion, ...(i > 0 && { ability: ["code", "physics", "math"][i - 1]! }) }));
+  const inputs = ["a", "b", "c", "d"].map((completion, i) => ({
+    completion,
+    ...(i > 0 && { ability: ["code", "physics", "math"][i - 1]! }),
+  }));
   const results = await route(inputs, { onProgress: (done, total) => seen.push(done / total) });
   expect(results.map(({ reward, reason }) => `${reward}${reason}`)).toEqual(["1a", "2b", "1c", "1d"]);
   expect(seen.at(-1)).toBe(1);
   const strict = routeRewards({ math: named(1) }, { otherwise: null });
   expect((await strict([{ completion: "x", ability: "toString" }]))[0]!.reward).toBeNaN();
   expect(errorCode(() => routeRewards({ code: named(1) }))).toBe("ERR_SURPRISAL_OPTION");
-  await expect(routeRewards({ math: () => [] })([{ completion: "a" }])).rejects.toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
+  await expect(routeRewards({ math: () => [] })([{ completion: "a" }])).rejects.toMatchObject({
+    code: "ERR_SURPRISAL_OPTION",
+  });
 });
 
 test("EGPO's revisions differ about the truth in the middle of a text", () => {
@@ -83,18 +102,32 @@ test("a reward lies on the last kept token, and is dropped where there is none",
   expect(Array.from(placeRewards(Float32Array.of(2, 3), { shape: [2, 3], mask }))).toEqual([0, 0, 2, 0, 0, 0]);
   const first = { preset: "egpo-first", shape: [1, 3], attentionMask: Uint8Array.of(1, 1, 1, 1) } as const;
   expect(Array.from(placeRewards(Float32Array.of(2), first))).toEqual([0, 0, 0]);
-  expect(errorCode(() => placeRewards(Float32Array.of(2), { shape: [1, 3], preset: "egpo" }))).toBe("ERR_SURPRISAL_DTYPE");
-  expect(errorCode(() => placeRewards(Float32Array.of(2), { offsets: Int32Array.of(0, 3), column: "attention" }))).toBe("ERR_SURPRISAL_OPTION");
+  expect(errorCode(() => placeRewards(Float32Array.of(2), { shape: [1, 3], preset: "egpo" }))).toBe(
+    "ERR_SURPRISAL_DTYPE",
+  );
+  expect(errorCode(() => placeRewards(Float32Array.of(2), { offsets: Int32Array.of(0, 3), column: "attention" }))).toBe(
+    "ERR_SURPRISAL_OPTION",
+  );
 });
 
 test("clusters of equal answers give SEED-GRPO's semantic entropy", async () => {
-  const texts = [String.raw`\boxed{2}`, String.raw`\boxed{4}`, String.raw`\boxed{2}`, "none", String.raw`\boxed{2.0}`, String.raw`\boxed{2}`];
+  const texts = [
+    String.raw`\boxed{2}`,
+    String.raw`\boxed{4}`,
+    String.raw`\boxed{2}`,
+    "none",
+    String.raw`\boxed{2.0}`,
+    String.raw`\boxed{2}`,
+  ];
   const groups = Int32Array.of(0, 0, 0, 0, 1, 1);
   const clusters = await answerClusters(texts, { groups });
   expect(clusters).toEqual([0, 1, 0, null, 2, 3]);
   expect(await answerClusters(texts, { groups, by: "value", symbolic: false })).toEqual([0, 1, 0, null, 2, 2]);
   const logProbSums = new Float64Array(6).fill(-1);
-  const { semanticEntropies } = semanticEntropyScales({ logProbSums, tokenCounts: new Int32Array(6).fill(1), clusters }, { groups, backend: "js" });
+  const { semanticEntropies } = semanticEntropyScales(
+    { logProbSums, tokenCounts: new Int32Array(6).fill(1), clusters },
+    { groups, backend: "js" },
+  );
   expect(semanticEntropies[0]).toBeCloseTo(Math.log(2) / 2 + Math.log(4) / 2, 12);
   expect(semanticEntropies[1]).toBeCloseTo(Math.log(2), 12);
 });

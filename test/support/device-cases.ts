@@ -54,24 +54,60 @@ const hidden = floats(B * D);
 const weight = floats(V * D);
 const bias = floats(V);
 
-const kl = (send: Send) => ({ referenceLogProbs: send(oldLogProbs), kind: "k3" as const, coefficient: 0.1, rowWeights: send(rowDoubles) });
+const kl = (send: Send) => ({
+  referenceLogProbs: send(oldLogProbs),
+  kind: "k3" as const,
+  coefficient: 0.1,
+  rowWeights: send(rowDoubles),
+});
 
-const of = (op: string, run: DeviceCase["run"], form = ""): DeviceCase => ({ op, title: form ? `${op}, ${form}` : op, run });
+const of = (op: string, run: DeviceCase["run"], form = ""): DeviceCase => ({
+  op,
+  title: form ? `${op}, ${form}` : op,
+  run,
+});
 
 export const CASES: readonly DeviceCase[] = [
   of("gae", (send, backend) =>
-    s.gae(send(x), send(y), { shape, gamma: send(discounts), lambda: 0.9, mask: send(mask), bootstrap: send(rowFloats), backend }),
+    s.gae(send(x), send(y), {
+      shape,
+      gamma: send(discounts),
+      lambda: 0.9,
+      mask: send(mask),
+      bootstrap: send(rowFloats),
+      backend,
+    }),
   ),
-  of("gae", (send, backend) => s.gae(send(wide), send(wide), { offsets, gamma: 0.9, lambda: 1, backend }), "float64, packed"),
-  of("discountedReturns", (send, backend) => s.discountedReturns(send(x), { shape, gamma: 0.9, mask: send(mask), backend })),
-  of("vtrace", (send, backend) => s.vtrace(send(x), send(y), send(positive), { shape, gamma: 0.9, mask: send(mask), backend })),
+  of(
+    "gae",
+    (send, backend) => s.gae(send(wide), send(wide), { offsets, gamma: 0.9, lambda: 1, backend }),
+    "float64, packed",
+  ),
+  of("discountedReturns", (send, backend) =>
+    s.discountedReturns(send(x), { shape, gamma: 0.9, mask: send(mask), backend }),
+  ),
+  of("vtrace", (send, backend) =>
+    s.vtrace(send(x), send(y), send(positive), { shape, gamma: 0.9, mask: send(mask), backend }),
+  ),
   of("tailSums", (send, backend) => s.tailSums(send(x), { shape, gamma: 0.9, mask: send(mask), backend })),
   of("prefixSums", (send, backend) => s.prefixSums(send(x), { offsets, mask: send(mask), backend })),
-  of("scoreNorms", (send, backend) => s.scoreNorms(send(logProbs), send(positive), { shape, weights: send(positive), mask: send(mask), backend })),
+  of("scoreNorms", (send, backend) =>
+    s.scoreNorms(send(logProbs), send(positive), { shape, weights: send(positive), mask: send(mask), backend }),
+  ),
   of("shareWeights", (send, backend) => s.shareWeights(send(x), { shape, gain: 0.5, mask: send(mask), backend })),
 
-  of("logRatio", (send, backend) => s.logRatio(send(logProbs), send(oldLogProbs), { shape, level: "token", mask: send(mask), backend }), "tokens"),
-  of("logRatio", (send, backend) => s.logRatio(send(logProbs), send(oldLogProbs), { shape, level: "group", groups, mask: send(mask), backend }), "groups"),
+  of(
+    "logRatio",
+    (send, backend) =>
+      s.logRatio(send(logProbs), send(oldLogProbs), { shape, level: "token", mask: send(mask), backend }),
+    "tokens",
+  ),
+  of(
+    "logRatio",
+    (send, backend) =>
+      s.logRatio(send(logProbs), send(oldLogProbs), { shape, level: "group", groups, mask: send(mask), backend }),
+    "groups",
+  ),
   of(
     "clippedObjective",
     (send, backend) =>
@@ -88,16 +124,35 @@ export const CASES: readonly DeviceCase[] = [
   ),
   of(
     "clippedObjective",
-    (send, backend) => s.clippedObjective(send(logProbs), send(oldLogProbs), send(rowFloats), { shape, level: "sequence", clipLow: 0.2, clipHigh: 0.3, mask, backend }),
+    (send, backend) =>
+      s.clippedObjective(send(logProbs), send(oldLogProbs), send(rowFloats), {
+        shape,
+        level: "sequence",
+        clipLow: 0.2,
+        clipHigh: 0.3,
+        mask,
+        backend,
+      }),
     "sequences",
   ),
 
-  of("groupNormalize", (send, backend) => s.groupNormalize(send(rowFloats), { groups, weights: send(rowPositive), backend })),
-  of("groupBroadcast", (send, backend) => s.groupBroadcast(send(rowFloats), { shape, mask: send(mask), factor: send(rowFloats), backend })),
-  of("groupPlace", (send, backend) => s.groupPlace({ row: send(rowFloats), tokens: send(x), values: send(y) }, { shape, scale: -0.1, mask: send(mask), backend })),
+  of("groupNormalize", (send, backend) =>
+    s.groupNormalize(send(rowFloats), { groups, weights: send(rowPositive), backend }),
+  ),
+  of("groupBroadcast", (send, backend) =>
+    s.groupBroadcast(send(rowFloats), { shape, mask: send(mask), factor: send(rowFloats), backend }),
+  ),
+  of("groupPlace", (send, backend) =>
+    s.groupPlace(
+      { row: send(rowFloats), tokens: send(x), values: send(y) },
+      { shape, scale: -0.1, mask: send(mask), backend },
+    ),
+  ),
   of("groupSoftmax", (send, backend) => s.groupSoftmax(send(rowFloats), { groups, temperature: 0.5, backend })),
   of("groupLogSumExp", (send, backend) => s.groupLogSumExp(send(rowFloats), { groups, backend })),
-  of("groupColumns", (send, backend) => s.groupColumns(send(x), send(positive), { shape, groups, mask: send(mask), backend })),
+  of("groupColumns", (send, backend) =>
+    s.groupColumns(send(x), send(positive), { shape, groups, mask: send(mask), backend }),
+  ),
   of("groupWeigh", (send, backend) => s.groupWeigh(send(rowFloats), { form: "power", power: 2 }, { groups, backend })),
   of("groupTop2", (send, backend) => s.groupTop2(send(rowFloats), { groups, backend })),
   of("groupTilt", (send, backend) =>
@@ -105,11 +160,22 @@ export const CASES: readonly DeviceCase[] = [
   ),
   of("groupEntropy", (send, backend) => s.groupEntropy(send(rowPositive), { groups, normalize: true, backend })),
 
-  of("logprob", (send, backend) => s.logprob(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend })),
-  of("logprob", (send, backend) => s.logprob(send(halves, "bfloat16"), null, { shape: [B, V], dtype: "bfloat16", temperature: 0.7, backend }), "bfloat16"),
+  of("logprob", (send, backend) =>
+    s.logprob(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend }),
+  ),
+  of(
+    "logprob",
+    (send, backend) =>
+      s.logprob(send(halves, "bfloat16"), null, { shape: [B, V], dtype: "bfloat16", temperature: 0.7, backend }),
+    "bfloat16",
+  ),
   of("logprobBackward", (send, backend) => {
     const state = s.logprob(logits, targets, { shape: [B, V], backend });
-    const there = { maxLogits: send(state.maxLogits), log1pSums: send(state.log1pSums), meanGaps: send(state.meanGaps) };
+    const there = {
+      maxLogits: send(state.maxLogits),
+      log1pSums: send(state.log1pSums),
+      meanGaps: send(state.meanGaps),
+    };
     return s.logprobBackward(send(logits), send(targets), there, {
       shape: [B, V],
       gradLogProbs: send(rowFloats),
@@ -118,7 +184,9 @@ export const CASES: readonly DeviceCase[] = [
       backend,
     });
   }),
-  of("logprobPartial", (send, backend) => s.logprobPartial(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend })),
+  of("logprobPartial", (send, backend) =>
+    s.logprobPartial(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend }),
+  ),
 
   of("moments", (send, backend) => s.moments(send(x), { shape, groups, mask: send(mask), backend })),
   of("moments", (send, backend) => s.moments(send(wide), { backend }), "all"),
@@ -129,29 +197,70 @@ export const CASES: readonly DeviceCase[] = [
   of("whiten", (send, backend) => s.whiten(send(x), { shape, groups, mask: send(mask), backend })),
   of(
     "whiten",
-    (send, backend) => s.whiten(send(x), { shape, over: "all", moments: { partials: send(s.moments(y, { shape, over: "all", backend }).partials) }, backend }),
+    (send, backend) =>
+      s.whiten(send(x), {
+        shape,
+        over: "all",
+        moments: { partials: send(s.moments(y, { shape, over: "all", backend }).partials) },
+        backend,
+      }),
     "given moments",
   ),
-  of("affine", (send, backend) => s.affine(send(x), { shape, center: send(rowDoubles), scale: send(rowDoubles), divisor: 3, mask: send(mask), backend })),
+  of("affine", (send, backend) =>
+    s.affine(send(x), {
+      shape,
+      center: send(rowDoubles),
+      scale: send(rowDoubles),
+      divisor: 3,
+      mask: send(mask),
+      backend,
+    }),
+  ),
   of("clamp", (send, backend) => s.clamp(send(x), { shape, low: -0.5, high: 0.5, mask: send(mask), backend })),
-  of("gammaWeights", (send, backend) => s.gammaWeights(send(x), send(rowFloats), { shape, factors: send(positive), mask: send(mask), backend })),
+  of("gammaWeights", (send, backend) =>
+    s.gammaWeights(send(x), send(rowFloats), { shape, factors: send(positive), mask: send(mask), backend }),
+  ),
   of("countKept", (send, backend) => s.countKept({ shape, mask: send(mask), backend })),
 
-  of("findSpans", (send, backend) => s.findSpans(send(tokens), { shape, start: [1], end: [2], head: [9], lengths: send(Int32Array.of(7, 5, 7)), backend })),
+  of("findSpans", (send, backend) =>
+    s.findSpans(send(tokens), {
+      shape,
+      start: [1],
+      end: [2],
+      head: [9],
+      lengths: send(Int32Array.of(7, 5, 7)),
+      backend,
+    }),
+  ),
   of("spanMeans", (send, backend) => s.spanMeans(send(x), send(spans), { shape, backend })),
   of("spanMask", (send, backend) => s.spanMask(send(spans), { shape, backend })),
   of("countNgrams", (send, backend) => s.countNgrams(send(tokens), { shape, length: 2, mask: send(mask), backend })),
   of("stepWeights", (send, backend) => s.stepWeights(send(stepEntropies), { k: 1.5, backend })),
   of("modulateSpans", (send, backend) =>
-    s.modulateSpans(send(x), send(spans), { shape, scales: send(stepScales), clarities: send(stepClarities), mask: send(mask), backend }),
+    s.modulateSpans(send(x), send(spans), {
+      shape,
+      scales: send(stepScales),
+      clarities: send(stepClarities),
+      mask: send(mask),
+      backend,
+    }),
   ),
   of("sequenceWeights", (send, backend) =>
-    s.sequenceWeights(send(entropies), { shape, groups, mask: send(mask), positive: send(keep), negativeBounds: [0.7, 1.3], backend }),
+    s.sequenceWeights(send(entropies), {
+      shape,
+      groups,
+      mask: send(mask),
+      positive: send(keep),
+      negativeBounds: [0.7, 1.3],
+      backend,
+    }),
   ),
 
   of("quantileMask", (send, backend) => s.quantileMask(send(x), { shape, q: 0.6, mask: send(mask), backend })),
   of("topMask", (send, backend) => s.topMask(send(x), { shape, over: "all", share: 0.3, mask: send(mask), backend })),
-  of("covarianceMask", (send, backend) => s.covarianceMask(send(logProbs), send(x), { shape, k: 4, mask: send(mask), excluded: send(flags), backend })),
+  of("covarianceMask", (send, backend) =>
+    s.covarianceMask(send(logProbs), send(x), { shape, k: 4, mask: send(mask), excluded: send(flags), backend }),
+  ),
 
   of("tokenLoss", (send, backend) =>
     s.tokenLoss({
@@ -174,7 +283,16 @@ export const CASES: readonly DeviceCase[] = [
   ),
   of(
     "tokenLoss",
-    (send, backend) => s.tokenLoss({ shape, form: "marked", coefficient: 0.5, marks: send(flags), logProbs: send(logProbs), advantages: send(x), backend }),
+    (send, backend) =>
+      s.tokenLoss({
+        shape,
+        form: "marked",
+        coefficient: 0.5,
+        marks: send(flags),
+        logProbs: send(logProbs),
+        advantages: send(x),
+        backend,
+      }),
     "marked",
   ),
   of("rowLoss", (send, backend) =>
@@ -192,19 +310,46 @@ export const CASES: readonly DeviceCase[] = [
       backend,
     }),
   ),
-  of("klEstimates", (send, backend) => s.klEstimates(send(logProbs), send(oldLogProbs), { shape, kind: "k3", mask: send(mask), backend })),
+  of("klEstimates", (send, backend) =>
+    s.klEstimates(send(logProbs), send(oldLogProbs), { shape, kind: "k3", mask: send(mask), backend }),
+  ),
 
-  of("measureMismatch", (send, backend) => s.measureMismatch(send(logProbs), send(oldLogProbs), { shape, statistic: "ratio", low: 0.5, high: 2, mask: send(mask), backend })),
+  of("measureMismatch", (send, backend) =>
+    s.measureMismatch(send(logProbs), send(oldLogProbs), {
+      shape,
+      statistic: "ratio",
+      low: 0.5,
+      high: 2,
+      mask: send(mask),
+      backend,
+    }),
+  ),
   of("boundMismatch", (send, backend) =>
-    s.boundMismatch(send(logProbs), send(oldLogProbs), { shape, statistic: "ratio", high: 2, rowFactors: send(rowDoubles), mask: send(mask), backend }),
+    s.boundMismatch(send(logProbs), send(oldLogProbs), {
+      shape,
+      statistic: "ratio",
+      high: 2,
+      rowFactors: send(rowDoubles),
+      mask: send(mask),
+      backend,
+    }),
   ),
 
   of("linearLogprob", (send, backend) =>
-    s.linearLogprob(send(hidden), send(weight), send(targets), { shape: [B, D], bias: send(bias), keep: send(keep), backend }),
+    s.linearLogprob(send(hidden), send(weight), send(targets), {
+      shape: [B, D],
+      bias: send(bias),
+      keep: send(keep),
+      backend,
+    }),
   ),
   of("linearLogprobBackward", (send, backend) => {
     const state = s.linearLogprob(hidden, weight, targets, { shape: [B, D], backend });
-    const there = { maxLogits: send(state.maxLogits), log1pSums: send(state.log1pSums), meanGaps: send(state.meanGaps) };
+    const there = {
+      maxLogits: send(state.maxLogits),
+      log1pSums: send(state.log1pSums),
+      meanGaps: send(state.meanGaps),
+    };
     return s.linearLogprobBackward(send(hidden), send(weight), send(targets), there, {
       shape: [B, D],
       gradLogProbs: send(rowFloats),
@@ -213,11 +358,28 @@ export const CASES: readonly DeviceCase[] = [
       backend,
     });
   }),
-  of("divergence", (send, backend) => s.divergence(send(logits), send(teacher), { shape: [B, V], beta: 0.5, keep: send(keep), backend })),
   of("divergence", (send, backend) =>
-    s.divergence(send(logits), send(teacher), { shape: [B, V], beta: 0, support: send(Int32Array.of(0, 3, 1, 5, 2, 9)), outside: "pooled", backend }), "support"),
+    s.divergence(send(logits), send(teacher), { shape: [B, V], beta: 0.5, keep: send(keep), backend }),
+  ),
+  of(
+    "divergence",
+    (send, backend) =>
+      s.divergence(send(logits), send(teacher), {
+        shape: [B, V],
+        beta: 0,
+        support: send(Int32Array.of(0, 3, 1, 5, 2, 9)),
+        outside: "pooled",
+        backend,
+      }),
+    "support",
+  ),
   of("divergenceBackward", (send, backend) =>
-    s.divergenceBackward(send(logits), send(teacher), send(rowDoubles), { shape: [B, V], beta: 1, keep: send(keep), backend }),
+    s.divergenceBackward(send(logits), send(teacher), send(rowDoubles), {
+      shape: [B, V],
+      beta: 1,
+      keep: send(keep),
+      backend,
+    }),
   ),
   of("topLogits", (send, backend) => s.topLogits(send(logits), 3, { shape: [B, V], keep: send(keep), backend })),
 ];

@@ -2,7 +2,12 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type * as surprisal from "../../lib";
-import { createCollective, type CreateCollectiveOptions, watchWorker, type WorkerCollective } from "../../lib/collective";
+import {
+  createCollective,
+  type CreateCollectiveOptions,
+  watchWorker,
+  type WorkerCollective,
+} from "../../lib/collective";
 
 const dist = join(__dirname, "..", "..", "dist");
 
@@ -64,6 +69,6 @@ export async function valuesOfRanks<Input, T>(
   const outcomes = await runRanks(inputs, program, options);
   return outcomes.map((outcome) => {
     if (!("value" in outcome)) throw new Error(JSON.stringify(outcomes));
-    return outcome.value;
+    return outcome.value as T; // it may be undefined itself
   });
 }

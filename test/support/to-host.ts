@@ -6,7 +6,9 @@ import { DeviceSpans } from "../../lib/ops/delim";
 
 /** Typed arrays and numbers alike as lists of numbers: a number may be an array of one. */
 function numbers(value: ArrayBufferView | number): unknown {
-  return typeof value === "number" ? [value] : [...(value as unknown as ArrayLike<number>)  as unknown as number[]].map(Number);
+  return typeof value === "number"
+    ? [value]
+    : [...(value as unknown as ArrayLike<number> as unknown as number[])].map(Number);
 }
 
 /** A result with everything read, numbers as lists of one, summaries spread into it. */

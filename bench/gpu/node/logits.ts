@@ -14,7 +14,9 @@ const MAP = { temperature: 1, scale: 1, softcap: 0 } as const;
 
 /** On peaky rows all of H hangs on competitors 24 nats below the maximum: the header promises 2e-6 of such. */
 function relative(kind: RowKind): Budget {
-  return twice(kind === "peaky" ? { says: "2e-6·|x| + 1e-12", allowed: (want) => 2e-6 * Math.abs(want) + 1e-12 } : MILLIONTH);
+  return twice(
+    kind === "peaky" ? { says: "2e-6·|x| + 1e-12", allowed: (want) => 2e-6 * Math.abs(want) + 1e-12 } : MILLIONTH,
+  );
 }
 
 function perRow(rows: number, kind: RowKind): DeviceOutput {
@@ -22,14 +24,21 @@ function perRow(rows: number, kind: RowKind): DeviceOutput {
 }
 
 /** Of a row's largest gradient, made larger by what the float32 log-prob moves the slope, and rounded on both sides. */
-function gradientBudget(rows: number, vocab: number, dtype: LogitDType, grad: string, factors: (cpu: Outputs) => (row: number) => number) {
+function gradientBudget(
+  rows: number,
+  vocab: number,
+  dtype: LogitDType,
+  grad: string,
+  factors: (cpu: Outputs) => (row: number) => number,
+) {
   return (cpu: Outputs): Budget => {
     const memory = cpu[grad] as Float32Array | Uint16Array;
     const factor = factors(cpu);
     const largest = Float64Array.from({ length: rows }, (_, n) => {
       const row = memory.subarray(n * vocab, (n + 1) * vocab);
       let most = 0;
-      for (const value of dtype === "float32" ? row : fromHalfBits(row, "bfloat16")) most = Math.max(most, Math.abs(value));
+      for (const value of dtype === "float32" ? row : fromHalfBits(row, "bfloat16"))
+        most = Math.max(most, Math.abs(value));
       return most * factor(n);
     });
     return twice({
@@ -53,7 +62,10 @@ interface Logits {
 }
 
 function common({ rows, vocab, times, dtype }: Logits): Pick<Prepared, "numbers" | "repeat"> {
-  return { numbers: { dtype: codeOf({ dtype }), N: rows, V: vocab, stride: vocab, ...MAP }, ...(times > 1 && { repeat: { times, count: "N" } }) };
+  return {
+    numbers: { dtype: codeOf({ dtype }), N: rows, V: vocab, stride: vocab, ...MAP },
+    ...(times > 1 && { repeat: { times, count: "N" } }),
+  };
 }
 
 function forward(where: Logits): DeviceCase {
@@ -70,8 +82,16 @@ function forward(where: Logits): DeviceCase {
       const { logits, targets } = logitRows(rows, vocab, dtype, kind);
       const { numbers, ...rest } = common(where);
       // ln Σ exp z at 10 nats and more: both round it to float32.
-      const lse: DeviceOutput = { ...perRow(rows, kind), budget: () => twice({ says: "1e-6·|x| + 1e-6", allowed: (want) => 1e-6 * Math.abs(want) + 1e-6 }) };
-      return { numbers: { ...numbers, K: 1 }, inputs: { logits, targets }, outputs: { logprob: perRow(rows, kind), entropy: perRow(rows, kind), lse }, ...rest };
+      const lse: DeviceOutput = {
+        ...perRow(rows, kind),
+        budget: () => twice({ says: "1e-6·|x| + 1e-6", allowed: (want) => 1e-6 * Math.abs(want) + 1e-6 }),
+      };
+      return {
+        numbers: { ...numbers, K: 1 },
+        inputs: { logits, targets },
+        outputs: { logprob: perRow(rows, kind), entropy: perRow(rows, kind), lse },
+        ...rest,
+      };
     },
   };
 }
@@ -90,7 +110,8 @@ function stateOf(stored: readonly (Float32Array | Uint16Array)[], dtype: LogitDT
     });
     return { max, log1p: Math.log1p(rest) };
   });
-  const spread = (pick: (one: (typeof each)[number]) => number) => Float32Array.from({ length: rows }, (_, n) => pick(each[n % each.length]!));
+  const spread = (pick: (one: (typeof each)[number]) => number) =>
+    Float32Array.from({ length: rows }, (_, n) => pick(each[n % each.length]!));
   return { maxLogit: spread(({ max }) => max), log1pSum: spread(({ log1p }) => log1p) };
 }
 
@@ -103,7 +124,10 @@ function backward(where: Logits): DeviceCase {
     dtype,
     rowKind: kind,
     shape,
-    least: { bytes: times * rows * (2 * LOGIT_BYTES[dtype] * vocab + 16), formula: "2 s stride N + 4 K N + 4 N inputs" },
+    least: {
+      bytes: times * rows * (2 * LOGIT_BYTES[dtype] * vocab + 16),
+      formula: "2 s stride N + 4 K N + 4 N inputs",
+    },
     prepare: () => {
       const { logits, targets, stored } = logitRows(rows, vocab, dtype, kind);
       const gradLogprob = rng(7).f32(rows, -1, 1);
@@ -111,7 +135,9 @@ function backward(where: Logits): DeviceCase {
       return {
         numbers: { ...numbers, K: 1, vocabStart: 0, vocabSize: vocab },
         inputs: { logits, targets, ...stateOf(stored, dtype, rows), gradLogprob },
-        outputs: { grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", () => () => 1) } },
+        outputs: {
+          grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", () => () => 1) },
+        },
         ...rest,
       };
     },
@@ -147,7 +173,10 @@ function fused(where: Logits): DeviceCase {
     dtype,
     rowKind: kind,
     shape,
-    least: { bytes: times * rows * (2 * LOGIT_BYTES[dtype] * vocab + 4 + 16 + 4), formula: "2 s stride N + 4 N + 8 N inputs + 4 N outputs" },
+    least: {
+      bytes: times * rows * (2 * LOGIT_BYTES[dtype] * vocab + 4 + 16 + 4),
+      formula: "2 s stride N + 4 N + 8 N inputs + 4 N outputs",
+    },
     prepare: () => {
       const { logits, targets, stored, period } = logitRows(rows, vocab, dtype, kind);
       const { maxLogit, log1pSum } = stateOf(stored, dtype, period);
@@ -165,7 +194,10 @@ function fused(where: Logits): DeviceCase {
       return {
         numbers: { ...numbers, ...CLIP },
         inputs: { logits, targets, old, advantage },
-        outputs: { logprob: perRow(rows, kind), grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", moves) } },
+        outputs: {
+          logprob: perRow(rows, kind),
+          grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", moves) },
+        },
         ...rest,
       };
     },
@@ -173,17 +205,36 @@ function fused(where: Logits): DeviceCase {
 }
 
 /** A shape of training; of its rows `held` at most are in host memory. */
-function layout(name: string, rows: number, vocab: number, held = rows): Pick<Logits, "shape" | "rows" | "vocab" | "times"> {
-  return { shape: { name, sizes: [rows, vocab] }, rows: Math.min(rows, held), vocab, times: Math.max(1, Math.floor(rows / held)) };
+function layout(
+  name: string,
+  rows: number,
+  vocab: number,
+  held = rows,
+): Pick<Logits, "shape" | "rows" | "vocab" | "times"> {
+  return {
+    shape: { name, sizes: [rows, vocab] },
+    rows: Math.min(rows, held),
+    vocab,
+    times: Math.max(1, Math.floor(rows / held)),
+  };
 }
 
-const of = ({ name, sizes }: { readonly name: string; readonly sizes: readonly [number, number] }, held?: number) => layout(name, sizes[0], sizes[1], held);
+const of = ({ name, sizes }: { readonly name: string; readonly sizes: readonly [number, number] }, held?: number) =>
+  layout(name, sizes[0], sizes[1], held);
 
 export function logitCases(tiny: boolean): DeviceCase[] {
   const { qwen, llama2, small, oneToken, fewTokens } = LOGITS;
   const shapes = tiny
     ? [layout("tiny", 8, 1000), layout("tiny", 4, 3000, 2)]
-    : [layout(qwen.name, 2048, qwen.sizes[1], 512), of(qwen), of(llama2), of(small), layout("1024 columns", 65_536, 1024), of(fewTokens), of(oneToken)];
+    : [
+        layout(qwen.name, 2048, qwen.sizes[1], 512),
+        of(qwen),
+        of(llama2),
+        of(small),
+        layout("1024 columns", 65_536, 1024),
+        of(fewTokens),
+        of(oneToken),
+      ];
   const kindsOf = (index: number): readonly RowKind[] => (index === 0 ? ROW_KINDS : ["normal"]);
   return (["bfloat16", "float32"] as const).flatMap((dtype) => [
     ...shapes.flatMap((shape, i) => kindsOf(i).map((kind) => forward({ ...shape, dtype, kind }))),

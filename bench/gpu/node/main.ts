@@ -30,7 +30,13 @@ const OPTIONS = {
 const say = (text: string): void => console.log(text);
 
 /** Lines as they are found, so that a run that is cut short leaves what it had. */
-function runAll(cases: readonly DeviceCase[], bench: DeviceBench, tiny: boolean, until: number, write: (lines: readonly ResultLine[]) => void): number {
+function runAll(
+  cases: readonly DeviceCase[],
+  bench: DeviceBench,
+  tiny: boolean,
+  until: number,
+  write: (lines: readonly ResultLine[]) => void,
+): number {
   let [wrong, late] = [0, 0];
   const collect = (globalThis as { readonly gc?: () => void }).gc;
   for (const one of cases) {
@@ -69,8 +75,11 @@ export function main(args: readonly string[]): number {
     say(`skipped: ${name}: ${status.reason}`);
     return 3;
   }
-  const { computeCapability = "", ...facts } = JSON.parse(readFileSync(card, "utf8")) as RunFacts & { readonly computeCapability?: string };
-  if (name === "emulated") say("On the emulated backend: these times say that the bench works, and nothing about a GPU.");
+  const { computeCapability = "", ...facts } = JSON.parse(readFileSync(card, "utf8")) as RunFacts & {
+    readonly computeCapability?: string;
+  };
+  if (name === "emulated")
+    say("On the emulated backend: these times say that the bench works, and nothing about a GPU.");
   using stream = createStream({ backend: name });
   const bench: DeviceBench = {
     backend: streamBackend(stream),
@@ -86,10 +95,16 @@ export function main(args: readonly string[]): number {
   const file = openSync(out, "w");
   try {
     let lines = 0;
-    const wrong = runAll([...tokenCases(tiny), ...logitCases(tiny)], bench, tiny, performance.now() + 60e3 * Number(values.minutes), (found) => {
-      writeSync(file, toLines(found));
-      lines += found.length;
-    });
+    const wrong = runAll(
+      [...tokenCases(tiny), ...logitCases(tiny)],
+      bench,
+      tiny,
+      performance.now() + 60e3 * Number(values.minutes),
+      (found) => {
+        writeSync(file, toLines(found));
+        lines += found.length;
+      },
+    );
     say(`${lines} lines, ${wrong} wrong or failed`);
     return wrong > 0 ? 1 : 0;
   } finally {

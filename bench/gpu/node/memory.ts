@@ -39,7 +39,9 @@ const bytesIn = (array: HostArray): Uint8Array => new Uint8Array(array.buffer, a
 
 /** Views of an array, of `length` elements each. */
 function partsOf<D extends DType>(array: DeviceArray<D>, length: number): DeviceArray<D>[] {
-  return Array.from({ length: length === 0 ? 0 : array.length / length }, (_, k) => array.view(k * length, (k + 1) * length));
+  return Array.from({ length: length === 0 ? 0 : array.length / length }, (_, k) =>
+    array.view(k * length, (k + 1) * length),
+  );
 }
 
 /** An array on the device that holds `times` copies of a host array. */
@@ -62,16 +64,29 @@ function runOp(backend: Backend, call: OpName, args: object): void {
 }
 
 /** `count` sets: the first is sent, the others are copies of it on the device. */
-export function deviceSets(one: DeviceCase, prepared: Prepared, backend: Backend, stream: Stream, count: number): DeviceSet[] {
+export function deviceSets(
+  one: DeviceCase,
+  prepared: Prepared,
+  backend: Backend,
+  stream: Stream,
+  count: number,
+): DeviceSet[] {
   const times = prepared.repeat?.times ?? 1;
   const sets: DeviceSet[] = [];
   for (let k = 0; k < count; ++k) {
     const inputs: Record<string, DeviceArray> = {};
     for (const [name, array] of Object.entries(prepared.inputs)) {
       const earlier = sets[0]?.inputs[name];
-      inputs[name] = earlier ? stream.allocate(earlier.dtype, earlier.shape).copyFrom(earlier) : send(stream, array, dtypeOf(array, one), times);
+      inputs[name] = earlier
+        ? stream.allocate(earlier.dtype, earlier.shape).copyFrom(earlier)
+        : send(stream, array, dtypeOf(array, one), times);
     }
-    const outputs = Object.fromEntries(Object.entries(prepared.outputs).map(([name, { dtype, length }]) => [name, stream.allocate(dtype, [length * times])]));
+    const outputs = Object.fromEntries(
+      Object.entries(prepared.outputs).map(([name, { dtype, length }]) => [
+        name,
+        stream.allocate(dtype, [length * times]),
+      ]),
+    );
     const args = { ...argumentsOf(prepared), ...inputs, ...outputs };
     sets.push({
       inputs,
@@ -116,7 +131,11 @@ function numbersOf(array: HostArray, dtype: DType) {
  *
  * @throws what went wrong on the stream
  */
-export function errorsOfSet({ outputs }: DeviceSet, prepared: Prepared, cpu: Outputs): Readonly<Record<string, ErrorFigure>> {
+export function errorsOfSet(
+  { outputs }: DeviceSet,
+  prepared: Prepared,
+  cpu: Outputs,
+): Readonly<Record<string, ErrorFigure>> {
   const errors: Record<string, ErrorFigure> = {};
   for (const [name, { dtype, length, budget }] of Object.entries(prepared.outputs)) {
     const parts = partsOf(outputs[name]!, length);
@@ -126,7 +145,12 @@ export function errorsOfSet({ outputs }: DeviceSet, prepared: Prepared, cpu: Out
     const again = allocateHost(dtype, length);
     parts.forEach((part, k) => {
       if (k > 0 && Buffer.compare(bytesIn(part.read(again)), bytesIn(first)) !== 0)
-        errors[name] = { maxAbs: Infinity, maxRel: Infinity, budget: `part ${k} of the rows has the bits of the first`, used: Infinity };
+        errors[name] = {
+          maxAbs: Infinity,
+          maxRel: Infinity,
+          budget: `part ${k} of the rows has the bits of the first`,
+          used: Infinity,
+        };
       part.dispose();
     });
   }
@@ -135,11 +159,17 @@ export function errorsOfSet({ outputs }: DeviceSet, prepared: Prepared, cpu: Out
 
 /** Whether two sets left the same bits. */
 export function sameBits(a: DeviceSet, b: DeviceSet): boolean {
-  return Object.entries(a.outputs).every(([name, array]) => Buffer.compare(bytesIn(array.read()), bytesIn(b.outputs[name]!.read())) === 0);
+  return Object.entries(a.outputs).every(
+    ([name, array]) => Buffer.compare(bytesIn(array.read()), bytesIn(b.outputs[name]!.read())) === 0,
+  );
 }
 
 /** Pairs of arrays whose copies move `bytes` each, half of them read. Of bytes that differ, as those of numbers do. */
-export function copyPairs(stream: Stream, bytes: number, count: number): { readonly runs: readonly (() => void)[]; readonly moved: number; readonly dispose: () => void } {
+export function copyPairs(
+  stream: Stream,
+  bytes: number,
+  count: number,
+): { readonly runs: readonly (() => void)[]; readonly moved: number; readonly dispose: () => void } {
   const length = Math.max(1, Math.floor(bytes / 2));
   const noise = new Uint8Array(length);
   let state = 1;
@@ -152,7 +182,11 @@ export function copyPairs(stream: Stream, bytes: number, count: number): { reado
     return { from, to: stream.allocate("uint8", [length]) };
   });
   return {
-    runs: pairs.map(({ from, to }) => () => void to.copyFrom(from)),
+    runs: pairs.map(
+      ({ from, to }) =>
+        () =>
+          void to.copyFrom(from),
+    ),
     moved: 2 * length,
     dispose: () => {
       for (const { from, to } of pairs) for (const array of [from, to]) array.dispose();
@@ -162,7 +196,10 @@ export function copyPairs(stream: Stream, bytes: number, count: number): { reado
 
 /** Bytes of a case's arrays on the device, of one set. */
 export function bytesOfSet({ inputs, outputs, repeat }: Prepared): number {
-  const arrays = [...Object.values(inputs).map(({ byteLength }) => byteLength), ...Object.values(outputs).map(({ dtype, length }) => length * ELEMENT_BYTES[dtype])];
+  const arrays = [
+    ...Object.values(inputs).map(({ byteLength }) => byteLength),
+    ...Object.values(outputs).map(({ dtype, length }) => length * ELEMENT_BYTES[dtype]),
+  ];
   return arrays.reduce((a, b) => a + b, 0) * (repeat?.times ?? 1);
 }
 

@@ -80,7 +80,12 @@ export function runDeviceCase(one: DeviceCase, bench: DeviceBench): ResultLine |
       repetitions: ours.length,
       bytes: { least: one.least.bytes, formula: one.least.formula },
       roof: { kind: "device copy", gigabytesPerSecond: spreadOf(rates) },
-      share: spreadOf(pairedRatios(ours.map((s) => one.least.bytes / s / 1e9), rates)),
+      share: spreadOf(
+        pairedRatios(
+          ours.map((s) => one.least.bytes / s / 1e9),
+          rates,
+        ),
+      ),
       error: errors,
     };
   } finally {

@@ -2,6 +2,8 @@
 import { exact, ulps } from "../../accuracy/budgets";
 import { largest } from "../../accuracy/inputs";
 import type { Budget } from "../../accuracy/measure";
+import { LOSS_SUMS, ROW_FORM } from "../../../lib/backend/contract/loss";
+import { DEFAULT_NUMBERS } from "../../../lib/ops/loss/parameters";
 import { END, plantedTokens, START, widened } from "../../cases/delim";
 import { itemsOf, offsetsOf } from "../../cases/group";
 import { CLIP, sequenceBatch } from "../../cases/ratio";
@@ -82,7 +84,10 @@ function spans(shape: Shape, n: number, dtype: "int32" | "int64"): DeviceCase {
           endOffsets: offsets(END),
         },
         // Beyond the spans both leave what was there.
-        outputs: { spans: { dtype: "int32", length: 3 * capacity, budget: () => exact }, count: { dtype: "int64", length: 1, budget: () => exact } },
+        outputs: {
+          spans: { dtype: "int32", length: 3 * capacity, budget: () => exact },
+          count: { dtype: "int64", length: 1, budget: () => exact },
+        },
       };
     },
   };
@@ -101,13 +106,26 @@ function normalize(shape: Shape, rewards: number, size: number): DeviceCase {
     shape,
     least: { bytes: 8 * n + 4 * (G + 1), formula: "s n inputs + s n outputs + 4 (G + 1)" },
     prepare: () => ({
-      numbers: { dtype: F32, n, G, ddof: 1, epsilon: 1e-6, varianceFloor: 0, center: 1, scale: 1, singleton: 0, nanPolicy: 0, gain: 1 },
+      numbers: {
+        dtype: F32,
+        n,
+        G,
+        ddof: 1,
+        epsilon: 1e-6,
+        varianceFloor: 0,
+        center: 1,
+        scale: 1,
+        singleton: 0,
+        nanPolicy: 0,
+        gain: 1,
+      },
       inputs: { values: rng(4).f32(n), offsets },
       outputs: {
         normalized: {
           dtype: "float32",
           length: n,
-          budget: () => twice({ says: "2 units in the last place + 1e-9", allowed: (want) => ulps("float32", 2, want) + 1e-9 }),
+          budget: () =>
+            twice({ says: "2 units in the last place + 1e-9", allowed: (want) => ulps("float32", 2, want) + 1e-9 }),
         },
       },
     }),
@@ -119,7 +137,7 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
   return {
     kernel: "ratio",
     op: "clippedObjective, sequence, with gradient",
-    call: "ratioClip",
+    call: "lossRow",
     dtype: "float32",
     rowKind: "half to all of a row kept",
     shape,
@@ -133,19 +151,28 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
           B: rows,
           T: steps,
           G: 0,
-          level: 1,
           reduce: 0,
+          oldPerRow: 0,
           advantagePerToken: 0,
-          form: 1,
+          factorPerToken: 0,
+          form: ROW_FORM.clipOnce,
+          figureCount: LOSS_SUMS,
+          klForm: 0,
+          klSlopeForm: 0,
+          klRatio: 0,
+          klCoefficient: 0,
+          klLogClamp: Infinity,
+          klValueClamp: Infinity,
+          ...DEFAULT_NUMBERS,
           ...CLIP,
-          dualClip: Infinity,
-          ratioCap: Infinity,
-          logClamp: Infinity,
-          maxLogRatio: Infinity,
         },
         inputs: { current, old, mask, advantage: advantages, rowWeight: new Float64Array(rows).fill(1 / rows) },
         outputs: {
-          ratio: { dtype: "float32", length: rows, budget: () => twice({ says: "1e-6·|x|", allowed: (want) => 1e-6 * Math.abs(want) }) },
+          ratio: {
+            dtype: "float32",
+            length: rows,
+            budget: () => twice({ says: "1e-6·|x|", allowed: (want) => 1e-6 * Math.abs(want) }),
+          },
           grad: { dtype: "float32", length: n, budget: ofLargest(2e-6, "grad") },
         },
       };
@@ -164,7 +191,9 @@ export function tokenCases(tiny: boolean): DeviceCase[] {
     ];
   return [
     ...Object.values(ROLLOUTS).map((one) => gae(one, one.sizes[0], one.sizes[1])),
-    ...(["int32", "int64"] as const).flatMap((dtype) => Object.values(TOKENS).map((one) => spans(one, one.sizes[0], dtype))),
+    ...(["int32", "int64"] as const).flatMap((dtype) =>
+      Object.values(TOKENS).map((one) => spans(one, one.sizes[0], dtype)),
+    ),
     ...Object.values(REWARDS).map((one) => normalize(one, one.sizes[0], one.sizes[1])),
     objective(ROLLOUTS.batch, ...ROLLOUTS.batch.sizes),
   ];

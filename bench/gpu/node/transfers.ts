@@ -21,7 +21,13 @@ interface Transfer {
 
 function copies(bytes: number, { stream }: DeviceBench): Transfer[] {
   const shape: Shape = { name: bytes >= 1e6 ? `${bytes / 1e6} MB` : `${bytes / 1e3} kB`, sizes: [bytes] };
-  const common = { kernel: "transfer", dtype: "uint8", rowKind: "ordinary memory", shape, bytes: { least: bytes, formula: "n" } };
+  const common = {
+    kernel: "transfer",
+    dtype: "uint8",
+    rowKind: "ordinary memory",
+    shape,
+    bytes: { least: bytes, formula: "n" },
+  };
   const host = () => new Uint8Array(bytes).fill(7);
   return [
     {
@@ -84,16 +90,34 @@ function calls(tiny: boolean, backend: BackendName): Transfer[] {
 export function runTransfers(bench: DeviceBench, tiny: boolean): ResultLine[] {
   const { stream, repetitions, facts, level, say } = bench;
   const sizes = tiny ? [4e3] : [4e3, 1e6, 64e6, 256e6];
-  return [...sizes.flatMap((bytes) => copies(bytes, bench)), ...calls(tiny, stream.backend)].map(({ prepare, bytes, ...one }) => {
-    const run = prepare();
-    const seconds: number[] = [];
-    for (let r = 0; r <= repetitions; ++r) {
-      const began = performance.now();
-      run();
-      if (r > 0) seconds.push((performance.now() - began) / 1e3);
-    }
-    const time = scaled(spreadOf(seconds), 1e3);
-    say(`${one.op} ${one.shape.name}: ${time.median.toPrecision(3)} ms, ${(bytes.least / time.median / 1e6).toPrecision(3)} GB/s`);
-    return { format: 1, run: facts, backend: stream.backend, level, contender: OURS, ...one, threads: 0, metric: "time", unit: "ms", time, repetitions, bytes, error: {} };
-  });
+  return [...sizes.flatMap((bytes) => copies(bytes, bench)), ...calls(tiny, stream.backend)].map(
+    ({ prepare, bytes, ...one }) => {
+      const run = prepare();
+      const seconds: number[] = [];
+      for (let r = 0; r <= repetitions; ++r) {
+        const began = performance.now();
+        run();
+        if (r > 0) seconds.push((performance.now() - began) / 1e3);
+      }
+      const time = scaled(spreadOf(seconds), 1e3);
+      say(
+        `${one.op} ${one.shape.name}: ${time.median.toPrecision(3)} ms, ${(bytes.least / time.median / 1e6).toPrecision(3)} GB/s`,
+      );
+      return {
+        format: 1,
+        run: facts,
+        backend: stream.backend,
+        level,
+        contender: OURS,
+        ...one,
+        threads: 0,
+        metric: "time",
+        unit: "ms",
+        time,
+        repetitions,
+        bytes,
+        error: {},
+      };
+    },
+  );
 }

@@ -1,83 +1,38 @@
-"""The C ABI of a backend library, read from its own headers: argument structs as ctypes classes, enumerators as numbers.
+"""The C ABI of a backend library: argument structs as ctypes classes, enumerators as numbers.
 
-Nothing is written down twice: a field that a header gains is here at the next start. A test holds sizes and offsets against
-what a C compiler says.
+Both are read from contracts.json, which is generated from the headers. A test holds sizes and offsets against what a C compiler says.
 """
 
 import ctypes
+import json
 import os
-import re
 
-SCALARS = {
-    "int8_t": ctypes.c_int8,
+KINDS = {
     "uint8_t": ctypes.c_uint8,
     "int32_t": ctypes.c_int32,
     "uint32_t": ctypes.c_uint32,
     "int64_t": ctypes.c_int64,
-    "uint64_t": ctypes.c_uint64,
-    "size_t": ctypes.c_size_t,
-    "float": ctypes.c_float,
     "double": ctypes.c_double,
     "char": ctypes.c_char,
+    "pointer": ctypes.c_void_p,
+    "function": ctypes.c_void_p,
 }
 
 
-def without_comments(text):
-    text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
-    text = re.sub(r"//[^\n]*", " ", text)
-    return re.sub(r"^\s*#.*$", "", text, flags=re.M)
+class Contracts:
+    """`structs` by name without srp_ and _args; `constants` by enumerator; `ops`: names in the order of the backend table."""
 
+    def __init__(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "contracts.json"), encoding="utf-8") as file:
+            contracts = json.load(file)
+        self.version, self.ops, self.constants = contracts["version"], contracts["ops"], contracts["constants"]
+        self.structs = {}
+        for name, fields in contracts["structs"].items():
+            self.structs[name] = type(name, (ctypes.Structure,), {"_fields_": [self._field(*field) for field in fields]})
 
-def fields_of(body):
-    """`const float *a, *b; int64_t n;` → [(name, ctype)], in order."""
-    for declaration in filter(None, (part.strip() for part in body.split(";"))):
-        base, names = re.match(r"(?:const\s+)?(?:struct\s+)?(\w+)\s*(.*)$", declaration, re.S).groups()
-        for name in names.split(","):
-            stars, plain, count = re.match(r"\s*((?:\*|const|\s)*)(\w+)\s*(?:\[(\w+)\])?\s*$", name).groups()
-            if "*" in stars:
-                kind = ctypes.c_void_p
-            elif base in SCALARS:
-                kind = SCALARS[base]
-            else:
-                raise ValueError("no type %s (of %s)" % (base, plain))
-            yield plain, kind * int(count) if count else kind
-
-
-class Headers:
-    """`structs` by name without srp_ and _args; `constants` by enumerator; `table`: the functions of srp_backend in order."""
-
-    def __init__(self, folder):
-        self.structs, self.constants = {}, {}
-        text = {}
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".h"):
-                with open(os.path.join(folder, name), encoding="utf-8") as file:
-                    text[name] = without_comments(file.read())
-        for source in text.values():
-            self._read_enums(source)
-        for source in text.values():
-            self._read_structs(source)
-        backend = re.search(r"typedef struct \{([^{}]*)\}\s*srp_backend;", text["backend.h"]).group(1)
-        self.table = re.findall(r"\(\*(\w+)\)\s*\(", backend)
-        with open(os.path.join(folder, "backend.h"), encoding="utf-8") as file:
-            self.version = int(re.search(r"#define SRP_ABI_VERSION (\d+)", file.read()).group(1))
-
-    def _read_enums(self, source):
-        for body in re.findall(r"typedef enum\s*\w*\s*\{([^{}]*)\}", source):
-            value = -1
-            for item in filter(None, (part.strip() for part in body.split(","))):
-                name, _, given = (part.strip() for part in item.partition("="))
-                value = int(given, 0) if given else value + 1
-                self.constants[name] = value
-
-    def _read_structs(self, source):
-        for body, name in re.findall(r"typedef struct\s*\w*\s*\{([^{}]*)\}\s*srp_(\w+);", source):
-            if "(*" in body:
-                continue
-            fields = list(fields_of(body))
-            self.structs[re.sub("_args$", "", name)] = type(name, (ctypes.Structure,), {"_fields_": fields})
-        for known, name in re.findall(r"typedef srp_(\w+)_args srp_(\w+)_args;", source):
-            self.structs[name] = self.structs[known]
+    def _field(self, name, kind, count=None):
+        known = KINDS.get(kind) or self.structs[kind]  # a nested struct stands before what it is in
+        return name, known * count if count else known
 
 
 class Refused(Exception):
@@ -91,22 +46,19 @@ class Refused(Exception):
 class Library:
     """A backend library, opened on one device with one queue."""
 
-    def __init__(self, path, headers, device=0):
-        self.headers = headers
+    def __init__(self, path, device=0):
+        self.contracts = Contracts()
         self._library = ctypes.CDLL(path)
         entry = self._library.srp_backend_get
         entry.restype, entry.argtypes = ctypes.c_void_p, [ctypes.c_uint32]
-        table = entry(headers.version)
-        if not table:
-            raise OSError("%s has another ABI version than %d" % (path, headers.version))
-        self.size = ctypes.c_uint32.from_address(table).value
-        self.name = ctypes.c_char_p.from_address(table + 8).value.decode()
-        self._functions = {}
-        first = 8 + ctypes.sizeof(ctypes.c_void_p)
-        for i, name in enumerate(headers.table):
-            place = first + i * ctypes.sizeof(ctypes.c_void_p)
-            if place < self.size:
-                self._functions[name] = ctypes.c_void_p.from_address(table + place).value
+        place = entry(self.contracts.version)
+        if not place:
+            raise OSError("%s has another ABI version than %d" % (path, self.contracts.version))
+        table = self.contracts.structs["backend"]
+        self.size = ctypes.c_uint32.from_address(place).value
+        known = [name for name, _ in table._fields_ if getattr(table, name).offset < self.size]
+        self._functions = {name: ctypes.c_void_p.from_address(place + getattr(table, name).offset).value for name in known}
+        self.name = ctypes.c_char_p(self._functions["name"]).value.decode()
         self.description = self._describe(device)
         self.queue = ctypes.c_void_p()
         if self.description.available:
@@ -123,23 +75,23 @@ class Library:
             raise Refused(name, status, self._function("last_error", ctypes.c_char_p, [])().decode())
 
     def _describe(self, device):
-        out = self.headers.structs["description"]()
+        out = self.contracts.structs["description"]()
         out.size = ctypes.sizeof(out)
         self._call("describe", [ctypes.c_int32, ctypes.c_void_p], device, ctypes.addressof(out))
         return out
 
     def ops(self):
-        return [name for name in self.headers.table if name in self.headers.structs and name in self._functions]
+        return [name for name in self.contracts.ops if name in self._functions]
 
     def prepare(self, op, **values):
         """A call of `op` as a function without arguments. Pointers are numbers (tensor.data_ptr()) or None."""
-        args = self.headers.structs[op]()
+        args = self.contracts.structs[op]()
         args.size = ctypes.sizeof(args)
         known = {name for name, _ in args._fields_}
         for name, value in values.items():
             if name not in known:
                 raise TypeError("srp_%s_args has no field %s" % (op, name))
-            setattr(args, name, self.headers.constants[value] if isinstance(value, str) else value)
+            setattr(args, name, self.contracts.constants[value] if isinstance(value, str) else value)
         function = self._function(op, ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p])
         queue, place = self.queue, ctypes.addressof(args)
 

@@ -1,6 +1,6 @@
 """Times the kernels of the CUDA library against a device copy and against torch, in one run, through the C ABI.
 
-    python3 bench.py --library libsurprisal_cuda.so --headers include/surprisal --out bench.jsonl --facts facts.json [--minutes N] [--tiny]
+    python3 bench.py --library libsurprisal_cuda.so --out bench.jsonl --facts facts.json [--minutes N] [--tiny]
 
 In every round the copy, this library and the peers run right after one another in an order that rotates; a time is that of a
 backlog of calls of 20 ms or more, divided by their number, so that a launch hides behind the call before it. Arrays that fit
@@ -158,7 +158,6 @@ class Bench:
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--library", required=True)
-    options.add_argument("--headers", required=True)
     options.add_argument("--facts", required=True)
     options.add_argument("--out", required=True)
     options.add_argument("--minutes", type=float, default=20)
@@ -173,7 +172,7 @@ def main():
         return 3
     import work as works
 
-    library = abi.Library(chosen.library, abi.Headers(chosen.headers), chosen.device)
+    library = abi.Library(chosen.library, chosen.device)
     if not library.description.available:
         print("skipped: %s" % library.description.reason.decode())
         return 3

@@ -1,6 +1,6 @@
 """Every op of a backend library against torch, through the C ABI, on the same device memory.
 
-    python3 compare.py --library libsurprisal_cuda.so --headers include/surprisal --out torch.json [--repeats 100] [--device 0]
+    python3 compare.py --library libsurprisal_cuda.so --out torch.json [--repeats 100] [--device 0]
 
 Values and gradients have to be as near as an op's bound says, and each of the repeats has to give the same bits. A library
 whose arguments lie in host memory (the emulated one) is compared on torch's CPU. Exit status: 0 all within, 1 some not, 3 it
@@ -56,13 +56,12 @@ def compare(check, library, synchronize, repeats):
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--library", required=True)
-    options.add_argument("--headers", required=True)
     options.add_argument("--out", required=True)
     options.add_argument("--repeats", type=int, default=100)
     options.add_argument("--device", type=int, default=0)
     chosen = options.parse_args()
     began = time.time()
-    library = abi.Library(chosen.library, abi.Headers(chosen.headers), chosen.device)
+    library = abi.Library(chosen.library, chosen.device)
     if not library.description.available:
         write(chosen.out, {"skipped": library.description.reason.decode()})
         return 3

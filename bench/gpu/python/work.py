@@ -179,8 +179,13 @@ def sequence(rows, steps, device):
         tensors["mask"] = (torch.arange(steps, device=device)[None] < lengths).to(torch.uint8)
         return tensors, {"grad": torch.empty(rows, steps, device=device), "ratio": torch.empty(rows, device=device)}
 
-    numbers = {"dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "G": 0, "level": "SRP_LEVEL_SEQUENCE", "reduce": "SRP_REDUCE_MEAN", "advantage_per_token": 0, "form": "SRP_LOSS_CLIP", "clip_low": 3e-4, "clip_high": 4e-4, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off}
-    return Work("ratio", "clippedObjective, sequence, with gradient", ("512 rollouts", [rows, steps]), "float32", "half to all of a row kept", 13 * rows * steps + 8 * rows, "13 B T + 8 B", "ratio_clip", numbers, make, sequence_eager, 1e-3, "sequence")
+    numbers = {
+        "dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "G": 0, "form": "SRP_ROW_CLIP_ONCE", "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_SUMS",
+        "old_per_row": 0, "advantage_per_token": 0, "factor_per_token": 0, "kl_form": 0, "kl_slope_form": 0, "kl_ratio": 0, "kl_coefficient": 0.0, "kl_log_clamp": off, "kl_value_clamp": off,
+        "clip_low": 3e-4, "clip_high": 4e-4, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off, "temperature_positive": 1.0, "temperature_negative": 1.0,
+        "coefficient": 0.0, "shape_positive": 0.0, "rate_positive": 0.0, "shape_negative": 0.0, "rate_negative": 0.0, "count_epsilon": 0.0,
+    }
+    return Work("ratio", "clippedObjective, sequence, with gradient", ("512 rollouts", [rows, steps]), "float32", "half to all of a row kept", 13 * rows * steps + 8 * rows, "13 B T + 8 B", "loss_row", numbers, make, sequence_eager, 1e-3, "sequence")
 
 
 def everything(device, tiny):

@@ -22,5 +22,5 @@ export function endOfSequenceMask(tokens: TokenIds, options: EndOfSequenceMaskOp
   const ids = needIds(op, "tokens", tokens, rows.n, rows.meaning);
   const ends = needEndIds(op, "endIds", options.endIds);
   const { backend } = options;
-  return firstEnds(ids, ends, rows, options, backend ? { backend } : {}).mask;
+  return firstEnds(ids, ends, rows, options, { backend }).mask;
 }

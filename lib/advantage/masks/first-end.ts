@@ -2,9 +2,8 @@
 import type { BackendOption } from "../../backend/select";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { layoutOf, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 import { findSpans, spanMask } from "../../ops/delim";
-import { layoutOf } from "../batch";
 
 /** One id or several, each of which ends a row by itself. */
 export type EndIds = number | TokenIds;
@@ -23,10 +22,23 @@ export interface FirstEnds {
 }
 
 /** An end token closes a span that is open from the row's first token. */
-export function firstEnds(tokens: Int32Array, ends: Int32Array, rows: Rows, layout: RowLayout, backend: BackendOption): FirstEnds {
+export function firstEnds(
+  tokens: Int32Array,
+  ends: Int32Array,
+  rows: Rows,
+  layout: RowLayout,
+  backend: BackendOption,
+): FirstEnds {
   const end = Array.from(ends, (id) => [id]);
   // A start delimiter must be named; spans that it opens behind the first end are passed over.
-  const found = findSpans(tokens, { ...layoutOf(layout), start: end, end, startsOpen: true, unterminated: "keep", ...backend });
+  const found = findSpans(tokens, {
+    ...layoutOf(layout),
+    start: end,
+    end,
+    startsOpen: true,
+    unterminated: "keep",
+    ...backend,
+  });
   const positions = Int32Array.from({ length: rows.B }, (_, b) => rowEnd(rows, b) - rowBegin(rows, b));
   const opening: number[] = [];
   for (let s = 0; s < found.count; ++s) {

@@ -4,18 +4,33 @@ import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
-import { quantileMask, topMask } from "../../ops/select";
+import { layoutOf, needRows, type RowLayout } from "../../core/rows";
+import { quantileMask, type SelectScope, topMask } from "../../ops/select";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { HighEntropyConventions } from "../../presets/mask-conventions";
-import { layoutOf } from "../batch";
 
-export type { HighEntropyConventions } from "../../presets/mask-conventions";
+/** Which tokens count as those of high entropy. */
+export interface HighEntropyConventions {
+  /**
+   * `"quantile"`: every token at or above the quantile 1 − share, equal ones together. `"top"`: max(least, ⌊share·count⌋)
+   * tokens, of equal ones the first. Default `"quantile"`.
+   */
+  readonly rule?: "quantile" | "top";
+  /** What ranks against each other: the kept tokens of the batch, `"all"`, or those of each `"row"`. Default `"all"`. */
+  readonly over?: SelectScope;
+  /** Tokens that rule `"top"` selects at least, an integer >= 0. Default 1. */
+  readonly least?: number;
+  /**
+   * `"refuse"`: a share is in [0, 1]. `"keepAll"`: any share that is not inside (0, 1) switches the selection off, every kept
+   * token stays. Default `"refuse"`.
+   */
+  readonly outOfRange?: "refuse" | "keepAll";
+}
 
 const RULES = ["quantile", "top"] as const;
 const OUT_OF_RANGE = ["refuse", "keepAll"] as const;
 
-export interface HighEntropyMaskOptions extends HighEntropyConventions, RowLayout, PresetOption<"highEntropyMask">, BackendOption {
+export interface HighEntropyMaskOptions
+  extends HighEntropyConventions, RowLayout, PresetOption<"highEntropyMask">, BackendOption {
   /** The share of tokens to keep, such as 0.2. Give this or `quantile`. */
   readonly share?: number;
   /** The quantile from which on tokens are kept, such as 0.8, in [0, 1]; rule `"quantile"` only. */
@@ -45,17 +60,27 @@ export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskO
   const keepsAll = needWord(op, "outOfRange", conventions.outOfRange ?? "refuse", OUT_OF_RANGE) === 1;
   const over = conventions.over ?? "all";
   needWord(op, "over", over, ["row", "all"]);
-  const least = needNumber(op, "least", conventions.least ?? 1, { min: 0, max: Number.MAX_SAFE_INTEGER, integer: true });
+  const least = needNumber(op, "least", conventions.least ?? 1, {
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+    integer: true,
+  });
   if ((share === undefined) === (quantile === undefined))
     throw argumentError("ERR_SURPRISAL_OPTION", op, "share", share, "either share or quantile, not both");
   if (top && quantile !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "quantile", quantile, 'nothing with rule "top", which takes a share');
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "quantile",
+      quantile,
+      'nothing with rule "top", which takes a share',
+    );
   if (quantile !== undefined) needNumber(op, "quantile", quantile, { min: 0, max: 1 });
   else needNumber(op, "share", share, keepsAll ? {} : { min: 0, max: 1 });
 
   if (share !== undefined && keepsAll && !(share > 0 && share < 1))
     return mask ? mask.map((flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
-  const common = { ...layoutOf(options), ...(mask && { mask }), ...(backend && { backend }), over };
+  const common = { ...layoutOf(options), mask: mask ?? undefined, backend, over };
   if (top) return topMask(values, { ...common, share: share!, least }).selected;
   return quantileMask(values, { ...common, q: quantile ?? 1 - share! }).selected;
 }

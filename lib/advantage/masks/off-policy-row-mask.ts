@@ -3,9 +3,8 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
+import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
 import { logRatio } from "../../ops/ratio";
-import { layoutOf } from "../batch";
 
 export interface OffPolicyRowMaskOptions extends RowLayout, BackendOption {
   /** The largest mean log ratio, in nats per token, at which a row of negative advantage stays. */
@@ -52,8 +51,8 @@ export function offPolicyRowMask(
   const { backend } = options;
   const { logRatios } = logRatio(Float64Array.from(sampler), current, {
     ...layoutOf(options),
-    ...(given && { mask: given }),
-    ...(backend && { backend }),
+    mask: given ?? undefined,
+    backend,
     level: "sequence",
     reduce: "mean",
   });

@@ -33,6 +33,6 @@ export function truncateAfter(tokens: TokenIds, options: TruncateAfterOptions): 
   const stops = needEndIds(op, "stopIds", options.stopIds);
   const [padId] = needIds(op, "padId", [options.padId]);
   const { backend } = options;
-  const { mask, positions } = firstEnds(ids, stops, rows, options, backend ? { backend } : {});
+  const { mask, positions } = firstEnds(ids, stops, rows, options, { backend });
   return { tokens: ids.map((id, i) => (mask[i] !== 0 ? id : padId!)), mask, firstStops: positions };
 }

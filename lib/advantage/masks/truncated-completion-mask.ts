@@ -26,7 +26,10 @@ export interface TruncatedCompletionMaskResult {
  * @param tokens ids, [n] as `shape` or `offsets` say
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (no end id, a wrong length), _DTYPE, _OPTION, _RANGE or _BUFFER
  */
-export function truncatedCompletionMask(tokens: TokenIds, options: TruncatedCompletionMaskOptions): TruncatedCompletionMaskResult {
+export function truncatedCompletionMask(
+  tokens: TokenIds,
+  options: TruncatedCompletionMaskOptions,
+): TruncatedCompletionMaskResult {
   const op = "truncatedCompletionMask";
   const rows = needRows(op, options);
   const ids = needIds(op, "tokens", tokens, rows.n, rows.meaning);

@@ -1,6 +1,6 @@
 // Listwise weights: the maximum-entropy compromise between a target distribution and the reference policy.
 import type { BackendOption } from "../../backend/select";
-import { type CollectiveOption, collectiveOption } from "../../core/collective";
+import type { CollectiveOption } from "../../core/collective";
 import { type FloatArray, widestFloat, allocateFloat, isFloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
@@ -8,8 +8,15 @@ import { groupSoftmax } from "../../ops/group";
 import { needItems } from "../../ops/group/items";
 import { tiltItems } from "../../ops/group/tilt";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { ListwiseWeightConventions } from "../../presets/maxent-conventions";
 import { type PromptLayout, promptGrouping, promptItems } from "./prompts";
+
+export interface ListwiseWeightConventions {
+  /**
+   * No targets beside log-probs, or no log-probs beside targets: refused as any other difference in length, or answered by no
+   * weights. Default `"refuse"`.
+   */
+  readonly unpaired?: "refuse" | "empty";
+}
 
 /** The numbers of the closed form. */
 export interface ListwiseWeightSettings {
@@ -22,7 +29,13 @@ export interface ListwiseWeightSettings {
 }
 
 export interface ListwiseWeightsOptions
-  extends ListwiseWeightSettings, ListwiseWeightConventions, PromptLayout, PresetOption<"listwiseWeights">, BackendOption, CollectiveOption {
+  extends
+    ListwiseWeightSettings,
+    ListwiseWeightConventions,
+    PromptLayout,
+    PresetOption<"listwiseWeights">,
+    BackendOption,
+    CollectiveOption {
   /** Log-probs of the completions under the reference policy, nats, per token or summed. Needed where beta > 0. */
   readonly referenceLogProbs?: FloatArray;
   /** Multiplies each weight by its token count, at least 1, and renormalises. Default: not. */
@@ -58,10 +71,20 @@ export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOpt
   const least = needNumber(op, "least", resolved.least ?? 1e-12, { min: 0 });
   const layout = promptGrouping(op, resolved);
   const unpaired = needWord(op, "unpaired", resolved.unpaired ?? "refuse", UNPAIRED);
-  if (UNPAIRED[unpaired] === "empty" && referenceLogProbs !== undefined && (isEmpty(targets) || isEmpty(referenceLogProbs)))
+  if (
+    UNPAIRED[unpaired] === "empty" &&
+    referenceLogProbs !== undefined &&
+    (isEmpty(targets) || isEmpty(referenceLogProbs))
+  )
     return allocateFloat(widestFloat(targets, referenceLogProbs), 0);
   if (beta > 0 && referenceLogProbs === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "referenceLogProbs", undefined, "one log-prob per completion; or beta 0");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "referenceLogProbs",
+      undefined,
+      "one log-prob per completion; or beta 0",
+    );
   return tiltItems(
     op,
     needItems(op, "targets", targets, layout),
@@ -70,11 +93,11 @@ export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOpt
       temperature,
       coefficient: beta,
       least,
-      ...(referenceLogProbs !== undefined && { logFactors: referenceLogProbs }),
-      ...(tokenCounts !== undefined && { counts: tokenCounts }),
-      ...(out && { out }),
-      ...(backend && { backend }),
-      ...collectiveOption(resolved),
+      logFactors: referenceLogProbs,
+      counts: tokenCounts,
+      out,
+      backend,
+      collective: resolved.collective,
     },
     { logFactors: "referenceLogProbs", counts: "tokenCounts" },
   );
@@ -96,5 +119,9 @@ export function uniformListwiseWeights(options: UniformWeightsOptions): FloatArr
   const op = "uniformListwiseWeights";
   const layout = promptGrouping(op, options);
   const count = needNumber(op, "count", options.count ?? promptItems(layout), { min: 0, integer: true });
-  return groupSoftmax(new Float64Array(count), { ...layout, ...(options.backend && { backend: options.backend }), ...collectiveOption(options) });
+  return groupSoftmax(new Float64Array(count), {
+    ...layout,
+    backend: options.backend,
+    collective: options.collective,
+  });
 }

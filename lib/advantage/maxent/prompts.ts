@@ -1,10 +1,9 @@
 // The completions of prompts, as MaxEnt-GRPO's functions take them: groups, or a matrix with a prompt a row.
 import type { CollectiveOption } from "../../core/collective";
-import { type GroupLayout, needGroups } from "../../core/groups";
+import { groupingOf, type GroupLayout, needGroups } from "../../core/groups";
 import { argumentError } from "../../core/errors";
 import { needRows } from "../../core/rows";
 import { gatherItems } from "../../ops/group/items";
-import { groupingOf } from "../batch";
 
 export interface PromptLayout extends GroupLayout {
   /** [prompts, completions of each], row-major, where all prompts have as many. In place of `groups` and `groupOffsets`. */
@@ -33,8 +32,16 @@ export interface PromptSizes {
   readonly groupIds: Int32Array;
 }
 
-export function promptSizes(op: string, layout: GroupLayout, items: number, { collective }: CollectiveOption = {}): PromptSizes {
-  const { groups, begin, end } = gatherItems(op, collective, { values: new Float64Array(items), groups: needGroups(op, layout, items) });
+export function promptSizes(
+  op: string,
+  layout: GroupLayout,
+  items: number,
+  { collective }: CollectiveOption = {},
+): PromptSizes {
+  const { groups, begin, end } = gatherItems(op, collective, {
+    values: new Float64Array(items),
+    groups: needGroups(op, layout, items),
+  });
   const { G, offsets } = groups;
   const ids = collective ? groups.ids.slice(begin, end) : groups.ids;
   return { counts: Int32Array.from({ length: G }, (_, g) => offsets[g + 1]! - offsets[g]!), groupIds: ids };

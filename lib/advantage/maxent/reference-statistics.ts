@@ -5,7 +5,11 @@ import { argumentError } from "../../core/errors";
 import { groupsByOffsets } from "../../core/groups";
 import { needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { ReferenceConventions } from "../../presets/maxent-conventions";
+
+export interface ReferenceConventions {
+  /** Numbers behind those of the last group: refused, or ignored. Default `"refuse"`. */
+  readonly surplus?: "refuse" | "ignore";
+}
 
 /** What is known of the completions under the reference policy; one number per completion each. Absent or empty = unknown. */
 export interface ReferenceStatistics {
@@ -21,7 +25,8 @@ export interface SplitReferenceLogProbsOptions extends ReferenceConventions, Pre
   readonly lengthNormalize?: boolean;
 }
 
-export interface SplitReferenceTokenCountsOptions extends ReferenceConventions, PresetOption<"splitReferenceTokenCounts"> {}
+export interface SplitReferenceTokenCountsOptions
+  extends ReferenceConventions, PresetOption<"splitReferenceTokenCounts"> {}
 
 /** The same numbers twice. */
 export interface SplitNumbers {
@@ -42,7 +47,13 @@ function needOffsets(op: string, groupOffsets: Int32Array): { readonly offsets: 
 }
 
 /** Exactly `count` numbers, or the first of them where more may be there. */
-function needNumbers(op: string, name: string, value: unknown, count: number, { surplus }: ReferenceConventions): FloatArray {
+function needNumbers(
+  op: string,
+  name: string,
+  value: unknown,
+  count: number,
+  { surplus }: ReferenceConventions,
+): FloatArray {
   const ignore = needWord(op, "surplus", surplus ?? "refuse", SURPLUS) === 1;
   const longer = ignore && isFloatArray(value) && value.length > count;
   return longer ? value.subarray(0, count) : needFloats(op, name, value, count, "one per completion");
@@ -89,12 +100,24 @@ export function referenceLogProbs(
   if (normalize && isKnown(means)) return [Float64Array.from(need("means", means)), offsets];
   if (!isKnown(sums)) {
     const name = normalize ? "means" : "sums";
-    throw argumentError("ERR_SURPRISAL_OPTION", op, name, undefined, `one log-prob per completion${normalize ? "; or sums and tokenCounts" : ""}`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      name,
+      undefined,
+      `one log-prob per completion${normalize ? "; or sums and tokenCounts" : ""}`,
+    );
   }
   const summed = need("sums", sums);
   if (!normalize) return [Float64Array.from(summed), offsets];
   if (!isKnown(tokenCounts))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "tokenCounts", undefined, "one count per completion, to divide sums by; or lengthNormalize: false");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "tokenCounts",
+      undefined,
+      "one count per completion, to divide sums by; or lengthNormalize: false",
+    );
   const counts = need("tokenCounts", tokenCounts);
   const divisor = (n: number): number => (n > 0 && Number.isFinite(n) ? n : 1);
   return [Float64Array.from(summed, (sum, i) => sum / divisor(counts[i]!)), offsets];

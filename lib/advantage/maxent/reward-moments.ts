@@ -22,6 +22,9 @@ export function rewardMoments(rewards: FloatArray, options: BackendOption & Coll
   const op = "rewardMoments";
   const { collective, ...where } = options;
   const length = ArrayBuffer.isView(rewards) ? rewards.length : 0;
-  const all = moments(gatherFloats(op, collective, needFloats(op, "rewards", rewards, length, "its own length")).values, where);
+  const all = moments(
+    gatherFloats(op, collective, needFloats(op, "rewards", rewards, length, "its own length")).values,
+    where,
+  );
   return all.counts[0] === 0 ? { mean: 0, std: 0 } : { mean: all.means[0]!, std: all.stds(0)[0]! };
 }

@@ -1,20 +1,26 @@
 // From the rewards of a batch to everything that MaxEnt-GRPO and SEED-GRPO make of them.
 import type { BackendOption } from "../../backend/select";
-import { type CollectiveOption, collectiveOption } from "../../core/collective";
+import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import type { GroupLayout } from "../../core/groups";
+import { groupingOf, type GroupLayout } from "../../core/groups";
 import type { GroupConventions } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { RewardStatisticsConventions } from "../../presets/maxent-conventions";
-import { groupingOf } from "../batch";
-import { groupAdvantage } from "../group-advantage";
+import { grpoAdvantage } from "../grpo-advantage";
 import { type CompletionRecord, completionTruncated } from "./completion-truncated";
 import { promptItems, promptSizes, type PromptSizes } from "./prompts";
 import { rewardDistribution } from "./reward-distribution";
 import { rewardMoments, type RewardMoments } from "./reward-moments";
-import { type RewardTotals, totalsOf } from "./reward-totals";
-import { type SemanticBatch, type SemanticEntropyScales, type SemanticEntropySettings, semanticScales } from "./semantic-entropy";
+import { type RewardTotalConventions, type RewardTotals, totalsOf } from "./reward-totals";
+import {
+  type SemanticBatch,
+  type SemanticEntropyConventions,
+  type SemanticEntropyScales,
+  type SemanticEntropySettings,
+  semanticScales,
+} from "./semantic-entropy";
+
+export interface RewardStatisticsConventions extends RewardTotalConventions, SemanticEntropyConventions {}
 
 export interface RewardStatisticsBatch extends Partial<SemanticBatch>, GroupLayout {
   /** One float array per reward function, one number per completion each; NaN = does not apply. */
@@ -25,7 +31,8 @@ export interface RewardStatisticsBatch extends Partial<SemanticBatch>, GroupLayo
   readonly completions?: readonly (CompletionRecord | null)[];
 }
 
-export interface RewardStatisticsOptions extends RewardStatisticsConventions, PresetOption<"rewardStatistics">, BackendOption, CollectiveOption {
+export interface RewardStatisticsOptions
+  extends RewardStatisticsConventions, PresetOption<"rewardStatistics">, BackendOption, CollectiveOption {
   /** Of the distribution, >= 0. Default 1. */
   readonly temperature?: number;
   /** Smallest share in the distribution, >= 0. Default 1e-6. */
@@ -52,26 +59,42 @@ export interface RewardStatistics extends RewardTotals, RewardMoments, PromptSiz
 
 const OP = "rewardStatistics";
 
-function truncatedOf({ completions }: RewardStatisticsBatch, count: number, options: RewardStatisticsOptions): Uint8Array | null {
+function truncatedOf(
+  { completions }: RewardStatisticsBatch,
+  count: number,
+  options: RewardStatisticsOptions,
+): Uint8Array | null {
   if (!options.zeroTruncated || !completions) return null;
   if (completions.length !== count)
-    throw argumentError("ERR_SURPRISAL_SHAPE", OP, "completions.length", completions.length, `${count}, one per completion`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      OP,
+      "completions.length",
+      completions.length,
+      `${count}, one per completion`,
+    );
   return Uint8Array.from(completions, (record) => (completionTruncated(record, options.maxLength) ? 1 : 0));
 }
 
-function semanticOf(batch: RewardStatisticsBatch, count: number, options: RewardStatisticsOptions): SemanticEntropyScales | null {
+function semanticOf(
+  batch: RewardStatisticsBatch,
+  count: number,
+  options: RewardStatisticsOptions,
+): SemanticEntropyScales | null {
   const settings = options.semanticEntropy;
   if (!settings) return null;
   const { logProbSums, tokenCounts, clusters } = batch;
   for (const [name, value] of Object.entries({ logProbSums, clusters }))
-    if (value === undefined) throw argumentError("ERR_SURPRISAL_OPTION", OP, name, value, "one per completion, where semanticEntropy is on");
+    if (value === undefined)
+      throw argumentError("ERR_SURPRISAL_OPTION", OP, name, value, "one per completion, where semanticEntropy is on");
   const { missingCounts, backend } = options;
-  return semanticScales(
-    OP,
-    { logProbSums: logProbSums!, clusters: clusters!, ...(tokenCounts && { tokenCounts }) },
-    count,
-    { ...groupingOf(batch), ...settings, ...(missingCounts && { missingCounts }), ...(backend && { backend }), ...collectiveOption(options) },
-  );
+  return semanticScales(OP, { logProbSums: logProbSums!, clusters: clusters!, tokenCounts }, count, {
+    ...groupingOf(batch),
+    ...settings,
+    missingCounts,
+    backend,
+    collective: options.collective,
+  });
 }
 
 /**
@@ -86,15 +109,21 @@ function semanticOf(batch: RewardStatisticsBatch, count: number, options: Reward
  * @returns null where there is no completion
  * @throws SurprisalError as the functions named here
  */
-export function rewardStatistics(batch: RewardStatisticsBatch, options: RewardStatisticsOptions = {}): RewardStatistics | null {
+export function rewardStatistics(
+  batch: RewardStatisticsBatch,
+  options: RewardStatisticsOptions = {},
+): RewardStatistics | null {
   const resolved = resolvePreset(OP, options.preset, options);
-  const where: BackendOption & CollectiveOption = { ...(resolved.backend && { backend: resolved.backend }), ...collectiveOption(options) };
+  const where: BackendOption & CollectiveOption = {
+    backend: resolved.backend,
+    collective: options.collective,
+  };
   const layout = groupingOf(batch);
   const items = promptItems(layout);
   const { totals, perReward } = totalsOf(OP, batch.rewards, {
-    ...(batch.weights && { weights: batch.weights }),
-    ...(items !== undefined && { count: items }),
-    ...(resolved.rounding && { rounding: resolved.rounding }),
+    weights: batch.weights,
+    count: items,
+    rounding: resolved.rounding,
   });
   const sizes = promptSizes(OP, layout, totals.length, options);
   if (sizes.counts.every((count) => count === 0)) return null;
@@ -103,18 +132,23 @@ export function rewardStatistics(batch: RewardStatisticsBatch, options: RewardSt
   truncated?.forEach((flag, i) => flag !== 0 && (totals[i] = 0));
   const semanticEntropy = semanticOf(batch, totals.length, resolved);
   const { scale = "std", temperature, floor } = resolved;
-  const { advantages } = groupAdvantage(Float64Array.from(totals), { preset: "maxent", scale, ...layout, ...where });
+  const { rowAdvantages } = grpoAdvantage(
+    { rewards: Float64Array.from(totals), ...layout },
+    { preset: "maxent", scale, ...where },
+  );
   return {
     totals,
     perReward,
     ...rewardMoments(totals, where),
     ...sizes,
-    advantages: Float64Array.from(advantages, (a, i) => (semanticEntropy ? a * semanticEntropy.scales[sizes.groupIds[i]!]! : a)),
+    advantages: Float64Array.from(rowAdvantages, (a, i) =>
+      semanticEntropy ? a * semanticEntropy.scales[sizes.groupIds[i]!]! : a,
+    ),
     distribution: rewardDistribution(totals, {
       ...layout,
       ...where,
-      ...(temperature !== undefined && { temperature }),
-      ...(floor !== undefined && { floor }),
+      temperature,
+      floor,
     }),
     truncated,
     semanticEntropy,

@@ -4,7 +4,11 @@ import { allocateFloat, type FloatArray, widestFloat } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { RewardTotalConventions } from "../../presets/maxent-conventions";
+
+export interface RewardTotalConventions {
+  /** Products and partial sums are kept in float64, or rounded to float32 one by one; then totals are float32. Default `"float64"`. */
+  readonly rounding?: "float64" | "float32";
+}
 
 export interface RewardTotalsOptions extends RewardTotalConventions, PresetOption<"rewardTotals"> {
   /** One per reward function; NaN removes the function. Default: 1 each. */
@@ -25,16 +29,28 @@ const ROUNDINGS = ["float64", "float32"] as const;
 function needWeights(op: string, weights: ArrayLike<number> | undefined, functions: number): readonly number[] {
   if (weights === undefined) return new Array<number>(functions).fill(1);
   if (weights.length !== functions)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "weights.length", weights.length, `${functions}, one for each reward function`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "weights.length",
+      weights.length,
+      `${functions}, one for each reward function`,
+    );
   return Array.from(weights, (weight: unknown, r) => {
-    if (typeof weight !== "number") throw argumentError("ERR_SURPRISAL_OPTION", op, `weights[${r}]`, weight, "a number");
+    if (typeof weight !== "number")
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `weights[${r}]`, weight, "a number");
     return weight;
   });
 }
 
 /** As rewardTotals, for the public function `op`. */
-export function totalsOf(op: string, rewards: readonly FloatArray[], options: Omit<RewardTotalsOptions, "preset">): RewardTotals {
-  if (!Array.isArray(rewards)) throw argumentError("ERR_SURPRISAL_DTYPE", op, "rewards", rewards, "one float array for each reward function");
+export function totalsOf(
+  op: string,
+  rewards: readonly FloatArray[],
+  options: Omit<RewardTotalsOptions, "preset">,
+): RewardTotals {
+  if (!Array.isArray(rewards))
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "rewards", rewards, "one float array for each reward function");
   const first: unknown = rewards[0];
   const length = ArrayBuffer.isView(first) ? (first as FloatArray).length : 0;
   const count = needNumber(op, "count", options.count ?? length, { min: 0, integer: true });

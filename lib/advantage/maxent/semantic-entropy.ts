@@ -4,14 +4,20 @@ import { needFloats } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import type { GroupLayout } from "../../core/groups";
+import { groupingOf, type GroupLayout } from "../../core/groups";
 import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
 import { groupEntropy, groupLogSumExp, groupSoftmax } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { SemanticEntropyConventions } from "../../presets/maxent-conventions";
-import { groupingOf } from "../batch";
 import { promptSizes, type PromptSizes } from "./prompts";
+
+export interface SemanticEntropyConventions {
+  /**
+   * Completions without a positive token count, where log-probs are to be divided by it: refused, or their summed log-prob
+   * stands beside the means of the others. Default `"refuse"`.
+   */
+  readonly missingCounts?: "refuse" | "sum";
+}
 
 /** The meaning of each completion: completions of a prompt with equal ids mean the same, null means like no other. */
 export type ClusterIds = ArrayLike<string | number | bigint | null | undefined>;
@@ -37,7 +43,13 @@ export interface SemanticEntropySettings {
 }
 
 export interface SemanticEntropyOptions
-  extends SemanticEntropySettings, SemanticEntropyConventions, GroupLayout, PresetOption<"semanticEntropyScales">, BackendOption, CollectiveOption {}
+  extends
+    SemanticEntropySettings,
+    SemanticEntropyConventions,
+    GroupLayout,
+    PresetOption<"semanticEntropyScales">,
+    BackendOption,
+    CollectiveOption {}
 
 export interface SemanticEntropyScales {
   /** H over the clusters of each prompt, nats, float64; 0 for a group without completions. */
@@ -69,7 +81,8 @@ function likelihoods(op: string, batch: SemanticBatch, count: number, options: S
 }
 
 function needClusters(op: string, clusters: ClusterIds, count: number): void {
-  if (clusters.length !== count) throw argumentError("ERR_SURPRISAL_SHAPE", op, "clusters.length", clusters.length, `${count}, one per completion`);
+  if (clusters.length !== count)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "clusters.length", clusters.length, `${count}, one per completion`);
 }
 
 /** The clusters of all workers, where ids are numbers that all read the same. */
@@ -80,7 +93,13 @@ function gatherClusters(op: string, { collective }: CollectiveOption, clusters: 
     if (id == null) return NaN;
     const number = typeof id === "bigint" ? Number(id) : id;
     if (typeof number === "number" && Number.isSafeInteger(number)) return number;
-    throw argumentError("ERR_SURPRISAL_VALUE", op, `clusters[${i}]`, id, "an integer within ±(2^53 − 1), or null, where workers share prompts");
+    throw argumentError(
+      "ERR_SURPRISAL_VALUE",
+      op,
+      `clusters[${i}]`,
+      id,
+      "an integer within ±(2^53 − 1), or null, where workers share prompts",
+    );
   });
   return Array.from(gatherRowPartials(op, collective, own).partials, (id) => (Number.isNaN(id) ? null : id));
 }
@@ -102,12 +121,24 @@ function numberClusters(clusters: ClusterIds, { groupIds }: PromptSizes) {
   return { ids, groups: Int32Array.from(groups) };
 }
 
-function semanticEntropies(op: string, logLikelihoods: Float64Array, clusters: ClusterIds, sizes: PromptSizes, where: BackendOption): Float64Array {
+function semanticEntropies(
+  op: string,
+  logLikelihoods: Float64Array,
+  clusters: ClusterIds,
+  sizes: PromptSizes,
+  where: BackendOption,
+): Float64Array {
   const { ids, groups } = numberClusters(clusters, sizes);
   const { logSumExps: totals } = groupLogSumExp(logLikelihoods, { groups: sizes.groupIds, ...where });
   totals.forEach((total, g) => {
     if (!Number.isFinite(total))
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `logProbSums of prompt ${g}`, total, "a finite log-sum-exp: some log-prob finite, none NaN or Infinity");
+      throw argumentError(
+        "ERR_SURPRISAL_VALUE",
+        op,
+        `logProbSums of prompt ${g}`,
+        total,
+        "a finite log-sum-exp: some log-prob finite, none NaN or Infinity",
+      );
   });
   const { logSumExps } = groupLogSumExp(logLikelihoods, { groups: ids, ...where });
   const shares = groupSoftmax(logSumExps, { groups, ...where });
@@ -118,23 +149,37 @@ function semanticEntropies(op: string, logLikelihoods: Float64Array, clusters: C
 }
 
 /** As semanticEntropyScales, for the public function `op`, of `count` completions. */
-export function semanticScales(op: string, batch: SemanticBatch, count: number, options: SemanticEntropyOptions): SemanticEntropyScales {
+export function semanticScales(
+  op: string,
+  batch: SemanticBatch,
+  count: number,
+  options: SemanticEntropyOptions,
+): SemanticEntropyScales {
   const alpha = needNumber(op, "alpha", options.alpha ?? 0.0417, { min: 0 });
   const generations = needNumber(op, "generations", options.generations ?? 0, { min: 0, integer: true });
-  const where: BackendOption = options.backend ? { backend: options.backend } : {};
+  const where: BackendOption = { backend: options.backend };
   const local = likelihoods(op, batch, count, options);
   needClusters(op, batch.clusters, count);
   const clusters = gatherClusters(op, options, batch.clusters);
   const own = promptSizes(op, groupingOf(options), count, options);
-  const all = (numbers: ArrayLike<number>): Float64Array => gatherRowPartials(op, options.collective, Float64Array.from(numbers)).partials;
-  const sizes: PromptSizes = { counts: own.counts, groupIds: options.collective ? Int32Array.from(all(own.groupIds)) : own.groupIds };
+  const all = (numbers: ArrayLike<number>): Float64Array =>
+    gatherRowPartials(op, options.collective, Float64Array.from(numbers)).partials;
+  const sizes: PromptSizes = {
+    counts: own.counts,
+    groupIds: options.collective ? Int32Array.from(all(own.groupIds)) : own.groupIds,
+  };
   const entropies = semanticEntropies(op, all(local), clusters, sizes, where);
   const widest = generations > 0 ? generations : sizes.counts.reduce((most, n) => Math.max(most, n), 0);
   const none = sizes.counts.length === 0;
   const maxEntropy = none || widest <= 1 ? 0 : Math.log(widest);
   const normalize = (options.normalizeAlpha ?? true) && maxEntropy > 0;
   const alphaEffective = none ? 0 : normalize ? alpha / maxEntropy : alpha;
-  return { semanticEntropies: entropies, scales: entropies.map((h) => 1 / (1 + alphaEffective * h)), alphaEffective, maxEntropy };
+  return {
+    semanticEntropies: entropies,
+    scales: entropies.map((h) => 1 / (1 + alphaEffective * h)),
+    alphaEffective,
+    maxEntropy,
+  };
 }
 
 /**
@@ -149,7 +194,10 @@ export function semanticScales(op: string, batch: SemanticBatch, count: number, 
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _VALUE, naming the argument
  * @see Chen et al. 2025, SEED-GRPO: Semantic Entropy Enhanced GRPO for Uncertainty-Aware Policy Optimization
  */
-export function semanticEntropyScales(batch: SemanticBatch, options: SemanticEntropyOptions = {}): SemanticEntropyScales {
+export function semanticEntropyScales(
+  batch: SemanticBatch,
+  options: SemanticEntropyOptions = {},
+): SemanticEntropyScales {
   const op = "semanticEntropyScales";
   const given: unknown = batch.logProbSums;
   const length = ArrayBuffer.isView(given) ? (given as FloatArray).length : 0;

@@ -42,7 +42,8 @@ export interface MaxentSettings {
 const OP = "maxentSettings";
 const SCALES = ["std", "none"] as const;
 
-const atLeast0 = (name: string, value: number | undefined, standard = 0): number => needNumber(OP, name, value ?? standard, { min: 0 });
+const atLeast0 = (name: string, value: number | undefined, standard = 0): number =>
+  needNumber(OP, name, value ?? standard, { min: 0 });
 
 function needTarget(name: string, value: number | null | undefined): number | null {
   return value === null || value === undefined ? null : needNumber(OP, `tauUpdate.${name}`, value);
@@ -51,7 +52,14 @@ function needTarget(name: string, value: number | null | undefined): number | nu
 function tauUpdateOf(given: TauUpdateOptions): MaxentSettings["tauUpdate"] {
   const min = atLeast0("tauUpdate.min", given.min);
   const max = atLeast0("tauUpdate.max", given.max);
-  if (max !== 0 && max < min) throw argumentError("ERR_SURPRISAL_OPTION", OP, "tauUpdate.max", max, `0 (none) or a number >= ${min}, the lower bound`);
+  if (max !== 0 && max < min)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      OP,
+      "tauUpdate.max",
+      max,
+      `0 (none) or a number >= ${min}, the lower bound`,
+    );
   return {
     target: needTarget("target", given.target),
     targetStart: needTarget("targetStart", given.targetStart),
@@ -77,9 +85,9 @@ export function maxentSettings(configuration: MaxentConfiguration): MaxentSettin
   const controller = maxentController({
     tau,
     beta,
-    ...(logTau !== undefined && { logTau }),
-    ...(entropyAverage !== undefined && { entropyAverage }),
-    ...(meta !== undefined && { meta }),
+    logTau,
+    entropyAverage,
+    meta,
   });
   needWord(OP, "scale", scale, SCALES);
   return {

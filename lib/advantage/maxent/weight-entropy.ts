@@ -1,6 +1,6 @@
 // How spread the weights of each prompt are.
 import type { BackendOption } from "../../backend/select";
-import { type CollectiveOption, collectiveOption } from "../../core/collective";
+import type { CollectiveOption } from "../../core/collective";
 import { refuseDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
@@ -45,7 +45,7 @@ export function weightEntropies(weights: FloatArray, options: WeightEntropyOptio
   const op = "weightEntropies";
   if (DeviceArray.is(weights)) throw refuseDevice(op, "weights"); // groupEntropy would take it; what follows is on the host
   const layout = promptGrouping(op, options);
-  const where = { ...(options.backend && { backend: options.backend }), ...collectiveOption(options) };
+  const where = { backend: options.backend, collective: options.collective };
   const { entropies } = groupEntropy(weights, { ...layout, least: LEAST_WEIGHT, ...where });
   const { counts, groupIds } = promptSizes(op, layout, weights.length, options);
   const present = Array.from(entropies).filter((_, g) => counts[g]! > 0);

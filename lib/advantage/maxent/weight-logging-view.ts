@@ -34,19 +34,38 @@ interface Part {
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE or _SHAPE
  */
-export function weightLoggingView(statistics: Logged | readonly Logged[], options: BackendOption & CollectiveOption = {}): WeightLoggingView {
-  const list: readonly Logged[] = Array.isArray(statistics) ? (statistics as readonly Logged[]) : [statistics as Logged];
+export function weightLoggingView(
+  statistics: Logged | readonly Logged[],
+  options: BackendOption & CollectiveOption = {},
+): WeightLoggingView {
+  const list: readonly Logged[] = Array.isArray(statistics)
+    ? (statistics as readonly Logged[])
+    : [statistics as Logged];
   if (options.collective && list.length !== 1)
-    throw argumentError("ERR_SURPRISAL_OPTION", "weightLoggingView", "statistics.length", list.length, "one worker's, where there is a collective");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      "weightLoggingView",
+      "statistics.length",
+      list.length,
+      "one worker's, where there is a collective",
+    );
   const parts = list.map((one): Part => {
-    const { evennesses } = groupEntropy(one.weights, { groups: one.groupIds, normalize: true, least: LEAST_WEIGHT, ...options });
+    const { evennesses } = groupEntropy(one.weights, {
+      groups: one.groupIds,
+      normalize: true,
+      least: LEAST_WEIGHT,
+      ...options,
+    });
     return { statistics: one, evennesses: Array.from(evennesses) };
   });
   const present = parts.filter(({ evennesses }) => evennesses.length > 0);
   const prompts = present.reduce((sum, { evennesses }) => sum + evennesses.length, 0);
   const extreme = (pick: (...x: number[]) => number, of: "entropyMin" | "entropyMax"): number =>
     prompts === 0 ? 0 : pick(...present.map((part) => part.statistics[of]));
-  const deviations = rewardMoments(Float64Array.from(present.flatMap((part) => Array.from(part.statistics.deviations))), options);
+  const deviations = rewardMoments(
+    Float64Array.from(present.flatMap((part) => Array.from(part.statistics.deviations))),
+    options,
+  );
   return {
     entropy: present.reduce((sum, part) => sum + part.statistics.entropy * (part.evennesses.length / prompts), 0),
     entropyNorm: meanOf(present.flatMap(({ evennesses }) => evennesses)),

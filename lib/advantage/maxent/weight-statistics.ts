@@ -1,11 +1,16 @@
 // Weights with what is logged about them: listwise, uniform, or the advantages of plain GRPO in their place.
 import type { BackendOption } from "../../backend/select";
-import { type CollectiveOption, collectiveOption } from "../../core/collective";
+import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { GroupConventions } from "../../ops/group";
-import { groupAdvantage } from "../group-advantage";
-import { type ListwiseWeightSettings, listwiseWeights, uniformListwiseWeights, type UniformWeightsOptions } from "./listwise-weights";
+import { grpoAdvantage } from "../grpo-advantage";
+import {
+  type ListwiseWeightSettings,
+  listwiseWeights,
+  uniformListwiseWeights,
+  type UniformWeightsOptions,
+} from "./listwise-weights";
 import { promptGrouping, type PromptLayout, promptSizes, type PromptSizes } from "./prompts";
 import { referenceLogProbs, type ReferenceStatistics } from "./reference-statistics";
 import { weightEntropies } from "./weight-entropy";
@@ -70,15 +75,15 @@ export function listwiseWeightStatistics(
 ): WeightStatistics | null {
   const op = "listwiseWeightStatistics";
   const { temperature, beta = 0, least, groupOffsets, lengthNormalize, backend } = options;
-  const where = { ...(backend && { backend }), ...collectiveOption(options) };
+  const where = { backend, collective: options.collective };
   const normalize = lengthNormalize === undefined ? {} : { lengthNormalize };
   const [logProbs] = beta === 0 ? [undefined] : referenceLogProbs(op, reference, groupOffsets, normalize);
   const weights = listwiseWeights(targets, {
     temperature,
     beta,
     groupOffsets,
-    ...(least !== undefined && { least }),
-    ...(logProbs && { referenceLogProbs: logProbs }),
+    least,
+    referenceLogProbs: logProbs,
     ...where,
   });
   return weightStatistics(weights, { groupOffsets, ...where });
@@ -94,7 +99,7 @@ export interface AdvantageWeightStatisticsOptions extends PromptLayout, BackendO
  * distribution: their entropies are 0 and they have no deviations. Null where there is no completion.
  *
  * @param batch `advantages` or `rewards`, one per completion
- * @throws SurprisalError ERR_SURPRISAL_OPTION where both or neither are given; else as `groupAdvantage`
+ * @throws SurprisalError ERR_SURPRISAL_OPTION where both or neither are given; else as `grpoAdvantage`
  */
 export function advantageWeightStatistics(
   { advantages, rewards }: { readonly advantages?: FloatArray; readonly rewards?: FloatArray },
@@ -102,11 +107,21 @@ export function advantageWeightStatistics(
 ): WeightStatistics | null {
   const op = "advantageWeightStatistics";
   if ((advantages === undefined) === (rewards === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "either advantages or rewards, one per completion");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "advantages",
+      advantages,
+      "either advantages or rewards, one per completion",
+    );
   const layout = promptGrouping(op, options);
   const { scale = "std", backend } = options;
   const weights =
-    advantages ?? groupAdvantage(rewards!, { preset: "maxent", scale, ...layout, ...(backend && { backend }), ...collectiveOption(options) }).advantages;
+    advantages ??
+    grpoAdvantage(
+      { rewards: rewards!, ...layout },
+      { preset: "maxent", scale, backend, collective: options.collective },
+    ).advantages;
   const sizes = promptSizes(op, layout, weights.length, options);
   if (isNone(sizes)) return null;
   return { weights, ...sizes, entropy: 0, entropyMin: 0, entropyMax: 0, deviations: new Float64Array(0) };

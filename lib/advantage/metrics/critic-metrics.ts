@@ -2,10 +2,9 @@
 import type { BackendOption } from "../../backend/select";
 import { needIds, optionalFloats, optionalMask, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 import { placeRows } from "../../ops/group/place";
 import { moments } from "../../ops/reduce";
-import { layoutOf } from "../batch";
 import { average, chosen, largest, smallest } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
 import { type TokenMoments, tokenMoments, type TokenOptions } from "./token-moments";
@@ -44,20 +43,21 @@ export function criticMetrics(batch: CriticBatch, options: CriticMetricsOptions)
   const rows = needRows(op, options);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const present = presentRows(op, options, rows, mask);
-  const perToken = (name: keyof CriticBatch): FloatArray | null => optionalFloats(op, name, batch[name], rows.n, rows.meaning);
+  const perToken = (name: keyof CriticBatch): FloatArray | null =>
+    optionalFloats(op, name, batch[name], rows.n, rows.meaning);
   const tokenScores = perToken("tokenScores");
   const tokenRewards = perToken("tokenRewards");
   const advantages = perToken("advantages");
   const returns = perToken("returns");
   const values = perToken("values");
 
-  const where = { ...layoutOf(options), ...(options.backend && { backend: options.backend }) };
+  const where = { ...layoutOf(options), backend: options.backend };
   const ofRows = (name: string, tokens: FloatArray | null): MetricRecord => {
     if (!tokens) return {};
     const sums = chosen(moments(tokens, { ...where, over: "row" }).sums, present);
     return spread(name, { mean: average(sums), max: largest(sums), min: smallest(sums) });
   };
-  const kept: TokenOptions = { ...where, ...(mask && { mask }) };
+  const kept: TokenOptions = { ...where, mask: mask ?? undefined };
   const momentsOf = (array: FloatArray | null): TokenMoments | null => array && tokenMoments(array, kept);
   const ofReturns = momentsOf(returns);
   const metrics = {
@@ -69,7 +69,10 @@ export function criticMetrics(batch: CriticBatch, options: CriticMetricsOptions)
   };
   if (!returns || !ofReturns || !values) return metrics;
   const errors = placeRows(op, { tokens: returns, values }, { ...kept, scale: -1 });
-  return { ...metrics, "critic/vf_explained_var": 1 - tokenMoments(errors, kept).variance / (ofReturns.variance + 1e-5) };
+  return {
+    ...metrics,
+    "critic/vf_explained_var": 1 - tokenMoments(errors, kept).variance / (ofReturns.variance + 1e-5),
+  };
 }
 
 /** Which rows have a response. */

@@ -52,7 +52,7 @@ export function dataMetrics(batch: CriticBatch, options: DataMetricsOptions): Me
   const responseLengths = Int32Array.from({ length: B }, (_, b) => count(b, width - T, width));
   const { shape, mask, backend } = options;
   return {
-    ...criticMetrics(batch, { shape, responseLengths, ...(mask && { mask }), ...(backend && { backend }) }),
+    ...criticMetrics(batch, { shape, responseLengths, mask, backend }),
     ...lengthMetrics({ responseLengths, maxResponseLength: T, promptLengths, maxPromptLength: width - T }),
   };
 }

@@ -32,7 +32,8 @@ export function optionalDraws(op: string, { n, seed, draws, indices }: DrawOptio
     );
   if (indices !== undefined) return givenDraws(op, n, indices);
   if (seed === undefined) {
-    if (draws !== undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", seed, "an integer in [0, 2^32) with draws");
+    if (draws !== undefined)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", seed, "an integer in [0, 2^32) with draws");
     return null;
   }
   const start = needNumber(op, "seed", seed, { min: 0, max: 2 ** 32 - 1, integer: true });
@@ -49,7 +50,8 @@ export function optionalDraws(op: string, { n, seed, draws, indices }: DrawOptio
 
 function givenDraws(op: string, n: number, indices: Int32Array): EachDraw {
   const length = ArrayBuffer.isView(indices) ? indices.length : 0;
-  if (length === 0 || length % n !== 0) needInt32(op, "indices", indices, Math.max(1, Math.round(length / n)) * n, "draws * n");
+  if (length === 0 || length % n !== 0)
+    needInt32(op, "indices", indices, Math.max(1, Math.round(length / n)) * n, "draws * n");
   const given = needInt32(op, "indices", indices, length, "draws * n");
   return (count, visit) => {
     const outside = given.findIndex((index) => index < 0 || index >= count);

@@ -42,7 +42,8 @@ export function evaluationMetrics(samples: EvaluatedSamples, options: Evaluation
   const rewards = needFloats(op, "rewards", samples.rewards, count, meaning);
   const lengths = needIds(op, "lengths", samples.lengths, count, meaning);
   const truncated = optionalMask(op, "truncated", samples.truncated, count, meaning);
-  if (!truncated) throw argumentError("ERR_SURPRISAL_DTYPE", op, "truncated", samples.truncated, "a Uint8Array of 0 and 1");
+  if (!truncated)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "truncated", samples.truncated, "a Uint8Array of 0 and 1");
 
   const names = sources as readonly string[];
   const sourceOf = (sample: number): string => names[Math.floor(sample / n)]!;

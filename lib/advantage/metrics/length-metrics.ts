@@ -28,7 +28,8 @@ function lengthStatistics(name: string, lengths: readonly number[], limit: numbe
 function needLengths(op: string, name: string, lengths: unknown, count?: number): number[] {
   const checked = needIds(op, name, lengths, count, "one per row");
   const negative = checked.findIndex((length) => length < 0);
-  if (negative >= 0) throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${negative}]`, checked[negative], "an integer >= 0");
+  if (negative >= 0)
+    throw argumentError("ERR_SURPRISAL_RANGE", op, `${name}[${negative}]`, checked[negative], "an integer >= 0");
   return Array.from(checked);
 }
 
@@ -55,6 +56,10 @@ export function lengthMetrics(batch: BatchLengths): MetricRecord {
   const promptLimit = needNumber(op, "maxPromptLength", batch.maxPromptLength, { min: 0, integer: true });
   return {
     ...metrics,
-    ...lengthStatistics("prompt_length", needLengths(op, "promptLengths", batch.promptLengths, responses.length), promptLimit),
+    ...lengthStatistics(
+      "prompt_length",
+      needLengths(op, "promptLengths", batch.promptLengths, responses.length),
+      promptLimit,
+    ),
   };
 }

@@ -62,10 +62,17 @@ export interface GroupPassAtKResult {
  */
 export function groupPassAtK(correct: Uint8Array, options: GroupPassAtKOptions): GroupPassAtKResult {
   const op = "groupPassAtK";
-  const flags = optionalMask(op, "correct", correct, ArrayBuffer.isView(correct) ? correct.length : 0, "one per sample");
+  const flags = optionalMask(
+    op,
+    "correct",
+    correct,
+    ArrayBuffer.isView(correct) ? correct.length : 0,
+    "one per sample",
+  );
   if (!flags) throw argumentError("ERR_SURPRISAL_DTYPE", op, "correct", correct, "a Uint8Array of 0 and 1");
   const ks = typeof options.k === "number" ? [options.k] : options.k;
-  if (!Array.isArray(ks)) throw argumentError("ERR_SURPRISAL_OPTION", op, "k", ks, "an integer >= 1, or an array of them");
+  if (!Array.isArray(ks))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "k", ks, "an integer >= 1, or an array of them");
   ks.forEach((k, i) => needNumber(op, typeof options.k === "number" ? "k" : `k[${i}]`, k, { min: 1, integer: true }));
   const groups = needGroups(op, options, flags.length);
 

@@ -2,10 +2,9 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needRows, type RowLayout } from "../../core/rows";
+import { layoutOfRows, needRows, type RowLayout } from "../../core/rows";
 import { measureMismatch, type MismatchStatistic } from "../../ops/correction";
 import { mergeMoments } from "../../ops/reduce";
-import { layoutOfRows } from "../batch-layout";
 import type { MetricRecord } from "./metric-record";
 
 export interface ProbabilityAgreementOptions extends RowLayout, BackendOption {
@@ -47,8 +46,8 @@ export function probabilityAgreement(
   const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const { backend } = options;
-  const where = backend ? { backend } : {};
-  const layout = { ...layoutOfRows(rows), ...(mask && { mask }), ...where };
+  const where = { backend };
+  const layout = { ...layoutOfRows(rows), mask: mask ?? undefined, ...where };
   const over = (statistic: MismatchStatistic): Figures => {
     const all = mergeMoments(measureMismatch(trainer, sampler, { ...layout, statistic }).moments, where);
     return { count: all.counts[0]!, mean: all.means[0]!, m2: all.m2s[0]!, max: all.maxs[0]! };

@@ -19,6 +19,12 @@ export interface TokenMoments {
 
 export function tokenMoments(values: FloatArray, options: TokenOptions): TokenMoments {
   const all = moments(values, { ...options, over: "all" });
-  const [count, mean, max, min, variance] = [all.counts[0]!, all.means[0]!, all.maxs[0]!, all.mins[0]!, all.variances()[0]!];
+  const [count, mean, max, min, variance] = [
+    all.counts[0]!,
+    all.means[0]!,
+    all.maxs[0]!,
+    all.mins[0]!,
+    all.variances()[0]!,
+  ];
   return { mean, max: count > 0 ? max : 0, min: count > 0 ? min : 0, variance };
 }

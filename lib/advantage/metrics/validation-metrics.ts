@@ -40,7 +40,7 @@ function promptMetrics(
   if (N === 1) return metrics;
   metrics[`std@${N}`] = std;
   for (const n of drawSizes(N)) {
-    const options = { n, ...(seed !== undefined && { seed }), ...(draws !== undefined && { draws }) };
+    const options = { n, seed, draws };
     const { bestMean, bestStd, worstMean, worstStd } = bestAtN(values, options);
     metrics[`best@${n}/mean`] = bestMean;
     metrics[`best@${n}/std`] = bestStd;
@@ -71,14 +71,20 @@ export function validationMetrics(values: FloatArray, options: ValidationMetrics
   const { seed, draws } = options;
   const predictions = options.predictions && needPredictions(op, options.predictions, samples.length);
   if (predictions && seed === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", seed, "an integer in [0, 2^32) with predictions: maj@n is drawn");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "seed",
+      seed,
+      "an integer in [0, 2^32) with predictions: maj@n is drawn",
+    );
   const byName = new Map<string, number[]>();
   for (const items of itemsOf(needGroups(op, options, samples.length))) {
     if (items.length === 0) continue;
     const ofPrompt = promptMetrics(
       Float64Array.from(items, (i) => samples[i]!),
       predictions && items.map((i) => predictions[i]!),
-      { ...(seed !== undefined && { seed }), ...(draws !== undefined && { draws }) },
+      { seed, draws },
     );
     for (const [name, value] of Object.entries(ofPrompt)) byName.set(name, [...(byName.get(name) ?? []), value]);
   }

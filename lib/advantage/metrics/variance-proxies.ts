@@ -3,10 +3,9 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
+import { layoutOf, needRows, type RowLayout } from "../../core/rows";
 import { type Moments, moments } from "../../ops/reduce";
 import { scoreNorms } from "../../ops/scan";
-import { layoutOf } from "../batch";
 import { average } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
 
@@ -63,10 +62,10 @@ export function varianceProxies(batch: VarianceProxyBatch, options: VarianceProx
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const gradNorm = options.gradNorm === undefined ? null : needNumber(op, "gradNorm", options.gradNorm, { min: 0 });
 
-  const tokens = { ...layoutOf(options), ...(mask && { mask }), ...(options.backend && { backend: options.backend }) };
+  const tokens = { ...layoutOf(options), mask: mask ?? undefined, backend: options.backend };
   const byRow = (values: FloatArray): Moments => moments(values, { ...tokens, over: "row" });
   const scoreNormSums = (weights: FloatArray | null): Float64Array =>
-    byRow(scoreNorms(oldLogProbs, sumProbSquares, { ...tokens, ...(weights && { weights }) }).norms).sums;
+    byRow(scoreNorms(oldLogProbs, sumProbSquares, { ...tokens, weights: weights ?? undefined }).norms).sums;
   const ofImportance = importance && byRow(importance);
   const meanImportances = ofImportance?.means;
   const norms = scoreNormSums(importance);

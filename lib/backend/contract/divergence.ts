@@ -1,26 +1,25 @@
-// The divergence ops as backends take them: native/include/surprisal/divergence.h, names in camelCase.
-import type { DTypeCode } from "../../core/dtype";
-import type { LogitArray } from "./logprob";
+// Generated from native/include/surprisal/divergence.h by scripts/contracts.mjs: `npm run contracts` renews it.
+import type { DTypeCode, WideLogitArray } from "../../core/dtype";
 
-/** Logits in memory: numbers, or the bits of a half type. */
-export type WideLogitArray = LogitArray | Float64Array;
+/** srp_outside: a word's place is its number. */
+export const OUTSIDES = ["dropped", "pooled"] as const;
+export type Outside = (typeof OUTSIDES)[number];
 
-/** What becomes of the ids outside a support; the index is the number of the native interface. */
-export const OUTSIDE = ["dropped", "pooled"] as const;
-export type Outside = (typeof OUTSIDE)[number];
-
+/** srp_divergence_rows_args. */
 export interface DivergenceRowsArgs {
+  /** float32, float16, bfloat16 or float64: of student, teacher and grad. */
   readonly dtype: DTypeCode;
-  /** [N, studentStride], of which the first V columns count. */
+  /** [N, studentStride]. */
   readonly student: WideLogitArray;
   /** [N, teacherStride]. */
   readonly teacher: WideLogitArray;
-  /** [N]; 0 = not read. */
+  /** [N] or null. */
   readonly keep: Uint8Array | null;
-  /** [N]; dL/dD. */
+  /** [N] or null = 1; read with grad. */
   readonly weight: Float64Array | null;
-  /** [N,K]; null = the whole vocabulary. */
+  /** [N, K] or null = the whole vocabulary, with K 0. */
   readonly support: Int32Array | null;
+  /** independent rows. */
   readonly N: number;
   readonly V: number;
   readonly studentStride: number;
@@ -28,24 +27,32 @@ export interface DivergenceRowsArgs {
   readonly K: number;
   readonly beta: number;
   readonly temperature: number;
-  /** Position in OUTSIDE. */
+  /** srp_outside; 0 without a support. */
   readonly outside: number;
   readonly tailFloor: number;
-  /** [N]. */
+  /** [N] or null. */
   readonly divergence: Float64Array | null;
-  /** [N, studentStride]; without a support it may be the student's logits. */
+  /** [N, studentStride] or null, not both. Without a support it may be the memory of student. */
   readonly grad: WideLogitArray | null;
 }
 
+/** srp_divergence_top_args. */
 export interface DivergenceTopArgs {
+  /** float32, float16, bfloat16 or float64: of logits. */
   readonly dtype: DTypeCode;
+  /** [N, stride]. */
   readonly logits: WideLogitArray;
+  /** [N] or null: ids of a row with keep 0 are 0. */
   readonly keep: Uint8Array | null;
+  /** independent rows. */
   readonly N: number;
+  /** K <= V. */
   readonly V: number;
+  /** K <= V. */
   readonly stride: number;
+  /** K <= V. */
   readonly K: number;
-  /** [N,K]. */
+  /** [N, K]. */
   readonly ids: Int32Array;
 }
 

@@ -1,134 +1,263 @@
-// The group ops as backends take them: native/include/surprisal/group.h, names in camelCase.
+// Generated from native/include/surprisal/group.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
 
-/** Words of the public options; their positions are the numbers of the native interface. */
+/** srp_group_center: a word's place is its number. */
 export const GROUP_CENTERS = ["none", "mean", "leaveOneOut", "runnerUp"] as const;
 export type GroupCenter = (typeof GROUP_CENTERS)[number];
+
+/** srp_weigh_form: a word's place is its number. */
+export const WEIGH_FORMS = ["power", "extremes"] as const;
+export type WeighForm = (typeof WEIGH_FORMS)[number];
+
+/** srp_group_scale: a word's place is its number. */
 export const GROUP_SCALES = ["none", "std"] as const;
 export type GroupScale = (typeof GROUP_SCALES)[number];
+
+/** srp_group_singleton: a word's place is its number. */
 export const GROUP_SINGLETONS = ["zero", "raw", "standard"] as const;
 export type GroupSingleton = (typeof GROUP_SINGLETONS)[number];
+
+/** srp_nan_policy: a word's place is its number. */
 export const NAN_POLICIES = ["propagate", "abstain"] as const;
 export type NanPolicy = (typeof NAN_POLICIES)[number];
 
-/** How `groupWeigh` makes weights. */
-export const WEIGH_FORMS = ["power", "extremes"] as const;
-
-/** A system's choices, as numbers. */
-export interface GroupConventionArgs {
-  readonly ddof: number;
-  readonly epsilon: number;
-  readonly varianceFloor: number;
-  readonly center: number;
-  readonly scale: number;
-  readonly singleton: number;
-  readonly nanPolicy: number;
-}
-
-export interface GroupArgs {
+/** srp_group_normalize_args. */
+export interface GroupNormalizeArgs {
+  /** float32 or float64: of values, normalized, mean, std, weights. */
   readonly dtype: DTypeCode;
+  /** [n]. */
   readonly values: FloatArray;
+  /** [n] or null = identity. */
   readonly members: Int32Array | null;
+  /** [G + 1]. */
   readonly offsets: Int32Array;
   readonly n: number;
   readonly G: number;
-}
-
-export interface GroupNormalizeArgs extends GroupArgs, GroupConventionArgs {
+  /** >= 0. */
+  readonly ddof: number;
+  /** >= 0, added to the std. */
+  readonly epsilon: number;
+  /** >= 0. */
+  readonly varianceFloor: number;
+  /** srp_group_center. */
+  readonly center: number;
+  /** srp_group_scale. */
+  readonly scale: number;
+  /** srp_group_singleton. */
+  readonly singleton: number;
+  /** srp_nan_policy. */
+  readonly nanPolicy: number;
+  /** [n] or null. */
   readonly normalized: FloatArray | null;
+  /** [G] or null. */
   readonly mean: FloatArray | null;
+  /** [G] or null. */
   readonly std: FloatArray | null;
+  /** [G] or null: items that entered the statistics (all of them under SRP_NAN_PROPAGATE). */
   readonly count: Int32Array | null;
+  /** [n] or null = 1; >= 0. */
   readonly weights: FloatArray | null;
+  /** >= 0; 1 = as it is. */
   readonly gain: number;
 }
 
-export interface GroupSoftmaxArgs extends GroupArgs {
+/** srp_group_softmax_args. */
+export interface GroupSoftmaxArgs {
+  /** float32 or float64: of values, weights, lse, softMean. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** >= 0. */
   readonly temperature: number;
+  /** [n] or null. */
   readonly weights: FloatArray | null;
+  /** [G] or null; of an empty group -infinity and NaN. */
   readonly lse: FloatArray | null;
+  /** [G] or null; of an empty group -infinity and NaN. */
   readonly softMean: FloatArray | null;
+  /** >= 0, of the weights; not of lse and softMean. */
   readonly floor: number;
 }
 
-export interface GroupTiltArgs extends GroupArgs {
-  readonly logFactors: FloatArray | null;
-  readonly counts: FloatArray | null;
-  readonly temperature: number;
-  readonly coefficient: number;
-  readonly least: number;
-  readonly weights: FloatArray;
-}
-
-export interface GroupEntropyArgs extends GroupArgs {
-  readonly normalized: number;
-  readonly least: number;
-  readonly entropy: FloatArray | null;
-  readonly evenness: FloatArray | null;
-}
-
-export interface GroupColumnsArgs {
+/** srp_group_top2_args. */
+export interface GroupTop2Args {
+  /** float32 or float64: of values, bestValue, secondValue. */
   readonly dtype: DTypeCode;
+  /** [n]. */
   readonly values: FloatArray;
-  readonly weights: FloatArray;
-  readonly mask: Uint8Array | null;
-  readonly offsets: Int32Array | null;
+  /** [n] or null = identity. */
   readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** [G]: item indices, -1 where there is none. */
+  readonly best: Int32Array;
+  /** [G]: item indices, -1 where there is none. */
+  readonly second: Int32Array;
+  /** [G] or null. */
+  readonly bestValue: FloatArray | null;
+  /** [G] or null. */
+  readonly secondValue: FloatArray | null;
+}
+
+/** srp_group_broadcast_args. */
+export interface GroupBroadcastArgs {
+  /** float32 or float64: of row, factor, out. */
+  readonly dtype: DTypeCode;
+  /** [B]. */
+  readonly row: FloatArray;
+  /** [B] or null = 1. */
+  readonly factor: FloatArray | null;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  /** [n]. */
+  readonly out: FloatArray;
+}
+
+/** srp_group_place_args. */
+export interface GroupPlaceArgs {
+  /** float32 or float64: of row, tokens, values, out. */
+  readonly dtype: DTypeCode;
+  /** [B] or null = 0. */
+  readonly row: FloatArray | null;
+  /** [n] or null = 0. */
+  readonly tokens: FloatArray | null;
+  /** [n] or null = 0. */
+  readonly values: FloatArray | null;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  /** finite. */
+  readonly scale: number;
+  /** of row; -infinity, infinity = no clip. */
+  readonly low: number;
+  /** of row; -infinity, infinity = no clip. */
+  readonly high: number;
+  readonly transformMasked: number;
+  /** [n]. */
+  readonly out: FloatArray;
+}
+
+/** srp_group_columns_args. */
+export interface GroupColumnsArgs {
+  /** float32 or float64: of values, weights, baselines, centred. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n]. */
+  readonly weights: FloatArray;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
+  /** [B] or null = identity: rows. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
   readonly groupOffsets: Int32Array;
   readonly n: number;
   readonly B: number;
   readonly T: number;
   readonly G: number;
+  /** >= 0. */
   readonly epsilon: number;
+  /** 0 or 1. */
   readonly zeroTail: number;
+  /** [n] or null, not both. */
   readonly baselines: FloatArray | null;
+  /** [n] or null, not both. */
   readonly centred: FloatArray | null;
 }
 
-export interface GroupWeighArgs extends GroupArgs {
+/** srp_group_weigh_args. */
+export interface GroupWeighArgs {
+  /** float32 or float64: of values, weights. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** srp_weigh_form. */
   readonly form: number;
+  /** >= 0. */
   readonly power: number;
+  /** finite. */
   readonly atMax: number;
+  /** finite. */
   readonly atMin: number;
+  /** finite. */
   readonly between: number;
+  /** finite. */
   readonly floor: number;
+  /** [n]. */
   readonly weights: FloatArray;
 }
 
-export interface GroupTop2Args extends GroupArgs {
-  readonly best: Int32Array;
-  readonly second: Int32Array;
-  readonly bestValue: FloatArray | null;
-  readonly secondValue: FloatArray | null;
+/** srp_group_tilt_args. */
+export interface GroupTiltArgs {
+  /** float32 or float64: of values, logFactors, counts, weights. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = 0: l. */
+  readonly logFactors: FloatArray | null;
+  /** [n] or null = 1. */
+  readonly counts: FloatArray | null;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** >= 0. */
+  readonly temperature: number;
+  /** >= 0. */
+  readonly coefficient: number;
+  /** >= 0. */
+  readonly least: number;
+  /** [n]. */
+  readonly weights: FloatArray;
 }
 
-export interface GroupBroadcastArgs {
+/** srp_group_entropy_args. */
+export interface GroupEntropyArgs {
+  /** float32 or float64: of values, entropy, evenness. */
   readonly dtype: DTypeCode;
-  readonly row: FloatArray;
-  readonly factor: FloatArray | null;
-  readonly mask: Uint8Array | null;
-  readonly offsets: Int32Array | null;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
   readonly n: number;
-  readonly B: number;
-  readonly T: number;
-  readonly out: FloatArray;
-}
-
-export interface GroupPlaceArgs {
-  readonly dtype: DTypeCode;
-  readonly row: FloatArray | null;
-  readonly tokens: FloatArray | null;
-  readonly values: FloatArray | null;
-  readonly mask: Uint8Array | null;
-  readonly offsets: Int32Array | null;
-  readonly n: number;
-  readonly B: number;
-  readonly T: number;
-  readonly scale: number;
-  readonly low: number;
-  readonly high: number;
-  readonly transformMasked: number;
-  readonly out: FloatArray;
+  readonly G: number;
+  /** 0 or 1. */
+  readonly normalized: number;
+  /** >= 0. */
+  readonly least: number;
+  /** [G] or null, not both. */
+  readonly entropy: FloatArray | null;
+  /** [G] or null, not both. */
+  readonly evenness: FloatArray | null;
 }
 
 export interface GroupOps {

@@ -1,61 +1,84 @@
-// The ops of a linear head as backends take them: native/include/surprisal/linear.h, names in camelCase.
-import type { DTypeCode, FloatArray } from "../../core/dtype";
-import type { LogitMapArgs } from "./logprob";
+// Generated from native/include/surprisal/linear.h by scripts/contracts.mjs: `npm run contracts` renews it.
+import type { DTypeCode, FloatArray, WideLogitArray } from "../../core/dtype";
 
-/** Numbers, or the bits of a half type. */
-export type HeadArray = Float32Array | Float64Array | Uint16Array;
-
-interface HeadArgs extends LogitMapArgs {
-  /** Of hidden, weight and bias. "Wide" below is float64 where it is float64, else float32. */
+/** srp_linear_forward_args. */
+export interface LinearForwardArgs {
+  /** float32, float16, bfloat16 or float64: of hidden, weight and bias. */
   readonly dtype: DTypeCode;
-  /** [N,D]. */
-  readonly hidden: HeadArray;
-  /** [padded,D], of which the first V rows count. */
-  readonly weight: HeadArray;
-  /** [padded]. */
-  readonly bias: HeadArray | null;
-  /** [N]. */
+  /** [N, D]. */
+  readonly hidden: WideLogitArray;
+  /** [padded, D]. */
+  readonly weight: WideLogitArray;
+  /** [padded] or null. */
+  readonly bias: WideLogitArray | null;
+  /** [N] or null without logprob. */
   readonly targets: Int32Array | null;
-  /** [N]; 0 = not read. */
+  /** [N] or null. */
   readonly keep: Uint8Array | null;
   readonly N: number;
   readonly D: number;
   readonly V: number;
   readonly padded: number;
-  /** Rows in work at a time; 0 = the backend's own number. */
+  /** rows; 0 = the backend's own. */
   readonly chunk: number;
-}
-
-/** All [N]. */
-export interface LinearOutputs {
-  /** Wide; needs targets. So are the next three. */
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** wide [N] or null. */
   readonly logprob: FloatArray | null;
+  /** wide [N] or null. */
   readonly entropy: FloatArray | null;
+  /** wide [N] or null. */
   readonly lse: FloatArray | null;
+  /** wide [N] or null. */
   readonly sumSq: FloatArray | null;
+  /** [N] or null. */
   readonly maxLogit: Float64Array | null;
+  /** [N] or null. */
   readonly log1pSum: Float64Array | null;
+  /** [N] or null. */
   readonly meanGap: Float64Array | null;
 }
 
-export interface LinearForwardArgs extends HeadArgs, LinearOutputs {}
-
-export interface LinearBackwardArgs extends HeadArgs {
+/** srp_linear_backward_args. */
+export interface LinearBackwardArgs {
+  /** float32, float16, bfloat16 or float64: of hidden, weight, bias and gradHidden. */
+  readonly dtype: DTypeCode;
+  /** [N, D]. */
+  readonly hidden: WideLogitArray;
+  /** [padded, D]. */
+  readonly weight: WideLogitArray;
+  /** [padded] or null. */
+  readonly bias: WideLogitArray | null;
+  /** [N] or null without gradLogprob. */
+  readonly targets: Int32Array | null;
+  /** [N] or null. */
+  readonly keep: Uint8Array | null;
+  /** [N]. */
   readonly maxLogit: Float64Array;
+  /** [N]. */
   readonly log1pSum: Float64Array;
-  /** Needed with gradEntropy. */
+  /** [N] or null without gradEntropy. */
   readonly meanGap: Float64Array | null;
-  /** Wide [N]; needs targets. */
+  /** wide [N] or null. */
   readonly gradLogprob: FloatArray | null;
-  /** Wide [N]. */
+  /** wide [N] or null. */
   readonly gradEntropy: FloatArray | null;
+  readonly N: number;
+  readonly D: number;
+  readonly V: number;
+  readonly padded: number;
+  readonly chunk: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
   /** 1: gradWeight and gradBias are added to. */
-  readonly accumulate: 0 | 1;
-  /** [N,D] in hidden's dtype. */
-  readonly gradHidden: HeadArray | null;
-  /** Wide [padded,D]. */
+  readonly accumulate: number;
+  /** [N, D] or null. */
+  readonly gradHidden: WideLogitArray | null;
+  /** wide [padded, D] or null. */
   readonly gradWeight: FloatArray | null;
-  /** Wide [padded]. */
+  /** wide [padded] or null. */
   readonly gradBias: FloatArray | null;
 }
 

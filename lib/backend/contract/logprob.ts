@@ -1,80 +1,134 @@
-// The logprob ops as backends take them: native/include/surprisal/logprob.h, names in camelCase.
-import type { DTypeCode } from "../../core/dtype";
+// Generated from native/include/surprisal/logprob.h by scripts/contracts.mjs: `npm run contracts` renews it.
+import type { DTypeCode, LogitArray } from "../../core/dtype";
 
-/** Logits in memory: numbers, or the bits of a half type. */
-export type LogitArray = Float32Array | Uint16Array;
+/** Numbers of a state in front of its target logits: (max_logit, S', W, sum of squares). */
+export const STATE_SUMS = 4;
 
-/** z = scale·x / temperature, or softcap·tanh(scale·x / softcap) / temperature with softcap > 0. */
-export interface LogitMapArgs {
-  readonly temperature: number;
-  readonly scale: number;
-  /** 0 = none. */
-  readonly softcap: number;
-}
+/** S' in the state of an ignored row. */
+export const STATE_IGNORED = -1;
 
-interface LogitArgs extends LogitMapArgs {
+/** srp_logprob_forward_args. */
+export interface LogprobForwardArgs {
+  /** float32, float16 or bfloat16: of logits. */
   readonly dtype: DTypeCode;
-  /** [N, stride], of which the first V columns count. */
+  /** [N, stride]. */
   readonly logits: LogitArray;
-  /** [N,K]. */
+  /** [N, K] or null with K 0. */
   readonly targets: Int32Array | null;
-  /** [N]; 0 = not read. */
+  /** [N] or null. */
   readonly keep: Uint8Array | null;
+  /** independent rows. */
   readonly N: number;
   readonly V: number;
   readonly stride: number;
   readonly K: number;
-}
-
-/** Where the columns lie in the whole vocabulary. */
-interface ShardArgs {
-  readonly vocabStart: number;
-  readonly vocabSize: number;
-}
-
-export interface LogprobOutputs {
-  /** [N,K]; the others [N]. */
+  /** > 0. */
+  readonly temperature: number;
+  /** > 0. */
+  readonly scale: number;
+  /** > 0, or 0 = none. */
+  readonly softcap: number;
+  /** [N, K] or null. */
   readonly logprob: Float32Array | null;
+  /** [N] or null. */
   readonly entropy: Float32Array | null;
+  /** [N] or null. */
   readonly lse: Float32Array | null;
+  /** [N] or null. */
   readonly maxLogit: Float32Array | null;
+  /** [N] or null. */
   readonly log1pSum: Float32Array | null;
+  /** [N] or null. */
   readonly meanGap: Float32Array | null;
+  /** [N] or null. */
   readonly sumSq: Float32Array | null;
 }
 
-export interface LogprobForwardArgs extends LogitArgs, LogprobOutputs {}
-
-export interface LogprobBackwardArgs extends LogitArgs, ShardArgs {
-  readonly maxLogit: Float32Array;
-  readonly log1pSum: Float32Array;
-  /** Needed with gradEntropy. */
-  readonly meanGap: Float32Array | null;
-  /** [N,K]. */
-  readonly gradLogprob: Float32Array | null;
+/** srp_logprob_backward_args. */
+export interface LogprobBackwardArgs {
+  /** float32, float16 or bfloat16: of logits and grad. */
+  readonly dtype: DTypeCode;
+  /** [N, stride]. */
+  readonly logits: LogitArray;
+  /** [N, K] or null without gradLogprob; ids of the whole vocabulary. */
+  readonly targets: Int32Array | null;
+  /** [N] or null. */
+  readonly keep: Uint8Array | null;
   /** [N]. */
+  readonly maxLogit: Float32Array;
+  /** [N]. */
+  readonly log1pSum: Float32Array;
+  /** [N] or null without gradEntropy. */
+  readonly meanGap: Float32Array | null;
+  /** [N, K] or null. */
+  readonly gradLogprob: Float32Array | null;
+  /** [N] or null. */
   readonly gradEntropy: Float32Array | null;
-  /** [N, stride]; may be the logits themselves. */
+  /** independent rows. */
+  readonly N: number;
+  readonly V: number;
+  readonly stride: number;
+  readonly K: number;
+  /** 0 and V for the whole vocabulary. */
+  readonly vocabStart: number;
+  /** 0 and V for the whole vocabulary. */
+  readonly vocabSize: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** [N, stride], may be the memory of logits. */
   readonly grad: LogitArray;
 }
 
-export interface LogprobPartialArgs extends LogitArgs, ShardArgs {
-  /** [N, 4+K]. */
+/** srp_logprob_partial_args. */
+export interface LogprobPartialArgs {
+  /** float32, float16 or bfloat16: of logits. */
+  readonly dtype: DTypeCode;
+  /** [N, stride] of this shard. */
+  readonly logits: LogitArray;
+  /** [N, K] or null with K 0; ids of the whole vocabulary. */
+  readonly targets: Int32Array | null;
+  /** [N] or null. */
+  readonly keep: Uint8Array | null;
+  /** independent rows. */
+  readonly N: number;
+  readonly V: number;
+  readonly stride: number;
+  readonly K: number;
+  readonly vocabStart: number;
+  readonly vocabSize: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** [N, SRP_STATE_SUMS + K]. */
   readonly state: Float64Array;
 }
 
-export interface LogprobMergeArgs extends LogitMapArgs, LogprobOutputs {
-  /** [P, N, 4+K]. */
+/** srp_logprob_merge_args. */
+export interface LogprobMergeArgs {
+  /** [P, N, SRP_STATE_SUMS + K]. */
   readonly states: Float64Array;
   readonly P: number;
   readonly N: number;
   readonly K: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** [N, K] or null. */
+  readonly logprob: Float32Array | null;
+  /** [N] or null. */
+  readonly entropy: Float32Array | null;
+  /** [N] or null. */
+  readonly lse: Float32Array | null;
+  /** [N] or null. */
+  readonly maxLogit: Float32Array | null;
+  /** [N] or null. */
+  readonly log1pSum: Float32Array | null;
+  /** [N] or null. */
+  readonly meanGap: Float32Array | null;
+  /** [N] or null. */
+  readonly sumSq: Float32Array | null;
 }
-
-/** Doubles of a state in front of its target logits: maximum, S', W, Σ exp(2(z − M)). */
-export const STATE_SUMS = 4;
-/** S' in the state of an ignored row. */
-export const IGNORED_REST = -1;
 
 export interface LogprobOps {
   logprobForward(args: LogprobForwardArgs): void;

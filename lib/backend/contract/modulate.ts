@@ -1,64 +1,95 @@
-// The modulate ops as backends take them: native/include/surprisal/modulate.h, names in camelCase.
+// Generated from native/include/surprisal/modulate.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
 
-/** Words of the public options; their positions are the numbers of the native interface. */
+/** srp_scope: a word's place is its number. */
 export const SCOPES = ["all", "mask", "segments"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** srp_weight_form: a word's place is its number. */
 export const WEIGHT_FORMS = ["ratio", "zscore"] as const;
 export type WeightForm = (typeof WEIGHT_FORMS)[number];
 
-export const NON_FINITE = ["propagate", "isolate", "group"] as const;
-export type NonFiniteRows = (typeof NON_FINITE)[number];
+/** srp_non_finite_rows: a word's place is its number. */
+export const NON_FINITE_ROWS = ["propagate", "isolate", "group"] as const;
+export type NonFiniteRows = (typeof NON_FINITE_ROWS)[number];
 
+/** srp_modulate_steps_args. */
 export interface ModulateStepsArgs {
+  /** [S] nats. */
   readonly entropy: Float64Array;
   readonly S: number;
+  /** k, kF finite; epsilon >= 0. */
   readonly k: number;
+  /** k, kF finite; epsilon >= 0. */
   readonly kF: number;
+  /** k, kF finite; epsilon >= 0. */
   readonly epsilon: number;
+  /** [S] or null. */
   readonly entropyNorm: Float64Array | null;
+  /** [S] or null. */
   readonly scale: Float64Array | null;
+  /** [S] or null. */
   readonly clarity: Float64Array | null;
-  /** [1]: how many of the S steps there are; null = all. */
+  /** [1] or null = S: how many of the steps there are. */
   readonly found: BigInt64Array | null;
-  /** 1: a NaN or infinite entropy is an error. */
+  /** 1: a NaN or infinite H is SRP_OUT_OF_RANGE. */
   readonly finite: number;
 }
 
+/** srp_modulate_spans_args. */
 export interface ModulateSpansArgs {
+  /** float32 or float64: of advantages, out. */
   readonly dtype: DTypeCode;
+  /** [n]. */
   readonly advantages: FloatArray;
+  /** [n] or null; needed by SRP_SCOPE_MASK only. */
   readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
+  /** [S, 3]: row, begin, finish. */
   readonly spans: Int32Array;
+  /** [S]. */
   readonly scale: Float64Array;
+  /** [S]. */
   readonly clarity: Float64Array;
   readonly n: number;
   readonly B: number;
   readonly T: number;
   readonly S: number;
   readonly zeta: number;
+  /** srp_scope. */
   readonly scope: number;
+  /** [n], may be the memory of advantages. */
   readonly out: FloatArray;
+  /** [1]. */
   readonly mean: Float64Array;
-  /** [1]: how many of the S spans there are; null = all. */
+  /** [1] or null = S: how many of the spans there are. */
   readonly found: BigInt64Array | null;
 }
 
+/** srp_modulate_rows_args. */
 export interface ModulateRowsArgs {
+  /** float32 or float64: of entropy. */
   readonly dtype: DTypeCode;
+  /** [n] per-token entropy or negative log-likelihood, nats. */
   readonly entropy: FloatArray;
+  /** [n] or null. */
   readonly mask: Uint8Array | null;
+  /** [B] or null = all positive. */
   readonly positive: Uint8Array | null;
+  /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
+  /** [B] or null = identity. */
   readonly members: Int32Array | null;
+  /** [G + 1]. */
   readonly groupOffsets: Int32Array;
   readonly n: number;
   readonly B: number;
   readonly T: number;
   readonly G: number;
+  /** srp_weight_form. */
   readonly form: number;
+  /** 1: entropy holds log-probs. */
   readonly negate: number;
   readonly epsilon: number;
   readonly beta: number;
@@ -69,15 +100,22 @@ export interface ModulateRowsArgs {
   readonly lowNegative: number;
   readonly highNegative: number;
   readonly emptyIsolate: number;
+  /** srp_non_finite_rows. */
   readonly nonfinite: number;
   readonly singletonOne: number;
   readonly singletonZeroMean: number;
   readonly zeroOne: number;
+  /** [B] or null. */
   readonly sequenceEntropy: Float64Array | null;
+  /** [B] or null. */
   readonly groupMean: Float64Array | null;
+  /** [B] or null. */
   readonly ratio: Float64Array | null;
+  /** [B] or null. */
   readonly weight: Float64Array | null;
+  /** [B] or null. */
   readonly length: Int32Array | null;
+  /** [B] or null. */
   readonly valid: Uint8Array | null;
 }
 

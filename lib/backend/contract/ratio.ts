@@ -1,66 +1,44 @@
-// The ratio ops as backends take them: native/include/surprisal/ratio.h, names in camelCase.
+// Generated from native/include/surprisal/ratio.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
 
-/** "token" | "sequence" | "group" of the public options, as numbers of the native interface. */
-export const LEVELS = ["token", "sequence", "group"] as const;
-export type RatioLevel = (typeof LEVELS)[number];
+/** srp_ratio_level: a word's place is its number. */
+export const RATIO_LEVELS = ["token", "sequence", "group"] as const;
+export type RatioLevel = (typeof RATIO_LEVELS)[number];
 
-/** "mean" | "sum" of the public options, as numbers of the native interface. */
-export const REDUCTIONS = ["mean", "sum"] as const;
-export type RatioReduction = (typeof REDUCTIONS)[number];
+/** srp_ratio_reduction: a word's place is its number. */
+export const RATIO_REDUCTIONS = ["mean", "sum"] as const;
+export type RatioReduction = (typeof RATIO_REDUCTIONS)[number];
 
-/** srp_loss_form of native/include/surprisal/loss_forms.h. */
-export const LOSS_FORM = { clip: 1 } as const;
-
-interface RatioArgs {
+/** srp_ratio_log_args. */
+export interface RatioLogArgs {
+  /** float32 or float64: of current, old, logRatio, ratio. */
   readonly dtype: DTypeCode;
+  /** [n]. */
   readonly current: FloatArray;
+  /** [n]. */
   readonly old: FloatArray;
+  /** [n] or null. */
   readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
-  /** Group level only. */
+  /** [B] or null = identity; GROUP only. */
   readonly members: Int32Array | null;
-  /** Group level only. */
+  /** [G + 1] or null; GROUP only. */
   readonly groupOffsets: Int32Array | null;
   readonly n: number;
   readonly B: number;
   readonly T: number;
   readonly G: number;
+  /** srp_ratio_level. */
   readonly level: number;
+  /** srp_ratio_reduction; not read at TOKEN level. */
   readonly reduce: number;
-}
-
-export interface RatioLogArgs extends RatioArgs {
+  /** [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or null, not both. */
   readonly logRatio: FloatArray | null;
+  /** [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or null, not both. */
   readonly ratio: FloatArray | null;
-}
-
-export interface RatioClipArgs extends RatioArgs {
-  readonly advantage: FloatArray;
-  readonly rowWeight: Float64Array | null;
-  /** 1: advantage has an entry per token. 0: per row. */
-  readonly advantagePerToken: number;
-  readonly form: number;
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  readonly dualClip: number;
-  readonly ratioCap: number;
-  readonly logClamp: number;
-  readonly maxLogRatio: number;
-  readonly ratio: FloatArray | null;
-  readonly clippedRatio: FloatArray | null;
-  readonly term: FloatArray | null;
-  readonly clipped: Uint8Array | null;
-  readonly grad: FloatArray | null;
-  readonly objective: Float64Array | null;
-  readonly ratioSum: Float64Array | null;
-  readonly ratioMax: Float64Array | null;
-  readonly terms: Int32Array | null;
-  readonly clippedCount: Int32Array | null;
-  readonly limitedCount: Int32Array | null;
 }
 
 export interface RatioOps {
   ratioLog(args: RatioLogArgs): void;
-  ratioClip(args: RatioClipArgs): void;
 }

@@ -1,62 +1,95 @@
-// The select ops as backends take them: native/include/surprisal/select.h, names in camelCase.
+// Generated from native/include/surprisal/select.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
 
-/** What ranks against each other: the tokens of a row, or all of the batch. Words of the public options. */
-export const SELECT_SCOPES = ["row", "all"] as const;
-export type SelectScope = (typeof SELECT_SCOPES)[number];
-/** The same as numbers of the native interface, which has another between them. */
-export const SCOPE_CODE = { row: 0, all: 2 } as const satisfies Record<SelectScope, number>;
+/** srp_covariance_mode: a word's place is its number. */
+export const COVARIANCE_MODES = ["range", "top"] as const;
+export type CovarianceMode = (typeof COVARIANCE_MODES)[number];
 
-interface SelectArgs {
+/** srp_select_quantile_args. */
+export interface SelectQuantileArgs {
+  /** float32 or float64: of values. */
   readonly dtype: DTypeCode;
+  /** [n]. */
   readonly values: FloatArray;
+  /** [n] or null. */
   readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
   readonly n: number;
   readonly B: number;
   readonly T: number;
+  /** SRP_OVER_ROW or SRP_OVER_ALL. */
   readonly over: number;
-}
-
-export interface SelectQuantileArgs extends SelectArgs {
+  /** 0..1. */
   readonly q: number;
+  /** [over == SRP_OVER_ALL ? 1 : B] or null, not both. */
   readonly threshold: Float64Array | null;
+  /** [n] or null. */
   readonly selected: Uint8Array | null;
 }
 
-export interface SelectTopArgs extends SelectArgs {
-  /** NaN: `k` decides. */
+/** srp_select_top_args. */
+export interface SelectTopArgs {
+  /** float32 or float64: of values. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
+  readonly n: number;
+  readonly B: number;
+  readonly T: number;
+  /** SRP_OVER_ROW or SRP_OVER_ALL. */
+  readonly over: number;
+  /** 0..1, or NaN: use k. */
   readonly share: number;
+  /** >= 0. */
   readonly k: number;
+  /** >= 0. */
   readonly least: number;
+  /** [n]. */
   readonly selected: Uint8Array;
+  /** [over == SRP_OVER_ALL ? 1 : B] or null: how many were selected. */
   readonly count: Int32Array | null;
 }
 
-/** Which covariances are selected, by position: numbers of the native interface. */
-export const COVARIANCE_MODES = ["range", "top"] as const;
-
+/** srp_select_covariance_args. */
 export interface SelectCovarianceArgs {
+  /** float32 or float64: of advantage and current. */
   readonly dtype: DTypeCode;
+  /** [advantagePerToken ? n : B]. */
   readonly advantage: FloatArray;
+  /** [n] log-probs. */
   readonly current: FloatArray;
+  /** [n] or null. */
   readonly mask: Uint8Array | null;
-  /** `selected` may be its memory. */
+  /** [n] or null = none. */
   readonly excluded: Uint8Array | null;
+  /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
   readonly n: number;
   readonly B: number;
   readonly T: number;
   readonly advantagePerToken: number;
+  /** srp_covariance_mode. */
   readonly mode: number;
+  /** >= 0. */
   readonly countEpsilon: number;
+  /** RANGE: not NaN; low >= high selects nothing. */
   readonly low: number;
+  /** RANGE: not NaN; low >= high selects nothing. */
   readonly high: number;
-  /** NaN: `k` decides. */
+  /** TOP: 0..1, or NaN: use k. */
   readonly share: number;
+  /** TOP: >= 0. */
   readonly k: number;
+  /** TOP: >= 0. */
   readonly least: number;
+  /** [n], may be the memory of excluded. */
   readonly selected: Uint8Array;
+  /** [1] or null: how many were selected. */
   readonly count: Int32Array | null;
 }
 

@@ -4,7 +4,6 @@ import { DTYPE_CODE } from "../../core/dtype";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { NAN_POLICIES } from "../contract/group";
 import {
-  type CorrectionArgs,
   type CorrectionBoundArgs,
   type CorrectionMeasureArgs,
   type CorrectionOps,
@@ -12,7 +11,7 @@ import {
   type MismatchStatistic,
   OUTSIDE_RULES,
 } from "../contract/correction";
-import { MOMENT_COUNT } from "../contract/reduce";
+import { MOMENTS } from "../contract/reduce";
 import { scaled } from "./loss-forms";
 import { reduceOps } from "./reduce";
 
@@ -51,7 +50,7 @@ const STATISTICS: Readonly<Record<MismatchStatistic, (d: number, current: number
 };
 
 /** The statistic at token i. */
-function statisticAt(a: CorrectionArgs): (i: number) => number {
+function statisticAt(a: CorrectionMeasureArgs | CorrectionBoundArgs): (i: number) => number {
   const of = STATISTICS[MISMATCH_STATISTICS[a.statistic]!];
   return (i) => {
     const current = a.current[i]!;
@@ -64,8 +63,18 @@ function statisticAt(a: CorrectionArgs): (i: number) => number {
 function storeMoments(partials: Float64Array | null, b: number, values: Float64Array, mask: Uint8Array | null): void {
   if (!partials) return;
   const T = values.length;
-  const row = partials.subarray(b * MOMENT_COUNT, (b + 1) * MOMENT_COUNT);
-  reduceOps.reduceMoments({ dtype: DTYPE_CODE.float64, values, mask, offsets: null, n: T, B: 1, T, nanPolicy: PROPAGATE, partials: row });
+  const row = partials.subarray(b * MOMENTS.length, (b + 1) * MOMENTS.length);
+  reduceOps.reduceMoments({
+    dtype: DTYPE_CODE.float64,
+    values,
+    mask,
+    offsets: null,
+    n: T,
+    B: 1,
+    T,
+    nanPolicy: PROPAGATE,
+    partials: row,
+  });
 }
 
 function correctionMeasure(a: CorrectionMeasureArgs): void {
@@ -87,7 +96,12 @@ function correctionMeasure(a: CorrectionMeasureArgs): void {
     }
     const mask = a.mask && a.mask.subarray(begin, end);
     storeMoments(a.moments, b, values, mask);
-    storeMoments(a.bounded, b, values.map((x) => bounded(x, a.low, a.high)), mask);
+    storeMoments(
+      a.bounded,
+      b,
+      values.map((x) => bounded(x, a.low, a.high)),
+      mask,
+    );
     if (a.differences) a.differences[b] = difference;
     if (a.above) a.above[b] = above;
     if (a.below) a.below[b] = below;

@@ -11,14 +11,14 @@ import {
   type DelimOps,
   type DelimSpansArgs,
   HEAD_SPAN,
-  INCLUDE_END,
+  INCLUDE_ENDS,
   ROW_STARTS_OPEN,
   UNTERMINATED,
 } from "../contract/delim";
 import { liveSpans } from "./live-spans";
 
-const INCLUDE_ALL = INCLUDE_END.indexOf("all");
-const INCLUDE_FIRST = INCLUDE_END.indexOf("first");
+const INCLUDE_ALL = INCLUDE_ENDS.indexOf("all");
+const INCLUDE_FIRST = INCLUDE_ENDS.indexOf("first");
 
 /** One alternative of a delimiter. */
 interface Alternative {
@@ -92,7 +92,14 @@ function tokenRow(a: DelimSpansArgs, b: number): Int32Array {
   const end = offsets ? offsets[b + 1]! : begin + (lengths ? lengths[b]! : T);
   if (a.dtype === DTYPE_CODE.int32) return (tokens as Int32Array).subarray(begin, end);
   const { ids, wrong } = narrowIds((tokens as BigInt64Array).subarray(begin, end));
-  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", "delimSpans", `tokens[${begin + wrong}]`, tokens[begin + wrong], "an int32");
+  if (wrong >= 0)
+    throw argumentError(
+      "ERR_SURPRISAL_RANGE",
+      "delimSpans",
+      `tokens[${begin + wrong}]`,
+      tokens[begin + wrong],
+      "an int32",
+    );
   return ids;
 }
 
@@ -115,7 +122,7 @@ function delimSpans(a: DelimSpansArgs): void {
     ++count;
   }
 
-  /** Emits the span whose content begins at `begin`. Answers where a scan without overlap goes on. */
+  /** Emits the span whose content begins at `begin`. Returns where a scan without overlap goes on. */
   function open(b: number, row: Int32Array, ends: NextMatch, begin: number, startAlternative: number): number {
     const at = ends.behind(begin);
     if (at === row.length) {

@@ -1,8 +1,9 @@
 // Divergence of two rows of logits and its gradient (contract: native/include/surprisal/divergence.h): both rows are widened,
 // then the maxima, the sums of both softmaxes, the terms, the gradient. Numbers are float64 here; an array rounds once when
 // it stores.
+import type { WideLogitArray } from "../../core/dtype";
 import { halfEncoder, halfTable } from "../../core/half";
-import type { DivergenceOps, DivergenceRowsArgs, DivergenceTopArgs, WideLogitArray } from "../contract/divergence";
+import type { DivergenceOps, DivergenceRowsArgs, DivergenceTopArgs } from "../contract/divergence";
 import { halfTypeOf } from "./logprob";
 
 /** Columns [0, V) of row n, widened into one buffer, the same for every row. */
@@ -40,7 +41,8 @@ function softmax(x: Float64Array, temperature: number): Softmax {
     }
   }
   let rest = 0;
-  if (Number.isFinite(max)) for (let j = 0; j < x.length; ++j) if (j !== first) rest += Math.exp((x[j]! - max) / temperature);
+  if (Number.isFinite(max))
+    for (let j = 0; j < x.length; ++j) if (j !== first) rest += Math.exp((x[j]! - max) / temperature);
   return { max, first, rest };
 }
 

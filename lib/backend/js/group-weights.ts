@@ -1,5 +1,11 @@
 // Weights of the items of a group, and their entropy (contract: native/include/surprisal/group.h).
-import { type GroupEntropyArgs, type GroupSoftmaxArgs, type GroupTiltArgs, type GroupWeighArgs, WEIGH_FORMS } from "../contract/group";
+import {
+  type GroupEntropyArgs,
+  type GroupSoftmaxArgs,
+  type GroupTiltArgs,
+  type GroupWeighArgs,
+  WEIGH_FORMS,
+} from "../contract/group";
 import { eachItem } from "./group-items";
 
 const POWER = WEIGH_FORMS.indexOf("power");
@@ -37,7 +43,8 @@ export function groupSoftmax(a: GroupSoftmaxArgs): void {
 
 export function groupTilt(a: GroupTiltArgs): void {
   const factors = a.coefficient === 0 ? null : a.logFactors;
-  const exponent = (i: number): number => Math.log(Math.max(a.values[i]!, a.least)) + (factors ? a.coefficient * factors[i]! : 0);
+  const exponent = (i: number): number =>
+    Math.log(Math.max(a.values[i]!, a.least)) + (factors ? a.coefficient * factors[i]! : 0);
   const count = (i: number): number => (a.counts ? Math.max(a.counts[i]!, 1) : 1);
   for (let g = 0; g < a.G; ++g) {
     let largest = -Infinity;

@@ -119,9 +119,15 @@ class GroupStatistics {
 
   private finish(a: GroupNormalizeArgs, mean: number, squares: number, constant: boolean): void {
     const { weight } = this;
-    const std = Math.sqrt(Math.max(squares / (weight > a.ddof ? weight - a.ddof : NaN), a.varianceFloor));
+    // Equal numbers have no variance, however few they are.
+    const variance = constant ? 0 : squares / (weight > a.ddof ? weight - a.ddof : NaN);
+    const std = Math.sqrt(Math.max(variance, a.varianceFloor));
     this.divisor = a.scale === BY_STD ? std + a.epsilon : 1;
-    this.set(mean, std, a.center === UNCENTRED ? "divide" : constant ? "zero" : a.center === RUNNER_UP ? "lead" : "centre");
+    this.set(
+      mean,
+      std,
+      a.center === UNCENTRED ? "divide" : constant ? "zero" : a.center === RUNNER_UP ? "lead" : "centre",
+    );
   }
 
   /** The largest number, and its lead over the next; equal largest ones have none. */
@@ -154,7 +160,7 @@ class GroupStatistics {
       case "divide":
         return x / this.divisor;
       case "lead":
-        return x === this.best && w !== 0 ? this.lead / this.divisor : 0;
+        return (x === this.best && w !== 0 ? this.lead : 0) / this.divisor;
       case "centre": {
         // x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
         const stretch = a.center === LEAVE_ONE_OUT ? this.weight / (this.weight - w) : 1;

@@ -1,6 +1,7 @@
 // The JavaScript backend: always there.
 import { setImmediate } from "node:timers/promises";
 
+import { requireAttached } from "../../core/async";
 import type { Backend, BackendOps, OpArgs, OpName } from "../backend";
 import { correctionOps } from "./correction";
 import { delimOps } from "./delim";
@@ -37,6 +38,7 @@ export const jsBackend: Backend = {
   async runAsync<Op extends OpName>(op: Op, args: OpArgs<Op>, signal?: AbortSignal): Promise<void> {
     await setImmediate();
     signal?.throwIfAborted();
+    requireAttached(op, args as unknown as Readonly<Record<string, unknown>>);
     // One op and its own arguments: a union the compiler cannot relate by itself.
     (ops[op] as (args: OpArgs<Op>) => void)(args);
   },

@@ -1,8 +1,19 @@
 // A linear head and the log-probs of its logits (contract: native/include/surprisal/linear.h): some rows of hidden, widened,
 // meet the rows of weight one after the other. Numbers are float64 here; an array rounds once when it stores.
+import type { WideLogitArray } from "../../core/dtype";
 import { halfEncoder, halfTable } from "../../core/half";
-import type { HeadArray, LinearBackwardArgs, LinearForwardArgs, LinearOps } from "../contract/linear";
-import { finishRow, halfTypeOf, IGNORED, LogitMap, mergeSums, type RowResult, type RowSums, targetLogprob, withoutSums } from "./logprob";
+import type { LinearBackwardArgs, LinearForwardArgs, LinearOps } from "../contract/linear";
+import {
+  finishRow,
+  halfTypeOf,
+  IGNORED,
+  LogitMap,
+  mergeSums,
+  type RowResult,
+  type RowSums,
+  targetLogprob,
+  withoutSums,
+} from "./logprob";
 
 type HeadArgs = LinearForwardArgs | LinearBackwardArgs;
 
@@ -12,7 +23,7 @@ const IDS = 16; // whose gradients of weight are summed at a time
 /** Row `row` of an array with D numbers a row, as float64, into `to` from `at` on. */
 type Widen = (row: number, to: Float64Array, at: number) => void;
 
-function widenerOf(dtype: number, array: HeadArray, D: number): Widen {
+function widenerOf(dtype: number, array: WideLogitArray, D: number): Widen {
   const half = halfTypeOf(dtype);
   if (half === undefined)
     return (row, to, at) => {
@@ -49,7 +60,11 @@ function* keptChunks({ N, keep }: HeadArgs, chunk: number): Generator<readonly n
 }
 
 /** Calls `visit` with the logit of every id for every row of a chunk. `weights` holds the id's row of weight. */
-function eachLogit(a: HeadArgs, rows: readonly number[], visit: (r: number, j: number, x: number, weights: Float64Array) => void): void {
+function eachLogit(
+  a: HeadArgs,
+  rows: readonly number[],
+  visit: (r: number, j: number, x: number, weights: Float64Array) => void,
+): void {
   const { D } = a;
   const hidden = widenAll(widenerOf(a.dtype, a.hidden, D), rows, D);
   const weight = widenerOf(a.dtype, a.weight, D);
@@ -123,7 +138,7 @@ function logitGradient(a: LinearBackwardArgs, map: LogitMap, n: number, j: numbe
   return dz * map.derivative(x);
 }
 
-function hiddenGradient(a: LinearBackwardArgs, map: LogitMap, grad: HeadArray): void {
+function hiddenGradient(a: LinearBackwardArgs, map: LogitMap, grad: WideLogitArray): void {
   const { D } = a;
   const half = halfTypeOf(a.dtype);
   const encode = half === undefined ? (x: number) => x : halfEncoder(half);
@@ -164,7 +179,12 @@ function headGradient(a: LinearBackwardArgs, map: LogitMap): void {
   gradBias?.fill(0, V);
 }
 
-function addOrStore({ accumulate }: LinearBackwardArgs, to: LinearBackwardArgs["gradWeight"], at: number, sums: Float64Array): void {
+function addOrStore(
+  { accumulate }: LinearBackwardArgs,
+  to: LinearBackwardArgs["gradWeight"],
+  at: number,
+  sums: Float64Array,
+): void {
   if (!to) return;
   for (let i = 0; i < sums.length; ++i) to[at + i] = accumulate ? to[at + i]! + sums[i]! : sums[i]!;
 }

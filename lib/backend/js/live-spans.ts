@@ -5,5 +5,8 @@ import { SurprisalError } from "../../core/errors";
 export function liveSpans({ S, found }: { readonly S: number; readonly found: BigInt64Array | null }): number {
   const count = found ? Number(found[0]) : S;
   if (count <= S) return count;
-  throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${count} spans were found, and there is room for ${S}; a larger capacity makes it`);
+  throw new SurprisalError(
+    "ERR_SURPRISAL_SHAPE",
+    `${count} spans were found, but there is room for ${S}; pass a larger capacity`,
+  );
 }

@@ -1,19 +1,22 @@
 // Log-probs, entropy and gradient of logits (contract: native/include/surprisal/logprob.h): a row is widened into a buffer,
 // then its maximum, then its sums. Numbers are float64 here; an array rounds once when it stores.
-import { DTYPE_CODE } from "../../core/dtype";
+import { DTYPE_CODE, type LogitArray } from "../../core/dtype";
 import { halfEncoder, halfTable, type HalfDType } from "../../core/half";
 import {
-  IGNORED_REST,
+  STATE_IGNORED,
   STATE_SUMS,
-  type LogitArray,
-  type LogitMapArgs,
   type LogprobBackwardArgs,
   type LogprobForwardArgs,
   type LogprobMergeArgs,
   type LogprobOps,
-  type LogprobOutputs,
   type LogprobPartialArgs,
 } from "../contract/logprob";
+
+type LogitMapArgs = Pick<LogprobForwardArgs, "temperature" | "scale" | "softcap">;
+type LogprobOutputs = Pick<
+  LogprobForwardArgs,
+  "logprob" | "entropy" | "lse" | "maxLogit" | "log1pSum" | "meanGap" | "sumSq"
+>;
 
 /** z of a raw logit. Differences of z come from differences of logits where they can: z of size M has lost their digits. */
 export class LogitMap {
@@ -179,7 +182,7 @@ function logprobPartial(a: LogprobPartialArgs): void {
   for (let n = 0; n < a.N; ++n) {
     if (a.keep && a.keep[n] === 0) {
       a.state.fill(0, n * width, (n + 1) * width);
-      a.state[n * width + 1] = IGNORED_REST;
+      a.state[n * width + 1] = STATE_IGNORED;
       continue;
     }
     const x = readRow(n);
@@ -218,7 +221,7 @@ function logprobMerge(a: LogprobMergeArgs): void {
       const begin = (p * a.N + n) * width;
       return a.states.subarray(begin, begin + width);
     });
-    if (states.some((state) => state[1] === IGNORED_REST)) {
+    if (states.some((state) => state[1] === STATE_IGNORED)) {
       storeIgnored(a, n, a.K);
       continue;
     }

@@ -1,6 +1,6 @@
 // Loss forms in float64: what a token's or a row's loss is, its derivative, and what is reported. The same mathematics as
-// native/include/surprisal/loss_forms.h, which says what each field means; written for one number at a time.
-import { KL_KINDS, TOKEN_FORMS, type TokenFormName } from "../contract/loss";
+// native/shared/loss_forms.h, which says what each field means; written for one number at a time.
+import { KL_KIND, KL_KINDS, LOSS_FORM, LOSS_FORMS, type LossForm } from "../contract/loss";
 
 /** Infinity switches any of them off (logLow: -Infinity). */
 export interface ClipParameters {
@@ -84,7 +84,7 @@ function sigmoid(z: number): number {
   return 1 / (1 + Math.exp(-z)); // exp may become Infinity: the quotient is then 0, as it should
 }
 
-const TOKEN_TERMS: Readonly<Record<TokenFormName, TokenForm>> = {
+const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
   clip: (t, A, p) => clipTerm(t.x, A, p),
 
   linear: (t, A) => term(-scaled(A, t.current), -A, Math.exp(t.x)),
@@ -112,7 +112,11 @@ const TOKEN_TERMS: Readonly<Record<TokenFormName, TokenForm>> = {
     const loss = -scaled(A, ratio);
     const moves = x === t.x;
     if (!t.marked) return term(loss, moves ? loss : 0, ratio);
-    return term(loss + scaled(p.coefficient, Math.abs(x)), moves ? loss + scaled(p.coefficient, Math.sign(x)) : 0, ratio);
+    return term(
+      loss + scaled(p.coefficient, Math.abs(x)),
+      moves ? loss + scaled(p.coefficient, Math.sign(x)) : 0,
+      ratio,
+    );
   },
 
   bounded: (t, A, p) => {
@@ -134,7 +138,7 @@ const TOKEN_TERMS: Readonly<Record<TokenFormName, TokenForm>> = {
 
 /** The form by its number in srp_loss_form. */
 export function tokenForm(form: number): TokenForm {
-  return TOKEN_TERMS[TOKEN_FORMS[form - 1]!];
+  return TOKEN_TERMS[LOSS_FORMS[form - LOSS_FORM.clip]!];
 }
 
 /** Value and derivative of a KL estimate at d = current − reference. */
@@ -143,9 +147,9 @@ export interface KlTerm {
   readonly slope: number;
 }
 
-/** The estimator by its number in srp_kl_form. */
+/** The estimator by its number in srp_kl_kind. */
 export function klEstimate(form: number, d: number): KlTerm {
-  switch (KL_KINDS[form - 1]!) {
+  switch (KL_KINDS[form - KL_KIND.k1]!) {
     case "k1":
       return { value: d, slope: 1 };
     case "abs":

@@ -1,11 +1,11 @@
 // From the logits of tokens to their gradient (contract: native/include/surprisal/loss.h, loss_logits): the three ops that it
 // joins, one after the other. Exponentials are what costs here, not memory.
 import { DTYPE_CODE } from "../../core/dtype";
-import type { LossArgs, LossLogitsArgs } from "../contract/loss";
+import { LOSS_SUMS, type LossLogitsArgs, type LossTokenArgs } from "../contract/loss";
 import { logprobOps } from "./logprob";
 
 /** Every token a row of its own. */
-function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array): LossArgs {
+function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array): LossTokenArgs {
   return {
     ...a,
     dtype: DTYPE_CODE.float64,
@@ -13,13 +13,17 @@ function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array):
     rowWeight: a.weight,
     mask: a.keep,
     offsets: null,
+    members: null,
+    groupOffsets: null,
     n: a.N,
     B: a.N,
     T: 1,
+    G: 0,
     oldPerRow: 0,
     advantagePerToken: 1,
     factorPerToken: 1,
     reduce: 0,
+    figureCount: LOSS_SUMS,
     shapePositive: 0,
     ratePositive: 0,
     shapeNegative: 0,
@@ -34,7 +38,7 @@ function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array):
   };
 }
 
-export function lossLogits(a: LossLogitsArgs, lossToken: (args: LossArgs) => void): void {
+export function lossLogits(a: LossLogitsArgs, lossToken: (args: LossTokenArgs) => void): void {
   const row = (given: Float32Array | null) => given ?? new Float32Array(a.N);
   const { logprob, maxLogit, log1pSum, meanGap } = {
     logprob: row(a.logprob),

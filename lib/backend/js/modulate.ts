@@ -6,7 +6,7 @@ import {
   type ModulateRowsArgs,
   type ModulateSpansArgs,
   type ModulateStepsArgs,
-  NON_FINITE,
+  NON_FINITE_ROWS,
   SCOPES,
   WEIGHT_FORMS,
 } from "../contract/modulate";
@@ -15,8 +15,8 @@ import { liveSpans } from "./live-spans";
 const ALL = SCOPES.indexOf("all");
 const MASK = SCOPES.indexOf("mask");
 const RATIO = WEIGHT_FORMS.indexOf("ratio");
-const PROPAGATE = NON_FINITE.indexOf("propagate");
-const GROUP = NON_FINITE.indexOf("group");
+const PROPAGATE = NON_FINITE_ROWS.indexOf("propagate");
+const GROUP = NON_FINITE_ROWS.indexOf("group");
 
 function modulateSteps(a: ModulateStepsArgs): void {
   const S = liveSpans(a);
@@ -24,7 +24,8 @@ function modulateSteps(a: ModulateStepsArgs): void {
   for (const out of [a.entropyNorm, a.scale, a.clarity]) out?.fill(0, S);
   if (S === 0) return;
   const wrong = a.finite !== 0 ? entropy.findIndex((h) => !Number.isFinite(h)) : -1;
-  if (wrong >= 0) throw argumentError("ERR_SURPRISAL_RANGE", "modulateSteps", `entropy[${wrong}]`, entropy[wrong], "a finite number");
+  if (wrong >= 0)
+    throw argumentError("ERR_SURPRISAL_RANGE", "modulateSteps", `entropy[${wrong}]`, entropy[wrong], "a finite number");
   let low = Infinity;
   let high = -Infinity;
   for (const h of entropy) {
@@ -118,7 +119,10 @@ function modulateRows(a: ModulateRowsArgs): void {
   const rows = Array.from({ length: a.B }, (_, b) => measureRow(a, b));
   for (let g = 0; g < a.G; ++g) {
     const begin = a.groupOffsets[g]!;
-    const members = Array.from({ length: a.groupOffsets[g + 1]! - begin }, (_, i) => a.members?.[begin + i] ?? begin + i);
+    const members = Array.from(
+      { length: a.groupOffsets[g + 1]! - begin },
+      (_, i) => a.members?.[begin + i] ?? begin + i,
+    );
     const group = measureGroup(
       a,
       members.map((b) => rows[b]!),
@@ -127,7 +131,9 @@ function modulateRows(a: ModulateRowsArgs): void {
       const row = rows[b]!;
       const ratio = rowRatio(a, row, group);
       const positive = !a.positive || a.positive[b] !== 0;
-      const weight = positive ? clamp(ratio, a.lowPositive, a.highPositive) : clamp(ratio, a.lowNegative, a.highNegative);
+      const weight = positive
+        ? clamp(ratio, a.lowPositive, a.highPositive)
+        : clamp(ratio, a.lowNegative, a.highNegative);
       if (a.sequenceEntropy) a.sequenceEntropy[b] = row.mean;
       if (a.groupMean) a.groupMean[b] = group.mean;
       if (a.ratio) a.ratio[b] = ratio;

@@ -1,11 +1,10 @@
 // Moments, merge, whitening and affine maps (contract: native/include/surprisal/reduce.h), one row after the other.
 // Numbers are float64 here; an array rounds once when it stores.
 import { rowBegin, rowEnd } from "../../core/rows";
-import { GROUP_SCALES, NAN_POLICIES } from "../contract/group";
+import { GROUP_CENTERS, GROUP_SCALES, NAN_POLICIES } from "../contract/group";
 import {
-  CLAMP_COUNTS,
-  MOMENT_COUNT,
-  MOMENT_FIELDS,
+  CLAMPED_COUNTS,
+  MOMENTS,
   REDUCE_SCOPES,
   type ReduceAffineArgs,
   type ReduceClampArgs,
@@ -15,12 +14,11 @@ import {
   type ReduceMomentsArgs,
   type ReduceOps,
   type ReduceWhitenArgs,
-  WHITEN_CENTERS,
 } from "../contract/reduce";
 
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
 const BY_STD = GROUP_SCALES.indexOf("std");
-const CENTRED = WHITEN_CENTERS.indexOf("mean");
+const CENTRED = GROUP_CENTERS.indexOf("mean");
 const OVER_ROW = REDUCE_SCOPES.indexOf("row");
 const OVER_ALL = REDUCE_SCOPES.indexOf("all");
 
@@ -39,13 +37,20 @@ interface Moments {
 const EMPTY: Moments = { count: 0, sum: 0, mean: 0, m2: 0, min: Infinity, max: -Infinity };
 
 function load(partials: Float64Array, unit: number): Moments {
-  const field = (name: keyof Moments): number => partials[unit * MOMENT_COUNT + MOMENT_FIELDS.indexOf(name)]!;
+  const field = (name: keyof Moments): number => partials[unit * MOMENTS.length + MOMENTS.indexOf(name)]!;
   if (field("count") === 0) return EMPTY;
-  return { count: field("count"), sum: field("sum"), mean: field("mean"), m2: field("m2"), min: field("min"), max: field("max") };
+  return {
+    count: field("count"),
+    sum: field("sum"),
+    mean: field("mean"),
+    m2: field("m2"),
+    min: field("min"),
+    max: field("max"),
+  };
 }
 
 function store(partials: Float64Array, unit: number, moments: Moments): void {
-  MOMENT_FIELDS.forEach((name, k) => (partials[unit * MOMENT_COUNT + k] = moments[name]));
+  MOMENTS.forEach((name, k) => (partials[unit * MOMENTS.length + k] = moments[name]));
 }
 
 /** Both sides as one (Chan, Golub and LeVeque 1979, equations 2.1). */
@@ -177,7 +182,7 @@ function reduceClamp(a: ReduceClampArgs): void {
       if (counts && (x < a.low || x > a.high)) ++outside;
       if (a.out) a.out[i] = read ? clip(x, a.low, a.high) : 0;
     }
-    a.counts?.set([kept, outside], b * CLAMP_COUNTS.length);
+    a.counts?.set([kept, outside], b * CLAMPED_COUNTS.length);
   }
 }
 

@@ -54,7 +54,8 @@ export function selectCovariance(a: Args): void {
   const advantage = (i: number, b: number): number => a.advantage[a.advantagePerToken ? i : b]!;
   const meanAdvantage = meanOf(a, advantage);
   const meanCurrent = meanOf(a, (i) => a.current[i]!);
-  const covariance = (i: number, b: number): number => (advantage(i, b) - meanAdvantage) * (a.current[i]! - meanCurrent);
+  const covariance = (i: number, b: number): number =>
+    (advantage(i, b) - meanAdvantage) * (a.current[i]! - meanCurrent);
   const isCandidate = (i: number): boolean => (!a.mask || a.mask[i] !== 0) && !(a.excluded && a.excluded[i] !== 0);
   // A token's flag is written after its `excluded` was read for the last time: both may be the same byte.
   let selected = 0;

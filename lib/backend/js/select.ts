@@ -1,8 +1,11 @@
 // Quantile and top-k masks (contract: native/include/surprisal/select.h), by sorting the candidates of each unit.
 import { rowBegin, rowEnd } from "../../core/rows";
-import { SCOPE_CODE, type SelectOps, type SelectQuantileArgs, type SelectTopArgs } from "../contract/select";
+import { REDUCE_SCOPES } from "../contract/reduce";
+import type { SelectOps, SelectQuantileArgs, SelectTopArgs } from "../contract/select";
 import { selectCovariance } from "./select-covariance";
 import { topCount, topCut } from "./top-cut";
+
+const OVER_ALL = REDUCE_SCOPES.indexOf("all");
 
 type UnitArgs = SelectQuantileArgs | SelectTopArgs;
 
@@ -22,7 +25,7 @@ function kept(a: UnitArgs, i: number): boolean {
 }
 
 function eachUnit(a: UnitArgs, visit: (unit: Unit) => void): void {
-  const all = a.over === SCOPE_CODE.all;
+  const all = a.over === OVER_ALL;
   for (let number = 0; number < (all ? 1 : a.B); ++number) {
     const begin = all ? 0 : rowBegin(a, number);
     const end = all ? a.n : rowEnd(a, number);
@@ -39,7 +42,7 @@ function eachUnit(a: UnitArgs, visit: (unit: Unit) => void): void {
   }
 }
 
-/** At most `high`, see select_keys.h. */
+/** At most `high`, see native/shared/select.h. */
 function interpolate(low: number, high: number, fraction: number): number {
   if (fraction === 0) return low;
   const difference = high - low;

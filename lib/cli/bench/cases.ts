@@ -49,7 +49,16 @@ function logprobCase(rows: number, vocabulary: number): BenchCase {
         const entropy = z.reduce((sum, x) => sum - Math.exp(x - logSum) * (x - logSum), 0);
         return [z[targets[row]!]! - logSum, entropy] as const;
       });
-      return Math.max(largest(logProbs, wanted.map(([logProb]) => logProb)), largest(entropies, wanted.map(([, entropy]) => entropy)));
+      return Math.max(
+        largest(
+          logProbs,
+          wanted.map(([logProb]) => logProb),
+        ),
+        largest(
+          entropies,
+          wanted.map(([, entropy]) => entropy),
+        ),
+      );
     },
   };
 }

@@ -28,11 +28,17 @@ const WARM_UP = 3;
 /** Where backends are not named: those that users compute with. The emulated one is for tests and as slow as that. */
 function chooseBackends(text: string | undefined): readonly BackendName[] {
   const { backends } = backendInfo();
-  if (text === undefined) return backends.filter(({ name, available }) => available && name !== "emulated").map(({ name }) => name);
+  if (text === undefined)
+    return backends.filter(({ name, available }) => available && name !== "emulated").map(({ name }) => name);
   return text.split(",").map((word) => needName("--backends", word.trim(), BACKEND_NAMES));
 }
 
-async function measure(one: BenchCase, backend: BackendName, seconds: number, signal: AbortSignal): Promise<Measurement> {
+async function measure(
+  one: BenchCase,
+  backend: BackendName,
+  seconds: number,
+  signal: AbortSignal,
+): Promise<Measurement> {
   const error = one.error(backend); // checked first: a wrong answer has no speed
   for (let i = 0; i < WARM_UP; ++i) one.run(backend);
   const times: number[] = [];
@@ -46,7 +52,16 @@ async function measure(one: BenchCase, backend: BackendName, seconds: number, si
   } while (performance.now() < end || times.length < 5);
   times.sort((a, b) => a - b);
   const median = times[Math.floor(times.length / 2)]!;
-  return { case: one.name, sizes: one.sizes, backend, error, calls: times.length, median, fastest: times[0]!, gigabytesPerSecond: one.bytes / median / 1e6 };
+  return {
+    case: one.name,
+    sizes: one.sizes,
+    backend,
+    error,
+    calls: times.length,
+    median,
+    fastest: times[0]!,
+    gigabytesPerSecond: one.bytes / median / 1e6,
+  };
 }
 
 function textOf(results: readonly Measurement[], cases: readonly BenchCase[]): string {
@@ -68,7 +83,8 @@ function textOf(results: readonly Measurement[], cases: readonly BenchCase[]): s
 
 function needSeconds(text: string | undefined): number {
   const value = Number(text ?? 0.5);
-  if (!(value > 0) || value > 600) throw new UsageError(`--seconds is "${text}", expected a number in (0, 600]`, { name: "--seconds", got: text });
+  if (!(value > 0) || value > 600)
+    throw new UsageError(`--seconds is "${text}", expected a number in (0, 600]`, { name: "--seconds", got: text });
   return value;
 }
 
@@ -85,7 +101,13 @@ async function run({ args, progress, signal }: Call): Promise<Answer> {
       progress.advance(1);
     }
   progress.end();
-  const machine = { surprisal: version(), node: process.versions.node, platform: `${process.platform}-${process.arch}`, cpu: cpus()[0]?.model.trim(), cores: cpus().length };
+  const machine = {
+    surprisal: version(),
+    node: process.versions.node,
+    platform: `${process.platform}-${process.arch}`,
+    cpu: cpus()[0]?.model.trim(),
+    cores: cpus().length,
+  };
   return { json: { machine, seconds, results }, text: textOf(results, cases) };
 }
 
@@ -96,7 +118,10 @@ export const bench: Command = {
   about: `Runs three kernels on every backend that works here: first against the definition in float64, then for time. A look at this
 installation, not a benchmark to quote: the full ones, with their protocol and results, are in the repository (npm run bench).`,
   options: {
-    backends: { value: "LIST", text: `with commas between them: ${BACKEND_NAMES.join(",")}. Default: those that can run, without emulated` },
+    backends: {
+      value: "LIST",
+      text: `with commas between them: ${BACKEND_NAMES.join(",")}. Default: those that can run, without emulated`,
+    },
     seconds: { value: "S", text: "time for each case on each backend. Default 0.5" },
     small: { text: "small sizes" },
   },

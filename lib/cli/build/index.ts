@@ -2,7 +2,7 @@
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
-import { packageRoot } from "../../backend/addon";
+import { packageRoot } from "../../core/package-root";
 import { SurprisalError } from "../../core/errors";
 import { wholeNumber } from "../shell/arguments";
 import type { Answer, Call, Command } from "../shell/command";
@@ -49,15 +49,16 @@ function readSteps(line: string): readonly [done: number, total: number] | undef
 async function compile(target: Target, tools: Tools, jobs: number, debug: boolean, work: string, call: Call): Promise<string> {
   const { progress, signal } = call;
   const made = path.join(work, "made");
+  const debugging = debug ? ["--debug"] : [];
   const cmakeJs = (command: string, ...more: readonly string[]) => [
     tools.cmakeJs,
     command,
-    ...["--directory", packageRoot, "--out", path.join(work, "cmake"), "--log-level", "error"],
-    ...(debug ? ["--debug"] : []),
+    ...["--directory", packageRoot(), "--out", path.join(work, "cmake"), "--log-level", "error"],
+    ...debugging,
     ...more,
   ];
   progress.start(`configuring ${target.what}`, "steps");
-  const environment = { SURPRISAL_NODE_ADDON_API: tools.nodeAddonApi, ...(tools.nvcc !== undefined && { CUDACXX: tools.nvcc }) };
+  const environment = { SURPRISAL_NODE_ADDON_API: tools.nodeAddonApi, CUDACXX: tools.nvcc };
   const defines = target.defines(tools, made).map((define) => `--CD${define}`);
   await runTool("cmake-js configure", process.execPath, cmakeJs("configure", ...defines), { signal, environment });
 
@@ -100,7 +101,7 @@ async function run(call: Call): Promise<Answer> {
   const jobs = wholeNumber(args, "jobs", 1, 2);
   const tools = await findTools(args.has("cuda"), args.text("arch"), call.signal);
   const out = args.text("out");
-  const folder = out === undefined ? path.join(packageRoot, target.folder) : path.resolve(out);
+  const folder = out === undefined ? path.join(packageRoot(), target.folder) : path.resolve(out);
   const begun = performance.now();
   const work = await mkdtemp(path.join(tmpdir(), "surprisal-build-"));
   try {
@@ -113,7 +114,7 @@ async function run(call: Call): Promise<Answer> {
     const seconds = Number(((performance.now() - begun) / 1000).toFixed(1));
     const use = out === undefined ? "surprisal doctor says whether it is used" : `SURPRISAL_NATIVE_PATH=${folder} makes surprisal use it`;
     return {
-      json: { target: target.what, file, bytes: size, seconds, ...(target === CUDA && { architectures: tools.architectures }) },
+      json: { target: target.what, file, bytes: size, seconds, architectures: target === CUDA ? tools.architectures : undefined },
       text: `${file}: ${(size / 1024).toFixed(0)} KiB in ${seconds} s\n${use}\n`,
     };
   } finally {

@@ -4,7 +4,7 @@ import { SurprisalError } from "../../core/errors";
 
 export interface ToolOptions {
   readonly signal: AbortSignal;
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string | undefined>>;
   readonly onLine?: (line: string) => void;
 }
 

@@ -2,7 +2,7 @@
 import { accessSync, constants, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
-import { packageRoot } from "../../backend/addon";
+import { packageRoot } from "../../core/package-root";
 import { SurprisalError } from "../../core/errors";
 import { UsageError } from "../shell/exit-codes";
 import { runTool } from "./tool";
@@ -41,7 +41,7 @@ function onPath(name: string, more: readonly string[] = []): string | undefined 
 
 /** The folder of a package: of the project that calls, else of this package's surroundings. */
 function packageFolder(name: string): string | undefined {
-  for (const from of [process.cwd(), packageRoot]) {
+  for (const from of [process.cwd(), packageRoot()]) {
     const folders = createRequire(path.join(from, "package.json")).resolve.paths(name) ?? [];
     const found = folders.map((folder) => path.join(folder, name)).find((folder) => isPackage(folder));
     if (found !== undefined) return found;
@@ -91,13 +91,11 @@ export async function findTools(cuda: boolean, arch: string | undefined, signal:
   const nvcc = process.env["CUDACXX"] ?? onPath("nvcc", homes.flatMap((home) => (home ? [path.join(home, "bin")] : [])));
   const folders = { "cmake-js": packageFolder("cmake-js"), "node-addon-api": packageFolder("node-addon-api") };
   const absent = (Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]).filter((name) => folders[name] === undefined);
-  const missing = [
-    ...(absent.length > 0
-      ? [`${absent.join(" and ")} (npm install --save-dev ${absent.map((name) => `${name}@${PACKAGES[name]}`).join(" ")})`]
-      : []),
-    ...(onPath("cmake") === undefined ? ["cmake on the PATH (3.18 or newer, from cmake.org or the system's packages)"] : []),
-    ...(cuda && nvcc === undefined ? ["nvcc on the PATH, in CUDA_HOME or as CUDACXX (the CUDA toolkit)"] : []),
-  ];
+  const missing: string[] = [];
+  if (absent.length > 0)
+    missing.push(`${absent.join(" and ")} (npm install --save-dev ${absent.map((name) => `${name}@${PACKAGES[name]}`).join(" ")})`);
+  if (onPath("cmake") === undefined) missing.push("cmake on the PATH (3.18 or newer, from cmake.org or the system's packages)");
+  if (cuda && nvcc === undefined) missing.push("nvcc on the PATH, in CUDA_HOME or as CUDACXX (the CUDA toolkit)");
   if (missing.length > 0) {
     const message = `building needs ${missing.join("; and ")}`;
     throw new SurprisalError("ERR_SURPRISAL_FILE", message, { op: "build", want: missing.join("; ") });

@@ -6,7 +6,7 @@ import { needName, wholeNumber } from "../shell/arguments";
 import type { Answer, Call, Command } from "../shell/command";
 import { table } from "../shell/table";
 import { backendOf, BACKEND_OPTION } from "../backend-option";
-import { write } from "../rollouts/write";
+import { write } from "../rollouts/write-rollouts";
 import { type Method, METHODS, train } from "./train";
 
 interface RunAnswer {
@@ -38,7 +38,12 @@ function needMethods(text: string | undefined): readonly Method[] {
   return text === undefined ? METHODS : text.split(",").map((word) => needName("--methods", word.trim(), METHODS));
 }
 
-async function runOne(method: Method, seed: number, steps: number, call: Call): Promise<{ readonly answer: RunAnswer; readonly records: Rollout[] }> {
+async function runOne(
+  method: Method,
+  seed: number,
+  steps: number,
+  call: Call,
+): Promise<{ readonly answer: RunAnswer; readonly records: Rollout[] }> {
   const { progress, signal, args } = call;
   const backend = backendOf(args);
   const every = wholeNumber(args, "every", 1, 10);
@@ -47,7 +52,12 @@ async function runOne(method: Method, seed: number, steps: number, call: Call): 
   const records: Rollout[] = [];
   let entropyEnd = 0;
   progress.start(`training ${method}`, "steps", steps);
-  for (const { step, reward, entropy, records: recordsOf } of train(method, seed, steps, backend === undefined ? {} : { backend })) {
+  for (const { step, reward, entropy, records: recordsOf } of train(
+    method,
+    seed,
+    steps,
+    backend === undefined ? {} : { backend },
+  )) {
     signal.throwIfAborted();
     rewards.push(reward);
     entropyEnd = entropy;
@@ -57,7 +67,18 @@ async function runOne(method: Method, seed: number, steps: number, call: Call): 
   }
   progress.end();
   const seconds = Number(((performance.now() - begun) / 1000).toFixed(2));
-  return { answer: { method, seed, rewardStart: rewards[0]!, rewardEnd: mean(rewards.slice(-10)), entropyEnd, rewards, seconds }, records };
+  return {
+    answer: {
+      method,
+      seed,
+      rewardStart: rewards[0]!,
+      rewardEnd: mean(rewards.slice(-10)),
+      entropyEnd,
+      rewards,
+      seconds,
+    },
+    records,
+  };
 }
 
 function textOf(runs: readonly RunAnswer[], outputs: readonly string[]): string {
@@ -74,7 +95,9 @@ function textOf(runs: readonly RunAnswer[], outputs: readonly string[]): string 
     table(["method", "mean reward of each step", "start", "end", "entropy", "time"], rows) +
     "\nThe best reward there is is 0.80. One seed of a toy: it shows that learning works, not which method is better.\n" +
     outputs.map((output) => `wrote ${output}\n`).join("") +
-    (next === undefined ? "--rollouts DIR keeps the rollouts, to try the other commands on\n" : `next: surprisal inspect ${next}\n`)
+    (next === undefined
+      ? "--rollouts DIR keeps the rollouts, to try the other commands on\n"
+      : `next: surprisal inspect ${next}\n`)
   );
 }
 
@@ -86,7 +109,8 @@ async function run(call: Call): Promise<Answer> {
   const folder = args.text("rollouts");
   if (folder !== undefined) await mkdir(folder, { recursive: true });
   const places = new Map<Method, string>();
-  if (folder !== undefined) for (const method of methods) places.set(method, await outputs.add(join(folder, `${method}.jsonl`)));
+  if (folder !== undefined)
+    for (const method of methods) places.set(method, await outputs.add(join(folder, `${method}.jsonl`)));
   const runs: RunAnswer[] = [];
   for (const method of methods) {
     const { answer, records } = await runOne(method, seed, steps, call);

@@ -19,7 +19,10 @@ export interface Problem {
   readonly b: number;
 }
 
-export const PROBLEMS: readonly Problem[] = Array.from({ length: DIGITS * DIGITS }, (_, i) => ({ a: Math.floor(i / DIGITS), b: i % DIGITS }));
+export const PROBLEMS: readonly Problem[] = Array.from({ length: DIGITS * DIGITS }, (_, i) => ({
+  a: Math.floor(i / DIGITS),
+  b: i % DIGITS,
+}));
 
 /** Of the right response: the step and the answer. */
 export function resultsOf({ a, b }: Problem): readonly [step: number, answer: number] {

@@ -10,7 +10,18 @@ import type { Rollout } from "../../io";
 import { policyLoss } from "../../loss/policy";
 import { logprob, logprobBackward } from "../../ops/logprob";
 import { stateOf, TablePolicy } from "./policy";
-import { ANSWER, ANSWER_END, MAX_TOKENS, PROBLEMS, resultsOf, rewardOf, STEP, STEP_END, TEXT, VOCABULARY } from "./task";
+import {
+  ANSWER,
+  ANSWER_END,
+  MAX_TOKENS,
+  PROBLEMS,
+  resultsOf,
+  rewardOf,
+  STEP,
+  STEP_END,
+  TEXT,
+  VOCABULARY,
+} from "./task";
 
 export const METHODS = ["grpo", "empg", "egpo"] as const satisfies readonly AdvantageName[];
 export type Method = (typeof METHODS)[number];
@@ -64,38 +75,83 @@ interface Batch {
 }
 
 function collect(policy: TablePolicy, draw: () => number, backend: BackendOption): Batch {
-  const sampled = PROBLEMS.flatMap((_, problem) => Array.from({ length: RESPONSES }, () => sample(policy, problem, draw)));
+  const sampled = PROBLEMS.flatMap((_, problem) =>
+    Array.from({ length: RESPONSES }, () => sample(policy, problem, draw)),
+  );
   const offsets = new Int32Array(sampled.length + 1);
   sampled.forEach(({ tokens }, row) => (offsets[row + 1] = offsets[row]! + tokens.length));
   const tokens = Int32Array.from(sampled.flatMap((one) => one.tokens));
   const states = Int32Array.from(sampled.flatMap((one) => one.states));
   // The whole batch looked at again: what a trainer does with the rollouts of an inference server.
-  const { logProbs, entropies } = logprob(policy.rowsOf(states), tokens, { shape: [tokens.length, VOCABULARY], ...backend });
+  const { logProbs, entropies } = logprob(policy.rowsOf(states), tokens, {
+    shape: [tokens.length, VOCABULARY],
+    ...backend,
+  });
   const rewards = Float64Array.from(sampled, ({ problem, tokens: own }) => rewardOf(PROBLEMS[problem]!, own));
-  return { sampled, rewards, groups: sampled.map(({ problem }) => problem), offsets, tokens, states, oldLogProbs: logProbs, entropies };
+  return {
+    sampled,
+    rewards,
+    groups: sampled.map(({ problem }) => problem),
+    offsets,
+    tokens,
+    states,
+    oldLogProbs: logProbs,
+    entropies,
+  };
 }
 
-function advantagesOf(method: Method, { rewards, groups, offsets, tokens, entropies }: Batch, backend: BackendOption): FloatArray {
+function advantagesOf(
+  method: Method,
+  { rewards, groups, offsets, tokens, entropies }: Batch,
+  backend: BackendOption,
+): FloatArray {
   const { advantages, rowAdvantages } = computeAdvantages("grpo", { rewards, groups, offsets }, backend);
-  if (method === "empg") return empgAdvantage({ offsets, tokens, entropies, rowAdvantages }, { start: DELIMITERS.start, end: DELIMITERS.end, scope: "all", ...backend }).advantages;
-  if (method === "egpo") return egpoAdvantage({ rewards, groups, offsets, tokens, entropies }, { thinkEnd: DELIMITERS.think_end, ...backend }).advantages;
+  if (method === "empg")
+    return empgAdvantage(
+      { offsets, tokens, entropies, rowAdvantages },
+      { start: DELIMITERS.start, end: DELIMITERS.end, scope: "all", ...backend },
+    ).advantages;
+  if (method === "egpo")
+    return egpoAdvantage(
+      { rewards, groups, offsets, tokens, entropies },
+      { thinkEnd: DELIMITERS.think_end, ...backend },
+    ).advantages;
   return advantages;
 }
 
-function update(policy: TablePolicy, { states, tokens, offsets, oldLogProbs }: Batch, advantages: FloatArray, backend: BackendOption): void {
+function update(
+  policy: TablePolicy,
+  { states, tokens, offsets, oldLogProbs }: Batch,
+  advantages: FloatArray,
+  backend: BackendOption,
+): void {
   for (let inner = 0; inner < INNER_STEPS; ++inner) {
     const logits = policy.rowsOf(states);
     const shape = [tokens.length, VOCABULARY] as const;
     const state = logprob(logits, tokens, { shape, ...backend });
-    const { gradLogProbs } = policyLoss("ppo", { logProbs: state.logProbs, oldLogProbs, advantages, advantagesPer: "token", offsets }, { clip: CLIP, ...backend });
-    policy.descend(states, logprobBackward<Float32Array>(logits, tokens, state, { shape, gradLogProbs, ...backend }), RATE);
+    const { gradLogProbs } = policyLoss(
+      "ppo",
+      { logProbs: state.logProbs, oldLogProbs, advantages, advantagesPer: "token", offsets },
+      { clip: CLIP, ...backend },
+    );
+    policy.descend(
+      states,
+      logprobBackward<Float32Array>(logits, tokens, state, { shape, gradLogProbs, ...backend }),
+      RATE,
+    );
   }
 }
 
-function recordsOf({ sampled, rewards, offsets, oldLogProbs, entropies }: Batch, method: Method, seed: number, step: number): Rollout[] {
+function recordsOf(
+  { sampled, rewards, offsets, oldLogProbs, entropies }: Batch,
+  method: Method,
+  seed: number,
+  step: number,
+): Rollout[] {
   return sampled.map(({ problem, tokens, logProbs }, row) => {
     const { a, b } = PROBLEMS[problem]!;
-    const own = (values: Float32Array): Float64Array => Float64Array.from(values.subarray(offsets[row], offsets[row + 1]));
+    const own = (values: Float32Array): Float64Array =>
+      Float64Array.from(values.subarray(offsets[row], offsets[row + 1]));
     return {
       group: `${a} ${b}`,
       step,
@@ -103,7 +159,7 @@ function recordsOf({ sampled, rewards, offsets, oldLogProbs, entropies }: Batch,
       promptIds: Int32Array.of(a, b),
       tokenIds: Int32Array.from(tokens),
       tokens: tokens.map((token) => TEXT[token]!),
-      logProbs: Float64Array.from(logProbs),
+      samplerLogProbs: Float64Array.from(logProbs),
       oldLogProbs: own(oldLogProbs),
       entropies: own(entropies),
       reward: rewards[row]!,
@@ -113,7 +169,8 @@ function recordsOf({ sampled, rewards, offsets, oldLogProbs, entropies }: Batch,
   });
 }
 
-const mean = (values: ArrayLike<number>): number => Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
+const mean = (values: ArrayLike<number>): number =>
+  Array.from(values).reduce((sum, value) => sum + value, 0) / values.length;
 
 export interface StepFigures {
   readonly step: number;
@@ -130,7 +187,12 @@ export function* train(method: Method, seed: number, steps: number, backend: Bac
   const draw = integersBelow(WORD, seed);
   for (let step = 0; step < steps; ++step) {
     const batch = collect(policy, draw, backend);
-    yield { step, reward: mean(batch.rewards), entropy: mean(batch.entropies), records: () => recordsOf(batch, method, seed, step) };
+    yield {
+      step,
+      reward: mean(batch.rewards),
+      entropy: mean(batch.entropies),
+      records: () => recordsOf(batch, method, seed, step),
+    };
     update(policy, batch, advantagesOf(method, batch, backend), backend);
   }
 }

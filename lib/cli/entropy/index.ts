@@ -1,12 +1,12 @@
 // surprisal entropy: entropies of rollouts, or of logits in a tensor file.
 import type { Answer, Call, Command } from "../shell/command";
 import { BACKEND_OPTION } from "../backend-option";
-import { readFieldChoice } from "../rollouts/columns";
-import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "../rollouts/read";
+import { readFieldChoice } from "../rollouts/rollout-arguments";
+import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "../rollouts/read-batches";
 import { UsageError } from "../shell/exit-codes";
 import { brief, facts, table } from "../shell/table";
-import { entropiesOfLogits, LOGITS_OPTIONS } from "./logits";
-import { entropiesOfRollouts, type RolloutEntropies } from "./rollouts";
+import { entropiesOfLogits, LOGITS_OPTIONS } from "./entropy-of-logits";
+import { entropiesOfRollouts, type RolloutEntropies } from "./entropy-of-rollouts";
 
 /** A tensor file by its name, or because --logits says that there are logits in it. */
 const isTensorFile = (file: string): boolean => /\.(npz|npy|safetensors)$/i.test(file);
@@ -18,7 +18,12 @@ function textOf(answers: readonly RolloutEntropies[]): string {
     ...[mean, std, min, p5!, median!, p95!, max].map(brief),
   ]);
   const [first] = answers;
-  const course = first!.byPosition.filter(({ tokens }) => tokens > 0).map(({ from, to, mean }) => `  ${`${Math.round(100 * from)}–${Math.round(100 * to)} %`.padEnd(10)} ${brief(mean)}\n`).join("");
+  const course = first!.byPosition
+    .filter(({ tokens }) => tokens > 0)
+    .map(
+      ({ from, to, mean }) => `  ${`${Math.round(100 * from)}–${Math.round(100 * to)} %`.padEnd(10)} ${brief(mean)}\n`,
+    )
+    .join("");
   return (
     `${table(["batch", "tokens", "mean", "std", "min", "p5", "median", "p95", "max"], rows)}\n` +
     (answers.length === 1 ? `mean by place in the completion, nats\n${course}` : "") +
@@ -31,7 +36,10 @@ async function run(call: Call): Promise<Answer> {
   const logits = args.text("logits") !== undefined || args.text("targets") !== undefined;
   if (logits || (args.files.every(isTensorFile) && args.text("format") === undefined)) return entropiesOfLogits(call);
   for (const name of ["temperature", "out"])
-    if (args.text(name) !== undefined) throw new UsageError(`--${name} is for logits in a tensor file (.npz, .npy, .safetensors)`, { name: `--${name}` });
+    if (args.text(name) !== undefined)
+      throw new UsageError(`--${name} is for logits in a tensor file (.npz, .npy, .safetensors)`, {
+        name: `--${name}`,
+      });
   const fields = readFieldChoice(args.texts("field"));
   const batches: readonly Batch[] = await readBatches(call);
   const answers = batches.map((batch) => entropiesOfRollouts(batch, fields));

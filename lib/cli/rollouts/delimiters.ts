@@ -1,4 +1,5 @@
 // Rollouts may say which token ids begin and end their steps, as meta.delimiters: {"start": [[4]], "end": [[5]], "think_end": 6}.
+import type { Delimiter } from "../../advantage/estimator";
 import type { Rollout } from "../../io";
 
 /** The same value of `meta` in all rollouts, or undefined. */
@@ -7,12 +8,19 @@ export function commonMeta(rollouts: readonly Rollout[], name: string): unknown 
   return texts.size === 1 ? rollouts[0]?.meta?.[name] : undefined;
 }
 
-const OPTION_OF = { start: "start", end: "end", head: "head", think_end: "thinkEnd" } as const;
-/** An option that a delimiter stands for. */
-export type DelimiterOption = (typeof OPTION_OF)[keyof typeof OPTION_OF];
+/** The option that a delimiter stands for. */
+const OPTION_OF = {
+  start: "start",
+  end: "end",
+  head: "head",
+  think_end: "thinkEnd",
+} as const satisfies Readonly<Record<string, Delimiter>>;
 
 /** What all rollouts agree on, by the names of options; empty where they say nothing. */
-export function delimitersOf(rollouts: readonly Rollout[], of: readonly DelimiterOption[] = ["start", "end", "head"]): Partial<Record<DelimiterOption, unknown>> {
+export function delimitersOf(
+  rollouts: readonly Rollout[],
+  of: readonly Delimiter[] = ["start", "end", "head"],
+): Partial<Record<Delimiter, unknown>> {
   const given = commonMeta(rollouts, "delimiters");
   if (typeof given !== "object" || given === null) return {};
   const entries = Object.entries(given as Readonly<Record<string, unknown>>).flatMap(([key, value]) => {

@@ -1,4 +1,4 @@
-// A few numbers about many.
+// Count, mean, standard deviation and range of numbers.
 
 export interface Figures {
   readonly count: number;
@@ -9,7 +9,7 @@ export interface Figures {
   readonly max: number;
 }
 
-/** Of the values that `keep` says; NaN throughout where there are none. */
+/** Returns NaN for everything but the count where there are no values. */
 export function figuresOf(values: Iterable<number>): Figures {
   let count = 0;
   let mean = 0;
@@ -26,13 +26,4 @@ export function figuresOf(values: Iterable<number>): Figures {
   }
   if (count === 0) return { count, mean: NaN, std: NaN, min: NaN, max: NaN };
   return { count, mean, std: count > 1 ? Math.sqrt(squares / (count - 1)) : 0, min, max };
-}
-
-/** By linear interpolation between order statistics; `sorted` ascends. */
-export function quantile(sorted: Float64Array, q: number): number {
-  if (sorted.length === 0) return NaN;
-  const at = q * (sorted.length - 1);
-  const below = Math.floor(at);
-  const above = Math.min(sorted.length - 1, below + 1);
-  return sorted[below]! + (at - below) * (sorted[above]! - sorted[below]!);
 }

@@ -6,7 +6,7 @@ import { UsageError } from "./exit-codes";
 
 /** Every command has these. */
 export const COMMON_OPTIONS: OptionSpecs = {
-  json: { text: "one JSON document on standard output; of a failure {\"error\": …}" },
+  json: { text: 'one JSON document on standard output; of a failure {"error": …}' },
   quiet: { short: "q", text: "no progress bar and no notes on standard error" },
   help: { short: "h", text: "this text" },
 };
@@ -18,7 +18,13 @@ export function optionsOf(command: Command, args: readonly string[]): OptionSpec
 
 /** The value of one flag wherever it stands, before the rest can be understood. */
 export function peek(args: readonly string[], name: string, short: string): string | undefined {
-  const { tokens } = parseArgs({ args: [...args], options: { [name]: { type: "string", short } }, strict: false, allowPositionals: true, tokens: true });
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: { [name]: { type: "string", short } },
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   const found = tokens.find((token) => token.kind === "option" && token.name === name);
   return found?.kind === "option" && typeof found.value === "string" ? found.value : undefined;
 }
@@ -30,8 +36,18 @@ function unknownFlag(flag: string, specs: OptionSpecs): UsageError {
   return new UsageError(`${flag} is no option of this command${hint}`, { name: flag });
 }
 
-function needKnownFlags(args: readonly string[], config: NonNullable<ParseArgsConfig["options"]>, specs: OptionSpecs): void {
-  const { tokens } = parseArgs({ args: [...args], options: config, strict: false, allowPositionals: true, tokens: true });
+function needKnownFlags(
+  args: readonly string[],
+  config: NonNullable<ParseArgsConfig["options"]>,
+  specs: OptionSpecs,
+): void {
+  const { tokens } = parseArgs({
+    args: [...args],
+    options: config,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
   for (const token of tokens) {
     if (token.kind !== "option") continue;
     const spec = specs[token.name];
@@ -42,9 +58,12 @@ function needKnownFlags(args: readonly string[], config: NonNullable<ParseArgsCo
       throw new UsageError(`${token.rawName} takes no value, got "${token.value}"`, { name: token.rawName });
     // parseArgs would take a flag behind a flag for its value.
     if (spec.value !== undefined && token.inlineValue === false && /^-[^\d.]/.test(token.value) && token.value !== "-")
-      throw new UsageError(`${token.rawName} needs a value: ${token.rawName} ${spec.value}; "${token.value}" is a flag (--name=${token.value} makes it a value)`, {
-        name: token.rawName,
-      });
+      throw new UsageError(
+        `${token.rawName} needs a value: ${token.rawName} ${spec.value}; "${token.value}" is a flag (--name=${token.value} makes it a value)`,
+        {
+          name: token.rawName,
+        },
+      );
   }
 }
 
@@ -69,8 +88,10 @@ export function readArguments(command: Command, given: readonly string[]): Argum
   const specs = optionsOf(command, given);
   const args = joinNegative(given, specs);
   const config: NonNullable<ParseArgsConfig["options"]> = {};
-  for (const [name, { value, short, multiple = false }] of Object.entries(specs))
-    config[name] = { type: value === undefined ? "boolean" : "string", ...(multiple && { multiple }), ...(short !== undefined && { short }) };
+  for (const [name, { value, short, multiple = false }] of Object.entries(specs)) {
+    config[name] = { type: value === undefined ? "boolean" : "string", multiple };
+    if (short !== undefined) config[name].short = short; // parseArgs refuses undefined
+  }
   needKnownFlags(args, config, specs);
   const { values, positionals } = parseArgs({ args, options: config, allowPositionals: true });
   if (values["help"] !== true) needFiles(command, positionals);
@@ -92,7 +113,10 @@ export function wholeNumber(args: Arguments, name: string, least: number, otherw
   if (text === undefined) return otherwise;
   const value = Number(text);
   if (text.trim() === "" || !Number.isSafeInteger(value) || value < least)
-    throw new UsageError(`--${name} is "${text}", expected a whole number from ${least} on`, { name: `--${name}`, got: text });
+    throw new UsageError(`--${name} is "${text}", expected a whole number from ${least} on`, {
+      name: `--${name}`,
+      got: text,
+    });
   return value;
 }
 
@@ -108,5 +132,9 @@ export function needName<Name extends string>(what: string, given: string, names
   if (found !== undefined) return found;
   const near = closest(given, names);
   const hint = near === undefined ? "" : `; did you mean "${near}"?`;
-  throw new UsageError(`${what} is "${given}", expected one of ${names.join(", ")}${hint}`, { name: what, got: given, want: names.join(", ") });
+  throw new UsageError(`${what} is "${given}", expected one of ${names.join(", ")}${hint}`, {
+    name: what,
+    got: given,
+    want: names.join(", "),
+  });
 }

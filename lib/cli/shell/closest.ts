@@ -36,7 +36,11 @@ export function closest<Name extends string>(word: string, names: readonly Name[
 }
 
 /** `; did you mean "x"?`, or nothing. */
-export function suggestion(word: string, names: readonly string[], show = (name: string): string => `"${name}"`): string {
+export function suggestion(
+  word: string,
+  names: readonly string[],
+  show = (name: string): string => `"${name}"`,
+): string {
   const near = closest(word, names);
   return near === undefined ? "" : `; did you mean ${show(near)}?`;
 }

@@ -73,7 +73,9 @@ export interface Command {
   readonly about: string;
   readonly options: OptionSpecs;
   /** More options that depend on others, such as those of an estimator; `args` is the raw command line. */
-  readonly moreOptions?: (args: readonly string[]) => { readonly title: string; readonly options: OptionSpecs } | undefined;
+  readonly moreOptions?: (
+    args: readonly string[],
+  ) => { readonly title: string; readonly options: OptionSpecs } | undefined;
   readonly examples: readonly string[];
   readonly files: { readonly least: number; readonly most: number; readonly what: string };
   run(call: Call): Answer | Promise<Answer>;

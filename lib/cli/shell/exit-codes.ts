@@ -2,7 +2,15 @@
 import { SurprisalError } from "../../core/errors";
 import { Stopped } from "./host";
 
-export const EXIT = { done: 0, failed: 1, usage: 2, hangup: 129, interrupted: 130, closedPipe: 141, terminated: 143 } as const;
+export const EXIT = {
+  done: 0,
+  failed: 1,
+  usage: 2,
+  hangup: 129,
+  interrupted: 130,
+  closedPipe: 141,
+  terminated: 143,
+} as const;
 
 /** What each means, in the order of the numbers. */
 export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] = [
@@ -17,7 +25,10 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
 
 /** A command line that makes no sense. The message names what and says what would. */
 export class UsageError extends SurprisalError {
-  constructor(message: string, details: { readonly name?: string; readonly got?: unknown; readonly want?: string } = {}) {
+  constructor(
+    message: string,
+    details: { readonly name?: string; readonly got?: unknown; readonly want?: string } = {},
+  ) {
     super("ERR_SURPRISAL_OPTION", message, details);
   }
 }

@@ -41,12 +41,25 @@ async function locate(given: string): Promise<Pick<Output, "target" | "special" 
   if (found) return { target: await realpath(given), special: !found.isFile(), mode: found.mode & 0o7777 };
   const folder = path.dirname(path.resolve(given));
   const parent = await stat(folder).catch(() => undefined);
-  if (parent?.isDirectory() !== true) throw refused(given, `there is no folder ${folder}`, "a file in a folder that exists");
+  if (parent?.isDirectory() !== true)
+    throw refused(given, `there is no folder ${folder}`, "a file in a folder that exists");
   return { target: path.join(await realpath(folder), path.basename(given)), special: false };
 }
 
-function refused(given: string, why: string, want: string): SurprisalError {
-  return new SurprisalError("ERR_SURPRISAL_FILE", `${given} cannot be written: ${why}`, { name: given, want });
+function refused(given: string, why: string, want: string, cause?: unknown): SurprisalError {
+  const options = cause === undefined ? undefined : { cause };
+  return new SurprisalError("ERR_SURPRISAL_FILE", `${given} cannot be written: ${why}`, { name: given, want }, options);
+}
+
+/**
+ * A file to standard output, as fast as its reader takes it. Through the process's own stream: the descriptor of a pipe does not
+ * block, and refuses what a slow reader has no room for.
+ */
+async function pourOut(file: string): Promise<void> {
+  for await (const bytes of createReadStream(file))
+    await new Promise<void>((done, fail) => {
+      process.stdout.write(bytes as Uint8Array, (error) => (error ? fail(error) : done()));
+    });
 }
 
 /** The outputs of one command. */
@@ -67,7 +80,12 @@ export class Outputs {
     try {
       await (await open(temporary, "wx")).close();
     } catch (cause) {
-      throw new SurprisalError("ERR_SURPRISAL_FILE", `${given} cannot be written: ${(cause as Error).message}`, { name: given }, { cause });
+      throw new SurprisalError(
+        "ERR_SURPRISAL_FILE",
+        `${given} cannot be written: ${(cause as Error).message}`,
+        { name: given },
+        { cause },
+      );
     }
     return temporary;
   }
@@ -89,9 +107,9 @@ export class Outputs {
         await handle.close();
       }
     }
-    for (const { temporary, target, special } of this.files) {
-      if (special) await this.pour(temporary, target);
-      else await rename(temporary, target);
+    for (const output of this.files) {
+      if (output.special) await this.pour(output);
+      else await rename(output.temporary, output.target);
     }
     await this.discard();
   }
@@ -101,13 +119,14 @@ export class Outputs {
     return this.files.some(({ given }) => given === STDOUT);
   }
 
-  private async pour(temporary: string, target: string): Promise<void> {
-    const into = target === "stdout" ? createWriteStream("", { fd: 1, autoClose: false }) : createWriteStream(target);
+  private async pour({ given, temporary, target }: Output): Promise<void> {
     try {
-      await pipeline(createReadStream(temporary), into);
+      if (target === "stdout") await pourOut(temporary);
+      else await pipeline(createReadStream(temporary), createWriteStream(target));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EPIPE") throw new Stopped("standard output was closed", EXIT.closedPipe);
-      throw error;
+      const { code, message } = error as NodeJS.ErrnoException;
+      if (code === "EPIPE") throw new Stopped("standard output was closed", EXIT.closedPipe);
+      throw refused(given === STDOUT ? "standard output" : given, message, "a place that takes it", error);
     }
   }
 

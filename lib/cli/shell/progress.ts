@@ -6,7 +6,11 @@ const BAR = 24;
 
 /** 1234567 → "1.23 M". */
 export function compact(value: number): string {
-  for (const [unit, size] of [["G", 1e9], ["M", 1e6], ["k", 1e3]] as const)
+  for (const [unit, size] of [
+    ["G", 1e9],
+    ["M", 1e6],
+    ["k", 1e3],
+  ] as const)
     if (value >= size) return `${(value / size).toPrecision(3)} ${unit}`;
   return value >= 100 || Number.isInteger(value) ? value.toFixed(0) : value.toPrecision(2);
 }
@@ -59,7 +63,7 @@ export class Progress {
   /** Begins something new. */
   start(label: string, unit: string, total?: number): void {
     this.end();
-    this.stage = { label, unit, ...(total !== undefined && { total }) };
+    this.stage = { label, unit, total };
     this.done = 0;
     this.begun = this.now();
     this.drawn = this.begun;

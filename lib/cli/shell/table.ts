@@ -3,7 +3,11 @@
 /** Lines of at most what their cells need; the last one ends with a newline. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, c) => Math.max(title.length, ...rows.map((row) => row[c]!.length)));
-  const line = (cells: readonly string[]): string => `${cells.map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!))).join("  ").trimEnd()}\n`;
+  const line = (cells: readonly string[]): string =>
+    `${cells
+      .map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
+      .join("  ")
+      .trimEnd()}\n`;
   return [head, widths.map((width) => "-".repeat(width)), ...rows].map(line).join("");
 }
 
@@ -21,5 +25,10 @@ export const percent = (share: number): string => `${Number((100 * share).toFixe
 export function facts(entries: Readonly<Record<string, number | string>>, indent = "  "): string {
   const names = Object.keys(entries);
   const width = Math.max(0, ...names.map((name) => name.length));
-  return names.map((name) => `${indent}${name.padEnd(width)}  ${typeof entries[name] === "number" ? brief(entries[name]) : entries[name]!}\n`).join("");
+  return names
+    .map(
+      (name) =>
+        `${indent}${name.padEnd(width)}  ${typeof entries[name] === "number" ? brief(entries[name]) : entries[name]!}\n`,
+    )
+    .join("");
 }

@@ -1,10 +1,5 @@
-// What the arguments of the library are called in a rollout: the fields that are tried, in order. `--field argument=field` says
-// another one. A field of `meta` is "meta.name".
-
-/** The arguments of a batch: needed, taken where every rollout has them, or not for a command line. */
-export type Reads<Batch> = {
-  readonly [Name in Exclude<keyof Batch, "shape" | "offsets" | "groupOffsets" | "advantagesPer" | "rolloutWeightsPer">]-?: "need" | "take" | "leave";
-};
+// Which fields of a rollout each argument of the library is read from: the first that every rollout has. `--field argument=field`
+// names another one. A field of `meta` is "meta.name".
 
 export interface ArgumentSource {
   /** One number a token, or one a rollout. */
@@ -24,19 +19,18 @@ export const ARGUMENTS = {
   rowAdvantages: row("advantage"),
   rowMask: row("meta.row_mask"),
   oldSequenceLogProbs: row("meta.old_sequence_logprob"),
-  tokenLevelRewards: token("token_rewards"),
+  tokenRewards: token("token_rewards"),
   values: token("values"),
-  entropies: token("entropy"),
+  entropies: token("entropies"),
   advantages: token("advantages"),
-  logProbs: token("recomputed_logprobs", "old_logprobs", "logprobs"),
-  oldLogProbs: token("old_logprobs", "recomputed_logprobs", "logprobs"),
-  studentLogProbs: token("recomputed_logprobs", "old_logprobs", "logprobs"),
-  referenceLogProbs: token("ref_logprobs"),
-  samplerLogProbs: token("logprobs"),
-  rolloutLogProbs: token("logprobs"),
+  logProbs: token("recomputed_logprobs", "old_logprobs", "sampler_logprobs"),
+  oldLogProbs: token("old_logprobs", "recomputed_logprobs", "sampler_logprobs"),
+  studentLogProbs: token("recomputed_logprobs", "old_logprobs", "sampler_logprobs"),
+  referenceLogProbs: token("reference_logprobs"),
+  samplerLogProbs: token("sampler_logprobs"),
+  rolloutLogProbs: token("sampler_logprobs"),
   teacherLogProbs: token("meta.teacher_logprobs"),
   sumSquares: token("meta.sum_squares"),
-  importance: token("meta.importance"),
   importanceWeights: token("meta.importance_weights"),
   rolloutWeights: token("meta.rollout_weights"),
   entropyMask: token("meta.entropy_mask"),
@@ -45,3 +39,9 @@ export const ARGUMENTS = {
 } as const satisfies Readonly<Record<string, ArgumentSource>>;
 
 export type ArgumentName = keyof typeof ARGUMENTS;
+
+/** Whether an argument has a number for each token. */
+export function isPerToken(name: string): boolean {
+  if (name === "mask" || name === "tokens") return true;
+  return (ARGUMENTS as Readonly<Partial<Record<string, ArgumentSource>>>)[name]?.per === "token";
+}

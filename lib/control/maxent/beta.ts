@@ -31,7 +31,11 @@ const LEAST_FACTOR = 1e-6;
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument; the state given stays as it was
  * @see Ziegler et al. 2019, Fine-Tuning Language Models from Human Preferences, section 2.2
  */
-export function updateMaxentBeta(state: MaxentController, measured: ReferenceKlMeasurement, options: BetaUpdateOptions): MaxentController {
+export function updateMaxentBeta(
+  state: MaxentController,
+  measured: ReferenceKlMeasurement,
+  options: BetaUpdateOptions,
+): MaxentController {
   const op = "updateMaxentBeta";
   const checked = needMaxent(op, "state", state);
   const target = needNumber(op, "target", options.target ?? 0, { min: 0 });

@@ -24,12 +24,27 @@ export function packMaxentController(state: MaxentController): Float64Array {
 export function applyMaxentController(state: MaxentController, packed: Float64Array): MaxentController {
   const op = "applyMaxentController";
   const given: unknown = packed;
-  if (Object.prototype.toString.call(given) !== "[object Float64Array]") throw argumentError("ERR_SURPRISAL_DTYPE", op, "packed", given, "a Float64Array");
-  if (packed.length !== 4) throw argumentError("ERR_SURPRISAL_SHAPE", op, "packed.length", packed.length, "4: beta, tau, average entropy, ln tau");
+  if (Object.prototype.toString.call(given) !== "[object Float64Array]")
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "packed", given, "a Float64Array");
+  if (packed.length !== 4)
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "packed.length",
+      packed.length,
+      "4: beta, tau, average entropy, ln tau",
+    );
   const [beta, tau, average, log] = packed as unknown as [number, number, number, number];
   const here = needMaxent(op, "state", state);
-  const known = (value: number, otherwise: number | null): number | null => (Number.isFinite(value) ? value : otherwise);
-  const next = { ...here, beta, tau, entropyAverage: known(average, here.entropyAverage), logTau: known(log, here.logTau) };
+  const known = (value: number, otherwise: number | null): number | null =>
+    Number.isFinite(value) ? value : otherwise;
+  const next = {
+    ...here,
+    beta,
+    tau,
+    entropyAverage: known(average, here.entropyAverage),
+    logTau: known(log, here.logTau),
+  };
   return needMaxent(op, "packed", next);
 }
 

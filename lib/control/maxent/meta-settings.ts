@@ -39,7 +39,15 @@ export interface MetaController {
 }
 
 /** Methods that updates know. */
-export const META_METHODS = ["analytic", "analytic_grad", "potential", "first_order", "truncated", "truncated_backprop", "backprop"] as const;
+export const META_METHODS = [
+  "analytic",
+  "analytic_grad",
+  "potential",
+  "first_order",
+  "truncated",
+  "truncated_backprop",
+  "backprop",
+] as const;
 
 export const META_DEFAULTS: MetaController = Object.freeze({
   enabled: false,
@@ -75,17 +83,34 @@ function needField(op: string, at: string, name: keyof MetaController, value: un
   if (typeof standard === "number") return needNumber(op, `${at}.${name}`, value, RANGES[name]);
   const kind = typeof standard === "string" ? "string" : "boolean";
   if (typeof value === kind || (standard === null && value === null)) return value;
-  throw argumentError("ERR_SURPRISAL_OPTION", op, `${at}.${name}`, value, kind === "string" ? "a string" : "true or false");
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    `${at}.${name}`,
+    value,
+    kind === "string" ? "a string" : "true or false",
+  );
 }
 
 /** The settings, checked, with the defaults of those that are not there. */
 export function metaController(op: string, at: string, given: Partial<MetaController> | undefined): MetaController {
   const record: unknown = given ?? {};
-  if (typeof record !== "object" || Array.isArray(record)) throw argumentError("ERR_SURPRISAL_OPTION", op, at, given, "an object of settings");
+  if (typeof record !== "object" || Array.isArray(record))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, at, given, "an object of settings");
   const fields = record as Readonly<Record<string, unknown>>;
   const names = Object.keys(META_DEFAULTS) as (keyof MetaController)[];
   const unknown = Object.keys(fields).find((name) => !Object.hasOwn(META_DEFAULTS, name));
-  if (unknown !== undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, `${at}.${unknown}`, fields[unknown], `one of the fields ${names.join(", ")}`);
-  const entries = names.map((name) => [name, fields[name] === undefined ? META_DEFAULTS[name] : needField(op, at, name, fields[name])]);
+  if (unknown !== undefined)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      `${at}.${unknown}`,
+      fields[unknown],
+      `one of the fields ${names.join(", ")}`,
+    );
+  const entries = names.map((name) => [
+    name,
+    fields[name] === undefined ? META_DEFAULTS[name] : needField(op, at, name, fields[name]),
+  ]);
   return Object.fromEntries(entries) as MetaController;
 }

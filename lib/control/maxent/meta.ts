@@ -2,9 +2,13 @@
 import { argumentError, show } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { MetaUpdateConventions } from "../../presets/controller-conventions";
 import { META_METHODS, type MetaController } from "./meta-settings";
 import { type MaxentController, moveTau, needBounds, needMaxent, type TauBounds } from "./state";
+
+export interface MetaUpdateConventions {
+  /** A method that is not known: refused, or nothing moves. Default `"refuse"`. */
+  readonly unknownMethod?: "refuse" | "ignore";
+}
 
 /** None, NaN and ±∞ leave their coefficient alone. */
 export interface MaxentGradients {
@@ -24,7 +28,14 @@ const UNKNOWN_METHODS = ["refuse", "ignore"] as const;
 function knows(op: string, { method }: MetaController, unknownMethod: "refuse" | "ignore"): boolean {
   const ignore = needWord(op, "unknownMethod", unknownMethod, UNKNOWN_METHODS) === 1;
   const known = META_METHODS.some((name) => name === method.toLowerCase());
-  if (!known && !ignore) throw argumentError("ERR_SURPRISAL_OPTION", op, "state.meta.method", method, `one of ${META_METHODS.map(show).join(", ")}`);
+  if (!known && !ignore)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "state.meta.method",
+      method,
+      `one of ${META_METHODS.map(show).join(", ")}`,
+    );
   return known;
 }
 
@@ -40,7 +51,11 @@ function knows(op: string, { method }: MetaController, unknownMethod: "refuse" |
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument; the state given stays as it was
  * @see maxent-grpo, its analytic meta-controller
  */
-export function updateMaxentMeta(state: MaxentController, gradients: MaxentGradients, options: MetaUpdateOptions = {}): MaxentController {
+export function updateMaxentMeta(
+  state: MaxentController,
+  gradients: MaxentGradients,
+  options: MetaUpdateOptions = {},
+): MaxentController {
   const op = "updateMaxentMeta";
   const resolved = resolvePreset(op, options.preset, options);
   const checked = needMaxent(op, "state", state);

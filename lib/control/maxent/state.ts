@@ -53,7 +53,8 @@ function needKnown(op: string, name: string, value: number | null | undefined): 
 /** The checked state, for the public function `op`. */
 export function needMaxent(op: string, name: string, state: MaxentControllerStart): MaxentController {
   const given: unknown = state; // State comes from files and other processes.
-  if (typeof given !== "object" || given === null) throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ tau, beta, … }");
+  if (typeof given !== "object" || given === null)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, given, "{ tau, beta, … }");
   const at = name === "" ? "" : `${name}.`;
   return {
     tau: needNumber(op, `${at}tau`, state.tau, { min: 0 }),
@@ -74,10 +75,14 @@ export function maxentController(start: MaxentControllerStart): MaxentController
 }
 
 /** Bounds checked: min as it applies, max infinite where there is none. */
-export function needBounds(op: string, { min = 0, max = 0 }: TauBounds): { readonly min: number; readonly max: number } {
+export function needBounds(
+  op: string,
+  { min = 0, max = 0 }: TauBounds,
+): { readonly min: number; readonly max: number } {
   const lower = Math.max(needNumber(op, "min", min, { min: 0 }), LEAST_TAU);
   const upper = needNumber(op, "max", max, { min: 0 });
-  if (upper !== 0 && upper < lower) throw argumentError("ERR_SURPRISAL_OPTION", op, "max", max, `0 (none) or a number >= ${lower}, the lower bound`);
+  if (upper !== 0 && upper < lower)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "max", max, `0 (none) or a number >= ${lower}, the lower bound`);
   return { min: lower, max: upper === 0 ? Math.exp(LARGEST_LOG) : upper };
 }
 

@@ -58,7 +58,10 @@ export function maxentEntropyTarget(step: number, options: EntropyTargetOptions)
   return targetAt("maxentEntropyTarget", step, options);
 }
 
-function rateOf(op: string, { learningRate = 0, rateScale }: Pick<TauUpdateOptions, "learningRate" | "rateScale">): number {
+function rateOf(
+  op: string,
+  { learningRate = 0, rateScale }: Pick<TauUpdateOptions, "learningRate" | "rateScale">,
+): number {
   const rate = needNumber(op, "learningRate", learningRate, { min: 0 });
   return rate * (typeof rateScale === "number" && Number.isFinite(rateScale) ? Math.max(rateScale, 0) : 1);
 }
@@ -85,7 +88,11 @@ export function maxentTauRate(options: Pick<TauUpdateOptions, "learningRate" | "
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument; the state given stays as it was
  * @see maxent-grpo, its tau controller: Lagrange multiplier of an entropy constraint
  */
-export function updateMaxentTau(state: MaxentController, measured: EntropyMeasurement, options: TauUpdateOptions): MaxentController {
+export function updateMaxentTau(
+  state: MaxentController,
+  measured: EntropyMeasurement,
+  options: TauUpdateOptions,
+): MaxentController {
   const op = "updateMaxentTau";
   const { tau, logTau: before, entropyAverage, ...rest } = needMaxent(op, "state", state);
   const rate = rateOf(op, options);

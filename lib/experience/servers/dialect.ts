@@ -1,5 +1,5 @@
 // What servers have in common: bodies of requests, and readers of answers that may be damaged.
-import type { Completion, Prompt } from "../adapters";
+import type { Completion, Prompt } from "../completion";
 import type { CompletionEntry } from "../completion-info";
 import { badAnswer } from "../request";
 
@@ -38,7 +38,8 @@ export function listOf(value: unknown, name: string): readonly unknown[] {
 
 export function idsOf(value: unknown, name: string): number[] {
   return listOf(value, name).map((id, i) => {
-    if (typeof id !== "number" || !Number.isInteger(id) || id < 0) throw badAnswer(`${name}[${i}] is ${JSON.stringify(id)}, expected a token id`);
+    if (typeof id !== "number" || !Number.isInteger(id) || id < 0)
+      throw badAnswer(`${name}[${i}] is ${JSON.stringify(id)}, expected a token id`);
     return id;
   });
 }
@@ -48,7 +49,8 @@ export function numbersOf(value: unknown, count: number, name: string): number[]
   const list = listOf(value, name);
   if (list.length !== count) throw badAnswer(`${name} has ${list.length} entries for ${count} tokens`);
   return list.map((x, i) => {
-    if (typeof x !== "number" || !Number.isFinite(x)) throw badAnswer(`${name}[${i}] is ${JSON.stringify(x)}, expected a log-prob`);
+    if (typeof x !== "number" || !Number.isFinite(x))
+      throw badAnswer(`${name}[${i}] is ${JSON.stringify(x)}, expected a log-prob`);
     return x;
   });
 }

@@ -1,7 +1,9 @@
 // A policy behind an inference server.
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
-import type { CallOptions, Completion, GenerationRequest, Policy, Prompt } from "../adapters";
+import type { CallOptions, Policy } from "../adapters";
+import type { Completion, Prompt } from "../completion";
+import type { GenerationRequest } from "../generation";
 import { rowCount, type Samples } from "../records";
 import { badAnswer, postJson, type RequestOptions, urlBelow } from "../request";
 import type { Dialect, Sampling } from "./dialect";
@@ -26,13 +28,15 @@ export interface ServerPolicyOptions extends RequestOptions {
 }
 
 /** A policy that also scores given tokens: the policy before an update, or a reference policy. */
-export type ServerPolicy<Data = unknown> = Policy<Data> & Required<Pick<Policy<Data>, "logProbs" | "promptsPerCall" | "rowsPerCall">>;
+export type ServerPolicy<Data = unknown> = Policy<Data> &
+  Required<Pick<Policy<Data>, "logProbs" | "promptsPerCall" | "rowsPerCall">>;
 
 /** The prompt as the server saw it is the one that was sent. */
 function checkPrompt(prompt: Prompt, { promptIds }: Completion): void {
   if (!prompt.ids || !promptIds) return;
   const sent = Array.from(prompt.ids);
-  if (sent.length !== promptIds.length || sent.some((id, i) => id !== promptIds[i])) throw badAnswer("the answer is about another prompt");
+  if (sent.length !== promptIds.length || sent.some((id, i) => id !== promptIds[i]))
+    throw badAnswer("the answer is about another prompt");
 }
 
 /**
@@ -54,7 +58,8 @@ export function serverPolicy<Data = unknown>(options: ServerPolicyOptions): Serv
   const url = urlBelow(options.url, dialect.path);
 
   async function complete(prompt: Prompt<Data>, count: number, signal: AbortSignal): Promise<Completion[]> {
-    if (!prompt.ids && prompt.text === undefined) throw argumentError("ERR_SURPRISAL_OPTION", op, "prompt", prompt, "ids or text");
+    if (!prompt.ids && prompt.text === undefined)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, "prompt", prompt, "ids or text");
     const body = { ...dialect.generation(prompt, Math.max(count, 1), model, sampling), ...extra };
     const read = (answer: unknown): Completion[] => {
       const completions = dialect.completions(answer);
@@ -70,9 +75,23 @@ export function serverPolicy<Data = unknown>(options: ServerPolicyOptions): Serv
     const prompt = promptIds.subarray(promptOffsets[row], promptOffsets[row + 1]);
     const response = tokenIds.subarray(offsets[row], offsets[row + 1]);
     if (response.length === 0) return [];
-    if (prompt.length === 0) throw argumentError("ERR_SURPRISAL_OPTION", op, `the prompt of row ${row}`, "empty", "at least one id: nothing precedes the first token");
+    if (prompt.length === 0)
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        `the prompt of row ${row}`,
+        "empty",
+        "at least one id: nothing precedes the first token",
+      );
     const ids = [...prompt, ...response];
-    return postJson(op, url, { ...dialect.scoring(ids, prompt.length, model), ...extra }, (answer) => dialect.scores(answer, ids, prompt.length), request, signal);
+    return postJson(
+      op,
+      url,
+      { ...dialect.scoring(ids, prompt.length, model), ...extra },
+      (answer) => dialect.scores(answer, ids, prompt.length),
+      request,
+      signal,
+    );
   }
 
   return {
@@ -81,7 +100,9 @@ export function serverPolicy<Data = unknown>(options: ServerPolicyOptions): Serv
     generate: ({ prompts, counts }: GenerationRequest<Prompt<Data>>, { signal }: CallOptions) =>
       Promise.all(prompts.map((prompt, i) => complete(prompt, counts[i]!, signal))),
     logProbs: async (samples: Samples<Data>, { signal }: CallOptions) => {
-      const rows = await Promise.all(Array.from({ length: rowCount(samples) }, (_, row) => score(samples, row, signal)));
+      const rows = await Promise.all(
+        Array.from({ length: rowCount(samples) }, (_, row) => score(samples, row, signal)),
+      );
       return Float64Array.from(rows.flat());
     },
   };

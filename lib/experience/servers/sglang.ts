@@ -1,17 +1,41 @@
 // SGLang's server: POST /generate, whose answers hold [log-prob, id, text] for each token.
-import type { Completion } from "../adapters";
+import type { Completion } from "../completion";
 import type { CompletionEntry } from "../completion-info";
 import { badAnswer } from "../request";
 import { type Dialect, entryOf, idsOf, listOf, numbersOf, type Sampling } from "./dialect";
 
-function samplingOf({ maxTokens, temperature, topP, topK, minP, stop, stopTokenIds, seed }: Sampling): Record<string, unknown> {
-  return { max_new_tokens: maxTokens, temperature, top_p: topP, top_k: topK, min_p: minP, stop, stop_token_ids: stopTokenIds, sampling_seed: seed };
+function samplingOf({
+  maxTokens,
+  temperature,
+  topP,
+  topK,
+  minP,
+  stop,
+  stopTokenIds,
+  seed,
+}: Sampling): Record<string, unknown> {
+  return {
+    max_new_tokens: maxTokens,
+    temperature,
+    top_p: topP,
+    top_k: topK,
+    min_p: minP,
+    stop,
+    stop_token_ids: stopTokenIds,
+    sampling_seed: seed,
+  };
 }
 
 /** Ids and log-probs of triples; a null log-prob is that of a first token, which nothing precedes. */
 function triples(value: unknown, name: string): { readonly ids: number[]; readonly logProbs: unknown[] } {
   const list = listOf(value, name).map((item, i) => listOf(item, `${name}[${i}]`));
-  return { ids: idsOf(list.map((item) => item[1]), `${name}[…][1]`), logProbs: list.map((item) => item[0]) };
+  return {
+    ids: idsOf(
+      list.map((item) => item[1]),
+      `${name}[…][1]`,
+    ),
+    logProbs: list.map((item) => item[0]),
+  };
 }
 
 /** `{"type": "length", "length": 16}`, `{"type": "stop", "matched": 2}`, or a word. */
@@ -31,9 +55,12 @@ function completionOf(entry: CompletionEntry, name: string): Completion {
   const input = meta["input_token_logprobs"];
   return {
     tokenIds: ids,
-    logProbs: numbersOf(logProbs, ids.length, `${name}.meta_info.output_token_logprobs`),
-    ...(Array.isArray(input) && input.length > 0 && input.length === meta["prompt_tokens"] && { promptIds: triples(input, `${name}.meta_info.input_token_logprobs`).ids }),
-    ...(typeof entry["text"] === "string" && { text: entry["text"] }),
+    samplerLogProbs: numbersOf(logProbs, ids.length, `${name}.meta_info.output_token_logprobs`),
+    promptIds:
+      Array.isArray(input) && input.length > 0 && input.length === meta["prompt_tokens"]
+        ? triples(input, `${name}.meta_info.input_token_logprobs`).ids
+        : undefined,
+    text: typeof entry["text"] === "string" ? entry["text"] : undefined,
     ...reasons(meta["finish_reason"]),
   };
 }
@@ -42,8 +69,10 @@ export const sglang: Dialect = {
   path: "generate",
 
   generation: ({ ids, text }, count, _model, sampling) => ({
-    // The log-probs of the prompt are asked for only where they are the only way to its ids.
-    ...(ids ? { input_ids: Array.from(ids) } : { text, logprob_start_len: 0 }),
+    input_ids: ids && Array.from(ids),
+    // Text, and the log-probs of the prompt, only where they are the only way to its ids.
+    text: ids ? undefined : text,
+    logprob_start_len: ids ? undefined : 0,
     sampling_params: { n: count, ...samplingOf(sampling) },
     return_logprob: true,
   }),
@@ -70,7 +99,10 @@ export const sglang: Dialect = {
     if (scored.ids.length < count) throw badAnswer(`${name} has ${scored.ids.length} entries for ${count} tokens`);
     const from = scored.ids.length - count;
     const other = scored.ids.slice(from).findIndex((id, i) => id !== ids[promptLength + i]);
-    if (other >= 0) throw badAnswer(`${name}[${from + other}] is of id ${scored.ids[from + other]!}, expected ${ids[promptLength + other]!}`);
+    if (other >= 0)
+      throw badAnswer(
+        `${name}[${from + other}] is of id ${scored.ids[from + other]!}, expected ${ids[promptLength + other]!}`,
+      );
     return numbersOf(scored.logProbs.slice(from), count, name);
   },
 };

@@ -1,5 +1,5 @@
 // What a dialect is: how to tell its records, and how to read one.
-import type { Dialect } from "../options";
+import type { Dialect } from "../read-options";
 import type { JsonObject } from "../fields";
 import type { Place } from "../place";
 import type { Rollout } from "../record";

@@ -1,5 +1,15 @@
 // The log-probs of one choice, in the two forms of the OpenAI interface and with vLLM's ids.
-import { idsOf, isObject, type JsonObject, listOf, numberOf, objectOf, optional, sameLength, stringOf } from "../fields";
+import {
+  idsOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  numberOf,
+  objectOf,
+  optional,
+  sameLength,
+  stringOf,
+} from "../fields";
 import { malformed, type Place } from "../place";
 import type { Rollout } from "../record";
 import { type Alternative, topKOf } from "./top-k";
@@ -47,13 +57,17 @@ function completionTokens(at: Place, field: string, logprobs: JsonObject): Token
   const names = listOf(at, `${field}.tokens`, logprobs["tokens"]);
   const numbers = listOf(at, `${field}.token_logprobs`, logprobs["token_logprobs"]);
   sameLength(at, `${field}.token_logprobs`, numbers.length, names.length, `${field}.tokens`);
-  const sampled = Array.from({ length: names.length }, (_, t) => alternativeOf(at, `${field}.tokens[${t}]`, names[t], numbers[t] ?? null));
+  const sampled = Array.from({ length: names.length }, (_, t) =>
+    alternativeOf(at, `${field}.tokens[${t}]`, names[t], numbers[t] ?? null),
+  );
   const top = optional(at, logprobs, "top_logprobs", (_, name, value) => listOf(at, `${field}.${name}`, value));
   sameLength(at, `${field}.top_logprobs`, top?.length, names.length, `${field}.tokens`);
   const listed = Array.from({ length: names.length }, (_, t) => {
     if (top?.[t] == null) return [];
     const name = `${field}.top_logprobs[${t}]`;
-    return Object.entries(objectOf(at, name, top[t])).map(([token, logprob]) => alternativeOf(at, name, token, logprob));
+    return Object.entries(objectOf(at, name, top[t])).map(([token, logprob]) =>
+      alternativeOf(at, name, token, logprob),
+    );
   });
   return { field, sampled, listed };
 }
@@ -72,7 +86,10 @@ export function readTokens(at: Place, field: string, choice: JsonObject): Rollou
   const given = optional(at, choice, "token_ids", (_, name, value) => idsOf(at, `${field}.${name}`, value));
   if (!found) return given ? { tokenIds: given } : {};
   const { sampled, listed } = found;
-  const named = sampled.length > 0 && sampled.every(({ id }) => id !== undefined) ? Int32Array.from(sampled, ({ id }) => id!) : undefined;
+  const named =
+    sampled.length > 0 && sampled.every(({ id }) => id !== undefined)
+      ? Int32Array.from(sampled, ({ id }) => id!)
+      : undefined;
   if (given && given.length !== sampled.length)
     throw malformed(
       at,
@@ -82,16 +99,17 @@ export function readTokens(at: Place, field: string, choice: JsonObject): Rollou
       "some versions of the server leave the end token out of one of the two",
     );
   named?.forEach((id, t) => {
-    if (given && given[t] !== id) throw malformed(at, `${found.field}[${t}]`, id, `${given[t]}, as ${field}.token_ids says`);
+    if (given && given[t] !== id)
+      throw malformed(at, `${found.field}[${t}]`, id, `${given[t]}, as ${field}.token_ids says`);
   });
   const tokenIds = given ?? named;
   const topK = topKOf(listed);
   const texts = sampled.every(({ token }) => token !== undefined);
   return {
-    ...(tokenIds && { tokenIds }),
-    ...(texts && { tokens: sampled.map(({ token }) => token!) }),
-    logProbs: Float64Array.from(sampled, ({ logProb }) => logProb),
-    ...(topK && { topK }),
+    tokenIds,
+    tokens: texts ? sampled.map(({ token }) => token!) : undefined,
+    samplerLogProbs: Float64Array.from(sampled, ({ logProb }) => logProb),
+    topK,
   };
 }
 
@@ -104,6 +122,11 @@ export function hasIds(record: JsonObject, choices: readonly unknown[]): boolean
   const logprobs = first["logprobs"];
   if (!isObject(logprobs)) return false;
   const { content, tokens } = logprobs;
-  const token: unknown = Array.isArray(content) && isObject(content[0]) ? content[0]["token"] : Array.isArray(tokens) ? tokens[0] : undefined;
+  const token: unknown =
+    Array.isArray(content) && isObject(content[0])
+      ? content[0]["token"]
+      : Array.isArray(tokens)
+        ? tokens[0]
+        : undefined;
   return typeof token === "string" && TOKEN_ID.test(token);
 }

@@ -1,5 +1,16 @@
 // Answers of the OpenAI interface, chat and completions, one rollout per choice; and the same with vLLM's ids.
-import { countOf, idsOf, isObject, type JsonObject, listOf, objectOf, optional, present, restOf, stringOf } from "../fields";
+import {
+  countOf,
+  idsOf,
+  isObject,
+  type JsonObject,
+  listOf,
+  objectOf,
+  optional,
+  present,
+  restOf,
+  stringOf,
+} from "../fields";
 import { malformed, type Place } from "../place";
 import type { Rollout } from "../record";
 import type { DialectReader } from "./dialect";
@@ -7,7 +18,16 @@ import { hasIds, readTokens } from "./openai-tokens";
 import { promptGroup } from "./prompt-group";
 
 const KNOWN = ["id", "object", "choices", "prompt_token_ids"];
-const KNOWN_CHOICE = ["index", "message", "text", "logprobs", "finish_reason", "token_ids", "prompt_token_ids", "prompt_logprobs"];
+const KNOWN_CHOICE = [
+  "index",
+  "message",
+  "text",
+  "logprobs",
+  "finish_reason",
+  "token_ids",
+  "prompt_token_ids",
+  "prompt_logprobs",
+];
 
 interface Prompt {
   readonly text?: string;
@@ -34,7 +54,9 @@ const idsPrompt = (ids: Int32Array): Prompt => ({ ids, key: ids });
 function textOf(at: Place, field: string, choice: JsonObject): string | undefined {
   const message = choice["message"];
   if (message == null) return optional(at, choice, "text", stringOf);
-  return optional(at, objectOf(at, `${field}.message`, message), "content", (_, name, value) => stringOf(at, `${field}.message.${name}`, value));
+  return optional(at, objectOf(at, `${field}.message`, message), "content", (_, name, value) =>
+    stringOf(at, `${field}.message.${name}`, value),
+  );
 }
 
 /** Says where the server counts other tokens than it lists. */
@@ -42,10 +64,14 @@ function compareUsage(at: Place, record: JsonObject, rollouts: readonly Rollout[
   const usage = record["usage"];
   if (!isObject(usage)) return;
   const said = optional(at, usage, "completion_tokens", (_, name, value) => countOf(at, `usage.${name}`, value));
-  const lengths = rollouts.map(({ tokenIds, logProbs }) => (tokenIds ?? logProbs)?.length);
+  const lengths = rollouts.map(({ tokenIds, samplerLogProbs }) => (tokenIds ?? samplerLogProbs)?.length);
   const listed = lengths.reduce<number>((sum, length) => sum + (length ?? NaN), 0);
   if (said !== undefined && !Number.isNaN(listed) && said !== listed)
-    at.warn("lengths", "usage.completion_tokens", `says ${said}, and ${listed} tokens are listed: the end token may be missing`);
+    at.warn(
+      "lengths",
+      "usage.completion_tokens",
+      `says ${said}, and ${listed} tokens are listed: the end token may be missing`,
+    );
 }
 
 function read(at: Place, record: JsonObject, request?: JsonObject): Rollout[] {
@@ -57,12 +83,19 @@ function read(at: Place, record: JsonObject, request?: JsonObject): Rollout[] {
     const field = `choices[${i}]`;
     const choice = objectOf(at, field, choices[i]);
     const index = optional(at, choice, "index", (_at, name, value) => countOf(at, `${field}.${name}`, value)) ?? i;
-    if (index >= choices.length) throw malformed(at, `${field}.index`, index, `less than ${choices.length}, the number of choices`);
-    const own = optional(at, choice, "prompt_token_ids", (_at, name, value) => idsOf(at, `${field}.${name}`, value)) ?? shared;
+    if (index >= choices.length)
+      throw malformed(at, `${field}.index`, index, `less than ${choices.length}, the number of choices`);
+    const own =
+      optional(at, choice, "prompt_token_ids", (_at, name, value) => idsOf(at, `${field}.${name}`, value)) ?? shared;
     const prompt = requested(at, request, index, choices.length);
     const key = own ?? prompt.key;
     const tokens = readTokens(at, field, choice);
-    if (!tokens.tokenIds) at.warn("no-token-ids", `${field}.token_ids`, "the answer has no ids: per-token statistics by id would need a tokenizer");
+    if (!tokens.tokenIds)
+      at.warn(
+        "no-token-ids",
+        `${field}.token_ids`,
+        "the answer has no ids: per-token statistics by id would need a tokenizer",
+      );
     const message = isObject(choice["message"]) ? restOf(choice["message"], ["content"]) : undefined;
     return present<Rollout>({
       group: key !== undefined ? promptGroup(key) : choices.length > 1 ? id : undefined,
@@ -72,14 +105,15 @@ function read(at: Place, record: JsonObject, request?: JsonObject): Rollout[] {
       promptIds: own ?? prompt.ids,
       ...tokens,
       finishReason: optional(at, choice, "finish_reason", stringOf),
-      meta: present<Record<string, unknown>>({ ...rest, ...restOf(choice, KNOWN_CHOICE), ...(message && { message }) }),
+      meta: present<Record<string, unknown>>({ ...rest, ...restOf(choice, KNOWN_CHOICE), message }),
     });
   });
   compareUsage(at, record, rollouts);
   return rollouts;
 }
 
-const choicesOf = (record: JsonObject): readonly unknown[] | undefined => (Array.isArray(record["choices"]) ? record["choices"] : undefined);
+const choicesOf = (record: JsonObject): readonly unknown[] | undefined =>
+  Array.isArray(record["choices"]) ? record["choices"] : undefined;
 
 /** Whether the answer is one of the chat interface. */
 function isChat(record: JsonObject, [first]: readonly unknown[]): boolean {

@@ -22,7 +22,18 @@ import type { DialectReader } from "./dialect";
 const KNOWN: readonly string[] = [...Object.values(JSON_NAMES), "topk_logprobs", "topk_ids", "topk_tokens"];
 
 /** Fields that no other dialect has in this form. */
-const TELLING = ["token_ids", "tokens", "logprobs", "text", "reward", "rewards", "group", "advantages", "mask", "entropy"];
+const TELLING = [
+  "token_ids",
+  "tokens",
+  "sampler_logprobs",
+  "text",
+  "reward",
+  "rewards",
+  "group",
+  "advantages",
+  "mask",
+  "entropies",
+];
 
 function groupOf(at: Place, field: string, value: unknown): string | number {
   if (typeof value === "string" || (typeof value === "number" && Number.isFinite(value))) return value;
@@ -35,7 +46,8 @@ function maskOf(at: Place, field: string, value: unknown): Uint8Array {
   const mask = new Uint8Array(list.length);
   for (let i = 0; i < mask.length; ++i) {
     const item = list[i];
-    if (item !== 0 && item !== 1 && item !== true && item !== false) throw malformed(at, `${field}[${i}]`, item, "0 or 1");
+    if (item !== 0 && item !== 1 && item !== true && item !== false)
+      throw malformed(at, `${field}[${i}]`, item, "0 or 1");
     mask[i] = Number(item);
   }
   return mask;
@@ -47,7 +59,13 @@ export function rewardsOf(at: Place, field: string, value: unknown): Record<stri
 }
 
 /** Arrays of arrays, one after the other; every inner length is that of `offsets`, which the first call fills. */
-function flatten<T>(at: Place, field: string, value: unknown, offsets: Int32Array, inner: (field: string, value: unknown) => ArrayLike<T>): T[] {
+function flatten<T>(
+  at: Place,
+  field: string,
+  value: unknown,
+  offsets: Int32Array,
+  inner: (field: string, value: unknown) => ArrayLike<T>,
+): T[] {
   const outer = listOf(at, field, value);
   sameLength(at, field, outer.length, offsets.length - 1, "topk.logprobs");
   const flat: T[] = [];
@@ -72,19 +90,28 @@ function ofColumns(at: Place, record: JsonObject): JsonObject {
       throw malformed(at, field, text, "an object");
     }
   });
-  const topK = record["topk_logprobs"] == null ? undefined : Object.fromEntries(TOP_K_COLUMNS.map((name) => [name, record[`topk_${name}`]]));
-  return { ...record, ...Object.fromEntries(objects), ...(topK && { topk: topK }) };
+  const result: Record<string, unknown> = { ...record, ...Object.fromEntries(objects) };
+  if (record["topk_logprobs"] != null)
+    result["topk"] = Object.fromEntries(TOP_K_COLUMNS.map((name) => [name, record[`topk_${name}`]]));
+  return result;
 }
 
 function topKOfRecord(at: Place, field: string, value: unknown): TopK {
   const record = objectOf(at, field, value);
   const lists = listOf(at, `${field}.logprobs`, record["logprobs"]);
   const offsets = new Int32Array(lists.length + 1);
-  for (let t = 0; t < lists.length; ++t) offsets[t + 1] = offsets[t]! + listOf(at, `${field}.logprobs[${t}]`, lists[t]).length;
-  const logProbs = Float64Array.from(flatten(at, `${field}.logprobs`, lists, offsets, (name, list) => numbersOf(at, name, list)));
-  const ids = optional(at, record, "ids", (_, name, list) => flatten(at, `${field}.${name}`, list, offsets, (n, v) => idsOf(at, n, v)));
-  const tokens = optional(at, record, "tokens", (_, name, list) => flatten(at, `${field}.${name}`, list, offsets, (n, v) => stringsOf(at, n, v)));
-  return { offsets, logProbs, ...(ids && { ids: Int32Array.from(ids) }), ...(tokens && { tokens }) };
+  for (let t = 0; t < lists.length; ++t)
+    offsets[t + 1] = offsets[t]! + listOf(at, `${field}.logprobs[${t}]`, lists[t]).length;
+  const logProbs = Float64Array.from(
+    flatten(at, `${field}.logprobs`, lists, offsets, (name, list) => numbersOf(at, name, list)),
+  );
+  const ids = optional(at, record, "ids", (_, name, list) =>
+    flatten(at, `${field}.${name}`, list, offsets, (n, v) => idsOf(at, n, v)),
+  );
+  const tokens = optional(at, record, "tokens", (_, name, list) =>
+    flatten(at, `${field}.${name}`, list, offsets, (n, v) => stringsOf(at, n, v)),
+  );
+  return { offsets, logProbs, ids: ids && Int32Array.from(ids), tokens };
 }
 
 /** Refuses arrays of different lengths. */
@@ -92,7 +119,12 @@ function checkLengths(at: Place, rollout: Rollout): void {
   const T = tokenCount(rollout);
   if (T === undefined) return;
   const { tokenIds, tokens, mask, topK } = rollout;
-  const arrays = { tokenIds, tokens, mask, ...Object.fromEntries(TOKEN_FIELDS.map((field) => [field, rollout[field]])) };
+  const arrays = {
+    tokenIds,
+    tokens,
+    mask,
+    ...Object.fromEntries(TOKEN_FIELDS.map((field) => [field, rollout[field]])),
+  };
   const first = Object.entries(arrays).find(([, array]) => array !== undefined)?.[0] ?? "topK";
   for (const [field, array] of Object.entries(arrays))
     sameLength(at, JSON_NAMES[field as keyof Rollout], array?.length, T, JSON_NAMES[first as keyof Rollout]);
@@ -113,10 +145,10 @@ export function readOwnFields(at: Place, record: JsonObject): Rollout {
     promptIds: field("promptIds", idsOf),
     tokenIds: field("tokenIds", idsOf),
     tokens: field("tokens", stringsOf),
-    logProbs: numbers("logProbs"),
+    samplerLogProbs: numbers("samplerLogProbs"),
     recomputedLogProbs: numbers("recomputedLogProbs"),
     oldLogProbs: numbers("oldLogProbs"),
-    refLogProbs: numbers("refLogProbs"),
+    referenceLogProbs: numbers("referenceLogProbs"),
     entropies: numbers("entropies"),
     topK: field("topK", topKOfRecord),
     values: numbers("values"),

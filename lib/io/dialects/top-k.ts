@@ -21,7 +21,7 @@ export function topKOf(lists: readonly (readonly Alternative[])[]): TopK | undef
   return {
     offsets,
     logProbs: Float64Array.from(all, ({ logProb }) => logProb),
-    ...(ids && { ids }),
-    ...(tokens && { tokens }),
+    ids,
+    tokens,
   };
 }

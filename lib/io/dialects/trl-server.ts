@@ -13,7 +13,8 @@ interface Scored {
 }
 
 /** The server puts null where the log-prob was NaN. */
-const logProbOf = (at: Place, field: string, value: unknown): number => (value === null ? NaN : numberOf(at, field, value));
+const logProbOf = (at: Place, field: string, value: unknown): number =>
+  value === null ? NaN : numberOf(at, field, value);
 
 /** Log-probs of one completion: one per token, or k per token with their ids. */
 function scored(at: Place, tokenIds: Int32Array, name: string, value: unknown, idsName: string, ids: unknown): Scored {
@@ -21,8 +22,12 @@ function scored(at: Place, tokenIds: Int32Array, name: string, value: unknown, i
   sameLength(at, name, rows.length, tokenIds.length, "completion_ids");
   if (ids == null) {
     // Before there were several per token: a number each, or lists of one.
-    const first = (t: number): unknown => (Array.isArray(rows[t]) && rows[t].length === 1 ? (rows[t] as unknown[])[0] : rows[t]);
-    return { logProbs: Float64Array.from(tokenIds, (_, t) => logProbOf(at, `${name}[${t}]`, first(t))), topK: undefined };
+    const first = (t: number): unknown =>
+      Array.isArray(rows[t]) && rows[t].length === 1 ? (rows[t] as unknown[])[0] : rows[t];
+    return {
+      logProbs: Float64Array.from(tokenIds, (_, t) => logProbOf(at, `${name}[${t}]`, first(t))),
+      topK: undefined,
+    };
   }
   const idRows = listOf(at, idsName, ids);
   sameLength(at, idsName, idRows.length, tokenIds.length, "completion_ids");
@@ -48,10 +53,16 @@ function read(at: Place, record: JsonObject): Rollout[] {
   const completions = listOf(at, "completion_ids", record["completion_ids"]);
   const each = completions.length / prompts.length;
   if (!Number.isInteger(each) && completions.length > 0)
-    throw malformed(at, "completion_ids.length", completions.length, `a multiple of ${prompts.length}, the number of prompts`);
+    throw malformed(
+      at,
+      "completion_ids.length",
+      completions.length,
+      `a multiple of ${prompts.length}, the number of prompts`,
+    );
   const promptIds = Array.from({ length: prompts.length }, (_, p) => idsOf(at, `prompt_ids[${p}]`, prompts[p]));
   const logProbs = record["logprobs"] == null ? undefined : listOf(at, "logprobs", record["logprobs"]);
-  const ids = record["logprob_token_ids"] == null ? undefined : listOf(at, "logprob_token_ids", record["logprob_token_ids"]);
+  const ids =
+    record["logprob_token_ids"] == null ? undefined : listOf(at, "logprob_token_ids", record["logprob_token_ids"]);
   sameLength(at, "logprobs", logProbs?.length, completions.length, "completion_ids");
   sameLength(at, "logprob_token_ids", ids?.length, completions.length, "completion_ids");
   return Array.from({ length: completions.length }, (_, i) => {
@@ -62,8 +73,8 @@ function read(at: Place, record: JsonObject): Rollout[] {
       group: promptGroup(prompt),
       promptIds: prompt,
       tokenIds,
-      ...(scores && { logProbs: scores.logProbs }),
-      ...(scores?.topK && { topK: scores.topK }),
+      samplerLogProbs: scores?.logProbs,
+      topK: scores?.topK,
     };
   });
 }

@@ -25,7 +25,9 @@ function rewardColumns(record: JsonObject): Record<string, number> {
 
 /** The other columns; a null says that there is nothing. */
 function extrasOf(record: JsonObject, rewards: Readonly<Record<string, number>>): Record<string, unknown> | undefined {
-  const rest = Object.entries(restOf(record, [...KNOWN, ...Object.keys(rewards)]) ?? {}).filter(([, value]) => value !== null);
+  const rest = Object.entries(restOf(record, [...KNOWN, ...Object.keys(rewards)]) ?? {}).filter(
+    ([, value]) => value !== null,
+  );
   return rest.length === 0 ? undefined : Object.fromEntries(rest);
 }
 
@@ -35,7 +37,11 @@ export const trl: DialectReader = {
   read(at, record) {
     const prompt = textOf(at, "prompt", record["prompt"]);
     const rewards = rewardColumns(record);
-    at.warn("no-token-ids", "completion", "text without ids: per-token statistics would need a tokenizer, and be of re-tokenised text");
+    at.warn(
+      "no-token-ids",
+      "completion",
+      "text without ids: per-token statistics would need a tokenizer, and be of re-tokenised text",
+    );
     return [
       present<Rollout>({
         group: promptGroup(prompt),

@@ -12,7 +12,11 @@ export const verl: DialectReader = {
   matches: (record) => typeof record["input"] === "string" && typeof record["output"] === "string",
   read(at, record) {
     const prompt = stringOf(at, "input", record["input"]);
-    at.warn("no-token-ids", "output", "decoded text without ids: per-token statistics would need a tokenizer, and be of re-tokenised text");
+    at.warn(
+      "no-token-ids",
+      "output",
+      "decoded text without ids: per-token statistics would need a tokenizer, and be of re-tokenised text",
+    );
     return [
       present<Rollout>({
         group: promptGroup(prompt),

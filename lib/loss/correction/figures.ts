@@ -64,7 +64,12 @@ function sampleDeviation(values: readonly number[]): number {
 }
 
 /** `seq_mean` … `seq_fraction_high` of numbers of which each is a row's; the deviation is from `center`. */
-export function rowFigures(prefix: string, values: readonly number[], bounds: Bounds, center: number): CorrectionMetrics {
+export function rowFigures(
+  prefix: string,
+  values: readonly number[],
+  bounds: Bounds,
+  center: number,
+): CorrectionMetrics {
   return {
     [`${prefix}_seq_mean`]: average(values),
     [`${prefix}_seq_std`]: sampleDeviation(values),

@@ -107,7 +107,13 @@ export function importanceRatio(
   const outside = OUTSIDE[needWord(op, "outside", settings.outside ?? "clamp", OUTSIDE)]!;
   const byRow = needWord(op, "boundsOf", settings.boundsOf ?? "ratio", BOUNDS_OF) === 1;
   if (byRow && (level !== "token" || outside !== "zero"))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "boundsOf", "rowMean", '"ratio" unless level is "token" and outside is "zero"');
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "boundsOf",
+      "rowMean",
+      '"ratio" unless level is "token" and outside is "zero"',
+    );
   const bounds = needBounds(op, settings);
   const maskedRatio = needNumber(op, "maskedRatio", settings.maskedRatio ?? 0, { min: 0, max: 1, integer: true });
   const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs, settings);
@@ -124,7 +130,9 @@ export function importanceRatio(
     statistic: "ratio",
     outside,
     maskedWeight: maskedRatio === 0 ? 0 : byRow ? 1 : bound(1, bounds, outside),
-    ...(byRow ? { ...UNBOUNDED, rowFactors: rowFactors(batch, bounds) } : bounds),
+    low: byRow ? UNBOUNDED.low : bounds.low,
+    high: byRow ? UNBOUNDED.high : bounds.high,
+    rowFactors: byRow ? rowFactors(batch, bounds) : undefined,
   });
   return { ratios: weights, kept };
 }

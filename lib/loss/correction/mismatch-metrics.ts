@@ -29,7 +29,7 @@ export function compareMismatch(batch: Mismatch): CorrectionMetrics {
   const rollout = logPerplexities(batch, batch.rolloutLogProbs);
   const apart = training.map((x, r) => x - rollout[r]!);
   const k3 = batch.measure("k3", Infinity).moments;
-  const ratios = mergeMoments(batch.measure("ratio", logClamp).moments, layout.backend ? { backend: layout.backend } : {});
+  const ratios = mergeMoments(batch.measure("ratio", logClamp).moments, { backend: layout.backend });
   const squares = ratios.m2s[0]! + ratios.counts[0]! * ratios.means[0]! ** 2;
   const clamp = { low: -logClamp, high: logClamp };
   return {
@@ -43,7 +43,8 @@ export function compareMismatch(batch: Mismatch): CorrectionMetrics {
     log_ppl_diff_min: smallest(apart),
     ppl_ratio: average(apart.map(Math.exp)),
     chi2_token: tokens > 0 ? batch.mean(squares, tokens) - 1 : 0,
-    chi2_seq: countedRows.length > 0 ? average(countedRows.map((b) => Math.exp(2 * bounded(differences[b]!, clamp)))) - 1 : 0,
+    chi2_seq:
+      countedRows.length > 0 ? average(countedRows.map((b) => Math.exp(2 * bounded(differences[b]!, clamp)))) - 1 : 0,
   };
 }
 

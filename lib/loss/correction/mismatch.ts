@@ -4,7 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { layoutOfRows, needRows, type RowLayout, type Rows } from "../../core/rows";
 import type { MismatchMeasures, MismatchStatistic } from "../../ops/correction";
 import { measurePair } from "../../ops/correction/measure";
 
@@ -62,7 +62,7 @@ export class Mismatch {
     at = "",
   ) {
     this.rows = needRows(op, options);
-    const { n, B, T, offsets, meaning } = this.rows;
+    const { n, meaning } = this.rows;
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
     needFloats(op, "rolloutLogProbs", rolloutLogProbs, n, meaning);
     this.mask = optionalMask(op, "mask", options.mask, n, meaning);
@@ -70,9 +70,9 @@ export class Mismatch {
     this.logClamp = needNumber(op, `${at}logClamp`, options.logClamp ?? 20, { min: 0, above: true, infinite: true });
     this.countsEmptyRows = needWord(op, `${at}emptyRows`, options.emptyRows ?? "skip", EMPTY_ROWS) === 1;
     this.layout = {
-      ...(offsets ? { offsets } : { shape: [B, T] as const }),
-      ...(this.mask && { mask: this.mask }),
-      ...(options.backend && { backend: options.backend }),
+      ...layoutOfRows(this.rows),
+      mask: this.mask ?? undefined,
+      backend: options.backend,
     };
   }
 
@@ -80,8 +80,14 @@ export class Mismatch {
   measure(statistic: MismatchStatistic, logClamp: number, bounds?: Bounds): MismatchMeasures {
     const key = `${statistic} ${logClamp}`;
     const taken = this.#taken.get(key);
-    if (taken && (!bounds || (taken.bounds?.low === bounds.low && taken.bounds.high === bounds.high))) return taken.measures;
-    const measures = measurePair(this.op, this.oldLogProbs, this.rolloutLogProbs, { ...this.layout, statistic, logClamp, ...bounds });
+    if (taken && (!bounds || (taken.bounds?.low === bounds.low && taken.bounds.high === bounds.high)))
+      return taken.measures;
+    const measures = measurePair(this.op, this.oldLogProbs, this.rolloutLogProbs, {
+      ...this.layout,
+      statistic,
+      logClamp,
+      ...bounds,
+    });
     this.#taken.set(key, { bounds, measures });
     return measures;
   }

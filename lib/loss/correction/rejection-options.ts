@@ -39,7 +39,8 @@ export interface RejectionRule {
 }
 
 function needThreshold(op: string, name: string, threshold: unknown, signed: boolean): Bounds {
-  const text = typeof threshold === "number" ? String(threshold) : typeof threshold === "string" ? threshold.trim() : "";
+  const text =
+    typeof threshold === "number" ? String(threshold) : typeof threshold === "string" ? threshold.trim() : "";
   const parts = text.split("_").map((part) => (part.trim() === "" ? NaN : Number(part)));
   const [first, second = first] = parts as [number, number?];
   const sound = parts.length <= (signed ? 2 : 1) && parts.every((x) => x > 0 && Number.isFinite(x));
@@ -63,16 +64,33 @@ function asList(given: unknown): readonly unknown[] {
 export function needRules(op: string, options: unknown, thresholds: unknown, at = ""): RejectionRule[] {
   const names = asList(options) as readonly RejectionOption[];
   if (names.length === 0)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, `${at}options`, options, `one or several of ${REJECTION_OPTIONS.map(show).join(", ")}`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      `${at}options`,
+      options,
+      `one or several of ${REJECTION_OPTIONS.map(show).join(", ")}`,
+    );
   const limits = asList(thresholds);
   if (limits.length !== 1 && limits.length !== names.length)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, `${at}thresholds`, thresholds, `1 or ${names.length}: one for all options, or one for each`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      `${at}thresholds`,
+      thresholds,
+      `1 or ${names.length}: one for all options, or one for each`,
+    );
   const rules = new Map<RejectionOption, RejectionRule>();
   names.forEach((option, i) => {
     needWord(op, `${at}options`, option, REJECTION_OPTIONS);
     const statistic = option.slice(-2) as RejectionRule["statistic"];
     const over = option.split("_").at(-2)!;
-    const bounds = needThreshold(op, `${at}thresholds (${option})`, limits.length === 1 ? limits[0] : limits[i], statistic === "k1");
+    const bounds = needThreshold(
+      op,
+      `${at}thresholds (${option})`,
+      limits.length === 1 ? limits[0] : limits[i],
+      statistic === "k1",
+    );
     if (!rules.has(option)) rules.set(option, { option, statistic, over: over as RejectionRule["over"], bounds });
   });
   return [...rules.values()];

@@ -17,7 +17,8 @@ export interface RejectionRules {
   readonly thresholds: RejectionThreshold | readonly RejectionThreshold[];
 }
 
-export interface RolloutRejectionMaskOptions extends RolloutOptions, RejectionRules, PresetOption<"rolloutRejectionMask"> {}
+export interface RolloutRejectionMaskOptions
+  extends RolloutOptions, RejectionRules, PresetOption<"rolloutRejectionMask"> {}
 
 export interface RolloutRejectionMaskResult {
   /** 1 where the mask is and every option keeps the token, else 0. */
@@ -36,13 +37,20 @@ function rowStatistics(batch: Mismatch, { statistic, over }: RejectionRule): Flo
 }
 
 /** Figures of all options: of the numbers per row, and what is taken out. */
-function commonFigures(batch: Mismatch, rule: RejectionRule, rows: Float64Array, rejected: ArrayLike<number>): CorrectionMetrics {
+function commonFigures(
+  batch: Mismatch,
+  rule: RejectionRule,
+  rows: Float64Array,
+  rejected: ArrayLike<number>,
+): CorrectionMetrics {
   const name = `${PREFIX}_${rule.option}`;
   const live = batch.liveRows;
   const values = live.map((b) => rows[b]!);
+  const ofRows = rowFigures(name, values, rule.bounds, 0);
+  if (rule.statistic === "k1")
+    ofRows[`${name}_seq_fraction_low`] = share(countBelow(values, rule.bounds), values.length);
   return {
-    ...rowFigures(name, values, rule.bounds, 0),
-    ...(rule.statistic === "k1" && { [`${name}_seq_fraction_low`]: share(countBelow(values, rule.bounds), values.length) }),
+    ...ofRows,
     [`${name}_masked_fraction`]: share(sum(Array.from(rejected)), batch.tokens),
     [`${name}_seq_masked_fraction`]: share(live.filter((b) => rejected[b]! > 0).length, live.length),
   };
@@ -51,7 +59,7 @@ function commonFigures(batch: Mismatch, rule: RejectionRule, rows: Float64Array,
 function tokenFigures(batch: Mismatch, rule: RejectionRule): CorrectionMetrics {
   const { moments, bounded: within, above, below } = batch.measure(rule.statistic, batch.logClamp, rule.bounds);
   const { backend } = batch.layout;
-  const merging = backend ? { backend } : {};
+  const merging = { backend };
   const all = mergeMoments(moments, merging);
   const tokens = batch.tokens;
   const name = `${PREFIX}_${rule.option}`;
@@ -62,16 +70,29 @@ function tokenFigures(batch: Mismatch, rule: RejectionRule): CorrectionMetrics {
     [`${name}_fraction_high`]: batch.mean(sum(above), tokens),
     [`${name}_fraction_low`]: batch.mean(sum(below), tokens),
     [`${name}_std`]: tokens > 1 ? Math.sqrt(share(mergeMoments(within, merging).m2s[0]!, tokens)) : 0,
-    ...commonFigures(batch, rule, batch.perToken(moments.sums), above.map((count, b) => count + below[b]!)),
+    ...commonFigures(
+      batch,
+      rule,
+      batch.perToken(moments.sums),
+      above.map((count, b) => count + below[b]!),
+    ),
   };
 }
 
-function rowOptionFigures(batch: Mismatch, rule: RejectionRule, rows: Float64Array, keep: Uint8Array): CorrectionMetrics {
+function rowOptionFigures(
+  batch: Mismatch,
+  rule: RejectionRule,
+  rows: Float64Array,
+  keep: Uint8Array,
+): CorrectionMetrics {
   const { kept, tokens, liveRows } = batch;
   const values = liveRows.map((b) => rows[b]!);
   const counts = liveRows.map((b) => kept[b]!);
   const name = `${PREFIX}_${rule.option}`;
-  const { variance } = weightedSpread(values.map((x) => bounded(x, rule.bounds)), counts);
+  const { variance } = weightedSpread(
+    values.map((x) => bounded(x, rule.bounds)),
+    counts,
+  );
   return {
     [`${name}_mean`]: batch.mean(sum(values.map((x, i) => x * counts[i]!)), tokens),
     [`${name}_max`]: largest(values),
@@ -79,7 +100,12 @@ function rowOptionFigures(batch: Mismatch, rule: RejectionRule, rows: Float64Arr
     [`${name}_fraction_high`]: share(countAbove(values, rule.bounds), values.length),
     [`${name}_fraction_low`]: share(countBelow(values, rule.bounds), values.length),
     [`${name}_std`]: tokens > 1 ? Math.sqrt(variance) : 0,
-    ...commonFigures(batch, rule, rows, kept.map((count, b) => (keep[b] ? 0 : count))),
+    ...commonFigures(
+      batch,
+      rule,
+      rows,
+      kept.map((count, b) => (keep[b] ? 0 : count)),
+    ),
   };
 }
 
@@ -92,7 +118,8 @@ function reject(batch: Mismatch, rules: readonly RejectionRule[], keepRows: Uint
   let mask: Uint8Array | undefined;
   let counts = new Int32Array();
   for (const { statistic, bounds } of passes) {
-    const pass = { ...layout, ...(mask && { mask, out: { kept: mask } }), statistic, logClamp, ...bounds, rowFactors };
+    const own = mask ? { mask, out: { kept: mask } } : {};
+    const pass = { ...layout, ...own, statistic, logClamp, ...bounds, rowFactors };
     const result = boundMismatch(oldLogProbs, rolloutLogProbs, pass);
     mask = result.kept;
     counts = Int32Array.from(result.keptCounts);
@@ -101,7 +128,12 @@ function reject(batch: Mismatch, rules: readonly RejectionRule[], keepRows: Uint
 }
 
 /** The mask of a batch, in the name of the public function `op` whose caller wrote the rules under `at`. */
-export function rejectMismatch(op: string, batch: Mismatch, given: RejectionRules, at = ""): RolloutRejectionMaskResult {
+export function rejectMismatch(
+  op: string,
+  batch: Mismatch,
+  given: RejectionRules,
+  at = "",
+): RolloutRejectionMaskResult {
   const rules = needRules(op, given.options, given.thresholds, at);
   const keepRows = new Uint8Array(batch.rows.B).fill(1);
   let metrics: CorrectionMetrics = {};

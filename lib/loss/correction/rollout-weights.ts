@@ -6,7 +6,19 @@ import { boundMismatch } from "../../ops/correction";
 import { broadcastRows } from "../../ops/group/broadcast";
 import { mergeMoments } from "../../ops/reduce";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { average, bounded, countAbove, countBelow, largest, rowFigures, share, smallest, type Spread, sum, weightedSpread } from "./figures";
+import {
+  average,
+  bounded,
+  countAbove,
+  countBelow,
+  largest,
+  rowFigures,
+  share,
+  smallest,
+  type Spread,
+  sum,
+  weightedSpread,
+} from "./figures";
 import { type Bounds, type CorrectionMetrics, Mismatch, type RolloutOptions } from "./mismatch";
 
 const LEVELS = ["token", "sequence"] as const;
@@ -34,7 +46,12 @@ export interface RolloutWeightsResult {
 }
 
 /** std and effective sample size of the bounded weights, then the figures over rows. */
-function spreadFigures(batch: Mismatch, { mean, variance }: Spread, rowMeans: readonly number[], bounds: Bounds): CorrectionMetrics {
+function spreadFigures(
+  batch: Mismatch,
+  { mean, variance }: Spread,
+  rowMeans: readonly number[],
+  bounds: Bounds,
+): CorrectionMetrics {
   const square = variance + mean * mean;
   return {
     [`${PREFIX}_std`]: batch.tokens > 1 ? Math.sqrt(variance) : 0,
@@ -48,14 +65,19 @@ function spreadFigures(batch: Mismatch, { mean, variance }: Spread, rowMeans: re
 function tokenWeights(batch: Mismatch, threshold: number, norm: number): FloatArray {
   const rowFactors = new Float64Array(batch.rows.B).fill(1 / norm);
   const { oldLogProbs, rolloutLogProbs, layout, logClamp } = batch;
-  const rule = { statistic: "ratio", logClamp, high: threshold, ...(norm !== 1 && { rowFactors }) } as const;
+  const rule = {
+    statistic: "ratio",
+    logClamp,
+    high: threshold,
+    rowFactors: norm !== 1 ? rowFactors : undefined,
+  } as const;
   return boundMismatch(oldLogProbs, rolloutLogProbs, { ...layout, ...rule }).weights;
 }
 
 function ofTokens(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWeightsResult {
   const measures = batch.measure("ratio", batch.logClamp, bounds);
   const { layout, tokens } = batch;
-  const merging = layout.backend ? { backend: layout.backend } : {};
+  const merging = { backend: layout.backend };
   const all = mergeMoments(measures.moments, merging);
   const within = mergeMoments(measures.bounded, merging);
   const rowMeans = batch.perToken(measures.moments.sums);
@@ -76,7 +98,10 @@ function ofTokens(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutW
   const truncated = batch.measure("ratio", batch.logClamp, { low: -Infinity, high: bounds.high }).bounded;
   const mean = batch.mean(sum(truncated.sums), tokens);
   const norm = mean > SMALLEST_MEAN ? mean : 1;
-  return { weights: tokenWeights(batch, bounds.high, norm), metrics: { ...metrics, [`${PREFIX}_batch_norm_factor`]: norm } };
+  return {
+    weights: tokenWeights(batch, bounds.high, norm),
+    metrics: { ...metrics, [`${PREFIX}_batch_norm_factor`]: norm },
+  };
 }
 
 function ofRows(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWeightsResult {
@@ -95,7 +120,10 @@ function ofRows(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWei
     [`${PREFIX}_ratio_fraction_low`]: share(countBelow(counted, logBounds), counted.length),
     ...spreadFigures(
       batch,
-      weightedSpread(liveRows.map((b) => bounded(weights[b]!, bounds)), liveRows.map((b) => kept[b]!)),
+      weightedSpread(
+        liveRows.map((b) => bounded(weights[b]!, bounds)),
+        liveRows.map((b) => kept[b]!),
+      ),
       countedRows.map((b) => rowMeans[b]!),
       bounds,
     ),

@@ -5,11 +5,11 @@ import { needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { CorrectionRules, RolloutConventions } from "../correction";
 import { correctMismatch } from "../correction/rollout-correction";
-import { needPolicyBatch, type PolicyBatch } from "./batch";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
-import { PPO, type PpoClipping, type PpoLossConventions } from "./ppo-loss";
-import { REINFORCE } from "./reinforce-loss";
+import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
+import PPO, { type PpoClipping, type PpoLossConventions } from "./ppo-loss";
+import REINFORCE from "./reinforce-loss";
 import { evaluateTokenMap } from "./token-map";
 
 const OBJECTIVES = ["clip", "reinforce"] as const;
@@ -26,7 +26,8 @@ export interface BypassLossConventions extends PpoLossConventions {
   readonly correctionConventions?: RolloutConventions;
 }
 
-interface CommonOptions extends PolicyLossOptions, PresetOption<"bypassLoss">, Pick<BypassLossConventions, "correctionConventions"> {
+interface CommonOptions
+  extends PolicyLossOptions, PresetOption<"bypassLoss">, Pick<BypassLossConventions, "correctionConventions"> {
   /** Weights and rejection, as the options of `rolloutCorrection`. Default: no weights, nothing rejected. */
   readonly correction?: CorrectionRules & RolloutConventions;
 }
@@ -50,7 +51,14 @@ export interface BypassLossResult extends PolicyLossResult {
   readonly mask: Uint8Array;
 }
 
-const CLIPPING = ["clip", "clipLow", "clipHigh", "dualClip", "ratioCap", "logClamp"] as const satisfies readonly (keyof PpoClipping)[];
+const CLIPPING = [
+  "clip",
+  "clipLow",
+  "clipHigh",
+  "dualClip",
+  "ratioCap",
+  "logClamp",
+] as const satisfies readonly (keyof PpoClipping)[];
 
 function refuse(op: string, given: object, names: readonly string[], want: string): void {
   for (const name of names) {
@@ -63,7 +71,13 @@ function needBypassBatch(op: string, batch: BypassBatch): PolicyBatch {
   refuse(op, batch, ["oldLogProbs"], "nothing: samplerLogProbs takes its place");
   refuse(op, batch, ["rolloutWeights"], "nothing: correction.weights makes them");
   if (!needPolicyBatch(op, batch).samplerLogProbs)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "samplerLogProbs", undefined, "log-probs of the sampler, which the ratio is taken to");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "samplerLogProbs",
+      undefined,
+      "log-probs of the sampler, which the ratio is taken to",
+    );
   return { ...batch, oldLogProbs: batch.samplerLogProbs };
 }
 
@@ -92,10 +106,10 @@ export function bypassLoss(batch: BypassBatch, options: BypassLossOptions): Bypa
     logProbs,
     samplerLogProbs,
     {
-      ...(shape && { shape }),
-      ...(offsets && { offsets }),
-      ...(batch.mask && { mask: batch.mask }),
-      ...(resolved.backend && { backend: resolved.backend }),
+      shape,
+      offsets,
+      mask: batch.mask,
+      backend: resolved.backend,
       ...resolved.correctionConventions,
       ...resolved.correction,
     },
@@ -104,7 +118,12 @@ export function bypassLoss(batch: BypassBatch, options: BypassLossOptions): Bypa
   const { weights, mask } = corrected;
   const masked = { ...given, mask };
   const result = weighted
-    ? evaluateTokenMap(op, REINFORCE, weights ? { ...masked, rolloutWeights: weights, rolloutWeightsPer: "token" } : masked, resolved)
+    ? evaluateTokenMap(
+        op,
+        REINFORCE,
+        weights ? { ...masked, rolloutWeights: weights, rolloutWeightsPer: "token" } : masked,
+        resolved,
+      )
     : evaluateTokenMap(op, PPO, masked, resolved);
   return { ...result, metrics: { ...result.metrics, ...corrected.metrics }, weights, mask };
 }

@@ -1,9 +1,9 @@
 // CISPO: REINFORCE with the clipped ratio as a constant weight, so that no token loses its gradient.
 import { needNumber } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import type { PolicyBatch } from "./policy-batch";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
@@ -19,8 +19,8 @@ export interface CispoLossOptions extends CispoLossConventions, PolicyLossOption
   readonly clipHigh: number;
 }
 
-export const CISPO: TokenMap<Omit<CispoLossOptions, "preset">> = {
-  name: "cispoLoss",
+const CISPO: TokenMap<CispoLossOptions> = {
+  resolve: (options) => resolvePreset("cispoLoss", options.preset, options),
   form: (op, options) => ({
     form: "weighted",
     clipLow: options.clipLow ?? Infinity,
@@ -42,6 +42,7 @@ export const CISPO: TokenMap<Omit<CispoLossOptions, "preset">> = {
  * @see MiniMax 2025, MiniMax-M1: Scaling Test-Time Compute Efficiently with Lightning Attention, equation 4
  */
 export function cispoLoss(batch: PolicyBatch, options: CispoLossOptions): PolicyLossResult {
-  const op = "cispoLoss";
-  return evaluateTokenMap(op, CISPO, batch, resolvePreset(op, options.preset, options));
+  return evaluateTokenMap("cispoLoss", CISPO, batch, CISPO.resolve(options));
 }
+
+export default CISPO;

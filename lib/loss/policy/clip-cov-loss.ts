@@ -5,10 +5,11 @@ import { needNumber } from "../../core/options";
 import { integersBelow } from "../../core/random";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { needPolicyBatch, type PolicyBatch } from "./batch";
+import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type FormCall, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import { evaluatePolicy, type FormCall, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 
 export interface ClipCovLossOptions extends PolicyLossOptions, ClipRange, PresetOption<"clipCovLoss"> {
   /** Share of the kept tokens that is left out, at least one token; in [0, 1]. Default 2e-4. */
@@ -39,10 +40,22 @@ function drawn(candidates: number, count: number, seed: number): Int32Array {
   return order.subarray(0, count);
 }
 
-function needOrder(op: string, { seed, permutation }: ClipCovLossOptions, candidates: number, count: number): Int32Array {
+function needOrder(
+  op: string,
+  { seed, permutation }: ClipCovLossOptions,
+  candidates: number,
+  count: number,
+): Int32Array {
   if ((seed === undefined) === (permutation === undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "seed", seed, "an integer in [0, 2^32), or permutation, not both: candidates are drawn");
-  if (permutation === undefined) return drawn(candidates, count, needNumber(op, "seed", seed, { min: 0, max: 2 ** 32 - 1, integer: true }));
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "seed",
+      seed,
+      "an integer in [0, 2^32), or permutation, not both: candidates are drawn",
+    );
+  if (permutation === undefined)
+    return drawn(candidates, count, needNumber(op, "seed", seed, { min: 0, max: 2 ** 32 - 1, integer: true }));
   const order = needInt32(op, "permutation", permutation, candidates, "the candidates");
   const seen = new Uint8Array(candidates);
   order.forEach((place, i) => {
@@ -82,12 +95,12 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
   const plain = evaluatePolicy(op, batch, resolved, form);
   const { selected, count } = evaluateCovarianceMask(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
-    ...(checked.mask && { mask: checked.mask }),
+    mask: checked.mask ?? undefined,
     advantagesPer: checked.advantagesPer,
     between: resolved.between ?? [1, 5],
     countEpsilon: 1e-8,
     excluded: plain.clipped,
-    ...(resolved.backend && { backend: resolved.backend }),
+    backend: resolved.backend,
   });
   const kept = plain.figures.kept;
   const n = Math.min(Math.max(Math.floor(share * kept), 1), count);
@@ -99,6 +112,9 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
     form,
   );
   const result = policyResult(evaluation, resolved, METRICS);
-  const metrics = (resolved.metricNames ?? "verl") === "verl" ? { "actor/pg_clipfrac": n / (kept + 1e-8), ...result.metrics } : result.metrics;
+  const metrics =
+    (resolved.metricNames ?? "verl") === "verl"
+      ? { "actor/pg_clipfrac": n / (kept + 1e-8), ...result.metrics }
+      : result.metrics;
   return { ...result, metrics, dropped };
 }

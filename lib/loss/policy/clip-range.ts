@@ -14,7 +14,10 @@ export interface ClipRange {
 const width = { min: 0, infinite: true } as const;
 
 /** Both widths; a missing one has no default. */
-export function needClipRange(op: string, { clip, clipLow, clipHigh }: ClipRange): { clipLow: number; clipHigh: number } {
+export function needClipRange(
+  op: string,
+  { clip, clipLow, clipHigh }: ClipRange,
+): { clipLow: number; clipHigh: number } {
   if (clip !== undefined) {
     if (clipLow !== undefined || clipHigh !== undefined)
       throw argumentError("ERR_SURPRISAL_OPTION", op, "clip", clip, "nothing where clipLow or clipHigh is given");
@@ -22,6 +25,12 @@ export function needClipRange(op: string, { clip, clipLow, clipHigh }: ClipRange
     return { clipLow: both, clipHigh: both };
   }
   if (clipLow === undefined || clipHigh === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, clipLow === undefined ? "clipLow" : "clipHigh", undefined, "a number; or give clip");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      clipLow === undefined ? "clipLow" : "clipHigh",
+      undefined,
+      "a number; or give clip",
+    );
   return { clipLow: needNumber(op, "clipLow", clipLow, width), clipHigh: needNumber(op, "clipHigh", clipHigh, width) };
 }

@@ -1,15 +1,15 @@
 // CPGD: the policy gradient with the log-prob itself clipped. Its policy drift is a KL term.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
+import type { PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 export interface CpgdLossOptions extends PolicyLossOptions, ClipRange, PresetOption<"cpgdLoss"> {}
 
-export const CPGD: TokenMap<Omit<CpgdLossOptions, "preset">> = {
-  name: "cpgdLoss",
+const CPGD: TokenMap<CpgdLossOptions> = {
+  resolve: (options) => resolvePreset("cpgdLoss", options.preset, options),
   form: (op, options) => ({ form: "bounded", ...needClipRange(op, options) }),
   metrics: { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logRatio" }, trl: "tokens" },
 };
@@ -26,6 +26,7 @@ export const CPGD: TokenMap<Omit<CpgdLossOptions, "preset">> = {
  * @see Liu et al. 2025, CPGD: Toward Stable Rule-based Reinforcement Learning for Language Models
  */
 export function cpgdLoss(batch: PolicyBatch, options: CpgdLossOptions): PolicyLossResult {
-  const op = "cpgdLoss";
-  return evaluateTokenMap(op, CPGD, batch, resolvePreset(op, options.preset, options));
+  return evaluateTokenMap("cpgdLoss", CPGD, batch, CPGD.resolve(options));
 }
+
+export default CPGD;

@@ -1,9 +1,10 @@
 // GMPO: the geometric mean of clipped token ratios, one term a row.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
+import type { PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
 import { rowMeanWeights } from "./row-weights";
 
 /** The choices in which frameworks differ. */
@@ -15,10 +16,15 @@ export interface GmpoLossConventions extends PolicyLossConventions {
 }
 
 /** Clip widths are in nats of the log ratio: 0.4 is the paper's choice. */
-export interface GmpoLossOptions extends GmpoLossConventions, Omit<PolicyLossOptions, "emptyRows">, ClipRange, PresetOption<"gmpoLoss"> {}
+export interface GmpoLossOptions
+  extends GmpoLossConventions, Omit<PolicyLossOptions, "emptyRows">, ClipRange, PresetOption<"gmpoLoss"> {}
 
 const METRICS = {
-  verl: { "actor/pg_clipfrac": "outsidePositive", "actor/ppo_kl": "-logRatio", "actor/pg_clipfrac_lower": "outsideNegative" },
+  verl: {
+    "actor/pg_clipfrac": "outsidePositive",
+    "actor/ppo_kl": "-logRatio",
+    "actor/pg_clipfrac_lower": "outsideNegative",
+  },
   trl: "tokens",
 } as const;
 

@@ -2,10 +2,12 @@
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
-import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type FormCall, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import type { PolicyBatch } from "./policy-batch";
+import type { ClipRange } from "./clip-range";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
+import { sequenceForm } from "./sequence-form";
 
 const RATIO_TO = ["old", "sampler"] as const;
 
@@ -22,7 +24,8 @@ export interface GspoLossOptions extends GspoLossConventions, PolicyLossOptions,
   readonly ratioTo?: (typeof RATIO_TO)[number];
 }
 
-export interface GspoTokenLossOptions extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoTokenLoss"> {
+export interface GspoTokenLossOptions
+  extends GspoLossConventions, PolicyLossOptions, ClipRange, PresetOption<"gspoTokenLoss"> {
   /** As in `GspoLossOptions`. */
   readonly ratioCap?: number;
 }
@@ -32,19 +35,6 @@ const METRICS = {
   trl: "rows",
 } as const;
 const TOKEN_METRICS = { ...METRICS, trl: "tokens" } as const;
-
-/** The form with its parameters. */
-export function sequenceForm(op: string, form: "clip" | "clipLocal", options: Omit<GspoLossOptions, "preset">): Extract<FormCall, { skeleton: "row" }> {
-  return {
-    skeleton: "row",
-    form: {
-      form,
-      ...needClipRange(op, options),
-      ratioCap: options.ratioCap ?? Infinity,
-      maxLogRatio: options.maxLogRatio ?? Infinity,
-    },
-  };
-}
 
 /**
  * GSPO's policy loss and its gradient:
@@ -63,7 +53,13 @@ export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLo
   const form = sequenceForm(op, "clip", resolved);
   const toSampler = needWord(op, "ratioTo", resolved.ratioTo ?? "old", RATIO_TO) === 1;
   if (toSampler && batch.samplerLogProbs === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "samplerLogProbs", undefined, 'log-probs of the sampler, since ratioTo is "sampler"');
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "samplerLogProbs",
+      undefined,
+      'log-probs of the sampler, since ratioTo is "sampler"',
+    );
   const call = toSampler ? { ...form, oldLogProbs: batch.samplerLogProbs! } : form;
   return policyResult(evaluatePolicy(op, batch, resolved, call), resolved, METRICS);
 }
@@ -79,5 +75,9 @@ export function gspoLoss(batch: PolicyBatch, options: GspoLossOptions): PolicyLo
 export function gspoTokenLoss(batch: PolicyBatch, options: GspoTokenLossOptions): PolicyLossResult {
   const op = "gspoTokenLoss";
   const resolved = resolvePreset(op, options.preset, options);
-  return policyResult(evaluatePolicy(op, batch, resolved, sequenceForm(op, "clipLocal", resolved)), resolved, TOKEN_METRICS);
+  return policyResult(
+    evaluatePolicy(op, batch, resolved, sequenceForm(op, "clipLocal", resolved)),
+    resolved,
+    TOKEN_METRICS,
+  );
 }

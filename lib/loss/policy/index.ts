@@ -1,27 +1,15 @@
 // Policy losses: value, metrics and gradient. docs/loss/policy.md has them side by side.
-export type { PolicyBatch } from "./batch";
-export * from "./bypass-loss";
-export { cispoLoss } from "./cispo-loss";
-export type { CispoLossConventions, CispoLossOptions } from "./cispo-loss";
-export * from "./clip-cov-loss";
 export type { ClipRange } from "./clip-range";
-export { cpgdLoss } from "./cpgd-loss";
-export type { CpgdLossOptions } from "./cpgd-loss";
-export type { PolicyLossResult } from "./evaluate";
-export * from "./gmpo-loss";
-export { gspoLoss, gspoTokenLoss } from "./gspo-loss";
-export type { GspoLossConventions, GspoLossOptions, GspoTokenLossOptions } from "./gspo-loss";
-export * from "./kl-cov-loss";
-export * from "./luspo-loss";
-export * from "./optimal-value-loss";
-export type { EntropyBonus, KlClamps, KlTerm, MetricNames, PolicyLossConventions, PolicyLossOptions } from "./options";
+export * from "./losses";
+export type { PolicyBatch } from "./policy-batch";
 export * from "./policy-loss";
-export { ppoLoss } from "./ppo-loss";
-export type { PpoClipping, PpoLossConventions, PpoLossOptions } from "./ppo-loss";
-export { reinforceLoss } from "./reinforce-loss";
-export type { ReinforceLossOptions } from "./reinforce-loss";
-export * from "./rloo-loss";
-export { sapoLoss } from "./sapo-loss";
-export type { SapoLossConventions, SapoLossOptions } from "./sapo-loss";
-export * from "./vespo-loss";
 export * from "./policy-loss-from-logits";
+export type {
+  EntropyBonus,
+  KlClamps,
+  KlTerm,
+  MetricNames,
+  PolicyLossConventions,
+  PolicyLossOptions,
+} from "./policy-loss-options";
+export type { PolicyLossResult } from "./policy-loss-result";

@@ -2,9 +2,10 @@
 import { needNumber } from "../../core/options";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { needPolicyBatch, type PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 
 export interface KlCovLossOptions extends PolicyLossOptions, PresetOption<"klCovLoss"> {
   /** Share of the kept tokens that is penalised, at least one token; in [0, 1]. Default 2e-4. */
@@ -37,11 +38,11 @@ export function klCovLoss(batch: PolicyBatch, options: KlCovLossOptions = {}): K
   const checked = needPolicyBatch(op, batch);
   const { selected } = evaluateCovarianceMask(op, checked.logProbs, checked.advantages, {
     ...checked.layout,
-    ...(checked.mask && { mask: checked.mask }),
+    mask: checked.mask ?? undefined,
     advantagesPer: checked.advantagesPer,
     share: needNumber(op, "share", resolved.share ?? 2e-4, { min: 0, max: 1 }),
     least: 1,
-    ...(resolved.backend && { backend: resolved.backend }),
+    backend: resolved.backend,
   });
   const coefficient = needNumber(op, "coefficient", resolved.coefficient ?? 1, { min: 0 });
   const evaluation = evaluatePolicy(op, batch, resolved, {

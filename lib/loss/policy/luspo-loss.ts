@@ -1,8 +1,10 @@
 // LUSPO: GSPO with each row weighed by its length.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import { type GspoLossOptions, sequenceForm } from "./gspo-loss";
+import type { PolicyBatch } from "./policy-batch";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import { sequenceForm } from "./sequence-form";
+import type { GspoLossOptions } from "./gspo-loss";
 import { rowMeanWeights } from "./row-weights";
 
 export interface LuspoLossOptions extends Omit<GspoLossOptions, "preset">, PresetOption<"luspoLoss"> {}

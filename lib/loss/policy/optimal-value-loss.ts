@@ -1,8 +1,9 @@
 // A*-PO: regression of the whole-sequence log ratio on the advantage over the optimal value.
 import { needNumber } from "../../core/options";
-import { ofWholeRows, type PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import { ofWholeRows, type PolicyBatch } from "./policy-batch";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 import { rowMeanWeights } from "./row-weights";
 
 export interface OptimalValueLossOptions extends PolicyLossOptions {

@@ -1,82 +1,135 @@
 // Policy losses by name, from the logits to their gradient: in one pass where a token's loss depends on that token alone.
 import { needIds, type TokenIds } from "../../core/arrays";
-import { argumentError } from "../../core/errors";
-import { type AsyncOption, logprob, logprobAsync, logprobBackward, logprobBackwardAsync, type Logits, type LogprobResult } from "../../ops/logprob";
+import { argumentError, show } from "../../core/errors";
+import {
+  type AsyncOption,
+  logprob,
+  logprobAsync,
+  logprobBackward,
+  logprobBackwardAsync,
+  type Logits,
+  type LogprobResult,
+} from "../../ops/logprob";
 import type { TokenLogitsOptions, TokenLogitsResult } from "../../ops/loss";
 import { differentiateLogits, differentiateLogitsAsync, needTokenLogits } from "../../ops/loss/logits";
-import { type PresetName, resolvePreset } from "../../presets";
-import { needPolicyInputs, type PolicyBatch, type PolicyInputs } from "./batch";
-import { CISPO } from "./cispo-loss";
-import { CPGD } from "./cpgd-loss";
-import { planTokenLoss, type PolicyLossResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
-import { policyLoss, type PolicyLossBatch, type PolicyLossName, policyLossNames, type PolicyLossOptionsArgument, type PolicyLossOptionsOf, type PolicyLossResultOf } from "./policy-loss";
-import { PPO } from "./ppo-loss";
-import { REINFORCE } from "./reinforce-loss";
-import { SAPO } from "./sapo-loss";
+import type { PresetName } from "../../presets";
+import { needPolicyInputs, type PolicyBatch, type PolicyInputs } from "./policy-batch";
+import { planTokenLoss } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
+import LOSSES from "./losses";
+import {
+  policyLoss,
+  type PolicyLossBatch,
+  type PolicyLossName,
+  policyLossNames,
+  type PolicyLossOptionsArgument,
+  type PolicyLossOptionsOf,
+  type PolicyLossResultOf,
+} from "./policy-loss";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
-/** The losses that need one pass. The others see rows, or the whole batch, before they know what a token's log-prob is worth. */
-const TOKEN_MAPS = { ppo: PPO, cispo: CISPO, sapo: SAPO, reinforce: REINFORCE, cpgd: CPGD } as const satisfies Partial<Record<PolicyLossName, unknown>>;
+/**
+ * The losses that read logits once. The others see rows, or the whole batch, before they know what a token's log-prob is worth.
+ */
+const tokenMaps: ReadonlyMap<string, TokenMap<PolicyLossOptions>> = new Map(
+  Object.entries(LOSSES).flatMap(([name, loss]) =>
+    // Called with the options of its own name alone.
+    "tokenMap" in loss ? [[name, loss.tokenMap as unknown as TokenMap<PolicyLossOptions>]] : [],
+  ),
+);
 
 /** The names of `policyLoss` whose loss of a token depends on that token alone: `policyLossFromLogits` reads their logits once. */
-export const onePassLossNames: readonly PolicyLossName[] = Object.keys(TOKEN_MAPS) as PolicyLossName[];
+export const onePassLossNames: readonly PolicyLossName[] = policyLossNames.filter((name) => tokenMaps.has(name));
 
 /** The batch of `policyLoss` without log-probs and entropies: they come from the logits. */
-export type PolicyLossFromLogitsBatch<Name extends PolicyLossName> = Omit<PolicyLossBatch<Name>, "logProbs" | "entropies">;
+export type PolicyLossFromLogitsBatch<Name extends PolicyLossName> = Omit<
+  PolicyLossBatch<Name>,
+  "logProbs" | "entropies"
+>;
 
 /** The options of `policyLoss`, and how the logits lie and become log-probs. */
 export type PolicyLossFromLogitsOptions<Name extends PolicyLossName> = PolicyLossOptionsOf<Name> & TokenLogitsOptions;
 
 /** What `policyLoss` and `logprob` answer, and `gradLogits`. */
-export type PolicyLossFromLogitsResult<Name extends PolicyLossName, L extends Logits> = PolicyLossResultOf<Name> & TokenLogitsResult<L>;
+export type PolicyLossFromLogitsResult<Name extends PolicyLossName, L extends Logits> = PolicyLossResultOf<Name> &
+  TokenLogitsResult<L>;
 
 type Options = PolicyLossOptions & TokenLogitsOptions & AsyncOption & { readonly preset?: PresetName };
 type AnyResult = PolicyLossResult & TokenLogitsResult;
 
 /** One loss and its own arguments: a union the compiler cannot relate by itself. */
-const evaluateNamed = policyLoss as unknown as (name: PolicyLossName, batch: PolicyBatch, options: PolicyLossOptions) => PolicyLossResult;
+const evaluateNamed = policyLoss as unknown as (
+  name: PolicyLossName,
+  batch: PolicyBatch,
+  options: PolicyLossOptions,
+) => PolicyLossResult;
 
 /** Where everything lies, checked as far as both ways need it. */
 function read(op: string, name: PolicyLossName, batch: PolicyInputs, options: Options) {
   if (!policyLossNames.includes(name))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "name", name, `one of ${policyLossNames.map((known) => `"${known}"`).join(", ")}`);
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "name", name, `one of ${policyLossNames.map(show).join(", ")}`);
   for (const own of ["logProbs", "entropies"] as const)
     if ((batch as Partial<PolicyBatch>)[own] !== undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, own, (batch as Partial<PolicyBatch>)[own], "nothing: they come from the logits");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        own,
+        (batch as Partial<PolicyBatch>)[own],
+        "nothing: they come from the logits",
+      );
   const { vocab, stride, dtype, temperature, scale, softcap, out, signal, ...loss } = options;
   const given = { vocab, stride, dtype, temperature, scale, softcap, out, signal };
-  const logits = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as TokenLogitsOptions & AsyncOption;
+  const logits = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as TokenLogitsOptions & AsyncOption;
   return { loss: loss as PolicyLossOptions & { readonly preset?: PresetName }, logits };
 }
 
 type Read = ReturnType<typeof read>;
 
 function planned(op: string, map: TokenMap<PolicyLossOptions>, batch: PolicyInputs, { loss, logits }: Read) {
-  const resolved = resolvePreset(map.name, loss.preset, loss);
+  const resolved = map.resolve(loss);
   const plan = planTokenLoss(op, batch, resolved, map.form(op, resolved));
   return { resolved, entropyWeights: plan.entropyWeights, loss: { ...plan.loss, ...logits } };
 }
 
 /** The log-probs known, the loss is one of log-probs. */
-const withLogProbs = (batch: PolicyInputs, { logProbs, entropies }: LogprobResult): PolicyBatch => ({ ...batch, logProbs, entropies });
+const withLogProbs = (batch: PolicyInputs, { logProbs, entropies }: LogprobResult): PolicyBatch => ({
+  ...batch,
+  logProbs,
+  entropies,
+});
 
 /** The options of logprob and logprobBackward. */
 function rowsOf(op: string, logits: Logits, targets: TokenIds, batch: PolicyInputs, { loss, logits: given }: Read) {
   const { rows, mask } = needPolicyInputs(op, batch);
   const { V } = needTokenLogits(op, logits, rows.n, given);
   const { vocab: _, out, ...rest } = given;
-  const where = { ...rest, shape: [rows.n, V] as const, ...(mask && { keep: mask }), ...(loss.backend && { backend: loss.backend }) };
+  const where = {
+    ...rest,
+    shape: [rows.n, V] as const,
+    keep: mask ?? undefined,
+    backend: loss.backend,
+  };
   return { ids: needIds(op, "targets", targets, rows.n, rows.meaning), where, memory: out && { out } };
 }
 
-const gradientsOf = ({ gradLogProbs, gradEntropies }: PolicyLossResult) => ({ gradLogProbs, ...(gradEntropies && { gradEntropies }) });
+const gradientsOf = ({ gradLogProbs, gradEntropies }: PolicyLossResult) => ({
+  gradLogProbs,
+  gradEntropies,
+});
 
-const mapOf = (name: PolicyLossName) => (TOKEN_MAPS as Partial<Record<PolicyLossName, unknown>>)[name] as TokenMap<PolicyLossOptions> | undefined;
-
-function evaluate(op: string, name: PolicyLossName, logits: Logits, targets: TokenIds, batch: PolicyInputs, options: Options): AnyResult {
+function evaluate(
+  op: string,
+  name: PolicyLossName,
+  logits: Logits,
+  targets: TokenIds,
+  batch: PolicyInputs,
+  options: Options,
+): AnyResult {
   const given = read(op, name, batch, options);
-  const map = mapOf(name);
+  const map = tokenMaps.get(name);
   if (map) {
     const { resolved, entropyWeights, loss } = planned(op, map, batch, given);
     const found = differentiateLogits(op, logits, targets, loss, entropyWeights);
@@ -85,13 +138,24 @@ function evaluate(op: string, name: PolicyLossName, logits: Logits, targets: Tok
   const { ids, where, memory } = rowsOf(op, logits, targets, batch, given);
   const state = logprob(logits, ids, where);
   const result = evaluateNamed(name, withLogProbs(batch, state), given.loss);
-  return { ...state, ...result, gradLogits: logprobBackward(logits, ids, state, { ...where, ...gradientsOf(result), ...memory }) };
+  return {
+    ...state,
+    ...result,
+    gradLogits: logprobBackward(logits, ids, state, { ...where, ...gradientsOf(result), ...memory }),
+  };
 }
 
-async function evaluateAsync(op: string, name: PolicyLossName, logits: Logits, targets: TokenIds, batch: PolicyInputs, options: Options): Promise<AnyResult> {
+async function evaluateAsync(
+  op: string,
+  name: PolicyLossName,
+  logits: Logits,
+  targets: TokenIds,
+  batch: PolicyInputs,
+  options: Options,
+): Promise<AnyResult> {
   options.signal?.throwIfAborted();
   const given = read(op, name, batch, options);
-  const map = mapOf(name);
+  const map = tokenMaps.get(name);
   if (map) {
     const { resolved, entropyWeights, loss } = planned(op, map, batch, given);
     const found = await differentiateLogitsAsync(op, logits, targets, loss, entropyWeights);
@@ -100,7 +164,11 @@ async function evaluateAsync(op: string, name: PolicyLossName, logits: Logits, t
   const { ids, where, memory } = rowsOf(op, logits, targets, batch, given);
   const state = await logprobAsync(logits, ids, where);
   const result = evaluateNamed(name, withLogProbs(batch, state), given.loss);
-  return { ...state, ...result, gradLogits: await logprobBackwardAsync(logits, ids, state, { ...where, ...gradientsOf(result), ...memory }) };
+  return {
+    ...state,
+    ...result,
+    gradLogits: await logprobBackwardAsync(logits, ids, state, { ...where, ...gradientsOf(result), ...memory }),
+  };
 }
 
 /**
@@ -126,13 +194,12 @@ export function policyLossFromLogits<Name extends PolicyLossName, L extends Logi
   batch: PolicyLossFromLogitsBatch<Name>,
   ...[options]: PolicyLossOptionsArgument<Name, TokenLogitsOptions>
 ): PolicyLossFromLogitsResult<Name, L> {
-  const result = evaluate("policyLossFromLogits", name, logits, targets, batch as PolicyInputs, (options ?? {}));
+  const result = evaluate("policyLossFromLogits", name, logits, targets, batch, options ?? {});
   return result as unknown as PolicyLossFromLogitsResult<Name, L>;
 }
 
 /**
- * `policyLossFromLogits` with the passes over the logits off the event loop. The arrays must not be touched until it resolves, and
- * their buffers can never be transferred afterwards.
+ * `policyLossFromLogits` with the passes over the logits off the event loop. The arrays must not be touched until it resolves.
  */
 export async function policyLossFromLogitsAsync<Name extends PolicyLossName, L extends Logits>(
   name: Name,
@@ -141,6 +208,6 @@ export async function policyLossFromLogitsAsync<Name extends PolicyLossName, L e
   batch: PolicyLossFromLogitsBatch<Name>,
   ...[options]: PolicyLossOptionsArgument<Name, TokenLogitsOptions & AsyncOption>
 ): Promise<PolicyLossFromLogitsResult<Name, L>> {
-  const result = await evaluateAsync("policyLossFromLogitsAsync", name, logits, targets, batch as PolicyInputs, (options ?? {}));
+  const result = await evaluateAsync("policyLossFromLogitsAsync", name, logits, targets, batch, options ?? {});
   return result as unknown as PolicyLossFromLogitsResult<Name, L>;
 }

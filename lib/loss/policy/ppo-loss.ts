@@ -1,9 +1,9 @@
 // The clipped surrogate of PPO with its variants: clip-higher, dual clip, two-sided clipping.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
+import type { PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
@@ -22,8 +22,8 @@ export interface PpoClipping extends PpoLossConventions, ClipRange {
 
 export interface PpoLossOptions extends PpoClipping, PolicyLossOptions, PresetOption<"ppoLoss"> {}
 
-export const PPO: TokenMap<PpoClipping & PolicyLossOptions> = {
-  name: "ppoLoss",
+const PPO: TokenMap<PpoLossOptions> = {
+  resolve: (options) => resolvePreset("ppoLoss", options.preset, options),
   form: (op, options) => ({
     form: "clip",
     ...needClipRange(op, options),
@@ -50,6 +50,7 @@ export const PPO: TokenMap<PpoClipping & PolicyLossOptions> = {
  * (clip-higher); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep Reinforcement Learning (dual clip)
  */
 export function ppoLoss(batch: PolicyBatch, options: PpoLossOptions): PolicyLossResult {
-  const op = "ppoLoss";
-  return evaluateTokenMap(op, PPO, batch, resolvePreset(op, options.preset, options));
+  return evaluateTokenMap("ppoLoss", PPO, batch, PPO.resolve(options));
 }
+
+export default PPO;

@@ -1,14 +1,14 @@
 // The plain policy gradient: REINFORCE, and GPG with its own advantages.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import type { PolicyBatch } from "./policy-batch";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 export interface ReinforceLossOptions extends PolicyLossOptions, PresetOption<"reinforceLoss"> {}
 
-export const REINFORCE: TokenMap<PolicyLossOptions> = {
-  name: "reinforceLoss",
+const REINFORCE: TokenMap<ReinforceLossOptions> = {
+  resolve: (options) => resolvePreset("reinforceLoss", options.preset, options),
   form: () => ({ form: "linear" }),
   metrics: { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" },
 };
@@ -23,6 +23,7 @@ export const REINFORCE: TokenMap<PolicyLossOptions> = {
  * GPG: A Simple and Strong Reinforcement Learning Baseline for Model Reasoning
  */
 export function reinforceLoss(batch: PolicyBatch, options: ReinforceLossOptions = {}): PolicyLossResult {
-  const op = "reinforceLoss";
-  return evaluateTokenMap(op, REINFORCE, batch, resolvePreset(op, options.preset, options));
+  return evaluateTokenMap("reinforceLoss", REINFORCE, batch, REINFORCE.resolve(options));
 }
+
+export default REINFORCE;

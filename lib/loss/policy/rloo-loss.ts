@@ -3,10 +3,11 @@ import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needRows } from "../../core/rows";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { ofWholeRows, type PolicyBatch } from "./batch";
+import { ofWholeRows, type PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossOptions } from "./options";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossOptions } from "./policy-loss-options";
 import { rowMeanWeights } from "./row-weights";
 
 /** `oldLogProbs` per token, or their sums per row. */
@@ -34,15 +35,17 @@ export function rlooLoss(batch: RlooBatch, options: RlooLossOptions): PolicyLoss
   const op = "rlooLoss";
   const resolved = resolvePreset(op, options.preset, options);
   const { oldSequenceLogProbs } = batch;
-  const old = oldSequenceLogProbs && needFloats(op, "oldSequenceLogProbs", oldSequenceLogProbs, needRows(op, batch).B, "one per row");
+  const old =
+    oldSequenceLogProbs &&
+    needFloats(op, "oldSequenceLogProbs", oldSequenceLogProbs, needRows(op, batch).B, "one per row");
   const evaluation = evaluatePolicy(
     op,
     ofWholeRows(op, batch),
     resolved,
     {
       skeleton: "row",
-      form: { form: "clipOnce", reduce: "sum", ...needClipRange(op, resolved), ...(old && { oldLogProbsPer: "row" }) },
-      ...(old && { oldLogProbs: old }),
+      form: { form: "clipOnce", reduce: "sum", ...needClipRange(op, resolved), oldLogProbsPer: old && "row" },
+      oldLogProbs: old,
     },
     (_, checked) => rowMeanWeights(op, checked, resolved),
   );

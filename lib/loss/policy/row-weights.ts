@@ -1,11 +1,12 @@
 // Weights of losses that have one term a row: a plain mean over rows.
-import type { CheckedPolicyInputs } from "./batch";
+import type { CheckedPolicyInputs } from "./policy-batch";
 import { rowBegin, rowEnd } from "../../core/rows";
 import { needNumber } from "../../core/options";
-import type { PolicyLossOptions } from "./options";
+import type { PolicyLossOptions } from "./policy-loss-options";
 
 function hasTerm({ rows, mask, termMask }: CheckedPolicyInputs, b: number): boolean {
-  for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) if ((mask?.[i] ?? 1) !== 0 && (termMask?.[i] ?? 1) !== 0) return true;
+  for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
+    if ((mask?.[i] ?? 1) !== 0 && (termMask?.[i] ?? 1) !== 0) return true;
   return false;
 }
 

@@ -1,8 +1,8 @@
 // SAPO: a sigmoid gate around ratio 1 in place of clipping.
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PolicyBatch } from "./batch";
-import type { PolicyLossResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import type { PolicyBatch } from "./policy-batch";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
@@ -18,8 +18,8 @@ export interface SapoLossOptions extends SapoLossConventions, PolicyLossOptions,
   readonly temperatureNegative?: number;
 }
 
-export const SAPO: TokenMap<Omit<SapoLossOptions, "preset">> = {
-  name: "sapoLoss",
+const SAPO: TokenMap<SapoLossOptions> = {
+  resolve: (options) => resolvePreset("sapoLoss", options.preset, options),
   form: (_, options) => ({
     form: "sigmoid",
     temperaturePositive: options.temperaturePositive ?? 1,
@@ -41,6 +41,7 @@ export const SAPO: TokenMap<Omit<SapoLossOptions, "preset">> = {
  * @see Gao et al. 2025, Soft Adaptive Policy Optimization
  */
 export function sapoLoss(batch: PolicyBatch, options: SapoLossOptions = {}): PolicyLossResult {
-  const op = "sapoLoss";
-  return evaluateTokenMap(op, SAPO, batch, resolvePreset(op, options.preset, options));
+  return evaluateTokenMap("sapoLoss", SAPO, batch, SAPO.resolve(options));
 }
+
+export default SAPO;

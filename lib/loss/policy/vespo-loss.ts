@@ -2,9 +2,10 @@
 import { needNumber, needWord } from "../../core/options";
 import { weighByGamma } from "../../ops/reduce/gamma-weights";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { needPolicyBatch, type PolicyBatch } from "./batch";
-import { evaluatePolicy, type PolicyLossResult, policyResult } from "./evaluate";
-import type { PolicyLossConventions, PolicyLossOptions } from "./options";
+import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
+import { evaluatePolicy, policyResult } from "./evaluate-policy";
+import type { PolicyLossResult } from "./policy-loss-result";
+import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
 
 /** The choices in which frameworks differ. */
 export interface VespoLossConventions extends PolicyLossConventions {
@@ -39,7 +40,7 @@ function withRowWeights(op: string, batch: PolicyBatch, backend: PolicyLossOptio
     factors: rolloutWeights,
     factorsOver: "all",
     bound: BOUND,
-    ...(backend && { backend }),
+    backend,
   });
   return { ...batch, rolloutWeights: logWeights.map(Math.exp), rolloutWeightsPer: "row" };
 }

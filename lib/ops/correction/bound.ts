@@ -30,7 +30,11 @@ export interface BoundMismatchResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function boundMismatch(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<BoundMismatchOptions>): OnDevice<BoundMismatchResult>;
+export function boundMismatch(
+  current: DeviceFloatArray,
+  old: AnyFloatArray,
+  options: Anywhere<BoundMismatchOptions>,
+): OnDevice<BoundMismatchResult>;
 /**
  * A bounded statistic of two policies' log-probs as weights of tokens, and the mask of the tokens within the bounds.
  *
@@ -44,7 +48,11 @@ export function boundMismatch(current: DeviceFloatArray, old: AnyFloatArray, opt
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function boundMismatch(current: FloatArray, old: FloatArray, options: BoundMismatchOptions): BoundMismatchResult;
-export function boundMismatch(current: AnyFloatArray, old: AnyFloatArray, anywhere: BoundMismatchOptions | Anywhere<BoundMismatchOptions>): BoundMismatchResult | OnDevice<BoundMismatchResult> {
+export function boundMismatch(
+  current: AnyFloatArray,
+  old: AnyFloatArray,
+  anywhere: BoundMismatchOptions | Anywhere<BoundMismatchOptions>,
+): BoundMismatchResult | OnDevice<BoundMismatchResult> {
   const options = anywhere as BoundMismatchOptions;
   const op = "boundMismatch";
   const stream = streamOf(op, options, current, old, options.mask, options.rowFactors);

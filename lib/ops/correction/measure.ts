@@ -1,5 +1,5 @@
 // Moments of a statistic of two policies' log-probs, row by row.
-import { MOMENT_COUNT } from "../../backend/contract/reduce";
+import { MOMENTS } from "../../backend/contract/reduce";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, int32Or } from "../../core/arrays";
@@ -33,7 +33,11 @@ export type DeviceMismatchMeasures = OnDevice<Omit<Figures, "moments" | "bounded
 };
 
 /** The same on a device, where the first array lies. */
-export function measureMismatch(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<MismatchOptions>): DeviceMismatchMeasures;
+export function measureMismatch(
+  current: DeviceFloatArray,
+  old: AnyFloatArray,
+  options: Anywhere<MismatchOptions>,
+): DeviceMismatchMeasures;
 /**
  * How far two policies' log-probs of the same tokens are apart: moments of a statistic of both, of the bounded statistic, and
  * how many tokens lie outside of the bounds, in one pass and per row. A row's figures depend on nothing but its kept tokens.
@@ -44,17 +48,32 @@ export function measureMismatch(current: DeviceFloatArray, old: AnyFloatArray, o
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function measureMismatch(current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures;
-export function measureMismatch(current: AnyFloatArray, old: AnyFloatArray, anywhere: MismatchOptions | Anywhere<MismatchOptions>): MismatchMeasures | DeviceMismatchMeasures {
+export function measureMismatch(
+  current: AnyFloatArray,
+  old: AnyFloatArray,
+  anywhere: MismatchOptions | Anywhere<MismatchOptions>,
+): MismatchMeasures | DeviceMismatchMeasures {
   const options = anywhere as MismatchOptions;
   const op = "measureMismatch";
   const stream = streamOf(op, options, current, old, options.mask);
   if (!stream) return measurePair(op, current as FloatArray, old as FloatArray, options);
-  const figures = figuresOf(op, current as FloatArray, old as FloatArray, options, stream) as unknown as OnDevice<Figures>;
+  const figures = figuresOf(
+    op,
+    current as FloatArray,
+    old as FloatArray,
+    options,
+    stream,
+  ) as unknown as OnDevice<Figures>;
   return { ...figures, moments: new DeviceMoments(figures.moments), bounded: new DeviceMoments(figures.bounded) };
 }
 
 /** As measureMismatch, in the name of the public function `op`. */
-export function measurePair(op: string, current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures {
+export function measurePair(
+  op: string,
+  current: FloatArray,
+  old: FloatArray,
+  options: MismatchOptions,
+): MismatchMeasures {
   const { moments, bounded, ...rest } = figuresOf(op, current, old, options, null);
   return { moments: new Moments(moments), bounded: new Moments(bounded), ...rest };
 }
@@ -63,7 +82,13 @@ function figuresOf(op: string, current: FloatArray, old: FloatArray, options: Mi
   const { rows, common } = needPair(op, current, old, options);
   const sums = (width: number) => float64Or(op, "", undefined, rows.B * width, stream);
   const counts = () => int32Or(op, "", undefined, rows.B, stream);
-  const figures = { moments: sums(MOMENT_COUNT), bounded: sums(MOMENT_COUNT), differences: sums(1), above: counts(), below: counts() };
+  const figures = {
+    moments: sums(MOMENTS.length),
+    bounded: sums(MOMENTS.length),
+    differences: sums(1),
+    above: counts(),
+    below: counts(),
+  };
   selectBackend(op, options.backend, stream).ops.correctionMeasure({ ...figures, ...common });
   return figures;
 }

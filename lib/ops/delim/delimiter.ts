@@ -4,7 +4,8 @@ import { typedArrayName } from "../../core/dtype";
 import { SurprisalError } from "../../core/errors";
 
 /** One way in which a delimiter appears among token ids. An object with `ids` is one too: see `delimiterVariants`. */
-export type Alternative = readonly number[] | Int32Array | BigInt64Array | { readonly ids: readonly number[] | Int32Array };
+export type Alternative =
+  readonly number[] | Int32Array | BigInt64Array | { readonly ids: readonly number[] | Int32Array };
 
 /**
  * An id sequence, or a list of alternatives: tokenizers merge a delimiter with what stands around it, so one string has
@@ -20,7 +21,11 @@ export interface PackedDelimiter {
 }
 
 function isAlternative(value: unknown): boolean {
-  return Array.isArray(value) || typedArrayName(value) !== undefined || (typeof value === "object" && value !== null && "ids" in value);
+  return (
+    Array.isArray(value) ||
+    typedArrayName(value) !== undefined ||
+    (typeof value === "object" && value !== null && "ids" in value)
+  );
 }
 
 function idsOf(op: string, name: string, alternative: unknown): Int32Array {

@@ -4,8 +4,8 @@ import { SurprisalError } from "../../core/errors";
 import { listSpans, type Spans } from "./spans";
 
 /**
- * Spans that `findSpans` found on a device. Their number is known there alone: arrays have room for `capacity`, of which the
- * first `count` are written. Functions of spans take the whole; more spans than room are an error of the next read.
+ * Spans that `findSpans` found on a device. Only the device knows their number: arrays have room for `capacity`, of which the
+ * first `count` are written. Functions of spans take the whole; if there are more spans than room, the next read throws.
  */
 export class DeviceSpans {
   /** @internal */
@@ -24,7 +24,7 @@ export class DeviceSpans {
   }
 
   /**
-   * Waits, and answers what `findSpans` answers on the host.
+   * Waits, and returns what `findSpans` returns on the host.
    *
    * @throws SurprisalError ERR_SURPRISAL_SHAPE where there are more spans than room
    */
@@ -34,7 +34,9 @@ export class DeviceSpans {
 
   /** `read` off the event loop. */
   async readAsync(): Promise<Spans> {
-    return this.#list(...(await Promise.all([this.count.readAsync(), this.spans.readAsync(), this.alternatives.readAsync()])));
+    return this.#list(
+      ...(await Promise.all([this.count.readAsync(), this.spans.readAsync(), this.alternatives.readAsync()])),
+    );
   }
 
   #list(count: BigInt64Array, spans: Int32Array, alternatives: Int32Array): Spans {
@@ -43,7 +45,7 @@ export class DeviceSpans {
     if (found <= capacity) return listSpans(found, spans, alternatives);
     throw new SurprisalError(
       "ERR_SURPRISAL_SHAPE",
-      `findSpans: found ${found} spans, and there is room for ${capacity}; capacity: ${found} makes it`,
+      `findSpans: found ${found} spans, but there is room for ${capacity}; pass capacity: ${found}`,
       { op: "findSpans", name: "capacity", got: capacity, want: `${found} or more` },
     );
   }

@@ -1,5 +1,5 @@
 // findSpans: ranges of tokens between delimiters. docs/ops/delim.md has the rules with examples.
-import { type DelimOps, type DelimSpansArgs, INCLUDE_END, type IncludeEnd } from "../../backend/contract/delim";
+import { type DelimOps, type DelimSpansArgs, INCLUDE_ENDS, type IncludeEnd } from "../../backend/contract/delim";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
@@ -57,7 +57,13 @@ export interface FindSpansOptions extends RowLayout, BackendOption {
 function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null {
   if (value == null) return null;
   if (rows.offsets)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "lengths", value, "nothing where offsets are given: they are for padded rows");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "lengths",
+      value,
+      "nothing where offsets are given: they are for padded rows",
+    );
   const ids = needIds(op, "lengths", value);
   const lengths = needInt32(op, "lengths", ids, rows.B, "one per row");
   if (DeviceArray.is(lengths)) return lengths; // the kernel looks at them
@@ -68,7 +74,8 @@ function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null 
 }
 
 /** Options where the tokens lie on a device. */
-export type DeviceFindSpansOptions = Omit<FindSpansOptions, "lengths"> & StreamOption & { readonly lengths?: TokenIds | DeviceArray<"int32"> };
+export type DeviceFindSpansOptions = Omit<FindSpansOptions, "lengths"> &
+  StreamOption & { readonly lengths?: TokenIds | DeviceArray<"int32"> };
 
 type SearchArgs = Omit<DelimSpansArgs, "capacity" | "spans" | "which" | "count">;
 
@@ -106,7 +113,7 @@ function prepareSearch(op: string, tokens: TokenIds | DeviceArray<"int32">, opti
     endSize: end.ids.length,
     headSize: head ? head.ids.length : 0,
     overlapping: needFlag(op, "overlapping", options.overlapping),
-    includeEnd: needWord(op, "includeEnd", options.includeEnd ?? "all", INCLUDE_END),
+    includeEnd: needWord(op, "includeEnd", options.includeEnd ?? "all", INCLUDE_ENDS),
     unterminatedKeep: needWord(op, "unterminated", options.unterminated ?? "drop", UNTERMINATED_RULES),
     startsOpen: needFlag(op, "startsOpen", options.startsOpen),
   };
@@ -117,7 +124,13 @@ type Search = DelimSpansArgs & { readonly which: Int32Array };
 
 /** The arguments with room for so many spans: the backend counts them all and writes those that have room. */
 function withRoom(args: SearchArgs, room: number): Search {
-  return { capacity: room, spans: new Int32Array(3 * room), which: new Int32Array(2 * room), count: new BigInt64Array(1), ...args };
+  return {
+    capacity: room,
+    spans: new Int32Array(3 * room),
+    which: new Int32Array(2 * room),
+    count: new BigInt64Array(1),
+    ...args,
+  };
 }
 
 const foundBy = ({ count }: Search): number => Number(count[0]);
@@ -144,7 +157,10 @@ export function findSpans(tokens: DeviceArray<"int32">, options: DeviceFindSpans
  * id that is no int32, a length outside its row, offsets), _DTYPE, _OPTION or _BUFFER, naming the argument
  */
 export function findSpans(tokens: TokenIds, options: FindSpansOptions): Spans;
-export function findSpans(tokens: TokenIds | DeviceArray<"int32">, anywhere: FindSpansOptions | DeviceFindSpansOptions): Spans | DeviceSpans {
+export function findSpans(
+  tokens: TokenIds | DeviceArray<"int32">,
+  anywhere: FindSpansOptions | DeviceFindSpansOptions,
+): Spans | DeviceSpans {
   const op = "findSpans";
   const options = anywhere as FindSpansOptions;
   const { args, room, stream } = prepareSearch(op, tokens, options);
@@ -156,7 +172,7 @@ export function findSpans(tokens: TokenIds | DeviceArray<"int32">, anywhere: Fin
   return listSpans(foundBy(done), done.spans, done.which);
 }
 
-/** `findSpans` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+/** `findSpans` off the event loop. The arrays must not be touched until it resolves. */
 export async function findSpansAsync(tokens: TokenIds, options: FindSpansOptions & AsyncOption): Promise<Spans> {
   const op = "findSpansAsync";
   const { args, room } = prepareSearch(op, tokens, options);

@@ -37,7 +37,10 @@ export function countNgrams(tokens: DeviceArray<"int32">, options: Anywhere<Coun
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function countNgrams(tokens: TokenIds, options: CountNgramsOptions): Ngrams;
-export function countNgrams(tokens: TokenIds | DeviceArray<"int32">, anywhere: CountNgramsOptions | Anywhere<CountNgramsOptions>): Ngrams | DeviceSummary<Ngrams> {
+export function countNgrams(
+  tokens: TokenIds | DeviceArray<"int32">,
+  anywhere: CountNgramsOptions | Anywhere<CountNgramsOptions>,
+): Ngrams | DeviceSummary<Ngrams> {
   const options = anywhere as CountNgramsOptions;
   const op = "countNgrams";
   const stream = streamOf(op, options, tokens, options.mask);

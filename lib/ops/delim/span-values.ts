@@ -10,7 +10,7 @@ import { rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 import { DeviceSpans } from "./device-spans";
 import { needSpanRows } from "./rows";
 
-/** What findSpans answers, or a flat [S,3] array of (row, begin, finish), begin and finish within the row. In any order. */
+/** What findSpans returns, or a flat [S,3] array of (row, begin, finish), begin and finish within the row. In any order. */
 export type SpanList = { readonly spans: Int32Array } | Int32Array;
 
 /** Where the rows lie: of `spanMeans`, without `shape` and `offsets` the values are one row. */
@@ -40,7 +40,11 @@ export function deviceSpans(op: string, value: unknown): CheckedSpans | null {
   if (!DeviceArray.is(spans)) return null;
   const S = Math.floor(spans.length / 3);
   found?.handle(op, "spans");
-  return { spans: needInt32(op, "spans", spans, 3 * S, "three numbers a span: row, begin, finish"), S, found: found as BigInt64Array | null };
+  return {
+    spans: needInt32(op, "spans", spans, 3 * S, "three numbers a span: row, begin, finish"),
+    S,
+    found: found as BigInt64Array | null,
+  };
 }
 
 /** The memory of spans, to find out where they lie. */
@@ -61,19 +65,28 @@ function needSpans(op: string, value: SpanList, rows: Rows): CheckedSpans {
     const finish = spans[3 * s + 2]!;
     const length = b >= 0 && b < rows.B ? rowEnd(rows, b) - rowBegin(rows, b) : undefined;
     if (length !== undefined && begin >= 0 && begin <= finish && finish <= length) continue;
-    const want = length === undefined ? `a row in 0..${rows.B - 1}` : `0 <= begin <= finish <= ${length}, the row's length`;
-    throw new SurprisalError("ERR_SURPRISAL_RANGE", `${op}: span ${s} is (row ${b}, ${begin}, ${finish}), expected ${want}`, {
-      op,
-      name: "spans",
-      got: [b, begin, finish],
-      want,
-    });
+    const want =
+      length === undefined ? `a row in 0..${rows.B - 1}` : `0 <= begin <= finish <= ${length}, the row's length`;
+    throw new SurprisalError(
+      "ERR_SURPRISAL_RANGE",
+      `${op}: span ${s} is (row ${b}, ${begin}, ${finish}), expected ${want}`,
+      {
+        op,
+        name: "spans",
+        got: [b, begin, finish],
+        want,
+      },
+    );
   }
   return { spans, S, found: null };
 }
 
 /** The same on a device, where the values lie: [capacity], 0 behind the last span. */
-export function spanMeans(values: DeviceFloatArray, spans: SpanList | DeviceSpanList, options?: Anywhere<SpanMeansOptions>): DeviceArray<"float64">;
+export function spanMeans(
+  values: DeviceFloatArray,
+  spans: SpanList | DeviceSpanList,
+  options?: Anywhere<SpanMeansOptions>,
+): DeviceArray<"float64">;
 /**
  * The mean of a per-token value over each span: a step's entropy, its mean reward, its mean log-prob.
  *
@@ -116,7 +129,10 @@ export function spanMask(spans: DeviceSpanList, options: Anywhere<SpanMaskOption
  * @throws SurprisalError ERR_SURPRISAL_RANGE for a span outside its row, _SHAPE, _DTYPE, _OPTION or _BUFFER
  */
 export function spanMask(spans: SpanList, options: SpanMaskOptions): Uint8Array;
-export function spanMask(given: SpanList | DeviceSpanList, anywhere: SpanMaskOptions | Anywhere<SpanMaskOptions>): Uint8Array | DeviceArray<"uint8"> {
+export function spanMask(
+  given: SpanList | DeviceSpanList,
+  anywhere: SpanMaskOptions | Anywhere<SpanMaskOptions>,
+): Uint8Array | DeviceArray<"uint8"> {
   const op = "spanMask";
   const options = anywhere as SpanMaskOptions;
   const spans = given as SpanList;

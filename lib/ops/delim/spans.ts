@@ -1,11 +1,11 @@
-// A list of spans, as findSpans answers it.
+// A list of spans, as findSpans returns it.
 
 /** Spans by row, then in the order in which they open (a head first). */
 export interface Spans {
   readonly count: number;
   /** [count,3]: row, begin, finish. Begin and finish count from the row's first token; finish is exclusive. */
   readonly spans: Int32Array;
-  /** The columns of `spans`, [count] each. Of more than 512 spans each is made when it is first looked at. */
+  /** The columns of `spans`, [count] each. With more than 512 spans each is made when it is first read. */
   readonly rows: Int32Array;
   readonly begins: Int32Array;
   readonly finishes: Int32Array;
@@ -22,10 +22,10 @@ function column(table: Int32Array, width: number, k: number): Int32Array {
   return out;
 }
 
-/** Beyond so many spans a column is made when it is looked at: to make all of them costs as much as to find the spans. */
+/** Beyond so many spans a column is made when it is read: making all of them costs as much as finding the spans. */
 const MOST_AT_ONCE = 512;
 
-/** The first `count` of what a backend wrote into arrays that nobody else has. */
+/** The first `count` of what a backend wrote into arrays that no one else holds. */
 export function listSpans(count: number, written: Int32Array, alternatives: Int32Array): Spans {
   const full = written.length === 3 * count;
   const spans = full ? written : written.slice(0, 3 * count);

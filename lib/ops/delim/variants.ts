@@ -116,7 +116,12 @@ class Occurrence {
   }
 }
 
-function variantIn(before: string, text: string, after: string, encode: (text: string) => Int32Array): DelimiterVariant | undefined {
+function variantIn(
+  before: string,
+  text: string,
+  after: string,
+  encode: (text: string) => Int32Array,
+): DelimiterVariant | undefined {
   const whole = before + text + after;
   const begin = before.length;
   const finish = begin + text.length;
@@ -153,21 +158,35 @@ function needTexts(op: string, name: string, texts: unknown): readonly string[] 
  * @returns clean variants first, then those that hold text from around the delimiter; within each, in the order of the
  * contexts. The first is the delimiter alone.
  * @throws SurprisalError ERR_SURPRISAL_OPTION for an empty text or wrong contexts, _VALUE when `encode` adds special tokens or
- * gives no ids, _DTYPE or _RANGE when it answers anything but integers
+ * gives no ids, _DTYPE or _RANGE when it returns anything but integers
  */
-export function delimiterVariants(text: string, encode: Encode, options: DelimiterVariantsOptions = {}): DelimiterVariant[] {
+export function delimiterVariants(
+  text: string,
+  encode: Encode,
+  options: DelimiterVariantsOptions = {},
+): DelimiterVariant[] {
   const op = "delimiterVariants";
-  if (typeof text !== "string" || text === "") throw argumentError("ERR_SURPRISAL_OPTION", op, "text", text, "a non-empty string");
-  if (typeof encode !== "function") throw argumentError("ERR_SURPRISAL_OPTION", op, "encode", encode, "a function from text to ids");
+  if (typeof text !== "string" || text === "")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "text", text, "a non-empty string");
+  if (typeof encode !== "function")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "encode", encode, "a function from text to ids");
   const { contexts = {}, straddling = true } = options;
-  if (typeof straddling !== "boolean") throw argumentError("ERR_SURPRISAL_OPTION", op, "straddling", straddling, "true or false");
+  if (typeof straddling !== "boolean")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "straddling", straddling, "true or false");
   const befores = needTexts(op, "contexts.before", contexts.before ?? BEFORE);
   const afters = needTexts(op, "contexts.after", contexts.after ?? AFTER);
 
   const ids = remembering(op, encode);
   const special = ids("");
   if (special.length > 0)
-    throw argumentError("ERR_SURPRISAL_VALUE", op, 'encode("")', Array.from(special), "[]", "turn the tokenizer's special tokens off");
+    throw argumentError(
+      "ERR_SURPRISAL_VALUE",
+      op,
+      'encode("")',
+      Array.from(special),
+      "[]",
+      "turn the tokenizer's special tokens off",
+    );
 
   const clean = (variant: DelimiterVariant): boolean => variant.before === "" && variant.after === "";
   const found = new Map<string, DelimiterVariant>();
@@ -188,5 +207,6 @@ export function delimiterVariants(text: string, encode: Encode, options: Delimit
       want: "at least one id",
     });
   const variants = [...found.values()];
-  return [...variants.filter(clean), ...(straddling ? variants.filter((variant) => !clean(variant)) : [])];
+  const cleanOnes = variants.filter(clean);
+  return straddling ? [...cleanOnes, ...variants.filter((variant) => !clean(variant))] : cleanOnes;
 }

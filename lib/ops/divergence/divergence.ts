@@ -8,7 +8,14 @@ import type { DeviceArray } from "../../core/device-array";
 import { asFloat, type FloatArray } from "../../core/dtype";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
-import { type DeviceWideLogits, type LogitViewOf, needGradient, type WideLogitDType, type WideLogits, type WideLogitView } from "../logprob/logits";
+import {
+  type DeviceWideLogits,
+  type LogitViewOf,
+  needGradient,
+  type WideLogitDType,
+  type WideLogits,
+  type WideLogitView,
+} from "../logprob/logits";
 import { type LogitPairLayout, needPair } from "./pairs";
 import { needSupport, type SupportOptions } from "./support";
 
@@ -35,7 +42,17 @@ interface Wanted {
 }
 
 function prepare(op: string, student: unknown, teacher: unknown, options: DivergenceOptions, wanted: Wanted) {
-  const stream = streamOf(op, options, student, teacher, options.keep, options.support, wanted.gradDivergences, wanted.divergences, wanted.out);
+  const stream = streamOf(
+    op,
+    options,
+    student,
+    teacher,
+    options.keep,
+    options.support,
+    wanted.gradDivergences,
+    wanted.divergences,
+    wanted.out,
+  );
   const pair = needPair(op, student, teacher, options);
   const { N, V, dtype } = pair.student;
   const beta = needNumber(op, "beta", options.beta, { min: 0, max: 1 });
@@ -51,7 +68,7 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
   const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
   const inputs = { teacher: pair.teacher.logits, keep, gradDivergences: weight, support: support.support };
   const outputs = { divergences: divergence, gradient: grad };
-  refuseOverlap(op, outputs, { ...inputs, ...(!inPlace && { student: x }) });
+  refuseOverlap(op, outputs, { ...inputs, student: inPlace ? undefined : x });
   const args: DivergenceRowsArgs = {
     dtype,
     student: x,
@@ -96,13 +113,26 @@ async function evaluateAsync(
   return gradient;
 }
 
-function needDivergences(op: string, student: WideLogits, teacher: WideLogits, options: DivergenceOptions & { readonly out?: Float64Array }) {
+function needDivergences(
+  op: string,
+  student: WideLogits,
+  teacher: WideLogits,
+  options: DivergenceOptions & { readonly out?: Float64Array },
+) {
   const stream = streamOf(op, options, student, teacher, options.keep, options.support, options.out);
   const rows = needPair(op, student, teacher, options).student.N;
-  return options.out === undefined ? float64Or(op, "", undefined, rows, stream) : needFloat64(op, "out", options.out, rows, "one a row");
+  return options.out === undefined
+    ? float64Or(op, "", undefined, rows, stream)
+    : needFloat64(op, "out", options.out, rows, "one a row");
 }
 
-function needRowGradients(op: string, student: WideLogits, teacher: WideLogits, gradDivergences: FloatArray, options: DivergenceOptions): void {
+function needRowGradients(
+  op: string,
+  student: WideLogits,
+  teacher: WideLogits,
+  gradDivergences: FloatArray,
+  options: DivergenceOptions,
+): void {
   needFloats(op, "gradDivergences", gradDivergences, needPair(op, student, teacher, options).student.N, "one a row");
 }
 
@@ -146,8 +176,7 @@ export function divergence(
 }
 
 /**
- * `divergence` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `divergence` off the event loop. The arrays must not be touched until it resolves.
  */
 export async function divergenceAsync(
   student: WideLogits,
@@ -199,8 +228,7 @@ export function divergenceBackward(
 }
 
 /**
- * `divergenceBackward` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `divergenceBackward` off the event loop. The arrays must not be touched until it resolves.
  */
 export async function divergenceBackwardAsync<L extends WideLogits>(
   student: L,

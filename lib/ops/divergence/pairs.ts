@@ -17,9 +17,9 @@ export function needPair(op: string, student: unknown, teacher: unknown, layout:
   const checked = needWideLogits(op, "student", student, layout);
   const { shape, dtype, teacherStride } = layout;
   const other = needWideLogits(op, "teacher", teacher, {
-    ...(shape && { shape }),
-    ...(dtype && { dtype }),
-    ...(teacherStride !== undefined && { stride: teacherStride }),
+    shape,
+    dtype,
+    stride: teacherStride,
   });
   if (other.N !== checked.N || other.V !== checked.V)
     throw argumentError(

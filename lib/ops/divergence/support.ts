@@ -1,5 +1,5 @@
 // The ids that a divergence looks at, where it does not look at the whole vocabulary.
-import { OUTSIDE, type Outside } from "../../backend/contract/divergence";
+import { OUTSIDES, type Outside } from "../../backend/contract/divergence";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
@@ -34,13 +34,20 @@ function checkIds(op: string, ids: Int32Array, K: number, N: number, V: number, 
     for (let i = n * K; i < (n + 1) * K; ++i) {
       const id = ids[i]!;
       if (id < 0 || id >= V) throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, `0..${V - 1} (vocab)`);
-      if (lastRow[id] === n) throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, "an id that its row does not have yet");
+      if (lastRow[id] === n)
+        throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, "an id that its row does not have yet");
       lastRow[id] = n;
     }
   }
 }
 
-export function needSupport(op: string, options: SupportOptions, N: number, V: number, keep: Uint8Array | null): CheckedSupport {
+export function needSupport(
+  op: string,
+  options: SupportOptions,
+  N: number,
+  V: number,
+  keep: Uint8Array | null,
+): CheckedSupport {
   const tailFloor = needNumber(op, "tailFloor", options.tailFloor ?? 1e-7, { min: 1e-12, max: 0.5 });
   if (options.support == null) {
     if (options.outside !== undefined)
@@ -49,11 +56,17 @@ export function needSupport(op: string, options: SupportOptions, N: number, V: n
   }
   if (options.outside === undefined)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "outside", undefined, `"dropped" or "pooled" with a support`);
-  const outside = needWord(op, "outside", options.outside, OUTSIDE);
+  const outside = needWord(op, "outside", options.outside, OUTSIDES);
   const support = needIds(op, "support", options.support);
   const K = N === 0 ? 1 : support.length / N;
   if (!Number.isInteger(K) || K < 1 || (N > 0 && K > V) || N * K !== support.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "support.length", support.length, `K ids for each of ${N} rows, K in 1..${V}`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "support.length",
+      support.length,
+      `K ids for each of ${N} rows, K in 1..${V}`,
+    );
   // What lies on a device is left to the kernel.
   if (!DeviceArray.is(support) && !DeviceArray.is(keep)) checkIds(op, support, K, N, V, keep);
   return N === 0 ? { support: null, K: 0, outside: 0, tailFloor } : { support, K, outside, tailFloor };

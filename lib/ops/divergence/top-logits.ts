@@ -5,7 +5,13 @@ import { int32Or, needInt32, optionalMask, refuseOverlap } from "../../core/arra
 import type { DeviceArray } from "../../core/device-array";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
-import { type DeviceWideLogits, type LogitLayout, needWideLogits, type WideLogitDType, type WideLogits } from "../logprob/logits";
+import {
+  type DeviceWideLogits,
+  type LogitLayout,
+  needWideLogits,
+  type WideLogitDType,
+  type WideLogits,
+} from "../logprob/logits";
 
 export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOption {
   /** One flag a row; the ids of a row with 0 are 0, and it is not read. Default: all 1. */
@@ -39,7 +45,10 @@ export function topLogits(
   const { logits: x, dtype, N, V, stride } = needWideLogits(op, "logits", logits, options);
   const K = needNumber(op, "k", k, { min: 0, max: V, integer: true });
   const keep = optionalMask(op, "keep", options.keep, N, "one a row");
-  const ids = options.out === undefined ? int32Or(op, "", undefined, N * K, stream) : needInt32(op, "out", options.out, N * K, "rows * k");
+  const ids =
+    options.out === undefined
+      ? int32Or(op, "", undefined, N * K, stream)
+      : needInt32(op, "out", options.out, N * K, "rows * k");
   refuseOverlap(op, { ids }, { logits: x, keep });
   selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, keep, N, V, stride, K, ids });
   return ids;

@@ -51,7 +51,10 @@ export function groupBroadcast(row: DeviceFloatArray, options: Anywhere<GroupBro
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function groupBroadcast(row: FloatArray, options: GroupBroadcastOptions): FloatArray;
-export function groupBroadcast(row: AnyFloatArray, anywhere: GroupBroadcastOptions | Anywhere<GroupBroadcastOptions>): AnyFloatArray {
+export function groupBroadcast(
+  row: AnyFloatArray,
+  anywhere: GroupBroadcastOptions | Anywhere<GroupBroadcastOptions>,
+): AnyFloatArray {
   const options = anywhere as GroupBroadcastOptions;
   return broadcastRows("groupBroadcast", "row", row, options);
 }

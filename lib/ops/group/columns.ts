@@ -46,7 +46,8 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
   const rows = gatherRowPartials(op, collective, lengths);
   const offsets = new Int32Array(rows.partials.length + 1);
   rows.partials.forEach((length, b) => (offsets[b + 1] = offsets[b]! + length));
-  const gather = (array: ArrayLike<number>): Float64Array => concatenated(gatherRagged(collective, Float64Array.from(array)));
+  const gather = (array: ArrayLike<number>): Float64Array =>
+    concatenated(gatherRagged(collective, Float64Array.from(array)));
   const everywhere = gatherGroups(op, collective, groups);
   return {
     values: gather(values),
@@ -64,7 +65,11 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
 }
 
 /** The same on a device, where the first array lies. */
-export function groupColumns(values: DeviceFloatArray, weights: AnyFloatArray, options: Anywhere<GroupColumnsOptions>): OnDevice<GroupColumnsResult>;
+export function groupColumns(
+  values: DeviceFloatArray,
+  weights: AnyFloatArray,
+  options: Anywhere<GroupColumnsOptions>,
+): OnDevice<GroupColumnsResult>;
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
  *
@@ -79,7 +84,11 @@ export function groupColumns(values: DeviceFloatArray, weights: AnyFloatArray, o
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export function groupColumns(values: FloatArray, weights: FloatArray, options: GroupColumnsOptions): GroupColumnsResult;
-export function groupColumns(values: AnyFloatArray, weights: AnyFloatArray, anywhere: GroupColumnsOptions | Anywhere<GroupColumnsOptions>): GroupColumnsResult | OnDevice<GroupColumnsResult> {
+export function groupColumns(
+  values: AnyFloatArray,
+  weights: AnyFloatArray,
+  anywhere: GroupColumnsOptions | Anywhere<GroupColumnsOptions>,
+): GroupColumnsResult | OnDevice<GroupColumnsResult> {
   const options = anywhere as GroupColumnsOptions;
   const op = "groupColumns";
   const stream = streamOf(op, options, values, weights, options.mask);
@@ -92,7 +101,11 @@ export function groupColumns(values: AnyFloatArray, weights: AnyFloatArray, anyw
   const dtype = widestFloat(given, givenWeights);
   const baselines = outputOr(op, "baselines", options.out?.baselines, dtype, n, stream);
   const centred = outputOr(op, "centred", options.out?.centred, dtype, n, stream);
-  refuseOverlap(op, { baselines, centred }, { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets });
+  refuseOverlap(
+    op,
+    { baselines, centred },
+    { values: given, weights: givenWeights, mask, offsets, groupOffsets: options.groupOffsets },
+  );
   const { ops } = selectBackend(op, options.backend, stream);
   const zeroTail = options.zeroTail ? 1 : 0;
   const { collective } = options;

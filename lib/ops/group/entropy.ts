@@ -27,7 +27,10 @@ export interface GroupEntropyResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function groupEntropy(values: DeviceFloatArray, options?: Anywhere<GroupEntropyOptions>): OnDevice<GroupEntropyResult, "groupIds">;
+export function groupEntropy(
+  values: DeviceFloatArray,
+  options?: Anywhere<GroupEntropyOptions>,
+): OnDevice<GroupEntropyResult, "groupIds">;
 /**
  * Shannon entropy of each group of weights, and how much of the largest possible one that is:
  *
@@ -42,7 +45,10 @@ export function groupEntropy(values: DeviceFloatArray, options?: Anywhere<GroupE
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupEntropy(values: FloatArray, options?: GroupEntropyOptions): GroupEntropyResult;
-export function groupEntropy(values: AnyFloatArray, anywhere: GroupEntropyOptions | Anywhere<GroupEntropyOptions> = {}): GroupEntropyResult | OnDevice<GroupEntropyResult, "groupIds"> {
+export function groupEntropy(
+  values: AnyFloatArray,
+  anywhere: GroupEntropyOptions | Anywhere<GroupEntropyOptions> = {},
+): GroupEntropyResult | OnDevice<GroupEntropyResult, "groupIds"> {
   const options = anywhere;
   const op = "groupEntropy";
   const stream = streamOf(op, options, values);

@@ -1,5 +1,5 @@
 // What the ops on groups of items have in common.
-import type { GroupArgs } from "../../backend/contract/group";
+import type { GroupTop2Args } from "../../backend/contract/group";
 import { lengthOf, needFloats, refuseOverlap } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
 import { DTYPE_CODE, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
@@ -26,7 +26,11 @@ export interface GatheredItems extends GroupedItems {
 }
 
 /** Numbers of all workers, one an item, in the type that the ranks share. */
-export function gatherFloats(op: string, collective: Collective | undefined, values: FloatArray): Pick<GatheredItems, "values" | "begin" | "end"> {
+export function gatherFloats(
+  op: string,
+  collective: Collective | undefined,
+  values: FloatArray,
+): Pick<GatheredItems, "values" | "begin" | "end"> {
   if (!collective) return { values, begin: 0, end: values.length };
   const dtype: FloatDType = floatDType(values);
   needAgreement(op, "bytes a number", collective, values.BYTES_PER_ELEMENT);
@@ -42,7 +46,10 @@ export function gatherItems(op: string, collective: Collective | undefined, item
 }
 
 /** The fields that every op on groups passes to a backend. */
-export function itemArgs({ values, groups }: GroupedItems): GroupArgs {
+export function itemArgs({
+  values,
+  groups,
+}: GroupedItems): Pick<GroupTop2Args, "dtype" | "values" | "members" | "offsets" | "n" | "G"> {
   const { G, members, offsets } = groups;
   return { dtype: DTYPE_CODE[floatDType(values)], values, members, offsets, n: values.length, G };
 }

@@ -4,7 +4,7 @@ import {
   GROUP_SCALES,
   GROUP_SINGLETONS,
   type GroupCenter,
-  type GroupConventionArgs,
+  type GroupNormalizeArgs,
   type GroupScale,
   type GroupSingleton,
   NAN_POLICIES,
@@ -45,6 +45,11 @@ export interface GroupConventions {
   /** NaN: makes its whole group NaN, or abstains (left out of the statistics, own result 0). Default `"propagate"`. */
   readonly nan?: NanPolicy;
 }
+
+type GroupConventionArgs = Pick<
+  GroupNormalizeArgs,
+  "ddof" | "epsilon" | "varianceFloor" | "center" | "scale" | "singleton" | "nanPolicy"
+>;
 
 export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, BackendOption, CollectiveOption {
   /**
@@ -90,7 +95,7 @@ export function needConventions(op: string, conventions: GroupConventions): Grou
   };
 }
 
-/** The items of all workers normalised, and of the results what belongs to the items here. */
+/** Normalises the items of all workers, and keeps the results of the items here. */
 function normalizeTogether(op: string, items: GroupedItems, options: GroupNormalizeOptions): GroupNormalizeResult {
   const { collective, out, groups: _, groupOffsets: __, ...conventions } = options;
   const weights = optionalFloats(op, "weights", options.weights, items.values.length, "one per item");
@@ -103,14 +108,8 @@ function normalizeTogether(op: string, items: GroupedItems, options: GroupNormal
   const all = gatherItems(op, collective, { ...items, values: asFloat(items.values, dtype) });
   const { normalized, means, stds, counts, groupIds } = normalizeItems(op, all, {
     ...conventions,
-    ...(weights && { weights: gatherFloats(op, collective, asFloat(weights, dtype)).values }),
-    ...(out && {
-      out: {
-        ...(out.means && { means: out.means }),
-        ...(out.stds && { stds: out.stds }),
-        ...(out.counts && { counts: out.counts }),
-      },
-    }),
+    weights: weights ? gatherFloats(op, collective, asFloat(weights, dtype)).values : undefined,
+    out: out && { means: out.means, stds: out.stds, counts: out.counts },
   });
   const own = normalized.slice(all.begin, all.end);
   given?.set(own);
@@ -124,12 +123,12 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   const { values, groups } = items;
   const conventions = needConventions(op, options);
   const weights = optionalFloats(op, "weights", options.weights, values.length, "one per item");
-  // What lies on a device is not looked at: a weight that is no weight makes its group NaN.
+  // Weights on a device are not checked: an invalid one makes its group NaN.
   if (ArrayBuffer.isView(weights))
     weights.forEach((weight, i) => {
-    if (!(weight >= 0 && weight < Infinity))
-      throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
-  });
+      if (!(weight >= 0 && weight < Infinity))
+        throw argumentError("ERR_SURPRISAL_VALUE", op, `weights[${i}]`, weight, "a finite number >= 0");
+    });
   const gain = needNumber(op, "gain", options.gain ?? 1, { min: 0 });
   const dtype = widestFloat(values, weights);
   const { out } = options;
@@ -175,7 +174,10 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
 }
 
 /** The same on a device, where the first array lies. */
-export function groupNormalize(values: DeviceFloatArray, options?: Anywhere<GroupNormalizeOptions>): OnDevice<GroupNormalizeResult, "groupIds">;
+export function groupNormalize(
+  values: DeviceFloatArray,
+  options?: Anywhere<GroupNormalizeOptions>,
+): OnDevice<GroupNormalizeResult, "groupIds">;
 /**
  * Centres and scales each item by the statistics of its group.
  *
@@ -193,7 +195,10 @@ export function groupNormalize(values: DeviceFloatArray, options?: Anywhere<Grou
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export function groupNormalize(values: FloatArray, options?: GroupNormalizeOptions): GroupNormalizeResult;
-export function groupNormalize(values: AnyFloatArray, anywhere: GroupNormalizeOptions | Anywhere<GroupNormalizeOptions> = {}): GroupNormalizeResult | OnDevice<GroupNormalizeResult, "groupIds"> {
+export function groupNormalize(
+  values: AnyFloatArray,
+  anywhere: GroupNormalizeOptions | Anywhere<GroupNormalizeOptions> = {},
+): GroupNormalizeResult | OnDevice<GroupNormalizeResult, "groupIds"> {
   const options = anywhere as GroupNormalizeOptions;
   return normalizeItems("groupNormalize", needItems("groupNormalize", "values", values, options), options);
 }

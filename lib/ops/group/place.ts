@@ -52,14 +52,19 @@ export function placeRows(
   const row = optionalFloats(op, names.row, terms.row, B, "one per row");
   const tokens = optionalFloats(op, names.tokens, terms.tokens, n, meaning);
   const values = optionalFloats(op, names.values, terms.values, n, meaning);
-  if (!row && !tokens && !values) throw argumentError("ERR_SURPRISAL_OPTION", op, names.row, undefined, "row, tokens or values");
+  if (!row && !tokens && !values)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, names.row, undefined, "row, tokens or values");
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const scale = needNumber(op, "scale", options.scale ?? 1);
   const [low, high] = needClip(op, names.clip, options.clip);
   const transformMasked = needWord(op, "over", options.over ?? "kept", EXTENTS);
   const dtype = widestFloat(row, tokens, values);
   const out = outputOr(op, names.out, options.out?.tokens, dtype, n, stream);
-  refuseOverlap(op, { [names.out]: out }, { [names.row]: row, [names.tokens]: tokens, [names.values]: values, mask, offsets });
+  refuseOverlap(
+    op,
+    { [names.out]: out },
+    { [names.row]: row, [names.tokens]: tokens, [names.values]: values, mask, offsets },
+  );
   selectBackend(op, options.backend, stream).ops.groupPlace({
     dtype: DTYPE_CODE[dtype],
     row: row && asFloat(row, dtype),
@@ -81,9 +86,13 @@ export function placeRows(
 
 function needClip(op: string, name: string, clip: unknown): readonly [low: number, high: number] {
   if (clip == null) return [-Infinity, Infinity];
-  if (!Array.isArray(clip) || clip.length !== 2) throw argumentError("ERR_SURPRISAL_OPTION", op, name, clip, "[low, high]");
+  if (!Array.isArray(clip) || clip.length !== 2)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, clip, "[low, high]");
   const [low, high] = clip as readonly unknown[];
-  return [needNumber(op, `${name}[0]`, low, { infinite: true }), needNumber(op, `${name}[1]`, high, { infinite: true })];
+  return [
+    needNumber(op, `${name}[0]`, low, { infinite: true }),
+    needNumber(op, `${name}[1]`, high, { infinite: true }),
+  ];
 }
 
 /**
@@ -91,7 +100,7 @@ function needClip(op: string, name: string, clip: unknown): readonly [low: numbe
  *
  *     out[t] = tokens[t] + scale·values[t],  + clip(row[b]) at the last kept token of row b
  *
- * 0 under the mask (see `over`). The number of a row without a kept token is seen nowhere.
+ * 0 under the mask (see `over`). The number of a row without a kept token is not used.
  *
  * @param terms `row` (a reward), `tokens`, `values` (a penalty per token); at least one
  * @param options `shape` or `offsets` of the tokens
@@ -101,7 +110,10 @@ function needClip(op: string, name: string, clip: unknown): readonly [low: numbe
 export function groupPlace(terms: GroupPlaceTerms, options: GroupPlaceOptions): FloatArray;
 /** The same on a device, where a term lies. */
 export function groupPlace(terms: Anywhere<GroupPlaceTerms>, options: Anywhere<GroupPlaceOptions>): DeviceFloatArray;
-export function groupPlace(terms: Anywhere<GroupPlaceTerms>, anywhere: GroupPlaceOptions | Anywhere<GroupPlaceOptions>): AnyFloatArray {
+export function groupPlace(
+  terms: Anywhere<GroupPlaceTerms>,
+  anywhere: GroupPlaceOptions | Anywhere<GroupPlaceOptions>,
+): AnyFloatArray {
   const options = anywhere as GroupPlaceOptions;
   return placeRows("groupPlace", terms as GroupPlaceTerms, options);
 }

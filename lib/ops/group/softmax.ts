@@ -36,7 +36,10 @@ export function groupSoftmax(values: DeviceFloatArray, options?: Anywhere<GroupS
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupSoftmax(values: FloatArray, options?: GroupSoftmaxOptions): FloatArray;
-export function groupSoftmax(values: AnyFloatArray, anywhere: GroupSoftmaxOptions | Anywhere<GroupSoftmaxOptions> = {}): AnyFloatArray {
+export function groupSoftmax(
+  values: AnyFloatArray,
+  anywhere: GroupSoftmaxOptions | Anywhere<GroupSoftmaxOptions> = {},
+): AnyFloatArray {
   const options = anywhere as GroupSoftmaxOptions;
   const op = "groupSoftmax";
   const stream = streamOf(op, options, values);
@@ -48,7 +51,14 @@ export function groupSoftmax(values: AnyFloatArray, anywhere: GroupSoftmaxOption
   refuseItemOverlap(op, { weights }, items.values, options);
   const all = gatherItems(op, options.collective, items);
   const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
-  selectBackend(op, options.backend, stream).ops.groupSoftmax({ temperature, weights: found, lse: null, softMean: null, floor, ...itemArgs(all) });
+  selectBackend(op, options.backend, stream).ops.groupSoftmax({
+    temperature,
+    weights: found,
+    lse: null,
+    softMean: null,
+    floor,
+    ...itemArgs(all),
+  });
   if (found !== weights) weights.set(found.subarray(all.begin, all.end));
   return weights;
 }
@@ -69,7 +79,10 @@ export interface GroupLogSumExpResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function groupLogSumExp(values: DeviceFloatArray, options?: Anywhere<GroupLogSumExpOptions>): OnDevice<GroupLogSumExpResult, "groupIds">;
+export function groupLogSumExp(
+  values: DeviceFloatArray,
+  options?: Anywhere<GroupLogSumExpOptions>,
+): OnDevice<GroupLogSumExpResult, "groupIds">;
 /**
  * Logarithm of the summed exponentials of each group, and the soft mean that belongs to it:
  *
@@ -83,7 +96,10 @@ export function groupLogSumExp(values: DeviceFloatArray, options?: Anywhere<Grou
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupLogSumExp(values: FloatArray, options?: GroupLogSumExpOptions): GroupLogSumExpResult;
-export function groupLogSumExp(values: AnyFloatArray, anywhere: GroupLogSumExpOptions | Anywhere<GroupLogSumExpOptions> = {}): GroupLogSumExpResult | OnDevice<GroupLogSumExpResult, "groupIds"> {
+export function groupLogSumExp(
+  values: AnyFloatArray,
+  anywhere: GroupLogSumExpOptions | Anywhere<GroupLogSumExpOptions> = {},
+): GroupLogSumExpResult | OnDevice<GroupLogSumExpResult, "groupIds"> {
   const options = anywhere;
   const op = "groupLogSumExp";
   const stream = streamOf(op, options, values);

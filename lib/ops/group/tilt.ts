@@ -49,7 +49,8 @@ export function tiltItems(
   const { collective } = options;
   const all = gatherItems(op, collective, { values: asFloat(values, dtype), groups });
   const found = collective ? allocateFloat(dtype, all.values.length) : weights;
-  const ofAll = (array: FloatArray | null): FloatArray | null => array && gatherFloats(op, collective, asFloat(array, dtype)).values;
+  const ofAll = (array: FloatArray | null): FloatArray | null =>
+    array && gatherFloats(op, collective, asFloat(array, dtype)).values;
   selectBackend(op, options.backend, stream).ops.groupTilt({
     logFactors: ofAll(logFactors),
     counts: ofAll(counts),
@@ -79,8 +80,14 @@ export function groupTilt(values: DeviceFloatArray, options?: Anywhere<GroupTilt
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupTilt(values: FloatArray, options?: GroupTiltOptions): FloatArray;
-export function groupTilt(values: AnyFloatArray, anywhere: GroupTiltOptions | Anywhere<GroupTiltOptions> = {}): AnyFloatArray {
+export function groupTilt(
+  values: AnyFloatArray,
+  anywhere: GroupTiltOptions | Anywhere<GroupTiltOptions> = {},
+): AnyFloatArray {
   const options = anywhere as GroupTiltOptions;
   const op = "groupTilt";
-  return tiltItems(op, needItems(op, "values", values, options), options, { logFactors: "logFactors", counts: "counts" });
+  return tiltItems(op, needItems(op, "values", values, options), options, {
+    logFactors: "logFactors",
+    counts: "counts",
+  });
 }

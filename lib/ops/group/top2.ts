@@ -22,7 +22,10 @@ export interface GroupTop2Result {
 }
 
 /** The same on a device, where the first array lies. */
-export function groupTop2(values: DeviceFloatArray, options?: Anywhere<GroupTop2Options>): OnDevice<GroupTop2Result, "groupIds">;
+export function groupTop2(
+  values: DeviceFloatArray,
+  options?: Anywhere<GroupTop2Options>,
+): OnDevice<GroupTop2Result, "groupIds">;
 /**
  * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
  *
@@ -31,7 +34,10 @@ export function groupTop2(values: DeviceFloatArray, options?: Anywhere<GroupTop2
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupTop2(values: FloatArray, options?: GroupTop2Options): GroupTop2Result;
-export function groupTop2(values: AnyFloatArray, anywhere: GroupTop2Options | Anywhere<GroupTop2Options> = {}): GroupTop2Result | OnDevice<GroupTop2Result, "groupIds"> {
+export function groupTop2(
+  values: AnyFloatArray,
+  anywhere: GroupTop2Options | Anywhere<GroupTop2Options> = {},
+): GroupTop2Result | OnDevice<GroupTop2Result, "groupIds"> {
   const options = anywhere;
   const op = "groupTop2";
   const stream = streamOf(op, options, values);

@@ -26,7 +26,11 @@ export interface GroupWeighOptions extends GroupLayout, BackendOption, Collectiv
 }
 
 /** The same on a device, where the first array lies. */
-export function groupWeigh(values: DeviceFloatArray, form: WeighForm, options?: Anywhere<GroupWeighOptions>): DeviceFloatArray;
+export function groupWeigh(
+  values: DeviceFloatArray,
+  form: WeighForm,
+  options?: Anywhere<GroupWeighOptions>,
+): DeviceFloatArray;
 /**
  * A weight per item: |x|^power + floor, or floor plus a constant by whether the item is its group's largest or smallest.
  * NaN items have weight NaN and are no extreme.
@@ -36,7 +40,11 @@ export function groupWeigh(values: DeviceFloatArray, form: WeighForm, options?: 
  * @throws SurprisalError as `groupNormalize`
  */
 export function groupWeigh(values: FloatArray, form: WeighForm, options?: GroupWeighOptions): FloatArray;
-export function groupWeigh(values: AnyFloatArray, form: WeighForm, anywhere: GroupWeighOptions | Anywhere<GroupWeighOptions> = {}): AnyFloatArray {
+export function groupWeigh(
+  values: AnyFloatArray,
+  form: WeighForm,
+  anywhere: GroupWeighOptions | Anywhere<GroupWeighOptions> = {},
+): AnyFloatArray {
   const options = anywhere as GroupWeighOptions;
   const op = "groupWeigh";
   const stream = streamOf(op, options, values);

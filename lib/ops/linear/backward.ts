@@ -13,7 +13,14 @@ import { needWord } from "../../core/options";
 import type { Stream } from "../../core/stream";
 import { bitsOf, needLike } from "../../core/tensor";
 import type { LinearLogprobState } from "./forward";
-import { type CheckedHead, type DeviceHeadTensor, type HeadTensor, type HeadView, type LinearHeadOptions, needHead } from "./head";
+import {
+  type CheckedHead,
+  type DeviceHeadTensor,
+  type HeadTensor,
+  type HeadView,
+  type LinearHeadOptions,
+  needHead,
+} from "./head";
 
 const PARTS = ["hidden", "weight", "bias"] as const;
 /** What has a gradient. */
@@ -53,7 +60,8 @@ export type DeviceLinearLogprobBackwardOptions = Anywhere<Omit<LinearLogprobBack
 /** The parts asked for, as a set. */
 function neededParts(op: string, parts: readonly LinearPart[] | undefined, bias: boolean): ReadonlySet<LinearPart> {
   if (parts === undefined) return new Set(bias ? PARTS : ["hidden", "weight"]);
-  if (!Array.isArray(parts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, `a list of ${PARTS.join(", ")}`);
+  if (!Array.isArray(parts))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, `a list of ${PARTS.join(", ")}`);
   parts.forEach((part, i) => needWord(op, `gradients[${i}]`, part as LinearPart, PARTS));
   if (parts.includes("bias") && !bias)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "gradients", parts, "no bias among them, as none is given");
@@ -66,14 +74,27 @@ function asWide(op: string, name: string, array: FloatArray | null, wide: FloatD
   return wide === "float64" ? Float64Array.from(array) : Float32Array.from(array);
 }
 
-function needGradients(op: string, head: CheckedHead, options: LinearLogprobBackwardOptions, stream: Stream | null): LinearLogprobGradients {
+function needGradients(
+  op: string,
+  head: CheckedHead,
+  options: LinearLogprobBackwardOptions,
+  stream: Stream | null,
+): LinearLogprobGradients {
   const parts = neededParts(op, options.gradients, head.bias !== null);
   const { accumulate = false, out } = options;
-  if (typeof accumulate !== "boolean") throw argumentError("ERR_SURPRISAL_OPTION", op, "accumulate", accumulate, "true or false");
+  if (typeof accumulate !== "boolean")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "accumulate", accumulate, "true or false");
   const sum = (name: "gradWeight" | "gradBias", part: LinearPart, length: number): FloatArray | null => {
     if (!parts.has(part)) return null;
     if (accumulate && out?.[name] === undefined)
-      throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, undefined, "the sums to add to", "accumulate is true");
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        `out.${name}`,
+        undefined,
+        "the sums to add to",
+        "accumulate is true",
+      );
     return outputOr(op, name, out?.[name], head.wide, length, stream);
   };
   return {
@@ -91,13 +112,24 @@ function needArgs(
   result: LinearLogprobGradients,
 ): LinearBackwardArgs {
   const { N, wide } = head;
-  const gradLogprob = asWide(op, "gradLogProbs", optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"), wide);
-  const gradEntropy = asWide(op, "gradEntropies", optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"), wide);
+  const gradLogprob = asWide(
+    op,
+    "gradLogProbs",
+    optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"),
+    wide,
+  );
+  const gradEntropy = asWide(
+    op,
+    "gradEntropies",
+    optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"),
+    wide,
+  );
   if (!gradLogprob && !gradEntropy)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
   if (gradLogprob && !head.targets)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", null, "the ids that gradLogProbs belong to");
-  const given = (name: keyof LinearLogprobState) => needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
+  const given = (name: keyof LinearLogprobState) =>
+    needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
   return {
     ...head,
     maxLogit: given("maxLogits"),
@@ -126,7 +158,18 @@ function prepare(
   stream: Stream | null;
 } {
   const { gradLogProbs, gradEntropies, bias, keep } = options;
-  const stream = streamOf(op, options, hidden, weight, targets, gradLogProbs, gradEntropies, bias, keep, ...Object.values(state));
+  const stream = streamOf(
+    op,
+    options,
+    hidden,
+    weight,
+    targets,
+    gradLogProbs,
+    gradEntropies,
+    bias,
+    keep,
+    ...Object.values(state),
+  );
   const head = needHead(op, hidden, weight, targets, options);
   const result = needGradients(op, head, options, stream);
   const args = needArgs(op, head, state, options, result);
@@ -185,14 +228,20 @@ export function linearLogprobBackward(
 ): LinearLogprobGradients | OnDevice<LinearLogprobGradients> {
   const op = "linearLogprobBackward";
   const options = anywhere as LinearLogprobBackwardOptions;
-  const { args, result, stream } = prepare(op, hidden as HeadTensor, weight as HeadTensor, targets as TokenIds, state as LinearLogprobState, options);
+  const { args, result, stream } = prepare(
+    op,
+    hidden as HeadTensor,
+    weight as HeadTensor,
+    targets as TokenIds,
+    state as LinearLogprobState,
+    options,
+  );
   selectBackend(op, options.backend, stream).ops.linearBackward(args);
   return result;
 }
 
 /**
- * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
  */
 export async function linearLogprobBackwardAsync(
   hidden: HeadTensor,

@@ -37,7 +37,9 @@ export interface LinearLogprobOptions extends LinearHeadOptions {
 }
 
 /** Options where the hidden states lie on a device. */
-export type DeviceLinearLogprobOptions = Anywhere<Omit<LinearLogprobOptions, "bias">> & { readonly bias?: HeadTensor | DeviceHeadTensor };
+export type DeviceLinearLogprobOptions = Anywhere<Omit<LinearLogprobOptions, "bias">> & {
+  readonly bias?: HeadTensor | DeviceHeadTensor;
+};
 
 function needResult(
   op: string,
@@ -45,8 +47,10 @@ function needResult(
   { N, wide, targets }: CheckedHead,
   stream: Stream | null,
 ): LinearLogprobResult {
-  const floats = (name: keyof LinearLogprobResult, length = N): FloatArray => outputOr(op, name, out?.[name], wide, length, stream);
-  const exact = (name: "maxLogits" | "log1pSums" | "meanGaps"): Float64Array => float64Or(op, name, out?.[name], N, stream);
+  const floats = (name: keyof LinearLogprobResult, length = N): FloatArray =>
+    outputOr(op, name, out?.[name], wide, length, stream);
+  const exact = (name: "maxLogits" | "log1pSums" | "meanGaps"): Float64Array =>
+    float64Or(op, name, out?.[name], N, stream);
   return {
     logProbs: floats("logProbs", targets ? N : 0),
     entropies: floats("entropies"),
@@ -116,14 +120,19 @@ export function linearLogprob(
 ): LinearLogprobResult | OnDevice<LinearLogprobResult> {
   const op = "linearLogprob";
   const options = anywhere as LinearLogprobOptions;
-  const { args, result, stream } = prepare(op, hidden as HeadTensor, weight as HeadTensor, targets as TokenIds, options);
+  const { args, result, stream } = prepare(
+    op,
+    hidden as HeadTensor,
+    weight as HeadTensor,
+    targets as TokenIds,
+    options,
+  );
   selectBackend(op, options.backend, stream).ops.linearForward(args);
   return result;
 }
 
 /**
- * `linearLogprob` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `linearLogprob` off the event loop. The arrays must not be touched until it resolves.
  */
 export async function linearLogprobAsync(
   hidden: HeadTensor,

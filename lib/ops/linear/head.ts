@@ -1,14 +1,12 @@
 // What both functions of a linear head take: hidden states, the head, targets, rows to leave out, the map from logits to z.
-import type { HeadArray } from "../../backend/contract/linear";
-import type { LogitMapArgs } from "../../backend/contract/logprob";
 import type { BackendOption } from "../../backend/select";
 import { needIds, needLength, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
-import { DTYPE_CODE, type DTypeCode, type FloatDType } from "../../core/dtype";
+import { DTYPE_CODE, type DTypeCode, type FloatDType, type WideLogitArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { bitsOf, needSize, readTensor, type TensorDType, type TensorView } from "../../core/tensor";
-import { checkTargets, keptRows, type LogitMapOptions, needLogitMap } from "../logprob/rows";
+import { checkTargets, keptRows, type LogitMapArgs, type LogitMapOptions, needLogitMap } from "../logprob/rows";
 
 export type HeadDType = TensorDType;
 /** float32 or float64 numbers, or half types: bits in a Uint16Array (say which in `dtype`), or a Float16Array. */
@@ -48,9 +46,9 @@ export interface CheckedHead extends LogitMapArgs {
   readonly dtype: DTypeCode;
   /** Type of results and sums. */
   readonly wide: FloatDType;
-  readonly hidden: HeadArray;
-  readonly weight: HeadArray;
-  readonly bias: HeadArray | null;
+  readonly hidden: WideLogitArray;
+  readonly weight: WideLogitArray;
+  readonly bias: WideLogitArray | null;
   readonly targets: Int32Array | null;
   readonly keep: Uint8Array | null;
   readonly N: number;
@@ -64,9 +62,14 @@ const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 const MAX_IDS = 2 ** 31 - 1;
 
 /** N and D: of the option, else of the tensor. */
-function needHiddenShape(op: string, shape: unknown, own: { rows: number; width: number } | undefined): [number, number] {
+function needHiddenShape(
+  op: string,
+  shape: unknown,
+  own: { rows: number; width: number } | undefined,
+): [number, number] {
   const sizes: unknown = shape ?? (own && [own.rows, own.width]);
-  if (!Array.isArray(sizes) || sizes.length !== 2) throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", sizes, "[rows, dim]");
+  if (!Array.isArray(sizes) || sizes.length !== 2)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", sizes, "[rows, dim]");
   const N = needSize(op, "shape[0]", sizes[0]);
   const D = needSize(op, "shape[1]", sizes[1]);
   if (D === 0) throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape[1]", D, "a dimension of 1 or more");
@@ -75,18 +78,31 @@ function needHiddenShape(op: string, shape: unknown, own: { rows: number; width:
 
 /** Rows of weight, padding included. */
 function needHeadRows(op: string, length: number, D: number, own: { rows: number; width: number } | undefined): number {
-  if (own && own.width !== D) throw argumentError("ERR_SURPRISAL_SHAPE", op, "weight.shape", own.width, `rows of ${D}, as hidden has them`);
+  if (own && own.width !== D)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "weight.shape", own.width, `rows of ${D}, as hidden has them`);
   const rows = own?.rows ?? length / D;
   if (!Number.isInteger(rows))
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "weight.length", length, `a multiple of ${D}, the width of hidden`);
   return needSize(op, "rows of weight", rows, MAX_IDS);
 }
 
-export function needHead(op: string, hidden: unknown, weight: unknown, targets: unknown, options: LinearHeadOptions): CheckedHead {
+export function needHead(
+  op: string,
+  hidden: unknown,
+  weight: unknown,
+  targets: unknown,
+  options: LinearHeadOptions,
+): CheckedHead {
   const states = readTensor<HeadView>(op, "hidden", hidden, options.dtype, DTYPES);
   const head = readTensor<HeadView>(op, "weight", weight, options.dtype, DTYPES);
   if (head.dtype !== states.dtype)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "weight", head.view, `${states.dtype}, as hidden is, not ${head.dtype}`);
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "weight",
+      head.view,
+      `${states.dtype}, as hidden is, not ${head.dtype}`,
+    );
   const [N, D] = needHiddenShape(op, options.shape, states.own);
   needLength(op, "hidden", states.view, needSize(op, "rows * dim", N * D), "rows * dim");
   const padded = needHeadRows(op, head.view.length, D, head.own);
@@ -110,14 +126,18 @@ export function needHead(op: string, hidden: unknown, weight: unknown, targets: 
     D,
     V,
     padded,
-    chunk: options.chunkRows === undefined ? 0 : needNumber(op, "chunkRows", options.chunkRows, { min: 1, max: 2 ** 31 - 1, integer: true }),
+    chunk:
+      options.chunkRows === undefined
+        ? 0
+        : needNumber(op, "chunkRows", options.chunkRows, { min: 1, max: 2 ** 31 - 1, integer: true }),
   };
 }
 
-function needBias(op: string, options: LinearHeadOptions, dtype: HeadDType, rows: number): HeadArray | null {
+function needBias(op: string, options: LinearHeadOptions, dtype: HeadDType, rows: number): WideLogitArray | null {
   if (options.bias === undefined) return null;
   const bias = readTensor<HeadView>(op, "bias", options.bias, options.dtype, DTYPES);
-  if (bias.dtype !== dtype) throw argumentError("ERR_SURPRISAL_DTYPE", op, "bias", bias.view, `${dtype}, as hidden is, not ${bias.dtype}`);
+  if (bias.dtype !== dtype)
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "bias", bias.view, `${dtype}, as hidden is, not ${bias.dtype}`);
   needLength(op, "bias", bias.view, rows, "one a row of weight");
   return bitsOf(bias.view);
 }

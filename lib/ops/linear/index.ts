@@ -1,5 +1,15 @@
 export { linearLogprob, linearLogprobAsync } from "./forward";
-export type { DeviceLinearLogprobOptions, LinearLogprobOptions, LinearLogprobResult, LinearLogprobState } from "./forward";
+export type {
+  DeviceLinearLogprobOptions,
+  LinearLogprobOptions,
+  LinearLogprobResult,
+  LinearLogprobState,
+} from "./forward";
 export { linearLogprobBackward, linearLogprobBackwardAsync } from "./backward";
-export type { DeviceLinearLogprobBackwardOptions, LinearLogprobBackwardOptions, LinearLogprobGradients, LinearPart } from "./backward";
+export type {
+  DeviceLinearLogprobBackwardOptions,
+  LinearLogprobBackwardOptions,
+  LinearLogprobGradients,
+  LinearPart,
+} from "./backward";
 export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, LinearHeadOptions } from "./head";

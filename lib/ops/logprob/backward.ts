@@ -1,5 +1,6 @@
 // From gradients of log-probs and entropies to the gradient of the logits.
 import type { LogprobBackwardArgs } from "../../backend/contract/logprob";
+import { runByRows } from "../../backend/run-by-rows";
 import { selectBackend } from "../../backend/select";
 import { needLength, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { needDevice } from "../../core/device-arguments";
@@ -9,8 +10,14 @@ import { argumentError, SurprisalError } from "../../core/errors";
 import type { AsyncOption } from "../../backend/run-async";
 import { streamOf } from "../../backend/streams";
 import type { Anywhere, OnDevice } from "../../core/on-device";
-import { rowsOf, runInBlocks } from "./blocks";
-import { type DeviceLogits, type LogitDType, type Logits, type LogitView, type LogitViewOf, needGradient } from "./logits";
+import {
+  type DeviceLogits,
+  type LogitDType,
+  type Logits,
+  type LogitView,
+  type LogitViewOf,
+  needGradient,
+} from "./logits";
 import type { LogprobState } from "./results";
 import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
 
@@ -25,7 +32,9 @@ export interface LogprobBackwardOptions extends LogitRowsOptions, ShardOptions {
 }
 
 /** Options where the logits lie on a device. */
-export type DeviceLogprobBackwardOptions = Anywhere<Omit<LogprobBackwardOptions, "out">> & { readonly out?: DeviceLogits };
+export type DeviceLogprobBackwardOptions = Anywhere<Omit<LogprobBackwardOptions, "out">> & {
+  readonly out?: DeviceLogits;
+};
 
 function needRowState(op: string, name: keyof LogprobState, state: Partial<LogprobState>, N: number): Float32Array {
   const array: unknown = state[name];
@@ -50,11 +59,29 @@ function prepare(
   options: LogprobBackwardOptions,
 ) {
   const { gradLogProbs, gradEntropies, out, keep } = options;
-  const stream = streamOf(op, options, logits, targets, gradLogProbs, gradEntropies, out, keep, ...Object.values(state));
+  const stream = streamOf(
+    op,
+    options,
+    logits,
+    targets,
+    gradLogProbs,
+    gradEntropies,
+    out,
+    keep,
+    ...Object.values(state),
+  );
   const rows = needLogitRows(op, logits, targets, options, options);
   const { N, K } = rows;
-  const gradLogprob = asFloat32(op, "gradLogProbs", optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"));
-  const gradEntropy = asFloat32(op, "gradEntropies", optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"));
+  const gradLogprob = asFloat32(
+    op,
+    "gradLogProbs",
+    optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"),
+  );
+  const gradEntropy = asFloat32(
+    op,
+    "gradEntropies",
+    optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"),
+  );
   if (!gradLogprob && !gradEntropy)
     throw new SurprisalError("ERR_SURPRISAL_OPTION", `${op}: neither gradLogProbs nor gradEntropies is given`, {
       op,
@@ -73,7 +100,7 @@ function prepare(
     op,
     { gradient: grad },
     {
-      ...(!inPlace && { logits: rows.logits }),
+      logits: inPlace ? undefined : rows.logits,
       targets: rows.targets,
       keep: rows.keep,
       maxLogits: maxLogit,
@@ -123,7 +150,13 @@ export function logprobBackward(
   anywhere: LogprobBackwardOptions | DeviceLogprobBackwardOptions,
 ): unknown {
   const options = anywhere as LogprobBackwardOptions;
-  const { args, view, stream } = prepare("logprobBackward", logits as Logits, targets as TokenIds, state as LogprobState, options);
+  const { args, view, stream } = prepare(
+    "logprobBackward",
+    logits as Logits,
+    targets as TokenIds,
+    state as LogprobState,
+    options,
+  );
   selectBackend("logprobBackward", options.backend, stream).ops.logprobBackward(args);
   return view;
 }
@@ -137,24 +170,8 @@ export async function logprobBackwardAsync<L extends Logits>(
 ): Promise<LogitViewOf<L>> {
   options.signal?.throwIfAborted();
   const { args, view } = prepare("logprobBackwardAsync", logits, targets, state, options);
-  const { logits: x, grad, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, keep, K, stride } = args;
-  await runInBlocks(
-    { name: "logprobBackwardAsync", op: "logprobBackward", rows: args.N, width: stride },
-    { logits: x, targets: args.targets, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, out: grad },
-    (begin, end) => ({
-      ...args,
-      N: end - begin,
-      logits: rowsOf(x, stride, begin, end)!,
-      targets: rowsOf(args.targets, K, begin, end),
-      keep: rowsOf(keep, 1, begin, end),
-      maxLogit: rowsOf(maxLogit, 1, begin, end)!,
-      log1pSum: rowsOf(log1pSum, 1, begin, end)!,
-      meanGap: rowsOf(meanGap, 1, begin, end),
-      gradLogprob: rowsOf(gradLogprob, K, begin, end),
-      gradEntropy: rowsOf(gradEntropy, 1, begin, end),
-      grad: rowsOf(grad, stride, begin, end)!,
-    }),
-    options,
-  );
+  const { logits: x, targets: ids, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad } = args;
+  const arrays = { logits: x, targets: ids, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, out: grad };
+  await runByRows("logprobBackwardAsync", "logprobBackward", args, arrays, options);
   return view as LogitViewOf<L>;
 }

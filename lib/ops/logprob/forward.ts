@@ -1,12 +1,12 @@
 // Log-probs of targets and the entropy of every row of logits. docs/ops/logprob.md has formulas and precision.
 import type { LogprobForwardArgs } from "../../backend/contract/logprob";
+import { runByRows } from "../../backend/run-by-rows";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { AsyncOption } from "../../backend/run-async";
 import { streamOf } from "../../backend/streams";
 import type { DeviceArray } from "../../core/device-array";
 import type { Anywhere, OnDevice } from "../../core/on-device";
-import { rowsOf, runInBlocks } from "./blocks";
 import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";
@@ -58,8 +58,7 @@ export function logprob(
 }
 
 /**
- * `logprob` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `logprob` off the event loop. The arrays must not be touched until it resolves.
  */
 export async function logprobAsync(
   logits: Logits,
@@ -68,24 +67,7 @@ export async function logprobAsync(
 ): Promise<LogprobResult> {
   options.signal?.throwIfAborted();
   const { args, result } = prepare("logprobAsync", logits, targets, options);
-  await runInBlocks(
-    { name: "logprobAsync", op: "logprobForward", rows: args.N, width: args.stride },
-    { logits: args.logits, targets: args.targets, keep: args.keep, ...result },
-    (begin, end) => ({
-      ...args,
-      N: end - begin,
-      logits: rowsOf(args.logits, args.stride, begin, end)!,
-      targets: rowsOf(args.targets, args.K, begin, end),
-      keep: rowsOf(args.keep, 1, begin, end),
-      logprob: rowsOf(args.logprob, args.K, begin, end),
-      entropy: rowsOf(args.entropy, 1, begin, end),
-      lse: rowsOf(args.lse, 1, begin, end),
-      maxLogit: rowsOf(args.maxLogit, 1, begin, end),
-      log1pSum: rowsOf(args.log1pSum, 1, begin, end),
-      meanGap: rowsOf(args.meanGap, 1, begin, end),
-      sumSq: rowsOf(args.sumSq, 1, begin, end),
-    }),
-    options,
-  );
+  const arrays = { logits: args.logits, targets: args.targets, keep: args.keep, ...result };
+  await runByRows("logprobAsync", "logprobForward", args, arrays, options);
   return result;
 }

@@ -1,9 +1,7 @@
 // Logits as callers hold them: a typed array with a shape, or a tensor of another library that knows its own.
-import type { WideLogitArray } from "../../backend/contract/divergence";
-import type { LogitArray } from "../../backend/contract/logprob";
 import { needLength } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
-import { DTYPE_CODE, type DTypeCode } from "../../core/dtype";
+import { DTYPE_CODE, type DTypeCode, type LogitArray, type WideLogitArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { Stream } from "../../core/stream";
 import { bitsOf, type Float16View, needLike, needSize, readTensor } from "../../core/tensor";
@@ -90,12 +88,22 @@ export function needLogits(op: string, logits: unknown, layout: LogitLayout): Ch
 export type CheckedWideLogits = CheckedLogits<WideLogitView, WideLogitArray>;
 
 /** As needLogits, of an argument of this name and with float64 among the types. */
-export function needWideLogits(op: string, name: string, logits: unknown, layout: LogitLayout<WideLogitDType>): CheckedWideLogits {
+export function needWideLogits(
+  op: string,
+  name: string,
+  logits: unknown,
+  layout: LogitLayout<WideLogitDType>,
+): CheckedWideLogits {
   return checkLogits<WideLogitView>(op, name, logits, layout, WIDE_LOGIT_DTYPES);
 }
 
 /** Memory for a gradient: the caller's, of the logits' kind and length, or new. */
-export function needGradient(op: string, logits: CheckedLogits, out: unknown, stream: Stream | null): { view: LogitView; grad: LogitArray };
+export function needGradient(
+  op: string,
+  logits: CheckedLogits,
+  out: unknown,
+  stream: Stream | null,
+): { view: LogitView; grad: LogitArray };
 export function needGradient(
   op: string,
   logits: CheckedWideLogits,

@@ -1,5 +1,5 @@
 // The arrays that a forward pass fills.
-import type { LogprobOutputs } from "../../backend/contract/logprob";
+import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import { outputOr } from "../../core/arrays";
 import type { Stream } from "../../core/stream";
 
@@ -45,7 +45,9 @@ export function needResult(
   };
 }
 
-export function asOutputs(result: LogprobResult): LogprobOutputs {
+export function asOutputs(
+  result: LogprobResult,
+): Pick<LogprobForwardArgs, "logprob" | "entropy" | "lse" | "maxLogit" | "log1pSum" | "meanGap" | "sumSq"> {
   return {
     logprob: result.logProbs,
     entropy: result.entropies,

@@ -1,5 +1,5 @@
 // What every function over rows of logits takes besides the logits: targets, rows to leave out, the map from logits to z.
-import type { LogitMapArgs } from "../../backend/contract/logprob";
+import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import type { BackendOption } from "../../backend/select";
 import { needIds, optionalMask } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
@@ -32,6 +32,9 @@ export interface ShardOptions {
   readonly vocabSize?: number;
 }
 
+/** The same as numbers of the native interface. */
+export type LogitMapArgs = Pick<LogprobForwardArgs, "temperature" | "scale" | "softcap">;
+
 export interface CheckedRows extends CheckedLogits, LogitMapArgs {
   readonly targets: Int32Array | null;
   readonly keep: Uint8Array | null;
@@ -56,7 +59,11 @@ export function needLogitMap(op: string, options: LogitMapOptions): LogitMapArgs
 export function needShard(op: string, V: number, options: ShardOptions): { vocabStart: number; vocabSize: number } {
   const vocabStart = needNumber(op, "vocabStart", options.vocabStart ?? 0, { min: 0, max: 2 ** 31 - 1, integer: true });
   const least = vocabStart + V;
-  const vocabSize = needNumber(op, "vocabSize", options.vocabSize ?? least, { min: least, max: 2 ** 31 - 1, integer: true });
+  const vocabSize = needNumber(op, "vocabSize", options.vocabSize ?? least, {
+    min: least,
+    max: 2 ** 31 - 1,
+    integer: true,
+  });
   return { vocabStart, vocabSize };
 }
 
@@ -86,7 +93,14 @@ export function keptRows(
   const id = needNumber(op, "ignoreIndex", ignoreIndex, { min: -(2 ** 31), max: 2 ** 31 - 1, integer: true });
   if (!targets || K === 0) return keep;
   if (DeviceArray.is(targets) || DeviceArray.is(keep))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "ignoreIndex", id, "nothing where targets or keep lie on a device", "keep, an array of flags, leaves rows out");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "ignoreIndex",
+      id,
+      "nothing where targets or keep lie on a device",
+      "keep, an array of flags, leaves rows out",
+    );
   const kept = keep ? Uint8Array.from(keep) : new Uint8Array(N).fill(1);
   for (let n = 0; n < N; ++n) if (targets.subarray(n * K, (n + 1) * K).every((target) => target === id)) kept[n] = 0;
   return kept;

@@ -1,6 +1,6 @@
 // A vocabulary that lies on several workers: each makes states of its columns, and the states merge to what one worker with
 // all columns would have got.
-import { IGNORED_REST, type LogprobMergeArgs, STATE_SUMS } from "../../backend/contract/logprob";
+import { type LogprobMergeArgs, STATE_IGNORED, STATE_SUMS } from "../../backend/contract/logprob";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
@@ -18,7 +18,9 @@ export interface LogprobPartialOptions extends LogitRowsOptions, ShardOptions {
 }
 
 /** Options where the logits lie on a device. */
-export type DeviceLogprobPartialOptions = Anywhere<Omit<LogprobPartialOptions, "out">> & { readonly out?: DeviceArray<"float64"> };
+export type DeviceLogprobPartialOptions = Anywhere<Omit<LogprobPartialOptions, "out">> & {
+  readonly out?: DeviceArray<"float64">;
+};
 
 export interface LogprobMergeOptions extends LogitMapOptions, BackendOption {
   /** Rows of every state. */
@@ -94,7 +96,7 @@ function checkCovered(op: string, joined: Float64Array, P: number, rows: number,
   const at = (p: number, n: number, i: number) => joined[(p * rows + n) * (STATE_SUMS + K) + i]!;
   for (let n = 0; n < rows; ++n) {
     const shards = Array.from({ length: P }, (_, p) => p);
-    if (shards.some((p) => at(p, n, 1) === IGNORED_REST)) continue;
+    if (shards.some((p) => at(p, n, 1) === STATE_IGNORED)) continue;
     const maxima = shards.map((p) => at(p, n, 0));
     if (!Number.isFinite(Math.max(...maxima))) continue;
     for (let k = 0; k < K; ++k)

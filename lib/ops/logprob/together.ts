@@ -1,13 +1,13 @@
 // A vocabulary that lies on the workers of a collective: every one has some columns of every row of logits, and gets the
 // result of all columns.
 import { type LogprobPartialArgs, STATE_SUMS } from "../../backend/contract/logprob";
+import { cutRows } from "../../backend/run-by-rows";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { concatenated, gatherIntegers, gatherRagged, needAgreement } from "../../core/row-partials";
-import { rowsOf } from "./blocks";
 import { type Logits, needLogits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";
@@ -38,7 +38,12 @@ function needBlock(op: string, given: number | undefined): number {
 }
 
 /** Where this worker's columns begin, and how many there are. Cuts are checked on all ranks alike. */
-function placeOf(op: string, collective: Collective, columns: number, block: number): { vocabStart: number; vocabSize: number } {
+function placeOf(
+  op: string,
+  collective: Collective,
+  columns: number,
+  block: number,
+): { vocabStart: number; vocabSize: number } {
   needAgreement(op, "block", collective, block === Infinity ? 0 : block);
   const widths = gatherIntegers(collective, columns);
   const starts = widths.map((_, rank) => widths.slice(0, rank).reduce((sum, width) => sum + width, 0));
@@ -57,20 +62,23 @@ function placeOf(op: string, collective: Collective, columns: number, block: num
 }
 
 /** States of columns begin … end − 1 of every row. */
-function statesOf(ops: { logprobPartial(args: LogprobPartialArgs): void }, rows: LogprobPartialArgs, begin: number, end: number): void {
-  const { N, K, stride, state } = rows;
-  const width = STATE_SUMS + K;
+function statesOf(
+  ops: { logprobPartial(args: LogprobPartialArgs): void },
+  rows: LogprobPartialArgs,
+  begin: number,
+  end: number,
+): void {
+  const { N, stride } = rows;
   const place = { ...rows, V: end - begin, vocabStart: rows.vocabStart + begin };
-  const part = (first: number, last: number) => ({
-    N: last - first,
-    targets: rowsOf(rows.targets, K, first, last),
-    keep: rowsOf(rows.keep, 1, first, last),
-    state: rowsOf(state, width, first, last)!,
-  });
+  const part = (first: number, last: number) => cutRows("logprobPartial", place, first, last);
   // From column `begin` on, N strides would reach past the array: the last row is a call of its own.
   const last = (N - 1) * stride;
-  if (N > 1) ops.logprobPartial({ ...place, ...part(0, N - 1), logits: rows.logits.subarray(begin, begin + last) });
-  ops.logprobPartial({ ...place, ...part(N - 1, N), stride: end - begin, logits: rows.logits.subarray(last + begin, last + end) });
+  if (N > 1) ops.logprobPartial({ ...part(0, N - 1), logits: rows.logits.subarray(begin, begin + last) });
+  ops.logprobPartial({
+    ...part(N - 1, N),
+    stride: end - begin,
+    logits: rows.logits.subarray(last + begin, last + end),
+  });
 }
 
 /**
@@ -105,10 +113,19 @@ export function logprobTogether(
   const states = new Float64Array(count * size);
   for (let p = 0; p < count; ++p) {
     const begin = count === 1 ? 0 : p * block;
-    statesOf(ops, { ...rows, state: states.subarray(p * size, (p + 1) * size) }, begin, Math.min(V, begin + Math.min(block, V)));
+    statesOf(
+      ops,
+      { ...rows, state: states.subarray(p * size, (p + 1) * size) },
+      begin,
+      Math.min(V, begin + Math.min(block, V)),
+    );
   }
   const all = concatenated(gatherRagged(collective, states));
   const { temperature, scale, softcap } = rows;
-  mergeJoined(op, { temperature, scale, softcap, ...asOutputs(result), states: all, P: size === 0 ? 1 : all.length / size, N, K }, options);
+  mergeJoined(
+    op,
+    { temperature, scale, softcap, ...asOutputs(result), states: all, P: size === 0 ? 1 : all.length / size, N, K },
+    options,
+  );
   return { ...result, ...place };
 }

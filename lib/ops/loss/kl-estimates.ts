@@ -7,10 +7,11 @@ import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
-import type { LossArrays, LossKl, LossSummary } from "./options";
+import type { LossArrays, LossKl, LossSummary } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
 
-export interface KlEstimatesOptions extends RowLayout, BackendOption, Pick<LossKl, "kind" | "gradientKind" | "logClamp" | "valueClamp"> {
+export interface KlEstimatesOptions
+  extends RowLayout, BackendOption, Pick<LossKl, "kind" | "gradientKind" | "logClamp" | "valueClamp"> {
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Default: all 1. */
   readonly mask?: Uint8Array;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
@@ -44,7 +45,11 @@ export interface DeviceKlEstimatesResult {
 export type { KlKind };
 
 /** The same on a device, where the first array lies. */
-export function klEstimates(current: DeviceFloatArray, reference: AnyFloatArray, options: Anywhere<KlEstimatesOptions>): DeviceKlEstimatesResult;
+export function klEstimates(
+  current: DeviceFloatArray,
+  reference: AnyFloatArray,
+  options: Anywhere<KlEstimatesOptions>,
+): DeviceKlEstimatesResult;
 /**
  * KL estimates of tokens, from d = current − reference:
  *
@@ -65,27 +70,41 @@ export function klEstimates(
   reference: AnyFloatArray,
   anywhere: KlEstimatesOptions | Anywhere<KlEstimatesOptions>,
 ): KlEstimatesResult | DeviceKlEstimatesResult {
-  return evaluateKlEstimates("klEstimates", current as FloatArray, reference as FloatArray, anywhere as KlEstimatesOptions);
+  return evaluateKlEstimates(
+    "klEstimates",
+    current as FloatArray,
+    reference as FloatArray,
+    anywhere as KlEstimatesOptions,
+  );
 }
 
 /** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
-export function evaluateKlEstimates(op: string, current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult {
+export function evaluateKlEstimates(
+  op: string,
+  current: FloatArray,
+  reference: FloatArray,
+  options: KlEstimatesOptions,
+): KlEstimatesResult {
   const { kind, gradientKind, logClamp, valueClamp, out, ...where } = options;
   const { n, B, meaning } = needRows(op, where);
   const logProbs = needFloats(op, "current", current, n, meaning);
   const referenceLogProbs = needFloats(op, "reference", reference, n, meaning);
   const memory: Partial<LossArrays> = {
-    ...(out?.values && { klValues: needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n) }),
-    ...(out?.gradLogProbs && { gradLogProbs: out.gradLogProbs }),
+    klValues: out?.values && needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n),
+    gradLogProbs: out?.gradLogProbs,
   };
-  refuseOverlap(op, { values: out?.values, gradLogProbs: out?.gradLogProbs }, { current, reference, mask: where.mask, offsets: where.offsets });
+  refuseOverlap(
+    op,
+    { values: out?.values, gradLogProbs: out?.gradLogProbs },
+    { current, reference, mask: where.mask, offsets: where.offsets },
+  );
   const noPolicyTerm = { form: "linear", advantages: new Float32Array(B), advantagesPer: "row" } as const;
   const kl = {
     referenceLogProbs,
     kind,
-    ...(gradientKind !== undefined && { gradientKind }),
-    ...(logClamp !== undefined && { logClamp }),
-    ...(valueClamp !== undefined && { valueClamp }),
+    gradientKind,
+    logClamp,
+    valueClamp,
   };
   const outputs = ["klValues", "gradLogProbs"] as const;
   const given = { ...where, ...noPolicyTerm, logProbs, kl, outputs, out: memory };

@@ -1,6 +1,7 @@
 // The gradient of a token loss for the logits that its log-probs come from: one call of a backend, which keeps a row near
 // between its sums and its gradient.
 import type { LossLogitsArgs } from "../../backend/contract/loss";
+import { runByRows } from "../../backend/run-by-rows";
 import { selectBackend } from "../../backend/select";
 import { needIds, refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
@@ -8,13 +9,21 @@ import { argumentError } from "../../core/errors";
 import { rowBegin, rowEnd, type Rows } from "../../core/rows";
 import { needSize } from "../../core/tensor";
 import type { AsyncOption } from "../../backend/run-async";
-import { rowsOf, runInBlocks } from "../logprob/blocks";
-import { type CheckedLogits, type LogitLayout, type Logits, type LogitView, type LogitViewOf, needGradient, needLogits } from "../logprob/logits";
+import {
+  type CheckedLogits,
+  type LogitLayout,
+  type Logits,
+  type LogitView,
+  type LogitViewOf,
+  needGradient,
+  needLogits,
+} from "../logprob/logits";
 import { asOutputs, type LogprobResult, needResult } from "../logprob/results";
 import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/rows";
-import { type LossInputOptions, needLossInputs } from "./options";
 import type { LossBand } from "./parameters";
-import { tokenCall, type TokenForm } from "./token-loss";
+import { needLossInputs } from "./prepare";
+import { type TokenForm, tokenForm } from "./token-loss";
+import type { LossInputOptions } from "./types";
 
 /** How the logits of tokens lie in memory, and what becomes of them. */
 export interface TokenLogitsOptions extends LogitMapOptions, Pick<LogitLayout, "dtype" | "stride"> {
@@ -31,17 +40,31 @@ export interface TokenLogitsResult<L extends Logits = Logits> extends LogprobRes
 }
 
 /** A token loss without the log-probs that it will read. */
-export type LogitLossOptions = LossInputOptions & LossBand & TokenForm & { readonly oldLogProbs?: FloatArray } & TokenLogitsOptions;
+export type LogitLossOptions = LossInputOptions &
+  LossBand &
+  TokenForm & { readonly oldLogProbs?: FloatArray } & TokenLogitsOptions;
 
 /** Logits of n tokens. */
-export function needTokenLogits(op: string, logits: unknown, n: number, { vocab, stride, dtype }: TokenLogitsOptions): CheckedLogits {
-  const layout = { ...(stride !== undefined && { stride }), ...(dtype !== undefined && { dtype }) };
-  if (vocab !== undefined) return needLogits(op, logits, { ...layout, shape: [n, needSize(op, "vocab", vocab, 2 ** 31 - 1)] });
+export function needTokenLogits(
+  op: string,
+  logits: unknown,
+  n: number,
+  { vocab, stride, dtype }: TokenLogitsOptions,
+): CheckedLogits {
+  const layout = { stride, dtype };
+  if (vocab !== undefined)
+    return needLogits(op, logits, { ...layout, shape: [n, needSize(op, "vocab", vocab, 2 ** 31 - 1)] });
   if (ArrayBuffer.isView(logits)) {
     const { length } = logits as LogitView;
     const columns = n > 0 ? length / n : 0;
     if (Number.isInteger(columns)) return needLogits(op, logits, { ...layout, shape: [n, columns] });
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "logits.length", length, `a whole number of ids for each of ${n} tokens`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "logits.length",
+      length,
+      `a whole number of ids for each of ${n} tokens`,
+    );
   }
   const checked = needLogits(op, logits, layout);
   if (checked.N === n) return checked;
@@ -56,9 +79,21 @@ function perToken(rows: Rows, values: FloatArray, each: boolean): Float64Array {
   return spread;
 }
 
-function prepare(op: string, logits: Logits, targets: TokenIds, options: LogitLossOptions, entropyWeight: Float64Array | null, klAt: string) {
-  const call = tokenCall(op, options, klAt);
-  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = needLossInputs(options, call);
+function prepare(
+  op: string,
+  logits: Logits,
+  targets: TokenIds,
+  options: LogitLossOptions,
+  entropyWeight: Float64Array | null,
+  klAt: string,
+) {
+  const form = tokenForm(op, options);
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = needLossInputs(
+    op,
+    options,
+    form,
+    klAt,
+  );
   const { n, meaning } = rows;
   const checked = needTokenLogits(op, logits, n, options);
   const map = needLogitMap(op, options);
@@ -67,12 +102,22 @@ function prepare(op: string, logits: Logits, targets: TokenIds, options: LogitLo
   const result = needResult(op, undefined, n, 1, null);
   const { view, grad } = needGradient(op, checked, options.out, null);
   const inPlace = grad.buffer === checked.logits.buffer && grad.byteOffset === checked.logits.byteOffset;
-  const inputs = { targets: ids, mask, termMask, marks, oldLogProbs: old, advantages: advantage.array, factors: factor?.array, rowWeights };
+  const inputs = {
+    targets: ids,
+    mask,
+    termMask,
+    marks,
+    oldLogProbs: old,
+    advantages: advantage.array,
+    factors: factor?.array,
+    rowWeights,
+  };
   const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };
-  refuseOverlap(op, { gradLogits: grad }, { ...(!inPlace && { logits: checked.logits }), ...inputs, ...others });
+  refuseOverlap(op, { gradLogits: grad }, { logits: inPlace ? undefined : checked.logits, ...inputs, ...others });
   const args: LossLogitsArgs = {
-    ...call.args,
-    ...kl.args,
+    ...form.numbers,
+    ...kl.numbers,
+    form: form.form,
     ...map,
     ...asOutputs(result),
     dtype: checked.dtype,
@@ -123,38 +168,8 @@ export async function differentiateLogitsAsync<L extends Logits>(
   klAt = "kl.",
 ): Promise<TokenLogitsResult<L>> {
   const { args, result, view } = prepare(op, logits, targets, options, entropyWeights, klAt);
-  const { logits: x, grad, stride, targets: ids, keep, termMask, marks } = args;
-  await runInBlocks(
-    { name: op, op: "lossLogits", rows: args.N, width: stride },
-    { logits: x, targets: ids, keep, termMask, marks, ...result, out: grad },
-    (begin, end) => {
-      const part = <A extends { subarray(begin: number, end: number): A }>(array: A | null) => rowsOf(array, 1, begin, end);
-      return {
-        ...args,
-        N: end - begin,
-        logits: rowsOf(x, stride, begin, end)!,
-        grad: rowsOf(grad, stride, begin, end)!,
-        targets: part(ids)!,
-        keep: part(keep),
-        old: part(args.old),
-        advantage: part(args.advantage)!,
-        factor: part(args.factor),
-        reference: part(args.reference),
-        weight: part(args.weight),
-        klWeight: part(args.klWeight),
-        entropyWeight: part(args.entropyWeight),
-        termMask: part(termMask),
-        marks: part(marks),
-        logprob: part(args.logprob),
-        entropy: part(args.entropy),
-        lse: part(args.lse),
-        maxLogit: part(args.maxLogit),
-        log1pSum: part(args.log1pSum),
-        meanGap: part(args.meanGap),
-        sumSq: part(args.sumSq),
-      };
-    },
-    options,
-  );
+  const { logits: x, grad, targets: ids, keep, termMask, marks } = args;
+  const arrays = { logits: x, targets: ids, keep, termMask, marks, ...result, out: grad };
+  await runByRows(op, "lossLogits", args, arrays, options);
   return { ...result, gradLogits: view as LogitViewOf<L> };
 }

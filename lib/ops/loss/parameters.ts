@@ -1,5 +1,5 @@
 // The numbers that the forms of a loss take: which form needs which, their ranges, and what is in force where they are left out.
-import type { LossArgs, RowFormName, TokenFormName } from "../../backend/contract/loss";
+import type { LossTokenArgs, RowForm, LossForm } from "../../backend/contract/loss";
 import { argumentError } from "../../core/errors";
 import { needNumber, type NumberRange } from "../../core/options";
 
@@ -29,12 +29,14 @@ type Parameter =
   | "rateNegative"
   | "countEpsilon";
 
-type Parameters = Pick<LossArgs, Parameter>;
+/** The numbers of a form, those that it does not read included. */
+export type FormNumbers = Pick<LossTokenArgs, Parameter>;
 
 const WIDTH = { min: 0, infinite: true } as const;
 const BOUND = { min: 0, above: true, infinite: true } as const;
 
-const RANGES: Readonly<Record<Parameter, NumberRange>> = {
+/** What each of them may be. */
+export const RANGES = {
   clipLow: WIDTH,
   clipHigh: WIDTH,
   ratioCap: BOUND,
@@ -49,10 +51,10 @@ const RANGES: Readonly<Record<Parameter, NumberRange>> = {
   shapeNegative: {},
   rateNegative: {},
   countEpsilon: { min: 0 },
-};
+} as const satisfies Readonly<Record<Parameter, NumberRange>>;
 
 /** In force where a form does not take the number, or leaves it open. */
-const DEFAULTS: Parameters = {
+export const DEFAULT_NUMBERS: FormNumbers = {
   clipLow: Infinity,
   clipHigh: Infinity,
   ratioCap: Infinity,
@@ -81,7 +83,7 @@ const BANDED: FormParameters = { needs: ["clipLow", "clipHigh"], takes: [] };
 const CLIPPED: FormParameters = { needs: ["clipLow", "clipHigh"], takes: ["dualClip"] };
 const WEIGHED: FormParameters = { needs: ["coefficient"], takes: [] };
 
-export const TOKEN_PARAMETERS: Readonly<Record<TokenFormName, FormParameters>> = {
+export const TOKEN_PARAMETERS: Readonly<Record<LossForm, FormParameters>> = {
   clip: CLIPPED,
   linear: NOTHING,
   weighted: NOTHING,
@@ -91,7 +93,7 @@ export const TOKEN_PARAMETERS: Readonly<Record<TokenFormName, FormParameters>> =
   squared: NOTHING,
 };
 
-export const ROW_PARAMETERS: Readonly<Record<RowFormName, FormParameters>> = {
+export const ROW_PARAMETERS: Readonly<Record<RowForm, FormParameters>> = {
   clip: CLIPPED,
   clipOnce: CLIPPED,
   clipLocal: CLIPPED,
@@ -101,9 +103,14 @@ export const ROW_PARAMETERS: Readonly<Record<RowFormName, FormParameters>> = {
 };
 
 /** Checks the numbers of a form; refuses those it would not read. */
-export function needParameters(op: string, form: string, { needs, takes }: FormParameters, options: object): Parameters {
+export function needParameters(
+  op: string,
+  form: string,
+  { needs, takes }: FormParameters,
+  options: object,
+): FormNumbers {
   const given = options as Partial<Record<Parameter, unknown>>;
-  const result = { ...DEFAULTS } as { -readonly [Name in Parameter]: number };
+  const result = { ...DEFAULT_NUMBERS } as { -readonly [Name in Parameter]: number };
   for (const name of Object.keys(RANGES) as Parameter[]) {
     const value = given[name];
     const needed = needs.includes(name);

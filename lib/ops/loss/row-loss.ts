@@ -1,12 +1,13 @@
 // Losses that couple the tokens of a row, with their gradients. docs/ops/loss.md has the formulas of the forms.
 import type { AsyncOption } from "../../backend/run-async";
-import { ONCE_FORMS, ROW_FORMS } from "../../backend/contract/loss";
-import { type RatioReduction, REDUCTIONS } from "../../backend/contract/ratio";
+import { ROW_FORM, ROW_FORMS } from "../../backend/contract/loss";
+import { type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
 import type { Per } from "../../core/per-row";
-import { type DeviceLossOptions, type DeviceLossResult, evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
+import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
 
 interface RowClip {
@@ -76,7 +77,9 @@ export type RowLossOptions<Output extends LossOutput = LossOutput> = LossOptions
 const PER = ["token", "row"] as const;
 
 /** The same on a device, where the log-probs lie. */
-export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: DeviceLossOptions<RowLossOptions<Output>>): DeviceLossResult<Output>;
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: DeviceLossOptions<RowLossOptions<Output>>,
+): DeviceLossResult<Output>;
 /**
  * A loss of rows of tokens, summed with weights, and its gradient.
  *
@@ -85,49 +88,56 @@ export function rowLoss<const Output extends LossOutput = "gradLogProbs">(option
  * Masked tokens are not read. A row without kept tokens has s = 0; forms of one value a row still count it, unless its weight
  * is 0. An advantage, factor or weight of exactly 0 silences an infinity, not a NaN. NaN spreads to its row.
  *
- * @returns as `tokenLoss`; `losses` is [rows] for `"clipOnce"`, `"geometric"` and `"squared"`, `ratios` always
+ * @returns as `tokenLoss`; `losses` is [rows] for `"clipOnce"`, `"geometric"` and `"squared"`, `clipped` for
+ * `"clipOnce"` and `"squared"`, `ratios` always
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Zheng et al. 2025, Group Sequence Policy Optimization, equation 5 (clip); docs/ops/loss.md for the others
  */
-export function rowLoss<const Output extends LossOutput = "gradLogProbs">(options: RowLossOptions<Output>): LossResult<Output>;
+export function rowLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: RowLossOptions<Output>,
+): LossResult<Output>;
 export function rowLoss<const Output extends LossOutput = "gradLogProbs">(
   options: RowLossOptions<Output> | DeviceLossOptions<RowLossOptions<Output>>,
 ): LossResult<Output> | DeviceLossResult<Output> {
   return evaluateRowLoss("rowLoss", options as RowLossOptions<Output>);
 }
 
-/** `rowLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+/** `rowLoss` off the event loop. The arrays must not be touched until it resolves. */
 export async function rowLossAsync<const Output extends LossOutput = "gradLogProbs">(
   options: RowLossOptions<Output> & AsyncOption,
 ): Promise<LossResult<Output>> {
-  return evaluateLossAsync(options, rowCall("rowLossAsync", options));
+  const op = "rowLossAsync";
+  return evaluateLossAsync(op, rowForm(op, options), options);
 }
 
 /** As rowLoss, in the name of the public function `op`. */
-export function evaluateRowLoss<const Output extends LossOutput>(op: string, options: RowLossOptions<Output>): LossResult<Output> {
-  return evaluateLoss(options, rowCall(op, options));
+export function evaluateRowLoss<const Output extends LossOutput>(
+  op: string,
+  options: RowLossOptions<Output>,
+): LossResult<Output> {
+  return evaluateLoss(op, rowForm(op, options), options, "kl.");
 }
 
-function rowCall(op: string, options: RowLossOptions): LossCall {
-  const form = needWord(op, "form", options.form, ROW_FORMS) + 1;
+/** Forms whose value is one number a row. */
+const ONCE_FORMS: ReadonlySet<RowForm["form"]> = new Set(["clipOnce", "geometric", "squared"]);
+/** Those of them that say nothing of a single token. */
+const WHOLE_FORMS: ReadonlySet<RowForm["form"]> = new Set(["clipOnce", "squared"]);
+
+/** The form of a row loss with its numbers, checked. */
+export function rowForm(op: string, options: LossBand & RowForm): LossForm {
+  needWord(op, "form", options.form, ROW_FORMS);
   const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
   const ownSum = options.form === "geometric" || options.form === "gamma";
   for (const [name, value] of Object.entries({ reduce, oldLogProbsPer }))
     if (ownSum && value !== undefined)
       throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${options.form}" does not read it`);
   return {
-    op,
     run: "lossRow",
-    args: {
-      ...needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
-      form,
-      reduce: needWord(op, "reduce", reduce ?? "mean", REDUCTIONS),
-    },
-    old: options.oldLogProbs,
+    form: ROW_FORM[options.form],
+    reduce: needWord(op, "reduce", reduce ?? "mean", RATIO_REDUCTIONS),
+    numbers: needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
     oldPerRow: needWord(op, "oldLogProbsPer", oldLogProbsPer ?? "token", PER) === 1,
-    marks: undefined,
-    klAt: "kl.",
-    rowsOnly: options.form === "clipOnce" || options.form === "squared",
+    rowsOnly: WHOLE_FORMS.has(options.form),
     lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",
     ratiosPer: "row",
   };

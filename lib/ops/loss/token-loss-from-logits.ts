@@ -8,7 +8,7 @@ import type { AsyncOption } from "../../backend/run-async";
 import type { Logits } from "../logprob/logits";
 import { rowMoments } from "../reduce/moments";
 import { differentiateLogits, differentiateLogitsAsync, type LogitLossOptions, type TokenLogitsResult } from "./logits";
-import type { LossOutput, LossResult } from "./options";
+import type { LossOutput, LossResult } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
 
 /** A reward for entropy: − coefficient·Σ_b rowWeights[b]·Σ_t entropy. */
@@ -50,10 +50,19 @@ function weigh(op: string, options: TokenLossFromLogitsOptions): Weighed {
   const chosen = optionalMask(op, "entropy.mask", entropy.mask, n, meaning);
   const mask = chosen && kept ? chosen.map((on, i) => (on !== 0 && kept[i] !== 0 ? 1 : 0)) : (chosen ?? kept);
   const slopes = Float64Array.from({ length: B }, (_, b) => (given?.[b] === 0 ? 0 : -coefficient * (given?.[b] ?? 1)));
-  const where = { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }), ...(backend && { backend }) };
+  const where = {
+    shape,
+    offsets,
+    mask: mask ?? undefined,
+    backend,
+  };
   return {
     weights: broadcastRows(op, "entropy.rowWeights", slopes, where) as Float64Array,
-    loss: (entropies) => rowMoments(op, entropies, where).sums.reduce((loss, sum, b) => (slopes[b] === 0 ? loss : loss + slopes[b]! * sum), 0),
+    loss: (entropies) =>
+      rowMoments(op, entropies, where).sums.reduce(
+        (loss, sum, b) => (slopes[b] === 0 ? loss : loss + slopes[b]! * sum),
+        0,
+      ),
   };
 }
 
@@ -97,10 +106,12 @@ export function tokenLossFromLogits<const Output extends LossOutput = "gradLogPr
 }
 
 /**
- * `tokenLossFromLogits` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be
- * transferred afterwards.
+ * `tokenLossFromLogits` off the event loop. The arrays must not be touched until it resolves.
  */
-export async function tokenLossFromLogitsAsync<const Output extends LossOutput = "gradLogProbs", L extends Logits = Logits>(
+export async function tokenLossFromLogitsAsync<
+  const Output extends LossOutput = "gradLogProbs",
+  L extends Logits = Logits,
+>(
   logits: L,
   targets: TokenIds,
   options: TokenLossFromLogitsOptions<Output> & AsyncOption,

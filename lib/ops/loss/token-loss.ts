@@ -1,11 +1,12 @@
 // Losses of tokens with their gradients. docs/ops/loss.md has the formulas of the forms.
 import type { AsyncOption } from "../../backend/run-async";
-import { TOKEN_FORMS } from "../../backend/contract/loss";
-import { REDUCTIONS } from "../../backend/contract/ratio";
+import { LOSS_FORM, LOSS_FORMS } from "../../backend/contract/loss";
+import { RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
-import { type DeviceLossOptions, type DeviceLossResult, evaluateLoss, evaluateLossAsync, type LossCall, type LossOptions, type LossOutput, type LossResult } from "./options";
+import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
+import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
 
 /** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
@@ -58,7 +59,9 @@ export type TokenLossOptions<Output extends LossOutput = LossOutput> = LossOptio
   };
 
 /** The same on a device, where the log-probs lie. */
-export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: DeviceLossOptions<TokenLossOptions<Output>>): DeviceLossResult<Output>;
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: DeviceLossOptions<TokenLossOptions<Output>>,
+): DeviceLossResult<Output>;
 /**
  * A loss that sees one token at a time, summed over rows with weights, and its gradient.
  *
@@ -72,18 +75,21 @@ export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(opti
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2017 (clip), Ye et al. 2020 (dual clip), Williams 1992 (linear); docs/ops/loss.md for the others
  */
-export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(options: TokenLossOptions<Output>): LossResult<Output>;
+export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(
+  options: TokenLossOptions<Output>,
+): LossResult<Output>;
 export function tokenLoss<const Output extends LossOutput = "gradLogProbs">(
   options: TokenLossOptions<Output> | DeviceLossOptions<TokenLossOptions<Output>>,
 ): LossResult<Output> | DeviceLossResult<Output> {
   return evaluateTokenLoss("tokenLoss", options as TokenLossOptions<Output>);
 }
 
-/** `tokenLoss` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
+/** `tokenLoss` off the event loop. The arrays must not be touched until it resolves. */
 export async function tokenLossAsync<const Output extends LossOutput = "gradLogProbs">(
   options: TokenLossOptions<Output> & AsyncOption,
 ): Promise<LossResult<Output>> {
-  return evaluateLossAsync(options, tokenCall("tokenLossAsync", options, "kl."));
+  const op = "tokenLossAsync";
+  return evaluateLossAsync(op, tokenForm(op, options), options);
 }
 
 /** As tokenLoss, in the name of the public function `op` whose caller wrote the KL term under `klAt`. */
@@ -92,28 +98,28 @@ export function evaluateTokenLoss<const Output extends LossOutput>(
   options: TokenLossOptions<Output>,
   klAt = "kl.",
 ): LossResult<Output> {
-  return evaluateLoss(options, tokenCall(op, options, klAt));
+  return evaluateLoss(op, tokenForm(op, options), options, klAt);
 }
 
 /** The form of a token loss with its numbers, checked. */
-export function tokenCall(op: string, options: LossBand & TokenForm & { readonly oldLogProbs?: FloatArray }, klAt = "kl."): LossCall {
-  const form = needWord(op, "form", options.form, TOKEN_FORMS) + 1;
+export function tokenForm(op: string, options: LossBand & TokenForm): LossForm {
+  needWord(op, "form", options.form, LOSS_FORMS);
   const marks = (options as { readonly marks?: Uint8Array }).marks;
   if ((options.form === "marked") !== (marks !== undefined))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "marks", marks, `an array for form "marked", nothing for the others`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "marks",
+      marks,
+      `an array for form "marked", nothing for the others`,
+    );
   return {
-    op,
     run: "lossToken",
-    args: {
-      ...needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
-      form,
-      reduce: REDUCTIONS.indexOf("mean"),
-    },
-    old: options.oldLogProbs,
+    form: LOSS_FORM[options.form],
+    reduce: RATIO_REDUCTIONS.indexOf("mean"),
+    numbers: needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
     oldPerRow: false,
-    marks,
     rowsOnly: false,
-    klAt,
     lossesPer: "token",
     ratiosPer: "token",
   };

@@ -3,7 +3,15 @@ import { type ModulateOps, type ModulateSpansArgs, type Scope, SCOPES } from "..
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
-import { float64Or, needFloat64, needFloats, needInt32, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
+import {
+  float64Or,
+  needFloat64,
+  needFloats,
+  needInt32,
+  optionalMask,
+  outputOr,
+  refuseOverlap,
+} from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
@@ -49,21 +57,33 @@ function needSpans(op: string, value: unknown, rows: Rows): Int32Array {
   const length = ArrayBuffer.isView(value) && "length" in value ? Number(value.length) : 0;
   const spans = needInt32(op, "spans", value, length, "three per span");
   if (length % 3 !== 0)
-    throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: spans has ${length} elements, expected three per span: row, begin, finish`, {
-      op,
-      name: "spans",
-      got: length,
-      want: "three per span",
-    });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_SHAPE",
+      `${op}: spans has ${length} elements, expected three per span: row, begin, finish`,
+      {
+        op,
+        name: "spans",
+        got: length,
+        want: "three per span",
+      },
+    );
   for (let s = 0, previous = 0; 3 * s < length; ++s) {
     const row = spans[3 * s]!;
     const begin = spans[3 * s + 1]!;
     const finish = spans[3 * s + 2]!;
-    if (row < 0 || row >= rows.B) throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `0..${rows.B - 1}`);
-    if (row < previous) throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `>= ${previous}: spans sorted by row`);
+    if (row < 0 || row >= rows.B)
+      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `0..${rows.B - 1}`);
+    if (row < previous)
+      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}].row`, row, `>= ${previous}: spans sorted by row`);
     const tokens = rowEnd(rows, row) - rowBegin(rows, row);
     if (begin < 0 || finish <= begin || finish > tokens)
-      throw argumentError("ERR_SURPRISAL_RANGE", op, `spans[${s}]`, [begin, finish], `a range of 1 or more tokens in a row of ${tokens}`);
+      throw argumentError(
+        "ERR_SURPRISAL_RANGE",
+        op,
+        `spans[${s}]`,
+        [begin, finish],
+        `a range of 1 or more tokens in a row of ${tokens}`,
+      );
     previous = row;
   }
   return spans;
@@ -75,7 +95,11 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   const { n, B, T, offsets, meaning } = rows;
   const input = needFloats(op, "advantages", advantages, n, meaning);
   const dtype = floatDType(input);
-  const { spans: checked, S, found } = deviceSpans(op, spans) ?? { spans: needSpans(op, spans, rows), S: spans.length / 3, found: null };
+  const {
+    spans: checked,
+    S,
+    found,
+  } = deviceSpans(op, spans) ?? { spans: needSpans(op, spans, rows), S: spans.length / 3, found: null };
   const scale = needFloat64(op, "scales", options.scales, S, "one per span");
   const clarity = needFloat64(op, "clarities", options.clarities, S, "one per span");
   const zeta = needNumber(op, "zeta", options.zeta ?? 0.1);
@@ -83,13 +107,44 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   const scope = needWord(op, "scope", scopeName, SCOPES);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   if (scopeName === "mask" && !mask)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, `the response mask that scope "mask" subtracts under`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "mask",
+      options.mask,
+      `the response mask that scope "mask" subtracts under`,
+    );
   const out = outputOr(op, "advantages", options.out?.advantages, dtype, n, stream);
   const inPlace = out.buffer === input.buffer && out.byteOffset === input.byteOffset;
-  refuseOverlap(op, { advantages: out }, { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity });
+  refuseOverlap(
+    op,
+    { advantages: out },
+    { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity },
+  );
   const mean = float64Or(op, "", undefined, 1, stream);
-  const args = { dtype: DTYPE_CODE[dtype], advantages: input, mask, offsets, spans: checked, scale, clarity, n, B, T, S, zeta, scope, mean, found, out };
-  return { stream, args, arrays: { advantages: input, mask, offsets, spans: checked, scales: scale, clarities: clarity, mean, out } };
+  const args = {
+    dtype: DTYPE_CODE[dtype],
+    advantages: input,
+    mask,
+    offsets,
+    spans: checked,
+    scale,
+    clarity,
+    n,
+    B,
+    T,
+    S,
+    zeta,
+    scope,
+    mean,
+    found,
+    out,
+  };
+  return {
+    stream,
+    args,
+    arrays: { advantages: input, mask, offsets, spans: checked, scales: scale, clarities: clarity, mean, out },
+  };
 }
 
 /** As modulateSpans, in the name of the public function `op`. */
@@ -187,8 +242,7 @@ export function modulateSpans(
 }
 
 /**
- * `modulateSpans` off the event loop, without a `collective`. The arrays must not be touched until it resolves, and their buffers can
- * never be transferred afterwards.
+ * `modulateSpans` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
  */
 export async function modulateSpansAsync(
   advantages: FloatArray,

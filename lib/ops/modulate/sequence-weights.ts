@@ -2,7 +2,7 @@
 import {
   type ModulateOps,
   type ModulateRowsArgs,
-  NON_FINITE,
+  NON_FINITE_ROWS,
   type NonFiniteRows,
   WEIGHT_FORMS,
   type WeightForm,
@@ -98,7 +98,8 @@ const SINGLETONS = ["one", "own", "standard"] as const;
 
 function needBounds(op: string, name: string, bounds: WeightBounds): WeightBounds {
   const given: unknown = bounds;
-  if (!Array.isArray(given) || given.length !== 2) throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
+  if (!Array.isArray(given) || given.length !== 2)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, name, bounds, "[low, high]");
   const low = needNumber(op, `${name}[0]`, bounds[0]);
   const high = needNumber(op, `${name}[1]`, bounds[1], { infinite: true });
   return [low, high];
@@ -144,11 +145,18 @@ function run(ops: ModulateOps, args: RowsArgs, stream: Stream | null = null): Se
  * Measures the rows here, and compares them with those of all workers: there each is a row of one token, its mean entropy,
  * or a row without tokens. The backend does every sum that it does for one worker.
  */
-function weighTogether(op: string, collective: Collective, ops: ModulateOps, args: RowsArgs, groups: Groups): WeighedSequences {
+function weighTogether(
+  op: string,
+  collective: Collective,
+  ops: ModulateOps,
+  args: RowsArgs,
+  groups: Groups,
+): WeighedSequences {
   const measured = run(ops, args);
   const width = 3;
   const rows = new Float64Array(width * args.B);
-  for (let b = 0; b < args.B; ++b) rows.set([measured.sequenceEntropies[b]!, measured.lengths[b]!, args.positive ? args.positive[b]! : 1], width * b);
+  for (let b = 0; b < args.B; ++b)
+    rows.set([measured.sequenceEntropies[b]!, measured.lengths[b]!, args.positive ? args.positive[b]! : 1], width * b);
   const { partials, begin, end } = gatherRowPartials(op, collective, rows, width);
   const B = partials.length / width;
   const field = (k: number): Float64Array => Float64Array.from({ length: B }, (_, b) => partials[width * b + k]!);
@@ -196,7 +204,8 @@ export function weighSequences(
   const positive = optionalMask(op, "positive", options.positive, B, "one per row");
   const groups = needGroups(op, options, B);
   const bounds = needBounds(op, "bounds", options.bounds ?? [0.5, 2]);
-  const negativeBounds = options.negativeBounds === undefined ? bounds : needBounds(op, "negativeBounds", options.negativeBounds);
+  const negativeBounds =
+    options.negativeBounds === undefined ? bounds : needBounds(op, "negativeBounds", options.negativeBounds);
   const singleton = SINGLETONS[needWord(op, "singleton", options.singleton ?? "one", SINGLETONS)];
   const { ops } = selectBackend(op, options.backend, stream);
   const args: RowsArgs = {
@@ -222,7 +231,7 @@ export function weighSequences(
     lowNegative: negativeBounds[0],
     highNegative: negativeBounds[1],
     emptyIsolate: 1 - needWord(op, "emptyRows", options.emptyRows ?? "exclude", ["exclude", "zero"]),
-    nonfinite: needWord(op, "nonFinite", options.nonFinite ?? "isolate", NON_FINITE),
+    nonfinite: needWord(op, "nonFinite", options.nonFinite ?? "isolate", NON_FINITE_ROWS),
     singletonOne: singleton === "one" ? 1 : 0,
     singletonZeroMean: singleton === "standard" ? 1 : 0,
     zeroOne: 1 - needWord(op, "zeroMean", options.zeroMean ?? "one", ["one", "formula"]),
@@ -233,7 +242,10 @@ export function weighSequences(
 }
 
 /** The same on a device, where the first array lies. */
-export function sequenceWeights(values: DeviceFloatArray, options: Anywhere<SequenceWeightsOptions>): OnDevice<SequenceWeights>;
+export function sequenceWeights(
+  values: DeviceFloatArray,
+  options: Anywhere<SequenceWeightsOptions>,
+): OnDevice<SequenceWeights>;
 /**
  * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
  * fellows weigh more.
@@ -250,7 +262,10 @@ export function sequenceWeights(values: DeviceFloatArray, options: Anywhere<Sequ
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
  */
 export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights;
-export function sequenceWeights(values: AnyFloatArray, anywhere: SequenceWeightsOptions | Anywhere<SequenceWeightsOptions>): SequenceWeights | OnDevice<SequenceWeights> {
+export function sequenceWeights(
+  values: AnyFloatArray,
+  anywhere: SequenceWeightsOptions | Anywhere<SequenceWeightsOptions>,
+): SequenceWeights | OnDevice<SequenceWeights> {
   const options = anywhere as SequenceWeightsOptions;
   return weighSequences("sequenceWeights", "values", values as FloatArray, options).own;
 }

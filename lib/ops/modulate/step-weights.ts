@@ -43,7 +43,14 @@ function refuseNonFinite(op: string, name: string, entropies: FloatArray): void 
   const step = entropies.findIndex((entropy) => !Number.isFinite(entropy));
   if (step < 0) return;
   const hint = 'nonFinite: "propagate" lets it through';
-  throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${step}]`, entropies[step], "a finite entropy of every step", hint);
+  throw argumentError(
+    "ERR_SURPRISAL_VALUE",
+    op,
+    `${name}[${step}]`,
+    entropies[step],
+    "a finite entropy of every step",
+    hint,
+  );
 }
 
 /** As stepWeights, in the name of the public function `op` and its argument `name`. */
@@ -107,13 +114,17 @@ function weighOnDevice(
 }
 
 /** Options where the entropies lie on a device. */
-export type DeviceStepWeightsOptions = StepWeightsOptions & StreamOption & {
-  /** [1]: how many steps there are, the `count` of spans found on the device. Default: one for each entropy. */
-  readonly count?: DeviceArray<"int64">;
-};
+export type DeviceStepWeightsOptions = StepWeightsOptions &
+  StreamOption & {
+    /** [1]: how many steps there are, the `count` of spans found on the device. Default: one for each entropy. */
+    readonly count?: DeviceArray<"int64">;
+  };
 
 /** The same on a device, where the entropies lie, in float64: 0 behind the last step. A number that is not finite is reported at the next read. */
-export function stepWeights(entropies: DeviceArray<"float64">, options?: DeviceStepWeightsOptions): OnDevice<StepWeights>;
+export function stepWeights(
+  entropies: DeviceArray<"float64">,
+  options?: DeviceStepWeightsOptions,
+): OnDevice<StepWeights>;
 /**
  * Self-calibrating scale and future clarity of steps.
  *
@@ -135,6 +146,12 @@ export function stepWeights(
 ): StepWeights | OnDevice<StepWeights> {
   const { count = null } = options;
   if (count && !DeviceArray.is(entropies))
-    throw argumentError("ERR_SURPRISAL_OPTION", "stepWeights", "count", count, "nothing where the entropies are in host memory");
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      "stepWeights",
+      "count",
+      count,
+      "nothing where the entropies are in host memory",
+    );
   return weighSteps("stepWeights", "entropies", entropies as FloatArray, options, count as BigInt64Array | null);
 }

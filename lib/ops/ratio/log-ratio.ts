@@ -20,7 +20,11 @@ export interface LogRatioResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function logRatio(current: DeviceFloatArray, old: AnyFloatArray, options: Anywhere<LogRatioOptions>): OnDevice<LogRatioResult>;
+export function logRatio(
+  current: DeviceFloatArray,
+  old: AnyFloatArray,
+  options: Anywhere<LogRatioOptions>,
+): OnDevice<LogRatioResult>;
 /**
  * Log ratios of a current and an old policy, from log-probs of the same tokens.
  *
@@ -34,7 +38,11 @@ export function logRatio(current: DeviceFloatArray, old: AnyFloatArray, options:
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function logRatio(current: FloatArray, old: FloatArray, options: LogRatioOptions): LogRatioResult;
-export function logRatio(current: AnyFloatArray, old: AnyFloatArray, anywhere: LogRatioOptions | Anywhere<LogRatioOptions>): LogRatioResult | OnDevice<LogRatioResult> {
+export function logRatio(
+  current: AnyFloatArray,
+  old: AnyFloatArray,
+  anywhere: LogRatioOptions | Anywhere<LogRatioOptions>,
+): LogRatioResult | OnDevice<LogRatioResult> {
   const options = anywhere as LogRatioOptions;
   const op = "logRatio";
   const stream = streamOf(op, options, current, old, options.mask);

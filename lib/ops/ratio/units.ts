@@ -1,5 +1,5 @@
 // What the ratio ops have in common: two policies' log-probs over rows, and the units whose ratio is taken.
-import { LEVELS, type RatioLevel, type RatioReduction, REDUCTIONS } from "../../backend/contract/ratio";
+import { RATIO_LEVELS, type RatioLevel, type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
@@ -52,8 +52,8 @@ export interface Units {
 export function needUnits(op: string, current: unknown, old: unknown, options: RatioOptions): Units {
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
-  const level = needWord(op, "level", options.level, LEVELS);
-  const reduce = needWord(op, "reduce", options.reduce ?? "mean", REDUCTIONS);
+  const level = needWord(op, "level", options.level, RATIO_LEVELS);
+  const reduce = needWord(op, "reduce", options.reduce ?? "mean", RATIO_REDUCTIONS);
   const grouped = options.level === "group";
   if (!grouped && (options.groups ?? options.groupOffsets) != null)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "level", options.level, `"group" where groups are given`);

@@ -25,7 +25,13 @@ export interface AffineOptions extends RowLayout, BackendOption {
   readonly out?: { readonly mapped?: FloatArray };
 }
 
-function perRow(op: string, name: string, given: FloatArray | number | undefined, { B }: Rows, out: FloatArray): Float64Array | null {
+function perRow(
+  op: string,
+  name: string,
+  given: FloatArray | number | undefined,
+  { B }: Rows,
+  out: FloatArray,
+): Float64Array | null {
   if (given === undefined) return null;
   if (typeof given === "number") return new Float64Array(B).fill(needNumber(op, name, given));
   const floats = needFloats(op, name, given, B, "one per row");
@@ -68,6 +74,13 @@ export function mapAffinely(op: string, values: FloatArray, options: AffineOptio
   const out = mappedOutput(op, "mapped", options.out?.mapped, reduction, stream);
   const center = perRow(op, "center", options.center, rows, out);
   const scale = perRow(op, "scale", options.scale, rows, out);
-  selectBackend(op, options.backend, stream).ops.reduceAffine({ center, scale, transformMasked, out, divisor, ...reductionArgs(reduction) });
+  selectBackend(op, options.backend, stream).ops.reduceAffine({
+    center,
+    scale,
+    transformMasked,
+    out,
+    divisor,
+    ...reductionArgs(reduction),
+  });
   return out;
 }

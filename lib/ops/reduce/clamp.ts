@@ -1,5 +1,5 @@
 // Bounds on numbers, and how many they change.
-import { CLAMP_COUNTS } from "../../backend/contract/reduce";
+import { CLAMPED_COUNTS } from "../../backend/contract/reduce";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, needFloats, optionalMask } from "../../core/arrays";
@@ -43,8 +43,8 @@ export interface DeviceClampResult {
 type ClampCounts = Pick<ClampResult, "kept" | "outside">;
 
 function countsOf(counts: Int32Array): ClampCounts {
-  const field = (name: (typeof CLAMP_COUNTS)[number]): Int32Array =>
-    counts.filter((_, i) => i % CLAMP_COUNTS.length === CLAMP_COUNTS.indexOf(name));
+  const field = (name: (typeof CLAMPED_COUNTS)[number]): Int32Array =>
+    counts.filter((_, i) => i % CLAMPED_COUNTS.length === CLAMPED_COUNTS.indexOf(name));
   return { kept: field("kept"), outside: field("outside") };
 }
 
@@ -58,7 +58,10 @@ export function clamp(values: DeviceFloatArray, options: Anywhere<ClampOptions>)
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function clamp(values: FloatArray, options: ClampOptions): ClampResult;
-export function clamp(values: AnyFloatArray, anywhere: ClampOptions | Anywhere<ClampOptions>): ClampResult | DeviceClampResult {
+export function clamp(
+  values: AnyFloatArray,
+  anywhere: ClampOptions | Anywhere<ClampOptions>,
+): ClampResult | DeviceClampResult {
   const options = anywhere as ClampOptions;
   const op = "clamp";
   const stream = streamOf(op, options, values, options.mask);
@@ -70,11 +73,21 @@ export function clamp(values: AnyFloatArray, anywhere: ClampOptions | Anywhere<C
   const transformMasked = needFlag(op, "transformMasked", options.transformMasked);
   const reduction: Reduction = { values: floats, mask, rows, over: 0, groups: null, units: rows.B };
   const out = mappedOutput(op, "clamped", options.out?.clamped, reduction, stream);
-  const counts = int32Or(op, "", undefined, rows.B * CLAMP_COUNTS.length, stream);
-  selectBackend(op, options.backend, stream).ops.reduceClamp({ low, high, transformMasked, out, counts, ...reductionArgs(reduction) });
+  const counts = int32Or(op, "", undefined, rows.B * CLAMPED_COUNTS.length, stream);
+  selectBackend(op, options.backend, stream).ops.reduceClamp({
+    low,
+    high,
+    transformMasked,
+    out,
+    counts,
+    ...reductionArgs(reduction),
+  });
   if (stream) {
     const parts = [counts as unknown as DeviceArray];
-    return { clamped: out as unknown as DeviceFloatArray, summary: new DeviceSummary(parts, ([read]) => countsOf(read as Int32Array)) };
+    return {
+      clamped: out as unknown as DeviceFloatArray,
+      summary: new DeviceSummary(parts, ([read]) => countsOf(read as Int32Array)),
+    };
   }
   return { clamped: out, ...countsOf(counts) };
 }

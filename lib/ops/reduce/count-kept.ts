@@ -30,7 +30,9 @@ export function keptPerRow(op: string, rows: Rows, mask: Uint8Array | null, opti
 export function countKept(options: CountKeptOptions): Float64Array;
 /** The same on a device, where the mask lies. */
 export function countKept(options: Anywhere<CountKeptOptions>): DeviceArray<"float64">;
-export function countKept(anywhere: CountKeptOptions | Anywhere<CountKeptOptions>): Float64Array | DeviceArray<"float64"> {
+export function countKept(
+  anywhere: CountKeptOptions | Anywhere<CountKeptOptions>,
+): Float64Array | DeviceArray<"float64"> {
   const options = anywhere as CountKeptOptions;
   const op = "countKept";
   const rows = needRows(op, options);

@@ -38,7 +38,11 @@ export interface GammaWeightsResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function gammaWeights(logRatios: DeviceFloatArray, signs: AnyFloatArray, options: Anywhere<GammaWeightsOptions>): OnDevice<GammaWeightsResult>;
+export function gammaWeights(
+  logRatios: DeviceFloatArray,
+  signs: AnyFloatArray,
+  options: Anywhere<GammaWeightsOptions>,
+): OnDevice<GammaWeightsResult>;
 /**
  * Weights of rows by a gamma density in the ratio of their sequence probabilities:
  *
@@ -52,14 +56,27 @@ export function gammaWeights(logRatios: DeviceFloatArray, signs: AnyFloatArray, 
  * @returns in the widest float type of the inputs; sums in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
-export function gammaWeights(logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult;
-export function gammaWeights(logRatios: AnyFloatArray, signs: AnyFloatArray, anywhere: GammaWeightsOptions | Anywhere<GammaWeightsOptions>): GammaWeightsResult | OnDevice<GammaWeightsResult> {
+export function gammaWeights(
+  logRatios: FloatArray,
+  signs: FloatArray,
+  options: GammaWeightsOptions,
+): GammaWeightsResult;
+export function gammaWeights(
+  logRatios: AnyFloatArray,
+  signs: AnyFloatArray,
+  anywhere: GammaWeightsOptions | Anywhere<GammaWeightsOptions>,
+): GammaWeightsResult | OnDevice<GammaWeightsResult> {
   const options = anywhere as GammaWeightsOptions;
   return weighByGamma("gammaWeights", logRatios as FloatArray, signs as FloatArray, options);
 }
 
 /** As gammaWeights, in the name of the public function `op`. */
-export function weighByGamma(op: string, logRatios: FloatArray, signs: FloatArray, options: GammaWeightsOptions): GammaWeightsResult {
+export function weighByGamma(
+  op: string,
+  logRatios: FloatArray,
+  signs: FloatArray,
+  options: GammaWeightsOptions,
+): GammaWeightsResult {
   const stream = streamOf(op, options, logRatios, signs, options.factors, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
   const values = needFloats(op, "logRatios", logRatios, n, meaning);

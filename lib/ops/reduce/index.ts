@@ -1,5 +1,6 @@
 // Statistics of masked numbers and what is done with them. docs/ops/reduce.md has the formulas side by side.
-export type { ReduceScope, WhitenCenter } from "../../backend/contract/reduce";
+export type { ReduceScope } from "../../backend/contract/reduce";
+export type { WhitenCenter } from "./whiten";
 export { affine } from "./affine";
 export type { AffineOptions } from "./affine";
 export { DeviceMoments, mergeMoments, Moments, moments } from "./moments";

@@ -1,6 +1,6 @@
 // Numbers less the number of their unit.
-import { GROUP_SCALES, NAN_POLICIES } from "../../backend/contract/group";
-import { REDUCE_SCOPES, WHITEN_CENTERS } from "../../backend/contract/reduce";
+import { GROUP_CENTERS, GROUP_SCALES, NAN_POLICIES } from "../../backend/contract/group";
+import { REDUCE_SCOPES } from "../../backend/contract/reduce";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { moments } from "./moments";
@@ -9,10 +9,20 @@ import { moments } from "./moments";
  * values[i] − own[unit[i]], of float64 arrays, for the public function `op`: whitening without a scale by the moments of one number a unit, of
  * which that number is the mean. Exactly rounded; equal numbers give 0.
  */
-export function lessUnit(op: string, values: FloatArray, own: FloatArray, unit: Int32Array, options: BackendOption): Float64Array {
+export function lessUnit(
+  op: string,
+  values: FloatArray,
+  own: FloatArray,
+  unit: Int32Array,
+  options: BackendOption,
+): Float64Array {
   const { length: n } = values;
   const units = own.length;
-  const { partials } = moments(own, { shape: [units, 1], over: "row", ...(options.backend && { backend: options.backend }) });
+  const { partials } = moments(own, {
+    shape: [units, 1],
+    over: "row",
+    backend: options.backend,
+  });
   const out = new Float64Array(n);
   selectBackend(op, options.backend).ops.reduceWhiten({
     dtype: DTYPE_CODE.float64,
@@ -26,7 +36,7 @@ export function lessUnit(op: string, values: FloatArray, own: FloatArray, unit: 
     moments: partials,
     units,
     over: REDUCE_SCOPES.indexOf("group"),
-    center: WHITEN_CENTERS.indexOf("mean"),
+    center: GROUP_CENTERS.indexOf("mean"),
     scale: GROUP_SCALES.indexOf("none"),
     ddof: 0,
     countEpsilon: 0,

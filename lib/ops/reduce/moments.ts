@@ -1,5 +1,5 @@
 // Moments of the kept numbers of rows, groups or everything; their merge.
-import { MOMENT_COUNT, MOMENT_FIELDS, REDUCE_SCOPES, type ReduceRowArgs, type ReduceScope } from "../../backend/contract/reduce";
+import { MOMENTS, REDUCE_SCOPES, type ReduceMomentsArgs, type ReduceScope } from "../../backend/contract/reduce";
 import { NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
@@ -30,13 +30,19 @@ export class Moments {
   constructor(partials: Float64Array) {
     const given: unknown = partials;
     const length = ArrayBuffer.isView(given) ? (given as Float64Array).length : 0;
-    const units = Math.ceil(length / MOMENT_COUNT);
-    this.partials = needFloat64("Moments", "partials", given, units * MOMENT_COUNT, `${MOMENT_COUNT} for each unit`);
+    const units = Math.ceil(length / MOMENTS.length);
+    this.partials = needFloat64(
+      "Moments",
+      "partials",
+      given,
+      units * MOMENTS.length,
+      `${MOMENTS.length} for each unit`,
+    );
   }
 
   /** How many rows, groups or workers. */
   get units(): number {
-    return this.partials.length / MOMENT_COUNT;
+    return this.partials.length / MOMENTS.length;
   }
 
   /** How many numbers entered, one entry a unit; likewise the others below. Each access makes a new array. */
@@ -73,9 +79,9 @@ export class Moments {
     return this.variances(ddof).map(Math.sqrt);
   }
 
-  #field(name: (typeof MOMENT_FIELDS)[number]): Float64Array {
-    const at = MOMENT_FIELDS.indexOf(name);
-    return Float64Array.from({ length: this.units }, (_, u) => this.partials[u * MOMENT_COUNT + at]!);
+  #field(name: (typeof MOMENTS)[number]): Float64Array {
+    const at = MOMENTS.indexOf(name);
+    return Float64Array.from({ length: this.units }, (_, u) => this.partials[u * MOMENTS.length + at]!);
   }
 }
 
@@ -110,7 +116,7 @@ export interface Reduction {
 }
 
 function needLayout(op: string, values: unknown, { shape, offsets }: RowLayout): Rows {
-  if (shape !== undefined || offsets !== undefined) return needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
+  if (shape !== undefined || offsets !== undefined) return needRows(op, { shape, offsets });
   const length = lengthOf(values);
   return { n: length, B: 1, T: length, offsets: null, meaning: "its own length" };
 }
@@ -124,13 +130,23 @@ export function needReduction(op: string, values: unknown, layout: ReduceLayout)
   const scope = layout.over ?? (grouped ? "group" : "all");
   const over = needWord(op, "over", scope, REDUCE_SCOPES);
   if (grouped !== (scope === "group"))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "over", scope, grouped ? '"group" where groups are given' : '"row" or "all" without groups');
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "over",
+      scope,
+      grouped ? '"group" where groups are given' : '"row" or "all" without groups',
+    );
   const groups = scope === "group" ? needGroups(op, layout, rows.B) : null;
   return { values: floats, mask, rows, over, groups, units: groups ? groups.G : scope === "row" ? rows.B : 1 };
 }
 
 /** The fields that every op on rows of numbers passes to a backend. */
-export function reductionArgs({ values, mask, rows: { n, B, T, offsets } }: Reduction): ReduceRowArgs {
+export function reductionArgs({
+  values,
+  mask,
+  rows: { n, B, T, offsets },
+}: Reduction): Omit<ReduceMomentsArgs, "nanPolicy" | "partials"> {
   return { dtype: DTYPE_CODE[floatDType(values)], values, mask, offsets, n, B, T };
 }
 
@@ -141,7 +157,7 @@ export class DeviceMoments {
 
   /** How many rows, groups or workers. */
   get units(): number {
-    return this.partials.length / MOMENT_COUNT;
+    return this.partials.length / MOMENTS.length;
   }
 
   /** Waits for them. */
@@ -179,18 +195,18 @@ export function partialsOfUnits(
   stream: Stream | null,
 ): UnitPartials {
   const { ops } = selectBackend(op, backend, stream);
-  const rows = float64Or(op, "", undefined, reduction.rows.B * MOMENT_COUNT, stream);
+  const rows = float64Or(op, "", undefined, reduction.rows.B * MOMENTS.length, stream);
   ops.reduceMoments({ nanPolicy, partials: rows, ...reductionArgs(reduction) });
   if (REDUCE_SCOPES[reduction.over] === "row") return { partials: rows, groupIds: null };
-  const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENT_COUNT);
+  const { partials, begin, end } = gatherRowPartials(op, collective, rows, MOMENTS.length);
   const groups = reduction.groups && collective ? gatherGroups(op, collective, reduction.groups) : reduction.groups;
   const G = groups ? groups.G : 1;
-  const merged = float64Or(op, "", undefined, G * MOMENT_COUNT, stream);
+  const merged = float64Or(op, "", undefined, G * MOMENTS.length, stream);
   ops.reduceMerge({
     partials,
     members: groups && groups.members,
     offsets: groups && groups.offsets,
-    B: partials.length / MOMENT_COUNT,
+    B: partials.length / MOMENTS.length,
     G,
     merged,
   });
@@ -198,25 +214,52 @@ export function partialsOfUnits(
 }
 
 /** The same off the event loop, of this worker. */
-export async function partialsOfUnitsAsync(op: string, reduction: Reduction, nanPolicy: number, options: AsyncOption & BackendOption): Promise<UnitPartials> {
+export async function partialsOfUnitsAsync(
+  op: string,
+  reduction: Reduction,
+  nanPolicy: number,
+  options: AsyncOption & BackendOption,
+): Promise<UnitPartials> {
   const { values, mask, rows, groups } = reduction;
   const { B, offsets } = rows;
-  const partials = new Float64Array(B * MOMENT_COUNT);
-  await runWhole(op, "reduceMoments", { nanPolicy, partials, ...reductionArgs(reduction) }, { values, mask, offsets }, options);
+  const partials = new Float64Array(B * MOMENTS.length);
+  await runWhole(
+    op,
+    "reduceMoments",
+    { nanPolicy, partials, ...reductionArgs(reduction) },
+    { values, mask, offsets },
+    options,
+  );
   if (REDUCE_SCOPES[reduction.over] === "row") return { partials, groupIds: null };
-  const merged = new Float64Array(reduction.units * MOMENT_COUNT);
-  const args = { partials, members: groups && groups.members, offsets: groups && groups.offsets, B, G: reduction.units, merged };
+  const merged = new Float64Array(reduction.units * MOMENTS.length);
+  const args = {
+    partials,
+    members: groups && groups.members,
+    offsets: groups && groups.offsets,
+    B,
+    G: reduction.units,
+    merged,
+  };
   await runWhole(op, "reduceMerge", args, { groupOffsets: args.offsets }, options);
   return { partials: merged, groupIds: groups && groups.ids };
 }
 
 /** The moments alone, of this worker. */
-export function momentsOf(op: string, reduction: Reduction, nanPolicy: number, backend: BackendOption["backend"]): Moments {
-  return new Moments(partialsOfUnits(op, reduction, nanPolicy, backend ? { backend } : {}, null).partials);
+export function momentsOf(
+  op: string,
+  reduction: Reduction,
+  nanPolicy: number,
+  backend: BackendOption["backend"],
+): Moments {
+  return new Moments(partialsOfUnits(op, reduction, nanPolicy, { backend }, null).partials);
 }
 
 /** Of each row, in the name of the public function `op`. */
-export function rowMoments(op: string, values: FloatArray, { backend, ...layout }: Omit<MomentsOptions, "over">): Moments {
+export function rowMoments(
+  op: string,
+  values: FloatArray,
+  { backend, ...layout }: Omit<MomentsOptions, "over">,
+): Moments {
   return momentsOf(op, needReduction(op, values, { ...layout, over: "row" }), 0, backend);
 }
 
@@ -236,7 +279,10 @@ export function moments(values: DeviceFloatArray, options?: Anywhere<MomentsOpti
  * @see Chan, Golub and LeVeque 1979, Updating Formulae and a Pairwise Algorithm for Computing Sample Variances
  */
 export function moments(values: FloatArray, options?: MomentsOptions): Moments;
-export function moments(values: AnyFloatArray, anywhere: MomentsOptions | Anywhere<MomentsOptions> = {}): Moments | DeviceMoments {
+export function moments(
+  values: AnyFloatArray,
+  anywhere: MomentsOptions | Anywhere<MomentsOptions> = {},
+): Moments | DeviceMoments {
   const options = anywhere as MomentsOptions;
   const op = "moments";
   const stream = streamOf(op, options, values, options.mask);
@@ -256,10 +302,22 @@ function partialsOf(part: Partials | DevicePartials): Float64Array {
 
 /** All partials behind one another. */
 function joinPartials(op: string, arrays: readonly Float64Array[], stream: Stream | null): Float64Array {
-  const joined = float64Or(op, "", undefined, arrays.reduce((length, array) => length + array.length, 0), stream);
+  const joined = float64Or(
+    op,
+    "",
+    undefined,
+    arrays.reduce((length, array) => length + array.length, 0),
+    stream,
+  );
   let at = 0;
   for (const array of arrays) {
-    const part = needFloat64(op, "parts", array, MOMENT_COUNT * Math.ceil(array.length / MOMENT_COUNT), `${MOMENT_COUNT} for each unit`);
+    const part = needFloat64(
+      op,
+      "parts",
+      array,
+      MOMENTS.length * Math.ceil(array.length / MOMENTS.length),
+      `${MOMENTS.length} for each unit`,
+    );
     if (stream) copyInto(joined as unknown as DeviceArray<"float64">, part, at);
     else joined.set(part, at);
     at += part.length;
@@ -294,15 +352,17 @@ export function mergeMoments(
   options: MergeMomentsOptions = {},
 ): Moments | DeviceMoments {
   const op = "mergeMoments";
-  const list = Array.isArray(parts) ? (parts as readonly (Partials | DevicePartials)[]) : [parts as Partials | DevicePartials];
+  const list = Array.isArray(parts)
+    ? (parts as readonly (Partials | DevicePartials)[])
+    : [parts as Partials | DevicePartials];
   const arrays = list.map(partialsOf);
   const stream = streamOf(op, options, ...arrays);
   const partials = joinPartials(op, arrays, stream);
-  const B = partials.length / MOMENT_COUNT;
+  const B = partials.length / MOMENTS.length;
   const grouped = options.groups != null || options.groupOffsets != null;
   const groups = grouped ? needGroups(op, options, B) : null;
   const G = groups ? groups.G : 1;
-  const merged = float64Or(op, "", undefined, G * MOMENT_COUNT, stream);
+  const merged = float64Or(op, "", undefined, G * MOMENTS.length, stream);
   selectBackend(op, options.backend, stream).ops.reduceMerge({
     partials,
     members: groups && groups.members,

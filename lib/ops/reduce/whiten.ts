@@ -1,6 +1,12 @@
 // Numbers centred and scaled by the moments of their unit.
-import { GROUP_SCALES, type GroupScale, NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
-import { MOMENT_COUNT, type ReduceWhitenArgs, WHITEN_CENTERS, type WhitenCenter } from "../../backend/contract/reduce";
+import {
+  GROUP_SCALES,
+  type GroupCenter,
+  type GroupScale,
+  NAN_POLICIES,
+  type NanPolicy,
+} from "../../backend/contract/group";
+import { MOMENTS, type ReduceWhitenArgs } from "../../backend/contract/reduce";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
@@ -12,7 +18,17 @@ import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import type { Stream } from "../../core/stream";
-import { DeviceMoments, Moments, needReduction, partialsOfUnits, partialsOfUnitsAsync, type ReduceLayout, type Reduction, reductionArgs, type UnitPartials } from "./moments";
+import {
+  DeviceMoments,
+  Moments,
+  needReduction,
+  partialsOfUnits,
+  partialsOfUnitsAsync,
+  type ReduceLayout,
+  type Reduction,
+  reductionArgs,
+  type UnitPartials,
+} from "./moments";
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {
@@ -38,6 +54,9 @@ export interface WhitenConventions {
   readonly transformMasked?: boolean;
 }
 
+const WHITEN_CENTERS = ["none", "mean"] as const satisfies readonly GroupCenter[];
+export type WhitenCenter = (typeof WHITEN_CENTERS)[number];
+
 export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendOption, CollectiveOption {
   /** Use these moments, one unit each, instead of those of `values`, here or on the workers of a `collective`. */
   readonly moments?: Pick<Moments, "partials">;
@@ -46,7 +65,9 @@ export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendO
 }
 
 /** Options where the values lie on a device. */
-export type DeviceWhitenOptions = Anywhere<Omit<WhitenOptions, "moments">> & { readonly moments?: Pick<Moments | DeviceMoments, "partials"> };
+export type DeviceWhitenOptions = Anywhere<Omit<WhitenOptions, "moments">> & {
+  readonly moments?: Pick<Moments | DeviceMoments, "partials">;
+};
 
 /** The caller's output, which may be the memory of `values`, or a new array. */
 export function mappedOutput(
@@ -68,8 +89,17 @@ export function mappedOutput(
 function needMoments(op: string, given: Pick<Moments, "partials">, units: number): Float64Array {
   const candidate: unknown = given;
   if (typeof candidate !== "object" || candidate === null)
-    throw argumentError("ERR_SURPRISAL_DTYPE", op, "moments", candidate, "Moments", "moments() and mergeMoments() make them");
-  const found = DeviceArray.is(given.partials) ? new DeviceMoments(given.partials as DeviceArray<"float64">) : new Moments(given.partials);
+    throw argumentError(
+      "ERR_SURPRISAL_DTYPE",
+      op,
+      "moments",
+      candidate,
+      "Moments",
+      "moments() and mergeMoments() make them",
+    );
+  const found = DeviceArray.is(given.partials)
+    ? new DeviceMoments(given.partials as DeviceArray<"float64">)
+    : new Moments(given.partials);
   if (found.units === units) return needFloat64(op, "moments", found.partials, found.partials.length, "");
   const want = `${units}, one a row, one a group, or one for all as \`over\` says`;
   throw new SurprisalError("ERR_SURPRISAL_SHAPE", `${op}: moments has ${found.units} units, expected ${want}`, {
@@ -85,7 +115,8 @@ function whitenCall(op: string, values: FloatArray, options: WhitenOptions) {
   const stream = streamOf(op, options, values, options.mask, options.moments?.partials);
   const reduction = needReduction(op, values, options);
   const nonNegative = { min: 0 } as const;
-  const unsaid = options.epsilon === undefined && options.varianceEpsilon === undefined && options.varianceFloor === undefined;
+  const unsaid =
+    options.epsilon === undefined && options.varianceEpsilon === undefined && options.varianceFloor === undefined;
   const conventions = {
     center: needWord(op, "center", options.center ?? "mean", WHITEN_CENTERS),
     scale: needWord(op, "scale", options.scale ?? "std", GROUP_SCALES),
@@ -106,11 +137,14 @@ function whitenCall(op: string, values: FloatArray, options: WhitenOptions) {
 
 type WhitenCall = ReturnType<typeof whitenCall>;
 
-function whitenArgs({ reduction, conventions, whitened }: WhitenCall, { partials, groupIds }: UnitPartials): ReduceWhitenArgs {
+function whitenArgs(
+  { reduction, conventions, whitened }: WhitenCall,
+  { partials, groupIds }: UnitPartials,
+): ReduceWhitenArgs {
   return {
     unit: groupIds,
     moments: partials,
-    units: partials.length / MOMENT_COUNT,
+    units: partials.length / MOMENTS.length,
     over: reduction.over,
     out: whitened,
     ...reductionArgs(reduction),
@@ -144,20 +178,26 @@ export function whiten(values: AnyFloatArray, anywhere: WhitenOptions | DeviceWh
   const op = "whiten";
   const call = whitenCall(op, values as FloatArray, options);
   const { stream, reduction, conventions, given, whitened } = call;
-  const units = given ? givenUnits(call, given) : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
+  const units = given
+    ? givenUnits(call, given)
+    : partialsOfUnits(op, reduction, conventions.nanPolicy, options, stream);
   selectBackend(op, options.backend, stream).ops.reduceWhiten(whitenArgs(call, units));
   return whitened;
 }
 
 /**
- * `whiten` off the event loop, without a `collective`. The arrays must not be touched until it resolves, and their buffers can never
- * be transferred afterwards.
+ * `whiten` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
  */
-export async function whitenAsync(values: FloatArray, options: Omit<WhitenOptions, "collective"> & AsyncOption = {}): Promise<FloatArray> {
+export async function whitenAsync(
+  values: FloatArray,
+  options: Omit<WhitenOptions, "collective"> & AsyncOption = {},
+): Promise<FloatArray> {
   const op = "whitenAsync";
   const call = whitenCall(op, values, options);
   const { reduction, conventions, given, whitened } = call;
-  const units = given ? givenUnits(call, given) : await partialsOfUnitsAsync(op, reduction, conventions.nanPolicy, options);
+  const units = given
+    ? givenUnits(call, given)
+    : await partialsOfUnitsAsync(op, reduction, conventions.nanPolicy, options);
   const { mask, rows } = reduction;
   const arrays = { values: reduction.values, mask, offsets: rows.offsets, moments: units.partials, whitened };
   await runWhole(op, "reduceWhiten", whitenArgs(call, units), arrays, options);

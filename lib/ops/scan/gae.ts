@@ -26,7 +26,7 @@ export interface DiscountedReturnsOptions extends ScanOptions {
   readonly out?: { readonly returns?: FloatArray };
 }
 
-/** A checked call: what a backend needs, what it was checked with, and what the function answers. */
+/** A checked call: what a backend needs, what it was checked with, and what the function returns. */
 interface Call<Args, Result> {
   readonly args: Args;
   readonly arrays: ScanArrays;
@@ -34,7 +34,12 @@ interface Call<Args, Result> {
   readonly stream: Stream | null;
 }
 
-function gaeCall(op: string, rewards: AnyFloatArray, values: AnyFloatArray, options: GaeOptions): Call<ScanGaeArgs, GaeResult> {
+function gaeCall(
+  op: string,
+  rewards: AnyFloatArray,
+  values: AnyFloatArray,
+  options: GaeOptions,
+): Call<ScanGaeArgs, GaeResult> {
   const call = prepare(op, { rewards, values }, options);
   const { arrays, dtype, rows, stream } = call;
   const lambda = needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
@@ -55,7 +60,11 @@ function gaeCall(op: string, rewards: AnyFloatArray, values: AnyFloatArray, opti
   return { args, arrays, result, stream };
 }
 
-function returnsCall(op: string, rewards: AnyFloatArray, options: DiscountedReturnsOptions): Call<ScanReturnsArgs, FloatArray> {
+function returnsCall(
+  op: string,
+  rewards: AnyFloatArray,
+  options: DiscountedReturnsOptions,
+): Call<ScanReturnsArgs, FloatArray> {
   const call = prepare(op, { rewards }, options);
   const { arrays, dtype, rows, stream } = call;
   const returns = outputOr(op, "returns", options.out?.returns, dtype, rows.n, stream);
@@ -70,7 +79,11 @@ function returnsCall(op: string, rewards: AnyFloatArray, options: DiscountedRetu
 }
 
 /** The same on a device, where the first array lies. */
-export function gae(rewards: DeviceFloatArray, values: AnyFloatArray, options: Anywhere<GaeOptions>): OnDevice<GaeResult>;
+export function gae(
+  rewards: DeviceFloatArray,
+  values: AnyFloatArray,
+  options: Anywhere<GaeOptions>,
+): OnDevice<GaeResult>;
 /**
  * Generalized advantage estimation over masked token rows.
  *
@@ -84,22 +97,33 @@ export function gae(rewards: DeviceFloatArray, values: AnyFloatArray, options: A
  * @see Schulman et al. 2016, High-Dimensional Continuous Control Using Generalized Advantage Estimation, equation 16
  */
 export function gae(rewards: FloatArray, values: FloatArray, options: GaeOptions): GaeResult;
-export function gae(rewards: AnyFloatArray, values: AnyFloatArray, anywhere: GaeOptions | Anywhere<GaeOptions>): GaeResult | OnDevice<GaeResult> {
+export function gae(
+  rewards: AnyFloatArray,
+  values: AnyFloatArray,
+  anywhere: GaeOptions | Anywhere<GaeOptions>,
+): GaeResult | OnDevice<GaeResult> {
   const options = anywhere as GaeOptions;
   const { args, result, stream } = gaeCall("gae", rewards, values, options);
   selectBackend("gae", options.backend, stream).ops.scanGae(args);
   return result;
 }
 
-/** `gae` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
-export async function gaeAsync(rewards: FloatArray, values: FloatArray, options: GaeOptions & AsyncOption): Promise<GaeResult> {
+/** `gae` off the event loop. The arrays must not be touched until it resolves. */
+export async function gaeAsync(
+  rewards: FloatArray,
+  values: FloatArray,
+  options: GaeOptions & AsyncOption,
+): Promise<GaeResult> {
   const { args, arrays, result } = gaeCall("gaeAsync", rewards, values, options);
   await runWhole("gaeAsync", "scanGae", args, { ...arrays, ...result }, options);
   return result;
 }
 
 /** The same on a device, where the first array lies. */
-export function discountedReturns(rewards: DeviceFloatArray, options: Anywhere<DiscountedReturnsOptions>): DeviceFloatArray;
+export function discountedReturns(
+  rewards: DeviceFloatArray,
+  options: Anywhere<DiscountedReturnsOptions>,
+): DeviceFloatArray;
 /**
  * Discounted returns G[t] = reward[t] + γ·G(next) over masked token rows.
  *
@@ -108,7 +132,10 @@ export function discountedReturns(rewards: DeviceFloatArray, options: Anywhere<D
  * @throws SurprisalError as `gae`
  */
 export function discountedReturns(rewards: FloatArray, options: DiscountedReturnsOptions): FloatArray;
-export function discountedReturns(rewards: AnyFloatArray, anywhere: DiscountedReturnsOptions | Anywhere<DiscountedReturnsOptions>): AnyFloatArray {
+export function discountedReturns(
+  rewards: AnyFloatArray,
+  anywhere: DiscountedReturnsOptions | Anywhere<DiscountedReturnsOptions>,
+): AnyFloatArray {
   const options = anywhere as DiscountedReturnsOptions;
   const { args, result, stream } = returnsCall("discountedReturns", rewards, options);
   selectBackend("discountedReturns", options.backend, stream).ops.scanReturns(args);
@@ -116,7 +143,10 @@ export function discountedReturns(rewards: AnyFloatArray, anywhere: DiscountedRe
 }
 
 /** `discountedReturns` off the event loop, as `gaeAsync`. */
-export async function discountedReturnsAsync(rewards: FloatArray, options: DiscountedReturnsOptions & AsyncOption): Promise<FloatArray> {
+export async function discountedReturnsAsync(
+  rewards: FloatArray,
+  options: DiscountedReturnsOptions & AsyncOption,
+): Promise<FloatArray> {
   const { args, arrays, result } = returnsCall("discountedReturnsAsync", rewards, options);
   await runWhole("discountedReturnsAsync", "scanReturns", args, { ...arrays, returns: result }, options);
   return result;

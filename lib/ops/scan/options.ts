@@ -66,7 +66,16 @@ export interface PreparedScan {
 }
 
 export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): PreparedScan {
-  const stream = streamOf(op, options, inputs.rewards, inputs.values, inputs.weights, options.gamma, options.mask, options.bootstrap);
+  const stream = streamOf(
+    op,
+    options,
+    inputs.rewards,
+    inputs.values,
+    inputs.weights,
+    options.gamma,
+    options.mask,
+    options.bootstrap,
+  );
   const rows = needRows(op, options);
   const { n, B, offsets, meaning } = rows;
   const rewards = needFloats(op, "rewards", inputs.rewards, n, meaning);
@@ -89,7 +98,13 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
 }
 
 /** The fields that each of these ops passes to a backend, in one float type. */
-export function commonArgs({ arrays, dtype, rows, gamma, maskMode }: PreparedScan): Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked"> {
+export function commonArgs({
+  arrays,
+  dtype,
+  rows,
+  gamma,
+  maskMode,
+}: PreparedScan): Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked"> {
   return {
     dtype: DTYPE_CODE[dtype],
     discount: arrays.gamma && asFloat(arrays.gamma, dtype),

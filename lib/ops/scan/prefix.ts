@@ -26,7 +26,10 @@ export function prefixSums(values: DeviceFloatArray, options: Anywhere<PrefixSum
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function prefixSums(values: FloatArray, options: PrefixSumsOptions): FloatArray;
-export function prefixSums(values: AnyFloatArray, anywhere: PrefixSumsOptions | Anywhere<PrefixSumsOptions>): AnyFloatArray {
+export function prefixSums(
+  values: AnyFloatArray,
+  anywhere: PrefixSumsOptions | Anywhere<PrefixSumsOptions>,
+): AnyFloatArray {
   const options = anywhere as PrefixSumsOptions;
   const op = "prefixSums";
   const stream = streamOf(op, options, values, options.mask);
@@ -69,7 +72,11 @@ export interface ScoreNormsResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function scoreNorms(logProbs: DeviceFloatArray, sumSquares: AnyFloatArray, options: Anywhere<ScoreNormsOptions>): OnDevice<ScoreNormsResult>;
+export function scoreNorms(
+  logProbs: DeviceFloatArray,
+  sumSquares: AnyFloatArray,
+  options: Anywhere<ScoreNormsOptions>,
+): OnDevice<ScoreNormsResult>;
 /**
  * Squared norm of the gradient of a token's log-prob with respect to its logits, and its cumulative sum along the row:
  *
@@ -81,7 +88,11 @@ export function scoreNorms(logProbs: DeviceFloatArray, sumSquares: AnyFloatArray
  * @throws SurprisalError as `prefixSums`
  */
 export function scoreNorms(logProbs: FloatArray, sumSquares: FloatArray, options: ScoreNormsOptions): ScoreNormsResult;
-export function scoreNorms(logProbs: AnyFloatArray, sumSquares: AnyFloatArray, anywhere: ScoreNormsOptions | Anywhere<ScoreNormsOptions>): ScoreNormsResult | OnDevice<ScoreNormsResult> {
+export function scoreNorms(
+  logProbs: AnyFloatArray,
+  sumSquares: AnyFloatArray,
+  anywhere: ScoreNormsOptions | Anywhere<ScoreNormsOptions>,
+): ScoreNormsResult | OnDevice<ScoreNormsResult> {
   const options = anywhere as ScoreNormsOptions;
   const op = "scoreNorms";
   const stream = streamOf(op, options, logProbs, sumSquares, options.weights, options.mask);

@@ -28,7 +28,10 @@ export interface ShareWeightsResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function shareWeights(values: DeviceFloatArray, options: Anywhere<ShareWeightsOptions>): OnDevice<ShareWeightsResult>;
+export function shareWeights(
+  values: DeviceFloatArray,
+  options: Anywhere<ShareWeightsOptions>,
+): OnDevice<ShareWeightsResult>;
 /**
  * Weights each token by the share of the row's magnitude that is not behind it yet:
  *
@@ -39,7 +42,10 @@ export function shareWeights(values: DeviceFloatArray, options: Anywhere<ShareWe
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function shareWeights(values: FloatArray, options: ShareWeightsOptions): ShareWeightsResult;
-export function shareWeights(values: AnyFloatArray, anywhere: ShareWeightsOptions | Anywhere<ShareWeightsOptions>): ShareWeightsResult | OnDevice<ShareWeightsResult> {
+export function shareWeights(
+  values: AnyFloatArray,
+  anywhere: ShareWeightsOptions | Anywhere<ShareWeightsOptions>,
+): ShareWeightsResult | OnDevice<ShareWeightsResult> {
   const options = anywhere as ShareWeightsOptions;
   const op = "shareWeights";
   const stream = streamOf(op, options, values, options.mask);
@@ -49,7 +55,8 @@ export function shareWeights(values: AnyFloatArray, anywhere: ShareWeightsOption
   const gain = needNumber(op, "gain", options.gain, { min: 0 });
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0, above: true });
   const dtype = floatDType(given);
-  const output = (name: "weights" | "products"): FloatArray => outputOr(op, name, options.out?.[name], dtype, n, stream);
+  const output = (name: "weights" | "products"): FloatArray =>
+    outputOr(op, name, options.out?.[name], dtype, n, stream);
   const result = { weights: output("weights"), products: output("products") };
   refuseOverlap(op, result, { values: given, mask, offsets });
   selectBackend(op, options.backend, stream).ops.scanShares({

@@ -35,7 +35,12 @@ export interface VtraceResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function vtrace(rewards: DeviceFloatArray, values: AnyFloatArray, weights: AnyFloatArray, options: Anywhere<VtraceOptions>): OnDevice<VtraceResult>;
+export function vtrace(
+  rewards: DeviceFloatArray,
+  values: AnyFloatArray,
+  weights: AnyFloatArray,
+  options: Anywhere<VtraceOptions>,
+): OnDevice<VtraceResult>;
 /**
  * V-trace targets and policy-gradient advantages for rollouts of an older policy.
  *
@@ -50,8 +55,18 @@ export function vtrace(rewards: DeviceFloatArray, values: AnyFloatArray, weights
  * @throws SurprisalError as `gae`
  * @see Espeholt et al. 2018, IMPALA, equation 1 (the V-trace target) and the policy gradient below it
  */
-export function vtrace(rewards: FloatArray, values: FloatArray, weights: FloatArray, options: VtraceOptions): VtraceResult;
-export function vtrace(rewards: AnyFloatArray, values: AnyFloatArray, weights: AnyFloatArray, anywhere: VtraceOptions | Anywhere<VtraceOptions>): VtraceResult | OnDevice<VtraceResult> {
+export function vtrace(
+  rewards: FloatArray,
+  values: FloatArray,
+  weights: FloatArray,
+  options: VtraceOptions,
+): VtraceResult;
+export function vtrace(
+  rewards: AnyFloatArray,
+  values: AnyFloatArray,
+  weights: AnyFloatArray,
+  anywhere: VtraceOptions | Anywhere<VtraceOptions>,
+): VtraceResult | OnDevice<VtraceResult> {
   const options = anywhere as VtraceOptions;
   const call = prepare("vtrace", { rewards, values, weights }, options);
   const { arrays, dtype, rows, stream } = call;

@@ -20,7 +20,7 @@ export interface CovarianceMaskOptions extends RowLayout, TopOptions, BackendOpt
   readonly mask?: Uint8Array;
   /** 1 = counts in the means, but is no candidate. Default: all 0. */
   readonly excluded?: Uint8Array;
-  /** What an advantage belongs to. Default: by the length of `advantages`; must be said of packed rows that are as many as tokens. */
+  /** What an advantage belongs to. Default: by the length of `advantages`; required for packed rows that are as many as tokens. */
   readonly advantagesPer?: Per;
   /** Added to the number of kept tokens where the means are formed, >= 0. Default 0. */
   readonly countEpsilon?: number;
@@ -50,7 +50,11 @@ export interface DeviceCovarianceMaskResult {
 }
 
 /** The same on a device, where the first array lies. */
-export function covarianceMask(logProbs: DeviceFloatArray, advantages: AnyFloatArray, options: Anywhere<CovarianceMaskOptions>): DeviceCovarianceMaskResult;
+export function covarianceMask(
+  logProbs: DeviceFloatArray,
+  advantages: AnyFloatArray,
+  options: Anywhere<CovarianceMaskOptions>,
+): DeviceCovarianceMaskResult;
 /**
  * Marks tokens by how far their log-prob and their advantage lie together from the means of the batch.
  *
@@ -67,8 +71,16 @@ export function covarianceMask(logProbs: DeviceFloatArray, advantages: AnyFloatA
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
-export function covarianceMask(logProbs: FloatArray, advantages: FloatArray, options: CovarianceMaskOptions): CovarianceMaskResult;
-export function covarianceMask(logProbs: AnyFloatArray, advantages: AnyFloatArray, anywhere: CovarianceMaskOptions | Anywhere<CovarianceMaskOptions>): CovarianceMaskResult | DeviceCovarianceMaskResult {
+export function covarianceMask(
+  logProbs: FloatArray,
+  advantages: FloatArray,
+  options: CovarianceMaskOptions,
+): CovarianceMaskResult;
+export function covarianceMask(
+  logProbs: AnyFloatArray,
+  advantages: AnyFloatArray,
+  anywhere: CovarianceMaskOptions | Anywhere<CovarianceMaskOptions>,
+): CovarianceMaskResult | DeviceCovarianceMaskResult {
   const options = anywhere as CovarianceMaskOptions;
   return evaluateCovarianceMask("covarianceMask", logProbs as FloatArray, advantages as FloatArray, options);
 }

@@ -1,5 +1,5 @@
 // Masks of the values that rank highest, and by covariance. docs/ops/select.md has the formulas side by side.
-export type { SelectScope } from "../../backend/contract/select";
+export type { SelectScope } from "./units";
 export { covarianceMask, covarianceMaskAsync } from "./covariance-mask";
 export type { CovarianceMaskOptions, CovarianceMaskResult, DeviceCovarianceMaskResult } from "./covariance-mask";
 export { quantileMask, quantileMaskAsync } from "./quantile-mask";

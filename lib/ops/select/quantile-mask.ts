@@ -31,11 +31,19 @@ function quantileCall(op: string, values: FloatArray, options: QuantileMaskOptio
   const selected = needFlags(op, options.out?.selected, args.n, stream);
   const { mask, offsets } = args;
   refuseOverlap(op, { selected, thresholds }, { values, mask, offsets });
-  return { stream, args: { q, threshold: thresholds, selected, ...args }, arrays: { values, mask, offsets, selected, thresholds }, result: { selected, thresholds } };
+  return {
+    stream,
+    args: { q, threshold: thresholds, selected, ...args },
+    arrays: { values, mask, offsets, selected, thresholds },
+    result: { selected, thresholds },
+  };
 }
 
 /** The same on a device, where the first array lies. */
-export function quantileMask(values: DeviceFloatArray, options: Anywhere<QuantileMaskOptions>): OnDevice<QuantileMaskResult>;
+export function quantileMask(
+  values: DeviceFloatArray,
+  options: Anywhere<QuantileMaskOptions>,
+): OnDevice<QuantileMaskResult>;
 /**
  * Marks the values at or above a quantile of their row or of the batch.
  *
@@ -49,15 +57,21 @@ export function quantileMask(values: DeviceFloatArray, options: Anywhere<Quantil
  * @see Hyndman and Fan 1996, Sample Quantiles in Statistical Packages, definition 7
  */
 export function quantileMask(values: FloatArray, options: QuantileMaskOptions): QuantileMaskResult;
-export function quantileMask(given: AnyFloatArray, anywhere: QuantileMaskOptions | Anywhere<QuantileMaskOptions>): QuantileMaskResult | OnDevice<QuantileMaskResult> {
+export function quantileMask(
+  given: AnyFloatArray,
+  anywhere: QuantileMaskOptions | Anywhere<QuantileMaskOptions>,
+): QuantileMaskResult | OnDevice<QuantileMaskResult> {
   const options = anywhere as QuantileMaskOptions;
   const { stream, args, result } = quantileCall("quantileMask", given as FloatArray, options);
   selectBackend("quantileMask", options.backend, stream).ops.selectQuantile(args);
   return result;
 }
 
-/** `quantileMask` off the event loop. The arrays must not be touched until it resolves, and their buffers can never be transferred afterwards. */
-export async function quantileMaskAsync(values: FloatArray, options: QuantileMaskOptions & AsyncOption): Promise<QuantileMaskResult> {
+/** `quantileMask` off the event loop. The arrays must not be touched until it resolves. */
+export async function quantileMaskAsync(
+  values: FloatArray,
+  options: QuantileMaskOptions & AsyncOption,
+): Promise<QuantileMaskResult> {
   const { args, arrays, result } = quantileCall("quantileMaskAsync", values, options);
   await runWhole("quantileMaskAsync", "selectQuantile", args, arrays, options);
   return result;

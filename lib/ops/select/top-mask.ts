@@ -28,7 +28,12 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   const selected = needFlags(op, options.out?.selected, args.n, stream);
   const { mask, offsets } = args;
   refuseOverlap(op, { selected, counts }, { values, mask, offsets });
-  return { stream, args: { selected, count: counts, ...args, ...top }, arrays: { values, mask, offsets, selected, counts }, result: { selected, counts } };
+  return {
+    stream,
+    args: { selected, count: counts, ...args, ...top },
+    arrays: { values, mask, offsets, selected, counts },
+    result: { selected, counts },
+  };
 }
 
 /** The same on a device, where the first array lies. */
@@ -45,7 +50,10 @@ export function topMask(values: DeviceFloatArray, options: Anywhere<TopMaskOptio
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
 export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskResult;
-export function topMask(given: AnyFloatArray, anywhere: TopMaskOptions | Anywhere<TopMaskOptions>): TopMaskResult | OnDevice<TopMaskResult> {
+export function topMask(
+  given: AnyFloatArray,
+  anywhere: TopMaskOptions | Anywhere<TopMaskOptions>,
+): TopMaskResult | OnDevice<TopMaskResult> {
   const options = anywhere as TopMaskOptions;
   const { stream, args, result } = topCall("topMask", given as FloatArray, options);
   selectBackend("topMask", options.backend, stream).ops.selectTop(args);

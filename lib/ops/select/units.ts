@@ -1,5 +1,6 @@
 // What the select functions have in common: values, their rows, and what ranks against each other.
-import { SCOPE_CODE, SELECT_SCOPES, type SelectScope, type SelectTopArgs } from "../../backend/contract/select";
+import { REDUCE_SCOPES, type ReduceScope } from "../../backend/contract/reduce";
+import type { SelectTopArgs } from "../../backend/contract/select";
 import type { BackendOption } from "../../backend/select";
 import { flagsOr, lengthOf, needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
@@ -7,6 +8,10 @@ import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import type { Stream } from "../../core/stream";
+
+const SELECT_SCOPES = ["row", "all"] as const satisfies readonly ReduceScope[];
+/** What ranks against each other: the tokens of a row, or all of the batch. */
+export type SelectScope = (typeof SELECT_SCOPES)[number];
 
 export interface SelectOptions extends RowLayout, BackendOption {
   /**
@@ -23,7 +28,13 @@ const LONGEST = 2 ** 31 - 1;
 /** Refuses more positions than ranks are counted in. */
 export function needRankable(op: string, positions: number): void {
   if (positions > LONGEST)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", positions, `at most ${LONGEST} positions that rank against each other`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "shape",
+      positions,
+      `at most ${LONGEST} positions that rank against each other`,
+    );
 }
 
 export interface SelectUnits {
@@ -33,11 +44,11 @@ export interface SelectUnits {
   readonly args: Pick<SelectTopArgs, "dtype" | "values" | "mask" | "offsets" | "n" | "B" | "T" | "over">;
 }
 
-/** The rows of `values`, which are one row where options say nothing of rows. */
+/** The rows of `values`, which are one row where no option names rows. */
 export function needRowsOf(op: string, name: string, values: unknown, { shape, offsets }: RowLayout): Rows {
   const { length: n } = needFloats(op, name, values, lengthOf(values), "its own length");
   const flat = shape === undefined && offsets === undefined;
-  const rows = flat ? { n, B: 1, T: n, offsets: null, meaning: "one row" } : needRows(op, { ...(shape && { shape }), ...(offsets && { offsets }) });
+  const rows = flat ? { n, B: 1, T: n, offsets: null, meaning: "one row" } : needRows(op, { shape, offsets });
   needFloats(op, name, values, rows.n, rows.meaning);
   return rows;
 }
@@ -58,7 +69,7 @@ export function needUnits(op: string, values: FloatArray, options: SelectOptions
       n: rows.n,
       B: rows.B,
       T: rows.T,
-      over: SCOPE_CODE[scope],
+      over: REDUCE_SCOPES.indexOf(scope),
     },
   };
 }

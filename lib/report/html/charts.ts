@@ -16,13 +16,18 @@ function ticks(from: number, to: number): number[] {
   const unit = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * unit).find((width) => width >= rough * 0.999)!;
   const first = Math.ceil(from / step - 1e-9);
-  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(10)));
+  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) =>
+    Number(((first + i) * step).toPrecision(10)),
+  );
 }
 
 const outline = ({ edges, counts }: Histogram, x: (value: number) => number): string => {
   const most = Math.max(...counts, 1);
   const heights = counts.map((count) => HEIGHT - (count / most) * (HEIGHT - 8));
-  const steps = heights.flatMap((y, i) => [`${place(x(edges[i]!))},${place(y)}`, `${place(x(edges[i + 1]!))},${place(y)}`]);
+  const steps = heights.flatMap((y, i) => [
+    `${place(x(edges[i]!))},${place(y)}`,
+    `${place(x(edges[i + 1]!))},${place(y)}`,
+  ]);
   return [`0,${HEIGHT}`, ...steps, `${WIDTH},${HEIGHT}`].join(" ");
 };
 
@@ -30,7 +35,12 @@ const outline = ({ edges, counts }: Histogram, x: (value: number) => number): st
  * One measure: a bar a bin, the mean as a line, 5 % to 95 % as a band on the axis; the first step's shape behind it as a thin
  * outline. Heights are relative to each shape's largest bin.
  */
-export function histogramChart(measure: Measure, name: string, current: Distribution, first: Distribution | null): Markup {
+export function histogramChart(
+  measure: Measure,
+  name: string,
+  current: Distribution,
+  first: Distribution | null,
+): Markup {
   const { edges, counts } = current.histogram;
   const [from, to] = [edges[0]!, edges.at(-1)!];
   const x = (value: number): number => ((Math.min(Math.max(value, from), to) - from) / (to - from)) * WIDTH;
@@ -66,7 +76,8 @@ export function sparkline(values: readonly (number | null)[], current: number): 
   if (known.length < 2) return nothing;
   const [least, most] = [Math.min(...known), Math.max(...known)];
   const x = (step: number): number => 4 + (step / (values.length - 1)) * (SPARK_WIDTH - 8);
-  const y = (value: number): number => (most > least ? SPARK_HEIGHT - 5 - ((value - least) / (most - least)) * (SPARK_HEIGHT - 10) : SPARK_HEIGHT / 2);
+  const y = (value: number): number =>
+    most > least ? SPARK_HEIGHT - 5 - ((value - least) / (most - least)) * (SPARK_HEIGHT - 10) : SPARK_HEIGHT / 2;
   const points = values.flatMap((value, step) => (value === null ? [] : [`${place(x(step))},${place(y(value))}`]));
   const here = values[current] ?? null;
   const dot = here === null ? nothing : html`<circle cx="${place(x(current))}" cy="${place(y(here))}" r="3.2"/>`;
@@ -77,6 +88,7 @@ const WHISKER = 110;
 
 /** Smallest to largest reward of a group as a line, their mean as a dot, on the scale of the step. */
 export function whisker(low: number, mean: number, high: number, { min, max }: Distribution): Markup {
-  const x = (value: number): string => place(max > min ? 5 + ((value - min) / (max - min)) * (WHISKER - 10) : WHISKER / 2);
+  const x = (value: number): string =>
+    place(max > min ? 5 + ((value - min) / (max - min)) * (WHISKER - 10) : WHISKER / 2);
   return html`<svg class="whisker" viewBox="0 0 ${WHISKER} 14" aria-hidden="true"><line class="rail" x1="5" x2="${WHISKER - 5}" y1="7" y2="7"/><line class="spread" x1="${x(low)}" x2="${x(high)}" y1="7" y2="7"/><circle cx="${x(mean)}" cy="7" r="4"/></svg>`;
 }

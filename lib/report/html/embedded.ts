@@ -1,17 +1,25 @@
 // What the page carries in itself: style, script and data, and the policy that lets nothing else in.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { builtFile } from "../../core/package-root";
 import { html, Markup } from "./markup";
-
-/** Next to this file's folder, in the sources as in the build. */
-const PAGE = join(__dirname, "..", "page");
 
 /** In the order in which they build on each other. */
 export const STYLES = ["frame.css", "charts.css", "tokens.css", "media.css"] as const;
-export const SCRIPTS = ["elements.js", "data.js", "steps.js", "table.js", "rows.js", "ribbon.js", "inspector.js", "tokens.js", "start.js"] as const;
+export const SCRIPTS = [
+  "elements.js",
+  "data.js",
+  "steps.js",
+  "table.js",
+  "rows.js",
+  "ribbon.js",
+  "inspector.js",
+  "tokens.js",
+  "start.js",
+] as const;
 
-const read = (names: readonly string[]): string => names.map((name) => readFileSync(join(PAGE, name), "utf8").replaceAll("\r\n", "\n")).join("\n");
+const read = (names: readonly string[]): string =>
+  names.map((name) => readFileSync(builtFile("report", "page", name), "utf8").replaceAll("\r\n", "\n")).join("\n");
 
 const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(text, "utf8").digest("base64")}'`;
 
@@ -49,7 +57,10 @@ export const embeddedScript = (): Markup => html`<script>${new Markup(script())}
 const UNSAFE = /[<>&\u2028\u2029\p{Cf}\p{Co}\p{Cn}]/gu;
 
 const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`).join("");
+  Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
+  ).join("");
 
 /** Data for the script, as JSON that no HTML parser can leave. */
 export function embeddedData(id: string, data: unknown): Markup {

@@ -28,7 +28,9 @@ function heading(title: string, kind: "text" | "number"): Markup {
 }
 
 function spread({ rewardMin, rewardMean, rewardMax }: GroupSummary, rewards: Distribution): Markup {
-  return rewardMin === null || rewardMean === null || rewardMax === null ? nothing : whisker(rewardMin, rewardMean, rewardMax, rewards);
+  return rewardMin === null || rewardMean === null || rewardMax === null
+    ? nothing
+    : whisker(rewardMin, rewardMean, rewardMax, rewards);
 }
 
 /** A button for each rollout whose tokens are on the page, at most so many. */
@@ -47,7 +49,12 @@ function openers({ group, rollouts }: GroupSummary, step: ReportStep, onPage: Re
 }
 
 /** `onPage`: the rollouts of the step whose tokens can be looked at. */
-export function groupTable(step: ReportStep, summary: StepSummary, maxGroups: number, onPage: ReadonlySet<number>): Markup {
+export function groupTable(
+  step: ReportStep,
+  summary: StepSummary,
+  maxGroups: number,
+  onPage: ReadonlySet<number>,
+): Markup {
   const { groups, distributions } = summary;
   if (groups.length === 0) return nothing;
   const columns = COLUMNS.filter(({ value }) => groups.some((group) => value(group) !== null));
@@ -64,7 +71,10 @@ export function groupTable(step: ReportStep, summary: StepSummary, maxGroups: nu
 `;
   });
   const left = groups.length - rows.length;
-  const cap = left > 0 ? html`<p class="cap">The first ${counted(rows.length, "group")} of ${counted(groups.length, "group")}; all of them are in the numbers above.</p>` : nothing;
+  const cap =
+    left > 0
+      ? html`<p class="cap">The first ${counted(rows.length, "group")} of ${counted(groups.length, "group")}; all of them are in the numbers above.</p>`
+      : nothing;
   const range = rewards ? html`<th scope="col" class="text">Reward range</th>` : nothing;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Groups of ${label(summary.label)}"><table class="groups"><caption class="unseen">Groups of ${label(summary.label)}. Buttons in the header sort.</caption>
 <thead><tr>${heading("Group", "text")}${columns.map(({ title }) => heading(title, "number"))}${range}<th scope="col" class="text">Show tokens, by reward</th></tr></thead>

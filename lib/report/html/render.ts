@@ -3,7 +3,7 @@ import { needNumber } from "../../core/options";
 import { checkSteps } from "../check";
 import type { Report } from "../model";
 import { counted } from "../numbers";
-import type { HtmlOptions } from "../options";
+import type { HtmlOptions } from "../render-options";
 import { summarizeChecked } from "../summarize";
 import type { Summary } from "../summary";
 import { label } from "../visible";
@@ -14,7 +14,8 @@ import { type Caps, type PageData, pageData } from "./token-data";
 import { tokenSection } from "./token-section";
 
 function capsOf(op: string, options: HtmlOptions): Caps {
-  const whole = (name: keyof Caps, fallback: number, min: number): number => needNumber(op, name, options[name] ?? fallback, { min, integer: true });
+  const whole = (name: keyof Caps, fallback: number, min: number): number =>
+    needNumber(op, name, options[name] ?? fallback, { min, integer: true });
   return {
     maxGroups: whole("maxGroups", 200, 0),
     maxRollouts: whole("maxRollouts", 128, 0),
@@ -35,14 +36,19 @@ function kept({ steps }: Report, data: PageData): string {
   const all = steps.reduce((sum, { rollouts }) => sum + rollouts.length, 0);
   const shown = data.steps.flatMap(({ rollouts }) => rollouts);
   const cut = shown.filter(({ total, pieces }) => pieces.length < total).length;
-  const rollouts = shown.length === all ? `The tokens of all ${counted(all, "rollout")} are here.` : `The tokens of ${counted(shown.length, "rollout")} out of ${all} are here; the numbers above are of all.`;
+  const rollouts =
+    shown.length === all
+      ? `The tokens of all ${counted(all, "rollout")} are here.`
+      : `The tokens of ${counted(shown.length, "rollout")} out of ${all} are here; the numbers above are of all.`;
   return cut > 0 ? `${rollouts} ${counted(cut, "rollout")} ${cut === 1 ? "is" : "are"} cut to what fits.` : rollouts;
 }
 
 function facts({ facts: given }: Report): Markup {
   const entries = Object.entries(given ?? {});
   if (entries.length === 0) return nothing;
-  const rows = entries.map(([name, value]) => html`<div><dt>${label(name)}</dt><dd><bdi>${label(String(value), 300)}</bdi></dd></div>`);
+  const rows = entries.map(
+    ([name, value]) => html`<div><dt>${label(name)}</dt><dd><bdi>${label(String(value), 300)}</bdi></dd></div>`,
+  );
   return html`<h2>Configuration</h2><dl class="facts">${rows}</dl>`;
 }
 
@@ -71,7 +77,10 @@ export function renderHtml(report: Report, options: HtmlOptions = {}): string {
     const onPage = new Set(data.steps[s]!.rollouts.map(({ index }) => index));
     return stepSection(step, summary, s, s !== last, caps.maxGroups, onPage);
   });
-  const body = report.steps.length === 0 ? html`<p class="calm">No rollouts.</p>` : html`${sections}${tokenSection(data, summary, kept(report, data))}`;
+  const body =
+    report.steps.length === 0
+      ? html`<p class="calm">No rollouts.</p>`
+      : html`${sections}${tokenSection(data, summary, kept(report, data))}`;
   return html`<!doctype html>
 <html lang="en">
 <head>

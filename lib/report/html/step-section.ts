@@ -7,7 +7,13 @@ import { histogramChart, sparkline } from "./charts";
 import { groupTable } from "./group-table";
 import { html, type Markup, nothing } from "./markup";
 
-const NAMES: Readonly<Record<Measure, string>> = { reward: "Reward", length: "Length", entropy: "Entropy", advantage: "Advantage", ratio: "Importance ratio" };
+const NAMES: Readonly<Record<Measure, string>> = {
+  reward: "Reward",
+  length: "Length",
+  entropy: "Entropy",
+  advantage: "Advantage",
+  ratio: "Importance ratio",
+};
 const UNITS: Readonly<Record<Measure, string>> = {
   reward: "per rollout",
   length: "tokens per rollout",
@@ -25,11 +31,31 @@ interface Tile {
 
 const TILES: readonly Tile[] = [
   { title: "Mean reward", value: ({ distributions }) => distributions.reward?.mean ?? null, show: shortNumber },
-  { title: "Mean entropy", value: ({ distributions }) => distributions.entropy?.mean ?? null, show: shortNumber, unit: "nats" },
-  { title: "Mean length", value: ({ distributions }) => distributions.length?.mean ?? null, show: shortNumber, unit: "tokens" },
+  {
+    title: "Mean entropy",
+    value: ({ distributions }) => distributions.entropy?.mean ?? null,
+    show: shortNumber,
+    unit: "nats",
+  },
+  {
+    title: "Mean length",
+    value: ({ distributions }) => distributions.length?.mean ?? null,
+    show: shortNumber,
+    unit: "tokens",
+  },
   { title: "Equal rewards", value: ({ equalRewardGroups }) => equalRewardGroups, show: percent, unit: "of groups" },
-  { title: "Length ~ reward", value: ({ lengthRewardCorrelation }) => lengthRewardCorrelation, show: (r) => signedNumber(Number(r.toFixed(2))), unit: "r" },
-  { title: "Sampler gap", value: ({ samplerGap }) => samplerGap?.meanAbsolute ?? null, show: shortNumber, unit: "nats" },
+  {
+    title: "Length ~ reward",
+    value: ({ lengthRewardCorrelation }) => lengthRewardCorrelation,
+    show: (r) => signedNumber(Number(r.toFixed(2))),
+    unit: "r",
+  },
+  {
+    title: "Sampler gap",
+    value: ({ samplerGap }) => samplerGap?.meanAbsolute ?? null,
+    show: shortNumber,
+    unit: "nats",
+  },
   { title: "Clipped", value: ({ clipped }) => clipped, show: percent, unit: "of tokens" },
   { title: "Cut off", value: ({ truncated }) => truncated, show: percent, unit: "of rollouts" },
   { title: "KL to reference", value: ({ referenceKl }) => referenceKl, show: shortNumber, unit: "nats" },
@@ -79,9 +105,21 @@ ${histogramChart(measure, NAMES[measure], known, first?.[measure] ?? null)}
 }
 
 /** The section of step number `current`; `hidden` but for the one that the page opens with. */
-export function stepSection(step: ReportStep, summary: Summary, current: number, hidden: boolean, maxGroups: number, onPage: ReadonlySet<number>): Markup {
+export function stepSection(
+  step: ReportStep,
+  summary: Summary,
+  current: number,
+  hidden: boolean,
+  maxGroups: number,
+  onPage: ReadonlySet<number>,
+): Markup {
   const own = summary.steps[current]!;
-  const sizes = [counted(own.rollouts, "rollout"), counted(own.groups.length, "group"), counted(own.keptTokens, "token"), ...(own.spans > 0 ? [counted(own.spans, "span")] : [])];
+  const sizes = [
+    counted(own.rollouts, "rollout"),
+    counted(own.groups.length, "group"),
+    counted(own.keptTokens, "token"),
+  ];
+  if (own.spans > 0) sizes.push(counted(own.spans, "span"));
   const table = groupTable(step, own, maxGroups, onPage);
   return html`<section class="step" data-step="${current}" aria-labelledby="step-${current}"${hidden ? html` hidden` : nothing}>
 <h2 id="step-${current}"><bdi>${label(own.label)}</bdi> <small>${sizes.join(" · ")}</small></h2>

@@ -3,7 +3,7 @@
 import { tokenCount } from "../../io/record";
 import { ratiosOf } from "../measures";
 import type { ReportRollout, ReportSpan, ReportStep } from "../model";
-import type { HtmlOptions } from "../options";
+import type { HtmlOptions } from "../render-options";
 import type { StepSummary, Summary } from "../summary";
 import { clipped, label, visible } from "../visible";
 
@@ -85,20 +85,27 @@ class Pieces {
 
 /** Begin and finish are tokens; everything else is a number that may be absent. */
 function pageSpan({ begin, finish, label: name, ...numbers }: ReportSpan, place: number, count: number): PageSpan {
-  const rounded = Object.entries(numbers).map(([key, value]): [string, number | null] => [key, short(value)]);
-  return { begin, finish: Math.min(finish, count), label: name === undefined ? `step ${place + 1}` : label(name, 40), ...Object.fromEntries(rounded) };
+  const rounded = Object.entries(numbers).flatMap(([key, value]: [string, number | undefined]) =>
+    value === undefined ? [] : [[key, short(value)] as const],
+  );
+  return {
+    begin,
+    finish: Math.min(finish, count),
+    label: name === undefined ? `step ${place + 1}` : label(name, 40),
+    ...Object.fromEntries(rounded),
+  };
 }
 
 function pageRollout(rollout: ReportRollout, index: number, group: string, count: number, pieces: Pieces): PageRollout {
-  const { tokens, tokenIds, mask, recomputedLogProbs, oldLogProbs, logProbs } = rollout;
+  const { tokens, tokenIds, mask, recomputedLogProbs, oldLogProbs, samplerLogProbs } = rollout;
   const first = <T>(values: ArrayLike<T>): T[] => Array.from({ length: count }, (_, t) => values[t]!);
   const column = (values: ArrayLike<number> | undefined): Column | undefined => values && first(values).map(short);
   const trainer = recomputedLogProbs ?? oldLogProbs;
   const columns = {
     ids: tokenIds && first(tokenIds),
     masked: mask?.includes(0) ? first(mask).map((flag) => (flag === 0 ? 1 : 0)) : undefined,
-    logProbs: column(trainer ?? logProbs),
-    sampler: trainer && column(logProbs),
+    logProbs: column(trainer ?? samplerLogProbs),
+    sampler: trainer && column(samplerLogProbs),
     entropies: column(rollout.entropies),
     advantages: column(rollout.advantages),
     ratios: column(ratiosOf(rollout)),
@@ -113,9 +120,13 @@ function pageRollout(rollout: ReportRollout, index: number, group: string, count
     prompt: lines(rollout.prompt, LONGEST_PROMPT),
     total: tokenCount(rollout) ?? 0,
     text: lines(text, LONGEST_TEXT),
-    pieces: Array.from({ length: count }, (_, t) => pieces.number(tokens ? tokens[t]! : tokenIds ? String(tokenIds[t]) : "□")),
+    pieces: Array.from({ length: count }, (_, t) =>
+      pieces.number(tokens ? tokens[t]! : tokenIds ? String(tokenIds[t]) : "□"),
+    ),
     ...Object.fromEntries(Object.entries(columns).filter(([, values]) => values !== undefined)),
-    spans: (rollout.spans ?? []).filter(({ begin }) => begin < count).map((span, place) => pageSpan(span, place, count)),
+    spans: (rollout.spans ?? [])
+      .filter(({ begin }) => begin < count)
+      .map((span, place) => pageSpan(span, place, count)),
   };
 }
 
@@ -135,7 +146,12 @@ function inTurn({ groups }: StepSummary): { readonly index: number; readonly gro
   ).flat();
 }
 
-function chosen(step: ReportStep, summary: StepSummary, caps: Caps, budget: number): { index: number; group: string; count: number }[] {
+function chosen(
+  step: ReportStep,
+  summary: StepSummary,
+  caps: Caps,
+  budget: number,
+): { index: number; group: string; count: number }[] {
   const taken: { index: number; group: string; count: number }[] = [];
   let left = budget;
   for (const { index, group } of inTurn(summary)) {
@@ -161,7 +177,9 @@ function natsScale({ steps }: Summary): number {
 }
 
 function advantageScale({ steps }: Summary): number {
-  const ends = steps.flatMap(({ distributions: { advantage } }) => (advantage ? [Math.abs(advantage.p5), Math.abs(advantage.p95)] : []));
+  const ends = steps.flatMap(({ distributions: { advantage } }) =>
+    advantage ? [Math.abs(advantage.p5), Math.abs(advantage.p95)] : [],
+  );
   return Math.max(...ends, 0) || 1;
 }
 
@@ -170,7 +188,14 @@ export function pageData(steps: readonly ReportStep[], summary: Summary, caps: C
   const budget = Math.floor(caps.maxTokens / Math.max(steps.length, 1));
   const pages = steps.map((step, s) => ({
     label: label(step.label),
-    rollouts: chosen(step, summary.steps[s]!, caps, budget).map(({ index, group, count }) => pageRollout(step.rollouts[index]!, index, group, count, pieces)),
+    rollouts: chosen(step, summary.steps[s]!, caps, budget).map(({ index, group, count }) =>
+      pageRollout(step.rollouts[index]!, index, group, count, pieces),
+    ),
   }));
-  return { pieces: pieces.texts, breaks: pieces.breaks, steps: pages, scales: { nats: natsScale(summary), advantage: advantageScale(summary) } };
+  return {
+    pieces: pieces.texts,
+    breaks: pieces.breaks,
+    steps: pages,
+    scales: { nats: natsScale(summary), advantage: advantageScale(summary) },
+  };
 }

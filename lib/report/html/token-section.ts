@@ -15,7 +15,9 @@ function legend(data: PageData, summary: Summary): Markup {
   const clips = has(({ clipped }) => clipped !== null)
     ? html`<li><span class="token sample clip-high"><i class="heat h0">A</i></span><span class="token sample clip-low"><i class="heat h0">A</i></span> clipped above, below</li>`
     : nothing;
-  const masked = data.steps.some(({ rollouts }) => rollouts.some((rollout) => rollout.masked)) ? html`<li><span class="token sample masked"><i class="heat">A</i></span> not the policy's</li>` : nothing;
+  const masked = data.steps.some(({ rollouts }) => rollouts.some((rollout) => rollout.masked))
+    ? html`<li><span class="token sample masked"><i class="heat">A</i></span> not the policy's</li>`
+    : nothing;
   return html`<ul class="legend" aria-label="Legend"><li><span id="heat-name"></span> <span>0</span><span class="ramp" aria-hidden="true">${steps}</span><span>${shortNumber(data.scales.nats)}+ nats</span></li>${weights}${clips}${masked}</ul>`;
 }
 
@@ -40,7 +42,8 @@ function inspector(): Markup {
 function choices({ steps }: Summary): readonly Markup[] {
   const known = steps.some(({ distributions }) => distributions.entropy !== null);
   return (known ? ["entropy", "surprisal"] : ["surprisal"]).map(
-    (heat, place) => html`<label><input type="radio" name="heat" value="${heat}"${place === 0 ? html` checked` : nothing}>${heat}</label>`,
+    (heat, place) =>
+      html`<label><input type="radio" name="heat" value="${heat}"${place === 0 ? html` checked` : nothing}>${heat}</label>`,
   );
 }
 

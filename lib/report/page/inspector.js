@@ -47,13 +47,18 @@ function inspectToken(rollout, token) {
   fillField("place", `${token + 1} of ${fourDigits.format(total)}${masked?.[token] ? ", masked" : ""}`);
   fillField("id", ids ? String(ids[token]) : undefined);
   fillField("logprob", cellText(logProbs, token, written));
-  fillField("probability", cellText(logProbs, token, (value) => (value === null ? "not finite" : `${written(100 * Math.exp(value))} %`)));
+  fillField(
+    "probability",
+    cellText(logProbs, token, (value) => (value === null ? "not finite" : `${written(100 * Math.exp(value))} %`)),
+  );
   fillField("entropy", cellText(entropies, token, written));
   fillField("sampler", sampler && logProbs ? samplerText(sampler[token], logProbs[token]) : undefined);
   fillField("ratio", cellText(ratios, token, written));
   fillField("clipped", clippedWord(rollout, token));
   fillField("advantage", cellText(advantages, token, signed));
-  byId("see-advantage").className = advantages ? ["negative", "", "positive"][1 + Math.sign(advantages[token] ?? 0)] : "";
+  byId("see-advantage").className = advantages
+    ? ["negative", "", "positive"][1 + Math.sign(advantages[token] ?? 0)]
+    : "";
   inspectSpan(rollout.spans[spanAt(rollout, token)]);
 }
 
@@ -77,7 +82,11 @@ function inspectSpan(span) {
     ["Clarity", clarity, written],
   ];
   const list = makeElement("dl", "");
-  for (const [name, value, show] of /** @type {[string, number | null | undefined, (value: number | null) => string][]} */ (lines)) {
+  for (const [
+    name,
+    value,
+    show,
+  ] of /** @type {[string, number | null | undefined, (value: number | null) => string][]} */ (lines)) {
     if (value === undefined) continue;
     const line = makeElement("div", "");
     line.append(makeElement("dt", "", name), makeElement("dd", "", show(value)));

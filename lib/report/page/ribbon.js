@@ -45,13 +45,33 @@ function drawRibbon(box, rollout, heat) {
   bins.forEach(({ mean, clips }, bin) => {
     const height = mean === null ? 1 : Math.max(1.5, (mean / highest) * (floor - 2));
     const level = mean === null ? "none" : `f${heatLevel(mean)}`;
-    drawing.append(makeDrawing("rect", { class: `bin ${level}`, x: bin * width, y: floor - height, width: width * 0.86, height }));
-    if (clips) drawing.append(makeDrawing("rect", { class: "clip", x: bin * width, y: floor + 0.5, width: Math.max(width * 0.86, 1.5), height: 2 }));
+    drawing.append(
+      makeDrawing("rect", { class: `bin ${level}`, x: bin * width, y: floor - height, width: width * 0.86, height }),
+    );
+    if (clips)
+      drawing.append(
+        makeDrawing("rect", {
+          class: "clip",
+          x: bin * width,
+          y: floor + 0.5,
+          width: Math.max(width * 0.86, 1.5),
+          height: 2,
+        }),
+      );
   });
   for (const { begin, finish, before, after } of rollout.spans) {
     const change = typeof before === "number" && typeof after === "number" ? Math.sign(after - before) : 0;
     const kind = change > 0 ? " more" : change < 0 ? " less" : "";
-    drawing.append(makeDrawing("rect", { class: `band${kind}`, x: x(begin) + 0.8, y: floor + 4, width: Math.max(x(finish) - x(begin) - 1.6, 1), height: LANE - 1, rx: 2 }));
+    drawing.append(
+      makeDrawing("rect", {
+        class: `band${kind}`,
+        x: x(begin) + 0.8,
+        y: floor + 4,
+        width: Math.max(x(finish) - x(begin) - 1.6, 1),
+        height: LANE - 1,
+        rx: 2,
+      }),
+    );
   }
   box.replaceChildren(drawing);
   return (from, to) => {

@@ -26,7 +26,8 @@ class Widths {
 
   /** @param {number} piece */
   of(piece) {
-    if (this.known[piece] < 0) this.known[piece] = Math.ceil(this.context.measureText(pageData.pieces[piece]).width) + TOKEN_SPACE;
+    if (this.known[piece] < 0)
+      this.known[piece] = Math.ceil(this.context.measureText(pageData.pieces[piece]).width) + TOKEN_SPACE;
     return this.known[piece];
   }
 }

@@ -21,9 +21,14 @@ function setUpTokens() {
     const only = rollout.pieces.length === 0;
     const left = rollout.total - rollout.pieces.length;
     cut.hidden = left === 0 && !only;
-    cut.textContent = only ? `No tokens were recorded. ${rollout.text}` : `The first ${written(rollout.pieces.length)} of ${written(rollout.total)} tokens.`;
+    cut.textContent = only
+      ? `No tokens were recorded. ${rollout.text}`
+      : `The first ${written(rollout.pieces.length)} of ${written(rollout.total)} tokens.`;
     for (const button of document.querySelectorAll("section.step:not([hidden]) button.open"))
-      button.setAttribute("aria-pressed", String(Number(/** @type {HTMLElement} */ (button).dataset.rollout) === rollout.index));
+      button.setAttribute(
+        "aria-pressed",
+        String(Number(/** @type {HTMLElement} */ (button).dataset.rollout) === rollout.index),
+      );
   };
   /** @param {number} place */
   const choose = (place) => {
@@ -65,7 +70,8 @@ function setUpTokens() {
 document.documentElement.classList.add("scripted");
 if (pageData.steps.length > 0) {
   const showStep = setUpTokens();
-  for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.groups"))) setUpTable(table);
+  for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.groups")))
+    setUpTable(table);
   setUpSteps(showStep);
   showStep(pageData.steps.length - 1);
 }

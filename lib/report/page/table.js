@@ -8,7 +8,8 @@ function sortKey(row, column, numeric) {
 
 /** Rows without a value come last in both orders. @param {string | number} a @param {string | number} b @param {number} sign */
 function compareKeys(a, b, sign) {
-  if (typeof a === "string" || typeof b === "string") return sign * String(a).localeCompare(String(b), "en", { numeric: true });
+  if (typeof a === "string" || typeof b === "string")
+    return sign * String(a).localeCompare(String(b), "en", { numeric: true });
   if (Number.isNaN(a) || Number.isNaN(b)) return Number(Number.isNaN(a)) - Number(Number.isNaN(b));
   return sign * (a - b);
 }
@@ -21,13 +22,15 @@ function setUpTable(table) {
 
   headings.forEach((heading, column) => {
     heading.querySelector("button.sort")?.addEventListener("click", () => {
-      const next = { none: "descending", descending: "ascending", ascending: "none" }[heading.ariaSort ?? "none"] ?? "none";
+      const next =
+        { none: "descending", descending: "ascending", ascending: "none" }[heading.ariaSort ?? "none"] ?? "none";
       for (const other of headings) if (other.ariaSort !== null) other.ariaSort = "none";
       heading.ariaSort = next;
       const numeric = heading.classList.contains("number");
       const sign = next === "ascending" ? 1 : -1;
       const rows = [...inPlace];
-      if (next !== "none") rows.sort((a, b) => compareKeys(sortKey(a, column, numeric), sortKey(b, column, numeric), sign));
+      if (next !== "none")
+        rows.sort((a, b) => compareKeys(sortKey(a, column, numeric), sortKey(b, column, numeric), sign));
       body.append(...rows);
       const title = heading.textContent ?? "";
       announce(next === "none" ? "In the order of the file" : `Sorted by ${title.toLowerCase()}, ${next}`);

@@ -28,7 +28,10 @@ class TokenView {
     view.addEventListener("keydown", (event) => this.onKey(event));
     view.addEventListener("click", (event) => this.onPoint(event, true));
     view.addEventListener("pointermove", (event) => this.onPoint(event, false));
-    view.addEventListener("pointerleave", () => this.rollout && this.active >= 0 && inspectToken(this.rollout, this.active));
+    view.addEventListener(
+      "pointerleave",
+      () => this.rollout && this.active >= 0 && inspectToken(this.rollout, this.active),
+    );
     view.addEventListener("focus", () => this.active < 0 && this.rows.length > 0 && this.choose(0));
     new ResizeObserver(() => this.onResize()).observe(view);
     this.followRibbon();
@@ -123,10 +126,17 @@ class TokenView {
     line.ariaHidden = "true";
     const { label, entropy, before, after, scale } = span;
     line.append(makeElement("b", "", label));
-    if (entropy !== undefined) line.append(makeElement("span", `heat h${heatLevel(entropy)}`, `H ${written(entropy, threeDigits)}`));
+    if (entropy !== undefined)
+      line.append(makeElement("span", `heat h${heatLevel(entropy)}`, `H ${written(entropy, threeDigits)}`));
     if (before !== undefined && after !== undefined) {
       const change = Math.sign((after ?? 0) - (before ?? 0));
-      line.append(makeElement("span", `weight ${["negative", "", "positive"][1 + change]}`, `weight ${written(before, threeDigitsSigned)} → ${written(after, threeDigitsSigned)}`));
+      line.append(
+        makeElement(
+          "span",
+          `weight ${["negative", "", "positive"][1 + change]}`,
+          `weight ${written(before, threeDigitsSigned)} → ${written(after, threeDigitsSigned)}`,
+        ),
+      );
     }
     if (scale !== undefined) line.append(makeElement("span", "scale", `×${written(scale, threeDigits)}`));
     return line;
@@ -237,7 +247,9 @@ class TokenView {
         return event.ctrlKey ? rollout.pieces.length - 1 : row && row.to - 1;
       case "s":
       case "S":
-        return event.ctrlKey ? undefined : this.nextToken((token) => rollout.spans[spanAt(rollout, token)]?.begin === token, back);
+        return event.ctrlKey
+          ? undefined
+          : this.nextToken((token) => rollout.spans[spanAt(rollout, token)]?.begin === token, back);
       case "c":
       case "C":
         return event.ctrlKey ? undefined : this.nextToken((token) => Boolean(rollout.clipped?.[token]), back);

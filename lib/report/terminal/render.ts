@@ -1,14 +1,20 @@
 // The summary on a terminal.
 import { needNumber } from "../../core/options";
 import { counted, percent, shortNumber } from "../numbers";
-import type { TerminalOptions } from "../options";
+import type { TerminalOptions } from "../render-options";
 import { type GroupSummary, type Measure, MEASURES, type StepSummary, type Summary } from "../summary";
 import { label } from "../visible";
 import { bars, heaped, meter, sparkline } from "./blocks";
 import { columns, fit, type Paint, painter, wrap } from "./text";
 
 const LEAST_WIDTH = 40;
-const TITLES: Readonly<Record<Measure, string>> = { reward: "reward", length: "length", entropy: "entropy", advantage: "advantage", ratio: "ratio" };
+const TITLES: Readonly<Record<Measure, string>> = {
+  reward: "reward",
+  length: "length",
+  entropy: "entropy",
+  advantage: "advantage",
+  ratio: "ratio",
+};
 /** Entropies have a unit that is not obvious. */
 const UNITS: Readonly<Partial<Record<Measure, string>>> = { length: "tokens", entropy: "nats" };
 const COLOURS = { reward: "green", length: "blue", entropy: "magenta", advantage: "cyan", ratio: "yellow" } as const;
@@ -37,7 +43,9 @@ function distributions({ distributions }: StepSummary, { paint, width }: Page): 
     const range = `${shortNumber(min)} … ${shortNumber(max)} ${UNITS[measure] ?? ""}`.trim();
     const start = `  ${paint("dim", fit(TITLES[measure], 10))}${paint(COLOURS[measure], fit(bars(shape), room))}`;
     const left = width - 12 - room - 2;
-    return left >= 16 + columns(range) ? [`${start}  ${fit(numbers, 16)}${paint("dim", range)}`] : [start, `${" ".repeat(12)}${paint("dim", fit(`${numbers}  ${range}`, width - 12).trimEnd())}`];
+    return left >= 16 + columns(range)
+      ? [`${start}  ${fit(numbers, 16)}${paint("dim", range)}`]
+      : [start, `${" ".repeat(12)}${paint("dim", fit(`${numbers}  ${range}`, width - 12).trimEnd())}`];
   });
 }
 
@@ -49,7 +57,9 @@ function trends({ steps }: Summary, { paint, width }: Page): string[] {
     const known = means.flatMap((value) => value ?? []);
     if (known.length < 2) return [];
     const change = `${shortNumber(known[0]!)} → ${shortNumber(known.at(-1)!)}`;
-    return [`  ${paint("dim", fit(`mean ${TITLES[measure]}`, 16))}${paint(COLOURS[measure], sparkline(means))}  ${change}`];
+    return [
+      `  ${paint("dim", fit(`mean ${TITLES[measure]}`, 16))}${paint(COLOURS[measure], sparkline(means))}  ${change}`,
+    ];
   });
 }
 
@@ -68,10 +78,26 @@ function columnsOf(groups: readonly GroupSummary[]): Column[] {
     { head: "n", width: 5, cell: ({ rollouts }) => String(rollouts.length) },
     { head: "reward", width: 9, cell: ({ rewardMean }) => orDash(rewardMean, shortNumber) },
     { head: "std", width: 9, cell: ({ rewardStd }) => orDash(rewardStd, shortNumber) },
-    ...optional(({ lengthMean }) => lengthMean, { head: "length", width: 8, cell: ({ lengthMean }) => orDash(lengthMean, shortNumber) }),
-    ...optional(({ entropyMean }) => entropyMean, { head: "entropy", width: 9, cell: ({ entropyMean }) => orDash(entropyMean, shortNumber) }),
-    ...optional(({ truncated }) => truncated, { head: "cut", width: 7, cell: ({ truncated }) => orDash(truncated, percent) }),
-    ...optional(({ clipped }) => clipped, { head: "clipped", width: 8, cell: ({ clipped }) => orDash(clipped, percent) }),
+    ...optional(({ lengthMean }) => lengthMean, {
+      head: "length",
+      width: 8,
+      cell: ({ lengthMean }) => orDash(lengthMean, shortNumber),
+    }),
+    ...optional(({ entropyMean }) => entropyMean, {
+      head: "entropy",
+      width: 9,
+      cell: ({ entropyMean }) => orDash(entropyMean, shortNumber),
+    }),
+    ...optional(({ truncated }) => truncated, {
+      head: "cut",
+      width: 7,
+      cell: ({ truncated }) => orDash(truncated, percent),
+    }),
+    ...optional(({ clipped }) => clipped, {
+      head: "clipped",
+      width: 8,
+      cell: ({ clipped }) => orDash(clipped, percent),
+    }),
   ];
 }
 
@@ -81,13 +107,16 @@ const LEAST_LABEL = 10;
 function groupTable({ groups, distributions }: StepSummary, { paint, width, maxGroups }: Page): string[] {
   const all = columnsOf(groups);
   // On a narrow terminal the last columns give way.
-  const kept = all.filter((_, i) => all.slice(0, i + 1).reduce((sum, column) => sum + column.width, 0) <= width - 2 - LEAST_LABEL);
+  const kept = all.filter(
+    (_, i) => all.slice(0, i + 1).reduce((sum, column) => sum + column.width, 0) <= width - 2 - LEAST_LABEL,
+  );
   const taken = kept.reduce((sum, column) => sum + column.width, 2);
   const metered = distributions.reward !== null && width - taken >= LEAST_LABEL + METER + 2;
   const longest = Math.max(5, ...groups.slice(0, maxGroups).map(({ group }) => columns(label(group))));
   const room = Math.min(width - taken - (metered ? METER + 2 : 0), longest + 1);
   const { min, max } = distributions.reward ?? { min: 0, max: 0 };
-  const filled = ({ rewardMean }: GroupSummary): string => meter(rewardMean === null || max === min ? 0 : (rewardMean - min) / (max - min), METER);
+  const filled = ({ rewardMean }: GroupSummary): string =>
+    meter(rewardMean === null || max === min ? 0 : (rewardMean - min) / (max - min), METER);
   const head = `  ${fit("group", room)}${kept.map(({ head, width: own }) => fit(head, own, "right")).join("")}`;
   const rows = groups.slice(0, maxGroups).map((group) => {
     const cells = kept.map(({ cell, width: own }) => fit(cell(group), own, "right")).join("");
@@ -95,7 +124,8 @@ function groupTable({ groups, distributions }: StepSummary, { paint, width, maxG
     return (group.equalRewards ? paint("yellow", line) : line) + (metered ? `  ${paint("green", filled(group))}` : "");
   });
   const left = groups.length - rows.length;
-  return [paint("dim", head), ...rows, ...(left > 0 ? [paint("dim", `  and ${counted(left, "more group")}`)] : [])];
+  if (left > 0) rows.push(paint("dim", `  and ${counted(left, "more group")}`));
+  return [paint("dim", head), ...rows];
 }
 
 function facts(step: StepSummary, { paint, width }: Page): string[] {
@@ -114,17 +144,23 @@ function facts(step: StepSummary, { paint, width }: Page): string[] {
 const blankBefore = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ["", ...lines]);
 
 function stepInFull(step: StepSummary, page: Page): string[] {
-  const sizes = [counted(step.rollouts, "rollout"), counted(step.groups.length, "group"), counted(step.keptTokens, "token")];
+  const sizes = [
+    counted(step.rollouts, "rollout"),
+    counted(step.groups.length, "group"),
+    counted(step.keptTokens, "token"),
+  ];
   const beside = `  ${sizes.join(" · ")}`;
   const room = page.width - columns(beside);
   const title = fit(label(step.label), Math.max(room, page.width / 2)).trimEnd();
-  const alone = columns(title) > room;
+  const [bold, dim] = [page.paint("bold", title), page.paint("dim", beside)];
+  const titleLines = columns(title) > room ? [bold, dim] : [bold + dim];
+  const groups = step.groups.length > 0 ? groupTable(step, page) : [];
   return [
-    ...(alone ? [page.paint("bold", title), page.paint("dim", beside)] : [page.paint("bold", title) + page.paint("dim", beside)]),
+    ...titleLines,
     ...warnings(step, page),
     ...facts(step, page),
     ...blankBefore(distributions(step, page)),
-    ...(step.groups.length > 0 ? blankBefore(groupTable(step, page)) : []),
+    ...blankBefore(groups),
   ];
 }
 
@@ -140,8 +176,9 @@ function earlierWarnings(steps: readonly StepSummary[], { paint, width }: Page):
 }
 
 /**
- * The summary as text for a terminal: how the means went over the steps, and the last step in full with its warnings, histograms in
- * block characters and the table of its groups. Text of models and files is made visible: no escape sequence of theirs gets through.
+ * Returns the summary as text for a terminal: the course of the means over the steps, and the last step in full, with its warnings,
+ * histograms in block characters and the table of its groups. Text of models and files is made visible: no escape sequence in it
+ * reaches the terminal.
  *
  * @param options `colour` (default false), `width` in columns (default 80, at least 40), `maxGroups` (default 12)
  * @returns lines that end with a newline each

@@ -12,13 +12,15 @@ export const painter =
   (style, text) =>
     colour && text !== "" ? `${ESCAPE}${CODES[style]}m${text}${ESCAPE}0m` : text;
 
-const WIDE = /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/u;
+const WIDE =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/u;
 const ZERO = /\p{M}/u;
 
 const columnsOf = (character: string): number => (ZERO.test(character) ? 0 : WIDE.test(character) ? 2 : 1);
 
 /** Columns that a text without escape sequences takes. */
-export const columns = (text: string): number => Array.from(text).reduce((sum, character) => sum + columnsOf(character), 0);
+export const columns = (text: string): number =>
+  Array.from(text).reduce((sum, character) => sum + columnsOf(character), 0);
 
 /** The text in exactly `width` columns: filled up with spaces, or cut with "…". */
 export function fit(text: string, width: number, side: "left" | "right" = "left"): string {

@@ -58,30 +58,45 @@ function verdictOf(reply: ProcessReply): Verdict {
   const { status, error, line } = reply;
   if (status === "ok") return PASSED;
   const reason = status === "error" ? (reply.syntax === true ? "syntax error" : "error") : status;
-  return { reason, details: { ...(error !== undefined && { error }), ...(line !== undefined && { line }) } };
+  return { reason, details: { error, line } };
 }
 
 const assertionsOf = ({ assertions }: CodeTests): readonly string[] =>
   assertions === undefined ? [] : typeof assertions === "string" ? [assertions] : assertions;
 
-async function runInput(sandbox: SandboxProcess, job: Job, { input, output }: { input: string; output: string }): Promise<Verdict> {
+async function runInput(
+  sandbox: SandboxProcess,
+  job: Job,
+  { input, output }: { input: string; output: string },
+): Promise<Verdict> {
   const reply = await sandbox.ask({ op: "run", source: job.source, stdin: input }, job.timeLimit);
   if (reply.status !== "ok") return verdictOf(reply);
   const printed = reply.stdout ?? "";
-  return job.accepts(printed, output) ? PASSED : { reason: "wrong output", details: { printed: printed.slice(0, 500) } };
+  return job.accepts(printed, output)
+    ? PASSED
+    : { reason: "wrong output", details: { printed: printed.slice(0, 500) } };
 }
 
 async function load(sandbox: SandboxProcess, job: Job): Promise<Verdict> {
   const { source, tests } = job;
-  const reply = await sandbox.ask({ op: "load", source, setup: tests.setup ?? "", names: tests.names ?? null }, job.timeLimit);
+  const reply = await sandbox.ask(
+    { op: "load", source, setup: tests.setup ?? "", names: tests.names ?? null },
+    job.timeLimit,
+  );
   if (reply.status === "tests failed to load")
-    throw new SurprisalError("ERR_SURPRISAL_VALUE", `codeReward: the setup of the tests failed: ${reply.error ?? "?"}`, { op: "codeReward", name: "setup", got: reply.error });
+    throw new SurprisalError(
+      "ERR_SURPRISAL_VALUE",
+      `codeReward: the setup of the tests failed: ${reply.error ?? "?"}`,
+      { op: "codeReward", name: "setup", got: reply.error },
+    );
   return verdictOf(reply);
 }
 
 async function runAssertion(sandbox: SandboxProcess, job: Job, source: string): Promise<Verdict> {
   const reply = await sandbox.ask({ op: "check", source }, job.timeLimit);
-  return reply.status === "error" && reply.type === "AssertionError" ? { ...verdictOf(reply), reason: "assertion failed" } : verdictOf(reply);
+  return reply.status === "error" && reply.type === "AssertionError"
+    ? { ...verdictOf(reply), reason: "assertion failed" }
+    : verdictOf(reply);
 }
 
 /** Each test's verdict. A process that dies is replaced, and the next test begins anew. */
@@ -119,7 +134,15 @@ async function judge(pool: SandboxPool, job: Job): Promise<Verdict[]> {
 function needTests(op: string, tests: CodeTests, i: number): number {
   needWord(op, `tests[${i}].language`, tests.language ?? "python", LANGUAGES);
   const count = (tests.io?.length ?? 0) + assertionsOf(tests).length;
-  if (count === 0) throw argumentError("ERR_SURPRISAL_OPTION", op, `tests[${i}]`, tests, "io or assertions, at least one", "a program without a test has no reward");
+  if (count === 0)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      `tests[${i}]`,
+      tests,
+      "io or assertions, at least one",
+      "a program without a test has no reward",
+    );
   return count;
 }
 
@@ -137,17 +160,28 @@ function needTests(op: string, tests: CodeTests, i: number): number {
  * @throws SurprisalError ERR_SURPRISAL_PEER_MISSING without pyodide or quickjs-emscripten; ERR_SURPRISAL_OPTION, _SHAPE, _VALUE (a setup
  *   that fails) or _SANDBOX; the reason of `signal`
  */
-export async function codeReward(completions: readonly string[], tests: CodeTests | readonly CodeTests[], options: CodeRewardOptions = {}): Promise<RewardResult[]> {
+export async function codeReward(
+  completions: readonly string[],
+  tests: CodeTests | readonly CodeTests[],
+  options: CodeRewardOptions = {},
+): Promise<RewardResult[]> {
   const op = "codeReward";
   const pool = options.sandbox ?? sharedSandbox();
-  if (!(pool instanceof SandboxPool)) throw argumentError("ERR_SURPRISAL_OPTION", op, "sandbox", pool, "what createCodeSandbox gives");
+  if (!(pool instanceof SandboxPool))
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "sandbox", pool, "what createCodeSandbox gives");
   const timeLimit = needNumber(op, "timeLimit", options.timeLimit ?? pool.timeLimit, { min: 0, above: true });
   const every = needWord(op, "credit", options.credit ?? "all", CREDITS) === 1;
   const compare = OUTPUT_COMPARISONS[needWord(op, "compare", options.compare ?? "lines", OUTPUT_COMPARISONS)]!;
   const tolerance = needNumber(op, "tolerance", options.tolerance ?? 0, { min: 0 });
   const given = Array.isArray(tests) ? (tests as readonly CodeTests[]) : completions.map(() => tests as CodeTests);
   if (given.length !== completions.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "tests.length", given.length, `${completions.length}, one per completion, or one for all`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "tests.length",
+      given.length,
+      `${completions.length}, one per completion, or one for all`,
+    );
   const counts = given.map((own, i) => needTests(op, own, i));
   options.signal?.throwIfAborted();
 
@@ -155,7 +189,13 @@ export async function codeReward(completions: readonly string[], tests: CodeTest
   const rewardOf = async (completion: string, i: number): Promise<RewardResult> => {
     const own = given[i]!;
     const source = extractCode(completion, own.language);
-    const job = { tests: own, timeLimit, signal: options.signal, every, accepts: (got: string, want: string) => sameOutput(got, want, compare, tolerance) };
+    const job = {
+      tests: own,
+      timeLimit,
+      signal: options.signal,
+      every,
+      accepts: (got: string, want: string) => sameOutput(got, want, compare, tolerance),
+    };
     const verdicts = source === null ? [{ reason: "no code", details: {} }] : await judge(pool, { ...job, source });
     const passed = verdicts.filter((verdict) => verdict === PASSED).length;
     const first = verdicts.findIndex((verdict) => verdict !== PASSED);
@@ -164,14 +204,18 @@ export async function codeReward(completions: readonly string[], tests: CodeTest
     return {
       reward: every ? passed / total : passed === total ? 1 : 0,
       reason: verdicts[first]?.reason ?? "passed",
-      details: { passed, total, ...(first >= 0 && { test: first, ...verdicts[first]!.details }) },
+      details: first < 0 ? { passed, total } : { passed, total, test: first, ...verdicts[first]!.details },
     };
   };
   return inOrder(completions, 2 * pool.workers, rewardOf);
 }
 
 /** The results of `work` over all items, of which `width` are begun at a time. The first failure ends it. */
-async function inOrder<T>(items: readonly string[], width: number, work: (item: string, i: number) => Promise<T>): Promise<T[]> {
+async function inOrder<T>(
+  items: readonly string[],
+  width: number,
+  work: (item: string, i: number) => Promise<T>,
+): Promise<T[]> {
   const results = new Array<T>(items.length);
   let next = 0;
   const lane = async (): Promise<void> => {

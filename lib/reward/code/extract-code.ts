@@ -16,7 +16,10 @@ const NAMES: Readonly<Record<CodeLanguage, readonly string[]>> = {
 export function extractCode(text: string, language: CodeLanguage = "python"): string | null {
   const { answer } = splitThinking(text);
   if (answer === null) return null;
-  const blocks = Array.from(answer.matchAll(/```([^\n`]*)\n([\s\S]*?)(?:```|$)/g), ([, name, code]) => ({ name: name!.trim().toLowerCase(), code: code! }));
+  const blocks = Array.from(answer.matchAll(/```([^\n`]*)\n([\s\S]*?)(?:```|$)/g), ([, name, code]) => ({
+    name: name!.trim().toLowerCase(),
+    code: code!,
+  }));
   const code = blocks.findLast(({ name }) => NAMES[language].includes(name))?.code ?? blocks.at(-1)?.code ?? answer;
   return code.trim() === "" ? null : code;
 }

@@ -13,7 +13,13 @@ export interface SandboxLimits {
 
 export type SandboxRequest =
   /** First of all. `folder` is where the interpreter's package lies; `snapshot` what another process answered here. */
-  | { readonly op: "start"; readonly language: CodeLanguage; readonly folder: string; readonly limits: SandboxLimits; readonly snapshot: Uint8Array | null }
+  | {
+      readonly op: "start";
+      readonly language: CodeLanguage;
+      readonly folder: string;
+      readonly limits: SandboxLimits;
+      readonly snapshot: Uint8Array | null;
+    }
   /** A fresh interpreter for the next program, and one for its tests where there are assertions. */
   | { readonly op: "prepare"; readonly assertions: boolean }
   /** Runs a program with an input of its own. */

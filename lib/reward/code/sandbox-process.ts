@@ -4,11 +4,11 @@ import { readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 import { SurprisalError } from "../../core/errors";
+import { builtFile } from "../../core/package-root";
 import { locatePeer } from "../../core/peer";
 import type { CodeLanguage, RunStatus, SandboxLimits, SandboxReply, SandboxRequest } from "./protocol";
 
 const OP = "codeReward";
-const CHILD = join(__dirname, "child.js");
 /** What each language needs, and a file that lies in its folder. */
 const PEERS = { python: ["pyodide/package.json", "314"], javascript: ["quickjs-emscripten", "0.32"] } as const;
 
@@ -33,11 +33,24 @@ function residentBytes(pid: number | undefined): number {
 }
 
 function spawn(folders: readonly string[]): ChildProcess {
-  const permission = process.allowedNodeEnvironmentFlags.has("--permission") ? "--permission" : "--experimental-permission";
-  const execArgv = [permission, ...folders.map((folder) => `--allow-fs-read=${join(folder, "*")}`), "--no-warnings", "--disallow-code-generation-from-strings", "--max-old-space-size=512"];
+  const permission = process.allowedNodeEnvironmentFlags.has("--permission")
+    ? "--permission"
+    : "--experimental-permission";
+  const execArgv = [
+    permission,
+    ...folders.map((folder) => `--allow-fs-read=${join(folder, "*")}`),
+    "--no-warnings",
+    "--disallow-code-generation-from-strings",
+    "--max-old-space-size=512",
+  ];
   // Windows starts nothing without SystemRoot.
   const env: NodeJS.ProcessEnv = process.platform === "win32" ? { SystemRoot: process.env["SystemRoot"] } : {};
-  return fork(CHILD, [], { execArgv, env, stdio: ["ignore", "ignore", "ignore", "ipc"], serialization: "advanced" });
+  return fork(builtFile("reward", "code", "child.js"), [], {
+    execArgv,
+    env,
+    stdio: ["ignore", "ignore", "ignore", "ipc"],
+    serialization: "advanced",
+  });
 }
 
 export class SandboxProcess {
@@ -75,12 +88,17 @@ export class SandboxProcess {
     try {
       const snapshot = (await known) ?? null;
       // Packages of a language may lie beside each other.
-      const modules = language === "python" ? folder : join(folder.slice(0, folder.indexOf("node_modules")), "node_modules");
-      const sandbox = new SandboxProcess(spawn([join(__dirname, "..", ".."), modules]), limits);
+      const modules =
+        language === "python" ? folder : join(folder.slice(0, folder.indexOf("node_modules")), "node_modules");
+      const sandbox = new SandboxProcess(spawn([builtFile(), modules]), limits);
       const reply = await sandbox.#request({ op: "start", language, folder, limits, snapshot }, START_LIMIT);
       if (reply.status !== "ok") {
         sandbox.kill("crash");
-        throw new SurprisalError("ERR_SURPRISAL_SANDBOX", `${OP}: the sandbox for ${language} did not start: ${reply.error ?? reply.status}`, { op: OP, reason: reply.error ?? reply.status });
+        throw new SurprisalError(
+          "ERR_SURPRISAL_SANDBOX",
+          `${OP}: the sandbox for ${language} did not start: ${reply.error ?? reply.status}`,
+          { op: OP, reason: reply.error ?? reply.status },
+        );
       }
       if (reply.snapshot) publish(reply.snapshot);
       return sandbox;

@@ -38,7 +38,10 @@ export class SandboxPool implements CodeSandbox {
   #disposed = false;
 
   constructor(op: string, options: CodeSandboxOptions) {
-    this.workers = needNumber(op, "workers", options.workers ?? Math.min(2, availableParallelism()), { min: 1, integer: true });
+    this.workers = needNumber(op, "workers", options.workers ?? Math.min(2, availableParallelism()), {
+      min: 1,
+      integer: true,
+    });
     this.timeLimit = needNumber(op, "timeLimit", options.timeLimit ?? 5000, { min: 0, above: true });
     this.#limits = {
       memoryBytes: needNumber(op, "memoryLimit", options.memoryLimit ?? 256, { min: 64, max: 2048 }) * MIB,
@@ -48,7 +51,12 @@ export class SandboxPool implements CodeSandbox {
   }
 
   /** Hands a process with a fresh interpreter to `work`. What `signal` or a limit kills is replaced. */
-  async use<T>(language: CodeLanguage, assertions: boolean, signal: AbortSignal | undefined, work: (sandbox: SandboxProcess) => Promise<T>): Promise<T> {
+  async use<T>(
+    language: CodeLanguage,
+    assertions: boolean,
+    signal: AbortSignal | undefined,
+    work: (sandbox: SandboxProcess) => Promise<T>,
+  ): Promise<T> {
     await this.#enter();
     let sandbox: SandboxProcess | undefined;
     const stop = (): void => sandbox?.kill("crash");
@@ -75,7 +83,12 @@ export class SandboxPool implements CodeSandbox {
   }
 
   #needOpen(): void {
-    if (this.#disposed) throw new SurprisalError("ERR_SURPRISAL_SANDBOX", "codeReward: the sandbox was disposed; createCodeSandbox makes another", { op: "codeReward", name: "sandbox" });
+    if (this.#disposed)
+      throw new SurprisalError(
+        "ERR_SURPRISAL_SANDBOX",
+        "codeReward: the sandbox was disposed; createCodeSandbox makes another",
+        { op: "codeReward", name: "sandbox" },
+      );
   }
 
   async #fresh(language: CodeLanguage, assertions: boolean): Promise<SandboxProcess> {

@@ -21,7 +21,8 @@ function push(ids: number[], value: unknown): void {
     ids.push(id);
   } else if (Array.isArray(value)) for (const item of value) push(ids, item);
   else if (typeof value === "object" && value !== null) {
-    if (ArrayBuffer.isView(value)) for (const item of value as unknown as ArrayLike<unknown> & Iterable<unknown>) push(ids, item);
+    if (ArrayBuffer.isView(value))
+      for (const item of value as unknown as ArrayLike<unknown> & Iterable<unknown>) push(ids, item);
     else if (isStructured(value)) push(ids, value.data);
   }
 }

@@ -12,7 +12,10 @@ export interface SplitThinking {
  *
  * @param tags default `<think>`, `</think>`
  */
-export function splitThinking(text: string, tags: readonly [open: string, close: string] = ["<think>", "</think>"]): SplitThinking {
+export function splitThinking(
+  text: string,
+  tags: readonly [open: string, close: string] = ["<think>", "</think>"],
+): SplitThinking {
   const [open, close] = tags;
   const begin = text.indexOf(open);
   const end = text.indexOf(close);

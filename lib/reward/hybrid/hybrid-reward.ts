@@ -1,6 +1,6 @@
 // EGPO's hybrid reward: the ability of a task decides how its response is judged.
 import { argumentError } from "../../core/errors";
-import { type PresetOption, resolvePreset } from "../../presets";
+import { type PresetOption, presetOf } from "../../presets";
 import type { RewardFunction, RewardInput, RewardResult } from "../reward-function";
 import { judgeCodeText, judgeMathText } from "./text-rules";
 
@@ -11,7 +11,11 @@ const USUAL = "math";
 
 function truthOf({ answer }: RewardInput): string {
   if (answer === undefined || answer === null) return "";
-  return typeof answer === "string" ? answer : typeof answer === "number" || typeof answer === "bigint" ? String(answer) : JSON.stringify(answer);
+  return typeof answer === "string"
+    ? answer
+    : typeof answer === "number" || typeof answer === "bigint"
+      ? String(answer)
+      : JSON.stringify(answer);
 }
 
 /**
@@ -25,10 +29,13 @@ function truthOf({ answer }: RewardInput): string {
  */
 export function hybridReward(inputs: readonly RewardInput[], options: HybridRewardOptions): RewardResult[] {
   const op = "hybridReward";
-  const rules = resolvePreset(op, options.preset, {});
+  const rules = presetOf(op, options.preset);
   return inputs.map((input) => {
     const ability = input.ability ?? USUAL;
-    const judged = ability === "code" ? judgeCodeText(op, input.completion, rules) : judgeMathText(input.completion, truthOf(input), rules);
+    const judged =
+      ability === "code"
+        ? judgeCodeText(op, input.completion, rules)
+        : judgeMathText(input.completion, truthOf(input), rules);
     return { ...judged, details: { ability } };
   });
 }
@@ -44,13 +51,26 @@ export interface RouteOptions {
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION if `otherwise` is no route, or a function answers with another number of results
  */
-export function routeRewards(routes: Readonly<Record<string, RewardFunction>>, options: RouteOptions = {}): RewardFunction {
+export function routeRewards(
+  routes: Readonly<Record<string, RewardFunction>>,
+  options: RouteOptions = {},
+): RewardFunction {
   const op = "routeRewards";
   const otherwise = options.otherwise === undefined ? USUAL : options.otherwise;
   if (otherwise !== null && !Object.hasOwn(routes, otherwise))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "otherwise", otherwise, `one of ${Object.keys(routes).join(", ")}, or null`);
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "otherwise",
+      otherwise,
+      `one of ${Object.keys(routes).join(", ")}, or null`,
+    );
   return async (inputs, call = {}) => {
-    const results = inputs.map(({ ability }): RewardResult => ({ reward: NaN, reason: "no route", details: { ability } }));
+    const results = inputs.map(({ ability }): RewardResult => ({
+      reward: NaN,
+      reason: "no route",
+      details: { ability },
+    }));
     const members = new Map<string, number[]>();
     inputs.forEach(({ ability }, i) => {
       const route = ability !== undefined && Object.hasOwn(routes, ability) ? ability : otherwise;
@@ -60,11 +80,23 @@ export function routeRewards(routes: Readonly<Record<string, RewardFunction>>, o
     const judge = async ([route, rows]: [string, number[]]): Promise<void> => {
       const onProgress = (count: number): void => {
         done.set(route, count);
-        call.onProgress?.([...done.values()].reduce((sum, part) => sum + part, 0), inputs.length);
+        call.onProgress?.(
+          [...done.values()].reduce((sum, part) => sum + part, 0),
+          inputs.length,
+        );
       };
-      const own = await routes[route]!(rows.map((i) => inputs[i]!), { ...call, onProgress });
+      const own = await routes[route]!(
+        rows.map((i) => inputs[i]!),
+        { ...call, onProgress },
+      );
       if (own.length !== rows.length)
-        throw argumentError("ERR_SURPRISAL_OPTION", op, `results of ${route}`, own.length, `${rows.length}, one per input`);
+        throw argumentError(
+          "ERR_SURPRISAL_OPTION",
+          op,
+          `results of ${route}`,
+          own.length,
+          `${rows.length}, one per input`,
+        );
       rows.forEach((i, k) => (results[i] = own[k]!));
     };
     await Promise.all([...members].map(judge));

@@ -6,7 +6,15 @@ import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 import { groupPlace } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
-import type { PlacementConventions } from "../../presets/hybrid-conventions";
+
+/** Where a reward per row goes. */
+export interface PlacementConventions {
+  /**
+   * `"kept"`: the row's last kept token; a row without one drops its reward. `"attention"`: column Σ attentionMask − 1, dropped outside of the row.
+   * `"unpadded"`: column n − 1 with n the tokens that are not padding, 0 for none. Default `"kept"`.
+   */
+  readonly column?: "kept" | "attention" | "unpadded";
+}
 
 const COLUMNS = ["kept", "attention", "unpadded"] as const;
 
@@ -37,14 +45,18 @@ export function placeRewards(rewards: FloatArray, options: PlaceRewardsOptions):
   const { B, T, n, meaning } = needRows(op, resolved);
   const given = needFloats(op, "rewards", rewards, B, "one per row");
   const { shape, offsets, mask } = resolved;
-  if (column === "kept")
-    return groupPlace({ row: given }, { ...(shape && { shape }), ...(offsets && { offsets }), ...(mask && { mask }) });
+  if (column === "kept") return groupPlace({ row: given }, { shape, offsets, mask });
 
   if (!shape) throw argumentError("ERR_SURPRISAL_OPTION", op, "shape", shape, `[rows, tokens] with column "${column}"`);
   const counts =
     column === "attention"
       ? attended(op, resolved.attentionMask, B)
-      : unpadded(needIds(op, "tokens", resolved.tokens, n, meaning), needNumber(op, "padTokenId", resolved.padTokenId, { integer: true }), B, T);
+      : unpadded(
+          needIds(op, "tokens", resolved.tokens, n, meaning),
+          needNumber(op, "padTokenId", resolved.padTokenId, { integer: true }),
+          B,
+          T,
+        );
   const out = allocateFloat(floatDType(given), n);
   counts.forEach((count, b) => {
     if (count >= 1 && count <= T) out[b * T + count - 1] = given[b]!;
@@ -54,9 +66,25 @@ export function placeRewards(rewards: FloatArray, options: PlaceRewardsOptions):
 
 function attended(op: string, attentionMask: Uint8Array | undefined, B: number): number[] {
   const width = attentionMask && B > 0 ? attentionMask.length / B : 0;
-  const attention = optionalMask(op, "attentionMask", attentionMask, B * Math.floor(width), "[rows, prompt + response]");
-  if (!attention) throw argumentError("ERR_SURPRISAL_OPTION", op, "attentionMask", attentionMask, 'a Uint8Array with column "attention"');
-  return Array.from({ length: B }, (_, b) => attention.subarray(b * width, (b + 1) * width).filter((flag) => flag !== 0).length);
+  const attention = optionalMask(
+    op,
+    "attentionMask",
+    attentionMask,
+    B * Math.floor(width),
+    "[rows, prompt + response]",
+  );
+  if (!attention)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "attentionMask",
+      attentionMask,
+      'a Uint8Array with column "attention"',
+    );
+  return Array.from(
+    { length: B },
+    (_, b) => attention.subarray(b * width, (b + 1) * width).filter((flag) => flag !== 0).length,
+  );
 }
 
 /** At least 1: an empty response counts as one token. */

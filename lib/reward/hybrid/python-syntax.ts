@@ -4,7 +4,9 @@ import { loadPeer } from "../../core/peer";
 /** The part of @lezer/python that is used. */
 interface Grammar {
   readonly parser: {
-    parse(text: string): { iterate(visitor: { enter(node: { readonly type: { readonly isError: boolean } }): void }): void };
+    parse(text: string): {
+      iterate(visitor: { enter(node: { readonly type: { readonly isError: boolean } }): void }): void;
+    };
   };
 }
 

@@ -1,9 +1,23 @@
 // A response judged by its text alone: +1 or −1.
-import type { HybridConventions } from "../../presets/hybrid-conventions";
 import { normalizeMathText } from "../extraction/normalize-math";
 import { numberAnswer } from "../extraction/number-answer";
 import type { RewardResult } from "../reward-function";
 import { isPython } from "./python-syntax";
+
+/** How a text earns +1 or −1 by its form. */
+export interface HybridConventions {
+  /** Where the answer of a mathematical response is looked for, in order: behind `####`, or in the last box, cut at its first `}`. */
+  readonly answers: readonly ("marker" | "box")[];
+  /** Whether answer and truth are rewritten to plain notation before they are compared. */
+  readonly normalize: boolean;
+  /**
+   * What counts beside equality: the truth inside the `"answer"`, the truth anywhere in the `"text"`, or an answer of more than 3
+   * characters inside the `"truth"`.
+   */
+  readonly contained: readonly ("answer" | "text" | "truth")[];
+  /** What code has to have: `"def"`, the letters `def `; or `"syntax"`: it parses as Python, and defines and returns or prints. */
+  readonly code: "def" | "syntax";
+}
 
 const verdict = (right: boolean, reason: string): RewardResult => ({ reward: right ? 1 : -1, reason });
 
@@ -26,7 +40,8 @@ export function judgeMathText(text: string, truth: string, rules: HybridConventi
   if (answer !== null) {
     if (answer === wanted) return verdict(true, "equal");
     if (rules.contained.includes("answer") && answer.includes(wanted)) return verdict(true, "truth in answer");
-    if (rules.contained.includes("truth") && answer.length > 3 && wanted.includes(answer)) return verdict(true, "answer in truth");
+    if (rules.contained.includes("truth") && answer.length > 3 && wanted.includes(answer))
+      return verdict(true, "answer in truth");
   }
   if (rules.contained.includes("text") && text.includes(wanted)) return verdict(true, "truth in text");
   return verdict(false, answer === null ? "no answer" : "different");

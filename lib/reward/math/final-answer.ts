@@ -21,7 +21,9 @@ function behindMarker(text: string): string | undefined {
 
 /** Up to the end of the sentence: a point that ends it is followed by a blank or nothing. */
 function behindPhrase(text: string): string | undefined {
-  const found = text.matchAll(/\banswer\b(?:\s+(?:is|are|equals)\b|\s*[:=])[\s*:]*([^\n]*?)(?=\.\s|\.?\s*\**$|\.?\s*\n)/gim);
+  const found = text.matchAll(
+    /\banswer\b(?:\s+(?:is|are|equals)\b|\s*[:=])[\s*:]*([^\n]*?)(?=\.\s|\.?\s*\**$|\.?\s*\n)/gim,
+  );
   return lastOf(Array.from(found, ([, rest]) => rest!.replaceAll("**", "").trim()));
 }
 

@@ -32,7 +32,8 @@ const isWord = (text: string): boolean => /^[A-Za-z][A-Za-z ]*[A-Za-z]$/.test(te
 /** A choice among few: (A), A. */
 const choice = (text: string): string | null => /^\(?([A-Z])\)?\.?$/.exec(text)?.[1] ?? null;
 /** Words that are no product of unknowns. */
-const isProse = (text: string): boolean => /[a-zA-Z]{4,}(?!\s*[({\\^_])/.test(text.replaceAll(/\\[a-zA-Z]+|sqrt|sinh|cosh|tanh|arcsin|arccos|arctan/g, ""));
+const isProse = (text: string): boolean =>
+  /[a-zA-Z]{4,}(?!\s*[({\\^_])/.test(text.replaceAll(/\\[a-zA-Z]+|sqrt|sinh|cosh|tanh|arcsin|arccos|arctan/g, ""));
 
 async function leaves(a: string, b: string, rules: Rules): Promise<MathComparison> {
   const [x, y] = [readRational(a), readRational(b)];
@@ -96,7 +97,12 @@ async function structures(a: Structure, b: Structure, rules: Rules): Promise<Mat
 }
 
 /** As mathEqual, in the name of the public function `op`. */
-export async function compareMath(op: string, answer: string, wanted: string, options: MathEqualOptions): Promise<MathComparison> {
+export async function compareMath(
+  op: string,
+  answer: string,
+  wanted: string,
+  options: MathEqualOptions,
+): Promise<MathComparison> {
   const rules = {
     op,
     tolerance: needNumber(op, "tolerance", options.tolerance ?? 0, { min: 0 }),

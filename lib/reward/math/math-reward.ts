@@ -23,10 +23,20 @@ export interface MathRewardOptions extends MathEqualOptions, RewardCallOptions {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _OPTION, or _PEER_MISSING where numbers and texts do not decide and @cortex-js/compute-engine
  *   is not installed; the reason of `signal`
  */
-export async function mathReward(completions: readonly string[], answers: readonly MathAnswer[], options: MathRewardOptions = {}): Promise<RewardResult[]> {
+export async function mathReward(
+  completions: readonly string[],
+  answers: readonly MathAnswer[],
+  options: MathRewardOptions = {},
+): Promise<RewardResult[]> {
   const op = "mathReward";
   if (answers.length !== completions.length)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "answers.length", answers.length, `${completions.length}, one per completion`);
+    throw argumentError(
+      "ERR_SURPRISAL_SHAPE",
+      op,
+      "answers.length",
+      answers.length,
+      `${completions.length}, one per completion`,
+    );
   const results: RewardResult[] = [];
   for (const [i, completion] of completions.entries()) {
     options.signal?.throwIfAborted();

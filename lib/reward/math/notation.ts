@@ -5,7 +5,8 @@ const DRESS = /\\(?:left|right|displaystyle|textstyle|bigl?|bigr|Bigl?|Bigr|limi
 /** A unit behind a number, and other text within a formula. */
 const UNIT_TEXT = /(?<=[\d})])\s*\\(?:text|mathrm|textrm|mbox)\s*\{[^{}]*\}(?:\^\{?\d\}?)?$/;
 const WORDS = /\\(?:text|mathrm|textbf|mathbf|textrm|mbox|operatorname)\s*\{([^{}]*)\}/g;
-const UNIT_AFTER_NUMBER = /^([+-]?[\d.,]+(?:\s*\/\s*\d+)?)\s*(?:\^?\s*\\?circ|°|\^\{\\circ\}|degrees?|units?|cm|mm|km|kg|seconds?|minutes?|hours?|days?|years?|dollars?|cents?|meters?|inches|feet|people|students)(?:\s*\^?\{?[23]?\}?)$/i;
+const UNIT_AFTER_NUMBER =
+  /^([+-]?[\d.,]+(?:\s*\/\s*\d+)?)\s*(?:\^?\s*\\?circ|°|\^\{\\circ\}|degrees?|units?|cm|mm|km|kg|seconds?|minutes?|hours?|days?|years?|dollars?|cents?|meters?|inches|feet|people|students)(?:\s*\^?\{?[23]?\}?)$/i;
 const SYMBOLS: readonly (readonly [RegExp, string])[] = [
   [/\\[dtc]frac(?![a-zA-Z])/g, "\\frac"],
   [/\\(?:leq|leqslant)(?![a-zA-Z])|≤/g, "\\le "],
@@ -34,11 +35,18 @@ function unwrapped(text: string): string {
 
 /** `1,234` and `1{,}234` as `1234`; a list of numbers has blanks or other groups of digits. */
 const withoutThousands = (text: string): string =>
-  text.replaceAll(/(\d)\{,\}(?=\d{3})/g, "$1").replaceAll(/(?<![\d.,\w])\d{1,3}(?:,\d{3})+(?![\d,]|\.\d*,)/g, (number) => number.replaceAll(",", ""));
+  text
+    .replaceAll(/(\d)\{,\}(?=\d{3})/g, "$1")
+    .replaceAll(/(?<![\d.,\w])\d{1,3}(?:,\d{3})+(?![\d,]|\.\d*,)/g, (number) => number.replaceAll(",", ""));
 
 /** LaTeX or plain text in one notation: LaTeX without spaces of its own, sizes, text commands, currency, units and a final point. */
 export function plainNotation(answer: string): string {
-  let text = unwrapped(answer.trim().replace(/(?<!\\)\.$/, "").trim());
+  let text = unwrapped(
+    answer
+      .trim()
+      .replace(/(?<!\\)\.$/, "")
+      .trim(),
+  );
   text = text.replaceAll(SPACES, " ").replaceAll(DRESS, "").replace(UNIT_TEXT, "").replaceAll(WORDS, " $1 ");
   for (const [pattern, plain] of SYMBOLS) text = text.replaceAll(pattern, plain);
   text = text.replaceAll(/\\?\$/g, "").replaceAll(/\s+/g, " ").trim();
@@ -54,7 +62,8 @@ export function assignment(text: string): { readonly name: string; readonly valu
   return match && { name: match[1]!, value: match[2]!.trim() };
 }
 
-const FUNCTIONS = /(?<![\\a-zA-Z])(sqrt|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|log|ln|exp|pi|infinity|inf|oo|abs|min|max)(?![a-zA-Z])/g;
+const FUNCTIONS =
+  /(?<![\\a-zA-Z])(sqrt|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|log|ln|exp|pi|infinity|inf|oo|abs|min|max)(?![a-zA-Z])/g;
 
 /** The same for the symbolic library, which reads LaTeX: function names get their backslash, powers and roots their braces. */
 export function toLatex(text: string): string {

@@ -24,7 +24,8 @@ export function rational(n: bigint, d = 1n): Rational | null {
 
 const times = (a: Rational | null, b: Rational | null): Rational | null => a && b && rational(a.n * b.n, a.d * b.d);
 const over = (a: Rational | null, b: Rational | null): Rational | null => a && b && rational(a.n * b.d, a.d * b.n);
-const plus = (a: Rational | null, b: Rational | null): Rational | null => a && b && rational(a.n * b.d + b.n * a.d, a.d * b.d);
+const plus = (a: Rational | null, b: Rational | null): Rational | null =>
+  a && b && rational(a.n * b.d + b.n * a.d, a.d * b.d);
 const negative = (a: Rational | null): Rational | null => a && { n: -a.n, d: a.d };
 
 function powerOfTen(exponent: number): Rational | null {

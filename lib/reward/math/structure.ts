@@ -66,7 +66,11 @@ function read(given: string): Structure {
   const group = readGroup(text);
   if (group) return group;
   const both = /^(.*?)\\pm\s*(.+)$/s.exec(text);
-  if (both) return { kind: "set", items: [read(`${both[1]!}${both[1]!.trim() === "" ? "" : "+"}${both[2]!}`), read(`${both[1]!}-${both[2]!}`)] };
+  if (both)
+    return {
+      kind: "set",
+      items: [read(`${both[1]!}${both[1]!.trim() === "" ? "" : "+"}${both[2]!}`), read(`${both[1]!}-${both[2]!}`)],
+    };
   return { kind: "leaf", text };
 }
 

@@ -1,6 +1,6 @@
 // Whether two expressions are equal, by the symbolic library. Runs in a worker, which is stopped where it takes too long.
-import { createRequire } from "node:module";
 import { parentPort, workerData } from "node:worker_threads";
+import { requireHere } from "../../core/package-root";
 
 /** The part of @cortex-js/compute-engine that is used. */
 interface Expression {
@@ -32,7 +32,7 @@ const ENOUGH = 4;
 const CLOSE = 1e-9;
 
 function load(path: string): Engine {
-  const { ComputeEngine } = createRequire(__filename)(path) as { ComputeEngine: new () => Engine };
+  const { ComputeEngine } = requireHere()(path) as { ComputeEngine: new () => Engine };
   return new ComputeEngine();
 }
 

@@ -1,14 +1,13 @@
 // Questions to the symbolic library, one at a time, each with a time limit.
-import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 
 import { SurprisalError } from "../../core/errors";
+import { builtFile } from "../../core/package-root";
 import { locatePeer } from "../../core/peer";
 import type { SymbolicQuestion } from "./symbolic-program";
 
 export type SymbolicAnswer = "equal" | "different" | "time limit";
 
-const PROGRAM = join(__dirname, "symbolic-program.js");
 /** Loading the library takes seconds on a busy machine; the time limit counts from then on. */
 const FIRST: SymbolicQuestion = { a: "x", b: "x" };
 const START_LIMIT = 60_000;
@@ -38,7 +37,13 @@ class SymbolicWorker {
   async #answer(op: string, question: SymbolicQuestion, timeLimit: number): Promise<SymbolicAnswer> {
     if (!this.#worker) {
       const path = locatePeer(op, "@cortex-js/compute-engine", "0.140");
-      const worker = new Worker(PROGRAM, { workerData: path, env: {}, stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB } });
+      const worker = new Worker(builtFile("reward", "math", "symbolic-program.js"), {
+        workerData: path,
+        env: {},
+        stdout: true,
+        stderr: true,
+        resourceLimits: { maxOldGenerationSizeMb: HEAP_MIB },
+      });
       worker.unref();
       this.#worker = worker;
       const started = await this.#exchange(worker, FIRST, START_LIMIT);

@@ -31,7 +31,8 @@ SRP_INLINE Term term_of(const TermMap& map, F32 x) {
   p = fma(p, m, splat(370660.8125f));
   p = fma(p, m, splat(522571.625f));
   static_assert(kExp2Offset == 20, "the coefficients hold it");
-  return {t, (F32)((I32)p + (fixed & static_cast<int32_t>(0xff800000)))};
+  // Unsigned, since t NaN has any bits.
+  return {t, (F32)((U32)p + ((U32)fixed & 0xff800000u))};
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -47,10 +47,15 @@ static __attribute__((noinline)) void exponentials_by_library(const double* x, d
   }
 }
 
-SRP_INLINE Exponentials exponentials(F64 x) {
+// Of |x| <= kExpWideLimit.
+SRP_INLINE Exponentials exponentials_within(F64 x) {
   const ReducedExponent reduced = reduced_exponent(x);
   const F64 power = power_of_two(reduced.k), rest = finer_rest(reduced);
-  const Exponentials y = {fma(power, rest, power), fma(power, rest, power - splat(1.0))};
+  return {fma(power, rest, power), fma(power, rest, power - splat(1.0))};
+}
+
+SRP_INLINE Exponentials exponentials(F64 x) {
+  const Exponentials y = exponentials_within(x);
   if (__builtin_expect(!beyond_exp(x), 1)) return y;
   double from[kHalf], exp_to[kHalf], less_one_to[kHalf];
   store(from, x);

@@ -2,7 +2,7 @@
 //
 // x = k ln2 / kExpSteps + r, so that exp(x) = 2^(k / kExpSteps) exp(r), and a polynomial makes exp(r) - 1 of r. Adding kMagic
 // leaves k in the last bits of the sum. Beyond +-kExpWideLimit (and for NaN) a lane goes through the C library, which knows where
-// the range ends; no lane depends on its neighbours.
+// the range ends; no lane depends on its neighbours. Until then such a lane has any k: exponents are added as unsigned numbers.
 namespace srp::cpu::SRP_LEVEL {
 
 constexpr double kExpMagic = 6755399441055744.0;  // 1.5 * 2^52
@@ -19,7 +19,7 @@ SRP_INLINE F64 power_of_two(I64 k) {
   const __m512i high =
       _mm512_setr_epi64(0x3feea09e667f3bcd, 0x3feea11473eb0187, 0x3feeace5422aa0db, 0x3feec49182a3f090,
                         0x3feee89f995ad3ad, 0x3fef199bdd85529c, 0x3fef5818dcfba487, 0x3fefa4afa2a490da);
-  return (F64)((I64)_mm512_permutex2var_epi64(low, (__m512i)k, high) + (k << 48));
+  return (F64)((U64)_mm512_permutex2var_epi64(low, (__m512i)k, high) + ((U64)k << 48));
 }
 // exp(r) - 1 over r in [-ln2 / 32, ln2 / 32], relative error 1.3e-15, of exp(r) 2.8e-17
 SRP_INLINE F64 exp_rest(F64 r) {
@@ -34,7 +34,7 @@ SRP_INLINE F64 exp_rest(F64 r) {
 
 constexpr double kExpSteps = 1;
 constexpr double kLn2High = 0.6931471803691238, kLn2Low = 1.9082149292705877e-10;
-SRP_INLINE F64 power_of_two(I64 k) { return (F64)((k << 52) + (int64_t{1023} << 52)); }
+SRP_INLINE F64 power_of_two(I64 k) { return (F64)(((U64)k << 52) + (uint64_t{1023} << 52)); }
 // exp(r) - 1 over r in [-ln2 / 2, ln2 / 2], relative error 4.1e-17
 SRP_INLINE F64 exp_rest(F64 r) {
   const double terms[] = {2.510038549551032e-08,  2.7620088445409746e-07, 2.7557268459997064e-06,

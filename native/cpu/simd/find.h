@@ -15,7 +15,6 @@ struct IdRegister<int64_t> {
 };
 
 // An int32 moved by 2^31 leaves the upper half of its 64 bits empty: `strange` gathers the halves of those that do not.
-typedef uint64_t U64 __attribute__((vector_size(4 * SRP_LANES)));
 SRP_INLINE void note_strange(I32, U64*) {}
 SRP_INLINE void note_strange(I64 ids, U64* strange) { *strange |= ((U64)ids + 0x80000000u); }
 SRP_INLINE bool any_strange(U64 strange) { return any((I32)((strange >> 32) != 0)); }

@@ -1,5 +1,5 @@
 // Normalisation of neighbouring groups (contract: surprisal/group.h), their statistics a group a lane. Every lane does what
-// GroupStatistics (surprisal/group_steps.h) does for one group, in the same order, so the results are the same bits.
+// GroupStatistics (shared/group.h) does for one group, in the same order, so the results are the same bits.
 //
 // Items come in tiles of kHalf from each group, turned over in registers. Groups of several sizes are walked to the end of
 // the longest; beyond its own a lane has zeros, and its deviations there do not count. The statistics of a register of groups

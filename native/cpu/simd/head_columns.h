@@ -1,5 +1,5 @@
 // Logits of a linear head as [ids, rows], kHalf rows of the batch at a time, a row a lane: their sums and their gradients
-// (contracts: surprisal/logprob_rows.h, surprisal/linear_rows.h), in float64.
+// (contracts: shared/logprob.h, shared/linear.h), in float64.
 namespace srp::cpu::SRP_LEVEL {
 
 template <class T>

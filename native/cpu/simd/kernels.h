@@ -39,47 +39,28 @@ constexpr LogprobKernels<T> logprob_kernels() {
   return {sum_row<false, T>, sum_row<true, T>, sum_capped_row<T>, gradient_row<T>};
 }
 
-static const Kernels kKernels = {
+template <class F>
+constexpr FloatKernels<F> float_kernels() {
+  return {scan_rows<F>,        normalize_groups<F>, sum_differences<F>,    spread<F>,
+          reduce_kernels<F>(), modulate_span<F>,    list_between,          pair_kernels<F>(),
+          log_tokens<F>,       loss_tokens<F>,      loss_row_kernels<F>(), correction_kernels<F>()};
+}
+
+static constexpr Kernels kKernels = {
     SRP_LEVEL_NAME,
-    logprob_kernels<float>(),
-    logprob_kernels<Half>(),
-    logprob_kernels<BFloat16>(),
-    scan_rows<float>,
-    scan_rows<double>,
-    find_any<int32_t>,
-    find_any<int64_t>,
     kLanes,
-    normalize_groups<float>,
-    normalize_groups<double>,
-    sum_differences<float>,
-    sum_differences<double>,
-    spread<float>,
-    spread<double>,
-    reduce_kernels<float>(),
-    reduce_kernels<double>(),
-    modulate_span<float>,
-    modulate_span<double>,
-    list_between,
-    list_between,
-    pair_kernels<float>(),
-    pair_kernels<double>(),
+    {float_kernels<float>(), float_kernels<double>()},
+    {logprob_kernels<float>(), logprob_kernels<Half>(), logprob_kernels<BFloat16>()},
+    {divergence_kernels<float>(), divergence_kernels<double>(), divergence_kernels<Half>(),
+     divergence_kernels<BFloat16>()},
+    {{find_any<int32_t>}, {find_any<int64_t>}},
+    {kHalf,
+     product,
+     sum_columns,
+     gradient_columns,
+     {{widen<float>}, {widen<double>}, {widen<Half>}, {widen<BFloat16>}}},
     count_bytes,
-    {kHalf, product, sum_columns, gradient_columns, widen<float>, widen<double>, widen<Half>, widen<BFloat16>},
-    log_tokens<float>,
-    log_tokens<double>,
-    clip_tokens<float>,
-    clip_tokens<double>,
     exp_of_one,
-    loss_tokens<float>,
-    loss_tokens<double>,
-    divergence_kernels<float>(),
-    divergence_kernels<double>(),
-    divergence_kernels<Half>(),
-    divergence_kernels<BFloat16>(),
-    correction_kernels<float>(),
-    correction_kernels<double>(),
-    loss_row_kernels<float>(),
-    loss_row_kernels<double>(),
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

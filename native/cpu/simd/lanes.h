@@ -1,4 +1,4 @@
-// kHalf doubles as the number type of the loss forms (surprisal/loss_form_texts.h), which are compiled here for the level.
+// kHalf doubles as the number type of the loss forms (shared/loss_forms.inc), which are compiled here for the level.
 namespace srp::cpu::SRP_LEVEL {
 
 struct Lanes {
@@ -28,7 +28,7 @@ SRP_INLINE Lanes magnitude(Lanes a) { return absolute(a.x); }
 #pragma push_macro("SRP_HD")
 #undef SRP_HD
 #define SRP_HD inline __attribute__((always_inline))
-#include "surprisal/loss_form_texts.h"
+#include "shared/loss_forms.inc"
 #pragma pop_macro("SRP_HD")
 
 }  // namespace srp::cpu::SRP_LEVEL

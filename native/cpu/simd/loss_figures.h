@@ -3,18 +3,17 @@
 namespace srp::cpu::SRP_LEVEL {
 
 struct FigureLanes {
-  F64 loss, kl, log_ratio, clamped, absolute, squared, ratio, k3;
+  F64 loss, kl, ratio, log_ratio, clamped, absolute, squared, k3;
   I64 kept, terms, clipped, limited, below, above, outside, positive, negative;
 };
 
 // Log ratios, 0 under the mask.
-SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, Mask kept, double log_clamp) {
+SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, double log_clamp) {
   const double infinity = INFINITY;
   sums->log_ratio += x;
   if (log_clamp < infinity) sums->clamped += clamp(Lanes(x), Lanes(-log_clamp), Lanes(log_clamp)).x;
   sums->absolute += absolute(x);
   sums->squared += x * x;
-  sums->ratio += pick(kept, e.exp, F64{});
   sums->k3 += pick(equal(e.less_one, splat(infinity)), e.less_one, e.less_one - x);
 }
 
@@ -42,26 +41,31 @@ SRP_INLINE void add_band(FigureLanes* sums, BandMasks band, Mask kept, F64 advan
   count(&sums->negative, both(outside, loses));
 }
 
-// All figures but the total and the row's ratio.
-SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, double log_clamp) {
+// The figures beyond SRP_LOSS_SUMS.
+SRP_INLINE void store_others(double* at, const FigureLanes& lanes, double log_clamp) {
   const double infinity = INFINITY;
-  at[SRP_FIGURE_LOSS] = sum(lanes.loss);
-  at[SRP_FIGURE_KL] = sum(lanes.kl);
   at[SRP_FIGURE_LOG_RATIO] = sum(lanes.log_ratio);
-  at[SRP_FIGURE_LOG_RATIO_CLAMPED] = log_clamp < infinity ? sum(lanes.clamped) : at[SRP_FIGURE_LOG_RATIO];
-  at[SRP_FIGURE_LOG_RATIO_ABS] = sum(lanes.absolute);
-  at[SRP_FIGURE_LOG_RATIO_SQUARED] = sum(lanes.squared);
-  at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
+  at[SRP_FIGURE_CLAMPED_LOG_RATIO] = log_clamp < infinity ? sum(lanes.clamped) : at[SRP_FIGURE_LOG_RATIO];
+  at[SRP_FIGURE_ABSOLUTE_LOG_RATIO] = sum(lanes.absolute);
+  at[SRP_FIGURE_SQUARED_LOG_RATIO] = sum(lanes.squared);
   at[SRP_FIGURE_RATIO_K3] = sum(lanes.k3);
-  at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
-  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
-  at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
-  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
   at[SRP_FIGURE_BELOW] = static_cast<double>(sum(lanes.below));
   at[SRP_FIGURE_ABOVE] = static_cast<double>(sum(lanes.above));
   at[SRP_FIGURE_OUTSIDE] = static_cast<double>(sum(lanes.outside));
   at[SRP_FIGURE_OUTSIDE_POSITIVE] = static_cast<double>(sum(lanes.positive));
   at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(sum(lanes.negative));
+}
+
+// All figures but the total and the row's ratio.
+SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool all, double log_clamp) {
+  at[SRP_FIGURE_LOSS] = sum(lanes.loss);
+  at[SRP_FIGURE_KL] = sum(lanes.kl);
+  at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
+  at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
+  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
+  at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
+  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
+  if (all) store_others(at, lanes, log_clamp);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

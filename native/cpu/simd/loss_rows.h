@@ -138,7 +138,8 @@ SRP_INLINE RowConstants row_constants(const LossRow<F>& row) {
   }
   all.plain = is_plain(p) && !ratio.held && fabs(ratio.log_ratio) <= kExpWideLimit;
   all.weighs = clips && (tokens.factor || tokens.row_factor != 1);
-  all.exponentials = kKind == kOfRow ? row.sums_up && !row.old_per_row : row.sums_up || tokens.kl_ratio;
+  all.exponentials =
+      kKind == kOfRow ? row.tokens.all_figures && !row.old_per_row : row.tokens.all_figures || tokens.kl_ratio;
   return all;
 }
 
@@ -213,15 +214,15 @@ SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int
   sums->figures.kl += out.kl;
   if (kKind == kOfRow) sums->slope += slope.x;
   if (kKind == kGamma) sums->weight += pick(in.term, t.weight.x, F64{});
-  if (!row.sums_up) return out;
   count(&sums->figures.clipped, out.clipped);
   count(&sums->figures.limited, both(in.kept, t.limited));
+  if (!row.tokens.all_figures) return out;
   const LossParameters& p = tokens.parameters;
   const BandMasks band = kKind == kOfRow       ? all.band
                          : kKind == kGeometric ? band_masks(x, -p.clip_low, p.clip_high)
                                                : ratio_band(e.exp, p);
   add_band(&sums->figures, band, in.kept, in.advantage);
-  if (!row.old_per_row) add_log_ratios(&sums->figures, x, e, in.kept, tokens.log_clamp);
+  if (!row.old_per_row) add_log_ratios(&sums->figures, x, e, tokens.log_clamp);
   return out;
 }
 
@@ -245,7 +246,7 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
     row.tokens = cut.tokens(row.tokens, i, end - i);
   }
   cut.put(given.tokens);
-  store_lanes(row.tokens.figures, lanes.figures, row.tokens.log_clamp);
+  store_lanes(row.tokens.figures, lanes.figures, row.tokens.all_figures, row.tokens.log_clamp);
   row.tokens.figures[SRP_FIGURE_ROW_RATIO] = sum(lanes.weight);
   return sum(lanes.slope);
 }

@@ -37,13 +37,15 @@ SRP_INLINE void add_losses(const LossTokens<F>& row, const LossInputs& in, const
   FigureLanes* const figures = &sums->figures;
   figures->loss += out.loss;
   figures->kl += out.kl;
-  add_log_ratios(figures, in.point.log_ratio.x, e, in.kept, row.log_clamp);
+  figures->ratio += out.ratio;
   const F64 ratio = pick(in.kept, t.ratio.x, splat(-static_cast<double>(INFINITY)));
   sums->largest = pick(more(ratio, sums->largest), ratio, sums->largest);
   count(&figures->kept, in.kept);
   count(&figures->terms, in.term);
   count(&figures->clipped, out.clipped);
   count(&figures->limited, both(in.kept, t.limited));
+  if (!row.all_figures) return;
+  add_log_ratios(figures, in.point.log_ratio.x, e, row.log_clamp);
   add_band(figures, ratio_band(t.ratio.x, row.parameters), in.kept, in.advantage);
 }
 
@@ -52,7 +54,7 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   const LossInputs in = loss_inputs(row, i);
   const bool clips = row.form == SRP_LOSS_CLIP;
   Exponentials e = {};
-  if (clips || sums_up || row.kl_ratio) e = exponentials(in.point.log_ratio.x);
+  if (clips || row.all_figures || row.kl_ratio) e = exponentials(in.point.log_ratio.x);
   LossTerm<Lanes> t;
   if (clips) {
     t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, row.parameters);
@@ -119,18 +121,187 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
   cut.put(row);
 }
 
+// Plain rows: the clipped surrogate with neither cap nor clamps, factors or KL term, and a weight that multiplies. What most rows
+// are.
+
 template <class F>
-static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end) {
+SRP_INLINE bool is_plain(const LossTokens<F>& row) {
+  const LossParameters& p = row.parameters;
+  const double off = INFINITY;
+  return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old &&
+         !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl && row.policy != 0 &&
+         row.policy - row.policy == 0;
+}
+
+struct PlainRow {
+  F64 low, high, weight, advantage;
+};
+
+// The first SRP_LOSS_SUMS figures of a lane, of every other half register.
+struct PlainLanes {
+  F64 loss, ratio, largest;
+  I64 clipped, kept;
+};
+
+template <bool kMasked, class F>
+SRP_INLINE F64 plain_log_ratio(const LossTokens<F>& row, Mask kept, int64_t i) {
+  const F64 x = load_wide(row.current + i) - load_wide(row.old + i);
+  return kMasked ? pick(kept, x, F64{}) : x;
+}
+
+// plain_loss() with its gradient. The comparisons that NaN needs are left to the selects: where an advantage is NaN, so are both
+// branches. Under the mask x and the advantage are 0, and so is all that has the advantage for a factor.
+template <bool kMasked, bool kAll, class F>
+SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, F64 x, Mask kept, int64_t i,
+                               PlainLanes* sums, FigureLanes* others) {
+  F64 advantage = row.advantage ? load_wide(row.advantage + i) : plain.advantage;
+  if (kMasked) advantage = pick(kept, advantage, F64{});
+  const Exponentials e = exponentials_within(x);
+  const F64 banded = smaller(plain.high, larger(plain.low, e.exp));
+  const F64 free = advantage * e.exp, held = advantage * banded;
+  LossHalf out;
+  out.kl = F64{};
+  out.clipped = less(held, free);
+  out.loss = F64{} - smaller(held, free);
+  out.grad = F64{} - pick(out.clipped, F64{}, plain.weight * free);
+  out.ratio = kMasked ? pick(kept, e.exp, F64{}) : e.exp;
+  sums->loss += out.loss;
+  sums->ratio += out.ratio;
+  sums->largest = larger(out.ratio, sums->largest);
+  count(&sums->clipped, out.clipped);
+  if (kMasked) count(&sums->kept, kept);
+  if (!kAll) return out;
+  const Mask below = less(e.exp, plain.low), above = more(e.exp, plain.high);
+  add_log_ratios(others, x, e, row.log_clamp);
+  add_band(others, {below, above}, kMasked ? kept : !Mask{}, advantage);
+  return out;
+}
+
+template <bool kPastCache, class F>
+SRP_INLINE void put_plain(F* out, int64_t i, F64 low, F64 high) {
+  if (!out) return;
+  if (kPastCache) return put_wide<true>(out + i, low, high);
+  store_wide(out + i,
+             low);  // two stores in the cache: to join halves that were narrowed takes longer than another store
+  store_wide(out + i + kHalf, high);
+}
+
+// As loss_registers, but stops at a ratio that may be 0 or infinite.
+template <bool kPastCache, bool kMasked, bool kAll, class F>
+SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_t end, PlainLanes halves[2],
+                                   FigureLanes* all) {
+  const LossTokens<F> row = given;
+  const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(row.policy),
+                          splat(row.row_advantage)};
+  FigureLanes others = *all;
+  for (; i + kLanes <= end; i += kLanes) {
+    const int64_t j = i + kHalf;
+    const Mask kept_low = kMasked ? mask_of(row.mask + i) : Mask{},
+               kept_high = kMasked ? mask_of(row.mask + j) : Mask{};
+    const F64 x_low = plain_log_ratio<kMasked>(row, kept_low, i);
+    const F64 x_high = plain_log_ratio<kMasked>(row, kept_high, j);
+    const F64 limit = splat(kExpWideLimit);
+    if (__builtin_expect(any(not_at_most(absolute(x_low), limit), not_at_most(absolute(x_high), limit)), 0)) break;
+    const LossHalf low = plain_half<kMasked, kAll>(row, plain, x_low, kept_low, i, &halves[0], &others);
+    const LossHalf high = plain_half<kMasked, kAll>(row, plain, x_high, kept_high, j, &halves[1], &others);
+    put_plain<kPastCache>(row.loss, i, low.loss, high.loss);
+    put_plain<kPastCache>(row.ratio, i, low.ratio, high.ratio);
+    put_plain<kPastCache>(row.grad, i, low.grad, high.grad);
+    if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
+  }
+  if (kAll) *all = others;
+  return i;
+}
+
+// The largest ratio of a row's lanes.
+SRP_INLINE double largest_of(F64 lanes) {
+  double largest = -static_cast<double>(INFINITY);
+  for (int64_t lane = 0; lane < kHalf; ++lane) largest = lanes[lane] > largest ? lanes[lane] : largest;
+  return largest;
+}
+
+// Tokens of a plain row for which its shorter text is not: added to the figures.
+template <class F>
+static __attribute__((noinline)) void add_apart(const LossTokens<F>& row, int64_t begin, int64_t end, double* figures) {
   LossLanes all = no_losses();
   const int64_t rest = loss_registers(row, begin, end, &all);
   if (rest < end) loss_cut(row, rest, end - rest, &all);
-  if (!row.figures) return;
-  store_lanes(row.figures, all.figures, row.log_clamp);
-  // exp is never negative: a sum of it that is NaN has met one, and so has every form's ratio.
-  const double ratios = row.figures[SRP_FIGURE_RATIO];
-  double largest = ratios == ratios ? -static_cast<double>(INFINITY) : ratios;
-  for (int64_t lane = 0; lane < kHalf; ++lane) largest = all.largest[lane] > largest ? all.largest[lane] : largest;
-  row.figures[SRP_FIGURE_ROW_RATIO] = largest;
+  double apart[SRP_LOSS_FIGURES] = {};
+  store_lanes(apart, all.figures, row.all_figures, row.log_clamp);
+  const double largest = largest_of(all.largest);
+  if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
+  for (int64_t k = 0; k < SRP_LOSS_FIGURES; ++k)
+    if (k != SRP_FIGURE_ROW_RATIO) figures[k] += apart[k];
+}
+
+template <bool kPastCache, bool kMasked, bool kAll, class F>
+static void plain_row(const LossTokens<F>& given, int64_t begin, int64_t end, double* figures) {
+  LossTokens<F> row = given;
+  row.figures = figures;
+  PlainLanes halves[2] = {};
+  halves[0].largest = halves[1].largest = splat(-static_cast<double>(INFINITY));
+  FigureLanes others = {};
+  int64_t i = begin, apart = 0;
+  while ((i = plain_registers<kPastCache, kMasked, kAll>(row, i, end, halves, &others)) + kLanes <= end) {
+    add_apart(row, i, i + kLanes, figures);
+    i += kLanes;
+    apart += kLanes;
+  }
+  const PlainLanes &low = halves[0], &high = halves[1];
+  const double kept = static_cast<double>(kMasked ? sum(low.kept + high.kept) : i - begin - apart);
+  figures[SRP_FIGURE_LOSS] += sum(low.loss + high.loss);
+  figures[SRP_FIGURE_RATIO] += sum(low.ratio + high.ratio);
+  figures[SRP_FIGURE_CLIPPED] += static_cast<double>(sum(low.clipped + high.clipped));
+  figures[SRP_FIGURE_KEPT] += kept;
+  figures[SRP_FIGURE_TERMS] += kept;
+  const double largest = largest_of(larger(low.largest, high.largest));
+  if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
+  if (kAll) {
+    double more[SRP_LOSS_FIGURES] = {};  // added: tokens apart may have come before
+    store_others(more, others, row.log_clamp);
+    for (int64_t k = SRP_LOSS_SUMS; k < SRP_LOSS_FIGURES; ++k) figures[k] += more[k];
+  }
+  if (i < end) add_apart(row, i, end, figures);
+}
+
+template <bool kPastCache, bool kMasked, class F>
+SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, double* figures) {
+  row.all_figures ? plain_row<kPastCache, kMasked, true>(row, begin, end, figures)
+                  : plain_row<kPastCache, kMasked, false>(row, begin, end, figures);
+}
+
+template <class F>
+SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, double* figures) {
+  const F* const outputs[] = {row.loss, row.ratio, row.grad};
+  uintptr_t places = 0;
+  for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
+  if (!past_cache || places % 16 != 0)
+    return row.mask ? plain_row_of<false, true>(row, begin, end, figures)
+                    : plain_row_of<false, false>(row, begin, end, figures);
+  row.mask ? plain_row_of<true, true>(row, begin, end, figures) : plain_row_of<true, false>(row, begin, end, figures);
+  finish_streams();
+}
+
+// Figures come in as token_figures() has them.
+template <class F>
+static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
+  double unasked[SRP_LOSS_FIGURES] = {};
+  double* const figures = row.figures ? row.figures : unasked;
+  const double infinity = INFINITY;
+  if (is_plain(row)) {
+    plain_row_of(row, begin, end, past_cache, figures);
+  } else {
+    LossLanes all = no_losses();
+    const int64_t rest = loss_registers(row, begin, end, &all);
+    if (rest < end) loss_cut(row, rest, end - rest, &all);
+    if (!row.figures) return;
+    store_lanes(figures, all.figures, row.all_figures, row.log_clamp);
+    figures[SRP_FIGURE_ROW_RATIO] = largest_of(all.largest);
+  }
+  // Ratios are never negative: a sum of them that is NaN has met one, and the largest of no ratio is not 0.
+  const double ratios = figures[SRP_FIGURE_RATIO];
+  if (ratios != ratios) figures[SRP_FIGURE_ROW_RATIO] = ratios;
+  if (figures[SRP_FIGURE_KEPT] == 0) figures[SRP_FIGURE_ROW_RATIO] = -infinity;
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

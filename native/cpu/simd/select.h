@@ -1,6 +1,20 @@
 // Candidates of a unit on either side of a range (contract: surprisal/select.h): the pass that reads them.
 namespace srp::cpu::SRP_LEVEL {
 
+// One by one, behind the last register.
+template <class F>
+SRP_INLINE void list_rest(const F* values, const uint8_t* mask, int64_t begin, int64_t end, F low, F high,
+                          uint8_t* flags, Listed* counts) {
+  for (int64_t i = begin; i < end; ++i) {
+    const bool keep = !mask || mask[i], over = keep && values[i] > high,
+               in = keep && values[i] >= low && values[i] <= high;
+    flags[i] = over ? 1 : in ? kListed : 0;
+    counts->above += over;
+    counts->listed += in;
+    counts->nans += keep && values[i] != values[i];
+  }
+}
+
 // flags: 1 above the range, kListed in it, 0 below it and under the mask; NaN is below.
 static Listed list_between(const float* values, const uint8_t* mask, int64_t begin, int64_t end, float low, float high,
                            uint8_t* flags) {
@@ -22,14 +36,7 @@ static Listed list_between(const float* values, const uint8_t* mask, int64_t beg
     counts.listed -= listed[lane];
     counts.nans -= nans[lane];
   }
-  for (; i < end; ++i) {
-    const bool keep = !mask || mask[i], over = keep && values[i] > high,
-               in = keep && values[i] >= low && values[i] <= high;
-    flags[i] = over ? 1 : in ? kListed : 0;
-    counts.above += over;
-    counts.listed += in;
-    counts.nans += keep && values[i] != values[i];
-  }
+  list_rest(values, mask, i, end, low, high, flags, &counts);
   return counts;
 }
 
@@ -50,14 +57,7 @@ static Listed list_between(const double* values, const uint8_t* mask, int64_t be
     nans += keep & (x != x);
   }
   counts = {count_lanes(above), count_lanes(listed), count_lanes(nans)};
-  for (; i < end; ++i) {
-    const bool keep = !mask || mask[i], over = keep && values[i] > high,
-               in = keep && values[i] >= low && values[i] <= high;
-    flags[i] = over ? 1 : in ? kListed : 0;
-    counts.above += over;
-    counts.listed += in;
-    counts.nans += keep && values[i] != values[i];
-  }
+  list_rest(values, mask, i, end, low, high, flags, &counts);
   return counts;
 }
 

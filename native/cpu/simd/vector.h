@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "surprisal/number.h"
+#include "shared/number.h"
 
 #define SRP_INLINE static inline __attribute__((always_inline))
 
@@ -25,6 +25,7 @@ typedef double F64 __attribute__((vector_size(4 * SRP_LANES)));
 typedef int32_t I32 __attribute__((vector_size(4 * SRP_LANES)));
 typedef uint32_t U32 __attribute__((vector_size(4 * SRP_LANES)));
 typedef int64_t I64 __attribute__((vector_size(4 * SRP_LANES)));
+typedef uint64_t U64 __attribute__((vector_size(4 * SRP_LANES)));
 
 // The same in memory of any alignment and of any other type.
 typedef float F32Memory __attribute__((vector_size(4 * SRP_LANES), aligned(1), may_alias));

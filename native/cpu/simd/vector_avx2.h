@@ -92,7 +92,7 @@ struct Exp2Table {
 };
 constexpr float kExp2Steps = 8;
 SRP_INLINE F32 exp2_step(const Exp2Table& table, I32 k) {
-  return (F32)((I32)_mm256_permutevar8x32_epi32((__m256i)table.entries, (__m256i)k) + (k << 20));
+  return (F32)((U32)_mm256_permutevar8x32_epi32((__m256i)table.entries, (__m256i)k) + ((U32)k << 20));
 }
 // 2^f - 1 over f in [-1/16, 1/16], relative error of 2^f 2.5e-8
 SRP_INLINE F32 exp2_rest(F32 f) {

@@ -1,4 +1,4 @@
-// The map from logits to z (surprisal/logprob_rows.h) of kHalf float64 at once.
+// The map from logits to z (shared/logprob.h) of kHalf float64 at once.
 namespace srp::cpu::SRP_LEVEL {
 
 struct WideMap {

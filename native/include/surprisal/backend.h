@@ -10,6 +10,13 @@
  *           backend runs at once and takes NULL. A queue belongs to one thread at a time
  * errors    a status, never an exception, a print or an abort; last_error() has the text of the calling thread's last
  *           failure. Data-dependent faults found on a device (an id out of range) come out of sync()
+ * rows      of tokens lie in memory the same way for every family.
+ *           padded: offsets NULL, row b is elements [b*T, (b+1)*T) of a [B,T] array, n == B*T
+ *           packed: offsets [B+1], non-decreasing, from 0 to n; row b is elements [offsets[b], offsets[b+1]); T is not read
+ * groups    members [n] or NULL = identity: a permutation of the items; offsets [G+1], non-decreasing, from 0 to n; group g is
+ *           items members[offsets[g]] … members[offsets[g+1] - 1]. A CPU backend checks offsets and members before it writes.
+ *           A device backend can't look: a kernel that meets a bad one treats the row as empty and raises the queue's flag,
+ *           which the next sync() answers as SRP_OUT_OF_RANGE
  * versions  args structs begin with their size: a library accepts a size it knows or a larger one. The table only grows at
  *           its end: ask `size` before calling a late entry. A different SRP_ABI_VERSION is refused by srp_backend_get */
 #ifndef SURPRISAL_BACKEND_H
@@ -33,7 +40,7 @@
 #include "surprisal/divergence.h"
 #include "surprisal/status.h"
 
-#define SRP_ABI_VERSION 1
+#define SRP_ABI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,87 +48,21 @@ extern "C" {
 
 typedef struct {
   uint32_t size;
-  int32_t available;        /* 1: ops can run here and now */
-  int32_t host_memory;      /* 1: args point to ordinary host memory */
+  int32_t available;   /* 1: ops can run here and now */
+  int32_t host_memory; /* 1: args point to ordinary host memory */
   int32_t device_count;
-  int32_t driver_version;   /* CUDA: 1000 * major + 10 * minor, 0 = no driver. Others: 0 */
-  int32_t runtime_version;  /* CUDA: of the linked runtime. Others: 0 */
+  int32_t driver_version;               /* CUDA: 1000 * major + 10 * minor, 0 = no driver. Others: 0 */
+  int32_t runtime_version;              /* CUDA: of the linked runtime. Others: 0 */
   int32_t compute_major, compute_minor; /* CUDA: capability of the device */
-  int32_t error;            /* the platform's own error number behind `reason`, 0 if none */
-  int64_t memory_bytes;     /* of the device; 0 = unknown */
-  char device[128];         /* name of the device, or the instruction set */
-  char reason[256];         /* why not available; empty if it is */
+  int32_t error;                        /* the platform's own error number behind `reason`, 0 if none */
+  int64_t memory_bytes;                 /* of the device; 0 = unknown */
+  char device[128];                     /* name of the device, or the instruction set */
+  char reason[256];                     /* why not available; empty if it is */
 } srp_description;
 
 typedef enum { SRP_TO_DEVICE = 0, SRP_TO_HOST = 1, SRP_ON_DEVICE = 2 } srp_direction;
 
-typedef struct {
-  uint32_t size;            /* sizeof this table */
-  uint32_t abi;             /* SRP_ABI_VERSION */
-  const char* name;         /* "cpu", "cuda", "emulated" */
-
-  srp_status (*describe)(int32_t device,
-                         srp_description* out); /* out->size set by the caller; never fails for lack of a device */
-  const char* (*last_error)(void);                               /* never NULL */
-  srp_status (*queue_create)(int32_t device, srp_queue** out);
-  void (*queue_destroy)(srp_queue*);                             /* waits for what is under way; NULL is allowed */
-  srp_status (*alloc)(srp_queue*, size_t bytes, void** out);     /* 0 bytes: a non-NULL pointer that may be freed */
-  srp_status (*free)(srp_queue*, void*);
-  srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes,
-                     srp_direction); /* to a device: `from` may change at once. To the host: waits, `to` is complete */
-  srp_status (*sync)(srp_queue*); /* waits, then reports and clears what went wrong since */
-
-  srp_status (*logprob_forward)(srp_queue*, const srp_logprob_forward_args*);
-  srp_status (*logprob_backward)(srp_queue*, const srp_logprob_backward_args*);
-  srp_status (*logprob_partial)(srp_queue*, const srp_logprob_partial_args*);
-  srp_status (*logprob_merge)(srp_queue*, const srp_logprob_merge_args*);
-  srp_status (*delim_spans)(srp_queue*, const srp_delim_spans_args*);
-  srp_status (*delim_means)(srp_queue*, const srp_delim_means_args*);
-  srp_status (*delim_mask)(srp_queue*, const srp_delim_mask_args*);
-  srp_status (*group_normalize)(srp_queue*, const srp_group_normalize_args*);
-  srp_status (*group_softmax)(srp_queue*, const srp_group_softmax_args*);
-  srp_status (*group_top2)(srp_queue*, const srp_group_top2_args*);
-  srp_status (*group_broadcast)(srp_queue*, const srp_group_broadcast_args*);
-  srp_status (*scan_gae)(srp_queue*, const srp_scan_gae_args*);
-  srp_status (*scan_returns)(srp_queue*, const srp_scan_returns_args*);
-  srp_status (*scan_vtrace)(srp_queue*, const srp_scan_vtrace_args*);
-  srp_status (*ratio_log)(srp_queue*, const srp_ratio_log_args*);
-  srp_status (*ratio_clip)(srp_queue*, const srp_ratio_clip_args*);
-  srp_status (*modulate_steps)(srp_queue*, const srp_modulate_steps_args*);
-  srp_status (*modulate_spans)(srp_queue*, const srp_modulate_spans_args*);
-  srp_status (*modulate_rows)(srp_queue*, const srp_modulate_rows_args*);
-  srp_status (*group_place)(srp_queue*, const srp_group_place_args*);
-  srp_status (*select_quantile)(srp_queue*, const srp_select_quantile_args*);
-  srp_status (*select_top)(srp_queue*, const srp_select_top_args*);
-  srp_status (*scan_tail)(srp_queue*, const srp_scan_tail_args*);
-  srp_status (*scan_prefix)(srp_queue*, const srp_scan_prefix_args*);
-  srp_status (*group_columns)(srp_queue*, const srp_group_columns_args*);
-  srp_status (*group_weigh)(srp_queue*, const srp_group_weigh_args*);
-  srp_status (*reduce_moments)(srp_queue*, const srp_reduce_moments_args*);
-  srp_status (*reduce_merge)(srp_queue*, const srp_reduce_merge_args*);
-  srp_status (*reduce_whiten)(srp_queue*, const srp_reduce_whiten_args*);
-  srp_status (*reduce_affine)(srp_queue*, const srp_reduce_affine_args*);
-  srp_status (*loss_token)(srp_queue*, const srp_loss_token_args*);
-  srp_status (*loss_row)(srp_queue*, const srp_loss_row_args*);
-  srp_status (*correction_measure)(srp_queue*, const srp_correction_measure_args*);
-  srp_status (*correction_bound)(srp_queue*, const srp_correction_bound_args*);
-  srp_status (*select_covariance)(srp_queue*, const srp_select_covariance_args*);
-  srp_status (*linear_forward)(srp_queue*, const srp_linear_forward_args*);
-  srp_status (*linear_backward)(srp_queue*, const srp_linear_backward_args*);
-  srp_status (*divergence_rows)(srp_queue*, const srp_divergence_rows_args*);
-  srp_status (*divergence_top)(srp_queue*, const srp_divergence_top_args*);
-  srp_status (*group_tilt)(srp_queue*, const srp_group_tilt_args*);
-  srp_status (*group_entropy)(srp_queue*, const srp_group_entropy_args*);
-  srp_status (*reduce_clamp)(srp_queue*, const srp_reduce_clamp_args*);
-  srp_status (*reduce_gamma)(srp_queue*, const srp_reduce_gamma_args*);
-  srp_status (*scan_shares)(srp_queue*, const srp_scan_shares_args*);
-  srp_status (*delim_ngrams)(srp_queue*, const srp_delim_ngrams_args*);
-  srp_status (*reduce_counts)(srp_queue*, const srp_reduce_counts_args*);
-  srp_status (*loss_logits)(srp_queue*, const srp_loss_logits_args*);
-  const srp_device_functions* device; /* device.h; NULL where arrays lie in host memory */
-} srp_backend;
-
-/* The ops: a backend declares its functions and fills the table by it. */
+/* The ops, in the order of the table: a new one goes to the end. */
 #define SRP_FOR_EACH_OP(X) \
   X(logprob_forward)       \
   X(logprob_backward)      \
@@ -138,7 +79,6 @@ typedef struct {
   X(scan_returns)          \
   X(scan_vtrace)           \
   X(ratio_log)             \
-  X(ratio_clip)            \
   X(modulate_steps)        \
   X(modulate_spans)        \
   X(modulate_rows)         \
@@ -170,6 +110,28 @@ typedef struct {
   X(delim_ngrams)          \
   X(reduce_counts)         \
   X(loss_logits)
+
+typedef struct {
+  uint32_t size;                      /* sizeof this table */
+  uint32_t abi;                       /* SRP_ABI_VERSION */
+  const char* name;                   /* "cpu", "cuda", "emulated" */
+  const srp_device_functions* device; /* device.h; NULL where arrays lie in host memory */
+
+  /* out->size set by the caller; never fails for lack of a device */
+  srp_status (*describe)(int32_t device, srp_description* out);
+  const char* (*last_error)(void); /* never NULL */
+  srp_status (*queue_create)(int32_t device, srp_queue** out);
+  void (*queue_destroy)(srp_queue*);                         /* waits for what is under way; NULL is allowed */
+  srp_status (*alloc)(srp_queue*, size_t bytes, void** out); /* 0 bytes: a non-NULL pointer that may be freed */
+  srp_status (*free)(srp_queue*, void*);
+  /* to a device: `from` may change at once. To the host: waits, `to` is complete */
+  srp_status (*copy)(srp_queue*, void* to, const void* from, size_t bytes, srp_direction);
+  srp_status (*sync)(srp_queue*); /* waits, then reports and clears what went wrong since */
+
+#define SRP_ENTRY(op) srp_status (*op)(srp_queue*, const srp_##op##_args*);
+  SRP_FOR_EACH_OP(SRP_ENTRY)
+#undef SRP_ENTRY
+} srp_backend;
 
 /* The one symbol of a backend library. NULL when abi is not the library's own version. */
 #if defined(_WIN32)

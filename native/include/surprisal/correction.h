@@ -30,7 +30,7 @@
  *             backends take a row at once, in a fixed order that depends on its length alone. Masked positions add nothing, to the bit
  * precision   float64 throughout. x relatively within 4 ulp of float64, also K3 near d = 0 and DISTANCE of close numbers; means
  *             and M2 of it as reduce.h states; weights rounded once
- * memory      `kept` may be the memory of `mask`; no other overlap; rows as in rows.h */
+ * memory      `kept` may be the memory of `mask`; no other overlap; rows as in backend.h */
 #ifndef SURPRISAL_CORRECTION_H
 #define SURPRISAL_CORRECTION_H
 
@@ -47,39 +47,40 @@ typedef enum {
   SRP_STATISTIC_CURRENT = 5,
   SRP_STATISTIC_OLD = 6,
   SRP_STATISTIC_TOTAL = 7
-} srp_statistic;
+} srp_mismatch_statistic;
 
-typedef enum { SRP_OUTSIDE_CLAMP = 0, SRP_OUTSIDE_ZERO = 1 } srp_outside;
+typedef enum { SRP_OUTSIDE_CLAMP = 0, SRP_OUTSIDE_ZERO = 1 } srp_outside_rule;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;              /* of current, old: SRP_F32 or SRP_F64 */
-  const void *current, *old;  /* [n] */
-  const uint8_t* mask;        /* [n] or NULL */
-  const int32_t* offsets;     /* [B+1] or NULL = padded */
+  int32_t dtype;             /* SRP_F32 or SRP_F64: of current, old */
+  const void *current, *old; /* [n] */
+  const uint8_t* mask;       /* [n] or NULL */
+  const int32_t* offsets;    /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t statistic;
-  double log_clamp;           /* > 0, infinity = off */
-  double low, high;           /* low <= high, infinities = off */
-  double *moments, *bounded;  /* [B,6] or NULL */
-  double* differences;        /* [B] or NULL */
-  int32_t *above, *below;     /* [B] or NULL */
+  int32_t statistic;         /* srp_mismatch_statistic */
+  double log_clamp;          /* > 0, infinity = off */
+  double low, high;          /* low <= high, infinities = off */
+  double *moments, *bounded; /* [B, SRP_MOMENTS] or NULL */
+  double* differences;       /* [B] or NULL */
+  int32_t *above, *below;    /* [B] or NULL */
 } srp_correction_measure_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;              /* of current, old, weights */
-  const void *current, *old;
-  const uint8_t* mask;
-  const int32_t* offsets;
-  const double* row_factor;   /* [B] or NULL = 1 */
+  int32_t dtype;             /* SRP_F32 or SRP_F64: of current, old, weights */
+  const void *current, *old; /* [n] */
+  const uint8_t* mask;       /* [n] or NULL */
+  const int32_t* offsets;    /* [B + 1] or NULL = padded */
+  const double* row_factor;  /* [B] or NULL = 1 */
   int64_t n, B, T;
-  int32_t statistic, outside;
+  int32_t statistic; /* srp_mismatch_statistic */
+  int32_t outside;   /* srp_outside_rule */
   double log_clamp, low, high;
-  double masked;              /* the weight under the mask */
-  void* weights;              /* [n] or NULL */
-  uint8_t* kept;              /* [n] or NULL */
-  int32_t* kept_count;        /* [B] or NULL */
+  double masked;       /* the weight under the mask */
+  void* weights;       /* [n] or NULL */
+  uint8_t* kept;       /* [n] or NULL, may be the memory of mask */
+  int32_t* kept_count; /* [B] or NULL */
 } srp_correction_bound_args;
 
 #endif

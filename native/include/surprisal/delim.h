@@ -39,55 +39,63 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
+/* In `which`, where a span was not opened by a start alternative, or not closed by an end alternative. */
+enum { SRP_ROW_STARTS_OPEN = -1, SRP_HEAD_SPAN = -2, SRP_UNTERMINATED = -1 };
+
 typedef enum { SRP_END_ALL = 0, SRP_END_FIRST = 1, SRP_END_NONE = 2 } srp_include_end;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* of tokens: SRP_I32 or SRP_I64 */
-  const void* tokens; /* [n] */
-  const int32_t* offsets;                                /* [B+1] or NULL = padded */
-  const int32_t* lengths; /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
-  const int32_t *start_ids, *start_offsets; /* [start_offsets[start_count]], [start_count+1] */
-  const int32_t *end_ids, *end_offsets;
-  const int32_t *head_ids, *head_offsets; /* NULL with head_count 0 */
+  int32_t dtype;                /* SRP_I32 or SRP_I64: of tokens */
+  const void* tokens;           /* [n] */
+  const int32_t* offsets;       /* [B + 1] or NULL = padded */
+  const int32_t* lengths;       /* [B] or NULL: valid tokens of a padded row, 0..T; padded only */
+  const int32_t* start_ids;     /* [start_size] */
+  const int32_t* start_offsets; /* [start_count + 1] */
+  const int32_t* end_ids;       /* [end_size] */
+  const int32_t* end_offsets;   /* [end_count + 1] */
+  const int32_t* head_ids;      /* [head_size] or NULL with head_count 0 */
+  const int32_t* head_offsets;  /* [head_count + 1] or NULL with head_count 0 */
   int64_t n, B, T;
   int64_t start_count, end_count, head_count; /* alternatives; start and end need one at least */
-  int64_t start_size, end_size, head_size; /* ids of all alternatives together */
+  int64_t start_size, end_size, head_size;    /* ids of all alternatives together */
   int64_t capacity;
-  int32_t overlapping, include_end, unterminated_keep, starts_open;
-  int32_t* spans;
-  int32_t* which;
-  int64_t* count;
+  int32_t overlapping;                    /* 0 or 1 */
+  int32_t include_end;                    /* srp_include_end */
+  int32_t unterminated_keep, starts_open; /* 0 or 1 */
+  int32_t* spans;                         /* [capacity, 3] */
+  int32_t* which;                         /* [capacity, 2] or NULL */
+  int64_t* count;                         /* [1] */
 } srp_delim_spans_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* of values: SRP_F32 or SRP_F64 */
-  const void* values; /* [n] */
-  const int32_t* offsets;
-  const int32_t* spans; /* [S,3] */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values */
+  const void* values;     /* [n] */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
+  const int32_t* spans;   /* [S, 3] */
   int64_t n, B, T, S;
-  double* means; /* [S] */
-  const int64_t* found; /* [1] or NULL */
+  double* means;        /* [S] */
+  const int64_t* found; /* [1] or NULL = S: how many of the spans there are */
 } srp_delim_means_args;
 
 typedef struct {
   uint32_t size;
-  const int32_t* offsets;
-  const int32_t* spans; /* [S,3] */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
+  const int32_t* spans;   /* [S, 3] */
   int64_t n, B, T, S;
-  uint8_t* mask; /* [n] */
-  const int64_t* found; /* [1] or NULL */
+  uint8_t* mask;        /* [n] */
+  const int64_t* found; /* [1] or NULL = S: how many of the spans there are */
 } srp_delim_mask_args;
 
 typedef struct {
   uint32_t size;
-  const int32_t* tokens; /* [n] */
-  const uint8_t* mask; /* [n] or NULL = all kept */
-  const int32_t* offsets;
+  const int32_t* tokens;  /* [n] */
+  const uint8_t* mask;    /* [n] or NULL = all kept */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int64_t length; /* >= 1 */
-  int32_t* counts; /* [B,2] */
+  int64_t length;  /* >= 1 */
+  int32_t* counts; /* [B, 2]: n-grams, different ones */
 } srp_delim_ngrams_args;
 
 #endif

@@ -36,8 +36,8 @@ typedef struct srp_graph srp_graph; /* recorded work */
 /* Memory of one device, of all queues. The first four in bytes, as rounded. */
 typedef struct {
   uint32_t size;
-  int64_t in_use;       /* lent by alloc(), scratch memory of ops under way and what graphs hold included */
-  int64_t reserved;     /* from the driver: in use, and kept */
+  int64_t in_use;   /* lent by alloc(), scratch memory of ops under way and what graphs hold included */
+  int64_t reserved; /* from the driver: in use, and kept */
   int64_t peak_in_use;
   int64_t limit;        /* of `reserved`; 0 = none */
   int64_t allocations;  /* calls of alloc(), and of ops for scratch memory, that got some */
@@ -69,7 +69,7 @@ typedef struct {
   srp_status (*event_wait)(srp_queue*,
                            srp_event*); /* what is asked of the queue from now on runs after it. One device */
   srp_status (*event_sync)(srp_event*); /* waits on this thread */
-  srp_status (*event_query)(srp_event*, int32_t* done); /* 1: past, or never recorded */
+  srp_status (*event_query)(srp_event*, int32_t* done);                              /* 1: past, or never recorded */
   srp_status (*event_elapsed)(srp_event* from, srp_event* to, double* milliseconds); /* both timed, recorded and past */
   void (*event_destroy)(srp_event*); /* NULL is allowed; work that waits for it goes on waiting */
 
@@ -77,10 +77,10 @@ typedef struct {
   srp_status (*fence_create)(srp_queue*, const void* from, size_t bytes, srp_fence** out);
   srp_status (*fence_wait)(srp_fence*); /* waits, on any thread, then answers as sync() would have there. Once */
   const void* (*fence_data)(
-      srp_fence*); /* after fence_wait said SRP_OK: the bytes, in host memory until it is destroyed */
+      srp_fence*);                   /* after fence_wait said SRP_OK: the bytes, in host memory until it is destroyed */
   void (*fence_destroy)(srp_fence*); /* waits if nobody has. NULL is allowed */
 
-  srp_status (*capture_begin)(srp_queue*); /* waits for the queue first */
+  srp_status (*capture_begin)(srp_queue*);                /* waits for the queue first */
   srp_status (*capture_end)(srp_queue*, srp_graph** out); /* the capture is over in any case */
   srp_status (*graph_launch)(srp_graph*, srp_queue*); /* any queue of its device; launches of one graph run in order */
   void (*graph_destroy)(
@@ -92,7 +92,7 @@ typedef struct {
    * SRP_UNSUPPORTED where the device does not offer it. */
   srp_status (*ipc_export)(srp_queue*, const void* pointer, uint8_t handle[SRP_IPC_HANDLE_BYTES], int64_t* offset);
   srp_status (*ipc_open)(srp_queue*, const uint8_t handle[SRP_IPC_HANDLE_BYTES], void** out); /* not of this process */
-  srp_status (*ipc_close)(srp_queue*, void* pointer); /* waits for the queue */
+  srp_status (*ipc_close)(srp_queue*, void* pointer);                                         /* waits for the queue */
   /* SRP_OK when all bytes there can be read and written on the queue's device, whoever allocated them. */
   srp_status (*pointer_check)(srp_queue*, const void* pointer, size_t bytes);
 } srp_device_functions;

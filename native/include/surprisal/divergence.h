@@ -39,31 +39,33 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-typedef enum { SRP_OUTSIDE_DROPPED = 0, SRP_OUTSIDE_POOLED = 1 } srp_divergence_outside;
+typedef enum { SRP_OUTSIDE_DROPPED = 0, SRP_OUTSIDE_POOLED = 1 } srp_outside;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* of student, teacher and grad: SRP_F32, SRP_F16, SRP_BF16 or SRP_F64 */
-  const void* student; /* [N, student_stride] */
-  const void* teacher; /* [N, teacher_stride] */
-  const uint8_t* keep; /* [N] or NULL */
-  const double* weight; /* [N] or NULL = 1; read with grad */
-  const int32_t* support; /* [N,K] or NULL = the whole vocabulary, with K 0 */
-  int64_t N, V, student_stride, teacher_stride, K;
+  int32_t dtype;          /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of student, teacher and grad */
+  const void* student;    /* [N, student_stride] */
+  const void* teacher;    /* [N, teacher_stride] */
+  const uint8_t* keep;    /* [N] or NULL */
+  const double* weight;   /* [N] or NULL = 1; read with grad */
+  const int32_t* support; /* [N, K] or NULL = the whole vocabulary, with K 0 */
+  int64_t N;              /* independent rows */
+  int64_t V, student_stride, teacher_stride, K;
   double beta, temperature;
-  int32_t outside; /* srp_divergence_outside; 0 without a support */
+  int32_t outside; /* srp_outside; 0 without a support */
   double tail_floor;
   double* divergence; /* [N] or NULL */
-  void* grad; /* [N, student_stride] or NULL, not both */
+  void* grad;         /* [N, student_stride] or NULL, not both. Without a support it may be the memory of student */
 } srp_divergence_rows_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* logits; /* [N, stride] */
-  const uint8_t* keep; /* [N] or NULL: ids of a row with keep 0 are 0 */
-  int64_t N, V, stride, K; /* K <= V */
-  int32_t* ids; /* [N,K] */
+  int32_t dtype;        /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of logits */
+  const void* logits;   /* [N, stride] */
+  const uint8_t* keep;  /* [N] or NULL: ids of a row with keep 0 are 0 */
+  int64_t N;            /* independent rows */
+  int64_t V, stride, K; /* K <= V */
+  int32_t* ids;         /* [N, K] */
 } srp_divergence_top_args;
 
 #endif

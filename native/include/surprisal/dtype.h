@@ -1,4 +1,4 @@
-/* Element types as they travel through the ABI. Half types are 16-bit patterns; see number.h for their arithmetic. */
+/* Element types as they travel through the ABI. Half types are 16-bit patterns; see native/shared/number.h for their arithmetic. */
 #ifndef SURPRISAL_DTYPE_H
 #define SURPRISAL_DTYPE_H
 

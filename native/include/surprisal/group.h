@@ -33,11 +33,12 @@
  *   place       out[t] = tokens[t] + scale * values[t],  + min(max(row[b], low), high) at the last kept token of row b
  *
  * variance    about the mean of the group, whatever the center: M2 / (count - ddof), not below variance_floor;
- *             NaN where count <= ddof (but see singleton)
+ *             NaN where count <= ddof (but see constant and singleton). Scaled by a NaN std every y is NaN, also that of a
+ *             centred 0
  * copy        center NONE with scale NONE copies the values; constant and singleton do not apply
  * constant    a group with max == min, finite, and more than one number has centred values of exactly 0 and std
- *             sqrt(variance_floor) (the rounded mean of equal numbers need not equal them; dividing that residue by a tiny
- *             std would invent advantages of order 1). With center NONE: x / (std + epsilon)
+ *             sqrt(variance_floor), also where count <= ddof (the rounded mean of equal numbers need not equal them; dividing
+ *             that residue by a tiny std would invent advantages of order 1). With center NONE: x / (std + epsilon)
  * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1, i.e. x / (1 + epsilon) or x
  *             The reported mean is x, the reported std 0.
  *             SRP_SINGLETON_STANDARD: as RAW, and so reported: mean 0 and std 1, also of an empty group
@@ -51,8 +52,8 @@
  *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight; entropy: count * 2^-53 of 1 + H
  *             Host backends add in item order, device backends in a fixed order that depends on the group's size alone
- * memory      outputs may not overlap inputs; groups as in rows.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
- *             best -1, entropy 0. broadcast, place: rows as in rows.h, what lies under the mask is not read
+ * memory      outputs may not overlap inputs; groups as in backend.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
+ *             best -1, entropy 0. broadcast, place: rows as in backend.h, what lies under the mask is not read
  * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked
  *             what the formula gives (then it is read). The number of a row without a kept token is seen nowhere. A NaN in
  *             row passes the clip. One rounding, of the sum in float64 */
@@ -67,132 +68,135 @@ typedef enum {
   SRP_CENTER_MEAN = 1,
   SRP_CENTER_LEAVE_ONE_OUT = 2,
   SRP_CENTER_RUNNER_UP = 3
-} srp_center;
+} srp_group_center;
 typedef enum { SRP_WEIGH_POWER = 0, SRP_WEIGH_EXTREMES = 1 } srp_weigh_form;
-typedef enum { SRP_SCALE_NONE = 0, SRP_SCALE_STD = 1 } srp_scale;
-typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1, SRP_SINGLETON_STANDARD = 2 } srp_singleton;
+typedef enum { SRP_SCALE_NONE = 0, SRP_SCALE_STD = 1 } srp_group_scale;
+typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1, SRP_SINGLETON_STANDARD = 2 } srp_group_singleton;
 typedef enum { SRP_NAN_PROPAGATE = 0, SRP_NAN_ABSTAIN = 1 } srp_nan_policy;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values, normalized, mean, std: SRP_F32 or SRP_F64 */
-  const void* values;      /* [n] */
-  const int32_t* members;  /* [n] or NULL = identity */
-  const int32_t* offsets;  /* [G+1] */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, normalized, mean, std, weights */
+  const void* values;     /* [n] */
+  const int32_t* members; /* [n] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  double ddof;             /* >= 0 */
-  double epsilon;          /* >= 0, added to the std */
-  double variance_floor;   /* >= 0 */
-  int32_t center, scale, singleton, nan_policy;
-  void* normalized;        /* [n] or NULL */
-  void *mean, *std;        /* [G] or NULL */
-  int32_t* count;          /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
-  const void* weights;     /* [n] or NULL = 1; >= 0 */
-  double gain;             /* >= 0; 1 = as it is */
+  double ddof;           /* >= 0 */
+  double epsilon;        /* >= 0, added to the std */
+  double variance_floor; /* >= 0 */
+  int32_t center;        /* srp_group_center */
+  int32_t scale;         /* srp_group_scale */
+  int32_t singleton;     /* srp_group_singleton */
+  int32_t nan_policy;    /* srp_nan_policy */
+  void* normalized;      /* [n] or NULL */
+  void *mean, *std;      /* [G] or NULL */
+  int32_t* count;        /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
+  const void* weights;   /* [n] or NULL = 1; >= 0 */
+  double gain;           /* >= 0; 1 = as it is */
 } srp_group_normalize_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;
-  const int32_t* members;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, weights, lse, soft_mean */
+  const void* values;     /* [n] */
+  const int32_t* members; /* [n] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  double temperature;      /* >= 0 */
-  void* weights;           /* [n] or NULL */
-  void *lse, *soft_mean;   /* [G], each may be NULL; of an empty group -infinity and NaN */
-  double floor;            /* >= 0, of the weights; not of lse and soft_mean */
+  double temperature;    /* >= 0 */
+  void* weights;         /* [n] or NULL */
+  void *lse, *soft_mean; /* [G] or NULL; of an empty group -infinity and NaN */
+  double floor;          /* >= 0, of the weights; not of lse and soft_mean */
 } srp_group_softmax_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values, log_factors, counts, weights */
+  int32_t dtype;           /* SRP_F32 or SRP_F64: of values, log_factors, counts, weights */
   const void* values;      /* [n] */
   const void* log_factors; /* [n] or NULL = 0: l */
   const void* counts;      /* [n] or NULL = 1 */
-  const int32_t* members;
-  const int32_t* offsets;
+  const int32_t* members;  /* [n] or NULL = identity */
+  const int32_t* offsets;  /* [G + 1] */
   int64_t n, G;
-  double temperature;      /* >= 0 */
-  double coefficient;      /* >= 0 */
-  double least;            /* >= 0 */
-  void* weights;           /* [n] */
+  double temperature; /* >= 0 */
+  double coefficient; /* >= 0 */
+  double least;       /* >= 0 */
+  void* weights;      /* [n] */
 } srp_group_tilt_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values, entropy, evenness */
-  const void* values;
-  const int32_t* members;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, entropy, evenness */
+  const void* values;     /* [n] */
+  const int32_t* members; /* [n] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  int32_t normalized;      /* 0 or 1 */
-  double least;            /* >= 0 */
-  void *entropy, *evenness; /* [G], each may be NULL, not both */
+  int32_t normalized;       /* 0 or 1 */
+  double least;             /* >= 0 */
+  void *entropy, *evenness; /* [G] or NULL, not both */
 } srp_group_entropy_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;
-  const int32_t* members;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, best_value, second_value */
+  const void* values;     /* [n] */
+  const int32_t* members; /* [n] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  int32_t *best, *second;              /* [G] item indices, -1 where there is none */
-  void *best_value, *second_value;     /* [G] or NULL */
+  int32_t *best, *second;          /* [G]: item indices, -1 where there is none */
+  void *best_value, *second_value; /* [G] or NULL */
 } srp_group_top2_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values, weights, baselines, centred */
+  int32_t dtype;                /* SRP_F32 or SRP_F64: of values, weights, baselines, centred */
   const void *values, *weights; /* [n] */
-  const uint8_t* mask;     /* [n] or NULL */
-  const int32_t* offsets;  /* [B+1] or NULL = padded */
-  const int32_t* members;  /* [B] or NULL = identity: rows */
-  const int32_t* group_offsets; /* [G+1] */
+  const uint8_t* mask;          /* [n] or NULL */
+  const int32_t* offsets;       /* [B + 1] or NULL = padded */
+  const int32_t* members;       /* [B] or NULL = identity: rows */
+  const int32_t* group_offsets; /* [G + 1] */
   int64_t n, B, T, G;
-  double epsilon;          /* >= 0 */
-  int32_t zero_tail;       /* 0 or 1 */
-  void *baselines, *centred; /* [n], each may be NULL, not both */
+  double epsilon;            /* >= 0 */
+  int32_t zero_tail;         /* 0 or 1 */
+  void *baselines, *centred; /* [n] or NULL, not both */
 } srp_group_columns_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of values, weights */
-  const void* values;
-  const int32_t* members;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, weights */
+  const void* values;     /* [n] */
+  const int32_t* members; /* [n] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  int32_t form;            /* srp_weigh_form */
-  double power;            /* >= 0 */
+  int32_t form;                          /* srp_weigh_form */
+  double power;                          /* >= 0 */
   double at_max, at_min, between, floor; /* finite */
-  void* weights;           /* [n] */
+  void* weights;                         /* [n] */
 } srp_group_weigh_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of row, factor, out */
-  const void* row;         /* [B] */
-  const void* factor;      /* [B] or NULL = 1 */
-  const uint8_t* mask;     /* [n] or NULL */
-  const int32_t* offsets;  /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of row, factor, out */
+  const void* row;        /* [B] */
+  const void* factor;     /* [B] or NULL = 1 */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  void* out;               /* [n] */
+  void* out; /* [n] */
 } srp_group_broadcast_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* of row, tokens, values, out */
-  const void* row;         /* [B] or NULL = 0 */
-  const void* tokens;      /* [n] or NULL = 0 */
-  const void* values;      /* [n] or NULL = 0 */
-  const uint8_t* mask;     /* [n] or NULL */
-  const int32_t* offsets;  /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of row, tokens, values, out */
+  const void* row;        /* [B] or NULL = 0 */
+  const void* tokens;     /* [n] or NULL = 0 */
+  const void* values;     /* [n] or NULL = 0 */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  double scale;            /* finite */
-  double low, high;        /* of row; -infinity, infinity = no clip */
+  double scale;     /* finite */
+  double low, high; /* of row; -infinity, infinity = no clip */
   int32_t transform_masked;
-  void* out;               /* [n] */
+  void* out; /* [n] */
 } srp_group_place_args;
 
 #endif

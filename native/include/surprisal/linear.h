@@ -44,40 +44,40 @@
 
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* of hidden, weight and bias */
-  const void* hidden; /* [N,D] */
-  const void* weight; /* [padded,D] */
-  const void* bias; /* [padded] or NULL */
-  const int32_t* targets; /* [N], NULL without logprob */
-  const uint8_t* keep; /* [N] or NULL */
+  int32_t dtype;          /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of hidden, weight and bias */
+  const void* hidden;     /* [N, D] */
+  const void* weight;     /* [padded, D] */
+  const void* bias;       /* [padded] or NULL */
+  const int32_t* targets; /* [N] or NULL without logprob */
+  const uint8_t* keep;    /* [N] or NULL */
   int64_t N, D, V, padded;
   int64_t chunk; /* rows; 0 = the backend's own */
   double temperature, scale, softcap;
-  void *logprob, *entropy; /* wide [N] or NULL */
-  void *lse, *sum_sq; /* wide [N] or NULL */
+  void *logprob, *entropy;       /* wide [N] or NULL */
+  void *lse, *sum_sq;            /* wide [N] or NULL */
   double *max_logit, *log1p_sum; /* [N] or NULL */
-  double* mean_gap; /* [N] or NULL */
+  double* mean_gap;              /* [N] or NULL */
 } srp_linear_forward_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* hidden;
-  const void* weight;
-  const void* bias;
-  const int32_t* targets; /* [N], NULL without grad_logprob */
-  const uint8_t* keep;
+  int32_t dtype;          /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of hidden, weight, bias and grad_hidden */
+  const void* hidden;     /* [N, D] */
+  const void* weight;     /* [padded, D] */
+  const void* bias;       /* [padded] or NULL */
+  const int32_t* targets; /* [N] or NULL without grad_logprob */
+  const uint8_t* keep;    /* [N] or NULL */
   const double *max_logit, *log1p_sum; /* [N] */
-  const double* mean_gap; /* [N]; NULL without grad_entropy */
-  const void* grad_logprob; /* wide [N] or NULL */
-  const void* grad_entropy; /* wide [N] or NULL */
+  const double* mean_gap;              /* [N] or NULL without grad_entropy */
+  const void* grad_logprob;            /* wide [N] or NULL */
+  const void* grad_entropy;            /* wide [N] or NULL */
   int64_t N, D, V, padded;
   int64_t chunk;
   double temperature, scale, softcap;
-  int32_t accumulate;
-  void* grad_hidden; /* [N,D] in hidden's dtype, or NULL */
-  void* grad_weight; /* wide [padded,D] or NULL */
-  void* grad_bias; /* wide [padded] or NULL */
+  int32_t accumulate; /* 1: grad_weight and grad_bias are added to */
+  void* grad_hidden;  /* [N, D] or NULL */
+  void* grad_weight;  /* wide [padded, D] or NULL */
+  void* grad_bias;    /* wide [padded] or NULL */
 } srp_linear_backward_args;
 
 #endif

@@ -48,60 +48,69 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
+/* Numbers of a state in front of its target logits: (max_logit, S', W, sum of squares). */
+enum { SRP_STATE_SUMS = 4 };
+
+/* S' in the state of an ignored row. */
+enum { SRP_STATE_IGNORED = -1 };
+
 typedef struct {
   uint32_t size;
-  int32_t dtype;                     /* of logits: SRP_F32, SRP_F16 or SRP_BF16 */
-  const void* logits;                /* [N, stride] */
-  const int32_t* targets;            /* [N,K], NULL with K 0 */
-  const uint8_t* keep;               /* [N] or NULL */
-  int64_t N, V, stride, K;
-  double temperature, scale;         /* > 0 */
-  double softcap;                    /* > 0, or 0 = none */
-  float* logprob;                    /* [N,K] or NULL */
-  float *entropy, *lse;              /* [N] or NULL */
-  float *max_logit, *log1p_sum;      /* [N] or NULL */
-  float* mean_gap;                   /* [N] or NULL */
-  float* sum_sq;                     /* [N] or NULL */
+  int32_t dtype;          /* SRP_F32, SRP_F16 or SRP_BF16: of logits */
+  const void* logits;     /* [N, stride] */
+  const int32_t* targets; /* [N, K] or NULL with K 0 */
+  const uint8_t* keep;    /* [N] or NULL */
+  int64_t N;              /* independent rows */
+  int64_t V, stride, K;
+  double temperature, scale;    /* > 0 */
+  double softcap;               /* > 0, or 0 = none */
+  float* logprob;               /* [N, K] or NULL */
+  float *entropy, *lse;         /* [N] or NULL */
+  float *max_logit, *log1p_sum; /* [N] or NULL */
+  float* mean_gap;              /* [N] or NULL */
+  float* sum_sq;                /* [N] or NULL */
 } srp_logprob_forward_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                     /* of logits and grad */
-  const void* logits;                /* [N, stride] */
-  const int32_t* targets;            /* [N,K] ids of the whole vocabulary; NULL without grad_logprob */
-  const uint8_t* keep;
+  int32_t dtype;                      /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad */
+  const void* logits;                 /* [N, stride] */
+  const int32_t* targets;             /* [N, K] or NULL without grad_logprob; ids of the whole vocabulary */
+  const uint8_t* keep;                /* [N] or NULL */
   const float *max_logit, *log1p_sum; /* [N] */
-  const float* mean_gap;             /* [N]; NULL without grad_entropy */
-  const float* grad_logprob;         /* [N,K] or NULL */
-  const float* grad_entropy;         /* [N] or NULL */
-  int64_t N, V, stride, K;
-  int64_t vocab_start, vocab_size;   /* 0 and V for the whole vocabulary */
+  const float* mean_gap;              /* [N] or NULL without grad_entropy */
+  const float* grad_logprob;          /* [N, K] or NULL */
+  const float* grad_entropy;          /* [N] or NULL */
+  int64_t N;                          /* independent rows */
+  int64_t V, stride, K;
+  int64_t vocab_start, vocab_size; /* 0 and V for the whole vocabulary */
   double temperature, scale, softcap;
-  void* grad;                        /* [N, stride] */
+  void* grad; /* [N, stride], may be the memory of logits */
 } srp_logprob_backward_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* logits;                /* [N, stride] of this shard */
-  const int32_t* targets;            /* [N,K] ids of the whole vocabulary */
-  const uint8_t* keep;
-  int64_t N, V, stride, K;
+  int32_t dtype;          /* SRP_F32, SRP_F16 or SRP_BF16: of logits */
+  const void* logits;     /* [N, stride] of this shard */
+  const int32_t* targets; /* [N, K] or NULL with K 0; ids of the whole vocabulary */
+  const uint8_t* keep;    /* [N] or NULL */
+  int64_t N;              /* independent rows */
+  int64_t V, stride, K;
   int64_t vocab_start, vocab_size;
   double temperature, scale, softcap;
-  double* state;                     /* [N, 4+K] */
+  double* state; /* [N, SRP_STATE_SUMS + K] */
 } srp_logprob_partial_args;
 
 typedef struct {
   uint32_t size;
-  const double* states;              /* [P, N, 4+K] */
+  const double* states; /* [P, N, SRP_STATE_SUMS + K] */
   int64_t P, N, K;
   double temperature, scale, softcap;
-  float* logprob;
-  float *entropy, *lse;
-  float *max_logit, *log1p_sum;
-  float* mean_gap;
-  float* sum_sq;
+  float* logprob;               /* [N, K] or NULL */
+  float *entropy, *lse;         /* [N] or NULL */
+  float *max_logit, *log1p_sum; /* [N] or NULL */
+  float* mean_gap;              /* [N] or NULL */
+  float* sum_sq;                /* [N] or NULL */
 } srp_logprob_merge_args;
 
 #endif

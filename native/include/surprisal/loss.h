@@ -1,7 +1,7 @@
 /* Losses over rows of tokens, with their gradients: what each kept token costs and how that changes with its log-prob.
  *
  *   x[t]      current[t] - old[t] over kept tokens; 0 where old is NULL ("old is current": the ratio is 1, its gradient not 0)
- *   (l, g)    the form's loss and its derivative to current[t] (loss_forms.h), l *= factor, g *= factor
+ *   (l, g)    the form's loss and its derivative to current[t] (srp_loss_form), l *= factor, g *= factor
  *   v[t]      KL estimate of d[t] = current[t] - reference[t] (kl_form), where reference is given
  *   total     sum over b of  row_weight[b] * (sum over terms of row b of l)
  *                          + kl_weight[b] * kl_coefficient * (sum over kept tokens of row b of v)
@@ -11,7 +11,10 @@
  *   loss_row    sums of the row first, then the pass: s[b] = sum of x over the row / divisor (mean or sum, `reduce`), and the
  *               form sees s. THROUGH forms send the gradient through the row: d s / d current[u] = 1 / divisor of every kept u.
  *               A form whose value is one number a row counts it once (ONCE), else once for every term (EACH)
- *               A row without kept tokens has divisor 1
+ *               A row without kept tokens has divisor 1.
+ *               SRP_ROW_CLIP_ONCE takes groups of rows (group_offsets, members; rows.h): s and divisor are of all kept tokens of
+ *               the row's group, and grad[t] = (sum over the group's rows b of row_weight[b] * slope[b]) / divisor. old is [n]
+ *               then, there is no KL, and figures are SRP_LOSS_SUMS
  *   loss_logits  loss_token between the logits and their gradient (below)
  *
  * kept      mask[t] != 0. Masked tokens are not read: every [n] output is 0 there
@@ -29,89 +32,125 @@
  * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (row_weight 0 leaves it out)
  * nan       spreads to its row (loss_token: to its token and the row's figures), nowhere else. A form does not spread what it
  *           does not read: old, say, in SRP_LOSS_LINEAR. Where l or v is NaN, its derivative is
- * figures   [B, SRP_LOSS_FIGURES] float64, column by srp_loss_figure: partial sums of the row, in a fixed order that depends on the
+ * clipped   tokens whose gradient the clipping cut off; of SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED rows
+ * figures   [B, figure_count] float64, column by srp_loss_figure, the first SRP_LOSS_SUMS of them or all: partial sums of the row, in a fixed order that depends on the
  *           positions in the row and, on device backends, its length alone: one after the other, or in lanes that count from where
  *           it begins. Batch figures are their sums in row order. A band is [1 - clip_low, 1 + clip_high] for min(ratio, ratio_cap), the row's ratio in
  *           THROUGH forms and SRP_ROW_CLIP_LOCAL, the token's elsewhere; SRP_ROW_GEOMETRIC: [-clip_low, clip_high] for x
  * precision everything in float64, rounded once on store
- * memory    outputs may not overlap inputs or one another; rows as in rows.h */
+ * memory    outputs may not overlap inputs or one another; rows as in backend.h */
 #ifndef SURPRISAL_LOSS_H
 #define SURPRISAL_LOSS_H
 
 #include "surprisal/dtype.h"
-#include "surprisal/loss_forms.h"
-#include "surprisal/ratio.h"  /* srp_reduce */
+#include "surprisal/ratio.h" /* srp_ratio_reduction */
 #include "surprisal/status.h"
 
+/* A = advantage, l = loss, g = d l / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). */
 typedef enum {
-  SRP_FIGURE_TOTAL = 0,        /* the row's part of the total, weights and KL included */
-  SRP_FIGURE_LOSS,             /* sum of l over terms (ONCE forms: l), factor included, row_weight not */
-  SRP_FIGURE_KL,               /* sum of v over kept tokens, without coefficient and weight */
-  SRP_FIGURE_KEPT,             /* kept tokens */
-  SRP_FIGURE_TERMS,            /* terms */
-  SRP_FIGURE_CLIPPED,          /* kept tokens whose form says clipped */
-  SRP_FIGURE_LIMITED,          /* kept tokens whose form says limited (the dual clip) */
-  SRP_FIGURE_BELOW,            /* kept tokens below the band with A < 0 */
-  SRP_FIGURE_ABOVE,            /* kept tokens above the band with A > 0 */
-  SRP_FIGURE_OUTSIDE,          /* kept tokens outside of the band, whatever A */
-  SRP_FIGURE_LOG_RATIO,        /* sum of x over kept tokens */
-  SRP_FIGURE_LOG_RATIO_CLAMPED,/* sum of x clamped to [-log_clamp, log_clamp] */
-  SRP_FIGURE_LOG_RATIO_ABS,    /* sum of |x| */
-  SRP_FIGURE_LOG_RATIO_SQUARED,/* sum of x^2 */
-  SRP_FIGURE_RATIO,            /* sum of exp(x) over kept tokens */
-  SRP_FIGURE_RATIO_K3,         /* sum of exp(x) - 1 - x */
+  SRP_LOSS_CLIP = 1, /* max(-A r, -A clip(r)), with dual clip, ratio cap and clamped log ratio */
+  SRP_LOSS_LINEAR,   /* -A current; g = -A */
+  SRP_LOSS_WEIGHTED, /* -w A current, w = clip(min(r, ratio_cap)) constant; g = -w A; clipped where w differs from r */
+  SRP_LOSS_SIGMOID,  /* -A f, f = 4/t sigmoid(t (r - 1)), t = temperature_positive for A > 0, else _negative */
+  SRP_LOSS_MARKED,   /* -A r, and on marked tokens + coefficient |x|, g + coefficient sign(x) */
+  SRP_LOSS_BOUNDED, /* -A c, c = min(current, old + ln(1 + clip_high)) for A > 0, else max(current, old + ln(1 - clip_low)) */
+  SRP_LOSS_SQUARED /* 0.5 max((v - R)^2, (clip(v, old - clip_low, old + clip_high) - R)^2), v = current, R = advantage;
+                        g = v - R where the first is at least the second */
+} srp_loss_form;
+
+/* s = log ratio of the row. The numbers go on where those of srp_loss_form end: a form says which it is. */
+typedef enum {
+  SRP_ROW_CLIP = 8,   /* SRP_LOSS_CLIP of s for every term; THROUGH, EACH */
+  SRP_ROW_CLIP_ONCE,  /* SRP_LOSS_CLIP of s; THROUGH, ONCE; advantage [B] */
+  SRP_ROW_CLIP_LOCAL, /* SRP_LOSS_CLIP of s, but a token's gradient is its own: g = -A exp(s) where not clipped; EACH */
+  SRP_ROW_GEOMETRIC, /* n = min(x, clip_high) for A > 0, max(x, -clip_low) for A < 0, 0 for A = 0, over terms; R = exp(sum of
+                          (n + ln factor) / d); -mean(A) R, gradient to terms that are not clipped; ONCE. d by count_epsilon;
+                          mean(A) = sum of A over terms / d, or A[b]. clip widths are in log space */
+  SRP_ROW_GAMMA, /* ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k and l by the sign of A
+                          (positive: A >= 0), p = exp(l + k ln w - l w), 0 where infinite; -p A current, g = -p A; EACH.
+                          factor [B]: its logarithm once */
+  SRP_ROW_SQUARED /* d = coefficient s - A; d^2; THROUGH, ONCE; advantage [B] */
+} srp_row_form;
+
+/* d = current - reference. */
+typedef enum {
+  SRP_KL_K1 = 1, /* d */
+  SRP_KL_ABS,    /* |d| */
+  SRP_KL_K2,     /* d^2 / 2 */
+  SRP_KL_K3      /* exp(-d) - 1 + d, as expm1(-d) + d */
+} srp_kl_kind;
+
+typedef enum {
+  SRP_FIGURE_TOTAL = 0, /* the row's part of the total, weights and KL included */
+  SRP_FIGURE_LOSS,      /* sum of l over terms (ONCE forms: l), factor included, row_weight not */
+  SRP_FIGURE_KL,        /* sum of v over kept tokens, without coefficient and weight */
+  SRP_FIGURE_KEPT,      /* kept tokens */
+  SRP_FIGURE_TERMS,     /* terms */
+  SRP_FIGURE_CLIPPED,   /* kept tokens whose form says clipped; of a row that is, without kept tokens, 1 */
+  SRP_FIGURE_LIMITED,   /* kept tokens whose form says limited (the dual clip); likewise */
   SRP_FIGURE_ROW_RATIO, /* loss_row: exp(s) after clamps, R (GEOMETRIC), p (GAMMA; the mean over terms where advantages
                                   are per token, 1 without a term). loss_token: largest ratio, -infinity if none */
-  SRP_FIGURE_OUTSIDE_POSITIVE, /* kept tokens outside of the band with A > 0 */
-  SRP_FIGURE_OUTSIDE_NEGATIVE, /* kept tokens outside of the band with A < 0 */
+  SRP_FIGURE_RATIO,     /* sum over kept tokens of what `ratio` says of the token, or of its row */
+  SRP_LOSS_SUMS,        /* as many figures come with the loss; the others cost operations of their own */
+  SRP_FIGURE_BELOW = SRP_LOSS_SUMS, /* kept tokens below the band with A < 0 */
+  SRP_FIGURE_ABOVE,                 /* kept tokens above the band with A > 0 */
+  SRP_FIGURE_OUTSIDE,               /* kept tokens outside of the band, whatever A */
+  SRP_FIGURE_OUTSIDE_POSITIVE,      /* kept tokens outside of the band with A > 0 */
+  SRP_FIGURE_OUTSIDE_NEGATIVE,      /* kept tokens outside of the band with A < 0 */
+  SRP_FIGURE_LOG_RATIO,             /* sum of x over kept tokens */
+  SRP_FIGURE_CLAMPED_LOG_RATIO,     /* sum of x clamped to [-log_clamp, log_clamp] */
+  SRP_FIGURE_ABSOLUTE_LOG_RATIO,    /* sum of |x| */
+  SRP_FIGURE_SQUARED_LOG_RATIO,     /* sum of x^2 */
+  SRP_FIGURE_RATIO_K3,              /* sum of exp(x) - 1 - x */
   SRP_LOSS_FIGURES
 } srp_loss_figure;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* SRP_F32 or SRP_F64: of every float array that is not double below */
-  const void* current; /* [n] log-probs of the policy (or values): what the gradient is for */
-  const void* old; /* [n] or [B] (old_per_row) or NULL */
-  const void* advantage; /* [n] or [B]: advantages (or returns) */
-  const void* factor; /* [n] or [B] or NULL = 1 */
-  const void* reference; /* [n] or NULL = no KL */
-  const double* row_weight; /* [B] or NULL = 1 */
-  const double* kl_weight; /* [B] or NULL = row_weight */
-  const uint8_t* mask; /* [n] or NULL */
-  const uint8_t* term_mask; /* [n] or NULL = every kept token */
-  const uint8_t* marks; /* [n] or NULL = none */
-  const int32_t* offsets; /* [B+1] or NULL = padded */
-  int64_t n, B, T;
-  int32_t form; /* srp_loss_form in loss_token, srp_row_form in loss_row */
-  int32_t
-      old_per_row; /* 1: CLIP* and SQUARED of loss_row; s = (sum of current - old[b]) / divisor, and x is not defined:
-                                  figures of x count s, once a row */
+  int32_t dtype;                /* SRP_F32 or SRP_F64: of every float array that is not double below */
+  const void* current;          /* [n] log-probs of the policy (or values): what the gradient is for */
+  const void* old;              /* [old_per_row ? B : n] or NULL */
+  const void* advantage;        /* [advantage_per_token ? n : B]: advantages (or returns) */
+  const void* factor;           /* [factor_per_token ? n : B] or NULL = 1 */
+  const void* reference;        /* [n] or NULL = no KL */
+  const double* row_weight;     /* [B] or NULL = 1 */
+  const double* kl_weight;      /* [B] or NULL = row_weight */
+  const uint8_t* mask;          /* [n] or NULL */
+  const uint8_t* term_mask;     /* [n] or NULL = every kept token */
+  const uint8_t* marks;         /* [n] or NULL = none */
+  const int32_t* offsets;       /* [B + 1] or NULL = padded */
+  const int32_t* members;       /* [B] or NULL = identity; with group_offsets only */
+  const int32_t* group_offsets; /* [G + 1] or NULL = a row is on its own */
+  int64_t n, B, T, G;
+  int32_t form;        /* srp_loss_form in loss_token, srp_row_form in loss_row */
+  int32_t old_per_row; /* 1: CLIP* and SQUARED of loss_row: s = (sum of current - old[b]) / divisor, x is undefined and
+                          figures of x count s, once a row */
   int32_t advantage_per_token, factor_per_token;
-  int32_t reduce; /* srp_reduce: how s is made; loss_row only */
-  int32_t kl_form, kl_slope_form; /* srp_kl_form; 0 where reference is NULL */
+  int32_t reduce;                 /* srp_ratio_reduction: how s is made; loss_row only */
+  int32_t figure_count;           /* SRP_LOSS_SUMS or SRP_LOSS_FIGURES */
+  int32_t kl_form, kl_slope_form; /* srp_kl_kind; 0 where reference is NULL */
   int32_t kl_ratio;
   double clip_low, clip_high; /* >= 0, infinity = off */
-  double dual_clip; /* > 1, infinity = off */
-  double ratio_cap; /* > 0, infinity = off */
-  double
-      log_clamp; /* > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on every x of
-                                  the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED, GEOMETRIC do not read it */
+  double dual_clip;           /* > 1, infinity = off */
+  double ratio_cap;           /* > 0, infinity = off */
+  double log_clamp;     /* > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on
+                                 every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and
+                                 GEOMETRIC do not read it */
   double max_log_ratio; /* >= 0, infinity = off: the upper end alone, likewise */
   double temperature_positive, temperature_negative; /* > 0: SRP_LOSS_SIGMOID */
-  double coefficient; /* SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s */
-  double shape_positive, rate_positive, shape_negative,
-      rate_negative; /* SRP_ROW_GAMMA: k and lambda by the sign of A */
-  double
-      count_epsilon; /* >= 0: SRP_ROW_GEOMETRIC divides by (terms + epsilon) where it is > 0, else by max(terms, 1) */
+  double coefficient;                   /* SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s */
+  double shape_positive, rate_positive; /* SRP_ROW_GAMMA: k and lambda where A >= 0 */
+  double shape_negative, rate_negative; /* and where A < 0 */
+  double count_epsilon; /* >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1) */
   double kl_coefficient;
-  double kl_log_clamp; /* > 0, infinity = off: on d */
+  double kl_log_clamp;   /* > 0, infinity = off: on d */
   double kl_value_clamp; /* > 0, infinity = off: on v */
-  void* loss; /* [n] l with factor, 0 where no term; loss_row ONCE: [B]. Or NULL */
-  void* ratio; /* [n], loss_row: [B]; or NULL */
-  void* kl; /* [n] v; or NULL */
-  uint8_t* clipped; /* [n] or NULL */
-  void* grad; /* [n] or NULL */
-  double* figures; /* [B, SRP_LOSS_FIGURES] or NULL */
+  void* loss;  /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or NULL */
+  void* ratio; /* [form >= SRP_ROW_CLIP ? B : n] or NULL */
+  void* kl;    /* [n] or NULL: v */
+  uint8_t* clipped; /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or NULL */
+  void* grad;       /* [n] or NULL */
+  double* figures;  /* [B, figure_count] or NULL */
 } srp_loss_token_args;
 
 typedef srp_loss_token_args srp_loss_row_args;
@@ -141,32 +180,33 @@ typedef srp_loss_token_args srp_loss_row_args;
  *           nor does a CUDA call */
 typedef struct {
   uint32_t size;
-  int32_t dtype; /* of logits and grad: SRP_F32, SRP_F16 or SRP_BF16 */
-  const void* logits; /* [N, stride] */
-  const int32_t* targets; /* [N]: 0 <= id < V */
-  const uint8_t* keep; /* [N] or NULL */
-  const double* old; /* [N] or NULL = current */
-  const double* advantage; /* [N] */
-  const double* factor; /* [N] or NULL = 1 */
-  const double* reference; /* [N] or NULL = no KL */
-  const double* weight; /* [N] or NULL = 1 */
-  const double* kl_weight; /* [N] or NULL = weight */
+  int32_t dtype;                /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad */
+  const void* logits;           /* [N, stride] */
+  const int32_t* targets;       /* [N]: 0 <= id < V */
+  const uint8_t* keep;          /* [N] or NULL */
+  const double* old;            /* [N] or NULL = current */
+  const double* advantage;      /* [N] */
+  const double* factor;         /* [N] or NULL = 1 */
+  const double* reference;      /* [N] or NULL = no KL */
+  const double* weight;         /* [N] or NULL = 1 */
+  const double* kl_weight;      /* [N] or NULL = weight */
   const double* entropy_weight; /* [N] or NULL = 0; a bonus is negative */
-  const uint8_t* term_mask; /* [N] or NULL = every kept token */
-  const uint8_t* marks; /* [N] or NULL = none */
-  int64_t N, V, stride;
+  const uint8_t* term_mask;     /* [N] or NULL = every kept token */
+  const uint8_t* marks;         /* [N] or NULL = none */
+  int64_t N;                    /* independent rows */
+  int64_t V, stride;
   double temperature, scale, softcap; /* logprob.h */
-  int32_t form; /* srp_loss_form */
+  int32_t form;                       /* srp_loss_form */
   int32_t kl_form, kl_slope_form, kl_ratio;
   double clip_low, clip_high, dual_clip, ratio_cap, log_clamp, max_log_ratio;
   double temperature_positive, temperature_negative, coefficient;
   double kl_coefficient, kl_log_clamp, kl_value_clamp;
-  float* logprob; /* [N] or NULL; the others too */
-  float *entropy, *lse;
-  float *max_logit, *log1p_sum;
-  float* mean_gap;
-  float* sum_sq;
-  void* grad; /* [N, stride] */
+  float* logprob;               /* [N] or NULL */
+  float *entropy, *lse;         /* [N] or NULL */
+  float *max_logit, *log1p_sum; /* [N] or NULL */
+  float* mean_gap;              /* [N] or NULL */
+  float* sum_sq;                /* [N] or NULL */
+  void* grad;                   /* [N, stride], may be the memory of logits */
 } srp_loss_logits_args;
 
 #endif

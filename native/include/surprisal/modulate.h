@@ -31,7 +31,7 @@
  *   found     how many of the S steps or spans there are, as delim_spans counted them; outputs per step behind them are 0. More
  *             than S: SRP_BAD_SHAPE, from a device at the next sync()
  * precision float64 throughout, outputs float64 but for `out`, which is rounded once to its dtype; sums in a fixed order
- * memory    outputs may not overlap inputs, save `out` as said; rows and groups as in rows.h (groups index rows) */
+ * memory    outputs may not overlap inputs, save `out` as said; rows and groups as in backend.h (groups index rows) */
 #ifndef SURPRISAL_MODULATE_H
 #define SURPRISAL_MODULATE_H
 
@@ -40,54 +40,54 @@
 
 typedef enum { SRP_SCOPE_ALL = 0, SRP_SCOPE_MASK = 1, SRP_SCOPE_SEGMENTS = 2 } srp_scope;
 typedef enum { SRP_WEIGHT_RATIO = 0, SRP_WEIGHT_ZSCORE = 1 } srp_weight_form;
-typedef enum { SRP_NONFINITE_PROPAGATE = 0, SRP_NONFINITE_ISOLATE = 1, SRP_NONFINITE_GROUP = 2 } srp_nonfinite;
+typedef enum { SRP_NONFINITE_PROPAGATE = 0, SRP_NONFINITE_ISOLATE = 1, SRP_NONFINITE_GROUP = 2 } srp_non_finite_rows;
 
 typedef struct {
   uint32_t size;
-  const double* entropy;                      /* [S] nats */
+  const double* entropy; /* [S] nats */
   int64_t S;
-  double k, k_f, epsilon;                     /* k, k_f finite; epsilon >= 0 */
-  double *entropy_norm, *scale, *clarity;     /* [S], each may be NULL */
-  const int64_t* found;                       /* [1] or NULL = S */
-  int32_t finite;                             /* 1: a NaN or infinite H is SRP_OUT_OF_RANGE */
+  double k, k_f, epsilon;                 /* k, k_f finite; epsilon >= 0 */
+  double *entropy_norm, *scale, *clarity; /* [S] or NULL */
+  const int64_t* found;                   /* [1] or NULL = S: how many of the steps there are */
+  int32_t finite;                         /* 1: a NaN or infinite H is SRP_OUT_OF_RANGE */
 } srp_modulate_steps_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                              /* of advantages, out: SRP_F32 or SRP_F64 */
-  const void* advantages;                     /* [n] */
-  const uint8_t* mask;                        /* [n]; needed by SRP_SCOPE_MASK only */
-  const int32_t* offsets;                     /* [B+1] or NULL = padded */
-  const int32_t* spans;                       /* [S,3] row, begin, finish */
-  const double *scale, *clarity;              /* [S] */
+  int32_t dtype;                 /* SRP_F32 or SRP_F64: of advantages, out */
+  const void* advantages;        /* [n] */
+  const uint8_t* mask;           /* [n] or NULL; needed by SRP_SCOPE_MASK only */
+  const int32_t* offsets;        /* [B + 1] or NULL = padded */
+  const int32_t* spans;          /* [S, 3]: row, begin, finish */
+  const double *scale, *clarity; /* [S] */
   int64_t n, B, T, S;
   double zeta;
-  int32_t scope;
-  void* out;                                  /* [n] */
-  double* mean;                               /* [1] */
-  const int64_t* found;                       /* [1] or NULL = S */
+  int32_t scope;        /* srp_scope */
+  void* out;            /* [n], may be the memory of advantages */
+  double* mean;         /* [1] */
+  const int64_t* found; /* [1] or NULL = S: how many of the spans there are */
 } srp_modulate_spans_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                              /* of entropy: SRP_F32 or SRP_F64 */
-  const void* entropy;                        /* [n] per-token entropy or negative log-likelihood, nats */
-  const uint8_t* mask;                        /* [n] or NULL */
-  const uint8_t* positive;                    /* [B] or NULL = all positive */
-  const int32_t* offsets;                     /* [B+1] or NULL = padded */
-  const int32_t* members;                     /* [B] or NULL = identity */
-  const int32_t* group_offsets;               /* [G+1] */
+  int32_t dtype;                /* SRP_F32 or SRP_F64: of entropy */
+  const void* entropy;          /* [n] per-token entropy or negative log-likelihood, nats */
+  const uint8_t* mask;          /* [n] or NULL */
+  const uint8_t* positive;      /* [B] or NULL = all positive */
+  const int32_t* offsets;       /* [B + 1] or NULL = padded */
+  const int32_t* members;       /* [B] or NULL = identity */
+  const int32_t* group_offsets; /* [G + 1] */
   int64_t n, B, T, G;
-  int32_t form;
-  int32_t negate;                             /* 1: entropy holds log-probs */
+  int32_t form;   /* srp_weight_form */
+  int32_t negate; /* 1: entropy holds log-probs */
   double epsilon, beta, z_clip, variance_floor;
   double low_positive, high_positive, low_negative, high_negative;
   int32_t empty_isolate;
-  int32_t nonfinite;
+  int32_t nonfinite; /* srp_non_finite_rows */
   int32_t singleton_one, singleton_zero_mean, zero_one;
-  double *sequence_entropy, *group_mean, *ratio, *weight; /* [B], each may be NULL */
-  int32_t* length;                            /* [B] or NULL */
-  uint8_t* valid;                             /* [B] or NULL */
+  double *sequence_entropy, *group_mean, *ratio, *weight; /* [B] or NULL */
+  int32_t* length;                                        /* [B] or NULL */
+  uint8_t* valid;                                         /* [B] or NULL */
 } srp_modulate_rows_args;
 
 #endif

@@ -38,7 +38,7 @@
  *             in order and a partial holds a rounded mean. Ascending numbers came to a tenth of it (measured), device backends
  *             stay near c = 1. Deviations of 1e-150 ... 1e150. Outputs of whiten and affine are rounded once: 2 ulp of the
  *             output dtype beyond that; whiten may multiply by 1 / d where they are float32
- * memory      `out` of whiten, affine and clamp may be the memory of `values`; no other overlap; rows and groups as in rows.h
+ * memory      `out` of whiten, affine and clamp may be the memory of `values`; no other overlap; rows and groups as in backend.h
  *             (groups index rows) */
 #ifndef SURPRISAL_REDUCE_H
 #define SURPRISAL_REDUCE_H
@@ -47,8 +47,8 @@
 #include "surprisal/group.h"
 #include "surprisal/status.h"
 
-/* Fields of a partial. */
-enum {
+/* Fields of a partial, in their order. */
+typedef enum {
   SRP_MOMENT_COUNT = 0,
   SRP_MOMENT_SUM,
   SRP_MOMENT_MEAN,
@@ -56,96 +56,98 @@ enum {
   SRP_MOMENT_MIN,
   SRP_MOMENT_MAX,
   SRP_MOMENTS
-};
+} srp_moment;
 
-typedef enum { SRP_OVER_ROW = 0, SRP_OVER_GROUP = 1, SRP_OVER_ALL = 2 } srp_over;
+typedef enum { SRP_OVER_ROW = 0, SRP_OVER_GROUP = 1, SRP_OVER_ALL = 2 } srp_reduce_scope;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values: SRP_F32 or SRP_F64 */
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t nan_policy;
-  double* partials;         /* [B,6] */
+  int32_t nan_policy; /* srp_nan_policy */
+  double* partials;   /* [B, SRP_MOMENTS] */
 } srp_reduce_moments_args;
 
 typedef struct {
   uint32_t size;
-  const double* partials;   /* [B,6] */
-  const int32_t* members;   /* [B] or NULL = identity */
-  const int32_t* offsets;   /* [G+1], or NULL with G 1: all partials are one group */
+  const double* partials; /* [B, SRP_MOMENTS] */
+  const int32_t* members; /* [B] or NULL = identity */
+  const int32_t* offsets; /* [G + 1] or NULL with G 1: all partials are one group */
   int64_t B, G;
-  double* merged;           /* [G,6] */
+  double* merged; /* [G, SRP_MOMENTS] */
 } srp_reduce_merge_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values and out */
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
-  const int32_t* unit;      /* [B] group of each row, 0..units-1; read for SRP_OVER_GROUP only */
-  const double* moments;    /* [units,6]: units is B for SRP_OVER_ROW, 1 for SRP_OVER_ALL */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values and out */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
+  const int32_t* unit;    /* [B] or NULL: group of each row, 0..units-1; read for SRP_OVER_GROUP only */
+  const double* moments;  /* [units, SRP_MOMENTS]: units is B for SRP_OVER_ROW, 1 for SRP_OVER_ALL */
   int64_t n, B, T, units;
-  int32_t over, center, scale; /* center: SRP_CENTER_NONE or SRP_CENTER_MEAN */
+  int32_t over;                                                          /* srp_reduce_scope */
+  int32_t center;                                                        /* SRP_CENTER_NONE or SRP_CENTER_MEAN */
+  int32_t scale;                                                         /* srp_group_scale */
   double ddof, count_epsilon, epsilon, variance_epsilon, variance_floor; /* each >= 0 */
   int32_t keep_mean, nan_policy, transform_masked;
-  void* out;                /* [n] */
+  void* out; /* [n], may be the memory of values */
 } srp_reduce_whiten_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values and out */
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
-  const double* center;     /* [B] or NULL = 0 */
-  const double* scale;      /* [B] or NULL = 1 */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values and out */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
+  const double* center;   /* [B] or NULL = 0 */
+  const double* scale;    /* [B] or NULL = 1 */
   int64_t n, B, T;
   int32_t transform_masked;
-  void* out;                /* [n] */
-  double divisor;           /* > 0 or NaN; 1 = none, to the bit */
+  void* out;      /* [n], may be the memory of values */
+  double divisor; /* > 0 or NaN; 1 = none, to the bit */
 } srp_reduce_affine_args;
 
-/* Fields of the counts of clamp. */
-enum { SRP_CLAMPED_KEPT = 0, SRP_CLAMPED_OUTSIDE, SRP_CLAMPED_COUNTS };
+/* Fields of the counts of clamp, in their order. */
+typedef enum { SRP_CLAMPED_KEPT = 0, SRP_CLAMPED_OUTSIDE, SRP_CLAMPED_COUNTS } srp_clamped_count;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values and out */
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values and out */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  double low, high;         /* -infinity, infinity = no bound; not NaN */
+  double low, high; /* -infinity, infinity = no bound; not NaN */
   int32_t transform_masked;
-  void* out;                /* [n] or NULL */
-  int32_t* counts;          /* [B,2] or NULL; not both */
+  void* out;       /* [n] or NULL, may be the memory of values */
+  int32_t* counts; /* [B, SRP_CLAMPED_COUNTS] or NULL; not both */
 } srp_reduce_clamp_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values, factor, sign, weights, log_weights */
-  const void* values;       /* [n] */
-  const void* factor;       /* [n] or NULL = 1 */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
-  const void* sign;         /* [B] */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, factor, sign, weights, log_weights */
+  const void* values;     /* [n] */
+  const void* factor;     /* [n] or NULL = 1 */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
+  const void* sign;       /* [B] */
   int64_t n, B, T;
-  double bound;             /* >= 0 */
+  double bound;                                                        /* >= 0 */
   double shape_positive, rate_positive, shape_negative, rate_negative; /* >= 0 */
-  void *weights, *log_weights; /* [B], each may be NULL, not both */
-  int32_t all_factors;      /* 0 or 1 */
+  void *weights, *log_weights;                                         /* [B] or NULL, not both */
+  int32_t all_factors;                                                 /* 0 or 1 */
 } srp_reduce_gamma_args;
 
 typedef struct {
   uint32_t size;
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  double* counts;           /* [B] */
+  double* counts; /* [B] */
 } srp_reduce_counts_args;
 
 #endif

@@ -29,7 +29,7 @@
  *           transform_masked of gae and returns: SKIP and CUT write there what a scan has at that token instead of 0, and read
  *           it for that output alone: SKIP  advantages: the carry, returns: the carry + value[t] (of the op returns: the carry)
  *           CUT  as at a kept token, before the carry becomes 0
- * shapes    rows as in rows.h; per-token arrays [n]; bootstrap [B]
+ * shapes    rows as in backend.h; per-token arrays [n]; bootstrap [B]
  * edges     n or B 0: nothing written, SRP_OK. NaN spreads to earlier steps of its row, to no other row
  * precision carried in float64, rounded once: error <= 1e-7 * (1 + max|x|) for T <= 32768 with float32 outputs
  * memory    outputs may not overlap inputs */
@@ -43,90 +43,90 @@ typedef enum { SRP_MASK_SKIP = 0, SRP_MASK_STEPS = 1, SRP_MASK_CUT = 2 } srp_mas
 typedef enum { SRP_DELTA_CORRECTED = 0, SRP_DELTA_REWARD = 1 } srp_delta_form;
 
 typedef struct {
-  uint32_t size;                 /* sizeof this struct: how a newer caller and an older library agree */
-  int32_t dtype;                 /* of every float array here: SRP_F32 or SRP_F64 */
-  const void *reward, *value;    /* [n] in the backend's own memory, like every pointer here */
-  const void* discount;          /* [n] or NULL = gamma everywhere */
-  const uint8_t* mask;           /* [n] or NULL = all kept */
-  const void* bootstrap;         /* [B] or NULL = 0 */
-  const int32_t* offsets;        /* [B+1] or NULL = padded */
+  uint32_t size;              /* sizeof this struct: how a newer caller and an older library agree */
+  int32_t dtype;              /* SRP_F32 or SRP_F64: of every float array here */
+  const void *reward, *value; /* [n] */
+  const void* discount;       /* [n] or NULL = gamma everywhere */
+  const uint8_t* mask;        /* [n] or NULL = all kept */
+  const void* bootstrap;      /* [B] or NULL = 0 */
+  const int32_t* offsets;     /* [B + 1] or NULL = padded */
   int64_t n, B, T;
   double gamma, lambda;
-  int32_t mask_mode;
-  void *advantages, *returns;    /* [n], each may be NULL, not both */
-  int32_t transform_masked;      /* 0 or 1; STEPS does it anyway */
+  int32_t mask_mode;          /* srp_mask_mode */
+  void *advantages, *returns; /* [n] or NULL, not both */
+  int32_t transform_masked;   /* 0 or 1; STEPS does it anyway */
 } srp_scan_gae_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* reward;
-  const void* discount;
-  const uint8_t* mask;
-  const void* bootstrap;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of every float array here */
+  const void* reward;     /* [n] */
+  const void* discount;   /* [n] or NULL = gamma everywhere */
+  const uint8_t* mask;    /* [n] or NULL = all kept */
+  const void* bootstrap;  /* [B] or NULL = 0 */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
   double gamma;
-  int32_t mask_mode;
-  void* returns;                 /* [n] */
+  int32_t mask_mode; /* srp_mask_mode */
+  void* returns;     /* [n] */
   int32_t transform_masked;
 } srp_scan_returns_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void *reward, *value;
-  const void* weight;            /* [n] importance weights pi/mu, not logarithms */
-  const void* discount;
-  const uint8_t* mask;
-  const void* bootstrap;
-  const int32_t* offsets;
+  int32_t dtype;              /* SRP_F32 or SRP_F64: of every float array here */
+  const void *reward, *value; /* [n] */
+  const void* weight;         /* [n] importance weights pi/mu, not logarithms */
+  const void* discount;       /* [n] or NULL = gamma everywhere */
+  const uint8_t* mask;        /* [n] or NULL = all kept */
+  const void* bootstrap;      /* [B] or NULL = 0 */
+  const int32_t* offsets;     /* [B + 1] or NULL = padded */
   int64_t n, B, T;
   double gamma, lambda;
   double rho_bar, c_bar, pg_rho_bar; /* caps >= 0, infinity allowed */
-  int32_t mask_mode;
-  void *targets, *advantages;    /* [n], each may be NULL, as accumulated; not all three */
-  int32_t delta;                 /* srp_delta_form */
-  void* accumulated;             /* [n] or NULL */
+  int32_t mask_mode;                 /* srp_mask_mode */
+  void *targets, *advantages;        /* [n] or NULL, as accumulated; not all three */
+  int32_t delta;                     /* srp_delta_form */
+  void* accumulated;                 /* [n] or NULL */
 } srp_scan_vtrace_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;            /* [n] */
-  const uint8_t* mask;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, tails */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL = all kept */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  double gamma;                  /* in [0, 1] */
-  int32_t mask_mode;             /* SRP_MASK_SKIP or SRP_MASK_STEPS */
-  int32_t normalize;             /* 0 or 1 */
-  double masked_weight;          /* >= 0; read where normalize is 1 and mask_mode is SRP_MASK_STEPS */
-  void* tails;                   /* [n] */
+  double gamma;         /* in [0, 1] */
+  int32_t mask_mode;    /* SRP_MASK_SKIP or SRP_MASK_STEPS */
+  int32_t normalize;    /* 0 or 1 */
+  double masked_weight; /* >= 0; read where normalize is 1 and mask_mode is SRP_MASK_STEPS */
+  void* tails;          /* [n] */
 } srp_scan_tail_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;            /* [n], or NULL: the terms come from the next three */
-  const void *log_prob, *sum_squares; /* [n] */
-  const void* weight;            /* [n] or NULL = 1 */
-  const uint8_t* mask;
-  const int32_t* offsets;
+  int32_t dtype;                      /* SRP_F32 or SRP_F64: of every float array here */
+  const void* values;                 /* [n] or NULL: the terms come from the next three */
+  const void *log_prob, *sum_squares; /* [n] or NULL with values */
+  const void* weight;                 /* [n] or NULL = 1 */
+  const uint8_t* mask;                /* [n] or NULL = all kept */
+  const int32_t* offsets;             /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t exclusive;             /* 0 or 1 */
-  void *terms, *sums;            /* [n], each may be NULL, not both */
+  int32_t exclusive;  /* 0 or 1 */
+  void *terms, *sums; /* [n] or NULL, not both */
 } srp_scan_prefix_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;            /* [n] */
-  const uint8_t* mask;
-  const int32_t* offsets;
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, weights, products */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL = all kept */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  double gain;                   /* >= 0 */
-  double epsilon;                /* > 0 */
-  void *weights, *products;      /* [n], each may be NULL, not both */
+  double gain;              /* >= 0 */
+  double epsilon;           /* > 0 */
+  void *weights, *products; /* [n] or NULL, not both */
 } srp_scan_shares_args;
 
 #endif

@@ -29,7 +29,7 @@
  *           by halves of 32, then the eight of them in order; the rows' sums in the same way, lane l adding rows l, l + 256, ...
  *           So padding behind a row changes no bit
  * sizes     a unit has at most 2^31 - 1 positions, kept or not
- * memory    outputs may not overlap inputs, but `selected` of covariance may be the memory of `excluded`; rows as in rows.h.
+ * memory    outputs may not overlap inputs, but `selected` of covariance may be the memory of `excluded`; rows as in backend.h.
  *           No covariance is stored: a rank costs passes over the inputs. Device backends keep 7 numbers a row. The CPU backend
  *           lists the candidates near the rank of quantile and top, a few in a hundred; what is selected does not depend on it */
 #ifndef SURPRISAL_SELECT_H
@@ -41,50 +41,50 @@
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of values: SRP_F32 or SRP_F64 */
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t over;             /* SRP_OVER_ROW or SRP_OVER_ALL */
-  double q;                 /* 0..1 */
-  double* threshold;        /* [B] or [1], or NULL; not both NULL */
-  uint8_t* selected;        /* [n] or NULL */
+  int32_t over;      /* SRP_OVER_ROW or SRP_OVER_ALL */
+  double q;          /* 0..1 */
+  double* threshold; /* [over == SRP_OVER_ALL ? 1 : B] or NULL, not both */
+  uint8_t* selected; /* [n] or NULL */
 } srp_select_quantile_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;
-  const void* values;       /* [n] */
-  const uint8_t* mask;      /* [n] or NULL */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values */
+  const void* values;     /* [n] */
+  const uint8_t* mask;    /* [n] or NULL */
+  const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t over;
-  double share;             /* 0..1, or NaN: use k */
-  int64_t k, least;         /* >= 0 */
-  uint8_t* selected;        /* [n] */
-  int32_t* count;           /* [B] or [1]: how many were selected; or NULL */
+  int32_t over;      /* SRP_OVER_ROW or SRP_OVER_ALL */
+  double share;      /* 0..1, or NaN: use k */
+  int64_t k, least;  /* >= 0 */
+  uint8_t* selected; /* [n] */
+  int32_t* count;    /* [over == SRP_OVER_ALL ? 1 : B] or NULL: how many were selected */
 } srp_select_top_args;
 
 typedef enum { SRP_COVARIANCE_RANGE = 0, SRP_COVARIANCE_TOP = 1 } srp_covariance_mode;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;            /* of advantage and current: SRP_F32 or SRP_F64 */
-  const void* advantage;    /* [n] (advantage_per_token 1) or [B] */
-  const void* current;      /* [n] log-probs */
-  const uint8_t* mask;      /* [n] or NULL */
-  const uint8_t* excluded;  /* [n] or NULL = none */
-  const int32_t* offsets;   /* [B+1] or NULL = padded */
+  int32_t dtype;           /* SRP_F32 or SRP_F64: of advantage and current */
+  const void* advantage;   /* [advantage_per_token ? n : B] */
+  const void* current;     /* [n] log-probs */
+  const uint8_t* mask;     /* [n] or NULL */
+  const uint8_t* excluded; /* [n] or NULL = none */
+  const int32_t* offsets;  /* [B + 1] or NULL = padded */
   int64_t n, B, T;
   int32_t advantage_per_token;
-  int32_t mode;             /* srp_covariance_mode */
-  double count_epsilon;     /* >= 0 */
-  double low, high;         /* RANGE: not NaN; low >= high selects nothing */
-  double share;             /* TOP: 0..1, or NaN: use k */
-  int64_t k, least;         /* TOP: >= 0 */
-  uint8_t* selected;        /* [n] */
-  int32_t* count;           /* [1]: how many were selected; or NULL */
+  int32_t mode;         /* srp_covariance_mode */
+  double count_epsilon; /* >= 0 */
+  double low, high;     /* RANGE: not NaN; low >= high selects nothing */
+  double share;         /* TOP: 0..1, or NaN: use k */
+  int64_t k, least;     /* TOP: >= 0 */
+  uint8_t* selected;    /* [n], may be the memory of excluded */
+  int32_t* count;       /* [1] or NULL: how many were selected */
 } srp_select_covariance_args;
 
 #endif

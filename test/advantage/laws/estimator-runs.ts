@@ -11,80 +11,107 @@ const whereOf = ({ layout, mask }: TokenBatch) => ({ ...layout, mask });
 const logs = (values: Float64Array): Float64Array => values.map((x) => x - 1.1);
 const positive = (values: Float64Array): Float64Array => values.map((x) => x + 1.5);
 
-export type Outcome = "grpo" | "grpoPassAtK" | "rloo" | "reinforcePlusPlusBaseline" | "opo" | "gpg";
+export type Outcome = "grpo" | "passAtK" | "rloo" | "reinforcePlusPlusBaseline" | "opo" | "gpg";
 
 /** An estimator of outcome rewards. */
-export function outcome<Name extends Outcome>(name: Name, options: AdvantageOptions<Name>, rewards: "row" | "token"): Run {
+export function outcome<Name extends Outcome>(
+  name: Name,
+  options: AdvantageOptions<Name>,
+  rewards: "row" | "token",
+): Run {
   return (batch, backend) => {
-    const given = rewards === "row" ? { rewards: batch.rewards } : { tokenLevelRewards: batch.tokens.a };
-    const call = computeAdvantages as (name: Outcome, batch: object, options: object) => { advantages: ArrayLike<number> };
+    const given = rewards === "row" ? { rewards: batch.rewards } : { tokenRewards: batch.tokens.a };
+    const call = computeAdvantages as (
+      name: Outcome,
+      batch: object,
+      options: object,
+    ) => { advantages: ArrayLike<number> };
     const { advantages } = call(name, { ...whereOf(batch), groups: batch.groups, ...given }, { ...options, backend });
     return { advantages };
   };
 }
 
-export const gae = (options: AdvantageOptions<"gae">): Run => (batch, backend) => {
-  const given = { ...whereOf(batch), tokenLevelRewards: batch.tokens.a, values: batch.tokens.b };
-  const { advantages, returns, rawAdvantages } = computeAdvantages("gae", given, { ...options, backend });
-  return { advantages, returns, raw: rawAdvantages };
-};
+export const gae =
+  (options: AdvantageOptions<"gae">): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), tokenRewards: batch.tokens.a, values: batch.tokens.b };
+    const { advantages, returns, rawAdvantages } = computeAdvantages("gae", given, { ...options, backend });
+    return { advantages, returns, raw: rawAdvantages };
+  };
 
-export const reinforcePlusPlus = (options: AdvantageOptions<"reinforcePlusPlus">): Run => (batch, backend) => {
-  const given = { ...whereOf(batch), tokenLevelRewards: batch.tokens.a };
-  const { advantages, returns } = computeAdvantages("reinforcePlusPlus", given, { ...options, backend });
-  return { advantages, returns, raw: returns };
-};
+export const reinforcePlusPlus =
+  (options: AdvantageOptions<"reinforcePlusPlus">): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), tokenRewards: batch.tokens.a };
+    const { advantages, returns } = computeAdvantages("reinforcePlusPlus", given, { ...options, backend });
+    return { advantages, returns, raw: returns };
+  };
 
-export const ppo = (options: Partial<AdvantageOptions<"ppo">>): Run => (batch, backend) => {
-  const { advantages, returns, rewards } = computeAdvantages(
-    "ppo",
-    {
-      ...whereOf(batch),
-      scores: batch.rewards,
-      logProbs: batch.tokens.b,
-      referenceLogProbs: batch.tokens.c,
-      values: batch.tokens.b.map((x) => x / 2),
-    },
-    { gamma: 0.9, lambda: 0.8, klCoefficient: 0.1, ...options, backend },
-  );
-  return { advantages, returns, rewards };
-};
+export const ppo =
+  (options: Partial<AdvantageOptions<"ppo">>): Run =>
+  (batch, backend) => {
+    const { advantages, returns, rewards } = computeAdvantages(
+      "ppo",
+      {
+        ...whereOf(batch),
+        scores: batch.rewards,
+        logProbs: batch.tokens.b,
+        referenceLogProbs: batch.tokens.c,
+        values: batch.tokens.b.map((x) => x / 2),
+      },
+      { gamma: 0.9, lambda: 0.8, klCoefficient: 0.1, ...options, backend },
+    );
+    return { advantages, returns, rewards };
+  };
 
-export const optimalTokenBaseline = (options: AdvantageOptions<"optimalTokenBaseline">): Run => (batch, backend) => {
-  const { advantages, returns, baselines } = computeAdvantages(
-    "optimalTokenBaseline",
-    {
-      ...whereOf(batch),
-      groups: batch.groups,
-      tokenLevelRewards: batch.tokens.a,
-      logProbs: logs(batch.tokens.b),
-      sumSquares: batch.tokens.c.map((x) => x * x),
-    },
-    { ...options, backend },
-  );
-  return { advantages, returns, baselines };
-};
+export const optimalTokenBaseline =
+  (options: AdvantageOptions<"optimalTokenBaseline">): Run =>
+  (batch, backend) => {
+    const { advantages, returns, baselines } = computeAdvantages(
+      "optimalTokenBaseline",
+      {
+        ...whereOf(batch),
+        groups: batch.groups,
+        tokenRewards: batch.tokens.a,
+        logProbs: logs(batch.tokens.b),
+        sumSquares: batch.tokens.c.map((x) => x * x),
+      },
+      { ...options, backend },
+    );
+    return { advantages, returns, baselines };
+  };
 
-export const multiReward = (options: AdvantageOptions<"multiReward">): Run => ({ rewards, groups }, backend) => {
-  const result = computeAdvantages("multiReward", [rewards, abstaining(rewards)], { weights: [1, 2], groups, ...options, backend });
-  return { advantages: result.advantages, sums: result.rewards };
-};
+export const multiReward =
+  (options: AdvantageOptions<"multiReward">): Run =>
+  ({ rewards, groups }, backend) => {
+    const result = computeAdvantages(
+      "multiReward",
+      { rewards: [rewards, abstaining(rewards)], groups },
+      { weights: [1, 2], ...options, backend },
+    );
+    return { advantages: result.advantages, sums: result.rewards };
+  };
 /** A reward function with an opinion of its own, and none on some rows. */
 const abstaining = (rewards: Float64Array): Float64Array => rewards.map((x) => (x < -0.7 ? NaN : x * x));
 
-export const rlooWithKl = (options: AdvantageOptions<"rlooWithKl">): Run => (batch, backend) => {
-  const { layout, mask, groups, rewards, tokens } = batch;
-  const kl = { ...layout, mask, beta: 0.1, oldLogProbs: tokens.b, referenceLogProbs: tokens.c };
-  return { advantages: computeAdvantages("rlooWithKl", rewards, { groups, ...kl, ...options, backend }).advantages };
-};
+export const rlooWithKl =
+  (options: AdvantageOptions<"rlooWithKl">): Run =>
+  (batch, backend) => {
+    const { layout, mask, groups, rewards, tokens } = batch;
+    const given = { ...layout, mask, groups, rewards, oldLogProbs: tokens.b, referenceLogProbs: tokens.c };
+    const { rowAdvantages } = computeAdvantages("rlooWithKl", given, { beta: 0.1, ...options, backend });
+    return { advantages: rowAdvantages };
+  };
 
-export const miniLlm = (options: Partial<AdvantageOptions<"miniLlm">>): Run => (batch, backend) => ({
-  ...computeAdvantages(
-    "miniLlm",
-    { ...whereOf(batch), studentLogProbs: batch.tokens.b, teacherLogProbs: batch.tokens.c },
-    { gamma: 0.9, ...options, backend },
-  ),
-});
+export const miniLlm =
+  (options: Partial<AdvantageOptions<"miniLlm">>): Run =>
+  (batch, backend) => ({
+    ...computeAdvantages(
+      "miniLlm",
+      { ...whereOf(batch), studentLogProbs: batch.tokens.b, teacherLogProbs: batch.tokens.c },
+      { gamma: 0.9, ...options, backend },
+    ),
+  });
 
 export const iwOpd: Run = (batch, backend) => ({
   ...computeAdvantages(
@@ -94,53 +121,85 @@ export const iwOpd: Run = (batch, backend) => ({
   ),
 });
 
-export const puff = (delta: "corrected" | "reward"): Run => ({ layout, tokens: { a, b, c } }, backend) => ({
-  ...computeAdvantages(
-    "puff",
-    { ...layout, rewards: a, values: b, dones: c.map((x) => (x > 0.6 ? 1 : 0)), importance: positive(c) },
-    { gamma: 0.9, lambda: 0.8, delta, backend },
-  ),
-});
+export const puff =
+  (delta: "corrected" | "reward"): Run =>
+  ({ layout, tokens: { a, b, c } }, backend) => ({
+    ...computeAdvantages(
+      "puff",
+      { ...layout, tokenRewards: a, values: b, dones: c.map((x) => (x > 0.6 ? 1 : 0)), importanceWeights: positive(c) },
+      { gamma: 0.9, lambda: 0.8, delta, backend },
+    ),
+  });
 
-export const cpgd = (options: Partial<AdvantageOptions<"cpgd">>): Run => ({ layout, mask, rewards }, backend) => {
-  const { advantages, rowAdvantages } = computeAdvantages("cpgd", rewards, { ...layout, mask, ...options, backend });
-  return { advantages, rowAdvantages };
-};
+export const cpgd =
+  (options: Partial<AdvantageOptions<"cpgd">>): Run =>
+  ({ layout, mask, rewards }, backend) => {
+    const { advantages, rowAdvantages } = computeAdvantages(
+      "cpgd",
+      { ...layout, mask, rewards },
+      { ...options, backend },
+    );
+    return { advantages, rowAdvantages };
+  };
 
-export const edgeGrpo = (options: AdvantageOptions<"edgeGrpo">): Run => (batch, backend) => {
-  const given = { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards, entropies: positive(batch.tokens.b) };
-  const { advantages, returns } = computeAdvantages("edgeGrpo", given, { ...options, backend });
-  return { advantages, returns };
-};
+export const edgeGrpo =
+  (options: AdvantageOptions<"edgeGrpo">): Run =>
+  (batch, backend) => {
+    const given = {
+      ...whereOf(batch),
+      groups: batch.groups,
+      rewards: batch.rewards,
+      entropies: positive(batch.tokens.b),
+    };
+    const { advantages, returns } = computeAdvantages("edgeGrpo", given, { ...options, backend });
+    return { advantages, returns };
+  };
 
-export const egpo = (options: AdvantageOptions<"egpo">): Run => (batch, backend) => {
-  const { advantages, returns } = computeAdvantages(
-    "egpo",
-    { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards, oldLogProbs: logs(batch.tokens.b), tokens: batch.ids },
-    { thinkEnd: [2], ...options, backend },
-  );
-  return { advantages, returns };
-};
+export const egpo =
+  (options: AdvantageOptions<"egpo">): Run =>
+  (batch, backend) => {
+    const { advantages, returns } = computeAdvantages(
+      "egpo",
+      {
+        ...whereOf(batch),
+        groups: batch.groups,
+        rewards: batch.rewards,
+        oldLogProbs: logs(batch.tokens.b),
+        tokens: batch.ids,
+      },
+      { thinkEnd: [2], ...options, backend },
+    );
+    return { advantages, returns };
+  };
 
-export const empg = (options: Partial<AdvantageOptions<"empg">>): Run => (batch, backend) => {
-  const { layout, mask, ids, lengths, rewards, tokens } = batch;
-  const { advantages } = computeAdvantages(
-    "empg",
-    { ...layout, mask, tokens: ids, entropies: positive(tokens.b), rowAdvantages: rewards, ...("shape" in layout && { lengths }) },
-    { start: [0], end: [1], ...options, backend },
-  );
-  return { advantages };
-};
+export const empg =
+  (options: Partial<AdvantageOptions<"empg">>): Run =>
+  (batch, backend) => {
+    const { layout, mask, ids, lengths, rewards, tokens } = batch;
+    const { advantages } = computeAdvantages(
+      "empg",
+      {
+        ...layout,
+        mask,
+        tokens: ids,
+        entropies: positive(tokens.b),
+        rowAdvantages: rewards,
+        ...("shape" in layout && { lengths }),
+      },
+      { start: [0], end: [1], ...options, backend },
+    );
+    return { advantages };
+  };
 
 export const gpg = (batch: TokenBatch, backend: BackendName) =>
   computeAdvantages("gpg", { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards }, { backend });
 
 export const optimalValue: Run = ({ rewards, groups }, backend) => ({
-  advantages: computeAdvantages("optimalValue", rewards, { groups, beta: 0.5, backend }).advantages,
+  advantages: computeAdvantages("optimalValue", { rewards, groups }, { beta: 0.5, backend }).advantages,
 });
 
 export const remax: Run = (batch, backend) => {
-  const given = { ...whereOf(batch), tokenLevelRewards: batch.tokens.a, baselines: batch.baselines };
+  const given = { ...whereOf(batch), tokenRewards: batch.tokens.a, baselines: batch.baselines };
   const { advantages, returns } = computeAdvantages("remax", given, { backend });
   return { advantages, returns };
 };

@@ -84,8 +84,12 @@ const ALL_IDS = ["ids", "the closing tag is sought from the first kept token to 
 const WHOLE_STEPS = ["holes", "a step goes from delimiter to delimiter, turns of the environment included"] as const;
 
 /** The variants that all of them have. `preset`: the name and what else the call needs. */
-function outcomes<Name extends Outcome>(name: Name, presets: Readonly<Record<string, AdvantageOptions<Name>>>): Readonly<Record<string, Variant>> {
-  const call = (options: object, rewards: "row" | "token"): Run => outcome(name, options as AdvantageOptions<Name>, rewards);
+function outcomes<Name extends Outcome>(
+  name: Name,
+  presets: Readonly<Record<string, AdvantageOptions<Name>>>,
+): Readonly<Record<string, Variant>> {
+  const call = (options: object, rewards: "row" | "token"): Run =>
+    outcome(name, options as AdvantageOptions<Name>, rewards);
   return {
     "rewards per row": { run: call({}, "row") },
     'rewards per token, scoreOver "kept"': { run: call({ scoreOver: "kept" }, "token") },
@@ -104,7 +108,10 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
     exempt: NO_GROUPS,
     variants: {
       defaults: { run: gae({ gamma: 0.9, lambda: 0.8 }), constant: gae({ gamma: 1, lambda: 1 }) },
-      'maskMode "cut"': { run: gae({ gamma: 0.9, lambda: 0.8, maskMode: "cut" }), constant: gae({ gamma: 1, lambda: 1 }) },
+      'maskMode "cut"': {
+        run: gae({ gamma: 0.9, lambda: 0.8, maskMode: "cut" }),
+        constant: gae({ gamma: 1, lambda: 1 }),
+      },
       'preset "verl"': {
         run: gae({ gamma: 0.9, lambda: 0.8, preset: "verl" }),
         exempt: {
@@ -125,7 +132,11 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
       "not scaled": { scale: "none" },
     }),
   },
-  grpoPassAtK: { per: "token", split: "alone", variants: outcomes("grpoPassAtK", { 'preset "verl"': { preset: "verl" } }) },
+  passAtK: {
+    per: "token",
+    split: "alone",
+    variants: outcomes("passAtK", { 'preset "verl"': { preset: "verl" } }),
+  },
   rloo: { per: "token", split: "alone", variants: outcomes("rloo", { 'preset "verl"': { preset: "verl" } }) },
   reinforcePlusPlus: {
     per: "token",
@@ -152,9 +163,14 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
     split: "alone",
     exempt: { ...NO_GROUPS, zero: "a masked token has its return, without a baseline" },
     variants: {
-      defaults: { run: remax, exempt: { constant: "masked tokens have their return; the next variant looks at the others" } },
+      defaults: {
+        run: remax,
+        exempt: { constant: "masked tokens have their return; the next variant looks at the others" },
+      },
       "kept tokens": {
-        run: (batch, backend) => ({ advantages: Array.from(remax(batch, backend)["advantages"]!, (a, i) => (batch.mask[i] !== 0 ? a : 0)) }),
+        run: (batch, backend) => ({
+          advantages: Array.from(remax(batch, backend)["advantages"]!, (a, i) => (batch.mask[i] !== 0 ? a : 0)),
+        }),
       },
     },
   },
@@ -180,7 +196,10 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
       defaults: { run: multiReward({}) },
       'preset "trl"': { run: multiReward({ preset: "trl" }) },
       'scale "batch"': { run: multiReward({ scale: "batch" }), split: batchScale },
-      normalizeThenSum: { run: multiReward({ aggregation: "normalizeThenSum", epsilon: 1e-4 }), split: normalizeThenSum },
+      normalizeThenSum: {
+        run: multiReward({ aggregation: "normalizeThenSum", epsilon: 1e-4 }),
+        split: normalizeThenSum,
+      },
     },
   },
   rlooWithKl: {
@@ -242,7 +261,10 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
       padding: "there is no padding: a row ends where its entries do",
       constant: "nothing is compared with a group or a batch",
     },
-    variants: { 'delta "corrected"': { run: puff("corrected"), form: "full" }, 'delta "reward"': { run: puff("reward"), form: "full" } },
+    variants: {
+      'delta "corrected"': { run: puff("corrected"), form: "full" },
+      'delta "reward"': { run: puff("reward"), form: "full" },
+    },
   },
   cpgd: {
     per: "token",

@@ -5,7 +5,18 @@ import { type BackendName, eachBackend } from "../../support/each-backend";
 import type { Run } from "./estimator-runs";
 import { type Estimator, ESTIMATORS, type Exemptions, type Law, LAWS, type Variant } from "./estimator-table";
 import { joined, partsOf } from "./merging";
-import { back, constant, packed, poisoned, reversed, subset, type TokenBatch, type TokenCase, tokenCase, widened } from "./token-batch";
+import {
+  back,
+  constant,
+  packed,
+  poisoned,
+  reversed,
+  subset,
+  type TokenBatch,
+  type TokenCase,
+  tokenCase,
+  widened,
+} from "./token-batch";
 
 // Sums over the batch in another order: a few ulps of float64, times 1/std.
 const CLOSE = { rtol: 1e-9, atol: 1e-9 };
@@ -14,7 +25,13 @@ type Check = (given: TokenCase, variant: Variant, estimator: Estimator, backend:
 type Place = (b: number, t: number) => number | undefined;
 
 /** The results on another layout of the same rows are those on the padded one, to the bit, wherever both have a position. */
-function same(given: TokenCase, { batch, place }: { batch: TokenBatch; place: Place }, { run }: Variant, { per }: Estimator, backend: BackendName): void {
+function same(
+  given: TokenCase,
+  { batch, place }: { batch: TokenBatch; place: Place },
+  { run }: Variant,
+  { per }: Estimator,
+  backend: BackendName,
+): void {
   const plain = run(given.padded, backend);
   for (const [name, values] of Object.entries(run(batch, backend))) {
     if (values.length === given.rows && per === "row") expect(Array.from(values)).toEqual(Array.from(plain[name]!));
@@ -127,7 +144,10 @@ eachBackend((backend) => {
         const excused = exemptions(variant, estimator);
         for (const law of lawNames.filter((each) => excused[each] === undefined))
           test(`${title}: ${LAWS[law]}`, () => {
-            fc.assert(fc.property(casesOf(variant), (given) => CHECKS[law](given, variant, estimator, backend)), runs);
+            fc.assert(
+              fc.property(casesOf(variant), (given) => CHECKS[law](given, variant, estimator, backend)),
+              runs,
+            );
           });
       }
     });

@@ -5,7 +5,10 @@ import { cpgd, gpg, multiReward, outcome, ppo, rlooWithKl, type Run } from "./es
 import { subset, type TokenCase } from "./token-batch";
 
 /** Both sides of a law: the results of the whole, and what comes of its parts. */
-export type Merge = (whole: TokenCase, backend: BackendName) => readonly [whole: ArrayLike<number>, parts: ArrayLike<number>];
+export type Merge = (
+  whole: TokenCase,
+  backend: BackendName,
+) => readonly [whole: ArrayLike<number>, parts: ArrayLike<number>];
 
 interface Statistics {
   readonly mean: number;
@@ -77,8 +80,10 @@ const rawRloo: Run = (batch, backend) => {
   return { raw: Float64Array.from(advantages!, (a, b) => (alone(b) ? NaN : a)) };
 };
 
-const standardised = (epsilon: number) => (x: number, statistics: Statistics): number =>
-  Number.isNaN(x) ? 0 : (x - statistics.mean) / (Math.sqrt(variance(statistics)) + epsilon);
+const standardised =
+  (epsilon: number) =>
+  (x: number, statistics: Statistics): number =>
+    Number.isNaN(x) ? 0 : (x - statistics.mean) / (Math.sqrt(variance(statistics)) + epsilon);
 
 export const normalisedRloo = merged(rawRloo, standardised(1e-6), rlooWithKl({ beta: 0, normalize: true }));
 
@@ -99,7 +104,9 @@ export const normalizeThenSum = merged(
 );
 
 export const whitenedBaseline = whitened(
-  (batch, backend) => ({ raw: outcome("reinforcePlusPlusBaseline", { whitening: false }, "row")(batch, backend)["advantages"]! }),
+  (batch, backend) => ({
+    raw: outcome("reinforcePlusPlusBaseline", { whitening: false }, "row")(batch, backend)["advantages"]!,
+  }),
   outcome("reinforcePlusPlusBaseline", {}, "row"),
 );
 

@@ -12,8 +12,8 @@ interface Rows {
 type Estimator = (rows: Rows, backend: BackendName) => ArrayLike<number>;
 
 const advantages: Readonly<Record<string, Estimator>> = {
-  "shapeGroupRewards, groupNorm": ({ rewards, groups }, backend) =>
-    shapeGroupRewards(rewards, { estimator: "groupNorm", groups: groups, backend }).rewards,
+  "shapeGroupRewards, grpo": ({ rewards, groups }, backend) =>
+    shapeGroupRewards(rewards, { estimator: "grpo", groups: groups, backend }).rewards,
   "shapeGroupRewards, rloo": ({ rewards, groups }, backend) =>
     shapeGroupRewards(rewards, { estimator: "rloo", groups: groups, backend }).rewards,
 };
@@ -27,7 +27,10 @@ const estimators: Readonly<Record<string, Estimator>> = {
 const grid = fc.integer({ min: -10, max: 10 }).map((x) => x / 10);
 const cases: fc.Arbitrary<Rows> = fc
   .array(fc.tuple(grid, fc.integer({ min: 0, max: 3 })), { minLength: 1, maxLength: 24 })
-  .map((rows) => ({ rewards: Float64Array.from(rows, ([reward]) => reward), groups: rows.map(([, group]) => String(group)) }));
+  .map((rows) => ({
+    rewards: Float64Array.from(rows, ([reward]) => reward),
+    groups: rows.map(([, group]) => String(group)),
+  }));
 const runs = { numRuns: 30 };
 const close = { rtol: 1e-9, atol: 1e-9 }; // sums in another order: ulps of float64, times 1/std
 
@@ -37,7 +40,10 @@ eachBackend((backend) => {
       fc.assert(
         fc.property(cases, ({ rewards, groups }) => {
           const mirrored = { rewards: rewards.slice().reverse(), groups: [...groups].reverse() };
-          expect(Array.from(estimate(mirrored, backend)).reverse()).toBeAllClose(estimate({ rewards, groups }, backend), close);
+          expect(Array.from(estimate(mirrored, backend)).reverse()).toBeAllClose(
+            estimate({ rewards, groups }, backend),
+            close,
+          );
         }),
         runs,
       );
@@ -56,10 +62,16 @@ eachBackend((backend) => {
 
   test.each(Object.entries(advantages))("%s: a group of equal rewards gives exact zeros", (_, estimate) => {
     fc.assert(
-      fc.property(fc.float({ noNaN: true, noDefaultInfinity: true, min: -1000, max: 1000 }), fc.integer({ min: 1, max: 17 }), (reward, size) => {
-        const rewards = new Float64Array(size).fill(reward);
-        expect(Array.from(estimate({ rewards, groups: new Array<string>(size).fill("p") }, backend)).every((x) => x === 0)).toBe(true);
-      }),
+      fc.property(
+        fc.float({ noNaN: true, noDefaultInfinity: true, min: -1000, max: 1000 }),
+        fc.integer({ min: 1, max: 17 }),
+        (reward, size) => {
+          const rewards = new Float64Array(size).fill(reward);
+          expect(
+            Array.from(estimate({ rewards, groups: new Array<string>(size).fill("p") }, backend)).every((x) => x === 0),
+          ).toBe(true);
+        },
+      ),
       runs,
     );
   });

@@ -57,7 +57,13 @@ export function tokenCase(seed: number, rows: number, width: number, form: CaseF
 }
 
 /** The rows of `order`, laid out as `place` says, b counting in that order. */
-function relaid(given: TokenCase, order: readonly number[], layout: TokenBatch["layout"], length: number, place: Place): TokenBatch {
+function relaid(
+  given: TokenCase,
+  order: readonly number[],
+  layout: TokenBatch["layout"],
+  length: number,
+  place: Place,
+): TokenBatch {
   const { padded, width } = given;
   const moved = <A extends Uint8Array | Int32Array | Float64Array>(source: A, target: A): A => {
     order.forEach((row, b) => {

@@ -1,11 +1,6 @@
 // What holds for the pipelines from rewards to token advantages, on generated batches; every-estimator.test.ts has the estimators.
 import fc from "fast-check";
-import {
-  advantagePipeline,
-  estimateAdvantages,
-  NO_MOMENTS,
-  type PipelineEstimator,
-} from "../../../lib";
+import { advantagePipeline, estimateAdvantages, NO_MOMENTS, type PipelineEstimator } from "../../../lib";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { back, packed, poisoned, reversed, type TokenBatch, tokenCase, widened } from "./token-batch";
 
@@ -14,7 +9,8 @@ type Estimator = (batch: TokenBatch, backend: BackendName) => Readonly<Record<st
 
 type Preset = "lightrft" | "openrlhf" | undefined;
 
-const estimates = (estimator: PipelineEstimator, whiten: boolean, preset?: Preset): Estimator =>
+const estimates =
+  (estimator: PipelineEstimator, whiten: boolean, preset?: Preset): Estimator =>
   ({ layout, mask, tokens, rewards }, backend) => {
     const { advantages, returns } = estimateAdvantages(
       { ...layout, mask, rewards, tokenRewards: tokens.a, values: tokens.b },
@@ -23,30 +19,32 @@ const estimates = (estimator: PipelineEstimator, whiten: boolean, preset?: Prese
     return { advantages, returns };
   };
 
-const pipeline = (estimator: PipelineEstimator, preset?: Preset): Estimator => ({ layout, mask, tokens, rewards }, backend) => {
-  const { batches } = advantagePipeline([{ ...layout, mask, rewards, kl: tokens.a, values: tokens.b }], {
-    estimator,
-    gamma: 0.9,
-    klCoefficient: 0.1,
-    rewardClip: [-0.8, 0.8],
-    runningMoments: NO_MOMENTS,
-    backend,
-    ...(preset && { preset }),
-  });
-  const { advantages, returns, tokenRewards } = batches[0]!;
-  return { advantages, returns, tokenRewards };
-};
+const pipeline =
+  (estimator: PipelineEstimator, preset?: Preset): Estimator =>
+  ({ layout, mask, tokens, rewards }, backend) => {
+    const { batches } = advantagePipeline([{ ...layout, mask, rewards, kl: tokens.a, values: tokens.b }], {
+      estimator,
+      gamma: 0.9,
+      klCoefficient: 0.1,
+      rewardClip: [-0.8, 0.8],
+      runningMoments: NO_MOMENTS,
+      backend,
+      ...(preset && { preset }),
+    });
+    const { advantages, returns, tokenRewards } = batches[0]!;
+    return { advantages, returns, tokenRewards };
+  };
 
 const estimators: Readonly<Record<string, Estimator>> = {
   "estimateAdvantages, gae": estimates("gae", true),
-  "estimateAdvantages, reinforce": estimates("reinforce", false),
+  "estimateAdvantages, reinforcePlusPlus": estimates("reinforcePlusPlus", false),
   "estimateAdvantages, cpgd": estimates("cpgd", false),
   'estimateAdvantages, gae, preset "lightrft"': estimates("gae", true, "lightrft"),
   "advantagePipeline, gae": pipeline("gae"),
   'advantagePipeline, gae, preset "openrlhf"': pipeline("gae", "openrlhf"),
-  'advantagePipeline, reinforceBaseline, preset "lightrft"': pipeline("reinforceBaseline", "lightrft"),
-  "advantagePipeline, reinforce": pipeline("reinforce"),
-  "advantagePipeline, groupNorm": pipeline("groupNorm"),
+  'advantagePipeline, reinforcePlusPlusBaseline, preset "lightrft"': pipeline("reinforcePlusPlusBaseline", "lightrft"),
+  "advantagePipeline, reinforcePlusPlus": pipeline("reinforcePlusPlus"),
+  "advantagePipeline, grpo": pipeline("grpo"),
 };
 
 const cases = fc

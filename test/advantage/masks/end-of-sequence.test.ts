@@ -1,4 +1,4 @@
-import type { SurprisalError} from "../../../lib";
+import type { SurprisalError } from "../../../lib";
 import { endOfSequenceMask, truncateAfter } from "../../../lib";
 import { firstIndex, rowsOf, untilFirst } from "../../oracle/masks";
 import { eachBackend } from "../../support/each-backend";
@@ -24,7 +24,9 @@ eachBackend((backend) => {
     const tokens = new Int32Array(B * T).fill(END);
     tokens.fill(1, 0, 10);
     tokens.fill(1, 2 * T, 3 * T);
-    const lengths = rowsOf(endOfSequenceMask(tokens, { shape: [B, T], endIds: END, backend }), T).map((row) => row.indexOf(0));
+    const lengths = rowsOf(endOfSequenceMask(tokens, { shape: [B, T], endIds: END, backend }), T).map((row) =>
+      row.indexOf(0),
+    );
     expect(lengths).toEqual([11, 1, -1]);
   });
 
@@ -49,7 +51,9 @@ eachBackend((backend) => {
 
   test("no rows, no tokens", () => {
     expect(endOfSequenceMask([], { shape: [0, 5], endIds: END, backend })).toEqual(new Uint8Array(0));
-    expect(truncateAfter([], { shape: [2, 0], stopIds: END, padId: 0, backend }).firstStops).toEqual(Int32Array.of(0, 0));
+    expect(truncateAfter([], { shape: [2, 0], stopIds: END, padId: 0, backend }).firstStops).toEqual(
+      Int32Array.of(0, 0),
+    );
   });
 
   test.each([

@@ -1,4 +1,4 @@
-import type { SurprisalError} from "../../../lib";
+import type { SurprisalError } from "../../../lib";
 import { highEntropyMask, quantileMask, topMask } from "../../../lib";
 import { membersOf, quantileOracle, topOracle } from "../../oracle/select";
 import { eachBackend } from "../../support/each-backend";
@@ -13,11 +13,16 @@ eachBackend((backend) => {
     ["float64", Float64Array],
   ] as const)("%s", (_, Floats) => {
     const entropies = Floats.from(rng(1).f32(B * T, 0, 4));
-    const mask = rng(2).mask(B * T, 0.7).fill(0, 2 * T, 3 * T); // row 2 has no token
+    const mask = rng(2)
+      .mask(B * T, 0.7)
+      .fill(0, 2 * T, 3 * T); // row 2 has no token
 
     test.each([0, 0.05, 0.2, 0.5, 1])("share %p of the batch: at or above the quantile 1 - share", (share) => {
       const kept = membersOf(B * T, B, mask, "all")[0]!;
-      const threshold = quantileOracle(kept.map((i) => entropies[i]!), 1 - share);
+      const threshold = quantileOracle(
+        kept.map((i) => entropies[i]!),
+        1 - share,
+      );
       const want = Array.from(entropies, (x, i) => (mask[i] !== 0 && x >= threshold ? 1 : 0));
       const got = highEntropyMask(entropies, { shape, mask, share, backend });
       expect([...got]).toEqual(want);
@@ -25,7 +30,9 @@ eachBackend((backend) => {
     });
 
     test.each([0.01, 0.29, 0.5, 0.99])("share %p of each row: the largest, one at least", (share) => {
-      const want = topOracle(entropies, membersOf(B * T, B, mask, "row"), (count) => Math.max(1, Math.floor(count * share)));
+      const want = topOracle(entropies, membersOf(B * T, B, mask, "row"), (count) =>
+        Math.max(1, Math.floor(count * share)),
+      );
       expect(highEntropyMask(entropies, { shape, mask, share, rule: "top", over: "row", backend })).toEqual(want);
       expect(highEntropyMask(entropies, { shape, mask, share, preset: "lightrft", backend })).toEqual(want);
     });
@@ -47,7 +54,13 @@ eachBackend((backend) => {
     });
 
     test("a row of zeros selects kept tokens, never padding", () => {
-      const got = highEntropyMask(new Floats(4), { shape: [1, 4], mask: Uint8Array.of(0, 0, 1, 1), share: 0.5, preset: "lightrft", backend });
+      const got = highEntropyMask(new Floats(4), {
+        shape: [1, 4],
+        mask: Uint8Array.of(0, 0, 1, 1),
+        share: 0.5,
+        preset: "lightrft",
+        backend,
+      });
       expect([...got]).toEqual([0, 0, 1, 0]);
     });
   });
@@ -88,6 +101,8 @@ eachBackend((backend) => {
     ["no layout", "ERR_SURPRISAL_OPTION", { shape: undefined }],
   ])("%s: %s", (_, code, wrong) => {
     const options = { shape: [1, 3] as const, share: 0.5, backend, ...(wrong as object) };
-    expect(() => highEntropyMask(Float32Array.of(1, 2, 3), options)).toThrow(expect.objectContaining({ code }) as SurprisalError);
+    expect(() => highEntropyMask(Float32Array.of(1, 2, 3), options)).toThrow(
+      expect.objectContaining({ code }) as SurprisalError,
+    );
   });
 });

@@ -24,8 +24,11 @@ eachBackend((backend) => {
   });
 
   const pair = (advantage: number, difference: number, threshold: number): number =>
-    offPolicyRowMask(Float32Array.of(advantage), Float32Array.of(0), Float32Array.of(difference), { shape: [1, 1], threshold, backend })
-      .kept[0]!;
+    offPolicyRowMask(Float32Array.of(advantage), Float32Array.of(0), Float32Array.of(difference), {
+      shape: [1, 1],
+      threshold,
+      backend,
+    }).kept[0]!;
 
   test("both comparisons include equality, and an advantage of zero stays", () => {
     expect(pair(0, 9, 0)).toBe(1);
@@ -37,8 +40,12 @@ eachBackend((backend) => {
   test("a row without tokens stays at thresholds from 0 on; NaN drops its own row", () => {
     const options = { shape: [3, 1], mask: Uint8Array.of(0, 1, 1), backend } as const;
     const [advantages, u] = [Float32Array.of(-1, -1, -1), Float32Array.of(NaN, NaN, 0)];
-    expect([...offPolicyRowMask(advantages, new Float32Array(3), u, { ...options, threshold: 0 }).kept]).toEqual([1, 0, 1]);
-    expect([...offPolicyRowMask(advantages, new Float32Array(3), u, { ...options, threshold: -1 }).kept]).toEqual([0, 0, 0]);
+    expect([...offPolicyRowMask(advantages, new Float32Array(3), u, { ...options, threshold: 0 }).kept]).toEqual([
+      1, 0, 1,
+    ]);
+    expect([...offPolicyRowMask(advantages, new Float32Array(3), u, { ...options, threshold: -1 }).kept]).toEqual([
+      0, 0, 0,
+    ]);
     expect(pair(NaN, 1, 0)).toBe(0);
   });
 
@@ -66,6 +73,8 @@ eachBackend((backend) => {
   test("one advantage per row", () => {
     const refused = expect.objectContaining({ code: "ERR_SURPRISAL_SHAPE" }) as SurprisalError;
     const options = { shape: [1, 2], threshold: 0, backend } as const;
-    expect(() => offPolicyRowMask(new Float32Array(2), new Float32Array(2), new Float32Array(2), options)).toThrow(refused);
+    expect(() => offPolicyRowMask(new Float32Array(2), new Float32Array(2), new Float32Array(2), options)).toThrow(
+      refused,
+    );
   });
 });

@@ -1,4 +1,4 @@
-import type { SurprisalError} from "../../../lib";
+import type { SurprisalError } from "../../../lib";
 import { truncatedCompletionMask } from "../../../lib";
 
 const [END, PAD] = [7, 0];
@@ -33,5 +33,7 @@ test.each([
   ["a shape that does not fit", "ERR_SURPRISAL_SHAPE", { shape: [1, 2] }],
 ])("%s: %s", (_, code, wrong) => {
   const options = { shape: [1, 3] as const, endIds: END, ...(wrong as object) };
-  expect(() => truncatedCompletionMask([1, 2, 3], options)).toThrow(expect.objectContaining({ code }) as SurprisalError);
+  expect(() => truncatedCompletionMask([1, 2, 3], options)).toThrow(
+    expect.objectContaining({ code }) as SurprisalError,
+  );
 });

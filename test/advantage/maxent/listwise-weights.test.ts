@@ -23,7 +23,13 @@ const referenceLogProbs = r.f64(10, -2, -0.1);
 const sums = (w: ArrayLike<number>): number[] => parts.map((items) => items.reduce((sum, i) => sum + w[i]!, 0));
 
 /** The objective that the weights maximise, of one prompt. */
-function objective(w: readonly number[], q: readonly number[], l: readonly number[], tau: number, beta: number): number {
+function objective(
+  w: readonly number[],
+  q: readonly number[],
+  l: readonly number[],
+  tau: number,
+  beta: number,
+): number {
   const total = l.reduce((sum, x) => sum + Math.exp(x), 0);
   return w.reduce((sum, x, i) => {
     if (x === 0) return sum;
@@ -33,9 +39,19 @@ function objective(w: readonly number[], q: readonly number[], l: readonly numbe
 }
 
 test("the temperature is tau + beta, or tau, and refuses what is no coefficient", () => {
-  expect([maxentTemperature(0.5, 0.25), maxentTemperature(0.5, 0.25, "tau+beta"), maxentTemperature(0.5, 0.25, "tau")]).toEqual([0.75, 0.75, 0.5]);
+  expect([
+    maxentTemperature(0.5, 0.25),
+    maxentTemperature(0.5, 0.25, "tau+beta"),
+    maxentTemperature(0.5, 0.25, "tau"),
+  ]).toEqual([0.75, 0.75, 0.5]);
   expect(maxentTemperature(0, 0)).toBe(0);
-  for (const [tau, beta] of [[-1, 0], [NaN, 0], [Infinity, 0], [0, -0.1], [0, NaN]] as const)
+  for (const [tau, beta] of [
+    [-1, 0],
+    [NaN, 0],
+    [Infinity, 0],
+    [0, -0.1],
+    [0, NaN],
+  ] as const)
     expect(errorCode(() => maxentTemperature(tau, beta))).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => maxentTemperature(1, 1, "beta" as never))).toBe("ERR_SURPRISAL_OPTION");
 });
@@ -64,14 +80,21 @@ eachBackend((backend) => {
     });
 
     test("a floor above 1/n is uniform and keeps no order upside down", () => {
-      expect(rewardDistribution(Float64Array.of(1, 2, 3), { floor: 0.5, backend })).toBeAllClose([1 / 3, 1 / 3, 1 / 3], F64);
+      expect(rewardDistribution(Float64Array.of(1, 2, 3), { floor: 0.5, backend })).toBeAllClose(
+        [1 / 3, 1 / 3, 1 / 3],
+        F64,
+      );
     });
 
     test("+Infinity, negative temperatures and floors, and groups that do not cover the rewards are refused", () => {
-      expect(errorCode(() => rewardDistribution(Float64Array.of(1, Infinity), { backend }))).toBe("ERR_SURPRISAL_VALUE");
+      expect(errorCode(() => rewardDistribution(Float64Array.of(1, Infinity), { backend }))).toBe(
+        "ERR_SURPRISAL_VALUE",
+      );
       expect(errorCode(() => rewardDistribution(rewards, { temperature: -1, backend }))).toBe("ERR_SURPRISAL_OPTION");
       expect(errorCode(() => rewardDistribution(rewards, { floor: -1e-6, backend }))).toBe("ERR_SURPRISAL_OPTION");
-      expect(errorCode(() => rewardDistribution(rewards, { groupOffsets: Int32Array.of(0, 9), backend }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(errorCode(() => rewardDistribution(rewards, { groupOffsets: Int32Array.of(0, 9), backend }))).toBe(
+        "ERR_SURPRISAL_RANGE",
+      );
       expect(errorCode(() => rewardDistribution([1, 2] as never, { backend }))).toBe("ERR_SURPRISAL_DTYPE");
     });
   });
@@ -80,14 +103,22 @@ eachBackend((backend) => {
     test("sum to 1 in each prompt, and no other weights make the objective larger", () => {
       fc.assert(
         fc.property(
-          fc.array(fc.tuple(fc.double({ min: 0.01, max: 1, noNaN: true }), fc.double({ min: -5, max: 0, noNaN: true })), { minLength: 2, maxLength: 6 }),
+          fc.array(
+            fc.tuple(fc.double({ min: 0.01, max: 1, noNaN: true }), fc.double({ min: -5, max: 0, noNaN: true })),
+            { minLength: 2, maxLength: 6 },
+          ),
           fc.double({ min: 0.05, max: 3, noNaN: true }),
           fc.double({ min: 0, max: 3, noNaN: true }),
           fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
           (items, tau, beta, direction) => {
             const q = items.map(([x]) => x);
             const l = items.map(([, x]) => x);
-            const options = { temperature: maxentTemperature(tau, beta), beta, referenceLogProbs: Float64Array.from(l), backend };
+            const options = {
+              temperature: maxentTemperature(tau, beta),
+              beta,
+              referenceLogProbs: Float64Array.from(l),
+              backend,
+            };
             const w = Array.from(listwiseWeights(Float64Array.from(q), options));
             expect(w.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 12);
             const best = objective(w, q, l, tau, beta);
@@ -118,12 +149,20 @@ eachBackend((backend) => {
       for (const temperature of [0, 1e-300, 1e-5])
         expect([...listwiseWeights(q, { groupOffsets, temperature, backend })]).toEqual([0.5, 0, 0.5, 0, 0, 1]);
       const l = Float32Array.of(-2, -1, 0, 0, 0, 0);
-      expect([...listwiseWeights(q, { groupOffsets, temperature: 0, beta: 1, referenceLogProbs: l, backend })]).toEqual([0, 0, 1, 0, 0, 1]);
+      expect([...listwiseWeights(q, { groupOffsets, temperature: 0, beta: 1, referenceLogProbs: l, backend })]).toEqual(
+        [0, 0, 1, 0, 0, 1],
+      );
     });
 
     test("beta to infinity is the reference", () => {
       const beta = 1e11;
-      const w = listwiseWeights(targets, { groups, temperature: maxentTemperature(0.5, beta), beta, referenceLogProbs, backend });
+      const w = listwiseWeights(targets, {
+        groups,
+        temperature: maxentTemperature(0.5, beta),
+        beta,
+        referenceLogProbs,
+        backend,
+      });
       expect(w).toBeAllClose(groupSoftmaxOracle(referenceLogProbs, parts, 1), { atol: 1e-10, rtol: 0 });
     });
 
@@ -138,7 +177,9 @@ eachBackend((backend) => {
     test("without beta the reference is not read; NaN stays in its prompt", () => {
       const poison = new Float64Array(10).fill(NaN);
       const bare = listwiseWeights(targets, { groups, temperature: 0.7, backend });
-      expect(listwiseWeights(targets, { groups, temperature: 0.7, beta: 0, referenceLogProbs: poison, backend })).toEqual(bare);
+      expect(
+        listwiseWeights(targets, { groups, temperature: 0.7, beta: 0, referenceLogProbs: poison, backend }),
+      ).toEqual(bare);
       const one = referenceLogProbs.map((x, i) => (i === 4 ? NaN : x));
       const w = listwiseWeights(targets, { groups, temperature: 0.7, beta: 0.1, referenceLogProbs: one, backend });
       expect(Array.from(w, Number.isNaN)).toEqual(groups.map((g) => g === 1));
@@ -147,24 +188,36 @@ eachBackend((backend) => {
     test("other labels, and any order of the completions, move the weights along", () => {
       const options = { temperature: 0.7, beta: 0.3, backend } as const;
       const w = listwiseWeights(targets, { ...options, groups, referenceLogProbs });
-      expect(listwiseWeights(targets, { ...options, groups: groups.map((g) => `p${7 - g}`), referenceLogProbs })).toEqual(w);
+      expect(
+        listwiseWeights(targets, { ...options, groups: groups.map((g) => `p${7 - g}`), referenceLogProbs }),
+      ).toEqual(w);
       const order = parts.flat();
       const sizes = parts.map((items) => items.length);
-      const groupOffsets = Int32Array.from([0, ...sizes.map((_, g) => sizes.slice(0, g + 1).reduce((a, b) => a + b, 0))]);
-      const sorted = listwiseWeights(Float64Array.from(order, (i) => targets[i]!), {
-        ...options,
-        groupOffsets,
-        referenceLogProbs: Float64Array.from(order, (i) => referenceLogProbs[i]!),
-      });
+      const groupOffsets = Int32Array.from([
+        0,
+        ...sizes.map((_, g) => sizes.slice(0, g + 1).reduce((a, b) => a + b, 0)),
+      ]);
+      const sorted = listwiseWeights(
+        Float64Array.from(order, (i) => targets[i]!),
+        {
+          ...options,
+          groupOffsets,
+          referenceLogProbs: Float64Array.from(order, (i) => referenceLogProbs[i]!),
+        },
+      );
       expect(sorted).toEqual(Float64Array.from(order, (i) => w[i]!));
     });
 
     test("a matrix is a prompt a row", () => {
       const q = Float32Array.of(0.5, 0.3, 0.2, 0.1, 0.1, 0.8);
       const options = { temperature: 0.5, backend } as const;
-      expect(listwiseWeights(q, { ...options, shape: [2, 3] })).toEqual(listwiseWeights(q, { ...options, groupOffsets: Int32Array.of(0, 3, 6) }));
+      expect(listwiseWeights(q, { ...options, shape: [2, 3] })).toEqual(
+        listwiseWeights(q, { ...options, groupOffsets: Int32Array.of(0, 3, 6) }),
+      );
       expect(errorCode(() => listwiseWeights(q, { ...options, shape: [2, 2] }))).toMatch(/SHAPE|RANGE/);
-      expect(errorCode(() => listwiseWeights(q, { ...options, shape: [2, 3], groups: [0, 0, 0, 1, 1, 1] }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(errorCode(() => listwiseWeights(q, { ...options, shape: [2, 3], groups: [0, 0, 0, 1, 1, 1] }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
     });
 
     test("token counts reweigh where they are given; those below 1 count as 1", () => {
@@ -174,18 +227,33 @@ eachBackend((backend) => {
     });
 
     test("what callers get wrong", () => {
-      const code = (change: object): string | undefined => errorCode(() => listwiseWeights(targets, { groups, temperature: 1, backend, ...change }));
-      for (const change of [{ temperature: -1 }, { temperature: NaN }, { temperature: undefined }, { beta: -0.5 }, { beta: 0.5 }, { least: -1 }])
+      const code = (change: object): string | undefined =>
+        errorCode(() => listwiseWeights(targets, { groups, temperature: 1, backend, ...change }));
+      for (const change of [
+        { temperature: -1 },
+        { temperature: NaN },
+        { temperature: undefined },
+        { beta: -0.5 },
+        { beta: 0.5 },
+        { least: -1 },
+      ])
         expect(code(change)).toBe("ERR_SURPRISAL_OPTION");
       expect(code({ referenceLogProbs: new Float64Array(9) })).toBe("ERR_SURPRISAL_SHAPE");
       // Only the preset lets one side be empty.
       expect(code({ referenceLogProbs: new Float64Array(0) })).toBe("ERR_SURPRISAL_SHAPE");
-      expect(listwiseWeights(targets, { temperature: 1, referenceLogProbs: new Float64Array(0), preset: "maxent", backend })).toHaveLength(0);
+      expect(
+        listwiseWeights(targets, { temperature: 1, referenceLogProbs: new Float64Array(0), preset: "maxent", backend }),
+      ).toHaveLength(0);
     });
   });
 
   test("uniform weights are 1/n, and need to know n", () => {
-    expect([...uniformListwiseWeights({ groupOffsets: Int32Array.of(0, 3, 3, 4), backend })]).toEqual([1 / 3, 1 / 3, 1 / 3, 1]);
+    expect([...uniformListwiseWeights({ groupOffsets: Int32Array.of(0, 3, 3, 4), backend })]).toEqual([
+      1 / 3,
+      1 / 3,
+      1 / 3,
+      1,
+    ]);
     expect([...uniformListwiseWeights({ count: 2, backend })]).toEqual([0.5, 0.5]);
     expect(errorCode(() => uniformListwiseWeights({ backend }))).toBe("ERR_SURPRISAL_OPTION");
   });
@@ -195,8 +263,14 @@ eachBackend((backend) => {
     const { entropies, mean, min, max, deviations } = weightEntropies(w, { groups, backend });
     const want = groupEntropyOracle(w, parts);
     expect(entropies).toBeAllClose(want, { atol: 1e-12, rtol: 1e-10 });
-    expect([mean, min, max]).toBeAllClose([want.reduce((a, b) => a + b, 0) / 4, Math.min(...want), Math.max(...want)], { atol: 1e-12, rtol: 1e-10 });
-    expect(deviations).toBeAllClose(Array.from(w, (x, i) => x - 1 / parts[groups[i]!]!.length), F64);
+    expect([mean, min, max]).toBeAllClose([want.reduce((a, b) => a + b, 0) / 4, Math.min(...want), Math.max(...want)], {
+      atol: 1e-12,
+      rtol: 1e-10,
+    });
+    expect(deviations).toBeAllClose(
+      Array.from(w, (x, i) => x - 1 / parts[groups[i]!]!.length),
+      F64,
+    );
     const late = weightEntropies(Float32Array.of(0.5, 0.5, NaN, 1), { groupOffsets: Int32Array.of(0, 2, 4), backend });
     expect([late.mean, late.min, late.max]).toEqual([NaN, NaN, NaN]);
   });

@@ -1,4 +1,11 @@
-import { completionTruncated, groupAdvantage, rewardDistribution, rewardMoments, rewardStatistics, rewardTotals } from "../../../lib";
+import {
+  completionTruncated,
+  grpoAdvantage,
+  rewardDistribution,
+  rewardMoments,
+  rewardStatistics,
+  rewardTotals,
+} from "../../../lib";
 import { eachBackend } from "../../support/each-backend";
 import { errorCode } from "../../support/error-code";
 import { rng } from "../../support/rng";
@@ -12,7 +19,9 @@ describe("rewardTotals", () => {
   });
 
   test("NaN does not apply: no product of it adds anything, and weight 0 removes an infinity", () => {
-    const { totals, perReward } = rewardTotals([Float64Array.of(NaN, Infinity, 1), Float64Array.of(2, 3, NaN)], { weights: [0, 2] });
+    const { totals, perReward } = rewardTotals([Float64Array.of(NaN, Infinity, 1), Float64Array.of(2, 3, NaN)], {
+      weights: [0, 2],
+    });
     expect([...totals]).toEqual([4, 6, 0]);
     expect([...perReward[0]!]).toEqual([NaN, Infinity, 1]);
     expect([...rewardTotals([Float64Array.of(5)], { weights: [NaN] }).totals]).toEqual([0]);
@@ -60,7 +69,7 @@ eachBackend((backend) => {
     const totals = rewardTotals(rewards, { weights: [1, 0.5] }).totals;
     expect(got.totals).toEqual(totals);
     expect({ mean: got.mean, std: got.std }).toEqual(rewardMoments(totals, { backend }));
-    expect(got.advantages).toEqual(groupAdvantage(totals, { groups, epsilon: 1e-4, backend }).advantages);
+    expect(got.advantages).toEqual(grpoAdvantage({ rewards: totals, groups }, { epsilon: 1e-4, backend }).advantages);
     expect(got.distribution).toEqual(rewardDistribution(totals, { groups, temperature: 0.5, floor: 0.01, backend }));
     expect([...got.counts]).toEqual([3, 2, 1]);
     expect([got.truncated, got.semanticEntropy]).toEqual([null, null]);
@@ -68,18 +77,32 @@ eachBackend((backend) => {
 
   test("cut completions get total 0 and stay in their group: a negative reward rises", () => {
     const completions = [{ finishReason: "length" }, null, null, null, null, null];
-    const got = rewardStatistics({ rewards: [Float64Array.of(-1, 0, -1, 0, -1, 0)], completions, groups }, { zeroTruncated: true, backend })!;
+    const got = rewardStatistics(
+      { rewards: [Float64Array.of(-1, 0, -1, 0, -1, 0)], completions, groups },
+      { zeroTruncated: true, backend },
+    )!;
     expect([...got.totals]).toEqual([0, 0, -1, 0, -1, 0]);
     expect([...got.truncated!]).toEqual([1, 0, 0, 0, 0, 0]);
     expect(got.advantages[0]).toBeGreaterThan(0);
-    const off = rewardStatistics({ rewards: [Float64Array.of(-1, 0, -1, 0, -1, 0)], completions, groups }, { backend })!;
+    const off = rewardStatistics(
+      { rewards: [Float64Array.of(-1, 0, -1, 0, -1, 0)], completions, groups },
+      { backend },
+    )!;
     expect(off.totals[0]).toBe(-1);
   });
 
   test("semantic entropy scales the advantages of its prompt and nothing else", () => {
-    const batch = { rewards, groups, logProbSums: Float64Array.of(-1, -1, -1, -1, -1, -1), clusters: ["x", "y", "z", "y", "x", "x"] };
+    const batch = {
+      rewards,
+      groups,
+      logProbSums: Float64Array.of(-1, -1, -1, -1, -1, -1),
+      clusters: ["x", "y", "z", "y", "x", "x"],
+    };
     const plain = rewardStatistics(batch, { backend })!;
-    const scaled = rewardStatistics(batch, { semanticEntropy: { alpha: 1, normalizeAlpha: false, lengthNormalize: false }, backend })!;
+    const scaled = rewardStatistics(batch, {
+      semanticEntropy: { alpha: 1, normalizeAlpha: false, lengthNormalize: false },
+      backend,
+    })!;
     const entropy = Math.log(3) - (2 / 3) * Math.log(2); // shares 2/3 and 1/3
     const factors = [1 / (1 + entropy), 1, 1];
     expect(scaled.advantages).toBeAllClose(
@@ -90,7 +113,9 @@ eachBackend((backend) => {
   });
 
   test("nothing is null; what does not cover the completions is refused", () => {
-    expect(rewardStatistics({ rewards: [new Float64Array(0)], groupOffsets: Int32Array.of(0, 0, 0) }, { backend })).toBeNull();
+    expect(
+      rewardStatistics({ rewards: [new Float64Array(0)], groupOffsets: Int32Array.of(0, 0, 0) }, { backend }),
+    ).toBeNull();
     const code = (batch: object, options: object = {}) =>
       errorCode(() => rewardStatistics({ rewards, groups, ...batch }, { backend, ...options }));
     expect(code({ completions: [null] }, { zeroTruncated: true })).toBe("ERR_SURPRISAL_SHAPE");

@@ -2,8 +2,20 @@ import { maxentSettings } from "../../../lib";
 
 test("a configuration of two numbers has the defaults of all functions, and κ by the rule of its mode", () => {
   const settings = maxentSettings({ tau: 0.5, beta: 0.25 });
-  expect(settings).toMatchObject({ mode: "tau+beta", temperature: 0.75, lengthNormalize: true, distribution: { temperature: 1, floor: 1e-6 } });
-  expect(settings.tauUpdate).toMatchObject({ target: null, learningRate: 0, min: 0, max: 0, warmupSteps: 0, decay: 0.9 });
+  expect(settings).toMatchObject({
+    mode: "tau+beta",
+    temperature: 0.75,
+    lengthNormalize: true,
+    distribution: { temperature: 1, floor: 1e-6 },
+  });
+  expect(settings.tauUpdate).toMatchObject({
+    target: null,
+    learningRate: 0,
+    min: 0,
+    max: 0,
+    warmupSteps: 0,
+    decay: 0.9,
+  });
   expect(maxentSettings({ tau: 0.5, beta: 0.25, mode: "tau" }).temperature).toBe(0.5);
   expect(maxentSettings({ tau: 0.5, beta: 0.25, mode: "one" }).temperature).toBe(1);
   expect(maxentSettings({ tau: 0.5, beta: 0.25, temperature: 3 }).temperature).toBe(3);
@@ -22,6 +34,9 @@ test.each([
   ["scale", { tau: 1, beta: 0, scale: "group" as "std" }],
 ])("%s out of its range is refused by name", (name, configuration) => {
   expect(() => maxentSettings(configuration)).toThrow(
-    expect.objectContaining({ code: "ERR_SURPRISAL_OPTION", details: expect.objectContaining({ name }) as unknown }) as Error,
+    expect.objectContaining({
+      code: "ERR_SURPRISAL_OPTION",
+      details: expect.objectContaining({ name }) as unknown,
+    }) as Error,
   );
 });

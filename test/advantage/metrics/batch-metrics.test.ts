@@ -7,7 +7,10 @@ import { rng } from "../../support/rng";
 const mean = (list: readonly number[]): number => list.reduce((sum, x) => sum + x, 0) / list.length;
 /** ddof 1, from the differences of all pairs. */
 const variance = (list: readonly number[]): number =>
-  list.flatMap((x) => list.map((y) => (x - y) ** 2)).reduce((sum, d) => sum + d, 0) / 2 / list.length / (list.length - 1);
+  list.flatMap((x) => list.map((y) => (x - y) ** 2)).reduce((sum, d) => sum + d, 0) /
+  2 /
+  list.length /
+  (list.length - 1);
 
 eachBackend((backend) => {
   describe("criticMetrics", () => {
@@ -76,7 +79,10 @@ eachBackend((backend) => {
 
     test("no rows, nothing kept: zeros", () => {
       expect(
-        criticMetrics({ tokenScores: new Float32Array(0), advantages: new Float32Array(0) }, { shape: [0, 4], backend }),
+        criticMetrics(
+          { tokenScores: new Float32Array(0), advantages: new Float32Array(0) },
+          { shape: [0, 4], backend },
+        ),
       ).toEqual({
         "critic/score/mean": 0,
         "critic/score/max": 0,
@@ -163,9 +169,15 @@ eachBackend((backend) => {
     });
 
     test("an importance weight near 0 weighs nothing and divides nothing by 0", () => {
-      const faded = varianceProxies({ ...batch, importanceWeights: Float64Array.of(2, 1, 0, NaN) }, { shape, mask, backend });
+      const faded = varianceProxies(
+        { ...batch, importanceWeights: Float64Array.of(2, 1, 0, NaN) },
+        { shape, mask, backend },
+      );
       expect(faded.totalPower).toBeCloseTo((1.5 ** 2 * 9 * 0.5) / 2, 13); // ῑ = 1.5 in the first row, 0 in the second
-      const half = varianceProxies({ ...batch, importanceWeights: Float64Array.of(1e-6, 3, 1, NaN) }, { shape, mask, backend });
+      const half = varianceProxies(
+        { ...batch, importanceWeights: Float64Array.of(1e-6, 3, 1, NaN) },
+        { shape, mask, backend },
+      );
       // w·1e-12 / 1e-10 in place of w = 0.5; ῑ = (3 + 1e-6)/2
       expect(half.totalPower).toBeCloseTo((((3 + 1e-6) / 2) ** 2 * 9 * 0.005 + 0.75) / 2, 13);
     });
@@ -203,7 +215,12 @@ eachBackend((backend) => {
 
 describe("lengthMetrics", () => {
   test("statistics of all rows, of those with a response, and of prompts", () => {
-    const got = lengthMetrics({ responseLengths: [4, 0, 2], maxResponseLength: 4, promptLengths: [1, 3, 3], maxPromptLength: 3 });
+    const got = lengthMetrics({
+      responseLengths: [4, 0, 2],
+      maxResponseLength: 4,
+      promptLengths: [1, 3, 3],
+      maxPromptLength: 3,
+    });
     expect(got).toEqual({
       "response_length/mean": 2,
       "response_length/max": 4,
@@ -224,12 +241,16 @@ describe("lengthMetrics", () => {
 
   test("bad input", () => {
     expect(errorCode(() => lengthMetrics({ responseLengths: [-1], maxResponseLength: 4 }))).toBe("ERR_SURPRISAL_RANGE");
-    expect(errorCode(() => lengthMetrics({ responseLengths: [1], maxResponseLength: NaN }))).toBe("ERR_SURPRISAL_OPTION");
+    expect(errorCode(() => lengthMetrics({ responseLengths: [1], maxResponseLength: NaN }))).toBe(
+      "ERR_SURPRISAL_OPTION",
+    );
     expect(errorCode(() => lengthMetrics({ responseLengths: [1], maxResponseLength: 4, promptLengths: [1] }))).toBe(
       "ERR_SURPRISAL_OPTION",
     );
     expect(
-      errorCode(() => lengthMetrics({ responseLengths: [1], maxResponseLength: 4, promptLengths: [1, 2], maxPromptLength: 3 })),
+      errorCode(() =>
+        lengthMetrics({ responseLengths: [1], maxResponseLength: 4, promptLengths: [1, 2], maxPromptLength: 3 }),
+      ),
     ).toBe("ERR_SURPRISAL_SHAPE");
     expect(errorCode(() => lengthMetrics({ responseLengths: "1" as unknown as number[], maxResponseLength: 4 }))).toBe(
       "ERR_SURPRISAL_DTYPE",
@@ -274,7 +295,10 @@ eachBackend((backend) => {
     });
 
     test("equal log-probs agree, also at minus infinity; exchanging the two changes nothing", () => {
-      const got = probabilityAgreement(Float64Array.of(-1, -Infinity, -2), Float64Array.of(-1, -Infinity, -2), { shape: [1, 3], backend });
+      const got = probabilityAgreement(Float64Array.of(-1, -Infinity, -2), Float64Array.of(-1, -Infinity, -2), {
+        shape: [1, 3],
+        backend,
+      });
       expect(got).toMatchObject({ maxDifference: 0, meanDifference: 0, stdDifference: 0 });
       expect(got.correlation).toBeCloseTo(1, 14);
       expect(probabilityAgreement(sampler, logProbs, { shape, mask, backend }).metrics).toEqual(
@@ -293,7 +317,9 @@ eachBackend((backend) => {
         "training/rollout_probs_diff_max": 0,
         "training/rollout_probs_diff_mean": 0,
       });
-      expect(probabilityAgreement(Float64Array.of(-1), Float64Array.of(-2), { shape: [1, 1], backend }).stdDifference).toBeNaN();
+      expect(
+        probabilityAgreement(Float64Array.of(-1), Float64Array.of(-2), { shape: [1, 1], backend }).stdDifference,
+      ).toBeNaN();
     });
 
     test("bad input", () => {

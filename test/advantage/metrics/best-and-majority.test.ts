@@ -1,5 +1,12 @@
 import fc from "fast-check";
-import { bestAtN, evaluationMetrics, majorityAtN, majorityValue, validationMetrics, type EvaluatedSamples } from "../../../lib";
+import {
+  bestAtN,
+  evaluationMetrics,
+  majorityAtN,
+  majorityValue,
+  validationMetrics,
+  type EvaluatedSamples,
+} from "../../../lib";
 import { errorCode } from "../../support/error-code";
 import { rng } from "../../support/rng";
 
@@ -60,7 +67,12 @@ describe("bestAtN", () => {
   test("permuting samples changes nothing, NaN spreads, infinities follow", () => {
     const values = Float64Array.of(3, 1, 2, 1);
     expect(bestAtN(values.slice().reverse(), { n: 3 })).toEqual(bestAtN(values, { n: 3 }));
-    expect(bestAtN(Float64Array.of(1, NaN), { n: 2 })).toEqual({ bestMean: NaN, bestStd: NaN, worstMean: NaN, worstStd: NaN });
+    expect(bestAtN(Float64Array.of(1, NaN), { n: 2 })).toEqual({
+      bestMean: NaN,
+      bestStd: NaN,
+      worstMean: NaN,
+      worstStd: NaN,
+    });
     expect(bestAtN(Float64Array.of(1, Infinity), { n: 2 })).toMatchObject({ bestMean: Infinity, worstMean: Infinity });
     expect(bestAtN(Float64Array.of(1, -Infinity), { n: 2 })).toMatchObject({ worstMean: -Infinity });
   });
@@ -136,9 +148,9 @@ describe("validationMetrics", () => {
   test("relabelling and reordering prompts changes nothing", () => {
     const options = { seed: 3, draws: 50 };
     const base = validationMetrics(values.subarray(0, 8), { groups: groups.slice(0, 8), ...options });
-    expect(validationMetrics(values.subarray(0, 8), { groups: ["b", "b", "b", "b", "b", "b", "a", "a"], ...options })).toEqual(
-      base,
-    );
+    expect(
+      validationMetrics(values.subarray(0, 8), { groups: ["b", "b", "b", "b", "b", "b", "a", "a"], ...options }),
+    ).toEqual(base);
     const moved = Float64Array.of(...values.subarray(6, 8), ...values.subarray(0, 6));
     expect(validationMetrics(moved, { groupOffsets: Int32Array.of(0, 2, 2, 8), ...options })).toBeAllClose(base, {
       rtol: 1e-15,

@@ -15,7 +15,9 @@ function coefficients(inputs: Inputs, { start, target, kl, steps }: Names): numb
   const measured = inputs.numbers(kl);
   const counts = inputs.numbers(steps);
   let state = klController(inputs.number(start));
-  return measured.map((value, i) => (state = updateKlController(state, { kl: value, steps: counts[i]! }, options)).coefficient);
+  return measured.map(
+    (value, i) => (state = updateKlController(state, { kl: value, steps: counts[i]! }, options)).coefficient,
+  );
 }
 
 export const control: readonly Mapping[] = [

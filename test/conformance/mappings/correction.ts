@@ -75,12 +75,16 @@ export const correction: readonly Mapping[] = [
     ours: "rolloutCorrection",
     options: 'preset "verl"',
     run: (inputs, context) => {
-      const { weights, mask, metrics } = rolloutCorrection(inputs.floats("old_log_prob"), inputs.floats("rollout_log_prob"), {
-        preset: "verl",
-        ...layout(inputs, context),
-        ...(inputs.has("rollout_is") && { weights: weightRule(inputs) }),
-        ...(inputs.has("rollout_rs") && { rejection: rejectionRules(inputs) }),
-      });
+      const { weights, mask, metrics } = rolloutCorrection(
+        inputs.floats("old_log_prob"),
+        inputs.floats("rollout_log_prob"),
+        {
+          preset: "verl",
+          ...layout(inputs, context),
+          ...(inputs.has("rollout_is") && { weights: weightRule(inputs) }),
+          ...(inputs.has("rollout_rs") && { rejection: rejectionRules(inputs) }),
+        },
+      );
       return { rollout_is_weights: weights, modified_response_mask: mask, metrics };
     },
   },
@@ -91,7 +95,9 @@ export const correction: readonly Mapping[] = [
     options: 'preset "verl"',
     run: (inputs, context) => {
       const rollout = inputs.has("rollout_log_prob") ? inputs.floats("rollout_log_prob") : null;
-      return { ...mismatchMetrics(inputs.floats("old_log_prob"), rollout, { preset: "verl", ...layout(inputs, context) }) };
+      return {
+        ...mismatchMetrics(inputs.floats("old_log_prob"), rollout, { preset: "verl", ...layout(inputs, context) }),
+      };
     },
   },
   {
@@ -103,14 +109,18 @@ export const correction: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const mode = inputs.string("mode");
       const shape = inputs.shape2("completion_mask");
-      const { ratios } = importanceRatio(inputs.floats("old_per_token_logps"), inputs.floats("sampling_per_token_logps"), {
-        mode: `trl/${mode}` as ImportanceRatioName,
-        shape,
-        mask: modelTokens(inputs),
-        ...(inputs.has("clip_min") && { low: inputs.number("clip_min") }),
-        ...(inputs.has("clip_max") && { high: inputs.number("clip_max") }),
-        backend,
-      });
+      const { ratios } = importanceRatio(
+        inputs.floats("old_per_token_logps"),
+        inputs.floats("sampling_per_token_logps"),
+        {
+          mode: `trl/${mode}` as ImportanceRatioName,
+          shape,
+          mask: modelTokens(inputs),
+          ...(inputs.has("clip_min") && { low: inputs.number("clip_min") }),
+          ...(inputs.has("clip_max") && { high: inputs.number("clip_max") }),
+          backend,
+        },
+      );
       return { ratio: mode.startsWith("token") ? ratios : { data: ratios, shape: [shape[0], 1] } };
     },
   },

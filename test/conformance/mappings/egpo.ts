@@ -3,7 +3,7 @@ import {
   answerThinkingMask,
   edgeGrpoAdvantage,
   egpoAdvantage,
-  groupAdvantage,
+  grpoAdvantage,
   type AnswerThinkingMode,
   type EgpoAdvantageResult,
 } from "../../../lib";
@@ -28,7 +28,7 @@ function rewardedBatch(inputs: Inputs) {
   return {
     shape: inputs.shape2("response_mask"),
     mask: inputs.uint8("response_mask"),
-    tokenLevelRewards: inputs.floats("token_level_rewards"),
+    tokenRewards: inputs.floats("token_level_rewards"),
     groups: inputs.int32("index"),
   };
 }
@@ -131,20 +131,19 @@ export const egpo: readonly Mapping[] = [
   {
     family: "egpo",
     function: "group_normalized_outcome_advantage",
-    ours: "groupAdvantage",
+    ours: "grpoAdvantage",
     options: 'preset "egpo"',
     masked: (inputs) => ({ advantages: definedAdvantages(inputs, "token_level_rewards") }),
     run: (inputs, { backend }) => ({
-      advantages: groupAdvantage(inputs.floats("token_level_rewards"), {
-        preset: "egpo",
-        rewardLevel: "token",
-        shape: inputs.shape2("response_mask"),
-        mask: inputs.uint8("response_mask"),
-        groups: inputs.int32("index"),
-        epsilon: inputs.number("epsilon"),
-        ...scaling(inputs),
-        backend,
-      }).tokenAdvantages,
+      advantages: grpoAdvantage(
+        {
+          tokenRewards: inputs.floats("token_level_rewards"),
+          shape: inputs.shape2("response_mask"),
+          mask: inputs.uint8("response_mask"),
+          groups: inputs.int32("index"),
+        },
+        { preset: "egpo", epsilon: inputs.number("epsilon"), ...scaling(inputs), backend },
+      ).advantages,
     }),
   },
   {
@@ -189,7 +188,7 @@ export const egpo: readonly Mapping[] = [
       const batch = { ...rewardedBatch(inputs), entropies: inputs.floats("token_entropy") };
       const { advantages, returns, metrics } = edgeGrpoAdvantage(batch, {
         preset: "egpo",
-        groupAdvantage: scaling(inputs),
+        grpoAdvantage: scaling(inputs),
         // One case has another word, to see it refused.
         weightMode: inputs.string("weight_mode") as "ratio" | "zscore",
         beta: inputs.number("beta"),

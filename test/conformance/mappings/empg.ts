@@ -1,5 +1,12 @@
 // EMPG: steps by delimiters, their weights, modulated advantages. The literal cases run with preset "empg-literal".
-import { empgAdvantage, findSpans, stepWeights, type EmpgAdvantageResult, type FindSpansOptions, type Spans } from "../../../lib";
+import {
+  empgAdvantage,
+  findSpans,
+  stepWeights,
+  type EmpgAdvantageResult,
+  type FindSpansOptions,
+  type Spans,
+} from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";
 import { columns } from "./arrange";

@@ -1,5 +1,13 @@
 // LightRFT's and MaxEnt-GRPO's work before the advantages: rows cut and numbered, completions asked for and described.
-import { completionInfo, generationRounds, logProbTotals, positionIds, unpackRows, type CompletionEntry, type GenerationRequest } from "../../../lib/experience";
+import {
+  completionInfo,
+  generationRounds,
+  logProbTotals,
+  positionIds,
+  unpackRows,
+  type CompletionEntry,
+  type GenerationRequest,
+} from "../../../lib/experience";
 import { isGoldenArray, type GoldenValue } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";
@@ -9,7 +17,10 @@ function entryOf(inputs: Inputs, names: readonly string[]): CompletionEntry | nu
   if (!inputs.boolean("has_entry")) return null;
   const given = names.filter((name) => inputs.has(name)).map((name) => [name, plain(inputs.value(name))] as const);
   const raw = given.filter(([name]) => name.startsWith("raw_")).map(([name, value]) => [name.slice(4), value] as const);
-  return { ...Object.fromEntries(given.filter(([name]) => !name.startsWith("raw_"))), raw_output: Object.fromEntries(raw) };
+  return {
+    ...Object.fromEntries(given.filter(([name]) => !name.startsWith("raw_"))),
+    raw_output: Object.fromEntries(raw),
+  };
 }
 
 /** Lists as JSON has them. */
@@ -18,7 +29,16 @@ function plain(value: GoldenValue): unknown {
 }
 
 const INFO = ["token_ids", "token_count", "finish_reason", "stop_reason"];
-const RAW = ["token_ids", "output_token_ids", "token_count", "num_tokens", "finish_reason", "finishReason", "stop_reason", "stopReason"];
+const RAW = [
+  "token_ids",
+  "output_token_ids",
+  "token_count",
+  "num_tokens",
+  "finish_reason",
+  "finishReason",
+  "stop_reason",
+  "stopReason",
+];
 const TOTALS = ["logprob_sum", "cumulative_logprob", "token_logprobs", "logprobs", "token_count", "num_tokens"];
 
 interface Scripted {
@@ -30,7 +50,9 @@ interface Scripted {
 function script(inputs: Inputs): (readonly (readonly Scripted[])[] | null)[] {
   const metadata = inputs.list("round_metadata") as unknown as readonly (readonly (readonly string[])[] | null)[];
   return (inputs.list("round_completions") as unknown as readonly (readonly (readonly string[])[] | null)[]).map(
-    (round, k) => round && round.map((group, g) => group.map((completion, i) => ({ completion, metadata: metadata[k]?.[g]?.[i] ?? null }))),
+    (round, k) =>
+      round &&
+      round.map((group, g) => group.map((completion, i) => ({ completion, metadata: metadata[k]?.[g]?.[i] ?? null }))),
   );
 }
 
@@ -86,7 +108,9 @@ export const experience: readonly Mapping[] = [
     ours: "unpackRows",
     options: 'surplus "ignore"',
     backendFree: true,
-    run: (inputs) => ({ parts: unpackRows(inputs.float32("values"), inputs.numbers("lengths"), { surplus: "ignore" }) }),
+    run: (inputs) => ({
+      parts: unpackRows(inputs.float32("values"), inputs.numbers("lengths"), { surplus: "ignore" }),
+    }),
   },
   {
     family: "lightrft",
@@ -103,7 +127,8 @@ export const experience: readonly Mapping[] = [
     function: "prepare_generation_batch",
     ours: ["generationRounds", "generateCompletions"],
     options: 'onExcess "drop", onShort "drop", onNothing "stop", surplusLists "ignore"',
-    differs: "a completion and its metadata are one record; the first round has counts too; retryRounds 0 asks nobody again, where 0 is the default there",
+    differs:
+      "a completion and its metadata are one record; the first round has counts too; retryRounds 0 asks nobody again, where 0 is the default there",
     backendFree: true,
     replacedBy: ({ name }) =>
       name === "quirk/retry returning nothing raises"
@@ -119,7 +144,13 @@ export const experience: readonly Mapping[] = [
     run: (inputs) => {
       const info = completionInfo(entryOf(inputs, [...INFO, ...RAW.map((name) => `raw_${name}`)]));
       const { tokenIds, tokenCount, finishReason, stopReason, truncated } = info;
-      return { token_ids: tokenIds, token_count: tokenCount, finish_reason: finishReason, stop_reason: stopReason, truncated };
+      return {
+        token_ids: tokenIds,
+        token_count: tokenCount,
+        finish_reason: finishReason,
+        stop_reason: stopReason,
+        truncated,
+      };
     },
   },
   {

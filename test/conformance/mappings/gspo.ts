@@ -1,5 +1,5 @@
 // The sequence-level clipped objective and its parts.
-import { groupAdvantage, logRatio, sequencePolicyObjective } from "../../../lib";
+import { grpoAdvantage, logRatio, sequencePolicyObjective } from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 
@@ -16,10 +16,13 @@ export const gspo: readonly Mapping[] = [
   {
     family: "gspo",
     function: "standardize_rewards",
-    ours: "groupAdvantage",
+    ours: "grpoAdvantage",
     options: 'preset "gspo"',
     run: (inputs, { backend }) => {
-      const { advantages, means, stds } = groupAdvantage(inputs.floats("rewards"), { preset: "gspo", backend });
+      const { advantages, means, stds } = grpoAdvantage(
+        { rewards: inputs.floats("rewards") },
+        { preset: "gspo", backend },
+      );
       return { advantages, mean: means[0], std: stds[0] };
     },
   },

@@ -19,11 +19,11 @@ import { offsetsOfSizes, unpack } from "./arrange";
 
 const words: Readonly<Record<string, PipelineEstimator>> = {
   gae: "gae",
-  reinforce: "reinforce",
+  reinforce: "reinforcePlusPlus",
   rloo: "rloo",
-  reinforce_baseline: "reinforceBaseline",
-  group_norm: "groupNorm",
-  grpo: "groupNorm",
+  reinforce_baseline: "reinforcePlusPlusBaseline",
+  group_norm: "grpo",
+  grpo: "grpo",
   cpgd: "cpgd",
 };
 
@@ -54,12 +54,18 @@ export const lightrftAdvantage: readonly Mapping[] = [
     function: "group_reward_shaping",
     ours: "shapeGroupRewards",
     options: "epsilon 1e-8",
-    replacedBy: ({ name }) => (name.endsWith("rejected") ? "every estimator has its shaping; gae and reinforce have none" : oneIsZero),
+    replacedBy: ({ name }) =>
+      name.endsWith("rejected") ? "every estimator has its shaping; gae and reinforce have none" : oneIsZero,
     run: (inputs, { backend }) => {
       const rewards = inputs.floats("rewards");
       const size = inputs.number("samples_per_prompt");
       const groupOffsets = consecutive(rewards.length, size);
-      const shaped = shapeGroupRewards(rewards, { estimator: estimatorOf(inputs), epsilon: 1e-8, groupOffsets, backend });
+      const shaped = shapeGroupRewards(rewards, {
+        estimator: estimatorOf(inputs),
+        epsilon: 1e-8,
+        groupOffsets,
+        backend,
+      });
       // The flat result is cut into as many pieces as there are experiences.
       const pieces = unpack(shaped.rewards, consecutive(rewards.length, rewards.length / inputs.number("experiences")));
       return { rewards: shaped.rewards, chunk_sizes: pieces.map((piece) => piece.length) };
@@ -93,18 +99,17 @@ export const lightrftAdvantage: readonly Mapping[] = [
     differs: "no clip fraction where no clip is given, except for gae",
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     replacedBy: ({ name }) =>
-      name.startsWith("cpgd") ? "one reward per row is its score" : "the clip fraction is measured before the clip; one token whitens to 0",
+      name.startsWith("cpgd")
+        ? "one reward per row is its score"
+        : "the clip fraction is measured before the clip; one token whitens to 0",
     run: (inputs, { backend }) => {
       const shape = inputs.shape2("mask");
       const mask = inputs.uint8("mask");
       if (inputs.has("sequence_rewards")) {
         const perToken = inputs.shape2("sequence_rewards")[1] > 1;
-        const { advantages } = cpgdAdvantage(inputs.floats("sequence_rewards"), {
-          rewardLevel: perToken ? "token" : "row",
-          shape,
-          mask,
-          backend,
-        });
+        const rewards = inputs.floats("sequence_rewards");
+        const given = perToken ? { tokenRewards: rewards } : { rewards };
+        const { advantages } = cpgdAdvantage({ ...given, shape, mask }, { backend });
         return { advantages, returns: advantages, clip_fraction: null };
       }
       const clip = inputs.number("advantage_clip");
@@ -136,15 +141,18 @@ export const lightrftAdvantage: readonly Mapping[] = [
     function: "cpgd_advantages",
     ours: "cpgdAdvantage",
     run: (inputs, { backend }) => {
-      const weightings: Readonly<Record<string, "std" | "clipFilter">> = { STD_weight: "std", clip_filter_like_weight: "clipFilter" };
-      const { advantages } = cpgdAdvantage(inputs.floats("rewards"), {
-        rewardLevel: "token",
-        weighting: weightings[inputs.string("weighting")] ?? "none",
-        epsilon: inputs.number("epsilon"),
-        shape: inputs.shape2("mask"),
-        mask: inputs.uint8("mask"),
-        backend,
-      });
+      const weightings: Readonly<Record<string, "std" | "clipFilter">> = {
+        STD_weight: "std",
+        clip_filter_like_weight: "clipFilter",
+      };
+      const { advantages } = cpgdAdvantage(
+        { tokenRewards: inputs.floats("rewards"), shape: inputs.shape2("mask"), mask: inputs.uint8("mask") },
+        {
+          weighting: weightings[inputs.string("weighting")] ?? "none",
+          epsilon: inputs.number("epsilon"),
+          backend,
+        },
+      );
       return { advantages, returns: advantages };
     },
   },
@@ -169,7 +177,11 @@ export const lightrftAdvantage: readonly Mapping[] = [
     ours: "clipFraction",
     differs: "the fraction stands once for each element",
     run: (inputs, { backend }) => {
-      const fraction = clipFraction(inputs.floats("values"), { low: inputs.number("min"), high: inputs.number("max"), backend });
+      const fraction = clipFraction(inputs.floats("values"), {
+        low: inputs.number("min"),
+        high: inputs.number("max"),
+        backend,
+      });
       return { fraction: new Array<number>(inputs.shape("values")[0]!).fill(fraction) };
     },
   },

@@ -42,7 +42,12 @@ export const logits: readonly Mapping[] = [
         gradLogProbs: inputs.floats("grad_logp"),
         gradEntropies: inputs.floats("grad_entropy"),
       });
-      return { logp: result.logProbs, entropy: result.entropies, grad_hidden_states: gradHidden, grad_vocab_weights: gradWeight };
+      return {
+        logp: result.logProbs,
+        entropy: result.entropies,
+        grad_hidden_states: gradHidden,
+        grad_vocab_weights: gradWeight,
+      };
     },
   },
 ];

@@ -30,7 +30,8 @@ function replacements(table: Readonly<Record<string, string>>) {
 
 const exactLimit = "a temperature of 0 is the limit in which the best share; updates keep tau at 1e-8 or above";
 const refused = "negative, infinite and NaN coefficients are refused";
-const separate = 'κ is `maxentTemperature` with mode "tau", or "one" where train_grpo_objective is set; it is not stored';
+const separate =
+  'κ is `maxentTemperature` with mode "tau", or "one" where train_grpo_objective is set; it is not stored';
 
 const known = (inputs: Inputs, name: string): number | null => (inputs.has(name) ? inputs.number(name) : null);
 
@@ -72,20 +73,34 @@ const META: readonly (readonly [theirs: string, ours: keyof MetaController])[] =
   ["last_beta_grad", "lastBetaGradient"],
 ];
 
-const metaOutputs = (meta: MetaController, prefix: string): Outputs => Object.fromEntries(META.map(([theirs, ours]) => [prefix + theirs, meta[ours]]));
+const metaOutputs = (meta: MetaController, prefix: string): Outputs =>
+  Object.fromEntries(META.map(([theirs, ours]) => [prefix + theirs, meta[ours]]));
 
 /** What is in the file that saveControllers writes, and its text. */
 function savedOf(inputs: Inputs): { readonly text: string; readonly outputs: Outputs } {
-  const meta = Object.fromEntries(META.map(([theirs, ours]) => [ours, inputs.value(`meta_${theirs}`)])) as unknown as MetaController;
+  const meta = Object.fromEntries(
+    META.map(([theirs, ours]) => [ours, inputs.value(`meta_${theirs}`)]),
+  ) as unknown as MetaController;
   // As a literal: the layout of the source takes coefficients that maxentController refuses.
-  const weights = { tau: inputs.number("tau"), beta: inputs.number("beta"), logTau: known(inputs, "tau_log"), entropyAverage: known(inputs, "tau_entropy_ema"), meta };
+  const weights = {
+    tau: inputs.number("tau"),
+    beta: inputs.number("beta"),
+    logTau: known(inputs, "tau_log"),
+    entropyAverage: known(inputs, "tau_entropy_ema"),
+    meta,
+  };
   const text = inFolder((path) => {
     saveControllers(path, KINDS, { weights }, { preset: "maxent" });
     return readFileSync(path, "utf8");
   });
-  const { meta: written, ...numbers } = JSON.parse(text) as Record<string, unknown> & { meta: { version: number; controller: Record<string, unknown> } };
+  const { meta: written, ...numbers } = JSON.parse(text) as Record<string, unknown> & {
+    meta: { version: number; controller: Record<string, unknown> };
+  };
   const controller = Object.entries(written.controller).map(([name, value]) => [`meta_${name}`, value]);
-  return { text, outputs: { ...numbers, meta_version: written.version, ...(Object.fromEntries(controller) as Outputs) } };
+  return {
+    text,
+    outputs: { ...numbers, meta_version: written.version, ...(Object.fromEntries(controller) as Outputs) },
+  };
 }
 
 function inFolder<T>(run: (path: string) => T): T {
@@ -144,9 +159,14 @@ function settingsOf(inputs: Inputs) {
     "betaUpdate.horizon": inputs.number("kl_controller_horizon"),
     "betaUpdate.stepSize": inputs.number("kl_controller_step_size"),
   };
-  for (const [, name, value] of inputs.list("operations") as unknown as readonly (readonly [string, string, unknown])[]) flat[FIELDS[name]!] = value;
+  for (const [, name, value] of inputs.list("operations") as unknown as readonly (readonly [string, string, unknown])[])
+    flat[FIELDS[name]!] = value;
   const part = (prefix: string): Record<string, unknown> =>
-    Object.fromEntries(Object.entries(flat).flatMap(([name, value]) => (name.startsWith(`${prefix}.`) ? [[name.slice(prefix.length + 1), value]] : [])));
+    Object.fromEntries(
+      Object.entries(flat).flatMap(([name, value]) =>
+        name.startsWith(`${prefix}.`) ? [[name.slice(prefix.length + 1), value]] : [],
+      ),
+    );
   const { tau, beta, temperature, lengthNormalize } = flat as Record<string, never>;
   return maxentSettings({
     tau: tau!,
@@ -166,11 +186,15 @@ export const maxentControl: readonly Mapping[] = [
     function: "weighting_settings",
     ours: "maxentSettings",
     differs: "settings are data: a changed field is a new call",
-    skip: ({ name }) => (name === "active annealed target is reported" ? "the case does not say what the target was annealed from" : undefined),
+    skip: ({ name }) =>
+      name === "active annealed target is reported"
+        ? "the case does not say what the target was annealed from"
+        : undefined,
     replacedBy: () => "the target is the one of the options of each call: no older one hides it",
     backendFree: true,
     run: (inputs) => {
-      const { controller, temperature, lengthNormalize, distribution, tauUpdate, betaUpdate, scale, uniformFallback } = settingsOf(inputs);
+      const { controller, temperature, lengthNormalize, distribution, tauUpdate, betaUpdate, scale, uniformFallback } =
+        settingsOf(inputs);
       return {
         denom: temperature,
         len_norm_ref: lengthNormalize,
@@ -207,16 +231,32 @@ export const maxentControl: readonly Mapping[] = [
     }),
     backendFree: true,
     run: (inputs) => {
-      const target = { target: known(inputs, "target_entropy"), targetStart: known(inputs, "target_entropy_start"), targetFinal: known(inputs, "target_entropy_final"), targetHorizon: inputs.number("target_entropy_horizon") };
+      const target = {
+        target: known(inputs, "target_entropy"),
+        targetStart: known(inputs, "target_entropy_start"),
+        targetFinal: known(inputs, "target_entropy_final"),
+        targetHorizon: inputs.number("target_entropy_horizon"),
+      };
       const rates = inputs.list("lr_scale") as readonly (number | null)[];
       const steps = inputs.numbers("global_step");
       const learningRate = inputs.number("tau_lr");
       const decay = known(inputs, "ema_decay");
-      const options = { ...target, ...boundsOf(inputs), learningRate, warmupSteps: inputs.number("tau_warmup_steps"), ...(decay !== null && { decay }) };
+      const options = {
+        ...target,
+        ...boundsOf(inputs),
+        learningRate,
+        warmupSteps: inputs.number("tau_warmup_steps"),
+        ...(decay !== null && { decay }),
+      };
       let state = startOf(inputs);
       const measured = inputs.value("measured_entropy");
-      const entropies = (Array.isArray(measured) ? measured : inputs.numbers("measured_entropy")) as readonly (number | null)[];
-      const states = entropies.map((entropy, i) => (state = updateMaxentTau(state, { entropy, step: steps[i]! }, { ...options, rateScale: rates[i]! })));
+      const entropies = (Array.isArray(measured) ? measured : inputs.numbers("measured_entropy")) as readonly (
+        number | null
+      )[];
+      const states = entropies.map(
+        (entropy, i) =>
+          (state = updateMaxentTau(state, { entropy, step: steps[i]! }, { ...options, rateScale: rates[i]! })),
+      );
       return {
         tau: states.map(({ tau }) => tau),
         denom: states.map((one) => denominator(inputs, one)),
@@ -239,7 +279,11 @@ export const maxentControl: readonly Mapping[] = [
     }),
     backendFree: true,
     run: (inputs) => {
-      const options = { target: inputs.number("kl_target"), horizon: inputs.number("kl_horizon"), stepSize: inputs.number("kl_ctl_step_size") };
+      const options = {
+        target: inputs.number("kl_target"),
+        horizon: inputs.number("kl_horizon"),
+        stepSize: inputs.number("kl_ctl_step_size"),
+      };
       let state = maxentController({ tau: inputs.number("tau"), beta: inputs.number("beta") });
       const measured = inputs.value("measured_kl");
       const kls = (Array.isArray(measured) ? measured : inputs.numbers("measured_kl")) as readonly (number | null)[];
@@ -272,7 +316,11 @@ export const maxentControl: readonly Mapping[] = [
       let state = maxentController({ tau: inputs.number("tau"), beta: inputs.number("beta"), meta });
       const updated: boolean[] = [];
       const states = gradients("tau_grad").map((tau, i) => {
-        const next = updateMaxentMeta(state, { tau, beta: beta[i]! }, { preset: "maxent", ...boundsOf(inputs), rateScale: inputs.number("lr_scale") });
+        const next = updateMaxentMeta(
+          state,
+          { tau, beta: beta[i]! },
+          { preset: "maxent", ...boundsOf(inputs), rateScale: inputs.number("lr_scale") },
+        );
         updated.push(next !== state);
         return (state = next);
       });
@@ -356,7 +404,11 @@ export const maxentControl: readonly Mapping[] = [
     run: (inputs) => {
       const before = startOf(inputs);
       const sent = Float64Array.from(inputs.floats("source_payload"));
-      const arrivals: Readonly<Record<string, unknown>> = { none: undefined, gather_bad: "something else", gather_short: sent.subarray(0, 3) };
+      const arrivals: Readonly<Record<string, unknown>> = {
+        none: undefined,
+        gather_bad: "something else",
+        gather_short: sent.subarray(0, 3),
+      };
       const transport = inputs.string("transport");
       const outputs = (state: MaxentController, ok: boolean): Outputs => ({
         ok,
@@ -367,9 +419,13 @@ export const maxentControl: readonly Mapping[] = [
         tau_entropy_ema: state.entropyAverage,
       });
       try {
-        return outputs(applyMaxentController(before, (transport in arrivals ? arrivals[transport] : sent) as Float64Array), true);
+        return outputs(
+          applyMaxentController(before, (transport in arrivals ? arrivals[transport] : sent) as Float64Array),
+          true,
+        );
       } catch (error) {
-        if (error instanceof SurprisalError && ["ERR_SURPRISAL_DTYPE", "ERR_SURPRISAL_SHAPE"].includes(error.code)) return outputs(before, false);
+        if (error instanceof SurprisalError && ["ERR_SURPRISAL_DTYPE", "ERR_SURPRISAL_SHAPE"].includes(error.code))
+          return outputs(before, false);
         throw error;
       }
     },

@@ -2,7 +2,7 @@
 import {
   advantageWeightStatistics,
   completionTruncated,
-  groupAdvantage,
+  grpoAdvantage,
   listwiseWeights,
   listwiseWeightStatistics,
   rewardDistribution,
@@ -34,7 +34,8 @@ const negative = "negative coefficients and temperatures are refused";
 const missing = "missing reference statistics are refused: a log-prob of 0 would mean certainty";
 
 const offsetsOf = (inputs: Inputs, name = "group_sizes"): Int32Array => offsetsOfSizes(inputs.int32(name));
-const optional = (inputs: Inputs, name: string): FloatArray | undefined => (inputs.has(name) ? inputs.floats(name) : undefined);
+const optional = (inputs: Inputs, name: string): FloatArray | undefined =>
+  inputs.has(name) ? inputs.floats(name) : undefined;
 
 /** One array per row of a matrix; none where the file has an empty list. */
 function columnsOf(inputs: Inputs, name: string): FloatArray[] {
@@ -65,7 +66,11 @@ function statisticsOutputs(statistics: WeightStatistics | null): Outputs {
 }
 
 /** Of one group, or of a matrix with a group a row. */
-function weightsOf(inputs: Inputs, backend: Parameters<Mapping["run"]>[1]["backend"], shape?: readonly [number, number]): FloatArray {
+function weightsOf(
+  inputs: Inputs,
+  backend: Parameters<Mapping["run"]>[1]["backend"],
+  shape?: readonly [number, number],
+): FloatArray {
   const reference = inputs.boolean("include_reference_term");
   const counts = inputs.boolean("normalize_by_tokens") ? optional(inputs, "token_counts") : undefined;
   return listwiseWeights(inputs.floats("q_values"), {
@@ -83,16 +88,23 @@ function weightsOf(inputs: Inputs, backend: Parameters<Mapping["run"]>[1]["backe
 function likelihoodsOf(inputs: Inputs): FloatArray | undefined {
   if (!inputs.has("logprob_sums")) return undefined;
   const value = inputs.value("logprob_sums");
-  return isGoldenArray(value) ? inputs.floats("logprob_sums") : Float64Array.from(inputs.list("logprob_sums"), (x) => (x === null ? NaN : (x as number)));
+  return isGoldenArray(value)
+    ? inputs.floats("logprob_sums")
+    : Float64Array.from(inputs.list("logprob_sums"), (x) => (x === null ? NaN : (x as number)));
 }
 
-const listOf = (inputs: Inputs, name: string): readonly GoldenValue[] | undefined => (inputs.has(name) ? inputs.list(name) : undefined);
+const listOf = (inputs: Inputs, name: string): readonly GoldenValue[] | undefined =>
+  inputs.has(name) ? inputs.list(name) : undefined;
 
 const semanticOf = (inputs: Inputs) => {
   const sums = likelihoodsOf(inputs);
   const counts = inputs.has("token_counts") ? inputs.numbers("token_counts") : undefined;
   const keys = listOf(inputs, "answer_keys") as readonly (string | null)[] | undefined;
-  return { ...(sums && { logProbSums: sums }), ...(counts && { tokenCounts: counts }), ...(keys && { clusters: keys }) };
+  return {
+    ...(sums && { logProbSums: sums }),
+    ...(counts && { tokenCounts: counts }),
+    ...(keys && { clusters: keys }),
+  };
 };
 
 /** What the generator said, a record per completion. */
@@ -139,7 +151,7 @@ export const maxent: readonly Mapping[] = [
   {
     family: "maxent",
     function: "group_advantages",
-    ours: "groupAdvantage",
+    ours: "grpoAdvantage",
     options: 'preset "maxent", groupOffsets',
     replacedBy: replacements({
       "too few utilities still divide by the group size": "groups that do not cover the rewards are refused",
@@ -147,12 +159,10 @@ export const maxent: readonly Mapping[] = [
       "huge finite spread overflows": "a spread whose square overflows float64 gives 0, not a failure",
     }),
     run: (inputs, { backend }) => {
-      const { advantages, counts } = groupAdvantage(inputs.floats("total_utils"), {
-        preset: "maxent",
-        groupOffsets: offsetsOf(inputs),
-        scale: inputs.boolean("scale_rewards") ? "std" : "none",
-        backend,
-      });
+      const { advantages, counts } = grpoAdvantage(
+        { rewards: inputs.floats("total_utils"), groupOffsets: offsetsOf(inputs) },
+        { preset: "maxent", scale: inputs.boolean("scale_rewards") ? "std" : "none", backend },
+      );
       return { advantages, group_sizes: counts };
     },
   },
@@ -165,7 +175,8 @@ export const maxent: readonly Mapping[] = [
       "negative temperature acts as the floor": "a negative temperature is refused",
       "+Infinity makes the group NaN": "a reward of +Infinity is refused",
       "epsilon above 1/n inverts the ranking": "a floor above 1/n is uniform",
-      "float32 overflow at the temperature floor": "the largest reward is subtracted before dividing: nothing overflows",
+      "float32 overflow at the temperature floor":
+        "the largest reward is subtracted before dividing: nothing overflows",
       "too few utilities shorten the output": uncovered,
     }),
     run: (inputs, { backend }) => ({
@@ -216,9 +227,14 @@ export const maxent: readonly Mapping[] = [
     family: "maxent",
     function: "collect_weight_entropy",
     ours: "weightEntropies",
-    replacedBy: replacements({ "NaN in a later group is missed by min and max": "a NaN makes mean, min and max NaN, wherever it stands" }),
+    replacedBy: replacements({
+      "NaN in a later group is missed by min and max": "a NaN makes mean, min and max NaN, wherever it stands",
+    }),
     run: (inputs, { backend }) => {
-      const { mean, min, max, deviations } = weightEntropies(inputs.floats("weights"), { groupOffsets: offsetsOf(inputs), backend });
+      const { mean, min, max, deviations } = weightEntropies(inputs.floats("weights"), {
+        groupOffsets: offsetsOf(inputs),
+        backend,
+      });
       return { entropy_mean: mean, entropy_min: min, entropy_max: max, advantage_samples: deviations };
     },
   },
@@ -256,13 +272,16 @@ export const maxent: readonly Mapping[] = [
     family: "maxent",
     function: "build_uniform_weight_stats",
     ours: "uniformWeightStatistics",
-    run: (inputs, { backend }) => statisticsOutputs(uniformWeightStatistics({ groupOffsets: offsetsOf(inputs), backend })),
+    run: (inputs, { backend }) =>
+      statisticsOutputs(uniformWeightStatistics({ groupOffsets: offsetsOf(inputs), backend })),
   },
   {
     family: "maxent",
     function: "weight_logging_view",
     ours: "weightLoggingView",
-    replacedBy: replacements({ "empty group counts in the denominator of the ratio": "the mean is over prompts that have completions" }),
+    replacedBy: replacements({
+      "empty group counts in the denominator of the ratio": "the mean is over prompts that have completions",
+    }),
     run: (inputs, { backend }) => {
       const view = weightLoggingView(
         {
@@ -306,7 +325,9 @@ export const maxent: readonly Mapping[] = [
     replacedBy: () => "missing counts are refused",
     backendFree: true,
     run: (inputs) => {
-      const { values, byGroup } = splitReferenceTokenCounts(inputs.floats("ref_tok_counts"), offsetsOf(inputs), { preset: "maxent" });
+      const { values, byGroup } = splitReferenceTokenCounts(inputs.floats("ref_tok_counts"), offsetsOf(inputs), {
+        preset: "maxent",
+      });
       return { token_counts: values, group_sizes: byGroup.map(({ length }) => length) };
     },
   },
@@ -328,7 +349,12 @@ export const maxent: readonly Mapping[] = [
         ...(inputs.has("num_generations") && { generations: inputs.number("num_generations") }),
         backend,
       });
-      return { semantic_entropies: semanticEntropies, advantage_scales: scales, alpha_effective: alphaEffective, max_possible_entropy: maxEntropy };
+      return {
+        semantic_entropies: semanticEntropies,
+        advantage_scales: scales,
+        alpha_effective: alphaEffective,
+        max_possible_entropy: maxEntropy,
+      };
     },
   },
   {
@@ -361,7 +387,9 @@ export const maxent: readonly Mapping[] = [
               alpha: inputs.number("seed_grpo_alpha"),
               normalizeAlpha: inputs.boolean("seed_grpo_alpha_normalize_by_max_entropy"),
               lengthNormalize: inputs.boolean("seed_grpo_length_normalize_logprobs"),
-              ...(inputs.has("seed_grpo_num_generations") && { generations: inputs.number("seed_grpo_num_generations") }),
+              ...(inputs.has("seed_grpo_num_generations") && {
+                generations: inputs.number("seed_grpo_num_generations"),
+              }),
             },
           }),
           backend,

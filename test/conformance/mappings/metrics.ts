@@ -1,5 +1,12 @@
 // What the trainers log.
-import { bestAtN, dataMetrics, evaluationMetrics, majorityValue, probabilityAgreement, varianceProxies } from "../../../lib";
+import {
+  bestAtN,
+  dataMetrics,
+  evaluationMetrics,
+  majorityValue,
+  probabilityAgreement,
+  varianceProxies,
+} from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 
@@ -74,7 +81,12 @@ export const metrics: readonly Mapping[] = [
         n: inputs.number("subset_size"),
         indices: inputs.int32("indices"),
       });
-      return { best_mean: result.bestMean, best_std: result.bestStd, worst_mean: result.worstMean, worst_std: result.worstStd };
+      return {
+        best_mean: result.bestMean,
+        best_std: result.bestStd,
+        worst_mean: result.worstMean,
+        worst_std: result.worstStd,
+      };
     },
   },
   {

@@ -6,11 +6,11 @@ import { offsetsOfSizes, unpack } from "./arrange";
 
 const words: Readonly<Record<string, PipelineEstimator>> = {
   gae: "gae",
-  reinforce: "reinforce",
+  reinforce: "reinforcePlusPlus",
   rloo: "rloo",
-  reinforce_baseline: "reinforceBaseline",
-  group_norm: "groupNorm",
-  dr_grpo: "drGrpo",
+  reinforce_baseline: "reinforcePlusPlusBaseline",
+  group_norm: "grpo",
+  dr_grpo: "grpo",
 };
 
 /** Rows sorted by their position; as many of them in a row as there are samples make a group. */
@@ -50,6 +50,7 @@ export const openrlhfAdvantage: readonly Mapping[] = [
       const { batches } = advantagePipeline(microBatches(inputs), {
         preset: "openrlhf",
         estimator: words[inputs.string("estimator")]!,
+        groupScale: inputs.string("estimator") === "dr_grpo" ? "none" : "std",
         groups: groupsOf(inputs),
         gamma: inputs.number("gamma"),
         lambda: inputs.number("lambd"),

@@ -1,5 +1,13 @@
 // OpenRLHF: policy and value losses, KL estimates.
-import { gspoLoss, importanceRatio, type KlEstimatorName, klPenalty, type PolicyBatch, ppoLoss, valueLoss } from "../../../lib";
+import {
+  gspoLoss,
+  importanceRatio,
+  type KlEstimatorName,
+  klPenalty,
+  type PolicyBatch,
+  ppoLoss,
+  valueLoss,
+} from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 import { verlCounts } from "./reductions";
@@ -33,7 +41,7 @@ export const openrlhfLoss: readonly Mapping[] = [
     function: "PolicyLoss",
     ours: ["ppoLoss", "gspoLoss"],
     options: 'preset "openrlhf"',
-    differs: "gspo with the sampler's correction is ratioTo \"sampler\", without weights; it does not log vllm_kl",
+    differs: 'gspo with the sampler\'s correction is ratioTo "sampler", without weights; it does not log vllm_kl',
     run: (inputs, context) => {
       const { shape, mask, backend } = layoutOf(inputs, context);
       const sequence = inputs.has("policy_loss_type");
@@ -59,7 +67,10 @@ export const openrlhfLoss: readonly Mapping[] = [
             ratioTo: inputs.has("enable_vllm_is_correction") ? "sampler" : "old",
             backend,
           })
-        : ppoLoss({ ...batch, ...corrected(inputs, context) }, { preset: "openrlhf", ...aggregationOf(inputs), ...clip, ...dualClip, backend });
+        : ppoLoss(
+            { ...batch, ...corrected(inputs, context) },
+            { preset: "openrlhf", ...aggregationOf(inputs), ...clip, ...dualClip, backend },
+          );
       return { loss, vllm_kl: null, ...metrics, ...(sequence && { vllm_kl: null }), grad_log_probs: gradLogProbs };
     },
   },

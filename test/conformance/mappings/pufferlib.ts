@@ -28,7 +28,8 @@ export const pufferlib: readonly Mapping[] = [
     function: "compute_gae",
     ours: "gae",
     options: "offsets, bootstrap",
-    differs: "one flat buffer with flags where an episode is done, reward and flag one entry late; here an episode is a packed row",
+    differs:
+      "one flat buffer with flags where an episode is done, reward and flag one entry late; here an episode is a packed row",
     run: (inputs, { backend }) => {
       const values = inputs.floats("values");
       const { advantages } = gae(inputs.floats("rewards").subarray(1), values.subarray(0, -1), {
@@ -74,10 +75,10 @@ export const pufferlib: readonly Mapping[] = [
       const { advantages } = puffAdvantage(
         {
           shape: inputs.shape2("rewards"),
-          rewards: inputs.floats("rewards"),
+          tokenRewards: inputs.floats("rewards"),
           values: inputs.floats("values"),
           dones: inputs.floats("dones"),
-          importance: inputs.floats("importance"),
+          importanceWeights: inputs.floats("importance"),
         },
         {
           gamma: inputs.number("gamma"),

@@ -114,9 +114,15 @@ export const reductions: readonly Mapping[] = [
       const scores = inputs.floats("scores");
       // In the order of the ids, so that an id that does not occur is an empty group.
       const order = Array.from(groups.keys()).sort((a, b) => groups[a]! - groups[b]!);
-      const groupOffsets = Int32Array.from({ length: Math.max(...groups) + 2 }, (_, id) => groups.filter((g) => g < id).length);
+      const groupOffsets = Int32Array.from(
+        { length: Math.max(...groups) + 2 },
+        (_, id) => groups.filter((g) => g < id).length,
+      );
       const options = { groupOffsets, singleton: "standard", varianceFloor: inputs.number("eps"), backend } as const;
-      const { means, stds, counts } = groupNormalize(scores.map((_, i) => scores[order[i]!]!), options);
+      const { means, stds, counts } = groupNormalize(
+        scores.map((_, i) => scores[order[i]!]!),
+        options,
+      );
       return { mean: means, std: stds, count: counts };
     },
   },
@@ -129,7 +135,11 @@ export const reductions: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
       const mode = inputs.boolean("token_level_loss") ? "openrlhf/token" : "openrlhf/sample";
-      const { loss, gradients } = negativeLogLikelihood(inputs.floats("per_token_logps"), { ...layout, ...verlCounts(inputs), mode });
+      const { loss, gradients } = negativeLogLikelihood(inputs.floats("per_token_logps"), {
+        ...layout,
+        ...verlCounts(inputs),
+        mode,
+      });
       return { loss, grad_per_token_logps: gradients };
     },
   },
@@ -163,7 +173,10 @@ export const reductions: readonly Mapping[] = [
       const { values, layout } = alongDimension(inputs, "tensor", inputs.number("dim"));
       const normalized = whiten(values, { ...layout, ddof: 0, varianceFloor: inputs.number("eps"), backend });
       const { means } = moments(values, { ...layout, over: "all", backend });
-      return { normalized: inputs.number("dim") === 0 ? transpose(normalized, layout.shape) : normalized, mean: means[0] };
+      return {
+        normalized: inputs.number("dim") === 0 ? transpose(normalized, layout.shape) : normalized,
+        mean: means[0],
+      };
     },
   },
   {
@@ -209,7 +222,11 @@ export const reductions: readonly Mapping[] = [
     replacedBy: (golden) => (golden.name.includes("nan") ? notRead : nothing),
     run: (inputs, { backend }) => {
       const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
-      const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), { ...layout, ...verlCounts(inputs), mode: verlMode(inputs) });
+      const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), {
+        ...layout,
+        ...verlCounts(inputs),
+        mode: verlMode(inputs),
+      });
       return { loss, grad_loss_mat: gradients };
     },
   },

@@ -41,13 +41,16 @@ function placementCase(inputs: Inputs, preset: Revision) {
     { preset },
   );
   return {
-    rewards: placeRewards(Float32Array.from(judged, ({ reward }) => reward), {
-      preset,
-      shape: inputs.shape2("responses"),
-      tokens: inputs.int32("responses"),
-      padTokenId: inputs.number("pad_token_id"),
-      attentionMask: inputs.uint8("attention_mask"),
-    }),
+    rewards: placeRewards(
+      Float32Array.from(judged, ({ reward }) => reward),
+      {
+        preset,
+        shape: inputs.shape2("responses"),
+        tokens: inputs.int32("responses"),
+        padTokenId: inputs.number("pad_token_id"),
+        attentionMask: inputs.uint8("attention_mask"),
+      },
+    ),
   };
 }
 

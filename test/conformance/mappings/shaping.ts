@@ -162,7 +162,9 @@ const openrlhf: readonly Mapping[] = [
     backendFree: true,
     run: (inputs) => {
       const coefficient = inputs.number("stop_properly_penalty_coef");
-      const { rewards, truncated } = stopProperlyPenalty(inputs.floats("rewards"), inputs.uint8("truncated"), { coefficient });
+      const { rewards, truncated } = stopProperlyPenalty(inputs.floats("rewards"), inputs.uint8("truncated"), {
+        coefficient,
+      });
       return { rewards, num_truncated: truncated };
     },
   },

@@ -1,5 +1,12 @@
 // TRL: advantages from several reward functions, leave-one-out, PPO's preparation, distillation.
-import { gammaWeights, type KlEstimator, miniLlmAdvantage, multiRewardAdvantage, ppoAdvantage, rlooAdvantage } from "../../../lib";
+import {
+  gammaWeights,
+  type KlEstimator,
+  miniLlmAdvantage,
+  multiRewardAdvantage,
+  ppoAdvantage,
+  rlooWithKlAdvantage,
+} from "../../../lib";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { offsetsOfSizes } from "./arrange";
@@ -11,18 +18,11 @@ function rewardColumns(inputs: Inputs): FloatArray[] {
   return Array.from({ length: functions }, (_, f) => table.filter((_, i) => i % functions === f));
 }
 
-/** Consecutive groups of one size. */
-function consecutive(rows: number, size: number): { groupOffsets: Int32Array } {
-  return { groupOffsets: offsetsOfSizes(new Array<number>(rows / size).fill(size)) };
-}
-
+/** Rewards in consecutive groups of one size. */
 function rewarded(inputs: Inputs) {
   const [rows] = inputs.shape2("rewards_per_func");
-  return {
-    preset: "trl",
-    weights: inputs.numbers("reward_weights"),
-    ...consecutive(rows, inputs.number("num_generations")),
-  } as const;
+  const size = inputs.number("num_generations");
+  return { rewards: rewardColumns(inputs), groupOffsets: offsetsOfSizes(new Array<number>(rows / size).fill(size)) };
 }
 
 const aggregations = { sum_then_normalize: "sumThenNormalize", normalize_then_sum: "normalizeThenSum" } as const;
@@ -46,34 +46,45 @@ export const trlAdvantage: readonly Mapping[] = [
     options: 'preset "trl"',
     differs: "takes rewards as one table, not an array a reward function",
     run: (inputs, { backend }) => {
-      const result = multiRewardAdvantage(rewardColumns(inputs), {
-        ...rewarded(inputs),
-        aggregation: aggregations[inputs.oneOf("multi_objective_aggregation", ["sum_then_normalize", "normalize_then_sum"])],
-        scale: inputs.oneOf("scale_rewards", ["group", "batch", "none"]),
+      const result = multiRewardAdvantage(rewarded(inputs), {
+        preset: "trl",
+        weights: inputs.numbers("reward_weights"),
+        aggregation:
+          aggregations[inputs.oneOf("multi_objective_aggregation", ["sum_then_normalize", "normalize_then_sum"])],
+        scale: inputs.oneOf("scale_rewards", ["group", "batch", "none"] as const),
         backend,
       });
-      return { advantages: result.advantages, rewards: result.rewards, std_rewards: result.stds, is_std_zero: result.zeroStd };
+      return {
+        advantages: result.advantages,
+        rewards: result.rewards,
+        std_rewards: result.stds,
+        is_std_zero: result.zeroStd,
+      };
     },
   },
   {
     family: "trl",
     function: "rloo_advantages",
-    ours: "rlooAdvantage",
+    ours: "rlooWithKlAdvantage",
     options: 'preset "trl"',
     differs: "takes rewards as one table, not an array a reward function",
     run: (inputs, { backend }) => {
-      const { advantages } = rlooAdvantage(rewardColumns(inputs), {
+      const batch = {
         ...rewarded(inputs),
-        ...(inputs.has("reward_clip_range") && { rewardClip: inputs.numbers("reward_clip_range") as [number, number] }),
-        normalize: inputs.boolean("normalize_advantages"),
-        beta: inputs.number("beta"),
         oldLogProbs: inputs.floats("old_per_token_logps"),
         referenceLogProbs: inputs.floats("ref_per_token_logps"),
         mask: inputs.uint8("completion_mask"),
         shape: inputs.shape2("completion_mask"),
+      };
+      const { rowAdvantages } = rlooWithKlAdvantage(batch, {
+        preset: "trl",
+        weights: inputs.numbers("reward_weights"),
+        ...(inputs.has("reward_clip_range") && { rewardClip: inputs.numbers("reward_clip_range") as [number, number] }),
+        normalize: inputs.boolean("normalize_advantages"),
+        beta: inputs.number("beta"),
         backend,
       });
-      return { advantages };
+      return { advantages: rowAdvantages };
     },
   },
   {
@@ -81,7 +92,8 @@ export const trlAdvantage: readonly Mapping[] = [
     function: "ppo_rewards_advantages",
     ours: "ppoAdvantage",
     options: 'preset "trl"',
-    differs: "takes the index of the last token of a row, not a mask; gives masks of padding, the inverse of those here",
+    differs:
+      "takes the index of the last token of a row, not a mask; gives masks of padding, the inverse of those here",
     run: (inputs, { backend }) => {
       const mask = responseMask(inputs);
       const result = ppoAdvantage(
@@ -117,7 +129,10 @@ export const trlAdvantage: readonly Mapping[] = [
     options: 'factorsOver "all"',
     differs: "the shape is called k and the rate lambda",
     run: (inputs, { backend }) => {
-      const of = (sign: "pos" | "neg") => ({ shape: inputs.number(`k_${sign}`), rate: inputs.number(`lambda_${sign}`) });
+      const of = (sign: "pos" | "neg") => ({
+        shape: inputs.number(`k_${sign}`),
+        rate: inputs.number(`lambda_${sign}`),
+      });
       const { weights } = gammaWeights(inputs.floats("log_ratio_per_token"), inputs.floats("advantages"), {
         shape: inputs.shape2("mask"),
         mask: inputs.uint8("mask"),
@@ -142,7 +157,12 @@ export const trlAdvantage: readonly Mapping[] = [
           studentLogProbs: inputs.floats("student_log_probs"),
           teacherLogProbs: inputs.floats("teacher_log_probs"),
         },
-        { preset: "trl", gamma: inputs.number("gamma"), lengthNormalization: inputs.boolean("length_normalization"), backend },
+        {
+          preset: "trl",
+          gamma: inputs.number("gamma"),
+          lengthNormalization: inputs.boolean("length_normalization"),
+          backend,
+        },
       );
       return { advantages };
     },

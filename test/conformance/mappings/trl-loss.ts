@@ -46,13 +46,18 @@ function layoutOf(inputs: Inputs, { backend }: Context) {
 function rolloutWeights(inputs: Inputs) {
   if (!inputs.has("importance_sampling_ratio")) return {};
   const perRow = inputs.shape2("importance_sampling_ratio")[1] === 1;
-  return { rolloutWeights: inputs.floats("importance_sampling_ratio"), rolloutWeightsPer: perRow ? "row" : "token" } as const;
+  return {
+    rolloutWeights: inputs.floats("importance_sampling_ratio"),
+    rolloutWeightsPer: perRow ? "row" : "token",
+  } as const;
 }
 
 function termMask(inputs: Inputs, context: Context) {
   if (!inputs.has("top_entropy_quantile")) return {};
   const share = inputs.number("top_entropy_quantile");
-  return { termMask: highEntropyMask(inputs.floats("entropies"), { ...layoutOf(inputs, context), preset: "trl", share }) };
+  return {
+    termMask: highEntropyMask(inputs.floats("entropies"), { ...layoutOf(inputs, context), preset: "trl", share }),
+  };
 }
 
 function rowMask(inputs: Inputs, context: Context) {
@@ -93,7 +98,9 @@ function entropyState(inputs: Inputs) {
 function entropyBonus(inputs: Inputs, context: Context, lossType: string) {
   const adaptive = inputs.has("use_adaptive_entropy");
   if (!inputs.has("entropy_coef") || (!adaptive && inputs.number("entropy_coef") === 0)) return {};
-  const coefficient = adaptive ? appliedEntropyCoefficient(entropyState(inputs), entropyTarget(inputs)) : inputs.number("entropy_coef");
+  const coefficient = adaptive
+    ? appliedEntropyCoefficient(entropyState(inputs), entropyTarget(inputs))
+    : inputs.number("entropy_coef");
   const { termMask: mask } = termMask(inputs, context);
   return {
     entropyBonus: {
@@ -193,16 +200,20 @@ export const trlLoss: readonly Mapping[] = [
   grpo("dapo", ["ppoLoss", "gspoLoss"]),
   grpo("cispo", "cispoLoss", { differs: "epsilon_high is the bound of the ratio, 1 + clipHigh here" }),
   grpo("sapo", "sapoLoss"),
-  grpo("vespo", "vespoLoss", { differs: "its sum of the sampler's ratios runs over padding too; here only with rolloutWeightsOver \"all\"" }),
+  grpo("vespo", "vespoLoss", {
+    differs: 'its sum of the sampler\'s ratios runs over padding too; here only with rolloutWeightsOver "all"',
+  }),
   grpo("luspo", "luspoLoss", {
-    replacedBy: "KL, masks and weights per token are averaged as the policy term is; upstream averages every column, padding included",
+    replacedBy:
+      "KL, masks and weights per token are averaged as the policy term is; upstream averages every column, padding included",
   }),
   {
     family: "trl",
     function: "gmpo_loss",
     ours: "gmpoLoss",
     options: 'preset "trl"',
-    run: (inputs, context) => outputs(inputs, gmpoLoss(batchOf(inputs, context), { ...common(inputs, context, "grpo"), ...clipRange(inputs) })),
+    run: (inputs, context) =>
+      outputs(inputs, gmpoLoss(batchOf(inputs, context), { ...common(inputs, context, "grpo"), ...clipRange(inputs) })),
   },
   {
     family: "trl",
@@ -282,7 +293,10 @@ export const trlLoss: readonly Mapping[] = [
         { shape, mask, logProbs: student.logProbs, advantages, advantagesPer: "token" },
         { ...(inputs.has("num_items_in_batch") && { tokens: inputs.number("num_items_in_batch") }), backend },
       );
-      return { loss, grad_student_logits: logprobBackward(tensor, targets, student, { gradLogProbs, temperature, backend }) };
+      return {
+        loss,
+        grad_student_logits: logprobBackward(tensor, targets, student, { gradLogProbs, temperature, backend }),
+      };
     },
   },
 ];

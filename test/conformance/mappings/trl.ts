@@ -46,7 +46,10 @@ export const trl: readonly Mapping[] = [
       };
       const result = linearLogprob(hidden, weight, targets, options);
       const gradLogProbs = inputs.floats("grad_logp");
-      const { gradHidden, gradWeight } = linearLogprobBackward(hidden, weight, targets, result, { ...options, gradLogProbs });
+      const { gradHidden, gradWeight } = linearLogprobBackward(hidden, weight, targets, result, {
+        ...options,
+        gradLogProbs,
+      });
       return { logp: result.logProbs, entropy: result.entropies, grad_hidden: gradHidden, grad_weight: gradWeight };
     },
   },

@@ -16,7 +16,7 @@ import type { Context, Mapping, Outputs } from "../mapping";
 
 function tokenBatch(inputs: Inputs) {
   return {
-    tokenLevelRewards: inputs.floats("token_level_rewards"),
+    tokenRewards: inputs.floats("token_level_rewards"),
     mask: inputs.uint8("response_mask"),
     shape: inputs.shape2("response_mask"),
   } as const;
@@ -93,7 +93,8 @@ export const verlAdvantage: readonly Mapping[] = [
     function: "compute_reinforce_plus_plus_baseline_outcome_advantage",
     ours: "reinforcePlusPlusBaselineAdvantage",
     options: 'preset "verl"',
-    run: (inputs, { backend }) => both(reinforcePlusPlusBaselineAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
+    run: (inputs, { backend }) =>
+      both(reinforcePlusPlusBaselineAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
   },
   {
     family: "verl",
@@ -138,7 +139,7 @@ export const verlAdvantage: readonly Mapping[] = [
     run: (inputs, { backend }) => {
       const scores = inputs.floats("token_level_scores");
       const method = METHODS[inputs.oneOf("reweight_method", ["pow", "max_min", "max_random"])];
-      const batch = { tokenLevelRewards: scores, shape: inputs.shape2("token_level_scores") } as const;
+      const batch = { tokenRewards: scores, shape: inputs.shape2("token_level_scores") } as const;
       return { weights: resamplingWeights(batch, { method, power: inputs.number("weight_pow"), backend }) };
     },
   },

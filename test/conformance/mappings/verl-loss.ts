@@ -31,13 +31,18 @@ function batchOf(inputs: Inputs, old = "old_log_prob"): PolicyBatch {
     ...(inputs.has(old) && { oldLogProbs: inputs.floats(old) }),
     advantages: inputs.floats("advantages"),
     advantagesPer: "token",
-    ...(inputs.has("rollout_is_weights") && { rolloutWeights: inputs.floats("rollout_is_weights"), rolloutWeightsPer: "token" }),
+    ...(inputs.has("rollout_is_weights") && {
+      rolloutWeights: inputs.floats("rollout_is_weights"),
+      rolloutWeightsPer: "token",
+    }),
   };
 }
 
 /** What all calls have: the preset, the mode of the case and the counts of the larger batch. */
 function common(inputs: Inputs, { backend }: Context) {
-  const counts = inputs.has("global_batch_info") ? verlCounts(new Inputs(inputs.value("global_batch_info") as GoldenRecord)) : {};
+  const counts = inputs.has("global_batch_info")
+    ? verlCounts(new Inputs(inputs.value("global_batch_info") as GoldenRecord))
+    : {};
   return { preset: "verl", aggregation: verlMode(inputs), ...counts, backend } as const;
 }
 
@@ -63,7 +68,13 @@ export const verlLoss: readonly Mapping[] = [
     ours: "ppoLoss",
     options: 'preset "verl"',
     run: (inputs, context) =>
-      outputs(ppoLoss(batchOf(inputs), { ...common(inputs, context), ...clipRange(inputs), dualClip: inputs.number("clip_ratio_c") })),
+      outputs(
+        ppoLoss(batchOf(inputs), {
+          ...common(inputs, context),
+          ...clipRange(inputs),
+          dualClip: inputs.number("clip_ratio_c"),
+        }),
+      ),
   },
   {
     family: "verl",
@@ -99,7 +110,10 @@ export const verlLoss: readonly Mapping[] = [
     differs: "one mean a row, whatever the aggregation that is asked for",
     run: (inputs, context) => {
       const { aggregation: _, ...shared } = common(inputs, context);
-      const temperatures = { temperaturePositive: inputs.number("tau_pos"), temperatureNegative: inputs.number("tau_neg") };
+      const temperatures = {
+        temperaturePositive: inputs.number("tau_pos"),
+        temperatureNegative: inputs.number("tau_neg"),
+      };
       return outputs(sapoLoss(batchOf(inputs), { ...shared, ...temperatures }));
     },
   },
@@ -163,7 +177,9 @@ export const verlLoss: readonly Mapping[] = [
       const { oldLogProbs, ...batch } = batchOf(inputs);
       const options = { ...common(inputs, context), correction };
       const clips = rules.oneOf("loss_type", ["ppo_clip", "reinforce"]) === "ppo_clip";
-      const objective = clips ? ({ objective: "clip", ...clipRange(inputs) } as const) : ({ objective: "reinforce" } as const);
+      const objective = clips
+        ? ({ objective: "clip", ...clipRange(inputs) } as const)
+        : ({ objective: "reinforce" } as const);
       return outputs(bypassLoss({ ...batch, samplerLogProbs: oldLogProbs! }, { ...options, ...objective }));
     },
   },
@@ -182,7 +198,11 @@ export const verlLoss: readonly Mapping[] = [
         returns: inputs.floats("returns"),
       };
       const result = valueLoss(batch, { ...common(inputs, context), clip: inputs.number("cliprange_value") });
-      return { vf_loss: result.loss, vf_clipfrac: result.metrics["critic/vf_clipfrac"], grad_vpreds: result.gradValues };
+      return {
+        vf_loss: result.loss,
+        vf_clipfrac: result.metrics["critic/vf_clipfrac"],
+        grad_vpreds: result.gradValues,
+      };
     },
   },
   {

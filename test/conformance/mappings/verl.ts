@@ -1,20 +1,24 @@
 // verl: group advantages, by preset "verl" and the options that its variants differ in.
-import { groupAdvantage, type GroupConventions } from "../../../lib";
+import { grpoAdvantage, type GroupConventions, rlooAdvantage } from "../../../lib";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 
+const batchOf = (inputs: Inputs) => ({
+  tokenRewards: inputs.floats("token_level_rewards"),
+  shape: inputs.shape2("response_mask"),
+  mask: inputs.uint8("response_mask"),
+  groups: inputs.int32("index"),
+});
+
 /** Upstream has the advantages twice: they are their own returns. */
 function spread(inputs: Inputs, { backend }: Context, conventions: GroupConventions): Outputs {
-  const { tokenAdvantages } = groupAdvantage(inputs.floats("token_level_rewards"), {
-    preset: "verl",
-    rewardLevel: "token",
-    shape: inputs.shape2("response_mask"),
-    mask: inputs.uint8("response_mask"),
-    groups: inputs.int32("index"),
-    ...conventions,
-    backend,
-  });
-  return { advantages: tokenAdvantages, returns: tokenAdvantages };
+  const { advantages, returns } = grpoAdvantage(batchOf(inputs), { preset: "verl", ...conventions, backend });
+  return { advantages, returns };
+}
+
+function leaveOneOut(inputs: Inputs, { backend }: Context, conventions: Pick<GroupConventions, "singleton">): Outputs {
+  const { advantages, returns } = rlooAdvantage(batchOf(inputs), { preset: "verl", ...conventions, backend });
+  return { advantages, returns };
 }
 
 function grpo(inputs: Inputs) {
@@ -24,13 +28,11 @@ function grpo(inputs: Inputs) {
   } as const;
 }
 
-const rloo = { center: "leaveOneOut", scale: "none" } as const;
-
 export const verl: readonly Mapping[] = [
   {
     family: "verl",
     function: "compute_grpo_outcome_advantage",
-    ours: "groupAdvantage",
+    ours: "grpoAdvantage",
     options: 'preset "verl"',
     differs: "the advantages are also the returns",
     run: (inputs, context) => spread(inputs, context, grpo(inputs)),
@@ -38,7 +40,7 @@ export const verl: readonly Mapping[] = [
   {
     family: "verl",
     function: "compute_grpo_vectorized_outcome_advantage",
-    ours: "groupAdvantage",
+    ours: "grpoAdvantage",
     options: 'preset "verl", varianceFloor',
     differs: "the advantages are also the returns",
     replacedBy: "statistics in float64: a large common offset does not drown the differences",
@@ -47,17 +49,17 @@ export const verl: readonly Mapping[] = [
   {
     family: "verl",
     function: "compute_rloo_outcome_advantage",
-    ours: "groupAdvantage",
-    options: 'preset "verl", center "leaveOneOut"',
+    ours: "rlooAdvantage",
+    options: 'preset "verl"',
     differs: "the advantages are also the returns",
-    run: (inputs, context) => spread(inputs, context, rloo),
+    run: (inputs, context) => leaveOneOut(inputs, context, {}),
   },
   {
     family: "verl",
     function: "compute_rloo_vectorized_outcome_advantage",
-    ours: "groupAdvantage",
-    options: 'preset "verl", center "leaveOneOut", singleton "zero"',
+    ours: "rlooAdvantage",
+    options: 'preset "verl", singleton "zero"',
     differs: "the advantages are also the returns",
-    run: (inputs, context) => spread(inputs, context, { ...rloo, singleton: "zero" }),
+    run: (inputs, context) => leaveOneOut(inputs, context, { singleton: "zero" }),
   },
 ];

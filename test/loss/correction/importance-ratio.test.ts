@@ -47,15 +47,27 @@ eachBackend((backend) => {
     const masked = ratio({ mode: "trl/sequence_mask", low, high });
     expect(masked.ratios).toBeAllClose(perRow.map(cut), CLOSE);
     expect(Array.from(masked.kept)).toEqual(perRow.map((x) => Number(x >= low && x <= high)));
-    const far = importanceRatio(Float64Array.of(0, 0), Float64Array.of(-1, -5), { shape: [2, 1], mode: "trl/sequence_mask", backend });
+    const far = importanceRatio(Float64Array.of(0, 0), Float64Array.of(-1, -5), {
+      shape: [2, 1],
+      mode: "trl/sequence_mask",
+      backend,
+    });
     expect(far.ratios).toBeAllClose([Math.E, 0], CLOSE);
     expect(ratio({ mode: "trl/token_mask", low: 1.1, high: 3 }).ratios[mask.indexOf(0)]).toBe(0); // 1 is outside
   });
 
   test("a ratio at a bound is inside", () => {
     const call = (bounds: object) =>
-      importanceRatio(new Float64Array(1), new Float64Array(1), { shape: [1, 1], level: "token", outside: "zero", ...bounds, backend }).ratios[0];
-    expect([call({ low: 1 }), call({ high: 1 }), call({ low: 1 + 2 ** -52 }), call({ high: 1 - 2 ** -53 })]).toEqual([1, 1, 0, 0]);
+      importanceRatio(new Float64Array(1), new Float64Array(1), {
+        shape: [1, 1],
+        level: "token",
+        outside: "zero",
+        ...bounds,
+        backend,
+      }).ratios[0];
+    expect([call({ low: 1 }), call({ high: 1 }), call({ low: 1 + 2 ** -52 }), call({ high: 1 - 2 ** -53 })]).toEqual([
+      1, 1, 0, 0,
+    ]);
   });
 
   test("a NaN stays one; what lies under the mask is not read; packed equals padded", () => {
@@ -65,11 +77,19 @@ eachBackend((backend) => {
       expect(importanceRatio(poisoned, rolloutLogProbs, { shape, mask, mode, low, high, backend })).toEqual(want);
       const offsets = Int32Array.from({ length: 7 }, (_, b) => 9 * b);
       expect(importanceRatio(poisoned, rolloutLogProbs, { offsets, mask, mode, low, high, backend })).toEqual(want);
-      const nan = importanceRatio(Float32Array.of(NaN), Float32Array.of(-1), { shape: [1, 1], mode, low, high, backend });
+      const nan = importanceRatio(Float32Array.of(NaN), Float32Array.of(-1), {
+        shape: [1, 1],
+        mode,
+        low,
+        high,
+        backend,
+      });
       expect([nan.ratios[0], nan.kept[0]]).toEqual([NaN, 0]);
     }
     const none = new Float32Array(0);
-    expect(importanceRatio(none, none, { shape: [0, 2], mode: "openrlhf/tis", backend }).ratios).toEqual(new Float32Array(0));
+    expect(importanceRatio(none, none, { shape: [0, 2], mode: "openrlhf/tis", backend }).ratios).toEqual(
+      new Float32Array(0),
+    );
   });
 });
 

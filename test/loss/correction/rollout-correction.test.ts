@@ -47,7 +47,8 @@ eachBackend((backend) => {
     const nothing = mismatchMetrics(oldLogProbs, rolloutLogProbs, { ...where, mask: new Uint8Array(54) }).metrics;
     for (const value of Object.values(nothing)) expect(value).toBe(0);
     const none = new Float32Array(0);
-    for (const value of Object.values(mismatchMetrics(none, none, { shape: [0, 2], backend }).metrics)) expect(value).toBe(0);
+    for (const value of Object.values(mismatchMetrics(none, none, { shape: [0, 2], backend }).metrics))
+      expect(value).toBe(0);
   });
 
   test.each([undefined, "verl"] as const)("rolloutCorrection is its three parts (preset %p)", (preset) => {

@@ -7,7 +7,16 @@ import { batchOf, T } from "./batch";
 
 const CLOSE = { rtol: 1e-11, atol: 1e-14 }; // variances of numbers that differ in the second digit
 const TOKEN = ["token_k1", "token_k2", "token_k3"] as const;
-const ROW = ["seq_sum_k1", "seq_sum_k2", "seq_sum_k3", "seq_mean_k1", "seq_mean_k2", "seq_mean_k3", "seq_max_k2", "seq_max_k3"] as const;
+const ROW = [
+  "seq_sum_k1",
+  "seq_sum_k2",
+  "seq_sum_k3",
+  "seq_mean_k1",
+  "seq_mean_k2",
+  "seq_mean_k3",
+  "seq_max_k2",
+  "seq_max_k3",
+] as const;
 
 /** Thresholds that some pass and some do not. */
 function thresholdOf(option: RejectionOption): { threshold: RejectionThreshold; low: number; high: number } {
@@ -22,7 +31,14 @@ eachBackend((backend) => {
   const N = sum(rows.map((row) => row.old.length));
   const positions = Array.from(mask.keys()).filter((i) => mask[i]);
 
-  const figures = (option: string, values: number[], weights: number[], rowValues: number[], low: number, high: number) => {
+  const figures = (
+    option: string,
+    values: number[],
+    weights: number[],
+    rowValues: number[],
+    low: number,
+    high: number,
+  ) => {
     const name = `rollout_rs_${option}`;
     const spread = weights.flatMap((count, i) => new Array<number>(count).fill(within(values[i]!, low, high)));
     const { [`${name}_seq_fraction_low`]: seqLow, ...rest } = rowFigures(name, rowValues, low, high, 0);
@@ -51,7 +67,11 @@ eachBackend((backend) => {
 
   test.each(TOKEN)("%s: mask and metrics", (option) => {
     const { threshold, low, high } = thresholdOf(option);
-    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, { ...where, options: option, thresholds: threshold });
+    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, {
+      ...where,
+      options: option,
+      thresholds: threshold,
+    });
     const perRow = rows.map((row) => statistics(option.slice(-2), row));
     const all = perRow.flat();
     const want = new Uint8Array(mask.length);
@@ -67,9 +87,15 @@ eachBackend((backend) => {
 
   test.each(ROW)("%s: mask and metrics", (option) => {
     const { threshold, low, high } = thresholdOf(option);
-    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, { ...where, options: option, thresholds: threshold });
+    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, {
+      ...where,
+      options: option,
+      thresholds: threshold,
+    });
     const live = rows.filter((row) => row.old.length > 0);
-    const reduce = { sum, mean, max: (list: readonly number[]) => Math.max(...list) }[option.split("_")[1] as "sum" | "mean" | "max"];
+    const reduce = { sum, mean, max: (list: readonly number[]) => Math.max(...list) }[
+      option.split("_")[1] as "sum" | "mean" | "max"
+    ];
     const values = live.map((row) => reduce(statistics(option.slice(-2), row)));
     const numbers = [0, 1, 3, 4, 5];
     const want = mask.map((flag, i) => {
@@ -78,7 +104,10 @@ eachBackend((backend) => {
     });
     expect(got.mask).toEqual(want);
     const counts = live.map((row) => row.old.length);
-    expect(got.metrics).toBeAllClose({ ...figures(option, values, counts, values, low, high), ...taken(option, want) }, CLOSE);
+    expect(got.metrics).toBeAllClose(
+      { ...figures(option, values, counts, values, low, high), ...taken(option, want) },
+      CLOSE,
+    );
   });
 
   test("several options: kept where all keep; each reports against the whole mask; repeats are dropped", () => {
@@ -90,7 +119,9 @@ eachBackend((backend) => {
       options: ["token_k1", "seq_max_k3", "token_k2", "token_k1"],
       thresholds: ["0.8_1.3", 0.3, 0.05, 9],
     });
-    expect(Array.from(both.mask)).toEqual(Array.from(mask, (_, i) => Number(parts.every((part) => part.mask[i] === 1))));
+    expect(Array.from(both.mask)).toEqual(
+      Array.from(mask, (_, i) => Number(parts.every((part) => part.mask[i] === 1))),
+    );
     for (const { metrics } of parts)
       for (const [name, value] of Object.entries(metrics))
         if (/_k\d_/.test(name)) expect([name, both.metrics[name]]).toEqual([name, value]);
@@ -99,20 +130,28 @@ eachBackend((backend) => {
 
   test("at the threshold a statistic is kept, beside it rejected", () => {
     const keep = (options: RejectionOption, thresholds: RejectionThreshold, d: number): number =>
-      rolloutRejectionMask(Float64Array.of(d), Float64Array.of(0), { shape: [1, 1], options, thresholds, backend }).mask[0]!;
+      rolloutRejectionMask(Float64Array.of(d), Float64Array.of(0), { shape: [1, 1], options, thresholds, backend })
+        .mask[0]!;
     const at = Math.log(1.25);
     for (const option of ["token_k1", "seq_sum_k1", "seq_mean_k1"] as const) {
       expect([keep(option, "0.5_1.25", -at), keep(option, "0.5_1.25", -at * (1 + 2 ** -51))]).toEqual([1, 0]);
-      expect([keep(option, "0.5_1.25", -Math.log(0.5)), keep(option, "0.5_1.25", -Math.log(0.5) * (1 + 2 ** -51))]).toEqual([1, 0]);
+      expect([
+        keep(option, "0.5_1.25", -Math.log(0.5)),
+        keep(option, "0.5_1.25", -Math.log(0.5) * (1 + 2 ** -51)),
+      ]).toEqual([1, 0]);
     }
     for (const option of ["token_k2", "seq_sum_k2", "seq_mean_k2", "seq_max_k2"] as const)
-      expect([keep(option, 0.125, 0.5), keep(option, 0.125, 0.5 + 2 ** -52), keep(option, "0.125", -0.5)]).toEqual([1, 0, 1]);
+      expect([keep(option, 0.125, 0.5), keep(option, 0.125, 0.5 + 2 ** -52), keep(option, "0.125", -0.5)]).toEqual([
+        1, 0, 1,
+      ]);
   });
 
   test("one number for k1 bounds both sides; the bounded ratio is rollout over training", () => {
     const d = Float64Array.of(0.3, -0.3, 0.1, -0.1);
     const mask4 = (thresholds: RejectionThreshold): number[] =>
-      Array.from(rolloutRejectionMask(d, new Float64Array(4), { shape: [1, 4], options: "token_k1", thresholds, backend }).mask);
+      Array.from(
+        rolloutRejectionMask(d, new Float64Array(4), { shape: [1, 4], options: "token_k1", thresholds, backend }).mask,
+      );
     expect(mask4(1.2)).toEqual([0, 0, 1, 1]);
     expect(mask4("1.2")).toEqual([0, 0, 1, 1]);
     expect(mask4("0.5_1.2")).toEqual([1, 0, 1, 1]); // training above rollout: the ratio is small
@@ -133,7 +172,12 @@ eachBackend((backend) => {
     expect(rolloutRejectionMask(poisoned, rolloutLogProbs, { ...where, ...options })).toEqual(want);
     const turn = <A extends Float64Array | Uint8Array>(array: A): A =>
       array.map((_, i) => array[(5 - Math.floor(i / T)) * T + (i % T)]!) as A;
-    const turned = rolloutRejectionMask(turn(oldLogProbs), turn(rolloutLogProbs), { shape, mask: turn(mask), ...options, backend });
+    const turned = rolloutRejectionMask(turn(oldLogProbs), turn(rolloutLogProbs), {
+      shape,
+      mask: turn(mask),
+      ...options,
+      backend,
+    });
     expect(turn(turned.mask)).toEqual(want.mask);
     expect(turned.metrics).toBeAllClose(want.metrics, CLOSE);
     const none = new Float32Array(0);
@@ -152,19 +196,25 @@ describe("bad options", () => {
       'options is "seq_max_k1", expected one of "token_k1", "token_k2", "token_k3", "seq_sum_k1", "seq_sum_k2", "seq_sum_k3", ' +
         '"seq_mean_k1", "seq_mean_k2", "seq_mean_k3", "seq_max_k2", "seq_max_k3"',
     );
-    for (const options of [[], undefined, "", ["token_k1", "k2"]]) expect(errorCode(call(options, 2))).toBe("ERR_SURPRISAL_OPTION");
+    for (const options of [[], undefined, "", ["token_k1", "k2"]])
+      expect(errorCode(call(options, 2))).toBe("ERR_SURPRISAL_OPTION");
   });
 
-  test.each([0, -1, NaN, Infinity, "", "a", "1_2_3", "0_2", "2_1", "_2", null, undefined, 0.5])("k1 refuses the threshold %p", (threshold) => {
-    expect(errorCode(call("token_k1", threshold))).toBe("ERR_SURPRISAL_OPTION");
-  });
+  test.each([0, -1, NaN, Infinity, "", "a", "1_2_3", "0_2", "2_1", "_2", null, undefined, 0.5])(
+    "k1 refuses the threshold %p",
+    (threshold) => {
+      expect(errorCode(call("token_k1", threshold))).toBe("ERR_SURPRISAL_OPTION");
+    },
+  );
 
   test.each([0, -1, NaN, Infinity, "", "0.1_0.2"])("k2 refuses the threshold %p", (threshold) => {
     expect(errorCode(call("seq_sum_k2", threshold))).toBe("ERR_SURPRISAL_OPTION");
   });
 
   test("thresholds are one, or one for each option", () => {
-    expect(call(["token_k1", "token_k2", "token_k3"], [2, 3])).toThrow("expected 1 or 3: one for all options, or one for each");
+    expect(call(["token_k1", "token_k2", "token_k3"], [2, 3])).toThrow(
+      "expected 1 or 3: one for all options, or one for each",
+    );
     expect(errorCode(call(["token_k2", "token_k3"], 2))).toBeUndefined();
   });
 });

@@ -17,7 +17,13 @@ eachBackend((backend) => {
     const threshold = 1.5;
     const got = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token", threshold });
     const w = live.flatMap((row) => statistics("ratio", row));
-    expect(got.weights).toBeAllClose(placed(w.map((x) => Math.min(x, threshold)), mask), CLOSE);
+    expect(got.weights).toBeAllClose(
+      placed(
+        w.map((x) => Math.min(x, threshold)),
+        mask,
+      ),
+      CLOSE,
+    );
     const rowMeans = live.map((row) => mean(statistics("ratio", row)));
     expect(got.metrics).toBeAllClose(
       {
@@ -39,7 +45,13 @@ eachBackend((backend) => {
     const logs = live.map((row) => sum(statistics("k1", row).map((x) => -x)));
     const perRow = logs.map(Math.exp);
     const w = live.flatMap((row, b) => row.old.map(() => perRow[b]!));
-    expect(got.weights).toBeAllClose(placed(w.map((x) => Math.min(x, threshold)), mask), CLOSE);
+    expect(got.weights).toBeAllClose(
+      placed(
+        w.map((x) => Math.min(x, threshold)),
+        mask,
+      ),
+      CLOSE,
+    );
     expect(got.metrics).toBeAllClose(
       {
         [`${IS}_mean`]: mean(w),
@@ -61,7 +73,11 @@ eachBackend((backend) => {
     const plain = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token" });
     const factor = token.metrics[`${IS}_batch_norm_factor`]!;
     expect(token.weights.map((w) => w * factor)).toBeAllClose(plain.weights, CLOSE);
-    const sequence = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "sequence", batchNormalize: true });
+    const sequence = rolloutWeights(oldLogProbs, rolloutLogProbs, {
+      ...where,
+      level: "sequence",
+      batchNormalize: true,
+    });
     const rowWeights = [0, 1, 3, 4, 5].map((b) => sequence.weights[mask.indexOf(1, b * T)]!);
     expect(mean(rowWeights)).toBeCloseTo(1, 14);
   });
@@ -78,7 +94,12 @@ eachBackend((backend) => {
     for (const level of ["token", "sequence"] as const) {
       const { weights, metrics } = rolloutWeights(oldLogProbs, oldLogProbs, { ...where, level });
       expect(Array.from(weights)).toEqual(Array.from(mask));
-      expect(metrics).toMatchObject({ [`${IS}_mean`]: 1, [`${IS}_std`]: 0, [`${IS}_eff_sample_size`]: 1, [`${IS}_seq_std`]: 0 });
+      expect(metrics).toMatchObject({
+        [`${IS}_mean`]: 1,
+        [`${IS}_std`]: 0,
+        [`${IS}_eff_sample_size`]: 1,
+        [`${IS}_seq_std`]: 0,
+      });
     }
   });
 
@@ -95,7 +116,11 @@ eachBackend((backend) => {
       const none = new Float32Array(0);
       const nothing = rolloutWeights(none, none, { shape: [0, 4], level, batchNormalize: true, backend });
       expect(nothing.weights).toHaveLength(0);
-      const masked = rolloutWeights(oldLogProbs.map(() => NaN), rolloutLogProbs, { ...where, mask: new Uint8Array(54), level });
+      const masked = rolloutWeights(
+        oldLogProbs.map(() => NaN),
+        rolloutLogProbs,
+        { ...where, mask: new Uint8Array(54), level },
+      );
       expect(new Set(masked.weights)).toEqual(new Set([0]));
       for (const [name, value] of Object.entries({ ...nothing.metrics, ...masked.metrics }))
         expect([name, value]).toEqual([name, name.endsWith("norm_factor") ? 1 : 0]);

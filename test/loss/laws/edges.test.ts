@@ -1,5 +1,12 @@
 // Losses exactly at a clip edge and one ulp beside it: the edge belongs to the band, and there the gradient is whole.
-import { klPenalty, type PolicyBatch, policyLoss, type PolicyLossName, type PolicyLossResult, valueLoss } from "../../../lib";
+import {
+  klPenalty,
+  type PolicyBatch,
+  policyLoss,
+  type PolicyLossName,
+  type PolicyLossResult,
+  valueLoss,
+} from "../../../lib";
 import { eachBackend } from "../../support/each-backend";
 
 const f64 = (...values: number[]) => Float64Array.from(values);
@@ -17,7 +24,13 @@ eachBackend((backend) => {
   /** One row of one token, x = ℓ − o. */
   const one = (name: PolicyLossName, x: number, A: number, options: Options) => {
     const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => PolicyLossResult;
-    const batch = { shape: [1, 1] as const, logProbs: f64(x), oldLogProbs: f64(0), advantages: f64(A), advantagesPer: "row" as const };
+    const batch = {
+      shape: [1, 1] as const,
+      logProbs: f64(x),
+      oldLogProbs: f64(0),
+      advantages: f64(A),
+      advantagesPer: "row" as const,
+    };
     const drawn = name === "clipCov" ? { seed: 1, between: [1e300, Infinity] } : {};
     const { loss, gradLogProbs, ratios, clipped } = evaluate(name, batch, { ...drawn, ...options, backend });
     return { loss, grad: gradLogProbs[0]!, ratio: ratios[0]!, clipped: clipped[0]! };
@@ -26,33 +39,42 @@ eachBackend((backend) => {
   const ratioOf = (name: PolicyLossName, x: number): number => one(name, x, 1, off).ratio;
 
   // Between 1/2 and 2 the difference to 1 is exact, so that 1 ± width is the ratio itself.
-  test.each(CLIPPED)("%s: at the upper edge the gradient is whole, one ulp beyond it is gone, and only for A > 0", (name) => {
-    const x = Math.log(1.3);
-    const r = ratioOf(name, x);
-    const at = (A: number, high: number) => one(name, x, A, { clipLow: 0.2, clipHigh: high - 1 });
-    expect(at(2, r)).toMatchObject({ loss: -2 * r, grad: -2 * r, clipped: 0 });
-    expect(at(2, above(r))).toMatchObject({ grad: -2 * r, clipped: 0 });
-    expect(at(2, below(r))).toMatchObject({ loss: -2 * below(r), grad: 0, clipped: 1 });
-    expect(at(-2, below(r))).toMatchObject({ loss: 2 * r, grad: 2 * r, clipped: 0 });
-  });
+  test.each(CLIPPED)(
+    "%s: at the upper edge the gradient is whole, one ulp beyond it is gone, and only for A > 0",
+    (name) => {
+      const x = Math.log(1.3);
+      const r = ratioOf(name, x);
+      const at = (A: number, high: number) => one(name, x, A, { clipLow: 0.2, clipHigh: high - 1 });
+      expect(at(2, r)).toMatchObject({ loss: -2 * r, grad: -2 * r, clipped: 0 });
+      expect(at(2, above(r))).toMatchObject({ grad: -2 * r, clipped: 0 });
+      expect(at(2, below(r))).toMatchObject({ loss: -2 * below(r), grad: 0, clipped: 1 });
+      expect(at(-2, below(r))).toMatchObject({ loss: 2 * r, grad: 2 * r, clipped: 0 });
+    },
+  );
 
-  test.each(CLIPPED)("%s: at the lower edge the gradient is whole, one ulp beyond it is gone, and only for A < 0", (name) => {
-    const x = Math.log(0.7);
-    const r = ratioOf(name, x);
-    const at = (A: number, low: number) => one(name, x, A, { clipLow: 1 - low, clipHigh: 0.2 });
-    expect(at(-2, r)).toMatchObject({ loss: 2 * r, grad: 2 * r, clipped: 0 });
-    expect(at(-2, below(r))).toMatchObject({ grad: 2 * r, clipped: 0 });
-    expect(at(-2, above(r))).toMatchObject({ loss: 2 * above(r), grad: 0, clipped: 1 });
-    expect(at(2, above(r))).toMatchObject({ loss: -2 * r, grad: -2 * r, clipped: 0 });
-  });
+  test.each(CLIPPED)(
+    "%s: at the lower edge the gradient is whole, one ulp beyond it is gone, and only for A < 0",
+    (name) => {
+      const x = Math.log(0.7);
+      const r = ratioOf(name, x);
+      const at = (A: number, low: number) => one(name, x, A, { clipLow: 1 - low, clipHigh: 0.2 });
+      expect(at(-2, r)).toMatchObject({ loss: 2 * r, grad: 2 * r, clipped: 0 });
+      expect(at(-2, below(r))).toMatchObject({ grad: 2 * r, clipped: 0 });
+      expect(at(-2, above(r))).toMatchObject({ loss: 2 * above(r), grad: 0, clipped: 1 });
+      expect(at(2, above(r))).toMatchObject({ loss: -2 * r, grad: -2 * r, clipped: 0 });
+    },
+  );
 
-  test.each(["ppo", "gspo", "gspoToken"] as const)("%s: the two-sided cap at the ratio keeps the gradient, one ulp below takes it", (name) => {
-    const x = Math.log(1.7);
-    const r = ratioOf(name, x);
-    const at = (ratioCap: number) => one(name, x, -2, { clipLow: 0.2, clipHigh: 0.2, ratioCap });
-    expect(at(r)).toMatchObject({ loss: 2 * r, grad: 2 * r });
-    expect(at(below(r))).toMatchObject({ loss: 2 * below(r), grad: 0 });
-  });
+  test.each(["ppo", "gspo", "gspoToken"] as const)(
+    "%s: the two-sided cap at the ratio keeps the gradient, one ulp below takes it",
+    (name) => {
+      const x = Math.log(1.7);
+      const r = ratioOf(name, x);
+      const at = (ratioCap: number) => one(name, x, -2, { clipLow: 0.2, clipHigh: 0.2, ratioCap });
+      expect(at(r)).toMatchObject({ loss: 2 * r, grad: 2 * r });
+      expect(at(below(r))).toMatchObject({ loss: 2 * below(r), grad: 0 });
+    },
+  );
 
   test("ppo: the dual clip at the ratio keeps the gradient, one ulp below takes it, and A > 0 does not see it", () => {
     const x = Math.log(3);
@@ -120,24 +142,39 @@ eachBackend((backend) => {
   });
 
   test("KL: straight-through gradients pass every clamp, values do not", () => {
-    for (const [estimator, value] of [["k1+", 3], ["abs+", 3], ["k3+", 3]] as const) {
+    for (const [estimator, value] of [
+      ["k1+", 3],
+      ["abs+", 3],
+      ["k3+", 3],
+    ] as const) {
       const { values, gradLogProbs } = klPenalty(f64(-5), f64(0), { estimator, valueClamp: 3, shape: [1, 1], backend });
       expect([estimator, Math.abs(values[0]!), gradLogProbs[0]]).toEqual([estimator, value, -5]);
     }
-    expect(klPenalty(f64(-5), f64(0), { estimator: "k3", valueClamp: 3, shape: [1, 1], backend }).gradLogProbs[0]).toBe(0);
+    expect(klPenalty(f64(-5), f64(0), { estimator: "k3", valueClamp: 3, shape: [1, 1], backend }).gradLogProbs[0]).toBe(
+      0,
+    );
   });
 
   test("KL, importance-corrected: ratio · d for k3, through the token's or the row's ratio", () => {
     const logProbs = f64(-1, -2);
     const old = f64(-1.2, -1.9);
     const reference = f64(-1.5, -1.7);
-    const batch = { shape: [1, 2] as const, logProbs, oldLogProbs: old, referenceLogProbs: reference, advantages: f64(0), advantagesPer: "row" as const };
+    const batch = {
+      shape: [1, 2] as const,
+      logProbs,
+      oldLogProbs: old,
+      referenceLogProbs: reference,
+      advantages: f64(0),
+      advantagesPer: "row" as const,
+    };
     const kl = { coefficient: 1, kind: "k3", importanceCorrected: true } as const;
     const [d0, d1] = [0.5, -0.3];
     const [k0, k1] = [Math.exp(-d0) - 1 + d0, Math.exp(-d1) - 1 + d1];
     const options = { clip: 0.2, aggregation: "rowSum", kl, backend } as const;
     // e^(−d) − 1 + d and its derivative 1 − e^(−d) add up to d.
-    expect(policyLoss("ppo", batch, options).gradLogProbs).toBeAllClose([Math.exp(0.2) * d0, Math.exp(-0.1) * d1], { rtol: 1e-13 });
+    expect(policyLoss("ppo", batch, options).gradLogProbs).toBeAllClose([Math.exp(0.2) * d0, Math.exp(-0.1) * d1], {
+      rtol: 1e-13,
+    });
     const S = Math.exp(0.05);
     expect(policyLoss("gspo", batch, options).gradLogProbs).toBeAllClose(
       [d0, d1].map((d) => S * (1 - Math.exp(-d)) + ((k0 + k1) * S) / 2),

@@ -1,7 +1,17 @@
 // What must hold for every loss, on generated batches. loss-table.ts says what does not apply, and why.
 import fc from "fast-check";
 import * as surprisal from "../../../lib";
-import { back, packed, poisoned, reversed, subset, type TokenBatch, type TokenCase, tokenCase, widened } from "../../advantage/laws/token-batch";
+import {
+  back,
+  packed,
+  poisoned,
+  reversed,
+  subset,
+  type TokenBatch,
+  type TokenCase,
+  tokenCase,
+  widened,
+} from "../../advantage/laws/token-batch";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import type { Counts, LossRun, Run } from "./loss-runs";
 import { type Exemptions, type Law, LAWS, type Loss, LOSSES, type Variant } from "./loss-table";
@@ -13,7 +23,12 @@ type Check = (given: TokenCase, variant: Variant, loss: Loss, backend: BackendNa
 type Place = (b: number, t: number) => number | undefined;
 
 /** On another layout of the same rows everything is, to the bit, what it is on the padded one. */
-function same(given: TokenCase, { batch, place }: { batch: TokenBatch; place: Place }, { run }: Variant, backend: BackendName): void {
+function same(
+  given: TokenCase,
+  { batch, place }: { batch: TokenBatch; place: Place },
+  { run }: Variant,
+  backend: BackendName,
+): void {
   const plain = run(given.padded, { backend });
   const other = run(batch, { backend });
   const shared = (b: number, t: number) => (place(b, t) === undefined ? undefined : b * given.width + t);
@@ -33,10 +48,15 @@ const partsOf = (given: TokenCase): number[][] => [
 
 function countsOf({ mask, rows }: TokenBatch, countsEmpty: boolean): Required<Pick<Counts, "tokens" | "rows">> {
   const width = rows === 0 ? 0 : mask.length / rows;
-  const kept = Array.from({ length: rows }, (_, b) => mask.subarray(b * width, (b + 1) * width).reduce((sum, on) => sum + on, 0));
+  const kept = Array.from({ length: rows }, (_, b) =>
+    mask.subarray(b * width, (b + 1) * width).reduce((sum, on) => sum + on, 0),
+  );
   // Where nothing is kept any count will do.
   return {
-    tokens: Math.max(kept.reduce((sum, count) => sum + count, 0), 1),
+    tokens: Math.max(
+      kept.reduce((sum, count) => sum + count, 0),
+      1,
+    ),
     rows: Math.max(countsEmpty ? rows : kept.filter((count) => count > 0).length, 1),
   };
 }
@@ -48,11 +68,22 @@ function shareOf({ split }: Loss, part: TokenBatch, whole: TokenBatch): number {
   return split === "prompts" ? prompts(part) / prompts(whole) : 1;
 }
 
-function expectParts(given: TokenCase, { run, countsEmpty = false }: Variant, loss: Loss, backend: BackendName, workers: number): void {
+function expectParts(
+  given: TokenCase,
+  { run, countsEmpty = false }: Variant,
+  loss: Loss,
+  backend: BackendName,
+  workers: number,
+): void {
   const { padded, width } = given;
   const counts = loss.split === "counts" ? { ...countsOf(padded, countsEmpty), workers } : {};
   const whole = run(padded, { backend });
-  const total = { loss: 0, gradients: Object.fromEntries(Object.keys(whole.gradients).map((name) => [name, new Float64Array(padded.mask.length)])) };
+  const total = {
+    loss: 0,
+    gradients: Object.fromEntries(
+      Object.keys(whole.gradients).map((name) => [name, new Float64Array(padded.mask.length)]),
+    ),
+  };
   for (const order of partsOf(given)) {
     if (order.length === 0) continue;
     const part = subset(given, order);
@@ -65,7 +96,8 @@ function expectParts(given: TokenCase, { run, countsEmpty = false }: Variant, lo
       });
   }
   expect(total.loss).toBeAllClose(whole.loss, CLOSE);
-  for (const [name, values] of Object.entries(whole.gradients)) expect(total.gradients[name]!).toBeAllClose(values, CLOSE);
+  for (const [name, values] of Object.entries(whole.gradients))
+    expect(total.gradients[name]!).toBeAllClose(values, CLOSE);
 }
 
 const CHECKS: Readonly<Record<Law, Check>> = {
@@ -114,7 +146,8 @@ const CHECKS: Readonly<Record<Law, Check>> = {
     const empty = { ...given.padded, mask: new Uint8Array(given.padded.mask.length) };
     const { loss, metrics, gradients } = run(poisoned({ ...given, padded: empty }), { backend });
     expect(loss).toBe(0);
-    for (const values of Object.values(gradients)) expect(Array.from(values).filter((x) => !Object.is(x, 0))).toEqual([]);
+    for (const values of Object.values(gradients))
+      expect(Array.from(values).filter((x) => !Object.is(x, 0))).toEqual([]);
     for (const [name, metric] of Object.entries(metrics)) expect([name, Number.isFinite(metric)]).toEqual([name, true]);
   },
 };
@@ -140,17 +173,22 @@ const exemptions = (variant: Variant, loss: Loss): Exemptions => ({ ...loss.exem
 test("every loss has its laws", () => {
   const policies = surprisal.policyLossNames;
   const own = new Set([...policies.map((name) => `${name}Loss`), "policyLoss", "tokenLoss", "rowLoss"]);
-  const others = Object.keys(surprisal).filter((name) => /(Loss|Penalty|Bonus|Likelihood|Objective)$/.test(name) && !own.has(name));
+  const others = Object.keys(surprisal).filter(
+    (name) => /(Loss|Penalty|Bonus|Likelihood|Objective)$/.test(name) && !own.has(name),
+  );
   // Rewards, and operations with tests of their own.
   const noLosses = ["overlongPenalty", "repetitionPenalty", "stopProperlyPenalty", "clippedObjective"];
   // bypassLoss is one of two others after a correction: bypass-loss.test.ts.
-  expect([...Object.keys(LOSSES), "bypass"].sort()).toEqual([...policies, ...others.filter((name) => !noLosses.includes(name))].sort());
+  expect([...Object.keys(LOSSES), "bypass"].sort()).toEqual(
+    [...policies, ...others.filter((name) => !noLosses.includes(name))].sort(),
+  );
 });
 
 test.each(Object.entries(LOSSES))("%s: each law holds for a variant, or has a reason not to", (_, loss) => {
   const variants = Object.values(loss.variants);
   expect(variants.length).toBeGreaterThan(0);
-  for (const variant of variants) for (const reason of Object.values(exemptions(variant, loss))) expect(reason.length).toBeGreaterThan(10);
+  for (const variant of variants)
+    for (const reason of Object.values(exemptions(variant, loss))) expect(reason.length).toBeGreaterThan(10);
   for (const law of lawNames)
     if (loss.exempt?.[law] === undefined)
       expect([law, variants.some((variant) => variant.exempt?.[law] === undefined)]).toEqual([law, true]);
@@ -187,7 +225,10 @@ eachBackend((backend) => {
         const excused = exemptions(variant, loss);
         for (const law of lawNames.filter((each) => excused[each] === undefined))
           test(`${title}: ${LAWS[law]}`, () => {
-            fc.assert(fc.property(casesOf(variant), (given) => CHECKS[law](given, variant, loss, backend)), runs);
+            fc.assert(
+              fc.property(casesOf(variant), (given) => CHECKS[law](given, variant, loss, backend)),
+              runs,
+            );
           });
       }
     });

@@ -5,12 +5,23 @@ import { moved } from "./loss-case";
 const step = 1e-6;
 
 /** The derivative of the definition by one log-prob: from both sides, which differ at a kink. */
-function slopes(total: (c: LossCase) => number, here: number, c: LossCase, b: number, t: number): readonly [left: number, right: number] {
+function slopes(
+  total: (c: LossCase) => number,
+  here: number,
+  c: LossCase,
+  b: number,
+  t: number,
+): readonly [left: number, right: number] {
   return [(here - total(moved(c, b, t, -step))) / step, (total(moved(c, b, t, step)) - here) / step];
 }
 
 /** The gradient is the slope of `total` at every kept token, one of the two at a kink, and exactly 0 under the mask. */
-export function expectGradient(gradLogProbs: ArrayLike<number>, total: (c: LossCase) => number, oracle: LossCase, place: (b: number, t: number) => number): void {
+export function expectGradient(
+  gradLogProbs: ArrayLike<number>,
+  total: (c: LossCase) => number,
+  oracle: LossCase,
+  place: (b: number, t: number) => number,
+): void {
   const here = total(oracle);
   oracle.mask.forEach((row, b) =>
     row.forEach((on, t) => {
@@ -23,7 +34,9 @@ export function expectGradient(gradLogProbs: ArrayLike<number>, total: (c: LossC
       // One step of a float64 difference loses half the digits, also those of much larger terms beside this one; the second
       // derivative times the step adds to that.
       const allowed = 2e-4 * (1 + Math.abs(got)) + 1e-9 * Math.abs(here);
-      expect(Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2))).toBeLessThanOrEqual(allowed);
+      expect(
+        Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2)),
+      ).toBeLessThanOrEqual(allowed);
     }),
   );
 }

@@ -1,7 +1,22 @@
 // Every policy loss against its definition: the value, and the gradient as a finite difference of the definition.
 import fc from "fast-check";
-import { clipCovLoss, klCovLoss, type PolicyBatch, policyLoss, type PolicyLossName, policyLossNames, type PolicyLossOptions } from "../../../lib";
-import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm } from "../../oracle/policy-loss";
+import {
+  clipCovLoss,
+  klCovLoss,
+  type PolicyBatch,
+  policyLoss,
+  type PolicyLossName,
+  policyLossNames,
+  type PolicyLossOptions,
+} from "../../../lib";
+import {
+  type Aggregation,
+  type KlSettings,
+  klTerm,
+  type LossCase,
+  type LossSettings,
+  policyTerm,
+} from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { expectGradient } from "./finite-difference";
 import { type CaseOptions, generate } from "./loss-case";
@@ -27,20 +42,50 @@ const none = { clipLow: Infinity, clipHigh: Infinity };
 const LOSSES: Readonly<Record<Exclude<PolicyLossName, "clipCov" | "klCov" | "bypass">, readonly Checked[]>> = {
   ppo: [
     { settings: band, options: band, aggregationFor: "all", ratio: "token" },
-    { settings: { ...band, dualClip: 1.5 }, options: { ...band, dualClip: 1.5 }, aggregationFor: "all", ratio: "token" },
-    { settings: { ...band, ratioCap: 1.6 }, options: { ...band, ratioCap: 1.6 }, aggregationFor: "all", ratio: "token" },
-    { settings: { ...none, logClamp: 0.9 }, options: { ...none, logClamp: 0.9 }, aggregationFor: "all", ratio: "token" },
+    {
+      settings: { ...band, dualClip: 1.5 },
+      options: { ...band, dualClip: 1.5 },
+      aggregationFor: "all",
+      ratio: "token",
+    },
+    {
+      settings: { ...band, ratioCap: 1.6 },
+      options: { ...band, ratioCap: 1.6 },
+      aggregationFor: "all",
+      ratio: "token",
+    },
+    {
+      settings: { ...none, logClamp: 0.9 },
+      options: { ...none, logClamp: 0.9 },
+      aggregationFor: "all",
+      ratio: "token",
+    },
   ],
   gspo: [
     { settings: band, options: band, aggregationFor: "all", ratio: "mean" },
-    { settings: { ...none, maxLogRatio: 0.1 }, options: { ...none, maxLogRatio: 0.1 }, aggregationFor: "all", ratio: "mean" },
+    {
+      settings: { ...none, maxLogRatio: 0.1 },
+      options: { ...none, maxLogRatio: 0.1 },
+      aggregationFor: "all",
+      ratio: "mean",
+    },
   ],
   gspoToken: [
     { settings: band, options: band, aggregationFor: "all", ratio: "local" },
-    { settings: { ...none, maxLogRatio: 0.1 }, options: { ...none, maxLogRatio: 0.1 }, aggregationFor: "all", ratio: "local" },
+    {
+      settings: { ...none, maxLogRatio: 0.1 },
+      options: { ...none, maxLogRatio: 0.1 },
+      aggregationFor: "all",
+      ratio: "local",
+    },
   ],
   gmpo: [
-    { settings: { clipLow: 0.4, clipHigh: 0.3 }, options: { clipLow: 0.4, clipHigh: 0.3 }, aggregationFor: "kl", ratio: "token" },
+    {
+      settings: { clipLow: 0.4, clipHigh: 0.3 },
+      options: { clipLow: 0.4, clipHigh: 0.3 },
+      aggregationFor: "kl",
+      ratio: "token",
+    },
     {
       settings: { clipLow: 0.4, clipHigh: 0.4, countEpsilon: 1e-8 },
       options: { clip: 0.4, countEpsilon: 1e-8 },
@@ -62,7 +107,12 @@ const LOSSES: Readonly<Record<Exclude<PolicyLossName, "clipCov" | "klCov" | "byp
     },
   ],
   vespo: [
-    { settings: { ...none, gamma: { positive: [2, 3], negative: [3, 2] } }, options: {}, aggregationFor: "all", ratio: "token" },
+    {
+      settings: { ...none, gamma: { positive: [2, 3], negative: [3, 2] } },
+      options: {},
+      aggregationFor: "all",
+      ratio: "token",
+    },
     {
       settings: { ...none, gamma: { positive: [1, 0.5], negative: [0, 1] } },
       options: { shapePositive: 1, ratePositive: 0.5, shapeNegative: 0, rateNegative: 1 },
@@ -78,7 +128,14 @@ const LOSSES: Readonly<Record<Exclude<PolicyLossName, "clipCov" | "klCov" | "byp
     { settings: { clipLow: 1, clipHigh: 1 }, options: { clip: 1 }, aggregationFor: "all", ratio: "token" },
   ],
   optimalValue: [
-    { settings: { ...none, coefficient: 0.3 }, options: { beta: 0.3 }, perRow: true, noFactors: true, aggregationFor: "kl", ratio: "sum" },
+    {
+      settings: { ...none, coefficient: 0.3 },
+      options: { beta: 0.3 },
+      perRow: true,
+      noFactors: true,
+      aggregationFor: "kl",
+      ratio: "sum",
+    },
   ],
 };
 
@@ -113,10 +170,19 @@ const cases = fc.record({
 function klOf(kl: Kl) {
   const { importanceCorrected, gradient, ...rest } = kl;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
-  return importanceCorrected ? { ...given, importanceCorrected } : { ...given, ...(gradient && { gradientKind: gradient }) };
+  return importanceCorrected
+    ? { ...given, importanceCorrected }
+    : { ...given, ...(gradient && { gradientKind: gradient }) };
 }
 
-function check(name: keyof typeof LOSSES, checked: Checked, given: CaseOptions & { seed: number }, mode: Aggregation, kl: Kl | undefined, backend: BackendName): void {
+function check(
+  name: keyof typeof LOSSES,
+  checked: Checked,
+  given: CaseOptions & { seed: number },
+  mode: Aggregation,
+  kl: Kl | undefined,
+  backend: BackendName,
+): void {
   const perRow = checked.perRow ?? given.perRow;
   const options = { ...given, perRow, ...(checked.noFactors && { factors: "none" as const, terms: false }) };
   const { batch, oracle, place } = generate(given.seed, options);
@@ -134,9 +200,14 @@ function check(name: keyof typeof LOSSES, checked: Checked, given: CaseOptions &
     backend,
     ...(kl && { kl: klOf(kl) as unknown as NonNullable<PolicyLossOptions["kl"]> }),
   };
-  const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => { loss: number; gradLogProbs: Float64Array };
+  const evaluate = policyLoss as unknown as (
+    name: string,
+    batch: PolicyBatch,
+    options: object,
+  ) => { loss: number; gradLogProbs: Float64Array };
   const { loss, gradLogProbs } = evaluate(name, batch, { ...common, ...checked.options });
-  const total = (c: LossCase): number => policyTerm[name]!(c, mode, checked.settings) + (klSettings ? klTerm(c, mode, klSettings, checked.settings) : 0);
+  const total = (c: LossCase): number =>
+    policyTerm[name]!(c, mode, checked.settings) + (klSettings ? klTerm(c, mode, klSettings, checked.settings) : 0);
 
   expect(Math.abs(loss - total(oracle))).toBeLessThanOrEqual(1e-10 * (1 + Math.abs(loss)));
   expectGradient(gradLogProbs, total, oracle, place);
@@ -149,14 +220,21 @@ function rowsOf(flags: Uint8Array, c: LossCase, place: (b: number, t: number) =>
 
 /** The covariances of the kept tokens, and where they are. */
 function covariances(c: LossCase) {
-  const tokens = c.mask.flatMap((row, b) => row.flatMap((on, t) => (on ? [{ b, t, a: c.advantages[b]![t]!, l: c.current[b]![t]! }] : [])));
+  const tokens = c.mask.flatMap((row, b) =>
+    row.flatMap((on, t) => (on ? [{ b, t, a: c.advantages[b]![t]!, l: c.current[b]![t]! }] : [])),
+  );
   const mean = (values: number[]): number => values.reduce((x, y) => x + y, 0) / values.length;
   const a = mean(tokens.map((token) => token.a));
   const l = mean(tokens.map((token) => token.l));
   return tokens.map((token) => ({ ...token, covariance: (token.a - a) * (token.l - l) }));
 }
 
-function checkSelected(name: "clipCov" | "klCov", given: CaseOptions & { seed: number }, mode: Aggregation, backend: BackendName): void {
+function checkSelected(
+  name: "clipCov" | "klCov",
+  given: CaseOptions & { seed: number },
+  mode: Aggregation,
+  backend: BackendName,
+): void {
   const { batch, oracle, place } = generate(given.seed, { ...given, terms: false });
   const common = { aggregation: mode, length: 7, backend } as const;
   const kept = covariances(oracle);
@@ -164,13 +242,14 @@ function checkSelected(name: "clipCov" | "klCov", given: CaseOptions & { seed: n
     name === "clipCov"
       ? clipCovLoss(batch, { ...common, ...band, share: 0.3, between: [0.05, 2], seed: 5 })
       : klCovLoss(batch, { ...common, share: 0.3, coefficient: 0.7 });
-  const marked = rowsOf("dropped" in result ? result.dropped : (result).selected, oracle, place);
+  const marked = rowsOf("dropped" in result ? result.dropped : result.selected, oracle, place);
   const chosen = kept.filter(({ b, t }) => marked[b]![t]);
   const n = Math.max(Math.floor(0.3 * kept.length), 1);
   if (name === "klCov") {
     expect(chosen).toHaveLength(Math.min(n, kept.length));
     const others = kept.filter(({ b, t }) => !marked[b]![t]);
-    for (const { covariance } of chosen) expect(others.filter((other) => other.covariance > covariance + 1e-9)).toEqual([]);
+    for (const { covariance } of chosen)
+      expect(others.filter((other) => other.covariance > covariance + 1e-9)).toEqual([]);
   } else {
     const free = kept.filter(({ b, t, a, covariance }) => {
       const ratio = Math.exp(oracle.current[b]![t]! - oracle.old[b]![t]!);
@@ -196,7 +275,9 @@ eachBackend((backend) => {
     "%s, settings %i: value and gradient are those of the definition",
     (name, _, checked) => {
       fc.assert(
-        fc.property(cases, modes, terms, (given, mode, kl) => check(name as keyof typeof LOSSES, checked, given, mode, kl, backend)),
+        fc.property(cases, modes, terms, (given, mode, kl) =>
+          check(name as keyof typeof LOSSES, checked, given, mode, kl, backend),
+        ),
         { numRuns: 60 },
       );
     },

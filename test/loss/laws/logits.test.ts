@@ -13,7 +13,14 @@ import {
   policyLossNames,
   type PolicyLossResult,
 } from "../../../lib";
-import { type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm, weight } from "../../oracle/policy-loss";
+import {
+  type KlSettings,
+  klTerm,
+  type LossCase,
+  type LossSettings,
+  policyTerm,
+  weight,
+} from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
 
@@ -102,7 +109,10 @@ function definition(name: ChainedName, c: Constants, frozen: readonly Token[], m
   return (logits: ArrayLike<number>): number => {
     const tokens = tokensOf(logits, c.targets);
     const given: LossCase = { ...common, current: matrix((i) => tokens[i]!.logProb) };
-    const entropy = tokens.reduce((sum, token, i) => sum + (MASK[i] === 1 ? weight(given, MODE, Math.floor(i / T)) * token.entropy : 0), 0);
+    const entropy = tokens.reduce(
+      (sum, token, i) => sum + (MASK[i] === 1 ? weight(given, MODE, Math.floor(i / T)) * token.entropy : 0),
+      0,
+    );
     return policyTerm[name]!(given, MODE, all) + klTerm(given, MODE, kl, all) - BONUS * entropy;
   };
 }
@@ -122,7 +132,12 @@ function callOf(name: ChainedName, c: Constants, backend: BackendName) {
   return { batch, options: { aggregation: MODE, ...options, kl, entropyBonus: { coefficient: BONUS }, backend } };
 }
 
-function evaluate(name: ChainedName, c: Constants, backend: BackendName, state: Pick<PolicyBatch, "logProbs" | "entropies">) {
+function evaluate(
+  name: ChainedName,
+  c: Constants,
+  backend: BackendName,
+  state: Pick<PolicyBatch, "logProbs" | "entropies">,
+) {
   const { batch, options } = callOf(name, c, backend);
   const call = policyLoss as unknown as (
     name: string,
@@ -173,7 +188,11 @@ eachBackend((backend) => {
         options: object,
       ) => PolicyLossFromLogitsResult<"ppo", Float32Array>;
       const { batch, options } = callOf(name, c, backend);
-      expect(fromLogits(name, logits, c.targets, batch, options)).toEqual({ ...state, ...result, gradLogits: gradient });
+      expect(fromLogits(name, logits, c.targets, batch, options)).toEqual({
+        ...state,
+        ...result,
+        gradLogits: gradient,
+      });
     }
   });
 
@@ -199,7 +218,13 @@ eachBackend((backend) => {
     const total = definition(name, c, tokensOf(logitsOf(hidden, head), c.targets), result.selected);
     expect(result.loss).toBeAllClose(total(logitsOf(hidden, head)), { rtol: 1e-12, atol: 1e-12 });
     const close = { rtol: 1e-7, atol: 1e-8 };
-    expect(gradHidden as Float64Array).toBeAllClose(slopesOf((x) => total(logitsOf(x, head)), hidden), close);
-    expect(gradWeight!).toBeAllClose(slopesOf((w) => total(logitsOf(hidden, w)), head), close);
+    expect(gradHidden as Float64Array).toBeAllClose(
+      slopesOf((x) => total(logitsOf(x, head)), hidden),
+      close,
+    );
+    expect(gradWeight!).toBeAllClose(
+      slopesOf((w) => total(logitsOf(hidden, w)), head),
+      close,
+    );
   });
 });

@@ -37,8 +37,12 @@ export function generate(seed: number, options: CaseOptions): GeneratedBatch {
   const old = matrix(() => -3 * r.uniform());
   // As many ratios near 1 as across the clip edges as far out.
   const spreads = [0.05, 0.6, 3, ...(options.far === undefined ? [] : [options.far])];
-  const current = old.map((row) => row.map((o) => o + spreads[Math.floor(spreads.length * r.uniform())]! * (2 * r.uniform() - 1)));
-  const reference = old.map((row) => row.map((o) => o + (options.far !== undefined && r.uniform() < 0.3 ? options.far : 0.8) * (2 * r.uniform() - 1)));
+  const current = old.map((row) =>
+    row.map((o) => o + spreads[Math.floor(spreads.length * r.uniform())]! * (2 * r.uniform() - 1)),
+  );
+  const reference = old.map((row) =>
+    row.map((o) => o + (options.far !== undefined && r.uniform() < 0.3 ? options.far : 0.8) * (2 * r.uniform() - 1)),
+  );
   const advantage = (): number => (r.uniform() < 0.15 ? 0 : 4 * r.uniform() - 2);
   const advantages = (options.perRow ? perRow : matrix)(advantage);
   const weight = (): number => 0.25 + 2 * r.uniform();
@@ -51,8 +55,12 @@ export function generate(seed: number, options: CaseOptions): GeneratedBatch {
   const terms = lengths.map((length) => Array.from({ length }, () => !options.terms || r.uniform() < 0.6));
   const rowKept = lengths.map(() => !options.rowMask || r.uniform() < 0.7);
 
-  const offsets = Int32Array.from([0, ...lengths]).map((_, b, all) => all.subarray(0, b + 1).reduce((x, y) => x + y, 0));
-  const place = packed ? (b: number, t: number): number => offsets[b]! + t : (b: number, t: number): number => b * width + t;
+  const offsets = Int32Array.from([0, ...lengths]).map((_, b, all) =>
+    all.subarray(0, b + 1).reduce((x, y) => x + y, 0),
+  );
+  const place = packed
+    ? (b: number, t: number): number => offsets[b]! + t
+    : (b: number, t: number): number => b * width + t;
   const n = packed ? offsets[rows]! : rows * width;
   const flat = (values: Matrix): Float64Array => {
     const array = new Float64Array(n).fill(NaN);

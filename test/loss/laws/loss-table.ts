@@ -1,7 +1,24 @@
 // Every loss in the variants whose laws differ; and for each law that does not apply the reason.
-import { type AggregationMode, aggregateLoss, type KlEstimatorName, negativeLogLikelihood, type PolicyLossName } from "../../../lib";
+import {
+  type AggregationMode,
+  aggregateLoss,
+  type KlEstimatorName,
+  negativeLogLikelihood,
+  type PolicyLossName,
+} from "../../../lib";
 import type { TokenCase } from "../../advantage/laws/token-batch";
-import { actorCritic, aggregate, bonus, distillation, listwise, penalty, policy, type Run, sequence, value } from "./loss-runs";
+import {
+  actorCritic,
+  aggregate,
+  bonus,
+  distillation,
+  listwise,
+  penalty,
+  policy,
+  type Run,
+  sequence,
+  value,
+} from "./loss-runs";
 
 /** What must hold, in the words of the tests. */
 export const LAWS = {
@@ -51,7 +68,9 @@ function plainAndFull(name: PolicyLossName, options: object, more: object = {}):
     split: "counts",
     variants: {
       alone: { run: policy(name, { options }) },
-      "advantages per row, mean of rows": { run: policy(name, { options, advantagesPer: "row", aggregation: "rowMean" }) },
+      "advantages per row, mean of rows": {
+        run: policy(name, { options, advantagesPer: "row", aggregation: "rowMean" }),
+      },
       "with everything": {
         run: policy(name, { options: { ...options, ...more }, aggregation: "rowSum", with: everything }),
         exempt: PENALISED,
@@ -95,7 +114,11 @@ const COVARIANCES = { split: "covariances are taken to the means of the whole ba
 
 // bypassLoss is one of two others after a correction, and has its laws in bypass-loss.test.ts.
 const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
-  ppo: plainAndFull("ppo", { ...band, dualClip: 2, ratioCap: 2 }, { logClamp: 0.7, kl: { coefficient: 0.3, importanceCorrected: true } }),
+  ppo: plainAndFull(
+    "ppo",
+    { ...band, dualClip: 2, ratioCap: 2 },
+    { logClamp: 0.7, kl: { coefficient: 0.3, importanceCorrected: true } },
+  ),
   gspo: plainAndFull("gspo", band, { maxLogRatio: 0.3, kl: { coefficient: 0.3, importanceCorrected: true } }),
   gspoToken: plainAndFull("gspoToken", band, { maxLogRatio: 0.3 }),
   gmpo: perRow("gmpo", { clip: 0.4 }, COUNTED),
@@ -136,11 +159,16 @@ const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
     },
   },
   cpgd: plainAndFull("cpgd", band),
-  optimalValue: wholeRows("optimalValue", { beta: 0.3 }, { flat: "a regression: advantage 0 is a target as any other" }),
+  optimalValue: wholeRows(
+    "optimalValue",
+    { beta: 0.3 },
+    { flat: "a regression: advantage 0 is a target as any other" },
+  ),
 };
 
 const MODES: readonly AggregationMode[] = ["tokenMean", "rowMean", "rowSum", "fixedLength"];
-const perMode = (run: (mode: AggregationMode) => Run): Record<string, Variant> => Object.fromEntries(MODES.map((mode) => [mode, { run: run(mode) }]));
+const perMode = (run: (mode: AggregationMode) => Run): Record<string, Variant> =>
+  Object.fromEntries(MODES.map((mode) => [mode, { run: run(mode) }]));
 
 const NO_ADVANTAGES = { flat: "has no advantages" } as const;
 const ESTIMATORS: readonly KlEstimatorName[] = ["k1", "abs", "k2", "k3", "k1+", "abs+", "k3+"];
@@ -165,8 +193,16 @@ const OTHERS: Readonly<Record<string, Loss>> = {
     },
   },
   entropyBonus: { split: "counts", exempt: NO_ADVANTAGES, variants: perMode(bonus) },
-  aggregateLoss: { split: "counts", exempt: NO_ADVANTAGES, variants: perMode((mode) => aggregate(mode, aggregateLoss)) },
-  negativeLogLikelihood: { split: "counts", exempt: NO_ADVANTAGES, variants: perMode((mode) => aggregate(mode, negativeLogLikelihood)) },
+  aggregateLoss: {
+    split: "counts",
+    exempt: NO_ADVANTAGES,
+    variants: perMode((mode) => aggregate(mode, aggregateLoss)),
+  },
+  negativeLogLikelihood: {
+    split: "counts",
+    exempt: NO_ADVANTAGES,
+    variants: perMode((mode) => aggregate(mode, negativeLogLikelihood)),
+  },
   sequencePolicyObjective: {
     split: "rows",
     exempt: { nothing: "a sequence without tokens is refused, or adds its advantage at ratio 1" },
@@ -187,7 +223,10 @@ const OTHERS: Readonly<Record<string, Loss>> = {
       "forward KL": { run: distillation({ beta: 0, reduction: "sum" }) },
       "Jensen-Shannon": { run: distillation({ beta: 0.5, reduction: "sum" }) },
       "reverse KL, top 2": { run: distillation({ beta: 1, reduction: "sum", topK: 2 }) },
-      "mean over tokens": { run: distillation({ beta: 0.3 }), exempt: { split: "its mean takes no counts; reduction \"sum\" is for parts" } },
+      "mean over tokens": {
+        run: distillation({ beta: 0.3 }),
+        exempt: { split: 'its mean takes no counts; reduction "sum" is for parts' },
+      },
     },
   },
 };

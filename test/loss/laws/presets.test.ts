@@ -1,9 +1,25 @@
 // Every preset of every loss against the definition with the conventions of its framework: value, and gradient as a finite
 // difference. Log ratios go beyond the clamps at 20 and at 10.
 import fc from "fast-check";
-import { klPenalty, type KlPenaltyOptions, type PolicyBatch, policyLoss, type PolicyLossName, valueLoss, type ValueLossOptions } from "../../../lib";
+import {
+  klPenalty,
+  type KlPenaltyOptions,
+  type PolicyBatch,
+  policyLoss,
+  type PolicyLossName,
+  valueLoss,
+  type ValueLossOptions,
+} from "../../../lib";
 import { type PresetFunction, presetNames } from "../../../lib/presets";
-import { type Aggregation, type KlSettings, klTerm, type LossCase, type LossSettings, policyTerm, weight } from "../../oracle/policy-loss";
+import {
+  type Aggregation,
+  type KlSettings,
+  klTerm,
+  type LossCase,
+  type LossSettings,
+  policyTerm,
+  weight,
+} from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
 import { expectGradient } from "./finite-difference";
@@ -43,7 +59,11 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     },
   ],
   gspo: [band, band, { trl: { mode: "tokenMean" }, openrlhf: { ...OPENRLHF, mode: "rowMean" } }],
-  gspoToken: [band, band, { verl: { ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }, trl: { mode: "tokenMean" } }],
+  gspoToken: [
+    band,
+    band,
+    { verl: { ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }, trl: { mode: "tokenMean" } },
+  ],
   gmpo: [
     { clip: 0.4 },
     { clipLow: 0.4, clipHigh: 0.4 },
@@ -52,7 +72,11 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
       trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true },
     },
   ],
-  cispo: [{ clipHigh: 4 }, { clipLow: Infinity, clipHigh: 4 }, { verl: { ...VERL, settings: { logClamp: 20 } }, trl: { mode: "tokenMean" } }],
+  cispo: [
+    { clipHigh: 4 },
+    { clipLow: Infinity, clipHigh: 4 },
+    { verl: { ...VERL, settings: { logClamp: 20 } }, trl: { mode: "tokenMean" } },
+  ],
   sapo: [
     {},
     { ...none, temperatures: [1, 1.05] },
@@ -77,16 +101,38 @@ const cases = fc.record({
 });
 type Given = typeof cases extends fc.Arbitrary<infer T> ? T : never;
 
-const plainCase = { factors: "none", terms: false, rowMask: false, onPolicy: false, far: 25 } as const satisfies Partial<CaseOptions>;
+const plainCase = {
+  factors: "none",
+  terms: false,
+  rowMask: false,
+  onPolicy: false,
+  far: 25,
+} as const satisfies Partial<CaseOptions>;
 const isEmpty = (c: LossCase, b: number): boolean => !c.mask[b]!.includes(true);
 
 /** The share of the rows that have tokens: the factor between means over these and over all. */
 const filledShare = (c: LossCase): number => c.mask.filter((row) => row.includes(true)).length / c.mask.length;
 
-function check(name: PolicyLossName, preset: string, [options, own, presets]: Rule, given: Given, backend: BackendName): void {
+function check(
+  name: PolicyLossName,
+  preset: string,
+  [options, own, presets]: Rule,
+  given: Given,
+  backend: BackendName,
+): void {
   const { mode, countsEmpty, emptyTerm, settings: more, clamps, perRow = false } = presets[preset]!;
-  const { batch, oracle, place } = generate(given.seed, { ...plainCase, rows: given.rows, width: given.width, packed: given.packed, perRow });
-  const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => { loss: number; gradLogProbs: Float64Array };
+  const { batch, oracle, place } = generate(given.seed, {
+    ...plainCase,
+    rows: given.rows,
+    width: given.width,
+    packed: given.packed,
+    perRow,
+  });
+  const evaluate = policyLoss as unknown as (
+    name: string,
+    batch: PolicyBatch,
+    options: object,
+  ) => { loss: number; gradLogProbs: Float64Array };
   const kl = { coefficient: 0.3, kind: given.kind };
   const { loss, gradLogProbs } = evaluate(name, batch, { ...options, preset, kl, backend });
   const settings = { ...own, ...more };
@@ -96,17 +142,32 @@ function check(name: PolicyLossName, preset: string, [options, own, presets]: Ru
     const penalty = klTerm(c, mode, { ...kl, ...clamps?.[given.kind] }, settings);
     // verl's mode of tokens does not count rows, whatever its row losses do.
     const klShare = mode === "tokenMean" ? 1 : share;
-    return share * policyTerm[name]!(c, mode, settings) + empties.reduce((sum, x) => sum + x, 0) / c.mask.length + klShare * penalty;
+    return (
+      share * policyTerm[name]!(c, mode, settings) +
+      empties.reduce((sum, x) => sum + x, 0) / c.mask.length +
+      klShare * penalty
+    );
   };
   const want = total(oracle);
   expect(Math.abs(loss - want)).toBeLessThanOrEqual(1e-10 * (1 + Math.abs(want)));
   expectGradient(gradLogProbs, total, oracle, place);
 }
 
-const VALUE_MODES = { verl: ["tokenMean", false], openrlhf: ["tokenMean", false], lightrft: ["rowMean", true] } as const;
+const VALUE_MODES = {
+  verl: ["tokenMean", false],
+  openrlhf: ["tokenMean", false],
+  lightrft: ["rowMean", true],
+} as const;
 
 function checkValue(preset: keyof typeof VALUE_MODES, given: Given, backend: BackendName): void {
-  const { batch, oracle, place } = generate(given.seed, { ...plainCase, far: 1, rows: given.rows, width: given.width, packed: given.packed, perRow: false });
+  const { batch, oracle, place } = generate(given.seed, {
+    ...plainCase,
+    far: 1,
+    rows: given.rows,
+    width: given.width,
+    packed: given.packed,
+    perRow: false,
+  });
   const { logProbs: values, oldLogProbs: oldValues, advantages: returns, advantagesPer: _, ...where } = batch;
   const options: ValueLossOptions = { preset, clip: 0.2, backend };
   const { loss, gradValues } = valueLoss({ ...where, values, oldValues: oldValues!, returns }, options);
@@ -126,12 +187,18 @@ function checkValue(preset: keyof typeof VALUE_MODES, given: Given, backend: Bac
 }
 
 const PENALTIES = { verl: VERL.clamps, openrlhf: OPENRLHF.clamps, lightrft: {} } as const;
-const FORMS = { k1: (d: number) => d, abs: Math.abs, k2: (d: number) => (d * d) / 2, k3: (d: number) => Math.exp(-d) - 1 + d };
+const FORMS = {
+  k1: (d: number) => d,
+  abs: Math.abs,
+  k2: (d: number) => (d * d) / 2,
+  k3: (d: number) => Math.exp(-d) - 1 + d,
+};
 const SLOPES = { k1: () => 1, abs: Math.sign, k2: (d: number) => d, k3: (d: number) => 1 - Math.exp(-d) };
 
 test("every preset of every loss is here", () => {
   const known = (of: string): string[] => presetNames(of as PresetFunction);
-  for (const [name, rule] of Object.entries(RULES)) expect([name, Object.keys(rule[2]).sort()]).toEqual([name, known(`${name}Loss`).sort()]);
+  for (const [name, rule] of Object.entries(RULES))
+    expect([name, Object.keys(rule[2]).sort()]).toEqual([name, known(`${name}Loss`).sort()]);
   for (const name of SELECTING) expect(known(`${name}Loss`)).toEqual(["verl"]);
   expect(Object.keys(VALUE_MODES).sort()).toEqual(known("valueLoss").sort());
   expect(Object.keys(PENALTIES).sort()).toEqual(known("klPenalty").sort());
@@ -140,42 +207,80 @@ test("every preset of every loss is here", () => {
 eachBackend((backend) => {
   const runs = { numRuns: backend === "emulated" ? 5 : 25 };
 
-  test.each(Object.entries(RULES).flatMap(([name, rule]) => Object.keys(rule[2]).map((preset) => [name as PolicyLossName, preset, rule] as const)))(
-    "%s, preset %s: value and gradient are those of the framework's formula",
-    (name, preset, rule) => {
-      fc.assert(fc.property(cases, (given) => check(name, preset, rule, given, backend)), runs);
-    },
-  );
+  test.each(
+    Object.entries(RULES).flatMap(([name, rule]) =>
+      Object.keys(rule[2]).map((preset) => [name as PolicyLossName, preset, rule] as const),
+    ),
+  )("%s, preset %s: value and gradient are those of the framework's formula", (name, preset, rule) => {
+    fc.assert(
+      fc.property(cases, (given) => check(name, preset, rule, given, backend)),
+      runs,
+    );
+  });
 
   test.each(SELECTING)("%s, preset verl: the same as its conventions one by one", (name) => {
     const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => unknown;
     fc.assert(
       fc.property(cases, ({ seed, rows, width, packed, kind }) => {
         const { batch } = generate(seed, { ...plainCase, rows, width, packed, perRow: false });
-        const common = { ...(name === "clipCov" && { ...band, seed: 3 }), share: 0.3, kl: { coefficient: 0.3, kind }, backend };
+        const common = {
+          ...(name === "clipCov" && { ...band, seed: 3 }),
+          share: 0.3,
+          kl: { coefficient: 0.3, kind },
+          backend,
+        };
         const spelled = { aggregation: "tokenMean", klClamps: VERL.clamps, metricNames: "verl" };
-        expect(evaluate(name, batch, { ...common, preset: "verl" })).toEqual(evaluate(name, batch, { ...common, ...spelled }));
+        expect(evaluate(name, batch, { ...common, preset: "verl" })).toEqual(
+          evaluate(name, batch, { ...common, ...spelled }),
+        );
       }),
       runs,
     );
   });
 
-  test.each(Object.keys(VALUE_MODES) as (keyof typeof VALUE_MODES)[])("valueLoss, preset %s: value and gradient are those of the definition", (preset) => {
-    fc.assert(fc.property(cases, (given) => checkValue(preset, given, backend)), runs);
-  });
+  test.each(Object.keys(VALUE_MODES) as (keyof typeof VALUE_MODES)[])(
+    "valueLoss, preset %s: value and gradient are those of the definition",
+    (preset) => {
+      fc.assert(
+        fc.property(cases, (given) => checkValue(preset, given, backend)),
+        runs,
+      );
+    },
+  );
 
   test.each(Object.entries(PENALTIES))("klPenalty, preset %s: inside, at and beyond its clamps", (preset, clamps) => {
-    const d = Float64Array.of(...rng(4).f64(12, -30, 30), -20, 20, -20.5, 20.5, -10, 10, -3, -2, 0.5, Math.sqrt(20), -Math.sqrt(20), 4.4, 4.5);
+    const d = Float64Array.of(
+      ...rng(4).f64(12, -30, 30),
+      -20,
+      20,
+      -20.5,
+      20.5,
+      -10,
+      10,
+      -3,
+      -2,
+      0.5,
+      Math.sqrt(20),
+      -Math.sqrt(20),
+      4.4,
+      4.5,
+    );
     for (const kind of ["k1", "abs", "k2", "k3"] as const) {
       const { logClamp = Infinity, valueClamp = Infinity } = (clamps as Conventions["clamps"])?.[kind] ?? {};
       const options: KlPenaltyOptions = { estimator: kind, preset: preset as "verl", backend };
       const { values, gradLogProbs } = klPenalty(d, new Float64Array(d.length), options);
       const inside = Array.from(d, (x) => Math.min(Math.max(x, -logClamp), logClamp));
       const free = inside.map(FORMS[kind]);
-      expect(values).toBeAllClose(free.map((v) => Math.min(Math.max(v, -valueClamp), valueClamp)), { rtol: 1e-12, atol: 1e-14 });
-      const wanted = Array.from(d, (x, i) => (inside[i] !== x || Math.abs(free[i]!) > valueClamp + 1e-12 ? 0 : SLOPES[kind](x)));
+      expect(values).toBeAllClose(
+        free.map((v) => Math.min(Math.max(v, -valueClamp), valueClamp)),
+        { rtol: 1e-12, atol: 1e-14 },
+      );
+      const wanted = Array.from(d, (x, i) =>
+        inside[i] !== x || Math.abs(free[i]!) > valueClamp + 1e-12 ? 0 : SLOPES[kind](x),
+      );
       // At √20 the square is on one side of its clamp or the other by rounding.
-      const kink = (x: number, i: number) => inside[i] === x && Math.abs(Math.abs(free[i]!) - valueClamp) < 1e-12 && kind === "k2";
+      const kink = (x: number, i: number) =>
+        inside[i] === x && Math.abs(Math.abs(free[i]!) - valueClamp) < 1e-12 && kind === "k2";
       gradLogProbs.forEach((got, i) => {
         if (!kink(d[i]!, i)) expect(got).toBeAllClose(wanted[i]!, { rtol: 1e-12, atol: 1e-14 });
       });

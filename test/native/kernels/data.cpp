@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "surprisal/number.h"
+#include "shared/number.h"
 
 namespace srp::test {
 namespace {

@@ -1,36 +1,29 @@
-// Two functions a family: good calls on which both backends agree, and calls that both refuse.
+// The families, and two functions of each: good calls on which both backends agree, and calls that both refuse.
 #pragma once
 #include "runner.h"
 
+#define SRP_FOR_EACH_FAMILY(X) \
+  X(logprob)                   \
+  X(delim)                     \
+  X(group)                     \
+  X(group_rows)                \
+  X(scan)                      \
+  X(ratio)                     \
+  X(modulate)                  \
+  X(reduce)                    \
+  X(select)                    \
+  X(correction)                \
+  X(linear)                    \
+  X(divergence)                \
+  X(loss)                      \
+  X(loss_logits)
+
 namespace srp::test {
 
-void logprob_agrees(Runner& run);
-void logprob_refuses(Runner& run);
-void delim_agrees(Runner& run);
-void delim_refuses(Runner& run);
-void group_agrees(Runner& run);
-void group_refuses(Runner& run);
-void group_rows_agrees(Runner& run);
-void group_rows_refuses(Runner& run);
-void scan_agrees(Runner& run);
-void scan_refuses(Runner& run);
-void ratio_agrees(Runner& run);
-void ratio_refuses(Runner& run);
-void modulate_agrees(Runner& run);
-void modulate_refuses(Runner& run);
-void reduce_agrees(Runner& run);
-void reduce_refuses(Runner& run);
-void select_agrees(Runner& run);
-void select_refuses(Runner& run);
-void correction_agrees(Runner& run);
-void correction_refuses(Runner& run);
-void linear_agrees(Runner& run);
-void linear_refuses(Runner& run);
-void divergence_agrees(Runner& run);
-void divergence_refuses(Runner& run);
-void loss_agrees(Runner& run);
-void loss_refuses(Runner& run);
-void loss_logits_agrees(Runner& run);
-void loss_logits_refuses(Runner& run);
+#define SRP_DECLARE(family)          \
+  void family##_agrees(Runner& run); \
+  void family##_refuses(Runner& run);
+SRP_FOR_EACH_FAMILY(SRP_DECLARE)
+#undef SRP_DECLARE
 
 }  // namespace srp::test

@@ -12,6 +12,8 @@ struct Setting {
   int32_t dtype, form;
   const Rows& rows;
   Random& random;
+  const Groups* groups = nullptr;  // loss_row of groups of rows
+  bool plain = false;  // nothing but log-probs, advantages and weights
 
   bool once() const {
     return row && (form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED);
@@ -29,7 +31,7 @@ void inputs(Call<Args>& call, const Setting& s) {
   a.dtype = s.dtype;
   a.form = s.form;
   a.advantage_per_token = s.whole() ? 0 : random.one_of({0, 1});
-  a.old_per_row = s.row && !s.sums_its_own() && random.chance(0.2) ? 1 : 0;
+  a.old_per_row = s.row && !s.sums_its_own() && !s.groups && random.chance(0.2) ? 1 : 0;
   std::vector<double> old = random.reals(n, -4, 0), current = old, reference = old;
   for (double& value : current) value += random.real(-0.4, 0.4);
   for (double& value : reference) value += random.real(-0.4, 0.4);
@@ -49,16 +51,16 @@ void inputs(Call<Args>& call, const Setting& s) {
   call.in("current", &Args::current, reals(s.dtype, current));
   if (a.old_per_row)
     call.in("old", &Args::old, reals(s.dtype, random.reals(B, -4, 0)));
-  else if (random.chance(0.85))
+  else if (s.groups || random.chance(0.85))
     call.in("old", &Args::old, reals(s.dtype, old));
   call.in("advantage", &Args::advantage, reals(s.dtype, advantage));
-  if (random.chance(0.5)) {
+  if (!s.plain && random.chance(0.5)) {
     a.factor_per_token = s.whole() ? 0 : random.one_of({0, 1});
     std::vector<double> factor = random.reals(a.factor_per_token ? n : B, 0.1, 2);
     if (masked && a.factor_per_token) poison(factor, mask);
     call.in("factor", &Args::factor, reals(s.dtype, factor));
   }
-  if (random.chance(0.6)) {
+  if (!s.groups && !s.plain && random.chance(0.6)) {
     call.in("reference", &Args::reference, reals(s.dtype, reference));
     a.kl_form = static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
     a.kl_slope_form = random.chance(0.7) ? a.kl_form : static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
@@ -67,8 +69,12 @@ void inputs(Call<Args>& call, const Setting& s) {
   if (random.chance(0.5)) call.in("row_weight", &Args::row_weight, reals(SRP_F64, random.reals(B, 0, 1)));
   if (random.chance(0.5)) call.in("kl_weight", &Args::kl_weight, reals(SRP_F64, random.reals(B, 0, 1)));
   if (masked) call.in("mask", &Args::mask, flags(mask));
-  if (!s.whole() && random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(n, 0.6)));
+  if (!s.whole() && !s.plain && random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(n, 0.6)));
   if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(n, 0.3)));
+  if (!s.groups) return;
+  a.G = s.groups->G;
+  call.in("group_offsets", &Args::group_offsets, ints(s.groups->offsets));
+  if (!s.groups->members.empty()) call.in("members", &Args::members, ints(s.groups->members));
 }
 
 void scalars(Args& a, Random& random) {
@@ -99,17 +105,22 @@ Call<Args> loss(const Setting& s) {
   Call<Args> call(s.row ? &srp_backend::loss_row : &srp_backend::loss_token);
   inputs(call, s);
   scalars(call.args, random);
+  if (s.plain) call.args.dual_clip = call.args.ratio_cap = call.args.log_clamp = call.args.max_log_ratio = INFINITY;
   const int64_t n = s.rows.n, B = s.rows.B;
   const Tolerance sums = Tolerance::sums(s.dtype);
   const auto present = [&] { return random.chance(0.85); };
   if (present()) call.out("loss", &Args::loss, s.dtype, s.once() ? B : n, sums);
   if (present()) call.out("ratio", &Args::ratio, s.dtype, s.row ? B : n, sums);
-  if (present()) call.out("kl", &Args::kl, s.dtype, n, sums);
-  if (present()) call.out("clipped", &Args::clipped, SRP_U8, n, Tolerance::exact());
+  if (!s.groups && !s.plain && present()) call.out("kl", &Args::kl, s.dtype, n, sums);
+  if (present()) call.out("clipped", &Args::clipped, SRP_U8, s.whole() ? B : n, Tolerance::exact());
   if (present()) call.out("grad", &Args::grad, s.dtype, n, sums);
-  if (present()) call.out("figures", &Args::figures, SRP_F64, B * SRP_LOSS_FIGURES, Tolerance::sums(SRP_F64));
+  const int32_t count = s.groups || random.chance(0.4) ? SRP_LOSS_SUMS : SRP_LOSS_FIGURES;
+  call.args.figure_count = count;
+  if (present()) call.out("figures", &Args::figures, SRP_F64, B * count, Tolerance::sums(SRP_F64));
   return call;
 }
+
+int32_t first_form(bool row) { return row ? static_cast<int32_t>(SRP_ROW_CLIP) : static_cast<int32_t>(SRP_LOSS_CLIP); }
 
 int32_t last_form(bool row) {
   return row ? static_cast<int32_t>(SRP_ROW_SQUARED) : static_cast<int32_t>(SRP_LOSS_SQUARED);
@@ -118,20 +129,45 @@ int32_t last_form(bool row) {
 void agree(Runner& run, Random& random, bool row) {
   run.begin(row ? "loss_row" : "loss_token", "agrees");
   for (const int32_t dtype : {SRP_F32, SRP_F64})
-    for (int32_t form = 1; form <= last_form(row); ++form)
+    for (int32_t form = first_form(row); form <= last_form(row); ++form)
       for (const Rows& rows : row_shapes())
         for (int i = 0; i < 2; ++i) run.agree(loss({row, dtype, form, rows, random}));
-  run.agree(loss({row, SRP_F32, 1, many_rows(), random}));
+  run.agree(loss({row, SRP_F32, first_form(row), many_rows(), random}));
   for (const Rows& rows : long_rows()) {
     run.want_next();
-    run.agree(loss({row, SRP_F32, 1, rows, random}));
+    run.agree(loss({row, SRP_F32, first_form(row), rows, random}));
   }
+}
+
+// One ratio for the rows of a group.
+void agree_in_groups(Runner& run, Random& random) {
+  run.begin("loss_row", "agrees in groups");
+  const auto grouped = [&](int32_t dtype, const Rows& rows, const Groups& groups) {
+    run.agree(loss({true, dtype, SRP_ROW_CLIP_ONCE, rows, random, &groups}));
+  };
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (const Rows& rows : row_shapes())
+      for (int i = 0; i < 2; ++i) grouped(dtype, rows, groups_of(random, rows.B));
+  // Also more groups than a block of threads has.
+  grouped(SRP_F32, many_rows(), groups(random, std::vector<int64_t>(static_cast<size_t>(many_rows().B), 1), true));
+  for (const Rows& rows : long_rows()) {
+    run.want_next();
+    grouped(SRP_F32, rows, groups_of(random, rows.B));
+  }
+}
+
+// The clipped surrogate alone goes through a shorter text on the cpu backend, unless something is out of the ordinary.
+void agree_plain(Runner& run, Random& random) {
+  run.begin("loss_token", "agrees where rows are plain");
+  for (const int32_t dtype : {SRP_F32, SRP_F64})
+    for (const Rows& rows : row_shapes())
+      for (int i = 0; i < 4; ++i) run.agree(loss({false, dtype, SRP_LOSS_CLIP, rows, random, nullptr, true}));
 }
 
 void refuse(Runner& run, Random& random, bool row) {
   run.begin(row ? "loss_row" : "loss_token", "refuses");
   const Rows rows = packed({3, 4, 300, 5});
-  for (int32_t form = 1; form <= last_form(row); ++form) {
+  for (int32_t form = first_form(row); form <= last_form(row); ++form) {
     const Setting setting{row, SRP_F32, form, rows, random};
     const Call<Args> good = loss(setting);
     refuse_rows(run, good, rows);
@@ -154,10 +190,21 @@ void refuse(Runner& run, Random& random, bool row) {
       static const uint8_t terms[512] = {};
       run.refused("terms of a whole row", good.with([](Args& a) { a.term_mask = terms; }), SRP_BAD_ARGUMENT);
     }
-    if (form > 1) continue;
+    static const int32_t one_group[2] = {0, 4};
+    if (form != SRP_ROW_CLIP_ONCE || !row)
+      run.refused("groups", good.with([](Args& a) {
+        a.group_offsets = one_group;
+        a.G = 1;
+      }),
+                  SRP_BAD_ARGUMENT);
+    run.refused("members without groups", good.with([](Args& a) { a.members = one_group; }), SRP_BAD_ARGUMENT);
+    if (form != first_form(row)) continue;
     expect_struct_checks(run, good);
+    refuse_values(run, good, "figure_count", &Args::figure_count,
+                  {0, -1, SRP_LOSS_SUMS - 1, SRP_LOSS_SUMS + 1, SRP_LOSS_FIGURES + 1}, SRP_BAD_ARGUMENT);
     refuse_dtypes(run, good);
-    refuse_values(run, good, "form", &Args::form, {0, -1, last_form(row) + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
+    refuse_values(run, good, "form", &Args::form,
+                  {0, -1, first_form(row) - 1, last_form(row) + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
     refuse_enumerators(run, good, "reduce", &Args::reduce, SRP_REDUCE_SUM);
     for (double Args::* scalar :
          {&Args::clip_low, &Args::clip_high, &Args::dual_clip, &Args::ratio_cap, &Args::log_clamp, &Args::max_log_ratio,
@@ -172,16 +219,39 @@ void refuse(Runner& run, Random& random, bool row) {
   }
 }
 
+void refuse_groups_of_rows(Runner& run, Random& random) {
+  run.begin("loss_row", "refuses groups");
+  const Rows rows = packed({3, 4, 2, 5, 1, 6});
+  const Groups four = groups(random, {2, 1, 2, 1}, true);
+  const Call<Args> good = loss({true, SRP_F32, SRP_ROW_CLIP_ONCE, rows, random, &four});
+  refuse_groups(run, good, &Args::group_offsets);
+  mislead_offsets(run, good, "group_offsets", four.G, four.n);
+  mislead_indices(run, good, "members", 0, four.n);
+  mislead_indices(run, good, "members", four.n - 1, four.n);
+  refuse_null(run, good, &Args::old);
+  refuse_values(run, good, "old_per_row", &Args::old_per_row, {1}, SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "figure_count", &Args::figure_count, {SRP_LOSS_FIGURES}, SRP_BAD_ARGUMENT);
+  run.refused("a KL term", good.with([](Args& a) {
+    a.reference = a.current;
+    a.kl_form = a.kl_slope_form = SRP_KL_K1;
+  }),
+              SRP_BAD_ARGUMENT);
+  run.agree(good);
+}
+
 }  // namespace
 
 void loss_agrees(Runner& run) {
   Random random(19);
   for (const bool row : {false, true}) agree(run, random, row);
+  agree_in_groups(run, random);
+  agree_plain(run, random);
 }
 
 void loss_refuses(Runner& run) {
   Random random(20);
   for (const bool row : {false, true}) refuse(run, random, row);
+  refuse_groups_of_rows(run, random);
 }
 
 }  // namespace srp::test

@@ -28,20 +28,9 @@ struct Family {
 };
 
 const Family kFamilies[] = {
-    {"logprob", logprob_agrees, logprob_refuses},
-    {"delim", delim_agrees, delim_refuses},
-    {"group", group_agrees, group_refuses},
-    {"group_rows", group_rows_agrees, group_rows_refuses},
-    {"scan", scan_agrees, scan_refuses},
-    {"ratio", ratio_agrees, ratio_refuses},
-    {"modulate", modulate_agrees, modulate_refuses},
-    {"reduce", reduce_agrees, reduce_refuses},
-    {"select", select_agrees, select_refuses},
-    {"correction", correction_agrees, correction_refuses},
-    {"linear", linear_agrees, linear_refuses},
-    {"divergence", divergence_agrees, divergence_refuses},
-    {"loss", loss_agrees, loss_refuses},
-    {"loss_logits", loss_logits_agrees, loss_logits_refuses},
+#define SRP_ENTER(family) {#family, family##_agrees, family##_refuses},
+    SRP_FOR_EACH_FAMILY(SRP_ENTER)
+#undef SRP_ENTER
 };
 
 // Not an op: what a fence must stop.

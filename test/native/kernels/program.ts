@@ -15,11 +15,24 @@ const BUILT = { emulated: "build-emulated/objects", cpu: "build/Release/obj.targ
 const LEVEL = /level_(\w+)\.cpp$/;
 
 /** What level.h calls the kernels of a level. */
-const CONSTANTS: Readonly<Record<string, string>> = { avx512: "kAvx512", avx2: "kAvx2", neon: "kNeon", baseline: "kBaseline" };
+const CONSTANTS: Readonly<Record<string, string>> = {
+  avx512: "kAvx512",
+  avx2: "kAvx2",
+  neon: "kNeon",
+  baseline: "kBaseline",
+};
 
 const FLAGS = ["-std=c++17", "-fPIC", "-Wall", "-Wextra", "-Werror", "-pthread", "-DSRP_EMULATED=1"];
 // As in every build of the backends: one rounding per written operation.
-const COMPILE = [...FLAGS, "-ffp-contract=off", `-I${join(root, "native/include")}`, "-c", "-x", "c++"];
+const COMPILE = [
+  ...FLAGS,
+  "-ffp-contract=off",
+  `-I${join(root, "native")}`,
+  `-I${join(root, "native/include")}`,
+  "-c",
+  "-x",
+  "c++",
+];
 // ASan and UBSan: the time goes into checks, which the optimizer does not make fewer; without it the backends compile in less than
 // half the time and run as long, and so do the cases. -g1: lines, which is all that a report prints.
 const SANITIZE: Record<Build, string[]> = {
@@ -31,13 +44,16 @@ const SANITIZE: Record<Build, string[]> = {
 /** The instruction-set levels of the CPU backend that run here, best first; none where the addon was not built. */
 export function levelsHere(): string[] {
   const { stdout } = spawnSync(process.execPath, [join(root, "scripts/cpu-levels.mjs")], { encoding: "utf8" });
-  return stdout.trim().split("\n").filter((level) => level !== "" && level !== "portable");
+  return stdout
+    .trim()
+    .split("\n")
+    .filter((level) => level !== "" && level !== "portable");
 }
 
 /** The ops of the backend table, in its order. */
 export function tableOps(): string[] {
-  const header = readFileSync(join(root, "native/include/surprisal/backend.h"), "utf8");
-  return [...header.matchAll(/\(\*(\w+)\)\(srp_queue\*, const srp_\w+_args\*\);/g)].map(([, op]) => op!);
+  const contracts = readFileSync(join(root, "bench/gpu/python/contracts.json"), "utf8");
+  return (JSON.parse(contracts) as { readonly ops: string[] }).ops;
 }
 
 // One thread, no shared memory, and no op's: test/native/device runs it.
@@ -45,7 +61,9 @@ const OF_NO_OP = ["move_faults_kernel"];
 
 /** The kernels of the ops in native/cuda, as their launches name them. */
 export function launchedKernels(): string[] {
-  const files = [...sources("native/cuda", ".cu"), ...sources("native/cuda", ".cuh")].filter((file) => !file.endsWith("/cuda.cuh"));
+  const files = [...sources("native/cuda", ".cu"), ...sources("native/cuda", ".cuh")].filter(
+    (file) => !file.endsWith("/cuda.cuh"),
+  );
   const names = files.flatMap((file) => {
     const text = readFileSync(file, "utf8").replace(/\s+/g, " ");
     return [...text.matchAll(/SRP_LAUNCH\( ?(?:\((.*?)\),|([^,]*),)/g)].map(([, wrapped, plain]) => wrapped ?? plain!);
@@ -65,23 +83,43 @@ export class KernelProgram {
    * of its `levels`, or none. The plain program has nothing but what was built.
    */
   async build(builds: readonly Build[], levels: readonly string[]): Promise<void> {
-    const compiled = (build: Build) => (source: string) => ({ source, object: this.object(source, build), flags: SANITIZE[build] });
+    const compiled = (build: Build) => (source: string) => ({
+      source,
+      object: this.object(source, build),
+      flags: SANITIZE[build],
+    });
     const cases = sources("test/native/kernels", ".cpp").map(compiled("plain"));
     const kernels = sources("native/cuda", ".cu");
-    const backend = sources("native/cpu", ".cpp").filter((file) => !LEVEL.test(file) || levels.includes(LEVEL.exec(file)![1]!));
+    const backend = sources("native/cpu", ".cpp").filter(
+      (file) => !LEVEL.test(file) || levels.includes(LEVEL.exec(file)![1]!),
+    );
     const cpu = [...backend, this.withoutLevels(Object.keys(CONSTANTS).filter((level) => !levels.includes(level)))];
-    const instrumented = { plain: [], asan: [...kernels, ...cpu].map(compiled("asan")), tsan: kernels.map(compiled("tsan")) };
+    const instrumented = {
+      plain: [],
+      asan: [...kernels, ...cpu].map(compiled("asan")),
+      tsan: kernels.map(compiled("tsan")),
+    };
     await inParallel([...builds.flatMap((build) => instrumented[build]), ...cases], ({ source, object, flags }) =>
       this.compile([...COMPILE, ...flags, source, "-o", object]),
     );
     const machine = sources("native/emulation", ".cpp").map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
     const cudaAsBuilt = kernels.map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
-    const cpuAsBuilt = sources("native/cpu", ".cpp").map((file) => shipped(BUILT.cpu, basename(file).replace(/cpp$/, "o")));
+    const cpuAsBuilt = sources("native/cpu", ".cpp").map((file) =>
+      shipped(BUILT.cpu, basename(file).replace(/cpp$/, "o")),
+    );
     const asBuilt = { plain: [...cudaAsBuilt, ...cpuAsBuilt], asan: [], tsan: cpuAsBuilt };
     await inParallel(builds, (build) => {
       // Instrumented objects first: of an inline function that both have, the linker keeps the first.
       const objects = [...instrumented[build], ...cases].map(({ object }) => object);
-      return this.compile([...FLAGS, ...SANITIZE[build], ...objects, ...asBuilt[build], ...machine, "-o", this.path(build)]);
+      return this.compile([
+        ...FLAGS,
+        ...SANITIZE[build],
+        ...objects,
+        ...asBuilt[build],
+        ...machine,
+        "-o",
+        this.path(build),
+      ]);
     });
   }
 
@@ -124,7 +162,12 @@ export class KernelProgram {
     try {
       return { status: 0, ...(await promisify(execFile)(this.path(build), args, { env, timeout: 600_000 })) };
     } catch (error) {
-      const { code, signal, stdout, stderr } = error as { code?: number; signal?: string; stdout: string; stderr: string };
+      const { code, signal, stdout, stderr } = error as {
+        code?: number;
+        signal?: string;
+        stdout: string;
+        stderr: string;
+      };
       return { status: code ?? 1, stdout, stderr: signal ? `${stderr}${family}: ended by ${signal}\n` : stderr };
     }
   }
@@ -136,7 +179,10 @@ export class KernelProgram {
   /** A source that stands in for those of levels that are not to run. */
   private withoutLevels(levels: readonly string[]): string {
     const source = join(this.folder, "absent_levels.cpp");
-    const constants = levels.map((level) => `extern const Kernels* const ${CONSTANTS[level]};\nconst Kernels* const ${CONSTANTS[level]} = nullptr;\n`);
+    const constants = levels.map(
+      (level) =>
+        `extern const Kernels* const ${CONSTANTS[level]};\nconst Kernels* const ${CONSTANTS[level]} = nullptr;\n`,
+    );
     writeFileSync(source, `#include "${root}/native/cpu/kernels.h"\nnamespace srp::cpu {\n${constants.join("")}}\n`);
     return source;
   }

@@ -1,4 +1,4 @@
-// Shapes of rows and groups (surprisal/rows.h) that the cases go through.
+// Shapes of rows and groups (shared/rows.h) that the cases go through.
 #pragma once
 #include <cstdint>
 #include <vector>

@@ -17,7 +17,7 @@
 
 #include "../../../native/cpu/cores.h"
 #include "../../../native/cpu/pool.h"
-#include "surprisal/checks.h"
+#include "shared/checks.h"
 #include "surprisal/cpu.h"
 
 using namespace srp;

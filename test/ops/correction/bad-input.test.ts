@@ -7,7 +7,10 @@ import { errorCode } from "../../support/error-code";
 const six = new Float32Array(6);
 const good = { shape: [2, 3], statistic: "ratio" } as const;
 
-describe.each([["measureMismatch", measureMismatch], ["boundMismatch", boundMismatch]] as const)("%s", (_, op) => {
+describe.each([
+  ["measureMismatch", measureMismatch],
+  ["boundMismatch", boundMismatch],
+] as const)("%s", (_, op) => {
   const call = (options: object, current: unknown = six, old: unknown = six): string | undefined =>
     errorCode(() => op(current as Float32Array, old as Float32Array, { ...good, ...options }));
 
@@ -21,7 +24,14 @@ describe.each([["measureMismatch", measureMismatch], ["boundMismatch", boundMism
   });
 
   test("refuses options outside of their range", () => {
-    const bad = [{ statistic: "k4" }, { logClamp: 0 }, { logClamp: NaN }, { low: NaN }, { high: NaN }, { low: 2, high: 1 }];
+    const bad = [
+      { statistic: "k4" },
+      { logClamp: 0 },
+      { logClamp: NaN },
+      { low: NaN },
+      { high: NaN },
+      { low: 2, high: 1 },
+    ];
     for (const options of bad) expect(call(options)).toBe("ERR_SURPRISAL_OPTION");
     expect(() => op(six, six, { ...good, statistic: "kl" as "k1" })).toThrow(
       `statistic is "kl", expected one of "k1", "k2", "k3", "ratio", "distance", "current", "old", "total"`,
@@ -30,7 +40,8 @@ describe.each([["measureMismatch", measureMismatch], ["boundMismatch", boundMism
 });
 
 test("boundMismatch refuses outputs that share memory, and factors that are not one a row", () => {
-  const call = (options: object): string | undefined => errorCode(() => boundMismatch(six, six, { ...good, ...options }));
+  const call = (options: object): string | undefined =>
+    errorCode(() => boundMismatch(six, six, { ...good, ...options }));
   expect(call({ out: { weights: six } })).toBe("ERR_SURPRISAL_BUFFER");
   expect(call({ out: { weights: new Float64Array(6) } })).toBe("ERR_SURPRISAL_DTYPE");
   const flags = new Uint8Array(7);
@@ -42,18 +53,30 @@ test("boundMismatch refuses outputs that share memory, and factors that are not 
 registerBackends(
   backendInfo().backends.filter(({ name }) => name !== "js"), // does not look: its arrays look after themselves
   (backend) => {
-    test.each([[[0, 4, 3]], [[0, 3, 7]], [[0, -1, 6]], [[0, 2 ** 31 - 1, 6]]])("offsets %j: refused, and nothing is written", (list) => {
-      const { ops } = selectBackend("test", backend);
-      const refused = expect.objectContaining({ code: "ERR_SURPRISAL_RANGE" }) as Error;
-      const rows = { dtype: 1, current: six, old: six, mask: null, offsets: Int32Array.from(list), n: 6, B: 2, T: 3 } as const;
-      const rule = { statistic: 3, logClamp: Infinity, low: -Infinity, high: Infinity } as const;
-      const moments = new Float64Array(12).fill(9);
-      const measures = { moments, bounded: null, differences: null, above: null, below: null };
-      expect(() => ops.correctionMeasure({ ...rows, ...rule, ...measures })).toThrow(refused);
-      const kept = new Uint8Array(6).fill(9);
-      const results = { rowFactor: null, outside: 0, masked: 0, weights: null, kept, keptCount: null };
-      expect(() => ops.correctionBound({ ...rows, ...rule, ...results })).toThrow(refused);
-      expect([...moments, ...kept]).toEqual(new Array(18).fill(9));
-    });
+    test.each([[[0, 4, 3]], [[0, 3, 7]], [[0, -1, 6]], [[0, 2 ** 31 - 1, 6]]])(
+      "offsets %j: refused, and nothing is written",
+      (list) => {
+        const { ops } = selectBackend("test", backend);
+        const refused = expect.objectContaining({ code: "ERR_SURPRISAL_RANGE" }) as Error;
+        const rows = {
+          dtype: 1,
+          current: six,
+          old: six,
+          mask: null,
+          offsets: Int32Array.from(list),
+          n: 6,
+          B: 2,
+          T: 3,
+        } as const;
+        const rule = { statistic: 3, logClamp: Infinity, low: -Infinity, high: Infinity } as const;
+        const moments = new Float64Array(12).fill(9);
+        const measures = { moments, bounded: null, differences: null, above: null, below: null };
+        expect(() => ops.correctionMeasure({ ...rows, ...rule, ...measures })).toThrow(refused);
+        const kept = new Uint8Array(6).fill(9);
+        const results = { rowFactor: null, outside: 0, masked: 0, weights: null, kept, keptCount: null };
+        expect(() => ops.correctionBound({ ...rows, ...rule, ...results })).toThrow(refused);
+        expect([...moments, ...kept]).toEqual(new Array(18).fill(9));
+      },
+    );
   },
 );

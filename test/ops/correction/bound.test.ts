@@ -29,19 +29,33 @@ eachBackend((backend) => {
     expect(got.weights).toBeAllClose(weights, { rtol: 1e-14, atol: 0 });
     const kept = x.map((_, i) => Number(mask[i] !== 0 && inside[i] && factor(i) !== 0));
     expect(Array.from(got.kept)).toEqual(kept);
-    expect(Array.from(got.keptCounts)).toEqual([0, 1, 2, 3, 4].map((b) => kept.slice(37 * b, 37 * b + 37).filter(Boolean).length));
+    expect(Array.from(got.keptCounts)).toEqual(
+      [0, 1, 2, 3, 4].map((b) => kept.slice(37 * b, 37 * b + 37).filter(Boolean).length),
+    );
   });
 
   test("at a bound a token is kept, beside it not", () => {
     const d = Float64Array.of(0.5, 0.5 + 2 ** -52, -0.25, -0.25 - 2 ** -54);
-    const { kept } = boundMismatch(d, new Float64Array(4), { shape: [1, 4], statistic: "k1", low: -0.5, high: 0.25, backend });
+    const { kept } = boundMismatch(d, new Float64Array(4), {
+      shape: [1, 4],
+      statistic: "k1",
+      low: -0.5,
+      high: 0.25,
+      backend,
+    });
     expect(Array.from(kept)).toEqual([1, 0, 1, 0]);
   });
 
   test("a factor of 0 silences an infinite ratio; a NaN is not kept and stays visible", () => {
     const current = Float64Array.of(800, 800, NaN, NaN);
     const old = new Float64Array(4);
-    const options = { shape: [4, 1], statistic: "ratio", outside: "zero", rowFactors: Float64Array.of(0, 1, 0, 1), backend } as const;
+    const options = {
+      shape: [4, 1],
+      statistic: "ratio",
+      outside: "zero",
+      rowFactors: Float64Array.of(0, 1, 0, 1),
+      backend,
+    } as const;
     const { weights, kept } = boundMismatch(current, old, options);
     expect(Array.from(weights)).toEqual([0, Infinity, NaN, NaN]);
     expect(Array.from(kept)).toEqual([0, 1, 0, 0]);

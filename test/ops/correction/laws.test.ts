@@ -12,14 +12,18 @@ interface Token {
   readonly kept: boolean;
 }
 const logProb = fc.float({ min: -20, max: 0, noNaN: true });
-const batches = fc.array(fc.array(fc.record<Token>({ current: logProb, old: logProb, kept: fc.boolean() }), { maxLength: 12 }), {
-  maxLength: 8,
-});
+const batches = fc.array(
+  fc.array(fc.record<Token>({ current: logProb, old: logProb, kept: fc.boolean() }), { maxLength: 12 }),
+  {
+    maxLength: 8,
+  },
+);
 const statistics = fc.constantFrom("k1" as const, "k2" as const, "k3" as const, "ratio" as const, "distance" as const);
 const BOUNDS = { logClamp: 5, low: 0.1, high: 1.5 };
 
 function arrays(tokens: readonly Token[], under?: number) {
-  const of = (name: "current" | "old") => Float32Array.from(tokens, (token) => (token.kept ? token[name] : (under ?? token[name])));
+  const of = (name: "current" | "old") =>
+    Float32Array.from(tokens, (token) => (token.kept ? token[name] : (under ?? token[name])));
   return { current: of("current"), old: of("old"), mask: Uint8Array.from(tokens, ({ kept }) => Number(kept)) };
 }
 
@@ -56,7 +60,9 @@ eachBackend((backend) => {
         const { weights, keptCounts } = boundMismatch(table.current, table.old, where);
         const want = bounds(ragged, statistic);
         expect(keptCounts).toEqual(want.keptCounts);
-        rows.forEach((row, b) => row.forEach((_, t) => expect(weights[b * width + t]).toBe(want.weights[ragged.offsets[b]! + t])));
+        rows.forEach((row, b) =>
+          row.forEach((_, t) => expect(weights[b * width + t]).toBe(want.weights[ragged.offsets[b]! + t])),
+        );
       }),
       RUNS,
     );

@@ -18,7 +18,10 @@ eachBackend((backend) => {
     const close = { rtol: 1e-12, atol: 1e-13 };
     expect(got.moments.partials).toBeAllClose(values.flatMap(momentsOf), close);
     expect(got.bounded.partials).toBeAllClose(bounded.flatMap(momentsOf), close);
-    expect(got.differences).toBeAllClose(rows.map((row) => sum(row.current) - sum(row.old)), close);
+    expect(got.differences).toBeAllClose(
+      rows.map((row) => sum(row.current) - sum(row.old)),
+      close,
+    );
     expect(Array.from(got.above)).toEqual(values.map((list) => list.filter((x) => x > bounds.high).length));
     expect(Array.from(got.below)).toEqual(values.map((list) => list.filter((x) => x < bounds.low).length));
   });
@@ -35,7 +38,11 @@ eachBackend((backend) => {
   test("close probabilities do not cancel, and two impossible tokens agree", () => {
     const current = Float64Array.of(-1, -Infinity);
     const old = Float64Array.of(-1 - 2 ** -50, -Infinity);
-    const { moments } = measureMismatch(current, old, { offsets: Int32Array.of(0, 1, 2), statistic: "distance", backend });
+    const { moments } = measureMismatch(current, old, {
+      offsets: Int32Array.of(0, 1, 2),
+      statistic: "distance",
+      backend,
+    });
     expect(moments.sums[0]).toBeAllClose(Math.exp(-1) * 2 ** -50, { rtol: 1e-15, atol: 0 });
     expect(moments.sums[1]).toBe(0);
   });
@@ -55,15 +62,27 @@ eachBackend((backend) => {
       const { above, below } = measureMismatch(Float64Array.of(-x), Float64Array.of(0), options);
       return [below[0], above[0]];
     };
-    expect([at(-0.5), at(0.25), at(0)]).toEqual([[0, 0], [0, 0], [0, 0]]);
-    expect([at(-0.5 - 2 ** -53), at(0.25 + 2 ** -54), at(NaN)]).toEqual([[1, 0], [0, 1], [0, 1]]);
+    expect([at(-0.5), at(0.25), at(0)]).toEqual([
+      [0, 0],
+      [0, 0],
+      [0, 0],
+    ]);
+    expect([at(-0.5 - 2 ** -53), at(0.25 + 2 ** -54), at(NaN)]).toEqual([
+      [1, 0],
+      [0, 1],
+      [0, 1],
+    ]);
   });
 
   test("NaN stays in its row", () => {
     const { current, old, mask } = mismatch(3);
     const i = mask.indexOf(1);
     const clean = measureMismatch(current, old, { shape: SHAPE, mask, statistic: "ratio", backend });
-    const spoilt = measureMismatch(current.map((x, k) => (k === i ? NaN : x)), old, { shape: SHAPE, mask, statistic: "ratio", backend });
+    const spoilt = measureMismatch(
+      current.map((x, k) => (k === i ? NaN : x)),
+      old,
+      { shape: SHAPE, mask, statistic: "ratio", backend },
+    );
     expect(spoilt.moments.sums[0]).toBeNaN();
     expect(spoilt.moments.partials.subarray(6)).toEqual(clean.moments.partials.subarray(6));
   });
@@ -86,6 +105,10 @@ eachBackend((backend) => {
     expect(measureMismatch(none, none, { shape: [0, 4], statistic, backend }).moments.partials).toHaveLength(0);
     const empty = measureMismatch(none, none, { shape: [2, 0], statistic, low: 1, backend });
     expect(Array.from(empty.bounded.partials)).toEqual([...momentsOf([]), ...momentsOf([])]);
-    expect(empty).toMatchObject({ above: Int32Array.of(0, 0), below: Int32Array.of(0, 0), differences: Float64Array.of(0, 0) });
+    expect(empty).toMatchObject({
+      above: Int32Array.of(0, 0),
+      below: Int32Array.of(0, 0),
+      differences: Float64Array.of(0, 0),
+    });
   });
 });

@@ -3,7 +3,8 @@ import { selectBackend } from "../../../lib/backend/select";
 import { findSpans, spanMask, spanMeans } from "../../../lib";
 import { eachBackend } from "../../support/each-backend";
 
-const code = (name: string): Error => expect.objectContaining({ name: "SurprisalError", code: `ERR_SURPRISAL_${name}` }) as Error;
+const code = (name: string): Error =>
+  expect.objectContaining({ name: "SurprisalError", code: `ERR_SURPRISAL_${name}` }) as Error;
 
 function detached<A extends Int32Array | Float32Array | Float64Array>(array: A): A {
   structuredClone(array.buffer, { transfer: [array.buffer as ArrayBuffer] });
@@ -12,8 +13,10 @@ function detached<A extends Int32Array | Float32Array | Float64Array>(array: A):
 
 eachBackend((backend) => {
   const tokens = Int32Array.of(1, 5, 2, 0);
-  const find = (options: object, ids: unknown = tokens) => () =>
-    findSpans(ids as Int32Array, { start: [1], end: [2], backend, ...options });
+  const find =
+    (options: object, ids: unknown = tokens) =>
+    () =>
+      findSpans(ids as Int32Array, { start: [1], end: [2], backend, ...options });
 
   test.each([
     ["an empty start", { start: [] }, "SHAPE", "start is empty"],
@@ -30,7 +33,12 @@ eachBackend((backend) => {
     ["an id past int32 in a bigint array", { end: BigInt64Array.of(2n ** 40n) }, "RANGE", "end[0]"],
     ["an infinite id", { end: [Infinity] }, "RANGE", "end[0]"],
     ["float ids", { end: Float32Array.of(2) }, "DTYPE", "end"],
-    ["a length past the row", { shape: [2, 2], lengths: [2, 3] }, "RANGE", "lengths[1] is 3, expected an integer in [0, 2]"],
+    [
+      "a length past the row",
+      { shape: [2, 2], lengths: [2, 3] },
+      "RANGE",
+      "lengths[1] is 3, expected an integer in [0, 2]",
+    ],
     ["a negative length", { shape: [2, 2], lengths: [-1, 2] }, "RANGE", "lengths[0]"],
     ["a fraction as length", { shape: [2, 2], lengths: [1.5, 2] }, "RANGE", "lengths[0]"],
     ["too few lengths", { shape: [2, 2], lengths: [1] }, "SHAPE", "lengths"],
@@ -127,8 +135,16 @@ eachBackend((backend) => {
       ["detached values", () => spanMeans(detached(Float32Array.of(1, 2)), one, { shape: [1, 2], backend }), "BUFFER"],
       ["a mask without rows", () => spanMask(one, { backend }), "OPTION"],
       ["offsets that go down", () => spanMask(one, { offsets: Int32Array.of(0, 2, 1), backend }), "RANGE"],
-      ["an output of another length", () => spanMeans(values, one, { shape, out: { means: new Float64Array(2) }, backend }), "SHAPE"],
-      ["an output of another type", () => spanMask(one, { shape, out: { mask: values as unknown as Uint8Array }, backend }), "DTYPE"],
+      [
+        "an output of another length",
+        () => spanMeans(values, one, { shape, out: { means: new Float64Array(2) }, backend }),
+        "SHAPE",
+      ],
+      [
+        "an output of another type",
+        () => spanMask(one, { shape, out: { mask: values as unknown as Uint8Array }, backend }),
+        "DTYPE",
+      ],
     ])("%s: refused", (_, run, name) => {
       expect(run).toThrow(code(name));
     });
@@ -138,8 +154,12 @@ eachBackend((backend) => {
       const inputs = new Float32Array(memory, 0, 4);
       const spans = new Int32Array(memory, 32, 3);
       spans.set(one);
-      expect(() => spanMeans(inputs, one, { shape, out: { means: new Float64Array(memory, 8, 1) }, backend })).toThrow(code("BUFFER"));
-      expect(() => spanMask(spans, { shape, out: { mask: new Uint8Array(memory, 43, 4) }, backend })).toThrow(code("BUFFER"));
+      expect(() => spanMeans(inputs, one, { shape, out: { means: new Float64Array(memory, 8, 1) }, backend })).toThrow(
+        code("BUFFER"),
+      );
+      expect(() => spanMask(spans, { shape, out: { mask: new Uint8Array(memory, 43, 4) }, backend })).toThrow(
+        code("BUFFER"),
+      );
       expect(Array.from(spans)).toEqual([0, 0, 1]);
     });
   });
@@ -148,7 +168,11 @@ eachBackend((backend) => {
   if (backend !== "js")
     describe("the backend itself refuses", () => {
       const { ops } = selectBackend("test", backend);
-      const outputs = () => ({ spans: new Int32Array(12).fill(7), which: new Int32Array(8).fill(7), count: BigInt64Array.of(7n) });
+      const outputs = () => ({
+        spans: new Int32Array(12).fill(7),
+        which: new Int32Array(8).fill(7),
+        count: BigInt64Array.of(7n),
+      });
       const good = {
         dtype: DTYPE_CODE.int32,
         tokens,
@@ -209,7 +233,9 @@ eachBackend((backend) => {
         const common = { offsets: null, spans, n: 4, B: 2, T: 2, S: 2, found: null };
         expect(() => ops.delimMask({ ...common, mask: new Uint8Array(4) })).toThrow(code("RANGE"));
         const means = new Float64Array(2);
-        expect(() => ops.delimMeans({ ...common, dtype: 1, values: new Float32Array(4), means })).toThrow(code("RANGE"));
+        expect(() => ops.delimMeans({ ...common, dtype: 1, values: new Float32Array(4), means })).toThrow(
+          code("RANGE"),
+        );
       });
     });
 });

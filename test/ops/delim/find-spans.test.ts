@@ -33,7 +33,8 @@ function golden(name: string): GoldenCase[] {
 const LITERAL = { overlapping: true, includeEnd: "first" } as const;
 
 eachBackend((backend) => {
-  const onRow = (tokens: readonly number[], options: Omit<FindSpansOptions, "backend">) => findSpans(tokens, { ...options, backend });
+  const onRow = (tokens: readonly number[], options: Omit<FindSpansOptions, "backend">) =>
+    findSpans(tokens, { ...options, backend });
 
   describe("numbers made elsewhere", () => {
     test.each(golden("find_delimited_segments").map((c) => [c.name, c] as const))("%s", (_, { inputs, outputs }) => {
@@ -43,12 +44,15 @@ eachBackend((backend) => {
       else expect(ranges(run()).flat()).toEqual(outputs.segments!.data);
     });
 
-    test.each(golden("find_delimited_segments_options").map((c) => [c.name, c] as const))("%s", (_, { inputs, outputs }) => {
-      const { tokens, start, end, starts_open: startsOpen = false, overlapping = false } = inputs;
-      const { include_end: includeEnd = "all", unterminated = "drop" } = inputs;
-      const found = onRow(tokens.data, { start, end, startsOpen, overlapping, includeEnd, unterminated });
-      expect(ranges(found).flat()).toEqual(outputs.segments!.data);
-    });
+    test.each(golden("find_delimited_segments_options").map((c) => [c.name, c] as const))(
+      "%s",
+      (_, { inputs, outputs }) => {
+        const { tokens, start, end, starts_open: startsOpen = false, overlapping = false } = inputs;
+        const { include_end: includeEnd = "all", unterminated = "drop" } = inputs;
+        const found = onRow(tokens.data, { start, end, startsOpen, overlapping, includeEnd, unterminated });
+        expect(ranges(found).flat()).toEqual(outputs.segments!.data);
+      },
+    );
   });
 
   // Rows up to 20 tokens show every collision of rules; up to 100 they pass several windows of 32, which the kernels use.
@@ -62,7 +66,8 @@ eachBackend((backend) => {
       const { rows, rules, tokens, layout } = randomCase(seed, longest);
       const got = listed(findSpans(tokens, { ...layout, ...rules, backend }));
       const want = spansOracle(rows, rules);
-      if (JSON.stringify(got) !== JSON.stringify(want)) expect({ seed, rows, rules, spans: got }).toEqual({ seed, rows, rules, spans: want });
+      if (JSON.stringify(got) !== JSON.stringify(want))
+        expect({ seed, rows, rules, spans: got }).toEqual({ seed, rows, rules, spans: want });
     }
   });
 
@@ -94,7 +99,8 @@ eachBackend((backend) => {
 
   test("hundreds of alternatives are told apart", () => {
     const r = rng(5);
-    const delimiter = (count: number) => Array.from({ length: count }, () => Array.from(r.i32(1 + Math.floor(3 * r.uniform()), -300, 300)));
+    const delimiter = (count: number) =>
+      Array.from({ length: count }, () => Array.from(r.i32(1 + Math.floor(3 * r.uniform()), -300, 300)));
     const rules = { start: delimiter(100), end: delimiter(300), overlapping: true };
     const row = Array.from(r.i32(700, -300, 300));
     for (let k = 0; k < 40; ++k) row.splice(17 * k, 0, ...rules.start[k]!, ...rules.end[7 * k]!);
@@ -110,13 +116,20 @@ eachBackend((backend) => {
     // At 0 the long alternative opens a span at 5, whose end is at 7; at 1 the short one opens a span at 2, closed at 3.
     const tokens = [1, 1, 2, 9, 1, 3, 3, 9];
     const rules = { start: [[1, 1, 2, 9, 1], [1]], end: [[9]], overlapping: true };
-    expect(ranges(onRow(tokens, rules))).toEqual([[5, 8], [2, 4], [5, 8]]);
+    expect(ranges(onRow(tokens, rules))).toEqual([
+      [5, 8],
+      [2, 4],
+      [5, 8],
+    ]);
     expect(listed(onRow(tokens, rules))).toEqual(spansOracle([tokens], rules));
   });
 
   test("an empty span counts with its terminator and is not listed without", () => {
     const tokens = [1, 2, 1, 2];
-    expect(ranges(onRow(tokens, { start: [1], end: [2] }))).toEqual([[1, 2], [3, 4]]);
+    expect(ranges(onRow(tokens, { start: [1], end: [2] }))).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
     expect(onRow(tokens, { start: [1], end: [2], includeEnd: "none" }).count).toBe(0);
   });
 
@@ -125,7 +138,10 @@ eachBackend((backend) => {
     expect(onRow(tokens, { start: [1], end: [2] }).count).toBe(0);
     const kept = onRow(tokens, { start: [1], end: [2], unterminated: "keep" });
     expect(listed(kept)).toEqual([{ row: 0, begin: 1, finish: 4, startAlternative: 0, endAlternative: -1 }]);
-    expect(ranges(onRow(tokens, { start: [1], end: [2], unterminated: "keep", overlapping: true }))).toEqual([[1, 4], [3, 4]]);
+    expect(ranges(onRow(tokens, { start: [1], end: [2], unterminated: "keep", overlapping: true }))).toEqual([
+      [1, 4],
+      [3, 4],
+    ]);
     // A start at the very end of the row opens nothing.
     expect(onRow([6, 1], { start: [1], end: [2], unterminated: "keep" }).count).toBe(0);
   });
@@ -142,7 +158,11 @@ eachBackend((backend) => {
     const rules = { start: [1], end: [2], head: [[8], [2, 8]], startsOpen: true };
     const row = [1, 5, 2, 8, 1, 6, 2];
     const found = findSpans([...row, ...row], { shape: [2, 7], ...rules, backend });
-    const once = [[0, 4], [0, 3], [5, 7]];
+    const once = [
+      [0, 4],
+      [0, 3],
+      [5, 7],
+    ];
     expect(ranges(found)).toEqual([...once, ...once]);
     expect(Array.from(found.startAlternatives)).toEqual([-2, -1, 0, -2, -1, 0]);
     expect(Array.from(found.endAlternatives)).toEqual([1, 0, 0, 1, 0, 0]);
@@ -157,7 +177,9 @@ eachBackend((backend) => {
     expect(Array.from(found.endAlternatives)).toEqual([-1, 0]);
     // A delimiter of two tokens, one in each row, is none.
     expect(findSpans([3, 1, 1, 4], { shape: [2, 2], start: [1, 1], end: [4], backend }).count).toBe(0);
-    expect(findSpans([3, 1, 1, 4], { offsets: Int32Array.of(0, 2, 4), start: [1, 1], end: [4], backend }).count).toBe(0);
+    expect(findSpans([3, 1, 1, 4], { offsets: Int32Array.of(0, 2, 4), start: [1, 1], end: [4], backend }).count).toBe(
+      0,
+    );
   });
 
   test("no tokens, no rows and rows without tokens have no spans", () => {
@@ -184,7 +206,9 @@ eachBackend((backend) => {
   });
 
   test.each([[1300], [2000]])("columns of many spans are those of the list, with room for %i", (capacity) => {
-    const tokens = rng(21).i32(2600, 0, 9).map((id, i) => (i % 2 === 0 ? 1 : 2 + (id % 2)));
+    const tokens = rng(21)
+      .i32(2600, 0, 9)
+      .map((id, i) => (i % 2 === 0 ? 1 : 2 + (id % 2)));
     const found = findSpans(tokens, { start: [1], end: [[2], [3]], capacity, backend });
     expect(found.count).toBe(1300);
     expect(found.spans).toHaveLength(3 * 1300);
@@ -201,33 +225,50 @@ eachBackend((backend) => {
     for (let seed = 0; seed < 60; ++seed) {
       const { rules, tokens, layout } = randomCase(500 + seed, 300);
       const wide = BigInt64Array.from(tokens, BigInt);
-      expect(findSpans(wide, { ...layout, ...rules, backend })).toEqual(findSpans(tokens, { ...layout, ...rules, backend }));
+      expect(findSpans(wide, { ...layout, ...rules, backend })).toEqual(
+        findSpans(tokens, { ...layout, ...rules, backend }),
+      );
     }
   });
 
   test("ids arrive as Int32Array, BigInt64Array or a plain array, over the whole range of int32", () => {
     const ids = [-(2 ** 31) + 1, 2 ** 31 - 1, 0, 7];
-    const rules = { start: { ids: [-(2 ** 31) + 1, 2 ** 31 - 1] }, end: [Int32Array.of(7), BigInt64Array.of(99n)], backend };
+    const rules = {
+      start: { ids: [-(2 ** 31) + 1, 2 ** 31 - 1] },
+      end: [Int32Array.of(7), BigInt64Array.of(99n)],
+      backend,
+    };
     for (const tokens of [ids, Int32Array.from(ids), BigInt64Array.from(ids.map(BigInt))])
       expect(ranges(findSpans(tokens, rules))).toEqual([[2, 4]]);
   });
 });
 
 // Quadratic work would be 1e12 steps here: hours, far past the limit of a test.
-eachBackend((backend) => {
-  const n = 1_000_000;
-  const far = new Int32Array(n).fill(5);
-  far[n - 1] = 2;
+eachBackend(
+  (backend) => {
+    const n = 1_000_000;
+    const far = new Int32Array(n).fill(5);
+    far[n - 1] = 2;
 
-  test.each([
-    ["no delimiter at all", { start: [1], end: [3] }, 0],
-    ["a start at every token and one end, far away", { start: [5], end: [2], overlapping: true }, n - 1],
-    ["a start at every token and no end", { start: [5], end: [3], overlapping: true, unterminated: "keep" as const }, n - 1],
-    ["starts of two lengths", { start: [[5, 5, 5, 5], [5]], end: [2], overlapping: true }, n - 1],
-    ["hundreds of alternatives", { start: [5], end: Array.from({ length: 800 }, (__, k) => [7 * k + 6, k]), overlapping: true }, 0],
-    ["every token a start and an end", { start: [5], end: [5] }, n / 2],
-  ])("a row of a million tokens is read in linear time: %s", (_, rules, count) => {
-    const found = findSpans(far, { ...rules, backend });
-    expect(Math.abs(found.count - count)).toBeLessThanOrEqual(1);
-  });
-}, ["js", "cpu"]);
+    test.each([
+      ["no delimiter at all", { start: [1], end: [3] }, 0],
+      ["a start at every token and one end, far away", { start: [5], end: [2], overlapping: true }, n - 1],
+      [
+        "a start at every token and no end",
+        { start: [5], end: [3], overlapping: true, unterminated: "keep" as const },
+        n - 1,
+      ],
+      ["starts of two lengths", { start: [[5, 5, 5, 5], [5]], end: [2], overlapping: true }, n - 1],
+      [
+        "hundreds of alternatives",
+        { start: [5], end: Array.from({ length: 800 }, (__, k) => [7 * k + 6, k]), overlapping: true },
+        0,
+      ],
+      ["every token a start and an end", { start: [5], end: [5] }, n / 2],
+    ])("a row of a million tokens is read in linear time: %s", (_, rules, count) => {
+      const found = findSpans(far, { ...rules, backend });
+      expect(Math.abs(found.count - count)).toBeLessThanOrEqual(1);
+    });
+  },
+  ["js", "cpu"],
+);

@@ -43,7 +43,9 @@ const IDS: Readonly<Record<string, number>> = {
 function mergePairs(word: string): string[] {
   const pieces = Array.from(word);
   for (;;) {
-    const rank = MERGES.findIndex(([left, right]) => pieces.some((piece, i) => piece === left && pieces[i + 1] === right));
+    const rank = MERGES.findIndex(([left, right]) =>
+      pieces.some((piece, i) => piece === left && pieces[i + 1] === right),
+    );
     if (rank < 0) return pieces;
     const [left, right] = MERGES[rank]!;
     const at = pieces.findIndex((piece, i) => piece === left && pieces[i + 1] === right);

@@ -33,7 +33,9 @@ eachBackend((backend) => {
       const T = Math.max(...lengths);
       const padded = rows.map((row) => [...row, ...new Array<number>(T - row.length).fill(NaN)]);
       const shape = [rows.length, T] as const;
-      expect(Array.from(spanMeans(Float64Array.from(padded.flat()), flat, { shape, backend }))).toEqual(spanMeansOracle(rows, spans));
+      expect(Array.from(spanMeans(Float64Array.from(padded.flat()), flat, { shape, backend }))).toEqual(
+        spanMeansOracle(rows, spans),
+      );
       expect(Array.from(spanMask(flat, { shape, backend }))).toEqual(spanMaskOracle(lengths.fill(T), spans));
     }
   });
@@ -51,7 +53,11 @@ eachBackend((backend) => {
 
   test("an empty span has no mean and covers nothing, at the end of its row too", () => {
     const spans = Int32Array.of(0, 1, 1, 0, 2, 2, 1, 0, 0);
-    expect(Array.from(spanMeans(Float32Array.of(4, 5, 6, 7), spans, { shape: [2, 2], backend }))).toEqual([NaN, NaN, NaN]);
+    expect(Array.from(spanMeans(Float32Array.of(4, 5, 6, 7), spans, { shape: [2, 2], backend }))).toEqual([
+      NaN,
+      NaN,
+      NaN,
+    ]);
     expect(Array.from(spanMask(spans, { shape: [2, 2], backend }))).toEqual([0, 0, 0, 0]);
   });
 
@@ -84,11 +90,14 @@ eachBackend((backend) => {
   });
 });
 
-eachBackend((backend) => {
-  // Marking each token of each span would be 5e11 steps: hours, far past the limit of a test.
-  test("a mask of a million nested spans takes linear time", () => {
-  const n = 1_000_000;
-  const spans = Int32Array.from({ length: 3 * n }, (_, i) => (i % 3 === 0 ? 0 : i % 3 === 1 ? (i - 1) / 3 : n));
-  expect(spanMask(spans, { shape: [1, n], backend }).every((flag) => flag === 1)).toBe(true);
-  });
-}, ["js", "cpu"]);
+eachBackend(
+  (backend) => {
+    // Marking each token of each span would be 5e11 steps: hours, far past the limit of a test.
+    test("a mask of a million nested spans takes linear time", () => {
+      const n = 1_000_000;
+      const spans = Int32Array.from({ length: 3 * n }, (_, i) => (i % 3 === 0 ? 0 : i % 3 === 1 ? (i - 1) / 3 : n));
+      expect(spanMask(spans, { shape: [1, n], backend }).every((flag) => flag === 1)).toBe(true);
+    });
+  },
+  ["js", "cpu"],
+);

@@ -42,11 +42,14 @@ describe("a byte-pair encoder", () => {
 
   test("every variant encodes exactly the delimiter and what it names around it", () => {
     for (const text of [CLOSE, "<answer>", "\n\n", "Step", "##"])
-      for (const { ids, before, after } of delimiterVariants(text, encode)) expect(encode(before + text + after)).toEqual(ids);
+      for (const { ids, before, after } of delimiterVariants(text, encode))
+        expect(encode(before + text + after)).toEqual(ids);
   });
 
   test("without straddling only clean cuts are listed", () => {
-    expect(delimiterVariants(CLOSE, encode, { straddling: false })).toEqual([{ ids: [522, 9217, 29], before: "", after: "" }]);
+    expect(delimiterVariants(CLOSE, encode, { straddling: false })).toEqual([
+      { ids: [522, 9217, 29], before: "", after: "" },
+    ]);
   });
 
   test("contexts of one's own replace the others, the delimiter alone stays", () => {
@@ -79,7 +82,7 @@ describe("other encoders", () => {
     const vocabulary = ["▁</", "</", "▁", "a", ">", "\n", "."];
     const pieces = (text: string): number[] => {
       const ids: number[] = [];
-      for (let rest = text; rest !== ""; ) {
+      for (let rest = text; rest !== "";) {
         const id = vocabulary.findIndex((piece) => rest.startsWith(piece));
         const taken = id < 0 ? Array.from(rest)[0]! : vocabulary[id]!;
         ids.push(id < 0 ? 100 + taken.codePointAt(0)! : id);
@@ -117,7 +120,8 @@ describe("other encoders", () => {
 });
 
 describe("bad input", () => {
-  const code = (name: string): Error => expect.objectContaining({ name: "SurprisalError", code: `ERR_SURPRISAL_${name}` }) as Error;
+  const code = (name: string): Error =>
+    expect.objectContaining({ name: "SurprisalError", code: `ERR_SURPRISAL_${name}` }) as Error;
 
   test("special tokens are refused with the way out", () => {
     const run = () => delimiterVariants(CLOSE, (text) => [1, ...encode(text)]);
@@ -129,8 +133,16 @@ describe("bad input", () => {
     ["an empty text", () => delimiterVariants("", encode), "OPTION"],
     ["no text", () => delimiterVariants(undefined as unknown as string, encode), "OPTION"],
     ["no encoder", () => delimiterVariants("a", {} as unknown as typeof encode), "OPTION"],
-    ["a text as context", () => delimiterVariants("a", encode, { contexts: { before: "." as unknown as string[] } }), "OPTION"],
-    ["a number among contexts", () => delimiterVariants("a", encode, { contexts: { after: [1 as unknown as string] } }), "OPTION"],
+    [
+      "a text as context",
+      () => delimiterVariants("a", encode, { contexts: { before: "." as unknown as string[] } }),
+      "OPTION",
+    ],
+    [
+      "a number among contexts",
+      () => delimiterVariants("a", encode, { contexts: { after: [1 as unknown as string] } }),
+      "OPTION",
+    ],
     ["a number as straddling", () => delimiterVariants("a", encode, { straddling: 1 as unknown as boolean }), "OPTION"],
     ["an encoder without ids", () => delimiterVariants("a", () => []), "VALUE"],
     ["an encoder that answers text", () => delimiterVariants("a", (text) => text as unknown as number[]), "DTYPE"],

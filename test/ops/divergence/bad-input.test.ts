@@ -14,7 +14,15 @@ eachBackend((backend) => {
     ["too few student logits", { student: new Float32Array(5) }, "ERR_SURPRISAL_SHAPE"],
     ["too few teacher logits", { teacher: new Float32Array(5) }, "ERR_SURPRISAL_SHAPE"],
     ["no shape", { shape: undefined }, "ERR_SURPRISAL_SHAPE"],
-    ["a teacher of another shape", { shape: undefined, student: { data: student, shape: [2, 3], dtype: "float32" }, teacher: { data: teacher, shape: [3, 2], dtype: "float32" } }, "ERR_SURPRISAL_SHAPE"],
+    [
+      "a teacher of another shape",
+      {
+        shape: undefined,
+        student: { data: student, shape: [2, 3], dtype: "float32" },
+        teacher: { data: teacher, shape: [3, 2], dtype: "float32" },
+      },
+      "ERR_SURPRISAL_SHAPE",
+    ],
     ["a stride below the vocabulary", { stride: 2 }, "ERR_SURPRISAL_SHAPE"],
     ["a teacher's stride that it does not have", { teacherStride: 4 }, "ERR_SURPRISAL_SHAPE"],
     ["sides of different types", { teacher: Float64Array.from(teacher) }, "ERR_SURPRISAL_DTYPE"],
@@ -34,7 +42,11 @@ eachBackend((backend) => {
     ["an unknown outside", { support: [0, 1], outside: "kept" }, "ERR_SURPRISAL_OPTION"],
     ["a support that does not divide by rows", { support: [0, 1, 2], outside: "pooled" }, "ERR_SURPRISAL_SHAPE"],
     ["an empty support", { support: [], outside: "pooled" }, "ERR_SURPRISAL_SHAPE"],
-    ["a support wider than the vocabulary", { support: [0, 1, 2, 0, 0, 1, 2, 0], outside: "pooled" }, "ERR_SURPRISAL_SHAPE"],
+    [
+      "a support wider than the vocabulary",
+      { support: [0, 1, 2, 0, 0, 1, 2, 0], outside: "pooled" },
+      "ERR_SURPRISAL_SHAPE",
+    ],
     ["an id past the vocabulary", { support: [0, 3], outside: "pooled" }, "ERR_SURPRISAL_RANGE"],
     ["a negative id", { support: [-1, 0], outside: "dropped" }, "ERR_SURPRISAL_RANGE"],
     ["an id twice in a row", { support: [0, 1, 2, 2], outside: "dropped" }, "ERR_SURPRISAL_RANGE"],
@@ -68,15 +80,32 @@ eachBackend((backend) => {
   test("topLogits refuses more ids than there are", () => {
     for (const k of [4, -1, 1.5, NaN])
       expect(errorCode(() => topLogits(student, k, { shape: [2, 3], backend }))).toBe("ERR_SURPRISAL_OPTION");
-    expect(errorCode(() => topLogits(student, 1, { shape: [2, 3], out: new Int32Array(1), backend }))).toBe("ERR_SURPRISAL_SHAPE");
+    expect(errorCode(() => topLogits(student, 1, { shape: [2, 3], out: new Int32Array(1), backend }))).toBe(
+      "ERR_SURPRISAL_SHAPE",
+    );
   });
 
   // The JavaScript backend trusts lib/ops; native code looks again.
   (backend === "js" ? test.skip : test)("native code checks again what lib/ops checks", () => {
     const { ops } = selectBackend("test", backend);
     const args = {
-      dtype: 1 as const, student, teacher, keep: null, weight: null, support: null, N: 2, V: 3, studentStride: 3, teacherStride: 3,
-      K: 0, beta: 0.5, temperature: 1, outside: 0, tailFloor: 1e-7, divergence: new Float64Array(2), grad: null,
+      dtype: 1 as const,
+      student,
+      teacher,
+      keep: null,
+      weight: null,
+      support: null,
+      N: 2,
+      V: 3,
+      studentStride: 3,
+      teacherStride: 3,
+      K: 0,
+      beta: 0.5,
+      temperature: 1,
+      outside: 0,
+      tailFloor: 1e-7,
+      divergence: new Float64Array(2),
+      grad: null,
     };
     ops.divergenceRows(args);
     for (const bad of [

@@ -5,7 +5,12 @@ import { rng } from "../../support/rng";
 import { BETAS, numbersOf, pairsOf, stored, VOCABS, WIDE_DTYPES } from "./rows";
 
 // Half a unit in the last place of the gradient's type, and half its smallest number.
-const ROUNDING = { float64: [0, 0], float32: [2 ** -24, 0], float16: [2 ** -11, 2 ** -25], bfloat16: [2 ** -8, 0] } as const;
+const ROUNDING = {
+  float64: [0, 0],
+  float32: [2 ** -24, 0],
+  float16: [2 ** -11, 2 ** -25],
+  bfloat16: [2 ** -8, 0],
+} as const;
 const FORMS = [undefined, "dropped", "pooled"] as const;
 
 eachBackend((backend) => {
@@ -34,7 +39,9 @@ eachBackend((backend) => {
             expect(got[n]).toBeCloseTo(divergenceOracle(x, y, oracle), 10);
             const want = divergenceGradientOracle(x, y, oracle).map((g) => g * weights[n]!);
             const [relative, absolute] = ROUNDING[dtype];
-            const used = want.map((g, j) => Math.abs(grad[n * V + j]! - g) / (1e-11 + 1.001 * relative * Math.abs(g) + absolute));
+            const used = want.map(
+              (g, j) => Math.abs(grad[n * V + j]! - g) / (1e-11 + 1.001 * relative * Math.abs(g) + absolute),
+            );
             expect(used.reduce((a, b) => Math.max(a, b), 0)).toBeLessThanOrEqual(1);
           }
         }
@@ -46,7 +53,13 @@ eachBackend((backend) => {
     const V = 9;
     const [student, teacher] = [rng(6).f64(V, -3, 3), rng(7).f64(V, -3, 3)];
     for (const beta of BETAS) {
-      const options = { shape: [1, V] as const, temperature: 1.7, beta, backend, ...(outside && { support: [2, 7, 3], outside }) };
+      const options = {
+        shape: [1, V] as const,
+        temperature: 1.7,
+        beta,
+        backend,
+        ...(outside && { support: [2, 7, 3], outside }),
+      };
       const at = (x: Float64Array) => divergence(x, teacher, options)[0]!;
       const step = 1e-5;
       const slopes = student.map((_, j) => {
@@ -62,12 +75,25 @@ eachBackend((backend) => {
     for (const beta of BETAS) {
       // The pool of the student is 1e-5, of the teacher 0.7.
       for (const tailFloor of [0.1, 1e-7, 0.5]) {
-        const options = { shape: [1, 4] as const, beta, backend, support: [0, 1], outside: "pooled" as const, tailFloor };
+        const options = {
+          shape: [1, 4] as const,
+          beta,
+          backend,
+          support: [0, 1],
+          outside: "pooled" as const,
+          tailFloor,
+        };
         const want = divergenceOracle(student, teacher, options);
         // A pool of 2e-5 is what is left of 0.3, to 1e-16 of that: 3e-12 of itself.
         expect(divergence(student, teacher, options)[0]).toBeCloseTo(want, 11);
         const slopes = student.map((_, j) => {
-          const [up, down] = [1e-5, -1e-5].map((d) => divergenceOracle(student.map((v, i) => (i === j ? v + d : v)), teacher, options));
+          const [up, down] = [1e-5, -1e-5].map((d) =>
+            divergenceOracle(
+              student.map((v, i) => (i === j ? v + d : v)),
+              teacher,
+              options,
+            ),
+          );
           return (up! - down!) / 2e-5;
         });
         expect(divergenceBackward(student, teacher, Float64Array.of(1), options)).toBeAllClose(slopes, { atol: 1e-9 });
@@ -162,8 +188,12 @@ eachBackend((backend) => {
 
   test("an empty batch and an empty vocabulary work", () => {
     for (const beta of BETAS) {
-      expect(divergence(new Float32Array(0), new Float32Array(0), { shape: [0, 7], beta, backend })).toEqual(new Float64Array(0));
-      expect(divergence(new Float32Array(0), new Float32Array(0), { shape: [2, 0], beta, backend })).toEqual(Float64Array.of(NaN, NaN));
+      expect(divergence(new Float32Array(0), new Float32Array(0), { shape: [0, 7], beta, backend })).toEqual(
+        new Float64Array(0),
+      );
+      expect(divergence(new Float32Array(0), new Float32Array(0), { shape: [2, 0], beta, backend })).toEqual(
+        Float64Array.of(NaN, NaN),
+      );
     }
   });
 });

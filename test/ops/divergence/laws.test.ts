@@ -20,7 +20,12 @@ function batchOf([N, V]: [number, number], seed: number, beta: number, outside: 
 }
 
 eachBackend((backend) => {
-  const bothOf = (student: Float64Array, teacher: Float64Array, weights: Float64Array, options: Parameters<typeof divergence>[2]) => ({
+  const bothOf = (
+    student: Float64Array,
+    teacher: Float64Array,
+    weights: Float64Array,
+    options: Parameters<typeof divergence>[2],
+  ) => ({
     values: divergence(student, teacher, { ...options, backend }),
     grad: divergenceBackward(student, teacher, weights, { ...options, backend }),
   });
@@ -44,7 +49,12 @@ eachBackend((backend) => {
         const { N, V, student, teacher, form } = batchOf(size, seed, beta, outside);
         const weights = new Float64Array(N).fill(1);
         const plain = bothOf(student, teacher, weights, { shape: [N, V], ...form });
-        const moved = bothOf(student.map((x) => x + 100), teacher.map((x) => x - 37), weights, { shape: [N, V], ...form });
+        const moved = bothOf(
+          student.map((x) => x + 100),
+          teacher.map((x) => x - 37),
+          weights,
+          { shape: [N, V], ...form },
+        );
         // 1.4e-14 is an ulp of 100: of every logit.
         expect(moved.values).toBeAllClose(plain.values, { atol: 1e-12 });
         expect(moved.grad).toBeAllClose(plain.grad, { atol: 1e-12 });
@@ -170,7 +180,8 @@ eachBackend((backend) => {
         const { logits } = stored([Float64Array.from(r.i32(V, 0, 8), (i) => values[i]!)], dtype);
         const x = numbersOf(logits, dtype);
         for (const k of new Set([0, 1, Math.floor(V / 2), V]))
-          if (k <= V) expect(Array.from(topLogits(logits, k, { shape: [1, V], dtype, backend }))).toEqual(topOracle(x, k));
+          if (k <= V)
+            expect(Array.from(topLogits(logits, k, { shape: [1, V], dtype, backend }))).toEqual(topOracle(x, k));
       }),
       RUNS,
     );

@@ -29,11 +29,19 @@ export function numbersOf(array: ArrayLike<number>, dtype: WideLogitDType): Floa
 }
 
 const noise = (V: number, seed: number, mean: number, std: number) => Float64Array.from(rng(seed).normal(V, mean, std));
-const peak = (V: number, at: number, gap: number, seed: number) => noise(V, seed, 0, 1).map((x, j) => (j === at % V ? gap : x));
+const peak = (V: number, at: number, gap: number, seed: number) =>
+  noise(V, seed, 0, 1).map((x, j) => (j === at % V ? gap : x));
 
 /** Rows of both sides: unrelated, close, peaked at one id and at two, far from 0, flat. */
 export function pairsOf(V: number): { student: Float64Array[]; teacher: Float64Array[] } {
-  const student = [noise(V, 1, 0, 2), noise(V, 2, 0, 2), peak(V, 1, 12, 3), peak(V, 0, 9, 4), noise(V, 5, 1000, 3), new Float64Array(V)];
+  const student = [
+    noise(V, 1, 0, 2),
+    noise(V, 2, 0, 2),
+    peak(V, 1, 12, 3),
+    peak(V, 0, 9, 4),
+    noise(V, 5, 1000, 3),
+    new Float64Array(V),
+  ];
   const teacher = [
     noise(V, 11, 0, 2),
     student[1]!.map((x, j) => x + 0.01 * Math.sin(j)),

@@ -18,7 +18,8 @@ eachBackend((backend) => {
     const code = errorCode(() =>
       linearLogprob(h as Float32Array, w as Float32Array, targets as Int32Array, { shape, backend, out, ...options }),
     );
-    if (code !== undefined) expect([...out.entropies, ...out.maxLogits]).toEqual([SENTINEL, SENTINEL, SENTINEL, SENTINEL]);
+    if (code !== undefined)
+      expect([...out.entropies, ...out.maxLogits]).toEqual([SENTINEL, SENTINEL, SENTINEL, SENTINEL]);
     return code;
   }
 
@@ -71,7 +72,9 @@ eachBackend((backend) => {
       const { targets = ids, state: s = state, ...options } = change;
       const out = { gradHidden: new Float32Array(6).fill(SENTINEL), gradWeight: new Float32Array(12).fill(SENTINEL) };
       const call = { shape, backend, gradLogProbs: g, out, ...options };
-      const code = errorCode(() => linearLogprobBackward(hidden, weight, targets as Int32Array, s as typeof state, call));
+      const code = errorCode(() =>
+        linearLogprobBackward(hidden, weight, targets as Int32Array, s as typeof state, call),
+      );
       if (code !== undefined) expect(new Set([...out.gradHidden, ...out.gradWeight])).toEqual(new Set([SENTINEL]));
       return code;
     }
@@ -87,7 +90,11 @@ eachBackend((backend) => {
       ["gradLogProbs without targets", { targets: null }, "ERR_SURPRISAL_DTYPE"],
       ["a state in float32", { state: { ...state, maxLogits: new Float32Array(2) } }, "ERR_SURPRISAL_DTYPE"],
       ["a state of other rows", { state: { ...state, log1pSums: new Float64Array(3) } }, "ERR_SURPRISAL_SHAPE"],
-      ["a state without meanGaps", { state: { ...state, meanGaps: undefined }, gradEntropies: g }, "ERR_SURPRISAL_DTYPE"],
+      [
+        "a state without meanGaps",
+        { state: { ...state, meanGaps: undefined }, gradEntropies: g },
+        "ERR_SURPRISAL_DTYPE",
+      ],
       ["an unknown gradient", { gradients: ["head"] }, "ERR_SURPRISAL_OPTION"],
       ["one word for gradients", { gradients: "hidden" }, "ERR_SURPRISAL_OPTION"],
       ["the gradient of no bias", { gradients: ["bias"] }, "ERR_SURPRISAL_OPTION"],
@@ -104,19 +111,32 @@ eachBackend((backend) => {
   });
 
   // The checks in front of a backend let none of these through; a C program has no such checks.
-  (backend === "js" ? test.skip : test)("native code itself refuses ids past the vocabulary (js trusts its callers)", () => {
-    const { ops } = selectBackend("test", backend);
-    const head = { dtype: 1 as const, hidden, weight, bias: null, targets: Int32Array.of(0, 4), keep: null };
-    const sizes = { N: 2, D: 3, V: 4, padded: 4, chunk: 0, temperature: 1, scale: 1, softcap: 0 };
-    const logprob = new Float32Array(2).fill(SENTINEL);
-    const grad = new Float32Array(6).fill(SENTINEL);
-    const none = { entropy: null, lse: null, sumSq: null, maxLogit: null, log1pSum: null, meanGap: null };
-    const state = { maxLogit: Float64Array.of(1, 1), log1pSum: Float64Array.of(1, 1), meanGap: null };
-    const given = { gradLogprob: Float32Array.of(1, 1), gradEntropy: null, accumulate: 0 as const };
-    expect(errorCode(() => ops.linearForward({ ...head, ...sizes, ...none, logprob }))).toBe("ERR_SURPRISAL_RANGE");
-    expect(
-      errorCode(() => ops.linearBackward({ ...head, ...sizes, ...state, ...given, gradHidden: grad, gradWeight: null, gradBias: null })),
-    ).toBe("ERR_SURPRISAL_RANGE");
-    expect([...logprob, ...grad].every((x) => x === SENTINEL)).toBe(true);
-  });
+  (backend === "js" ? test.skip : test)(
+    "native code itself refuses ids past the vocabulary (js trusts its callers)",
+    () => {
+      const { ops } = selectBackend("test", backend);
+      const head = { dtype: 1 as const, hidden, weight, bias: null, targets: Int32Array.of(0, 4), keep: null };
+      const sizes = { N: 2, D: 3, V: 4, padded: 4, chunk: 0, temperature: 1, scale: 1, softcap: 0 };
+      const logprob = new Float32Array(2).fill(SENTINEL);
+      const grad = new Float32Array(6).fill(SENTINEL);
+      const none = { entropy: null, lse: null, sumSq: null, maxLogit: null, log1pSum: null, meanGap: null };
+      const state = { maxLogit: Float64Array.of(1, 1), log1pSum: Float64Array.of(1, 1), meanGap: null };
+      const given = { gradLogprob: Float32Array.of(1, 1), gradEntropy: null, accumulate: 0 as const };
+      expect(errorCode(() => ops.linearForward({ ...head, ...sizes, ...none, logprob }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(
+        errorCode(() =>
+          ops.linearBackward({
+            ...head,
+            ...sizes,
+            ...state,
+            ...given,
+            gradHidden: grad,
+            gradWeight: null,
+            gradBias: null,
+          }),
+        ),
+      ).toBe("ERR_SURPRISAL_RANGE");
+      expect([...logprob, ...grad].every((x) => x === SENTINEL)).toBe(true);
+    },
+  );
 });

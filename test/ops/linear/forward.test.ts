@@ -16,7 +16,15 @@ function tolerance(backend: BackendName, dtype: HeadDType) {
 const definition = once((shape: Shape, dtype: HeadDType, map: (typeof MAPS)[number], withBias: boolean) => {
   const p = problem(shape, dtype);
   const { N, D, V, targets, hidden, weight, bias } = p;
-  return { p, want: headOracle({ ...{ N, D, V, map, targets }, hidden: hidden.numbers, weight: weight.numbers, ...(withBias && { bias: bias.numbers }) }) };
+  return {
+    p,
+    want: headOracle({
+      ...{ N, D, V, map, targets },
+      hidden: hidden.numbers,
+      weight: weight.numbers,
+      ...(withBias && { bias: bias.numbers }),
+    }),
+  };
 });
 
 eachBackend((backend) => {
@@ -56,13 +64,24 @@ eachBackend((backend) => {
     const want = logprob(logits, targets, { shape: [N, V], ...map, backend });
     const got = linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], bias: bias.view, ...map, backend });
     // Explicit logits are rounded to float32: 6e-8 of at most 16.
-    for (const name of ["logProbs", "entropies", "logSumExps", "maxLogits", "log1pSums", "meanGaps", "sumSquares"] as const)
+    for (const name of [
+      "logProbs",
+      "entropies",
+      "logSumExps",
+      "maxLogits",
+      "log1pSums",
+      "meanGaps",
+      "sumSquares",
+    ] as const)
       expect(got[name]).toBeAllClose(want[name], { rtol: 1e-6, atol: 1e-5 });
   });
 
   test("a nearly certain row keeps its digits", () => {
     // Logits 23.5 and 0, 0: S' = 2 e^-23.5, H near 1e-9. Each is one product of numbers with few bits: exact on every backend.
-    const result = linearLogprob(Float32Array.of(1, 0), Float32Array.of(0, 0, 23.5, 1, 0, -1), [1], { shape: [1, 2], backend });
+    const result = linearLogprob(Float32Array.of(1, 0), Float32Array.of(0, 0, 23.5, 1, 0, -1), [1], {
+      shape: [1, 2],
+      backend,
+    });
     const rest = 2 * Math.exp(-23.5);
     expect(result.logProbs).toBeAllClose([-Math.log1p(rest)], { rtol: 1e-6 });
     expect(result.entropies).toBeAllClose([Math.log1p(rest) + (rest * 23.5) / (1 + rest)], { rtol: 1e-6 });
@@ -70,10 +89,15 @@ eachBackend((backend) => {
 
   test("chunks change no bit, and a row gives the same bits alone", () => {
     const { N, D, V, hidden, weight, targets } = problem([150, 40, 70], "float32", 5);
-    const run = (options: LinearLogprobOptions) => linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], backend, ...options });
+    const run = (options: LinearLogprobOptions) =>
+      linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], backend, ...options });
     const whole = run({});
     for (const chunkRows of [1, 7, 64, 100, 150, 10_000]) expect(run({ chunkRows })).toEqual(whole);
-    const alone = linearLogprob((hidden.view as Float32Array).subarray(77 * D, 78 * D), weight.view, [targets[77]!], { shape: [1, D], vocab: V, backend });
+    const alone = linearLogprob((hidden.view as Float32Array).subarray(77 * D, 78 * D), weight.view, [targets[77]!], {
+      shape: [1, D],
+      vocab: V,
+      backend,
+    });
     expect(alone.logProbs[0]).toBe(whole.logProbs[77]);
     expect(alone.meanGaps[0]).toBe(whole.meanGaps[77]);
   });
@@ -85,11 +109,21 @@ eachBackend((backend) => {
     const read = (n: number) => keep[n] === 1 && n % 5 !== 0;
     const options = { shape: [N, D] as const, vocab: V, keep, ignoreIndex: -100, backend };
     const poisoned = Float32Array.from(hidden.view as Float32Array, (h, i) => (read(Math.floor(i / D)) ? h : NaN));
-    const padded = Float32Array.from({ length: (V + 4) * D }, (_, i) => (i < V * D ? (weight.view as Float32Array)[i]! : NaN));
+    const padded = Float32Array.from({ length: (V + 4) * D }, (_, i) =>
+      i < V * D ? (weight.view as Float32Array)[i]! : NaN,
+    );
     const paddedBias = Float32Array.from({ length: V + 4 }, (_, j) => (j < V ? (bias.view as Float32Array)[j]! : NaN));
     const got = linearLogprob(poisoned, padded, ids, { ...options, bias: paddedBias });
     const all = linearLogprob(hidden.view, weight.view, targets, { shape: [N, D], bias: bias.view, backend });
-    for (const name of ["logProbs", "entropies", "logSumExps", "sumSquares", "maxLogits", "log1pSums", "meanGaps"] as const)
+    for (const name of [
+      "logProbs",
+      "entropies",
+      "logSumExps",
+      "sumSquares",
+      "maxLogits",
+      "log1pSums",
+      "meanGaps",
+    ] as const)
       expect(Array.from(got[name])).toEqual(Array.from(all[name], (x, n) => (read(n) ? x : 0)));
   });
 

@@ -35,14 +35,17 @@ export interface Numbers {
 
 export function stored(values: ArrayLike<number>, dtype: HeadDType): Numbers {
   if (dtype === "float64") return { view: Float64Array.from(values), numbers: Float64Array.from(values) };
-  if (dtype === "float32") return { view: Float32Array.from(values), numbers: Float64Array.from(Float32Array.from(values)) };
+  if (dtype === "float32")
+    return { view: Float32Array.from(values), numbers: Float64Array.from(Float32Array.from(values)) };
   const view = toHalfBits(values, dtype);
   return { view, numbers: Float64Array.from(fromHalfBits(view, dtype)) };
 }
 
 /** What a gradient of hidden holds. */
 export function numbersOf(view: HeadView, dtype: HeadDType): Float64Array {
-  return Float64Array.from(dtype === "float16" || dtype === "bfloat16" ? fromHalfBits(view as Uint16Array, dtype) : (view as Float32Array));
+  return Float64Array.from(
+    dtype === "float16" || dtype === "bfloat16" ? fromHalfBits(view as Uint16Array, dtype) : (view as Float32Array),
+  );
 }
 
 export interface Problem {

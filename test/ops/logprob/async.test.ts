@@ -34,7 +34,9 @@ eachBackend((backend) => {
   test("an aborted signal rejects with its reason, before and between blocks", async () => {
     const reason = new Error("enough");
     const before = { entropies: new Float32Array(N).fill(7) };
-    await expect(logprobAsync(logits, targets, { ...options, out: before, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    await expect(
+      logprobAsync(logits, targets, { ...options, out: before, signal: AbortSignal.abort(reason) }),
+    ).rejects.toBe(reason);
     expect(before.entropies).toEqual(new Float32Array(N).fill(7));
 
     const controller = new AbortController();
@@ -50,7 +52,9 @@ eachBackend((backend) => {
 
   test("bad input rejects and writes nothing; a resizable buffer is refused", async () => {
     const entropies = new Float32Array(N).fill(7);
-    await expect(logprobAsync(logits, targets, { ...options, temperature: 0, out: { entropies } })).rejects.toMatchObject({
+    await expect(
+      logprobAsync(logits, targets, { ...options, temperature: 0, out: { entropies } }),
+    ).rejects.toMatchObject({
       code: "ERR_SURPRISAL_OPTION",
     });
     expect(entropies).toEqual(new Float32Array(N).fill(7));
@@ -59,15 +63,13 @@ eachBackend((backend) => {
     await expect(logprobAsync(shrinking, targets, options)).rejects.toMatchObject({ code: "ERR_SURPRISAL_BUFFER" });
   });
 
-  test("buffers of a call cannot be transferred away under it", async () => {
+  test("a buffer that is transferred under a call leaves the right results, or a refusal", async () => {
     const x = Float32Array.from(logits);
     const pending = logprobAsync(x, targets, options);
-    try {
-      structuredClone(x, { transfer: [x.buffer] }); // Node 20 copies instead
-    } catch {
-      // Node 21 and newer refuse
-    }
-    expect(x).toHaveLength(N * V);
-    await expect(pending).resolves.toEqual(logprob(logits, targets, options));
+    structuredClone(x, { transfer: [x.buffer] });
+    expect(x).toHaveLength(0);
+    // Plain JavaScript has not begun yet; a backend on another thread keeps a share in the memory.
+    if (backend === "js") await expect(pending).rejects.toMatchObject({ code: "ERR_SURPRISAL_BUFFER" });
+    else await expect(pending).resolves.toEqual(logprob(logits, targets, options));
   });
 });

@@ -3,7 +3,17 @@ import { toHalfBits } from "../../../lib/core/half";
 import { rowOracle, zOf } from "../../oracle/logprob";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
-import { type Batch, batchOf, hardBatch, LARGE_VOCAB, LOGIT_DTYPES, numbersOf, ROWS, SMALL_VOCABS, someTargets } from "./rows";
+import {
+  type Batch,
+  batchOf,
+  hardBatch,
+  LARGE_VOCAB,
+  LOGIT_DTYPES,
+  numbersOf,
+  ROWS,
+  SMALL_VOCABS,
+  someTargets,
+} from "./rows";
 
 const LEVEL = backendInfo().backends.find(({ name }) => name === "cpu")?.device;
 const MAPS = [{}, { temperature: 2.5, scale: 0.3 }, { softcap: 7, scale: 1.3, temperature: 0.6 }];
@@ -82,7 +92,14 @@ eachBackend((backend) => {
     const options = { shape: [2, LARGE_VOCAB] as const, dtype: "bfloat16" as const, backend };
     const given = lossGradients(batch, K, 3);
     const state = logprob(batch.logits, targets, options);
-    expectGradient(logprobBackward(batch.logits, targets, state, { ...options, ...given }), batch, targets, K, given, {});
+    expectGradient(
+      logprobBackward(batch.logits, targets, state, { ...options, ...given }),
+      batch,
+      targets,
+      K,
+      given,
+      {},
+    );
   });
 
   test.each(MAPS)("the gradient is the slope of the values with %j", (map) => {
@@ -191,7 +208,9 @@ eachBackend((backend) => {
     const keep = Uint8Array.of(1, 0, 1, 1, 0, 1);
     const targets = Int32Array.of(1, -100, 3, -100, 9, 32);
     const read = (n: number) => keep[n] === 1 && targets[n] !== -100;
-    const logits = r.normal(N * stride).map((x, i) => (i % stride < V && read(Math.floor(i / stride)) ? x : NaN)) as Float32Array;
+    const logits = r
+      .normal(N * stride)
+      .map((x, i) => (i % stride < V && read(Math.floor(i / stride)) ? x : NaN)) as Float32Array;
     const options = { shape: [N, V] as const, stride, keep, ignoreIndex: -100, backend };
     const state = logprob(logits, targets, options);
     const gradLogProbs = r.normal(N).map((g, n) => (read(n) ? g : NaN)) as Float32Array;
@@ -214,12 +233,18 @@ eachBackend((backend) => {
       const unit = 2 ** (Math.floor(Math.log2(Math.abs(x))) - 11);
       return n % 2 ? x : Math.round(x / unit) * unit;
     });
-    const logits = toHalfBits(Float64Array.from({ length: 2 * N }, (_, i) => (i % 2 ? -Infinity : 0)), dtype);
+    const logits = toHalfBits(
+      Float64Array.from({ length: 2 * N }, (_, i) => (i % 2 ? -Infinity : 0)),
+      dtype,
+    );
     for (const scale of [1, 1.1]) {
       const options = { shape: [N, 2] as const, dtype, scale, backend };
       const targets = new Int32Array(N).fill(1);
       const got = logprobBackward(logits, targets, logprob(logits, targets, options), { ...options, gradLogProbs });
-      const want = toHalfBits(Float64Array.from(gradLogProbs, (g) => g * scale), dtype);
+      const want = toHalfBits(
+        Float64Array.from(gradLogProbs, (g) => g * scale),
+        dtype,
+      );
       expect(got.filter((_, i) => i % 2)).toEqual(want);
     }
   });

@@ -30,7 +30,8 @@ eachBackend((backend) => {
     const { logits: x = logits, targets = ids, ...options } = change;
     const out = { entropies: new Float32Array(2).fill(SENTINEL), logProbs: new Float32Array(2).fill(SENTINEL) };
     const code = codeOf(() => logprob(x as Float32Array, targets as Int32Array, { shape, backend, out, ...options }));
-    if (code !== "no error") expect([...out.entropies, ...out.logProbs]).toEqual([SENTINEL, SENTINEL, SENTINEL, SENTINEL]);
+    if (code !== "no error")
+      expect([...out.entropies, ...out.logProbs]).toEqual([SENTINEL, SENTINEL, SENTINEL, SENTINEL]);
     return code;
   }
 
@@ -51,14 +52,22 @@ eachBackend((backend) => {
     ["a type that the array does not hold", { dtype: "bfloat16" }, "ERR_SURPRISAL_DTYPE"],
     ["an unknown type", { logits: new Uint16Array(6), dtype: "float8" }, "ERR_SURPRISAL_DTYPE"],
     ["a tensor of another type", { logits: { data: logits, dims: [2, 3], type: "float16" } }, "ERR_SURPRISAL_DTYPE"],
-    ["a tensor and an option that disagree", { logits: { data: logits, dims: [2, 3], type: "float32" }, dtype: "float16" }, "ERR_SURPRISAL_DTYPE"],
+    [
+      "a tensor and an option that disagree",
+      { logits: { data: logits, dims: [2, 3], type: "float32" }, dtype: "float16" },
+      "ERR_SURPRISAL_DTYPE",
+    ],
     ["float targets", { targets: Float32Array.of(0, 1) }, "ERR_SURPRISAL_DTYPE"],
     ["keep as int32", { keep: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
     ["keep of another length", { keep: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
     ["an id past the vocabulary", { targets: Int32Array.of(0, 3) }, "ERR_SURPRISAL_RANGE"],
     ["a negative id", { targets: Int32Array.of(-1, 0) }, "ERR_SURPRISAL_RANGE"],
     ["−100 without ignoreIndex", { targets: Int32Array.of(-100, 0) }, "ERR_SURPRISAL_RANGE"],
-    ["−100 beside a real target of its row", { targets: Int32Array.of(-100, 0, 1, 1), ignoreIndex: -100, out: {} }, "ERR_SURPRISAL_RANGE"],
+    [
+      "−100 beside a real target of its row",
+      { targets: Int32Array.of(-100, 0, 1, 1), ignoreIndex: -100, out: {} },
+      "ERR_SURPRISAL_RANGE",
+    ],
     ["an id beyond int32", { targets: BigInt64Array.of(0n, 2n ** 40n) }, "ERR_SURPRISAL_RANGE"],
     ["a fractional id", { targets: [0, 1.5] }, "ERR_SURPRISAL_RANGE"],
     ["temperature 0", { temperature: 0 }, "ERR_SURPRISAL_OPTION"],
@@ -81,14 +90,20 @@ eachBackend((backend) => {
   test("an output that overlaps an input or another output is refused", () => {
     const memory = new Float32Array(8);
     const x = memory.subarray(0, 6);
-    const cases = [{ entropies: memory.subarray(5, 7) }, { entropies: memory.subarray(6, 8), logProbs: memory.subarray(6, 8) }];
-    for (const out of cases) expect(codeOf(() => logprob(x, ids, { shape, backend, out }))).toBe("ERR_SURPRISAL_BUFFER");
+    const cases = [
+      { entropies: memory.subarray(5, 7) },
+      { entropies: memory.subarray(6, 8), logProbs: memory.subarray(6, 8) },
+    ];
+    for (const out of cases)
+      expect(codeOf(() => logprob(x, ids, { shape, backend, out }))).toBe("ERR_SURPRISAL_BUFFER");
     expect(memory).toEqual(new Float32Array(8));
   });
 
   test("an output of another type or length is refused", () => {
     for (const entropies of [new Float64Array(2), new Float32Array(3)])
-      expect(codeOf(() => logprob(logits, ids, { shape, backend, out: { entropies: entropies as Float32Array } }))).toMatch(/DTYPE|SHAPE/);
+      expect(
+        codeOf(() => logprob(logits, ids, { shape, backend, out: { entropies: entropies as Float32Array } })),
+      ).toMatch(/DTYPE|SHAPE/);
   });
 
   describe("backward", () => {
@@ -109,8 +124,16 @@ eachBackend((backend) => {
       ["gradients of another length", { gradLogProbs: new Float32Array(3) }, "ERR_SURPRISAL_SHAPE"],
       ["gradEntropies of another length", { gradEntropies: new Float32Array(1) }, "ERR_SURPRISAL_SHAPE"],
       ["integer gradients", { gradLogProbs: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
-      ["gradLogProbs without targets", { targets: null, gradLogProbs: new Float32Array(0), gradEntropies: undefined }, "ERR_SURPRISAL_DTYPE"],
-      ["a state without meanGaps", { state: { ...state, meanGaps: undefined }, gradEntropies: g }, "ERR_SURPRISAL_DTYPE"],
+      [
+        "gradLogProbs without targets",
+        { targets: null, gradLogProbs: new Float32Array(0), gradEntropies: undefined },
+        "ERR_SURPRISAL_DTYPE",
+      ],
+      [
+        "a state without meanGaps",
+        { state: { ...state, meanGaps: undefined }, gradEntropies: g },
+        "ERR_SURPRISAL_DTYPE",
+      ],
       ["a state of other rows", { state: { ...state, maxLogits: new Float32Array(1) } }, "ERR_SURPRISAL_SHAPE"],
       ["out of another kind", { out: new Float64Array(6) }, "ERR_SURPRISAL_DTYPE"],
       ["out of another length", { out: new Float32Array(5) }, "ERR_SURPRISAL_SHAPE"],
@@ -123,17 +146,20 @@ eachBackend((backend) => {
     test("a gradient that lies partly over the logits, or over the state, is refused", () => {
       const memory = Float32Array.of(1, 2, 3, 4, 5, 6, 0, 0);
       const call = { shape, backend, gradLogProbs: g };
-      expect(codeOf(() => logprobBackward(memory.subarray(0, 6), ids, state, { ...call, out: memory.subarray(2, 8) }))).toBe(
+      expect(
+        codeOf(() => logprobBackward(memory.subarray(0, 6), ids, state, { ...call, out: memory.subarray(2, 8) })),
+      ).toBe("ERR_SURPRISAL_BUFFER");
+      const shared = { ...state, log1pSums: memory.subarray(0, 2) };
+      expect(codeOf(() => logprobBackward(logits, ids, shared, { ...call, out: memory.subarray(0, 6) }))).toBe(
         "ERR_SURPRISAL_BUFFER",
       );
-      const shared = { ...state, log1pSums: memory.subarray(0, 2) };
-      expect(codeOf(() => logprobBackward(logits, ids, shared, { ...call, out: memory.subarray(0, 6) }))).toBe("ERR_SURPRISAL_BUFFER");
       expect(memory).toEqual(Float32Array.of(1, 2, 3, 4, 5, 6, 0, 0));
     });
   });
 
   describe("shards", () => {
-    const partial = (vocabStart: number) => logprobPartial(logits, [0, 5], { shape, vocabStart, vocabSize: 9, backend });
+    const partial = (vocabStart: number) =>
+      logprobPartial(logits, [0, 5], { shape, vocabStart, vocabSize: 9, backend });
 
     test("a target in no shard is refused", () => {
       expect(codeOf(() => logprobMerge([partial(0), partial(6)], { rows: 2, backend }))).toBe("ERR_SURPRISAL_RANGE");
@@ -146,31 +172,58 @@ eachBackend((backend) => {
       expect(codeOf(() => logprobMerge([], { rows: 2, backend }))).toBe("ERR_SURPRISAL_SHAPE");
       expect(codeOf(() => logprobMerge([partial(0)], { rows: 3, backend }))).toBe("ERR_SURPRISAL_SHAPE");
       expect(codeOf(() => logprobMerge([partial(0)], { rows: -1, backend }))).toBe("ERR_SURPRISAL_SHAPE");
-      expect(codeOf(() => logprobMerge([new Float32Array(10) as unknown as Float64Array], { rows: 2, backend }))).toBe("ERR_SURPRISAL_DTYPE");
+      expect(codeOf(() => logprobMerge([new Float32Array(10) as unknown as Float64Array], { rows: 2, backend }))).toBe(
+        "ERR_SURPRISAL_DTYPE",
+      );
     });
 
     test("a shard past its vocabulary, and an id past it, are refused", () => {
-      expect(codeOf(() => logprobPartial(logits, ids, { shape, vocabStart: 7, vocabSize: 9, backend }))).toBe("ERR_SURPRISAL_OPTION");
-      expect(codeOf(() => logprobPartial(logits, [0, 9], { shape, vocabSize: 9, backend }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(codeOf(() => logprobPartial(logits, ids, { shape, vocabStart: 7, vocabSize: 9, backend }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
+      expect(codeOf(() => logprobPartial(logits, [0, 9], { shape, vocabSize: 9, backend }))).toBe(
+        "ERR_SURPRISAL_RANGE",
+      );
     });
   });
 
   // The checks in front of a backend let none of these through; a C program has no such checks.
-  (backend === "js" ? test.skip : test)("native code itself refuses ids past the vocabulary (js trusts its callers)", () => {
-    const { ops } = selectBackend("test", backend);
-    const map = { temperature: 1, scale: 1, softcap: 0 };
-    const rows = { dtype: 1 as const, logits, targets: Int32Array.of(0, 3), keep: null, N: 2, V: 3, stride: 3, K: 1, ...map };
-    const shard = { vocabStart: 0, vocabSize: 3 };
-    const none = { entropy: null, lse: null, maxLogit: null, log1pSum: null, meanGap: null, sumSq: null };
-    const logProbs = new Float32Array(2).fill(SENTINEL);
-    const grad = new Float32Array(6).fill(SENTINEL);
-    const state = new Float64Array(10).fill(SENTINEL);
-    const given = { maxLogit: Float32Array.of(3, 6), log1pSum: Float32Array.of(1, 1), meanGap: null, gradLogprob: logProbs, gradEntropy: null };
-    expect(codeOf(() => ops.logprobForward({ ...rows, ...none, logprob: logProbs }))).toBe("ERR_SURPRISAL_RANGE");
-    expect(codeOf(() => ops.logprobBackward({ ...rows, ...shard, ...given, grad }))).toBe("ERR_SURPRISAL_RANGE");
-    expect(codeOf(() => ops.logprobPartial({ ...rows, ...shard, state }))).toBe("ERR_SURPRISAL_RANGE");
-    const absent = Float64Array.of(1, 0, 0, 0, Infinity, 2, 0, 0, 0, 2);
-    expect(codeOf(() => ops.logprobMerge({ ...map, ...none, logprob: logProbs, states: absent, P: 1, N: 2, K: 1 }))).toBe("ERR_SURPRISAL_RANGE");
-    expect([...logProbs, ...grad, ...state].every((x) => x === SENTINEL)).toBe(true);
-  });
+  (backend === "js" ? test.skip : test)(
+    "native code itself refuses ids past the vocabulary (js trusts its callers)",
+    () => {
+      const { ops } = selectBackend("test", backend);
+      const map = { temperature: 1, scale: 1, softcap: 0 };
+      const rows = {
+        dtype: 1 as const,
+        logits,
+        targets: Int32Array.of(0, 3),
+        keep: null,
+        N: 2,
+        V: 3,
+        stride: 3,
+        K: 1,
+        ...map,
+      };
+      const shard = { vocabStart: 0, vocabSize: 3 };
+      const none = { entropy: null, lse: null, maxLogit: null, log1pSum: null, meanGap: null, sumSq: null };
+      const logProbs = new Float32Array(2).fill(SENTINEL);
+      const grad = new Float32Array(6).fill(SENTINEL);
+      const state = new Float64Array(10).fill(SENTINEL);
+      const given = {
+        maxLogit: Float32Array.of(3, 6),
+        log1pSum: Float32Array.of(1, 1),
+        meanGap: null,
+        gradLogprob: logProbs,
+        gradEntropy: null,
+      };
+      expect(codeOf(() => ops.logprobForward({ ...rows, ...none, logprob: logProbs }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(codeOf(() => ops.logprobBackward({ ...rows, ...shard, ...given, grad }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(codeOf(() => ops.logprobPartial({ ...rows, ...shard, state }))).toBe("ERR_SURPRISAL_RANGE");
+      const absent = Float64Array.of(1, 0, 0, 0, Infinity, 2, 0, 0, 0, 2);
+      expect(
+        codeOf(() => ops.logprobMerge({ ...map, ...none, logprob: logProbs, states: absent, P: 1, N: 2, K: 1 })),
+      ).toBe("ERR_SURPRISAL_RANGE");
+      expect([...logProbs, ...grad, ...state].every((x) => x === SENTINEL)).toBe(true);
+    },
+  );
 });

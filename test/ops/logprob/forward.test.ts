@@ -2,14 +2,34 @@ import { logprob, type LogprobResult } from "../../../lib";
 import { rowOracle } from "../../oracle/logprob";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
-import { batchOf, type Batch, hardBatch, LARGE_VOCAB, LOGIT_DTYPES, type LogitDType, ROWS, SMALL_VOCABS, someTargets } from "./rows";
+import {
+  batchOf,
+  type Batch,
+  hardBatch,
+  LARGE_VOCAB,
+  LOGIT_DTYPES,
+  type LogitDType,
+  ROWS,
+  SMALL_VOCABS,
+  someTargets,
+} from "./rows";
 
 // The promise of the header. float32 results round to 6e-8; the rest is the argument and the terms of float32 kernels.
 const PROMISE = { rtol: 1e-6, atol: 1e-12 };
-const MAPS = [{}, { temperature: 0.7 }, { temperature: 2.5, scale: 0.0625 }, { softcap: 30 }, { softcap: 7, scale: 1.3, temperature: 0.6 }];
+const MAPS = [
+  {},
+  { temperature: 0.7 },
+  { temperature: 2.5, scale: 0.0625 },
+  { softcap: 30 },
+  { softcap: 7, scale: 1.3, temperature: 0.6 },
+];
 
 /** What the definition gives for a batch, rows with NaN or +∞ or nothing finite by the rule. */
-function expected({ rows }: Batch, targets: Int32Array, map: (typeof MAPS)[number]): Record<keyof LogprobResult, number[]> {
+function expected(
+  { rows }: Batch,
+  targets: Int32Array,
+  map: (typeof MAPS)[number],
+): Record<keyof LogprobResult, number[]> {
   const K = rows.length === 0 ? 0 : targets.length / rows.length;
   const oracles = rows.map((x) => rowOracle(x, map));
   return {
@@ -75,7 +95,11 @@ eachBackend((backend) => {
     const targets = rng(5).i32(batch.N * K, 0, 33);
     const all = logprob(batch.logits, targets, { shape: [batch.N, 33], backend });
     for (let k = 0; k < K; ++k) {
-      const one = logprob(batch.logits, targets.filter((_, i) => i % K === k), { shape: [batch.N, 33], backend });
+      const one = logprob(
+        batch.logits,
+        targets.filter((_, i) => i % K === k),
+        { shape: [batch.N, 33], backend },
+      );
       expect(one.logProbs).toEqual(all.logProbs.filter((_, i) => i % K === k));
       expect(one.entropies).toEqual(all.entropies);
     }
@@ -109,33 +133,44 @@ eachBackend((backend) => {
       const options = { shape: [1, 4] as const, backend, ...(softcap !== undefined && { softcap }) };
       const got = logprob(logits, [1], options);
       expect(got.logProbs[0]).toBe(-Infinity);
-      expect(got.entropies).toBeAllClose([rowOracle(Float64Array.from(logits), { softcap: softcap! }).entropy], PROMISE);
+      expect(got.entropies).toBeAllClose(
+        [rowOracle(Float64Array.from(logits), { softcap: softcap! }).entropy],
+        PROMISE,
+      );
     }
   });
 
-  test.each(LOGIT_DTYPES)("%s rows without a finite logit, with NaN or with +∞ are NaN and leave their neighbours alone", (dtype) => {
-    const fine = Float64Array.of(1, 2, 3, 4);
-    const rows = [
-      fine,
-      Float64Array.of(-Infinity, -Infinity, -Infinity, -Infinity),
-      Float64Array.of(1, NaN, 2, 3),
-      Float64Array.of(1, 2, Infinity, 3),
-      Float64Array.of(-Infinity, NaN, Infinity, 0),
-      fine,
-    ];
-    const batch = batchOf(rows, dtype);
-    for (const softcap of [undefined, 5]) {
-      const got = logprob(batch.logits, [3, 3, 3, 3, 3, 3], { shape: [6, 4], dtype, backend, ...(softcap && { softcap }) });
-      const [first, ...rest] = Array.from(got.entropies);
-      expect(first).toBeGreaterThan(0);
-      expect(rest).toEqual([NaN, NaN, NaN, NaN, first]);
-      for (const name of ["logProbs", "logSumExps", "log1pSums", "meanGaps", "sumSquares"] as const) {
-        expect(Array.from(got[name].subarray(1, 5))).toEqual([NaN, NaN, NaN, NaN]);
-        expect(got[name][5]).toBe(got[name][0]);
+  test.each(LOGIT_DTYPES)(
+    "%s rows without a finite logit, with NaN or with +∞ are NaN and leave their neighbours alone",
+    (dtype) => {
+      const fine = Float64Array.of(1, 2, 3, 4);
+      const rows = [
+        fine,
+        Float64Array.of(-Infinity, -Infinity, -Infinity, -Infinity),
+        Float64Array.of(1, NaN, 2, 3),
+        Float64Array.of(1, 2, Infinity, 3),
+        Float64Array.of(-Infinity, NaN, Infinity, 0),
+        fine,
+      ];
+      const batch = batchOf(rows, dtype);
+      for (const softcap of [undefined, 5]) {
+        const got = logprob(batch.logits, [3, 3, 3, 3, 3, 3], {
+          shape: [6, 4],
+          dtype,
+          backend,
+          ...(softcap && { softcap }),
+        });
+        const [first, ...rest] = Array.from(got.entropies);
+        expect(first).toBeGreaterThan(0);
+        expect(rest).toEqual([NaN, NaN, NaN, NaN, first]);
+        for (const name of ["logProbs", "logSumExps", "log1pSums", "meanGaps", "sumSquares"] as const) {
+          expect(Array.from(got[name].subarray(1, 5))).toEqual([NaN, NaN, NaN, NaN]);
+          expect(got[name][5]).toBe(got[name][0]);
+        }
+        expect(Array.from(got.maxLogits)).toEqual([4, -Infinity, NaN, NaN, NaN, 4]);
       }
-      expect(Array.from(got.maxLogits)).toEqual([4, -Infinity, NaN, NaN, NaN, 4]);
-    }
-  });
+    },
+  );
 
   test("columns of the padding are not read", () => {
     const batch = hardBatch(33, "float32");
@@ -190,7 +225,11 @@ eachBackend((backend) => {
   test("adding a constant to a row changes neither its log-probs nor its entropy", () => {
     const logits = Float32Array.from({ length: 64 }, (_, j) => (j * 37) % 64); // integers: the sum with 4096 is exact
     const options = { shape: [1, 64] as const, temperature: 8, backend };
-    const shifted = logprob(logits.map((x) => x + 4096), [9], options);
+    const shifted = logprob(
+      logits.map((x) => x + 4096),
+      [9],
+      options,
+    );
     const plain = logprob(logits, [9], options);
     expect(shifted.logProbs).toEqual(plain.logProbs);
     expect(shifted.entropies).toEqual(plain.entropies);

@@ -22,11 +22,18 @@ eachBackend((backend) => {
   test("a tensor with a padded vocabulary is read by the shape of the options", () => {
     const padded = new Float32Array(6 * 8).fill(NaN);
     for (let n = 0; n < 6; ++n) padded.set(logits.subarray(n * 5, (n + 1) * 5), n * 8);
-    expect(logprob({ data: padded, dims: [6, 8], type: "float32" }, targets, { shape: [6, 5], backend })).toEqual(plain());
+    expect(logprob({ data: padded, dims: [6, 8], type: "float32" }, targets, { shape: [6, 5], backend })).toEqual(
+      plain(),
+    );
   });
 
   test("ids come as int32, int64, uint32 or plain numbers", () => {
-    const kinds = [Int32Array.from(targets), BigInt64Array.from(targets, BigInt), Uint32Array.from(targets), targets.map(BigInt)];
+    const kinds = [
+      Int32Array.from(targets),
+      BigInt64Array.from(targets, BigInt),
+      Uint32Array.from(targets),
+      targets.map(BigInt),
+    ];
     for (const ids of kinds) expect(logprob(logits, ids, { shape: [6, 5], backend })).toEqual(plain());
   });
 

@@ -91,5 +91,8 @@ export function hardBatch(V: number, dtype: LogitDType): Batch {
 
 /** A target for each row: the first, the last, the largest and others in turn. */
 export function someTargets({ rows, V }: Batch): Int32Array {
-  return Int32Array.from(rows, (x, n) => [0, V - 1, x.indexOf(x.reduce((a, b) => Math.max(a, b), -Infinity)), Math.floor(V / 2)][n % 4]!);
+  return Int32Array.from(
+    rows,
+    (x, n) => [0, V - 1, x.indexOf(x.reduce((a, b) => Math.max(a, b), -Infinity)), Math.floor(V / 2)][n % 4]!,
+  );
 }

@@ -26,47 +26,53 @@ function split({ logits, N, V }: Batch, bounds: readonly number[]): Shard[] {
 
 eachBackend((backend) => {
   describe.each(LOGIT_DTYPES)("%s logits", (dtype) => {
-    test.each([[[400]], [[100, 101]], [[1, 1024]], [[0, 500]]])("shards cut at %j are as good as the whole", (bounds) => {
-      const V = 1025;
-      for (const map of MAPS) {
-        const batch = hardBatch(V, dtype);
-        const targets = someTargets(batch);
-        const { N } = batch;
-        const options = { dtype, backend, ...map };
-        const shards = split(batch, bounds);
-        const states = shards.map((s) =>
-          logprobPartial(s.logits, targets, { ...options, shape: [N, s.width], vocabStart: s.start, vocabSize: V }),
-        );
-        const merged = logprobMerge(states, { rows: N, backend, ...map });
-        const whole = logprob(batch.logits, targets, { ...options, shape: [N, V] });
-        expect(merged).toBeAllClose(whole, SAME);
+    test.each([[[400]], [[100, 101]], [[1, 1024]], [[0, 500]]])(
+      "shards cut at %j are as good as the whole",
+      (bounds) => {
+        const V = 1025;
+        for (const map of MAPS) {
+          const batch = hardBatch(V, dtype);
+          const targets = someTargets(batch);
+          const { N } = batch;
+          const options = { dtype, backend, ...map };
+          const shards = split(batch, bounds);
+          const states = shards.map((s) =>
+            logprobPartial(s.logits, targets, { ...options, shape: [N, s.width], vocabStart: s.start, vocabSize: V }),
+          );
+          const merged = logprobMerge(states, { rows: N, backend, ...map });
+          const whole = logprob(batch.logits, targets, { ...options, shape: [N, V] });
+          expect(merged).toBeAllClose(whole, SAME);
 
-        const r = rng(3);
-        const given = { gradLogProbs: r.normal(N), gradEntropies: r.normal(N) };
-        const gradient = numbersOf(logprobBackward(batch.logits, targets, whole, { ...options, shape: [N, V], ...given }), dtype);
-        for (const s of shards) {
-          const part = logprobBackward(s.logits, targets, merged, {
-            ...options,
-            shape: [N, s.width],
-            vocabStart: s.start,
-            vocabSize: V,
-            ...given,
-          });
-          const want = Float32Array.from({ length: N * s.width }, (_, i) => {
-            return gradient[Math.floor(i / s.width) * V + s.start + (i % s.width)]!;
-          });
-          // Each of the two is within 2e-6 of the row's largest (and, of a half type, rounded either way).
-          const unit = { float32: 0, float16: 2 ** -10, bfloat16: 2 ** -7 }[dtype];
-          const got = numbersOf(part, dtype);
-          for (let n = 0; n < N; n++) {
-            const row = want.subarray(n * s.width, (n + 1) * s.width);
-            const largest = gradient.subarray(n * V, (n + 1) * V).reduce((m, g) => Math.max(m, Math.abs(g)), 0);
-            const atol = 4e-6 * largest + (dtype === "float16" ? 2 ** -24 : 1e-38);
-            expect(got.subarray(n * s.width, (n + 1) * s.width)).toBeAllClose(row, { rtol: unit, atol });
+          const r = rng(3);
+          const given = { gradLogProbs: r.normal(N), gradEntropies: r.normal(N) };
+          const gradient = numbersOf(
+            logprobBackward(batch.logits, targets, whole, { ...options, shape: [N, V], ...given }),
+            dtype,
+          );
+          for (const s of shards) {
+            const part = logprobBackward(s.logits, targets, merged, {
+              ...options,
+              shape: [N, s.width],
+              vocabStart: s.start,
+              vocabSize: V,
+              ...given,
+            });
+            const want = Float32Array.from({ length: N * s.width }, (_, i) => {
+              return gradient[Math.floor(i / s.width) * V + s.start + (i % s.width)]!;
+            });
+            // Each of the two is within 2e-6 of the row's largest (and, of a half type, rounded either way).
+            const unit = { float32: 0, float16: 2 ** -10, bfloat16: 2 ** -7 }[dtype];
+            const got = numbersOf(part, dtype);
+            for (let n = 0; n < N; n++) {
+              const row = want.subarray(n * s.width, (n + 1) * s.width);
+              const largest = gradient.subarray(n * V, (n + 1) * V).reduce((m, g) => Math.max(m, Math.abs(g)), 0);
+              const atol = 4e-6 * largest + (dtype === "float16" ? 2 ** -24 : 1e-38);
+              expect(got.subarray(n * s.width, (n + 1) * s.width)).toBeAllClose(row, { rtol: unit, atol });
+            }
           }
         }
-      }
-    });
+      },
+    );
   });
 
   test("a single shard is the whole, and several targets find their shards", () => {
@@ -114,7 +120,13 @@ eachBackend((backend) => {
     const targets = [3, -100, 6];
     const poisoned = { ...batch, logits: batch.logits.map((x, i) => (i >= 8 && i < 16 ? NaN : x)) as Float32Array };
     const states = split(poisoned, [5]).map((s) =>
-      logprobPartial(s.logits, targets, { shape: [3, s.width], vocabStart: s.start, vocabSize: 8, ignoreIndex: -100, backend }),
+      logprobPartial(s.logits, targets, {
+        shape: [3, s.width],
+        vocabStart: s.start,
+        vocabSize: 8,
+        ignoreIndex: -100,
+        backend,
+      }),
     );
     const merged = logprobMerge(states, { rows: 3, backend });
     expect(merged).toBeAllClose(logprob(poisoned.logits, targets, { shape: [3, 8], ignoreIndex: -100, backend }), SAME);

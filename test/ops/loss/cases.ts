@@ -102,6 +102,6 @@ export type FullResult = LossResult<keyof LossArrays>;
 
 export function run(loss: LossCase, backend: BackendName, changes: object = {}): FullResult {
   return loss.kind === "token"
-    ? (tokenLoss({ ...(loss.options), backend, ...changes }))
-    : (rowLoss({ ...(loss.options), backend, ...changes }));
+    ? tokenLoss({ ...loss.options, backend, ...changes })
+    : rowLoss({ ...loss.options, backend, ...changes });
 }

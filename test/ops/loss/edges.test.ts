@@ -34,7 +34,11 @@ eachBackend((backend) => {
     expect(high(0.2)).toMatchObject({ loss: -2 * 1.2, grad: 0, clipped: 1 });
     const y = Math.log(0.5);
     expect(one(y, -2, { form: "clip", clipLow: 0.5, clipHigh: 0.2 })).toMatchObject({ grad: 1, clipped: 0, loss: 1 });
-    expect(one(below(y) - 2 ** -52, -2, { form: "clip", clipLow: 0.5, clipHigh: 0.2 })).toMatchObject({ grad: 0, clipped: 1, loss: 1 });
+    expect(one(below(y) - 2 ** -52, -2, { form: "clip", clipLow: 0.5, clipHigh: 0.2 })).toMatchObject({
+      grad: 0,
+      clipped: 1,
+      loss: 1,
+    });
     // On the other side of the advantage nothing is cut.
     expect(one(y, 2, { form: "clip", clipLow: 0.2, clipHigh: 0.2 })).toMatchObject({ grad: -1, clipped: 0 });
   });
@@ -49,7 +53,11 @@ eachBackend((backend) => {
   });
 
   test("weighted: the weight is clipped, the gradient never stops", () => {
-    expect(one(Math.log(8), 1, { form: "weighted", ratioCap: 5 })).toMatchObject({ grad: -5, clipped: 1, loss: -5 * Math.log(8) });
+    expect(one(Math.log(8), 1, { form: "weighted", ratioCap: 5 })).toMatchObject({
+      grad: -5,
+      clipped: 1,
+      loss: -5 * Math.log(8),
+    });
     expect(one(0, 1, { form: "weighted", ratioCap: 5 })).toMatchObject({ grad: -1, clipped: 0 });
   });
 
@@ -72,8 +80,17 @@ eachBackend((backend) => {
     const clip = { form: "clip", clipLow: 0.2, clipHigh: 0.2 };
     expect(one(1000, 0, clip)).toEqual({ loss: 0, ratio: Infinity, clipped: 0, grad: 0 });
     expect(one(1000, -1, clip).loss).toBe(Infinity);
-    const zero = { shape: [1, 1], logProbs: f64(1000), oldLogProbs: f64(0), advantages: f64(-1), advantagesPer: "row", backend } as const;
-    expect(tokenLoss({ ...zero, form: "clip", clipLow: 0.2, clipHigh: 0.2, factors: f64(0), factorsPer: "row" }).total).toBe(0);
+    const zero = {
+      shape: [1, 1],
+      logProbs: f64(1000),
+      oldLogProbs: f64(0),
+      advantages: f64(-1),
+      advantagesPer: "row",
+      backend,
+    } as const;
+    expect(
+      tokenLoss({ ...zero, form: "clip", clipLow: 0.2, clipHigh: 0.2, factors: f64(0), factorsPer: "row" }).total,
+    ).toBe(0);
     const weighted = tokenLoss({ ...zero, form: "clip", clipLow: 0.2, clipHigh: 0.2, rowWeights: f64(0) });
     expect([weighted.total, weighted.gradLogProbs[0]]).toEqual([0, 0]);
     expect(one(NaN, 0, clip)).toMatchObject({ loss: NaN, grad: NaN, clipped: 0 });
@@ -81,7 +98,15 @@ eachBackend((backend) => {
 
   test("without old log-probs every ratio is 1, and has a gradient", () => {
     const logProbs = f64(-1, -2, -3);
-    const common = { shape: [1, 3] as const, logProbs, advantages: f64(2), advantagesPer: "row", clipLow: 0.2, clipHigh: 0.2, backend } as const;
+    const common = {
+      shape: [1, 3] as const,
+      logProbs,
+      advantages: f64(2),
+      advantagesPer: "row",
+      clipLow: 0.2,
+      clipHigh: 0.2,
+      backend,
+    } as const;
     const tokens = tokenLoss({ ...common, form: "clip", outputs: ["ratios", "gradLogProbs"] });
     expect([...tokens.ratios, ...tokens.gradLogProbs]).toEqual([1, 1, 1, -2, -2, -2]);
     const row = rowLoss({ ...common, form: "clip", outputs: ["ratios", "gradLogProbs"] });
@@ -89,7 +114,14 @@ eachBackend((backend) => {
   });
 
   test("a row without tokens counts once in forms of one value a row, and is nothing elsewhere", () => {
-    const empty = { shape: [1, 2] as const, logProbs: f64(NaN, NaN), mask: new Uint8Array(2), advantages: f64(3), advantagesPer: "row", backend } as const;
+    const empty = {
+      shape: [1, 2] as const,
+      logProbs: f64(NaN, NaN),
+      mask: new Uint8Array(2),
+      advantages: f64(3),
+      advantagesPer: "row",
+      backend,
+    } as const;
     const band = { clipLow: 0.2, clipHigh: 0.2 };
     expect(rowLoss({ ...empty, ...band, form: "clipOnce" }).total).toBe(-3);
     expect(rowLoss({ ...empty, ...band, form: "geometric" }).total).toBe(-3);
@@ -101,8 +133,20 @@ eachBackend((backend) => {
   });
 
   test("no rows, and rows of no tokens", () => {
-    expect(tokenLoss({ form: "linear", shape: [0, 3], logProbs: f64(), advantages: f64(), advantagesPer: "row", backend }).total).toBe(0);
-    expect(tokenLoss({ form: "linear", offsets: Int32Array.of(0, 0), logProbs: f64(), advantages: f64(1), advantagesPer: "row", backend }).total).toBe(0);
+    expect(
+      tokenLoss({ form: "linear", shape: [0, 3], logProbs: f64(), advantages: f64(), advantagesPer: "row", backend })
+        .total,
+    ).toBe(0);
+    expect(
+      tokenLoss({
+        form: "linear",
+        offsets: Int32Array.of(0, 0),
+        logProbs: f64(),
+        advantages: f64(1),
+        advantagesPer: "row",
+        backend,
+      }).total,
+    ).toBe(0);
   });
 
   test("KL estimates: values, derivatives, clamps, straight-through", () => {
@@ -143,7 +187,8 @@ eachBackend((backend) => {
         const loss = randomCase(seed, form, { layout, mask: "with empty rows" });
         const { mask, logProbs, oldLogProbs, kl, advantages, advantagesPer } = loss.options;
         const oldPerRow = (loss.options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
-        const poisoned = <A extends Float32Array | Float64Array>(values: A): A => values.map((v, i) => (mask![i] ? v : NaN)) as A;
+        const poisoned = <A extends Float32Array | Float64Array>(values: A): A =>
+          values.map((v, i) => (mask![i] ? v : NaN)) as A;
         const changes = {
           logProbs: poisoned(logProbs),
           ...(oldLogProbs && !oldPerRow && { oldLogProbs: poisoned(oldLogProbs) }),
@@ -172,7 +217,8 @@ eachBackend((backend) => {
         expect(others(after.rowFigures.total)).toEqual(others(before.rowFigures.total));
         expect(after.rowFigures.total[1]).toBe(NaN);
         if (form.kind === "token") {
-          const row = (values: ArrayLike<number>) => Array.from(values).filter((_, i) => i >= T && i < 2 * T && i !== T + 2);
+          const row = (values: ArrayLike<number>) =>
+            Array.from(values).filter((_, i) => i >= T && i < 2 * T && i !== T + 2);
           expect(row(after.gradLogProbs)).toEqual(row(before.gradLogProbs));
         }
       }),
@@ -194,14 +240,41 @@ eachBackend((backend) => {
           return array.map((_, i) => array[order[Math.floor(i / width)]! * width + (i % width)]!);
         };
         const changes = Object.fromEntries(Object.entries(given).map(([name, value]) => [name, moved(value)]));
-        const kl = loss.options.kl && Object.fromEntries(Object.entries(loss.options.kl).map(([name, value]) => [name, moved(value)]));
-        const { shape: _, ...packed } = { ...changes, offsets: Int32Array.from({ length: B + 1 }, (_, b) => b * T) } as Record<string, unknown>;
+        const kl =
+          loss.options.kl &&
+          Object.fromEntries(Object.entries(loss.options.kl).map(([name, value]) => [name, moved(value)]));
+        const { shape: _, ...packed } = {
+          ...changes,
+          offsets: Int32Array.from({ length: B + 1 }, (_, b) => b * T),
+        } as Record<string, unknown>;
         const want = run(loss, backend);
         const got = run({ ...loss, options: { ...packed, ...(kl && { kl }) } } as unknown as typeof loss, backend);
-        for (const name of ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as const) expect(got[name]).toEqual(moved(want[name]));
+        for (const name of ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as const)
+          expect(got[name]).toEqual(moved(want[name]));
         expect(got.rowFigures.total).toEqual(moved(want.rowFigures.total));
       }),
       runs,
     );
+  });
+
+  test("where the KL estimate is NaN, so is its derivative", () => {
+    for (const timesRatio of [false, true]) {
+      const kl = { referenceLogProbs: f64(0, 0), kind: "k3", timesRatio } as const;
+      const got = rowLoss({
+        shape: [1, 2],
+        logProbs: f64(-Infinity, -4), // exp(inf) - inf
+        oldLogProbs: f64(0, 0),
+        advantages: f64(1),
+        form: "clip",
+        clipLow: 0.2,
+        clipHigh: 0.3,
+        logClamp: 20,
+        kl,
+        outputs: ["gradLogProbs", "klValues"],
+        backend,
+      });
+      expect([got.klValues[0], got.gradLogProbs[0]]).toEqual([NaN, NaN]);
+      expect(Number.isFinite(got.gradLogProbs[1])).toBe(true);
+    }
   });
 });

@@ -29,7 +29,14 @@ eachBackend((backend) => {
 
   describe.each(Object.entries(ops))("%s", (_, op) => {
     test("values of the wrong kind, length or memory", () => {
-      for (const values of [[1, 2, 3, 4], Int32Array.of(1, 2, 3, 4), new DataView(new ArrayBuffer(16)), null, undefined, "abc"])
+      for (const values of [
+        [1, 2, 3, 4],
+        Int32Array.of(1, 2, 3, 4),
+        new DataView(new ArrayBuffer(16)),
+        null,
+        undefined,
+        "abc",
+      ])
         expect(code(() => op(values as unknown as Float32Array, {}))).toBe("ERR_SURPRISAL_DTYPE");
       expect(code(() => op(Float32Array.of(1, 2, 3), {}))).toBe("ERR_SURPRISAL_SHAPE");
       expect(code(() => op(detached(), {}))).toBe("ERR_SURPRISAL_BUFFER");
@@ -65,23 +72,35 @@ eachBackend((backend) => {
   test("affine: a divisor that is not > 0", () => {
     const mapped = new Float32Array(4).fill(9);
     for (const divisor of [0, -1, -Infinity, "2"])
-      expect(code(() => affine(x, { shape, divisor: divisor as number, out: { mapped }, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(code(() => affine(x, { shape, divisor: divisor as number, out: { mapped }, backend }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
     expect(Array.from(mapped)).toEqual([9, 9, 9, 9]);
   });
 
-  test.each(["ddof", "countEpsilon", "epsilon", "varianceEpsilon", "varianceFloor"])("whiten: %s that is no finite number >= 0", (name) => {
-    const whitened = new Float32Array(4).fill(9);
-    for (const value of [NaN, Infinity, -Infinity, -1e-9, "1"])
-      expect(code(() => whiten(x, { [name]: value, out: { whitened }, backend }))).toBe("ERR_SURPRISAL_OPTION");
-    expect(Array.from(whitened)).toEqual([9, 9, 9, 9]);
-  });
+  test.each(["ddof", "countEpsilon", "epsilon", "varianceEpsilon", "varianceFloor"])(
+    "whiten: %s that is no finite number >= 0",
+    (name) => {
+      const whitened = new Float32Array(4).fill(9);
+      for (const value of [NaN, Infinity, -Infinity, -1e-9, "1"])
+        expect(code(() => whiten(x, { [name]: value, out: { whitened }, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(Array.from(whitened)).toEqual([9, 9, 9, 9]);
+    },
+  );
 
-  test.each(["center", "scale", "nan", "over", "keepMean", "transformMasked"])("whiten: an unknown word for %s", (name) => {
-    expect(code(() => whiten(x, { [name]: "median", backend }))).toBe("ERR_SURPRISAL_OPTION");
-  });
+  test.each(["center", "scale", "nan", "over", "keepMean", "transformMasked"])(
+    "whiten: an unknown word for %s",
+    (name) => {
+      expect(code(() => whiten(x, { [name]: "median", backend }))).toBe("ERR_SURPRISAL_OPTION");
+    },
+  );
 
   test("what the units are must be said without contradiction", () => {
-    for (const options of [{ over: "group" }, { over: "row", groups: [0, 1] }, { over: "all", groupOffsets: Int32Array.of(0, 2) }])
+    for (const options of [
+      { over: "group" },
+      { over: "row", groups: [0, 1] },
+      { over: "all", groupOffsets: Int32Array.of(0, 2) },
+    ])
       expect(code(() => moments(x, { shape, ...options, backend } as object))).toBe("ERR_SURPRISAL_OPTION");
     expect(code(() => moments(x, { shape, groups: [0], backend }))).toBe("ERR_SURPRISAL_SHAPE");
     expect(code(() => moments(x, { shape, groupOffsets: Int32Array.of(0, 3), backend }))).toBe("ERR_SURPRISAL_RANGE");
@@ -92,7 +111,9 @@ eachBackend((backend) => {
     const two = moments(x, { shape, over: "row", backend });
     expect(code(() => whiten(x, { moments: two, backend }))).toBe("ERR_SURPRISAL_SHAPE");
     expect(code(() => whiten(x, { moments: 3 as unknown as Moments, backend }))).toBe("ERR_SURPRISAL_DTYPE");
-    expect(code(() => whiten(x, { moments: { partials: [1, 2] } as unknown as Moments, backend }))).toBe("ERR_SURPRISAL_DTYPE");
+    expect(code(() => whiten(x, { moments: { partials: [1, 2] } as unknown as Moments, backend }))).toBe(
+      "ERR_SURPRISAL_DTYPE",
+    );
     expect(code(() => mergeMoments(new Float64Array(7), { backend }))).toBe("ERR_SURPRISAL_SHAPE");
     expect(code(() => mergeMoments([x as unknown as Float64Array], { backend }))).toBe("ERR_SURPRISAL_DTYPE");
     expect(code(() => mergeMoments(two, { groups: [0], backend }))).toBe("ERR_SURPRISAL_SHAPE");
@@ -112,7 +133,8 @@ eachBackend((backend) => {
   test("outputs of the wrong size, type or place", () => {
     const memory = new Float32Array(12);
     const values = memory.subarray(0, 4);
-    const run = (whitened: unknown, options: object = {}) => code(() => whiten(values, { out: { whitened }, backend, ...options } as object));
+    const run = (whitened: unknown, options: object = {}) =>
+      code(() => whiten(values, { out: { whitened }, backend, ...options } as object));
     expect(run(new Float32Array(3))).toBe("ERR_SURPRISAL_SHAPE");
     expect(run(new Float64Array(4))).toBe("ERR_SURPRISAL_DTYPE");
     expect(run(detached())).toBe("ERR_SURPRISAL_BUFFER");
@@ -122,7 +144,9 @@ eachBackend((backend) => {
     offsets[1] = 4;
     expect(run(memory.subarray(4, 8), { offsets })).toBe("ERR_SURPRISAL_BUFFER");
     offsets[1] = 0;
-    expect(code(() => affine(values, { shape, out: { mapped: memory.subarray(2, 6) }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
+    expect(code(() => affine(values, { shape, out: { mapped: memory.subarray(2, 6) }, backend }))).toBe(
+      "ERR_SURPRISAL_BUFFER",
+    );
     expect(Array.from(memory)).toEqual(new Array(12).fill(0));
   });
 

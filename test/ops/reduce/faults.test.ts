@@ -16,12 +16,36 @@ registerBackends(
     }
 
     function reduceWhiten(unit: readonly number[], offsets: Int32Array | null = null, out = new Float32Array(6)): void {
-      const conventions = { over: 1, center: 1, scale: 1, ddof: 1, countEpsilon: 0, epsilon: 0, varianceEpsilon: 0, varianceFloor: 0 };
+      const conventions = {
+        over: 1,
+        center: 1,
+        scale: 1,
+        ddof: 1,
+        countEpsilon: 0,
+        epsilon: 0,
+        varianceEpsilon: 0,
+        varianceFloor: 0,
+      };
       const flags = { keepMean: 0, nanPolicy: 0, transformMasked: 0 };
-      ops.reduceWhiten({ ...rows, ...conventions, ...flags, offsets, unit: Int32Array.from(unit), moments: new Float64Array(12), units: 2, out });
+      ops.reduceWhiten({
+        ...rows,
+        ...conventions,
+        ...flags,
+        offsets,
+        unit: Int32Array.from(unit),
+        moments: new Float64Array(12),
+        units: 2,
+        out,
+      });
     }
 
-    const badOffsets = [[0, 4, 3], [0, 3, 7], [0, -1, 6], [0, 2 ** 31 - 1, 6], [0, -(2 ** 31), 6]];
+    const badOffsets = [
+      [0, 4, 3],
+      [0, 3, 7],
+      [0, -1, 6],
+      [0, 2 ** 31 - 1, 6],
+      [0, -(2 ** 31), 6],
+    ];
 
     test.each(badOffsets.map((offsets) => [offsets]))("offsets %j are refused, and nothing is written", (list) => {
       const offsets = Int32Array.from(list);
@@ -29,7 +53,9 @@ registerBackends(
       const out = new Float32Array(6).fill(9);
       expect(() => reduceMoments(offsets, partials)).toThrow(refused);
       expect(() => reduceWhiten([0, 1], offsets, out)).toThrow(refused);
-      expect(() => ops.reduceAffine({ ...rows, offsets, center: null, scale: null, transformMasked: 0, out, divisor: 1 })).toThrow(refused);
+      expect(() =>
+        ops.reduceAffine({ ...rows, offsets, center: null, scale: null, transformMasked: 0, out, divisor: 1 }),
+      ).toThrow(refused);
       const counts = new Float64Array(2).fill(9);
       expect(() => ops.reduceCounts({ mask: null, offsets, n: 6, B: 2, T: 0, counts })).toThrow(refused);
       expect(Array.from(counts)).toEqual([9, 9]);

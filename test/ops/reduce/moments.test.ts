@@ -15,9 +15,18 @@ function expectMoments(got: Moments, want: readonly ExactMoments[], tolerance = 
   expect(Array.from(got.counts)).toEqual(want.map((m) => m.count));
   expect(Array.from(got.mins)).toEqual(want.map((m) => m.min));
   expect(Array.from(got.maxs)).toEqual(want.map((m) => m.max));
-  expect(got.sums).toBeAllClose(want.map((m) => m.sum), tolerance);
-  expect(got.means).toBeAllClose(want.map((m) => m.mean), tolerance);
-  expect(got.m2s).toBeAllClose(want.map((m) => m.m2), tolerance);
+  expect(got.sums).toBeAllClose(
+    want.map((m) => m.sum),
+    tolerance,
+  );
+  expect(got.means).toBeAllClose(
+    want.map((m) => m.mean),
+    tolerance,
+  );
+  expect(got.m2s).toBeAllClose(
+    want.map((m) => m.m2),
+    tolerance,
+  );
 }
 
 eachBackend((backend) => {
@@ -75,9 +84,11 @@ eachBackend((backend) => {
       const ragged = moments(packed, { offsets, mask: mixed, over: "row", backend }).partials;
       expect(Array.from(ragged.subarray(6, 12))).toEqual(Array.from(alone));
       // Rows without a kept token at the end of a batch add nothing either.
-      expect(Array.from(moments(values.subarray(width), { shape: [2, width], mask: wide.subarray(width), backend }).partials)).toEqual(
-        Array.from(alone),
-      );
+      expect(
+        Array.from(
+          moments(values.subarray(width), { shape: [2, width], mask: wide.subarray(width), backend }).partials,
+        ),
+      ).toEqual(Array.from(alone));
     });
 
     test.each([
@@ -135,11 +146,23 @@ eachBackend((backend) => {
     const r = rng(6);
     const values = r.normal(3000, 1e6, 1);
     const whole = momentsOracle(Array.from(values));
-    for (const cuts of [[0, 3000], [0, 1, 3000], [0, 700, 700, 2999, 3000], [0, 1000, 2000, 3000]]) {
+    for (const cuts of [
+      [0, 3000],
+      [0, 1, 3000],
+      [0, 700, 700, 2999, 3000],
+      [0, 1000, 2000, 3000],
+    ]) {
       const parts = cuts.slice(1).map((end, k) => moments(values.subarray(cuts[k], end), { backend }));
       // A mean of 1e6 is known to 1e-10 at best, so M2 (3000) to a part of 1e-12 or so.
       expectMoments(mergeMoments(parts, { backend }), [whole], { rtol: 1e-11, atol: 1e-9 });
-      expectMoments(mergeMoments(parts.map((part) => part.partials), { backend }), [whole], { rtol: 1e-11, atol: 1e-9 });
+      expectMoments(
+        mergeMoments(
+          parts.map((part) => part.partials),
+          { backend },
+        ),
+        [whole],
+        { rtol: 1e-11, atol: 1e-9 },
+      );
     }
   });
 
@@ -150,9 +173,14 @@ eachBackend((backend) => {
     const rows = moments(values, { shape: [B, 3], over: "row", backend });
     expectMoments(mergeMoments(rows, { backend }), [momentsOracle(Array.from(values))]);
     const groups = r.i32(B, 0, 5).map((label, b) => (b < 5 ? b : label));
-    const want = [0, 1, 2, 3, 4].map((label) => momentsOracle(Array.from(values).filter((_, i) => groups[Math.floor(i / 3)] === label)));
+    const want = [0, 1, 2, 3, 4].map((label) =>
+      momentsOracle(Array.from(values).filter((_, i) => groups[Math.floor(i / 3)] === label)),
+    );
     expectMoments(mergeMoments(rows, { groups, backend }), want);
-    expectMoments(mergeMoments(rows, { groupOffsets: Int32Array.of(0, 0, B), backend }), [momentsOracle([]), momentsOracle(Array.from(values))]);
+    expectMoments(mergeMoments(rows, { groupOffsets: Int32Array.of(0, 0, B), backend }), [
+      momentsOracle([]),
+      momentsOracle(Array.from(values)),
+    ]);
   });
 
   test("variances and stds give up as many degrees of freedom as asked", () => {

@@ -50,11 +50,21 @@ eachBackend((backend) => {
         group: groups.map((label) => rows.filter((_, b) => groups[b] === label).flat()),
       };
       for (const over of ["row", "group", "all"] as const) {
-        const layout = { shape: [B, T], mask, over, ...(over === "group" && { groups }), ...conventions, backend } as const;
+        const layout = {
+          shape: [B, T],
+          mask,
+          over,
+          ...(over === "group" && { groups }),
+          ...conventions,
+          backend,
+        } as const;
         const maps = units[over].map((unit) => whitening(unit, conventions));
         const formula = Array.from(values, (x, i) => maps[Math.floor(i / T)]!(x));
         const got = whiten(values, layout);
-        expect(got).toBeAllClose(formula.map((y, i) => (mask[i] ? y : 0)), tolerance);
+        expect(got).toBeAllClose(
+          formula.map((y, i) => (mask[i] ? y : 0)),
+          tolerance,
+        );
         expect(got).toBeInstanceOf(Floats);
         expect(whiten(values, { ...layout, transformMasked: true })).toBeAllClose(formula, tolerance);
       }
@@ -111,7 +121,9 @@ eachBackend((backend) => {
       const base = whiten(values, layout);
       const order = [3, 0, 4, 1, 2];
       const moved = Floats.from(order.flatMap((b) => Array.from(values.subarray(b * 20, b * 20 + 20))));
-      expect(Array.from(whiten(moved, layout))).toEqual(order.flatMap((b) => Array.from(base.subarray(b * 20, b * 20 + 20))));
+      expect(Array.from(whiten(moved, layout))).toEqual(
+        order.flatMap((b) => Array.from(base.subarray(b * 20, b * 20 + 20))),
+      );
     });
 
     test("a NaN spreads over its unit, or abstains with result 0", () => {
@@ -124,9 +136,13 @@ eachBackend((backend) => {
     test("moments from elsewhere take the place of the values' own", () => {
       const values = Floats.from(rng(5).normal(64));
       const whole = moments(values, { backend });
-      const halves = [values.subarray(0, 32), values.subarray(32)].map((part) => Array.from(whiten(part, { moments: whole, backend })));
+      const halves = [values.subarray(0, 32), values.subarray(32)].map((part) =>
+        Array.from(whiten(part, { moments: whole, backend })),
+      );
       expect(halves.flat()).toEqual(Array.from(whiten(values, { backend })));
-      expect(halves[0]).toEqual(Array.from(whiten(values.subarray(0, 32), { moments: structuredClone({ partials: whole.partials }), backend })));
+      expect(halves[0]).toEqual(
+        Array.from(whiten(values.subarray(0, 32), { moments: structuredClone({ partials: whole.partials }), backend })),
+      );
     });
 
     test("the result may take the place of the values", () => {
@@ -144,12 +160,25 @@ eachBackend((backend) => {
     test("affine maps shift and scale each row", () => {
       const values = Floats.of(1, 2, NaN, 4, 5, 6);
       const layout = { shape: [2, 3], mask: Uint8Array.of(1, 1, 0, 1, 1, 1), backend } as const;
-      expect(Array.from(affine(values, { ...layout, center: Floats.of(1, 4), scale: Floats.of(2, -3) }))).toEqual([0, 2, 0, -0, -3, -6]);
+      expect(Array.from(affine(values, { ...layout, center: Floats.of(1, 4), scale: Floats.of(2, -3) }))).toEqual([
+        0, 2, 0, -0, -3, -6,
+      ]);
       expect(Array.from(affine(values, { ...layout, center: 1 }))).toEqual([0, 1, 0, 3, 4, 5]);
-      expect(Array.from(affine(values, { ...layout, scale: Float64Array.of(10, 0.5) }))).toEqual([10, 20, 0, 2, 2.5, 3]);
-      expect(Array.from(affine(values, { ...layout, scale: 2, transformMasked: true }))).toEqual([2, 4, NaN, 8, 10, 12]);
+      expect(Array.from(affine(values, { ...layout, scale: Float64Array.of(10, 0.5) }))).toEqual([
+        10, 20, 0, 2, 2.5, 3,
+      ]);
+      expect(Array.from(affine(values, { ...layout, scale: 2, transformMasked: true }))).toEqual([
+        2,
+        4,
+        NaN,
+        8,
+        10,
+        12,
+      ]);
       expect(Array.from(affine(values, layout))).toEqual([1, 2, 0, 4, 5, 6]);
-      expect(Array.from(affine(values, { offsets: Int32Array.of(0, 1, 1, 6), center: Floats.of(1, 7, 2), backend }))).toEqual([0, 0, NaN, 2, 3, 4]);
+      expect(
+        Array.from(affine(values, { offsets: Int32Array.of(0, 1, 1, 6), center: Floats.of(1, 7, 2), backend })),
+      ).toEqual([0, 0, NaN, 2, 3, 4]);
       expect(affine(new Floats(0), { shape: [0, 3], backend })).toHaveLength(0);
     });
   });

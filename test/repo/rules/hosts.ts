@@ -5,7 +5,10 @@ const NODE_MODULES_HOST = /"resolved":\s*"(?!file:)/;
 
 const RULES: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a package registry", /\bregistry\.[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:org|com|net|io|dev|internal|local)\b/i],
-  ["a package mirror", /https?:\/\/[^\s"'/]+\/(?:[^\s"']*\/)?(?:api\/npm|repository\/npm|artifactory|nexus|verdaccio)\b/i],
+  [
+    "a package mirror",
+    /https?:\/\/[^\s"'/]+\/(?:[^\s"']*\/)?(?:api\/npm|repository\/npm|artifactory|nexus|verdaccio)\b/i,
+  ],
   ["a registry setting", /^\s*(?:@[\w-]+:)?registry\s*=/m],
   ["an address of a private network", /\bhttps?:\/\/(?:10|192\.168|172\.(?:1[6-9]|2\d|3[01]))\.\d/],
   ["a home folder", /(?:^|[\s"'`(=:])\/(?:root|home\/[a-z][\w-]*|Users\/[A-Za-z][\w-]*)\//m],

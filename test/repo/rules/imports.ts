@@ -10,8 +10,8 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   collective: ["core"],
   device: ["core", "backend"],
   ops: ["core", "backend"],
-  // Presets are data; what they fill in are the option types of these.
-  presets: ["core", "ops"],
+  // Data, and how it is merged under the options of a call.
+  presets: ["core"],
   // From here on nothing touches a backend.
   control: ["core", "collective", "ops", "presets"],
   advantage: ["core", "ops", "control", "presets"],
@@ -19,7 +19,20 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   reward: ["core", "ops", "presets"],
   experience: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
   report: ["core", "io", "collective", "ops", "control", "advantage", "loss", "reward"],
-  cli: ["core", "backend", "io", "collective", "ops", "presets", "control", "advantage", "loss", "reward", "experience", "report"],
+  cli: [
+    "core",
+    "backend",
+    "io",
+    "collective",
+    "ops",
+    "presets",
+    "control",
+    "advantage",
+    "loss",
+    "reward",
+    "experience",
+    "report",
+  ],
   // lib/index.ts, the main entry: thin, so everything that has an entry of its own stays out.
   "": ["core", "backend", "device", "ops", "presets", "control", "advantage", "loss", "reward"],
 };
@@ -29,7 +42,6 @@ export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
  * caller's `backend` option on to the ops and so has to name its type.
  */
 const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
-  presets: ["advantage", "loss", "control"],
   control: ["backend"],
   advantage: ["backend"],
   loss: ["backend"],
@@ -41,10 +53,11 @@ const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
 /** Folder of native/ → the other folders it may include. */
 export const NATIVE_MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   include: [],
-  cpu: ["include"],
+  shared: ["include"],
+  cpu: ["include", "shared"],
   // The emulation takes the place of the CUDA runtime, below the kernels.
   emulation: ["include"],
-  cuda: ["include", "emulation"],
+  cuda: ["include", "shared", "emulation"],
   // The CPU backend is linked into the addon and reached through its table alone.
   binding: ["include"],
 };
@@ -107,6 +120,12 @@ export function brokenImports(path: string, source: string, dependencies: readon
   return complaints;
 }
 
+/** Where an include of a file of native/ leads: beside the file, or below the folders that compilers are told. */
+export function includedFile(path: string, name: string, files: readonly string[]): string | undefined {
+  const choices = [posix.dirname(path), "native/include", "native"].map((folder) => posix.join(folder, name));
+  return choices.find((choice) => files.includes(choice));
+}
+
 /** The same for one file of native/. `files` are all native files: an include is resolved among them. */
 export function brokenIncludes(path: string, source: string, files: readonly string[]): string[] {
   const layer = path.split("/")[1]!;
@@ -120,10 +139,7 @@ export function brokenIncludes(path: string, source: string, files: readonly str
     if (!["cuda", "emulation"].includes(layer) && /(^|\/)(cuda|cub|thrust)[^/]*(\.h|\.cuh)$/.test(name)) {
       complaints.push(`${path}: includes ${name}; only native/cuda knows CUDA`);
     }
-    const beside = posix.join(posix.dirname(path), name);
-    const target = [beside, posix.join("native/include", name), posix.join("native", name)].find((candidate) =>
-      files.includes(candidate),
-    );
+    const target = includedFile(path, name, files);
     if (!target) {
       if (name.startsWith(".")) complaints.push(`${path}: includes ${name}, which does not exist`);
       continue; // a header of the system

@@ -1,4 +1,4 @@
-// A family is whole when it has all its layers, and a source is built when a build file lists it.
+// A family is whole when it has all its layers. Build files take whole folders of sources, and name none.
 
 /** The families: headers that declare at least one `srp_<op>_args` of their own. */
 export function familiesOf(headers: ReadonlyMap<string, string>): string[] {
@@ -9,18 +9,13 @@ export function familiesOf(headers: ReadonlyMap<string, string>): string[] {
   return families.sort();
 }
 
-/** The ops a family header declares: `srp_scan_gae_args` → `scan_gae`. */
-export function opsOf(header: string): string[] {
-  return [...header.matchAll(/\}\s*srp_([a-z0-9_]+)_args\s*;/g)].map((match) => match[1]!);
-}
-
 /** Each layer of a family: one of these paths must exist (a path that ends in / is a folder with files). */
 export function layersOf(family: string): readonly (readonly string[])[] {
   return [
     [`native/include/surprisal/${family}.h`],
+    [`native/shared/${family}.h`],
     [`native/cpu/${family}.cpp`],
     [`native/cuda/${family}.cu`],
-    [`native/binding/${family}.cc`],
     [`lib/backend/js/${family}.ts`, `lib/backend/js/${family}/`],
     [`lib/ops/${family}.ts`, `lib/ops/${family}/`],
     [`test/ops/${family}.test.ts`, `test/ops/${family}/`],
@@ -36,17 +31,7 @@ export function missingLayers(family: string, files: readonly string[]): string[
     .map((choices) => `${family}: no ${choices.join(" or ")}`);
 }
 
-/** Ops that the backend table does not hold. */
-export function missingFromTable(header: string, table: string): string[] {
-  return opsOf(header).filter((op) => !new RegExp(`\\(\\s*\\*\\s*${op}\\s*\\)`).test(table));
-}
-
-/** The difference between the sources that exist and those that a build file lists. */
-export function unlisted(existing: readonly string[], buildFile: string, pattern: RegExp): string[] {
-  const code = buildFile.replace(/#.*$/gm, "");
-  const listed = [...code.matchAll(pattern)].map((match) => match[0]);
-  return [
-    ...existing.filter((path) => !listed.includes(path)).map((path) => `${path}: not listed`),
-    ...listed.filter((path) => !existing.includes(path)).map((path) => `${path}: listed, does not exist`),
-  ];
+/** Sources that a build file names one by one, though it takes whole folders. */
+export function namedSources(buildFile: string): string[] {
+  return [...buildFile.matchAll(/native\/\w+\/\w+\.(?:cc|cpp|cu)\b/g)].map((match) => match[0]);
 }

@@ -1,7 +1,14 @@
 // What a page about an op, an estimator or a loss has to have, and where papers are listed.
 
 /** The sections of every such page, beside those of its own. */
-export const SECTIONS = ["Shapes and options", "Where systems differ", "Edges", "Precision", "Sources", "Example"] as const;
+export const SECTIONS = [
+  "Shapes and options",
+  "Where systems differ",
+  "Edges",
+  "Precision",
+  "Sources",
+  "Example",
+] as const;
 
 const ABOUT_FUNCTIONS = /^docs\/(?:(?:ops|advantage|loss|reward|control)\/[^/]+|collective)\.md$/;
 
@@ -15,7 +22,9 @@ function hasFormula(text: string): boolean {
 
 /** What a page lacks: sections, the units, the formula, an example (test/docs runs it). */
 export function missingParts(path: string, text: string): string[] {
-  const missing = SECTIONS.filter((section) => !text.includes(`\n## ${section}\n`)).map((section) => `${path}: no section "${section}"`);
+  const missing = SECTIONS.filter((section) => !text.includes(`\n## ${section}\n`)).map(
+    (section) => `${path}: no section "${section}"`,
+  );
   if (!/^Units: /m.test(text)) missing.push(`${path}: no line "Units: …"`);
   if (!/\n## Example\n[\s\S]*^```js\n/m.test(text)) missing.push(`${path}: no program in section "Example"`);
   if (!hasFormula(text)) missing.push(`${path}: no formula, indented by four spaces`);
@@ -30,7 +39,11 @@ export function unnamed(functions: readonly string[], pages: readonly string[]):
 
 /** The anchor that a heading has. */
 function anchorOf(heading: string): string {
-  return heading.toLowerCase().replaceAll(/[^\p{L}\p{N}\s_-]/gu, "").trim().replaceAll(" ", "-");
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(" ", "-");
 }
 
 export const anchorsOf = (text: string): Set<string> =>
@@ -46,11 +59,17 @@ export interface Link {
 /** Links of a page within the repository. */
 export function linksOf(text: string): Link[] {
   const prose = text.replaceAll(/^```[\s\S]*?^```/gm, "");
-  return Array.from(prose.matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g), ([, file, anchor]) => ({ file: file!, anchor: anchor ?? "" }));
+  return Array.from(prose.matchAll(/\]\((?![a-z]+:)([^)#\s]*)(?:#([^)\s]*))?\)/g), ([, file, anchor]) => ({
+    file: file!,
+    anchor: anchor ?? "",
+  }));
 }
 
 const NAME = String.raw`[A-Z][\p{L}-]+`;
-const CITATION = new RegExp(String.raw`(${NAME})(?:(?:, ${NAME})*,? and ${NAME}|\s+et\s+al\.)?\s+((?:19|20)\d\d)(?=[,:;.)*| ]|$)`, "gu");
+const CITATION = new RegExp(
+  String.raw`(${NAME})(?:(?:, ${NAME})*,? and ${NAME}|\s+et\s+al\.)?\s+((?:19|20)\d\d)(?=[,:;.)*| ]|$)`,
+  "gu",
+);
 
 /** Publications that a text cites, as "Surname year". */
 export function citationsOf(text: string): string[] {

@@ -22,7 +22,18 @@ export interface Accessible {
   readonly properties: Readonly<Record<string, unknown>>;
 }
 
-const KEY_CODES: Readonly<Record<string, number>> = { ArrowLeft: 37, ArrowUp: 38, ArrowRight: 39, ArrowDown: 40, Home: 36, End: 35, PageUp: 33, PageDown: 34, Tab: 9, Enter: 13 };
+const KEY_CODES: Readonly<Record<string, number>> = {
+  ArrowLeft: 37,
+  ArrowUp: 38,
+  ArrowRight: 39,
+  ArrowDown: 40,
+  Home: 36,
+  End: 35,
+  PageUp: 33,
+  PageDown: 34,
+  Tab: 9,
+  Enter: 13,
+};
 
 export class Page {
   /** Console errors, exceptions and violations of the policy, as text. */
@@ -43,7 +54,9 @@ export class Page {
     if (method === "Page.loadEventFired") {
       this.loaded.get("load")?.();
     } else if (method === "Runtime.exceptionThrown") {
-      const { exceptionDetails } = params as { exceptionDetails: { text: string; exception?: { description?: string } } };
+      const { exceptionDetails } = params as {
+        exceptionDetails: { text: string; exception?: { description?: string } };
+      };
       this.errors.push(exceptionDetails.exception?.description ?? exceptionDetails.text);
     } else if (method === "Runtime.consoleAPICalled") {
       if (params.type !== "log") this.errors.push(JSON.stringify(params.args));
@@ -60,7 +73,10 @@ export class Page {
     return this.connection.call(method, params, this.sessionId);
   }
 
-  async open(file: string, { width = 1280, height = 900, scheme = "light", reducedMotion = true, scripts = true, scale = 1 }: PageOptions = {}): Promise<void> {
+  async open(
+    file: string,
+    { width = 1280, height = 900, scheme = "light", reducedMotion = true, scripts = true, scale = 1 }: PageOptions = {},
+  ): Promise<void> {
     for (const domain of ["Page", "Runtime", "Log", "Network", "Accessibility"]) await this.call(`${domain}.enable`);
     await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile: false });
     await this.setMedia(scheme, reducedMotion);
@@ -72,12 +88,18 @@ export class Page {
 
   setMedia(scheme: "light" | "dark", reducedMotion = true): Promise<Fields> {
     const motion = { name: "prefers-reduced-motion", value: reducedMotion ? "reduce" : "no-preference" };
-    return this.call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }, motion] });
+    return this.call("Emulation.setEmulatedMedia", {
+      features: [{ name: "prefers-color-scheme", value: scheme }, motion],
+    });
   }
 
   /** The value of an expression in the page; promises are waited for. */
   async evaluate<T>(expression: string): Promise<T> {
-    const { result, exceptionDetails } = (await this.call("Runtime.evaluate", { expression, returnByValue: true, awaitPromise: true })) as {
+    const { result, exceptionDetails } = (await this.call("Runtime.evaluate", {
+      expression,
+      returnByValue: true,
+      awaitPromise: true,
+    })) as {
       result: { value: T };
       exceptionDetails?: { text: string; exception?: { description?: string } };
     };
@@ -93,7 +115,12 @@ export class Page {
   /** A key as the keyboard sends it; `modifiers`: 2 Ctrl, 8 Shift. */
   async press(key: string, modifiers = 0): Promise<void> {
     const text = key.length === 1 ? { text: key } : key === "Enter" ? { text: "\r" } : {};
-    const event = { key, code: key, windowsVirtualKeyCode: KEY_CODES[key] ?? key.toUpperCase().charCodeAt(0), modifiers };
+    const event = {
+      key,
+      code: key,
+      windowsVirtualKeyCode: KEY_CODES[key] ?? key.toUpperCase().charCodeAt(0),
+      modifiers,
+    };
     await this.call("Input.dispatchKeyEvent", { type: "keyDown", ...event, ...text });
     await this.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
     await this.drawn();
@@ -117,14 +144,20 @@ export class Page {
 
   async click(selector: string): Promise<void> {
     const point = await this.place(selector);
-    for (const type of ["mousePressed", "mouseReleased"]) await this.call("Input.dispatchMouseEvent", { type, button: "left", clickCount: 1, ...point });
+    for (const type of ["mousePressed", "mouseReleased"])
+      await this.call("Input.dispatchMouseEvent", { type, button: "left", clickCount: 1, ...point });
     await this.drawn();
   }
 
   /** What assistive technology is told, in the order of the page. */
   async accessibleNodes(): Promise<Accessible[]> {
     const { nodes } = (await this.call("Accessibility.getFullAXTree")) as {
-      nodes: { ignored: boolean; role?: { value: string }; name?: { value: string }; properties?: { name: string; value: { value: unknown } }[] }[];
+      nodes: {
+        ignored: boolean;
+        role?: { value: string };
+        name?: { value: string };
+        properties?: { name: string; value: { value: unknown } }[];
+      }[];
     };
     return nodes
       .filter(({ ignored }) => !ignored)
@@ -139,10 +172,10 @@ export class Page {
     return this.call("Target.closeTarget", { targetId: this.targetId });
   }
 
-  /** A PNG of what is in view. */
+  /** What is in view, as WebP. */
   async screenshot(): Promise<Buffer> {
     await this.drawn();
-    const { data } = (await this.call("Page.captureScreenshot", { format: "png" })) as { data: string };
+    const { data } = (await this.call("Page.captureScreenshot", { format: "webp", quality: 70 })) as { data: string };
     return Buffer.from(data, "base64");
   }
 }
@@ -156,8 +189,12 @@ export class Browser {
   }
 
   async page(file: string, options?: PageOptions): Promise<Page> {
-    const { targetId } = (await this.connection.call("Target.createTarget", { url: "about:blank" })) as { targetId: string };
-    const { sessionId } = (await this.connection.call("Target.attachToTarget", { targetId, flatten: true })) as { sessionId: string };
+    const { targetId } = (await this.connection.call("Target.createTarget", { url: "about:blank" })) as {
+      targetId: string;
+    };
+    const { sessionId } = (await this.connection.call("Target.attachToTarget", { targetId, flatten: true })) as {
+      sessionId: string;
+    };
     const page = new Page(this.connection, sessionId, targetId);
     await page.open(file, options);
     return page;

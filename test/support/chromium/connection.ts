@@ -44,7 +44,10 @@ export class Connection {
 
   constructor(path: string, profile: string) {
     // A group of its own, so that helpers can be ended with it.
-    this.process = spawn(path, [...FLAGS, `--user-data-dir=${profile}`], { detached: true, stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] });
+    this.process = spawn(path, [...FLAGS, `--user-data-dir=${profile}`], {
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"],
+    });
     this.ended = new Promise((done) => this.process.once("exit", () => done()));
     const failed = (why: string) => () => {
       for (const { reject } of this.answers.values()) reject(new Error(why));

@@ -9,19 +9,25 @@ const NAMES = ["chromium", "chromium-browser", "google-chrome-stable", "google-c
 
 function onPath(names: readonly string[]): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
-  return names.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => {
-    try {
-      accessSync(path, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
+  return names
+    .flatMap((name) => folders.map((folder) => join(folder, name)))
+    .find((path) => {
+      try {
+        accessSync(path, constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
 }
 
 /** What happened at the last line that apt printed. */
 function apt(...args: readonly string[]): void {
-  execFileSync("apt-get", args, { stdio: ["ignore", "ignore", "pipe"], env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" }, timeout: 240_000 });
+  execFileSync("apt-get", args, {
+    stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    timeout: 240_000,
+  });
 }
 
 function install(): string | undefined {
@@ -34,7 +40,10 @@ function install(): string | undefined {
     return undefined;
   } catch (error) {
     const { stderr } = error as { stderr?: Buffer };
-    return `apt-get failed: ${String(stderr ?? error).trim().split("\n").at(-1)}`;
+    return `apt-get failed: ${String(stderr ?? error)
+      .trim()
+      .split("\n")
+      .at(-1)}`;
   }
 }
 
@@ -46,5 +55,7 @@ export function findChromium(): Chromium {
   if (found !== undefined) return { path: found };
   const reason = install();
   const installed = onPath(NAMES);
-  return installed === undefined ? { missing: `no Chromium here; ${reason ?? "apt-get installed none"}` } : { path: installed };
+  return installed === undefined
+    ? { missing: `no Chromium here; ${reason ?? "apt-get installed none"}` }
+    : { path: installed };
 }

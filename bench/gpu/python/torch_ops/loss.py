@@ -4,8 +4,9 @@ import math
 
 import torch
 
-from .check import Check, F32, SRP
-from .data import B, Data, dot_mask, ROWS, T
+from .check import Check, EXACT, F32, SRP
+from .data import B, Data, dot_mask, GROUPS, ROWS, T
+from .ratio import log_ratios
 
 LOW, HIGH, DUAL, CAP, CLAMP = 0.2, 0.28, 3.0, 2.5, 20.0
 POSITIVE, NEGATIVE, COEFFICIENT = 1.0, 1.05, 0.3
@@ -67,7 +68,7 @@ def shared_numbers(form, kl):
 
 
 def rows_numbers(form, kl):
-    own = {"old_per_row": 0, "advantage_per_token": 1, "factor_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "shape_positive": 2.0, "rate_positive": 1.0, "shape_negative": 3.0, "rate_negative": 2.5, "count_epsilon": 0.0}
+    own = {"old_per_row": 0, "advantage_per_token": 1, "factor_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_FIGURES", "G": 0, "shape_positive": 2.0, "rate_positive": 1.0, "shape_negative": 3.0, "rate_negative": 2.5, "count_epsilon": 0.0}
     return {"dtype": "SRP_F32", **ROWS, **shared_numbers(form, kl), **own}
 
 
@@ -125,6 +126,16 @@ def row_checks(data):
     leaf = leaf_of()
     loss = clip(ratio_of(leaf), single.double())
     yield Check("loss_row", "CLIP_ONCE", {**inputs, "advantage": single}, numbers("CLIP_ONCE", advantage_per_token=0), outputs_of(leaf, loss, (weight * loss).sum()))
+
+    leaf = leaf_of()
+    ratio = log_ratios(leaf, old.double(), data, "GROUP")[data.group]
+    loss = clip(ratio, single.double())
+    outputs = {
+        **outputs_of(leaf, loss, (weight * loss).sum()),
+        "ratio": (ratio.detach().clamp(-CLAMP, CLAMP).exp(), torch.float32, F32),
+        "clipped": ((-single.double() * ratio.exp().clamp(1 - LOW, 1 + HIGH) > -single.double() * ratio.exp().clamp(max=CAP)).to(torch.uint8), torch.uint8, EXACT),
+    }
+    yield Check("loss_row", "CLIP_ONCE of groups", {**inputs, "advantage": single, "group_offsets": data.group_offsets}, numbers("CLIP_ONCE", advantage_per_token=0, G=GROUPS, figure_count="SRP_LOSS_SUMS"), outputs)
 
     leaf = leaf_of()
     loss = (0.5 * ratio_of(leaf) - single.double()) ** 2

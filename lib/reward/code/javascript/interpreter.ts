@@ -72,7 +72,9 @@ class Machine {
     this.#context = context;
     const host = context.newObject();
     const give = (name: string, call: (text: string) => string): void => {
-      const wrapped = context.newFunction(name, (argument) => context.newString(call(argument === undefined ? "" : context.getString(argument))));
+      const wrapped = context.newFunction(name, (argument) =>
+        context.newString(call(argument === undefined ? "" : context.getString(argument))),
+      );
       context.setProp(host, name, wrapped);
       wrapped.dispose();
     };
@@ -173,10 +175,10 @@ function said(text: string): Said {
     return {
       status: typeof status === "string" ? status : "error",
       value,
-      ...(typeof error === "string" && { error: error.slice(0, 1000) }),
-      ...(typeof type === "string" && { type }),
-      ...(typeof line === "number" && { line }),
-      ...(syntax === true && { syntax }),
+      error: typeof error === "string" ? error.slice(0, 1000) : undefined,
+      type: typeof type === "string" ? type : undefined,
+      line: typeof line === "number" ? line : undefined,
+      syntax: syntax === true ? syntax : undefined,
     };
   } catch {
     return { status: "error", error: "the answer of the interpreter cannot be read" };
@@ -197,15 +199,16 @@ function replyOf(machine: Machine, result: Said): SandboxReply {
   return {
     status,
     stdout: machine.printed,
-    ...(error !== undefined && { error }),
-    ...(type !== undefined && { type }),
-    ...(line !== undefined && { line }),
-    ...(syntax === true && { syntax }),
+    error,
+    type,
+    line,
+    syntax: syntax === true ? syntax : undefined,
   };
 }
 
 /** Programs are scripts: what a module would export is declared all the same. */
-const withoutExports = (source: string): string => source.replaceAll(/^export\s+(?:default\s+)?(?=(?:async\s+)?(?:function|class|const|let|var)\b)/gm, "");
+const withoutExports = (source: string): string =>
+  source.replaceAll(/^export\s+(?:default\s+)?(?=(?:async\s+)?(?:function|class|const|let|var)\b)/gm, "");
 
 export class JavaScriptInterpreter implements Interpreter {
   readonly #quickJs: QuickJs;

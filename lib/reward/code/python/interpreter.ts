@@ -35,10 +35,10 @@ function outcomeOf(answer: RealmAnswer): Outcome {
   const reply = {
     status,
     stdout: answer.stdout,
-    ...(error !== undefined && { error }),
-    ...(type !== undefined && { type }),
-    ...(typeof line === "number" && { line }),
-    ...(record["syntax"] === true && { syntax: true }),
+    error,
+    type,
+    line: typeof line === "number" ? line : undefined,
+    syntax: record["syntax"] === true ? true : undefined,
   };
   return { status, value: record["value"], reply };
 }
@@ -59,7 +59,12 @@ export class PythonInterpreter implements Interpreter {
       const request = guestRequest(text);
       return (request !== null && this.#tests?.(request, "").reply) || "{}";
     });
-    if (assertions) this.#tests ??= await this.#runtime.open(this.#limits, true, (request) => this.#program?.(request, "").reply ?? "{}");
+    if (assertions)
+      this.#tests ??= await this.#runtime.open(
+        this.#limits,
+        true,
+        (request) => this.#program?.(request, "").reply ?? "{}",
+      );
   }
 
   run(source: string, stdin: string): SandboxReply {

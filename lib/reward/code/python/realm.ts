@@ -58,7 +58,10 @@ export class PythonRuntime {
 
   constructor(folder: string, snapshot: Uint8Array | undefined) {
     const text = (name: string): string => readFileSync(join(folder, name), "utf8");
-    this.#assets = { wasm: readFileSync(join(folder, "pyodide.asm.wasm")), stdlib: readFileSync(join(folder, "python_stdlib.zip")) };
+    this.#assets = {
+      wasm: readFileSync(join(folder, "pyodide.asm.wasm")),
+      stdlib: readFileSync(join(folder, "python_stdlib.zip")),
+    };
     if (snapshot) this.#assets["snapshot"] = snapshot;
     this.compiled = new WebAssembly.Module(this.#assets["wasm"]!);
     this.#loader = new Script(`${text("pyodide.js")}\nloadPyodide;`, { filename: "pyodide.js" });
@@ -69,14 +72,19 @@ export class PythonRuntime {
   /** The memory of an interpreter that has started and imported what programs use most. */
   async snapshot(): Promise<Uint8Array> {
     const limits = { memoryBytes: 2 ** 31, outputBytes: 0, fileBytes: 2 ** 30 };
-    this.#assets["snapshot"] ??= new Uint8Array((await this.#start(limits, { restore: false, trusted: true }, () => "")) as Uint8Array);
+    this.#assets["snapshot"] ??= new Uint8Array(
+      (await this.#start(limits, { restore: false, trusted: true }, () => "")) as Uint8Array,
+    );
     return this.#assets["snapshot"];
   }
 
   /** A fresh interpreter, of a program or, trusted, of tests. `ask` answers what its Python asks the other one. */
   async open(limits: RealmLimits, trusted: boolean, ask: (request: string) => string): Promise<RealmCall> {
     await this.snapshot();
-    const call = (await this.#start(limits, { restore: true, trusted }, ask)) as (request: string, stdin: string) => unknown;
+    const call = (await this.#start(limits, { restore: true, trusted }, ask)) as (
+      request: string,
+      stdin: string,
+    ) => unknown;
     let alive = true;
     return (request, stdin) => {
       if (!alive) return DEAD;
@@ -93,7 +101,11 @@ export class PythonRuntime {
     };
   }
 
-  async #start(limits: RealmLimits, { restore, trusted }: { restore: boolean; trusted: boolean }, ask: (request: string) => string): Promise<unknown> {
+  async #start(
+    limits: RealmLimits,
+    { restore, trusted }: { restore: boolean; trusted: boolean },
+    ask: (request: string) => string,
+  ): Promise<unknown> {
     const context = createContext(Object.create(null) as object, { codeGeneration: { strings: false, wasm: true } });
     const decoders = new TextDecoder();
     const prepare = this.#prepare.runInContext(context) as (host: object) => Start;
@@ -101,7 +113,9 @@ export class PythonRuntime {
       randomBytes: fillRandom,
       now: () => performance.now(),
       decode: (label: string, fatal: boolean, ignoreBOM: boolean, bytes: Uint8Array) =>
-        label === "utf-8" && !fatal && !ignoreBOM ? decoders.decode(bytes) : new TextDecoder(label, { fatal, ignoreBOM }).decode(bytes),
+        label === "utf-8" && !fatal && !ignoreBOM
+          ? decoders.decode(bytes)
+          : new TextDecoder(label, { fatal, ignoreBOM }).decode(bytes),
       encode: (text: string, bytes: Uint8Array) => new TextEncoder().encodeInto(text, bytes).written,
       assetBytes: (name: string) => this.#assets[name]!.length,
       asset: (name: string, bytes: Uint8Array) => {

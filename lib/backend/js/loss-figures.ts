@@ -1,0 +1,69 @@
+// The figures of a row of losses: what its kept tokens add up to (contract: srp_loss_figure in native/include/surprisal/loss.h).
+import { LOSS_FIGURES, type LossFigure, type LossTokenArgs } from "../contract/loss";
+import { clamp, scaled } from "./loss-forms";
+
+export type Figures = Record<LossFigure, number>;
+
+/** What a row's losses count for, and its KL. */
+export function rowScale(a: LossTokenArgs, b: number): { readonly weight: number; readonly klScale: number } {
+  const weight = a.rowWeight ? a.rowWeight[b]! : 1;
+  return { weight, klScale: scaled(a.klWeight ? a.klWeight[b]! : weight, a.klCoefficient) };
+}
+
+// One literal: made of pairs or of others it would have another shape every time, and the loops over it be compiled anew.
+export function newFigures(): Figures {
+  return {
+    total: 0,
+    loss: 0,
+    kl: 0,
+    kept: 0,
+    terms: 0,
+    clipped: 0,
+    limited: 0,
+    rowRatio: 0,
+    ratio: 0,
+    below: 0,
+    above: 0,
+    outside: 0,
+    outsidePositive: 0,
+    outsideNegative: 0,
+    logRatio: 0,
+    clampedLogRatio: 0,
+    absoluteLogRatio: 0,
+    squaredLogRatio: 0,
+    ratioK3: 0,
+  };
+}
+
+export function storeFigures(
+  a: LossTokenArgs,
+  b: number,
+  figures: Figures,
+  { weight, klScale }: ReturnType<typeof rowScale>,
+): void {
+  figures.total = scaled(weight, figures.loss) + scaled(klScale, figures.kl);
+  for (let k = 0; k < a.figureCount; ++k) put(a.figures, b * a.figureCount + k, figures[LOSS_FIGURES[k]!]);
+}
+
+/** Sums over the row's kept tokens that do not depend on the form. */
+export function addLogRatio(figures: Figures, x: number, logClamp: number): void {
+  figures.logRatio += x;
+  figures.clampedLogRatio += clamp(x, -logClamp, logClamp);
+  figures.absoluteLogRatio += Math.abs(x);
+  figures.squaredLogRatio += x * x;
+  figures.ratioK3 += x === Infinity ? Infinity : Math.expm1(x) - x;
+}
+
+export function addBand(figures: Figures, value: number, low: number, high: number, A: number): void {
+  if (value < low && A < 0) ++figures.below;
+  if (value > high && A > 0) ++figures.above;
+  if (!(value < low || value > high)) return;
+  ++figures.outside;
+  if (A > 0) ++figures.outsidePositive;
+  if (A < 0) ++figures.outsideNegative;
+}
+
+/** +0, never −0. */
+export function put(out: { [index: number]: number } | null, i: number, x: number): void {
+  if (out) out[i] = x + 0;
+}

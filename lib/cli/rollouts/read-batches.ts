@@ -1,0 +1,178 @@
+// Reads the files of a command line with progress, and splits their rollouts into batches.
+import * as path from "node:path";
+import { SurprisalError } from "../../core/errors";
+import {
+  type Dialect,
+  type FileFormat,
+  readRollouts,
+  type ReadOptions,
+  type ReadReport,
+  type Rollout,
+  type RolloutSource,
+} from "../../io";
+import { splitBySteps } from "../../io/rollout-groups";
+import { oneWord } from "../shell/arguments";
+import type { Call, OptionSpecs } from "../shell/command";
+
+const DIALECTS = {
+  surprisal: 1,
+  verl: 1,
+  trl: 1,
+  "trl-server": 1,
+  "openai-chat": 1,
+  "openai-completions": 1,
+  vllm: 1,
+  sglang: 1,
+} as const satisfies Record<Dialect, 1>;
+const FORMATS = { jsonl: 1, parquet: 1, safetensors: 1, npz: 1 } as const satisfies Record<FileFormat, 1>;
+export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FileFormat[];
+
+/** Flags of every command that reads rollouts. */
+export const READ_OPTIONS: OptionSpecs = {
+  from: {
+    value: "DIALECT",
+    text: `how the files spell rollouts: ${Object.keys(DIALECTS).join(", ")}. Default: detected`,
+  },
+  format: { value: "FORMAT", text: `layout of the files: ${FORMAT_NAMES.join(", ")}. Default: by their first bytes` },
+  "skip-malformed": {
+    text: "leave out records that cannot be read, and list them. Default: the first one ends the command",
+  },
+};
+
+const BATCHES = ["step", "file", "all"] as const;
+/** What counts as one batch. */
+export type BatchRule = (typeof BATCHES)[number];
+
+export const BATCH_OPTION: OptionSpecs = {
+  batch: {
+    value: "WORD",
+    text: "which rollouts are computed together: each step of each file (step), each file, or all. Default step",
+  },
+};
+
+export interface Batch {
+  /** For tables: "step 3" of the one file there is, else "run.jsonl, step 3". */
+  readonly label: string;
+  /** For messages: always with the file. */
+  readonly source: string;
+  readonly rollouts: readonly Rollout[];
+}
+
+export interface ReadFile {
+  readonly report: ReadReport;
+  readonly rollouts: readonly Rollout[];
+}
+
+function readOptions({ args, signal }: Call, name: string): ReadOptions {
+  const from = oneWord(args, "from", Object.keys(DIALECTS) as Dialect[]);
+  const format = oneWord(args, "format", FORMAT_NAMES);
+  return {
+    name,
+    signal,
+    from,
+    format,
+    malformed: args.has("skip-malformed") ? "skip" : undefined,
+  };
+}
+
+/** Chunks until there are no more, or until somebody says stop: a pipe may stay silent for ever. */
+async function* untilStopped(
+  chunks: AsyncIterable<Uint8Array | string>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array | string> {
+  let stop = (): void => undefined;
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => {
+      reject(signal.reason as Error);
+    };
+  });
+  stopped.catch(() => undefined); // whether or not anybody waits
+  signal.addEventListener("abort", stop, { once: true });
+  const iterator = chunks[Symbol.asyncIterator]();
+  try {
+    signal.throwIfAborted();
+    while (true) {
+      const next = await Promise.race([iterator.next(), stopped]);
+      if (next.done === true) return;
+      yield next.value;
+    }
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+/** Standard input where the name is "-". */
+function sourceOf({ stdin, signal }: Call, file: string): RolloutSource {
+  if (file !== "-") return file;
+  if (stdin === undefined)
+    throw new SurprisalError("ERR_SURPRISAL_FILE", "standard input cannot be read here", { name: "-" });
+  return untilStopped(stdin, signal);
+}
+
+export const shownName = (file: string): string => (file === "-" ? "<stdin>" : file);
+
+/** One file, one rollout after the other. */
+export function openRollouts(call: Call, file: string): ReturnType<typeof readRollouts> {
+  const { progress } = call;
+  let started = false;
+  return readRollouts(sourceOf(call, file), {
+    ...readOptions(call, shownName(file)),
+    onProgress({ bytes, totalBytes }) {
+      if (!started) progress.start(`reading ${path.basename(shownName(file))}`, "bytes", totalBytes);
+      started = true;
+      progress.reach(bytes);
+    },
+  });
+}
+
+/** Writes the warnings of a reader to standard error. */
+export function noteWarnings({ stderr }: Pick<Call, "stderr">, { warnings, warningCount }: ReadReport): void {
+  for (const { message } of warnings.slice(0, 5)) stderr.write(`note: ${message}\n`);
+  if (warningCount > 5)
+    stderr.write(`note: ${warningCount - Math.min(5, warnings.length)} more; surprisal inspect lists them\n`);
+}
+
+/** All files, whole. */
+export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
+  const files: ReadFile[] = [];
+  for (const file of call.args.files) {
+    const reader = openRollouts(call, file);
+    const rollouts: Rollout[] = [];
+    for await (const rollout of reader) rollouts.push(rollout);
+    call.progress.end();
+    noteWarnings(call, reader.report);
+    files.push({ report: reader.report, rollouts });
+  }
+  return files;
+}
+
+/** Rollouts that are computed together, in the order of the files and of the steps in them. */
+export function batchesOf(files: readonly ReadFile[], rule: BatchRule): Batch[] {
+  const whole = (source: string, rollouts: readonly Rollout[]): Batch => ({ label: source, source, rollouts });
+  if (rule === "all")
+    return [
+      whole(
+        files.map(({ report }) => report.name).join(", "),
+        files.flatMap(({ rollouts }) => rollouts),
+      ),
+    ];
+  if (rule === "file") return files.map(({ report, rollouts }) => whole(report.name, rollouts));
+  return files.flatMap(({ report: { name }, rollouts }) =>
+    splitBySteps(rollouts).map(({ step, rollouts: own }): Batch => {
+      if (step === undefined) return whole(name, own);
+      const source = `${name}, step ${step}`;
+      return { label: files.length === 1 ? `step ${step}` : source, source, rollouts: own };
+    }),
+  );
+}
+
+/** Files of a command line as batches; at least one rollout. */
+export async function readBatches(call: Call): Promise<readonly Batch[]> {
+  const rule = oneWord(call.args, "batch", BATCHES) ?? "step";
+  const batches = batchesOf(await readFiles(call), rule).filter(({ rollouts }) => rollouts.length > 0);
+  if (batches.length === 0)
+    throw new SurprisalError("ERR_SURPRISAL_FILE", `${call.args.files.map(shownName).join(", ")}: no rollouts in it`, {
+      want: "at least one rollout",
+    });
+  return batches;
+}

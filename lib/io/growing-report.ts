@@ -1,0 +1,47 @@
+// The report of a reading, while it grows.
+import type { Dialect, FileFormat, ReadReport, ReadWarning } from "./read-options";
+import type { Place } from "./place";
+
+const LISTED = 100;
+
+export class GrowingReport implements ReadReport {
+  format: FileFormat = "jsonl";
+  dialect: Dialect | undefined;
+  gzip = false;
+  bytes = 0;
+  totalBytes: number | undefined;
+  lines = 0;
+  rollouts = 0;
+  skipped = 0;
+  cutOff: { readonly line: number; readonly bytes: number } | undefined;
+  warningCount = 0;
+  readonly warnings: ReadWarning[] = [];
+  readonly name: string;
+  readonly #said = new Set<string>();
+
+  constructor(name: string) {
+    this.name = name;
+  }
+
+  warn(kind: ReadWarning["kind"], message: string, line?: number, field?: string): void {
+    ++this.warningCount;
+    if (this.warnings.length === LISTED) return;
+    this.warnings.push({ kind, message, line, field });
+  }
+
+  /** A place that warns here; what is true of every record of a source is said once for each field. */
+  place(op: string, line: number): Place {
+    const { name: file } = this;
+    return {
+      op,
+      file,
+      line,
+      warn: (kind, field, message) => {
+        const general = field.replaceAll(/\d+/g, "#");
+        if (kind !== "lengths" && (this.#said.has(`${kind} ${general}`) || this.#said.size === LISTED)) return;
+        this.#said.add(`${kind} ${general}`);
+        this.warn(kind, `${file}:${line}: ${field}: ${message}`, line, field);
+      },
+    };
+  }
+}

@@ -1,0 +1,229 @@
+// The policy losses: one table, which policyLoss, policyLossFromLogits, the command line and the docs read. A new loss is a file
+// with its function, and an import, an export and an entry here. The function of "x" is xLoss.
+import type { OptionKind, OptionKinds, Readings } from "../../core/option-kinds";
+import { type AggregationName, AGGREGATIONS } from "../../presets/aggregations";
+import { bypassLoss } from "./bypass-loss";
+import CISPO, { cispoLoss } from "./cispo-loss";
+import { clipCovLoss } from "./clip-cov-loss";
+import CPGD, { cpgdLoss } from "./cpgd-loss";
+import { gmpoLoss } from "./gmpo-loss";
+import { gspoLoss, gspoTokenLoss } from "./gspo-loss";
+import { klCovLoss } from "./kl-cov-loss";
+import { luspoLoss } from "./luspo-loss";
+import { optimalValueLoss } from "./optimal-value-loss";
+import PPO, { ppoLoss } from "./ppo-loss";
+import REINFORCE, { reinforceLoss } from "./reinforce-loss";
+import { rlooLoss } from "./rloo-loss";
+import SAPO, { sapoLoss } from "./sapo-loss";
+import { vespoLoss } from "./vespo-loss";
+import type { PolicyLossResult } from "./policy-loss-result";
+
+export * from "./bypass-loss";
+export * from "./cispo-loss";
+export * from "./clip-cov-loss";
+export * from "./cpgd-loss";
+export * from "./gmpo-loss";
+export * from "./gspo-loss";
+export * from "./kl-cov-loss";
+export * from "./luspo-loss";
+export * from "./optimal-value-loss";
+export * from "./ppo-loss";
+export * from "./reinforce-loss";
+export * from "./rloo-loss";
+export * from "./sapo-loss";
+export * from "./vespo-loss";
+
+interface LossFacts<Batch, Options> {
+  /** What it computes, in a few words. */
+  readonly about: string;
+  /** The page of docs/loss. */
+  readonly page: string;
+  /** Advantages are one per row. */
+  readonly ofRows?: boolean;
+  /** The arrays of its batch. */
+  readonly reads: Readings<Batch>;
+  readonly options: OptionKinds<Options>;
+}
+
+type Compute = (batch: never, options: never) => PolicyLossResult;
+
+/** An entry of the table, held to the types of its function. */
+function lossEntry<F extends Compute>(
+  compute: F,
+  facts: LossFacts<Parameters<F>[0], NonNullable<Parameters<F>[1]>>,
+): { readonly compute: F } & LossFacts<Parameters<F>[0], NonNullable<Parameters<F>[1]>> {
+  return { compute, ...facts };
+}
+
+const frameworks = Object.fromEntries(Object.keys(AGGREGATIONS).map((name) => [name, true])) as Readonly<
+  Record<AggregationName, true>
+>;
+
+const every = {
+  aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, ...frameworks },
+  metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true },
+  klClamps: "json",
+  tokens: "number",
+  rows: "number",
+  length: "number",
+  workers: "number",
+  accumulation: "number",
+  emptyRows: { skip: true, count: true },
+  kl: "json",
+  entropyBonus: "json",
+} as const satisfies Readonly<Record<string, OptionKind>>;
+
+const clip = { clip: "number", clipLow: "number", clipHigh: "number" } as const;
+const ppo = { ...clip, dualClip: "number", logClamp: "number", ratioCap: "number" } as const;
+const rowRatio = { ...clip, ratioCap: "number", maxLogRatio: "number" } as const;
+
+const reads = {
+  logProbs: "need",
+  oldLogProbs: "take",
+  advantages: "need",
+  referenceLogProbs: "take",
+  samplerLogProbs: "take",
+  entropies: "take",
+  rolloutWeights: "take",
+  mask: "take",
+  termMask: "take",
+  rowMask: "take",
+} as const;
+
+const LOSSES = {
+  ppo: {
+    ...lossEntry(ppoLoss, {
+      about: "the clipped surrogate: PPO, GRPO, DAPO, dual clip",
+      page: "ppo",
+      reads,
+      options: { ...every, ...ppo },
+    }),
+    tokenMap: PPO,
+  },
+  gspo: lossEntry(gspoLoss, {
+    about: "one clipped ratio a row",
+    page: "gspo",
+    reads,
+    options: { ...every, ...rowRatio, ratioTo: { old: true, sampler: true } },
+  }),
+  gspoToken: lossEntry(gspoTokenLoss, {
+    about: "gspo with advantages per token",
+    page: "gspo",
+    reads,
+    options: { ...every, ...rowRatio },
+  }),
+  gmpo: lossEntry(gmpoLoss, {
+    about: "the clipped geometric mean of a row",
+    page: "gmpo",
+    reads,
+    options: { ...every, ...clip, countEpsilon: "number" },
+  }),
+  cispo: {
+    ...lossEntry(cispoLoss, {
+      about: "clipped importance weights on log-probs",
+      page: "cispo",
+      reads,
+      options: { ...every, clipLow: "number", clipHigh: "number", logClamp: "number" },
+    }),
+    tokenMap: CISPO,
+  },
+  sapo: {
+    ...lossEntry(sapoLoss, {
+      about: "a sigmoid in place of clipping",
+      page: "sapo",
+      reads,
+      options: { ...every, temperaturePositive: "number", temperatureNegative: "number", logClamp: "number" },
+    }),
+    tokenMap: SAPO,
+  },
+  vespo: lossEntry(vespoLoss, {
+    about: "a smooth weight of the row's ratio",
+    page: "vespo",
+    reads,
+    options: {
+      ...every,
+      shapePositive: "number",
+      ratePositive: "number",
+      shapeNegative: "number",
+      rateNegative: "number",
+      rolloutWeightsOver: { kept: true, all: true },
+    },
+  }),
+  luspo: lossEntry(luspoLoss, {
+    about: "gspo with rows weighed by their length",
+    page: "luspo",
+    reads,
+    options: { ...every, ...rowRatio, ratioTo: { old: true, sampler: true } },
+  }),
+  rloo: lossEntry(rlooLoss, {
+    about: "one clipped ratio a row, advantages per row",
+    page: "rloo",
+    ofRows: true,
+    reads: { ...reads, oldSequenceLogProbs: "take" },
+    options: { ...every, ...clip },
+  }),
+  reinforce: {
+    ...lossEntry(reinforceLoss, {
+      about: "the plain policy gradient: REINFORCE, GPG",
+      page: "reinforce",
+      reads,
+      options: every,
+    }),
+    tokenMap: REINFORCE,
+  },
+  clipCov: lossEntry(clipCovLoss, {
+    about: "ppo without the tokens of high covariance",
+    page: "clip-cov",
+    reads,
+    options: { ...every, ...clip, share: "number", between: "json", seed: "number" },
+  }),
+  klCov: lossEntry(klCovLoss, {
+    about: "a KL penalty at the tokens of high covariance",
+    page: "kl-cov",
+    reads,
+    options: { ...every, share: "number", coefficient: "number" },
+  }),
+  cpgd: {
+    ...lossEntry(cpgdLoss, {
+      about: "the log-prob itself clipped",
+      page: "cpgd",
+      reads,
+      options: { ...every, ...clip },
+    }),
+    tokenMap: CPGD,
+  },
+  optimalValue: lossEntry(optimalValueLoss, {
+    about: "regression on advantages of A*-PO",
+    page: "optimal-value",
+    ofRows: true,
+    reads,
+    options: { ...every, beta: "number" },
+  }),
+  bypass: lossEntry(bypassLoss, {
+    about: "ppo or reinforce straight from the sampler",
+    page: "bypass",
+    reads: {
+      logProbs: "need",
+      advantages: "need",
+      referenceLogProbs: "take",
+      samplerLogProbs: "need",
+      entropies: "take",
+      mask: "take",
+      termMask: "take",
+      rowMask: "take",
+    },
+    options: {
+      ...every,
+      ...ppo,
+      objective: { clip: true, reinforce: true },
+      correction: "json",
+      correctionConventions: "json",
+    },
+  }),
+} as const;
+
+// Not by name: the main entry passes on what is exported by name, the functions, and not the table.
+export default LOSSES;
+
+/** A loss of `policyLoss`. */
+export type PolicyLossName = keyof typeof LOSSES;

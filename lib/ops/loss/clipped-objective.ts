@@ -1,0 +1,360 @@
+// The clipped policy objective: a clipped loss of tokens, rows or groups of rows, to be maximised. docs/ops/loss.md has the formulas.
+import { LOSS_FIGURES, LOSS_FORM, LOSS_SUMS, type LossFigure, ROW_FORM } from "../../backend/contract/loss";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
+import { selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
+import { float64Or, needFloats, optionalFloats, refuseOverlap } from "../../core/arrays";
+import type { Collective, CollectiveOption } from "../../core/collective";
+import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
+import { type FloatArray, widestFloat } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
+import { needNumber } from "../../core/options";
+import { needPerRowOrToken, type Per } from "../../core/per-row";
+import { gatherRowPartials } from "../../core/row-partials";
+import { needUnits, type RatioOptions, type Units } from "../ratio/units";
+import { mapAffinely } from "../reduce/affine";
+import { countMarked } from "./count-marked";
+import { type FormNumbers, RANGES } from "./parameters";
+import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./prepare";
+import type { LossArrays } from "./types";
+
+const OUTPUTS = ["losses", "ratios", "clipped", "gradLogProbs"] as const;
+/** Arrays that the clipped objective can return. */
+export type ClippedOutput = (typeof OUTPUTS)[number];
+const DEFAULT_OUTPUTS: readonly ClippedOutput[] = ["gradLogProbs"];
+
+export interface ClippedObjectiveOptions<Output extends ClippedOutput = ClippedOutput>
+  extends RatioOptions, CollectiveOption {
+  /** The ratio is clipped from below at 1 − clipLow. >= 0; Infinity = not clipped. From 1 on the bound is never reached. */
+  readonly clipLow: number;
+  /** The ratio is clipped from above at 1 + clipHigh. >= 0; Infinity = not clipped. */
+  readonly clipHigh: number;
+  /** Dual clip c > 1: for a negative advantage A the term is at least c·A. Default: Infinity, off. */
+  readonly dualClip?: number;
+  /** Upper cap of the ratio in the unclipped term, without gradient above it ("two-sided" clipping). Default: Infinity, off. */
+  readonly ratioCap?: number;
+  /** The log ratio is clamped to ±logClamp, without gradient outside. Default: Infinity, off. */
+  readonly logClamp?: number;
+  /** The log ratio is clamped from above, without gradient there. Default: Infinity, off. */
+  readonly maxLogRatio?: number;
+  /**
+   * Weight of each row's terms in the objective, [rows], float64.
+   * Default at token level: 1 / kept tokens of the batch (the token mean). At the other levels: 1 / rows.
+   */
+  readonly rowWeights?: FloatArray;
+  /**
+   * What an advantage belongs to; `"token"` at token level only. Default: by the length of `advantages`. Packed rows that
+   * are as many as tokens, but not of one token each, leave that open: then it must be said.
+   */
+  readonly advantagesPer?: Per;
+  /** The arrays to return beside the figures. Default: `["gradLogProbs"]`. */
+  readonly outputs?: readonly Output[];
+  /** Reuse memory for them instead of allocating. Must not overlap the inputs. */
+  readonly out?: Partial<Pick<LossArrays, ClippedOutput>>;
+}
+
+/** What an objective adds up. */
+export interface ClippedFigures {
+  /** Σ over rows of rowWeight · Σ of the row's terms, float64, to be maximised. A loss is its negative. */
+  readonly objective: number;
+  /** The rows' shares of it, [rows]. */
+  readonly objectives: Float64Array;
+  /** Share of the terms with `clipped`; 0 where there is no term. */
+  readonly clipFraction: number;
+  /** Share of the terms that sit on the limit of the dual clip; 0 where there is no term. */
+  readonly dualClipFraction: number;
+  /** Mean ratio over the terms; NaN where there is none. */
+  readonly meanRatio: number;
+  /** Largest ratio of a term; NaN where there is none. */
+  readonly maxRatio: number;
+}
+
+/** The arrays are those of `tokenLoss` or of `rowLoss`, but for the gradient, which is that of the objective. */
+interface ClippedArrays {
+  /** −min(r·A, clip(r)·A) per token (0 under the mask), or per row at the other levels. Not weighted. */
+  readonly losses: FloatArray;
+  /** One per token (0 under the mask), or per row: that of its group at group level; 1 for a unit without kept tokens. */
+  readonly ratios: FloatArray;
+  /** 1 where the clipped branch is strictly smaller and so cuts the gradient off; shape of `losses`. */
+  readonly clipped: Uint8Array;
+  /** d objective / d current, [n]; 0 under the mask, and where clipped. */
+  readonly gradLogProbs: FloatArray;
+}
+
+export type ClippedObjectiveResult<Output extends ClippedOutput = "gradLogProbs"> = Pick<ClippedArrays, Output> &
+  ClippedFigures;
+
+/** The arrays on the device, and the figures still in the sums of its rows. */
+export type DeviceClippedObjectiveResult<Output extends ClippedOutput = "gradLogProbs"> = OnDevice<
+  Pick<ClippedArrays, Output>
+> & { readonly summary: DeviceSummary<ClippedFigures> };
+
+// One literal, here and below: on few tokens a spread costs as much as the work.
+function needNumbers(op: string, options: ClippedObjectiveOptions): FormNumbers {
+  return {
+    clipLow: needNumber(op, "clipLow", options.clipLow, RANGES.clipLow),
+    clipHigh: needNumber(op, "clipHigh", options.clipHigh, RANGES.clipHigh),
+    dualClip: needNumber(op, "dualClip", options.dualClip ?? Infinity, RANGES.dualClip),
+    ratioCap: needNumber(op, "ratioCap", options.ratioCap ?? Infinity, RANGES.ratioCap),
+    logClamp: needNumber(op, "logClamp", options.logClamp ?? Infinity, RANGES.logClamp),
+    maxLogRatio: needNumber(op, "maxLogRatio", options.maxLogRatio ?? Infinity, RANGES.maxLogRatio),
+    temperaturePositive: 1,
+    temperatureNegative: 1,
+    coefficient: 0,
+    shapePositive: 0,
+    ratePositive: 0,
+    shapeNegative: 0,
+    rateNegative: 0,
+    countEpsilon: 0,
+  };
+}
+
+function needForm(op: string, options: ClippedObjectiveOptions, { level, common }: Units): LossForm {
+  const per = level === "token" ? "token" : "row";
+  return {
+    run: level === "token" ? "lossToken" : "lossRow",
+    form: level === "token" ? LOSS_FORM.clip : ROW_FORM.clipOnce,
+    reduce: common.reduce,
+    numbers: needNumbers(op, options),
+    oldPerRow: false,
+    rowsOnly: level !== "token",
+    lossesPer: per,
+    ratiosPer: per,
+  };
+}
+
+function needAdvantages(op: string, value: unknown, { rows, level }: Units, per: Per | undefined): PerRowOrToken {
+  if (level === "token") return needPerRowOrToken(op, "advantages", value, rows, per);
+  if (per !== undefined && per !== "row")
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantagesPer", per, `"row" at ${level} level`);
+  return { array: needFloats(op, "advantages", value, rows.B, "one per row"), perToken: false };
+}
+
+/** 1 / kept tokens or 1 / rows; 0 where there is nothing to weigh, so that the objective is 0 and not 0/0. */
+function defaultWeight(op: string, { rows, level, common }: Units, collective: Collective | undefined): number {
+  if (level === "token" && DeviceArray.is(common.mask))
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "rowWeights",
+      undefined,
+      "weights, or a mask in host memory whose tokens can be counted",
+    );
+  const here = level !== "token" ? rows.B : common.mask ? countMarked(common.mask, rows.n) : rows.n;
+  const total = collective ? collective.allReduce(Float64Array.of(here), "sum")[0]! : here;
+  return total > 0 ? 1 / total : 0;
+}
+
+/** What a call needs of its rows and does not return: their sums, and the weights of the loss, the objective's negative. */
+interface RowMemory {
+  readonly sums: Float64Array;
+  readonly weights: Float64Array;
+}
+
+function newMemory(rows: number): RowMemory {
+  return { sums: new Float64Array(rows * LOSS_SUMS), weights: new Float64Array(rows) };
+}
+
+const KEPT_ROWS = 4096;
+let lastMemory = newMemory(0);
+
+/** That of the last call where it had as many rows: small arrays cost more than a call on them. */
+function memoryOf(rows: number): RowMemory {
+  if (lastMemory.weights.length === rows) return lastMemory;
+  const memory = newMemory(rows);
+  if (rows <= KEPT_ROWS) lastMemory = memory;
+  return memory;
+}
+
+function needWeights(op: string, options: ClippedObjectiveOptions, units: Units): Float64Array {
+  const { B } = units.rows;
+  const given = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
+  if (DeviceArray.is(given)) return given as unknown as Float64Array;
+  const weights = new Float64Array(B);
+  if (given) weights.set(given);
+  else weights.fill(defaultWeight(op, units, options.collective));
+  return weights;
+}
+
+/** The weights of the loss. */
+function negated(op: string, weights: Float64Array, negative: Float64Array): FloatArray {
+  if (DeviceArray.is(weights)) return mapAffinely(op, weights, { shape: [1, weights.length], scale: -1 });
+  for (let b = 0; b < weights.length; ++b) negative[b] = -weights[b]!;
+  return negative;
+}
+
+const FIGURE = Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, k])) as Record<LossFigure, number>;
+const { total: TOTAL, kept: KEPT, clipped: CLIPPED, limited: LIMITED, rowRatio: ROW_RATIO, ratio: RATIO } = FIGURE;
+
+/** Figures of the batch from those of its rows, in row order: `all` those of all workers, `own` those here. */
+function summarize(all: Float64Array, own: Float64Array, ofTokens: boolean): ClippedFigures {
+  let [objective, ratios, terms, clipped, limited] = [0, 0, 0, 0, 0];
+  let maxRatio = -Infinity;
+  for (let at = 0; at < all.length; at += LOSS_SUMS) {
+    objective += all[at + TOTAL]!;
+    maxRatio = Math.max(maxRatio, all[at + ROW_RATIO]!);
+    // Above tokens a row is a term.
+    ratios += all[at + (ofTokens ? RATIO : ROW_RATIO)]!;
+    terms += ofTokens ? all[at + KEPT]! : 1;
+    clipped += ofTokens ? all[at + CLIPPED]! : Math.min(all[at + CLIPPED]!, 1);
+    limited += ofTokens ? all[at + LIMITED]! : Math.min(all[at + LIMITED]!, 1);
+  }
+  const objectives = new Float64Array(own.length / LOSS_SUMS);
+  for (let b = 0; b < objectives.length; ++b) objectives[b] = own[b * LOSS_SUMS + TOTAL]!;
+  return {
+    objective,
+    objectives,
+    clipFraction: terms > 0 ? clipped / terms : 0,
+    dualClipFraction: terms > 0 ? limited / terms : 0,
+    meanRatio: terms > 0 ? ratios / terms : NaN,
+    maxRatio: terms > 0 ? maxRatio : NaN,
+  };
+}
+
+/** A checked call: what a backend needs, and the result once it has run. */
+function clippedCall<Output extends ClippedOutput>(
+  op: string,
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions<Output>,
+  rowMemory: (rows: number) => RowMemory,
+) {
+  const { collective } = options;
+  const stream = streamOf(op, options, current, old, advantages, options.mask, options.rowWeights);
+  const units = needUnits(op, current, old, options);
+  const { rows, common } = units;
+  if (collective && units.level === "group")
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "collective",
+      collective,
+      'none at level "group", whose ratios need all rows of a group',
+    );
+  const advantage = needAdvantages(op, advantages, units, options.advantagesPer);
+  const form = needForm(op, options, units);
+  const dtype = widestFloat(units.current, units.old, advantage.array);
+  const wanted: readonly ClippedOutput[] = options.outputs ?? DEFAULT_OUTPUTS;
+  const memory = needLossMemory(op, dtype, form, rows, wanted, options.out, stream, OUTPUTS);
+  const { mask, offsets, members, groupOffsets } = common;
+  const arrays = {
+    current: units.current,
+    old: units.old,
+    advantages: advantage.array,
+    mask,
+    offsets,
+    groupOffsets,
+    rowWeights: options.rowWeights,
+  };
+  refuseOverlap(op, memory, arrays);
+
+  const rowWeights = needWeights(op, options, units);
+  const own = rowMemory(stream ? 0 : rows.B);
+  const inputs: LossInputs = {
+    rows,
+    old: units.old,
+    advantage,
+    factor: null,
+    rowWeights: negated(op, rowWeights, stream ? new Float64Array(rows.B) : own.weights),
+    mask,
+    termMask: null,
+    marks: null,
+    kl: NO_KL,
+    groups: groupOffsets && { G: common.G, members, offsets: groupOffsets },
+  };
+  const sums = stream ? float64Or(op, "", undefined, rows.B * LOSS_SUMS, stream) : own.sums;
+  const args = lossArgs(dtype, form, units.current, inputs, memory, sums, LOSS_SUMS);
+
+  const ofTokens = units.level === "token";
+  const finish = (): ClippedObjectiveResult<Output> => {
+    let result: Record<string, unknown>;
+    if (stream) {
+      const parts = [sums as unknown as DeviceArray];
+      const read = ([all]: readonly ArrayBufferView[]): ClippedFigures =>
+        summarize(all as Float64Array, all as Float64Array, ofTokens);
+      result = { summary: new DeviceSummary(parts, read) };
+    } else {
+      const all = collective ? gatherRowPartials(op, collective, sums, LOSS_SUMS).partials : sums;
+      result = summarize(all, sums, ofTokens) as unknown as Record<string, unknown>;
+    }
+    for (const name of wanted) result[name] = memory[name];
+    return result as unknown as ClippedObjectiveResult<Output>;
+  };
+  return { stream, run: form.run, args, finish, arrays, memory };
+}
+
+/** As clippedObjective, in the name of the public function `op`. */
+export function evaluateClipped<Output extends ClippedOutput>(
+  op: string,
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions<Output>,
+): ClippedObjectiveResult<Output> {
+  const { stream, run, args, finish } = clippedCall(op, current, old, advantages, options, memoryOf);
+  selectBackend(op, options.backend, stream).ops[run](args);
+  return finish();
+}
+
+/** The same on a device, where the first array lies. */
+export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
+  current: DeviceFloatArray,
+  old: AnyFloatArray,
+  advantages: AnyFloatArray,
+  options: Anywhere<ClippedObjectiveOptions<Output>>,
+): DeviceClippedObjectiveResult<Output>;
+/**
+ * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
+ *
+ *     r = exp(log ratio),  term = min(r·A, clip(r, 1 − clipLow, 1 + clipHigh)·A)
+ *     objective = Σ_b rowWeight[b] · Σ terms of row b
+ *
+ * The gradient is that of the branch that was taken (the unclipped one in a tie), and goes through the mean of a row or
+ * group to each of its tokens. An advantage of exactly 0 gives a term of exactly 0, even for an infinite ratio. NaN spreads
+ * to its token, row or group, and to the sums it enters. With a `collective` the objective, its gradient and the figures are those
+ * of the batch on all its workers (not at level "group").
+ *
+ * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
+ * @param old log-probs under the policy that sampled, same shape; constants for the gradient
+ * @param advantages [rows], or [n] at token level; constants for the gradient
+ * @returns the objective to maximise, its figures, and the arrays that `outputs` lists; arrays float64 if an input is, else float32
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 7 (token); Zheng et al. 2025, Group Sequence
+ * Policy Optimization (sequence); Ye et al. 2020, Mastering Complex Control in MOBA Games with Deep
+ * Reinforcement Learning (dual clip)
+ */
+export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: ClippedObjectiveOptions<Output>,
+): ClippedObjectiveResult<Output>;
+export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
+  current: AnyFloatArray,
+  old: AnyFloatArray,
+  advantages: AnyFloatArray,
+  anywhere: ClippedObjectiveOptions<Output> | Anywhere<ClippedObjectiveOptions<Output>>,
+): ClippedObjectiveResult<Output> | DeviceClippedObjectiveResult<Output> {
+  const options = anywhere as ClippedObjectiveOptions<Output>;
+  const [ours, theirs, gains] = [current, old, advantages] as unknown as readonly [FloatArray, FloatArray, FloatArray];
+  return evaluateClipped("clippedObjective", ours, theirs, gains, options);
+}
+
+/**
+ * `clippedObjective` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
+ */
+export async function clippedObjectiveAsync<const Output extends ClippedOutput = "gradLogProbs">(
+  current: FloatArray,
+  old: FloatArray,
+  advantages: FloatArray,
+  options: Omit<ClippedObjectiveOptions<Output>, "collective"> & AsyncOption,
+): Promise<ClippedObjectiveResult<Output>> {
+  const op = "clippedObjectiveAsync";
+  // Memory of its own: another call may begin before this one ends.
+  const { run, args, finish, arrays, memory } = clippedCall<Output>(op, current, old, advantages, options, newMemory);
+  await runWhole(op, run, args, { ...arrays, ...memory }, options);
+  return finish();
+}

@@ -1,0 +1,376 @@
+// What every call of a loss needs: checked inputs, the memory of its results, and the arguments of a backend.
+import {
+  KL_KIND,
+  KL_KINDS,
+  type KlKind,
+  LOSS_FIGURES,
+  type LossFigure,
+  type LossTokenArgs,
+} from "../../backend/contract/loss";
+import { type AsyncOption, runWhole } from "../../backend/run-async";
+import { type BackendOption, selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
+import {
+  flagsOr,
+  float64Or,
+  needFloats,
+  optionalFloats,
+  optionalMask,
+  outputOr,
+  refuseOverlap,
+} from "../../core/arrays";
+import { asFloat, DTYPE_CODE, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
+import { DeviceArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
+import { argumentError } from "../../core/errors";
+import { needNumber, needWord } from "../../core/options";
+import { needPerRowOrToken, type Per } from "../../core/per-row";
+import { needRows, type Rows } from "../../core/rows";
+import type { Stream } from "../../core/stream";
+import type { FormNumbers } from "./parameters";
+import type {
+  LossArrays,
+  LossFigures,
+  LossInputOptions,
+  LossKl,
+  LossOptions,
+  LossOutput,
+  LossResult,
+  LossSummary,
+} from "./types";
+
+/** What the two losses decide on their own. */
+export interface LossForm {
+  /** The backend's function. */
+  readonly run: "lossToken" | "lossRow";
+  readonly form: number;
+  readonly reduce: number;
+  readonly numbers: FormNumbers;
+  readonly oldPerRow: boolean;
+  /** The form takes no array per token but logProbs and oldLogProbs. */
+  readonly rowsOnly: boolean;
+  /** Sizes of `losses` and `ratios`; `clipped` is per row where `rowsOnly`. */
+  readonly lossesPer: Per;
+  readonly ratiosPer: Per;
+}
+
+/** The arrays that a form adds to those of every loss. */
+export interface FormArrays {
+  readonly oldLogProbs?: FloatArray;
+  readonly marks?: Uint8Array;
+}
+
+/** An array with an entry a row or a token. */
+export interface PerRowOrToken {
+  readonly array: FloatArray;
+  readonly perToken: boolean;
+}
+
+/** A checked KL term, or none. */
+export interface CheckedKl {
+  readonly reference: FloatArray | null;
+  readonly weights: FloatArray | null;
+  readonly numbers: Pick<
+    LossTokenArgs,
+    "klForm" | "klSlopeForm" | "klRatio" | "klCoefficient" | "klLogClamp" | "klValueClamp"
+  >;
+}
+
+/** Checked inputs of a loss but for the log-probs. */
+export interface LossInputs {
+  readonly rows: Rows;
+  readonly old: FloatArray | null;
+  readonly advantage: PerRowOrToken;
+  readonly factor: PerRowOrToken | null;
+  readonly rowWeights: FloatArray | null;
+  readonly mask: Uint8Array | null;
+  readonly termMask: Uint8Array | null;
+  readonly marks: Uint8Array | null;
+  readonly kl: CheckedKl;
+  /** Groups of rows that have one ratio: of `"clipOnce"` alone. */
+  readonly groups?: { readonly G: number; readonly members: Int32Array | null; readonly offsets: Int32Array } | null;
+}
+
+/** Where a backend writes; null: nobody asked for it. */
+export type LossMemory = { readonly [Name in LossOutput]: LossArrays[Name] | null };
+
+const OUTPUTS: readonly LossOutput[] = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"];
+
+export const NO_KL: CheckedKl = {
+  reference: null,
+  weights: null,
+  numbers: { klForm: 0, klSlopeForm: 0, klRatio: 0, klCoefficient: 0, klLogClamp: Infinity, klValueClamp: Infinity },
+};
+
+function needKind(op: string, name: string, kind: KlKind): number {
+  needWord(op, name, kind, KL_KINDS);
+  return KL_KIND[kind];
+}
+
+/** `at`: where the caller wrote the KL term, a path that ends in a point, or nothing. */
+function needKl(op: string, at: string, kl: LossKl | undefined, n: number, B: number, meaning: string): CheckedKl {
+  if (kl === undefined) return NO_KL;
+  const bound = { min: 0, above: true, infinite: true } as const;
+  return {
+    reference: needFloats(op, "kl.referenceLogProbs", kl.referenceLogProbs, n, meaning),
+    weights: optionalFloats(op, "kl.rowWeights", kl.rowWeights, B, "one per row"),
+    numbers: {
+      klForm: needKind(op, `${at}kind`, kl.kind),
+      klSlopeForm: needKind(op, `${at}gradientKind`, kl.gradientKind ?? kl.kind),
+      klRatio: kl.timesRatio ? 1 : 0,
+      klCoefficient: needNumber(op, `${at}coefficient`, kl.coefficient ?? 1),
+      klLogClamp: needNumber(op, `${at}logClamp`, kl.logClamp ?? Infinity, bound),
+      klValueClamp: needNumber(op, `${at}valueClamp`, kl.valueClamp ?? Infinity, bound),
+    },
+  };
+}
+
+/** One of a device has to be float64. */
+function asFloat64(array: FloatArray): Float64Array {
+  if (array instanceof Float64Array || DeviceArray.is(array)) return asFloat(array, "float64") as Float64Array;
+  return Float64Array.from(array);
+}
+
+/** Checks everything but the log-probs; nothing is computed. */
+export function needLossInputs(
+  op: string,
+  options: LossInputOptions & FormArrays,
+  form: LossForm,
+  klAt: string,
+): LossInputs {
+  const rows = needRows(op, options);
+  const { n, B, meaning } = rows;
+  const old = form.oldPerRow
+    ? needFloats(op, "oldLogProbs", options.oldLogProbs, B, "one per row")
+    : optionalFloats(op, "oldLogProbs", options.oldLogProbs, n, meaning);
+  const needValues = (name: "advantages" | "factors", values: FloatArray, per: Per | undefined): PerRowOrToken => {
+    if (form.rowsOnly && per !== undefined && per !== "row")
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `${name}Per`, per, `"row" for this form`);
+    return needPerRowOrToken(op, name, values, rows, form.rowsOnly ? "row" : per);
+  };
+  const { advantages, advantagesPer, factors, factorsPer } = options;
+  const advantage = needValues("advantages", advantages, advantagesPer);
+  const factor = factors === undefined ? null : needValues("factors", factors, factorsPer ?? advantagesPer);
+  const rowWeights = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
+  const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const termMask = optionalMask(op, "termMask", options.termMask, n, meaning);
+  if (form.rowsOnly && termMask)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "termMask",
+      termMask,
+      "nothing: this form has one value a row, and no terms of tokens",
+    );
+  const marks = optionalMask(op, "marks", options.marks, n, meaning);
+  const kl = needKl(op, klAt, options.kl, n, B, meaning);
+  return { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl };
+}
+
+/** The arguments of a backend, from what is checked and allocated. */
+export function lossArgs(
+  dtype: FloatDType,
+  { form, reduce, numbers, oldPerRow }: LossForm,
+  current: FloatArray,
+  inputs: LossInputs,
+  memory: LossMemory,
+  figures: Float64Array,
+  figureCount: number,
+): LossTokenArgs {
+  const { rows, old, advantage, factor, rowWeights, kl, groups } = inputs;
+  return {
+    dtype: DTYPE_CODE[dtype],
+    current: asFloat(current, dtype),
+    old: old && asFloat(old, dtype),
+    advantage: asFloat(advantage.array, dtype),
+    factor: factor && asFloat(factor.array, dtype),
+    reference: kl.reference && asFloat(kl.reference, dtype),
+    rowWeight: rowWeights && asFloat64(rowWeights),
+    klWeight: kl.weights && asFloat64(kl.weights),
+    mask: inputs.mask,
+    termMask: inputs.termMask,
+    marks: inputs.marks,
+    offsets: rows.offsets,
+    members: groups ? groups.members : null,
+    groupOffsets: groups ? groups.offsets : null,
+    n: rows.n,
+    B: rows.B,
+    T: rows.T,
+    G: groups ? groups.G : 0,
+    form,
+    oldPerRow: oldPerRow ? 1 : 0,
+    advantagePerToken: advantage.perToken ? 1 : 0,
+    factorPerToken: factor?.perToken ? 1 : 0,
+    reduce,
+    figureCount,
+    klForm: kl.numbers.klForm,
+    klSlopeForm: kl.numbers.klSlopeForm,
+    klRatio: kl.numbers.klRatio,
+    clipLow: numbers.clipLow,
+    clipHigh: numbers.clipHigh,
+    dualClip: numbers.dualClip,
+    ratioCap: numbers.ratioCap,
+    logClamp: numbers.logClamp,
+    maxLogRatio: numbers.maxLogRatio,
+    temperaturePositive: numbers.temperaturePositive,
+    temperatureNegative: numbers.temperatureNegative,
+    coefficient: numbers.coefficient,
+    shapePositive: numbers.shapePositive,
+    ratePositive: numbers.ratePositive,
+    shapeNegative: numbers.shapeNegative,
+    rateNegative: numbers.rateNegative,
+    countEpsilon: numbers.countEpsilon,
+    klCoefficient: kl.numbers.klCoefficient,
+    klLogClamp: kl.numbers.klLogClamp,
+    klValueClamp: kl.numbers.klValueClamp,
+    loss: memory.losses,
+    ratio: memory.ratios,
+    kl: memory.klValues,
+    clipped: memory.clipped,
+    grad: memory.gradLogProbs,
+    figures,
+  };
+}
+
+/** Memory for the outputs of a form that are wanted: the caller's, or new. */
+export function needLossMemory(
+  op: string,
+  dtype: FloatDType,
+  form: LossForm,
+  { n, B }: Rows,
+  wanted: readonly LossOutput[],
+  out: Partial<LossArrays> | undefined,
+  stream: Stream | null,
+  known: readonly LossOutput[] = OUTPUTS,
+): LossMemory {
+  for (const name of wanted) needWord(op, "outputs", name, known);
+  for (const name in out)
+    if (!wanted.includes(name as LossOutput))
+      throw argumentError("ERR_SURPRISAL_OPTION", op, `out.${name}`, name, "an array that `outputs` lists");
+  const output = (name: Exclude<LossOutput, "clipped">, length: number): FloatArray | null =>
+    wanted.includes(name) ? outputOr(op, name, out?.[name], dtype, length, stream) : null;
+  const flags = (length: number) =>
+    wanted.includes("clipped") ? flagsOr(op, "clipped", out?.clipped, length, stream) : null;
+  return {
+    losses: output("losses", form.lossesPer === "row" ? B : n),
+    ratios: output("ratios", form.ratiosPer === "row" ? B : n),
+    klValues: output("klValues", n),
+    clipped: flags(form.rowsOnly ? B : n),
+    gradLogProbs: output("gradLogProbs", n),
+  };
+}
+
+function columns(figures: Float64Array, B: number): LossFigures<Float64Array> {
+  const width = LOSS_FIGURES.length;
+  const column = (k: number) => Float64Array.from({ length: B }, (_, b) => figures[b * width + k]!);
+  return Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, column(k)])) as LossFigures<Float64Array>;
+}
+
+function sums(rows: LossFigures<Float64Array>, largest: boolean): LossFigures<number> {
+  const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
+  const max = (values: Float64Array) => values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const figures = Object.fromEntries(LOSS_FIGURES.map((name) => [name, sum(rows[name])])) as Record<LossFigure, number>;
+  if (largest) figures.rowRatio = max(rows.rowRatio);
+  return figures;
+}
+
+/** What a call of a loss wants back, and where it runs. */
+export interface LossWishes<Output extends LossOutput> extends BackendOption {
+  readonly outputs?: readonly Output[];
+  readonly out?: Partial<LossArrays>;
+}
+
+/** Allocates for checked inputs. `finish` makes the result once the op has run. */
+function planLoss<Output extends LossOutput>(
+  op: string,
+  form: LossForm,
+  current: FloatArray,
+  inputs: LossInputs,
+  { outputs, out }: LossWishes<Output>,
+  stream: Stream | null,
+) {
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = inputs;
+  const dtype = widestFloat(current, old, advantage.array, factor?.array, kl.reference);
+  const wanted: readonly LossOutput[] = outputs ?? ["gradLogProbs"];
+  const memory = needLossMemory(op, dtype, form, rows, wanted, out, stream);
+  const given = {
+    logProbs: current,
+    oldLogProbs: old,
+    advantages: advantage.array,
+    factors: factor?.array,
+    "kl.referenceLogProbs": kl.reference,
+    rowWeights,
+    "kl.rowWeights": kl.weights,
+    mask,
+    termMask,
+    marks,
+    offsets: rows.offsets,
+  };
+  refuseOverlap(op, memory, given);
+  const figures = float64Or(op, "", undefined, rows.B * LOSS_FIGURES.length, stream);
+  const args = lossArgs(dtype, form, current, inputs, memory, figures, LOSS_FIGURES.length);
+  const conclude = (read: Float64Array): LossSummary => {
+    const rowFigures = columns(read, rows.B);
+    const batch = sums(rowFigures, form.run === "lossToken");
+    return { total: batch.total, figures: batch, rowFigures };
+  };
+  const finish = (): LossResult<Output> => {
+    const returned = Object.fromEntries(wanted.map((name) => [name, memory[name]])) as unknown as Pick<
+      LossArrays,
+      Output
+    >;
+    if (!stream) return { ...returned, ...conclude(figures) };
+    const summary = new DeviceSummary([figures as unknown as DeviceArray], ([read]) => conclude(read as Float64Array));
+    return { ...returned, summary } as unknown as LossResult<Output>;
+  };
+  return { args, finish, arrays: { ...given, ...memory } };
+}
+
+/** Checks what is common. */
+function needLoss(op: string, form: LossForm, options: LossOptions<LossOutput> & FormArrays, klAt: string) {
+  const { logProbs, oldLogProbs, advantages, factors, rowWeights, mask, termMask, marks, kl } = options;
+  const ofKl = [kl?.referenceLogProbs, kl?.rowWeights];
+  const given = [oldLogProbs, advantages, factors, rowWeights, mask, termMask, marks, ...ofKl];
+  const stream = streamOf(op, options, logProbs, ...given);
+  const inputs = needLossInputs(op, options, form, klAt);
+  const current = needFloats(op, "logProbs", logProbs, inputs.rows.n, inputs.rows.meaning);
+  return { current, inputs, stream };
+}
+
+/** A loss of checked inputs in host memory, in the name of the public function `op`. */
+export function runCheckedLoss<Output extends LossOutput>(
+  op: string,
+  form: LossForm,
+  current: FloatArray,
+  inputs: LossInputs,
+  wishes: LossWishes<Output>,
+): LossResult<Output> {
+  const { args, finish } = planLoss(op, form, current, inputs, wishes, null);
+  selectBackend(op, wishes.backend).ops[form.run](args);
+  return finish();
+}
+
+/** Checks what is common, allocates, and runs. */
+export function evaluateLoss<Output extends LossOutput>(
+  op: string,
+  form: LossForm,
+  options: LossOptions<Output> & FormArrays,
+  klAt: string,
+): LossResult<Output> {
+  const { current, inputs, stream } = needLoss(op, form, options, klAt);
+  const { args, finish } = planLoss(op, form, current, inputs, options, stream);
+  selectBackend(op, options.backend, stream).ops[form.run](args);
+  return finish();
+}
+
+/** The same off the event loop. */
+export async function evaluateLossAsync<Output extends LossOutput>(
+  op: string,
+  form: LossForm,
+  options: LossOptions<Output> & FormArrays & AsyncOption,
+): Promise<LossResult<Output>> {
+  const { current, inputs, stream } = needLoss(op, form, options, "kl.");
+  const { args, finish, arrays } = planLoss(op, form, current, inputs, options, stream);
+  await runWhole(op, form.run, args, arrays, options);
+  return finish();
+}

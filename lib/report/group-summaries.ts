@@ -1,0 +1,33 @@
+// The rollouts of one prompt, side by side.
+import { groupRollouts, membersOf } from "../io/rollout-groups";
+import { deviation, mean } from "./distribution";
+import { clippedShare, keptOf, lengthOf, truncatedShare } from "./measures";
+import type { ReportStep } from "./model";
+import type { GroupSummary } from "./summary";
+
+function summarizeGroup(group: string, members: readonly number[], { rollouts }: ReportStep): GroupSummary {
+  const own = members.map((index) => rollouts[index]!);
+  const rewards = own.flatMap(({ reward }) => (reward !== undefined && Number.isFinite(reward) ? [reward] : []));
+  const entropies = own.flatMap((rollout) => keptOf(rollout, rollout.entropies)).filter(Number.isFinite);
+  const lengths = own.flatMap((rollout) => lengthOf(rollout) ?? []);
+  const some = rewards.length > 0;
+  return {
+    group,
+    rollouts: members,
+    rewardMean: some ? mean(rewards) : null,
+    rewardStd: some ? deviation(rewards) : null,
+    rewardMin: some ? Math.min(...rewards) : null,
+    rewardMax: some ? Math.max(...rewards) : null,
+    equalRewards: rewards.length === own.length && own.length > 1 && rewards.every((reward) => reward === rewards[0]),
+    lengthMean: lengths.length > 0 ? mean(lengths) : null,
+    entropyMean: entropies.length > 0 ? mean(entropies) : null,
+    truncated: truncatedShare(own),
+    clipped: clippedShare(own),
+  };
+}
+
+/** By first appearance. */
+export function summarizeGroups(step: ReportStep): GroupSummary[] {
+  const groups = groupRollouts(step.rollouts);
+  return membersOf(groups).map((members, group) => summarizeGroup(groups.groupNames[group]!, members, step));
+}

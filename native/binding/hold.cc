@@ -1,0 +1,43 @@
+// Node-API keeps an ArrayBuffer alive and not its memory: transfer(), structuredClone(), a byte stream or a WebAssembly module
+// that grows take that away. V8 hands out shares in it. Its function is looked up by name, since linking with V8 would bind the
+// addon to one version of Node. The name does not tell the type it returns, a std::shared_ptr; that of another function, which
+// takes one, does: where both are there V8 was built with the same standard library as this file.
+#include "hold.h"
+
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
+namespace srp::binding {
+namespace {
+
+// v8::ArrayBuffer::GetBackingStore() as a function of its object: a napi_value is a v8::Local, the address of the object's slot.
+using GetBackingStore = std::shared_ptr<void> (*)(napi_value array_buffer);
+
+GetBackingStore find_get_backing_store(napi_env env) {
+#if defined(_WIN32)
+  return nullptr;  // another calling convention
+#else
+  const napi_node_version* version = nullptr;
+  napi_get_node_version(env, &version);
+  // Of these, transfer() to another length reallocates what others have a share in.
+  if (!version || (version->major >= 21 && version->major <= 23)) return nullptr;
+#if defined(_LIBCPP_VERSION)
+  const char* const takes_one = "_ZN2v811ArrayBuffer3NewEPNS_7IsolateENSt3__110shared_ptrINS_12BackingStoreEEE";
+#else
+  const char* const takes_one = "_ZN2v811ArrayBuffer3NewEPNS_7IsolateESt10shared_ptrINS_12BackingStoreEE";
+#endif
+  return dlsym(RTLD_DEFAULT, takes_one)
+             ? reinterpret_cast<GetBackingStore>(dlsym(RTLD_DEFAULT, "_ZN2v811ArrayBuffer15GetBackingStoreEv"))
+             : nullptr;
+#endif
+}
+
+}  // namespace
+
+std::shared_ptr<void> hold(napi_env env, napi_value array_buffer) {
+  static const GetBackingStore get_backing_store = find_get_backing_store(env);
+  return get_backing_store ? get_backing_store(array_buffer) : nullptr;
+}
+
+}  // namespace srp::binding

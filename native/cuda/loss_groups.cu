@@ -1,0 +1,69 @@
+// loss_row of groups of rows (contract: surprisal/loss.h), in two launches (row_groups.cuh). In the second the blocks of a group
+// add its rows up, all of them alike, and spread the gradient over the rows, which they take by turns: as many blocks a group as
+// there are rows in one, on average.
+#include "loss_groups.cuh"
+#include "row_groups.cuh"
+#include "shared/loss_rows.h"
+
+namespace srp::cuda {
+namespace {
+
+template <class F>
+__global__ void __launch_bounds__(kRowThreads, 2)
+    loss_groups_kernel(LossArgs a, int blocks, const LogSum* sums, uint32_t* faults) {
+  const int64_t g = blockIdx.x / blocks;
+  const int block = static_cast<int>(blockIdx.x % blocks);
+  const bool first_warp = threadIdx.x < kWarp;
+  SRP_SHARED(double, row_grad, 1);
+  const Range group = checked_group(a.group_offsets, a.B, g, faults);
+  if (first_warp) {
+    const LossParameters p = loss_parameters(a);
+    const LogSum unit = sum_group(a, sums, group, faults);
+    LossSums all;
+    all.log_ratio = unit.sum;
+    all.kept = unit.kept;
+    const double slope = sum_members(a.members, a.B, group, faults, [&](int64_t b) {
+      if (b < 0) return 0.0;
+      const RowForm row = mean_row<F>(a, b, p, all);
+      if (block == 0) {
+        LossSums own;
+        own.kept = own.terms = sums[b].kept;
+        LossFigures figures;
+        add_counts(own, &figures);
+        store_row<F>(a, b, row, figures);
+      }
+      return scaled(row_scale(a, b).policy, row.slope);
+    });
+    if (threadIdx.x == 0) row_grad[0] = slope / divisor(unit.kept, a.reduce) + 0.0;
+  }
+  if (!a.grad) return;
+  __syncthreads();  // the gradient is there for all
+  for (int64_t m = group.begin + block; m < group.end; m += blocks) {
+    const int64_t b = member(a.members, m);
+    if (b < 0 || b >= a.B) continue;
+    const Range row = row_range(a.offsets, a.T, a.n, b);
+    spread(static_cast<F*>(a.grad), a.mask, row, row_grad[0], static_cast<int>(threadIdx.x), kRowThreads);
+  }
+}
+
+template <class F>
+srp_status group_losses_of(srp_queue* queue, const LossArgs& a) {
+  const Scratch scratch(queue, static_cast<size_t>(a.B) * sizeof(LogSum));
+  SRP_TRY(scratch.status());
+  LogSum* const sums = scratch.as<LogSum>();
+  sum_rows<F>(queue, a, sums);
+  if (a.G == 0) return launched("loss_row");
+  const int64_t rows = a.grad && a.B > a.G ? (a.B + a.G - 1) / a.G : 1;
+  SRP_TRY(check_grid("loss_row", a.G * rows));
+  SRP_LAUNCH((loss_groups_kernel<F>), dim3(static_cast<unsigned>(a.G * rows)), dim3(kRowThreads), 0, queue->stream, a,
+             static_cast<int>(rows), sums, queue->faults);
+  return launched("loss_row");
+}
+
+}  // namespace
+
+srp_status group_losses(srp_queue* queue, const LossArgs& a) {
+  return a.dtype == SRP_F64 ? group_losses_of<double>(queue, a) : group_losses_of<float>(queue, a);
+}
+
+}  // namespace srp::cuda

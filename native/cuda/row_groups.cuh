@@ -1,0 +1,67 @@
+// Sums of log-prob differences over the rows of a group, from which the log ratios and losses of groups start: those of each row
+// in a launch of their own, since members scatters the rows of a group and blocks cannot wait for others, which may not have
+// started; then whoever needs a group's sum adds its rows up in member order.
+#pragma once
+#include "ratio_rows.cuh"
+
+namespace srp::cuda {
+
+template <class F, class Args, bool kTogether>
+__global__ void __launch_bounds__(kRowThreads, 4) row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
+  const int64_t b = own_row<kTogether>();
+  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
+  if (worker<kTogether>() == 0) sums[b] = row;
+}
+
+// The row of a group's member, or -1 for one outside the batch.
+static __device__ int64_t checked_member(const int32_t* members, int64_t B, int64_t m, uint32_t* faults) {
+  const int64_t b = member(members, m);
+  if (b >= 0 && b < B) return b;
+  raise(faults, SRP_FAULT_INDEX);
+  return -1;
+}
+
+static __device__ Range checked_group(const int32_t* group_offsets, int64_t B, int64_t g, uint32_t* faults) {
+  const Range group = row_range(group_offsets, 0, B, g);
+  if (!group.valid && threadIdx.x % kWarp == 0) raise(faults, SRP_FAULT_OFFSETS);
+  return group;
+}
+
+// The sum of number_of(row) in member order: the lanes of a warp look up 32 members at a time, then each adds all of them.
+// number_of(-1) is of no row.
+template <class NumberOf>
+__device__ __forceinline__ double sum_members(const int32_t* members, int64_t B, const Range& group, uint32_t* faults,
+                                              const NumberOf& number_of) {
+  double sum = 0;
+  for (int64_t first = group.begin; first < group.end; first += kWarp) {
+    const int64_t m = first + threadIdx.x % kWarp;
+    const double mine = number_of(m < group.end ? checked_member(members, B, m, faults) : -1);
+    const int count = static_cast<int>(group.end - first < kWarp ? group.end - first : kWarp);
+    for (int k = 0; k < count; ++k) sum += __shfl_sync(kFullWarp, mine, k);
+  }
+  return sum;
+}
+
+// All lanes of a warp call it, and all get the sum.
+template <class Args>
+__device__ __forceinline__ LogSum sum_group(const Args& a, const LogSum* sums, const Range& group, uint32_t* faults) {
+  const double sum = sum_members(a.members, a.B, group, faults, [&](int64_t b) { return b < 0 ? 0.0 : sums[b].sum; });
+  const double kept = sum_members(a.members, a.B, group, faults,
+                                  [&](int64_t b) { return b < 0 ? 0.0 : static_cast<double>(sums[b].kept); });
+  return {sum, static_cast<int64_t>(kept)};
+}
+
+template <class F, class Args>
+void sum_rows(srp_queue* queue, const Args& a, LogSum* sums) {
+  if (a.B == 0) return;  // a grid of size 0 is a CUDA error
+  const dim3 block(kRowThreads);
+  if (takes_block(a.n, a.B))
+    SRP_LAUNCH((row_sums_kernel<F, Args, true>), dim3(static_cast<unsigned>(row_blocks<true>(a.B))), block, 0,
+               queue->stream, a, sums, queue->faults);
+  else
+    SRP_LAUNCH((row_sums_kernel<F, Args, false>), dim3(static_cast<unsigned>(row_blocks<false>(a.B))), block, 0,
+               queue->stream, a, sums, queue->faults);
+}
+
+}  // namespace srp::cuda

@@ -1,0 +1,283 @@
+// What CPU and CUDA share of surprisal/loss.h: one token's loss, KL term and gradient, the figures of a row, and the checks of the arguments.
+// Who walks which tokens is the backend's business (and where their inputs lie: an output's index is o): loss_token is
+// token_loss() for every token of a row, then store_figures(). The sums of a row, and what its form makes of them: loss_rows.h.
+#ifndef SURPRISAL_SHARED_LOSS_H
+#define SURPRISAL_SHARED_LOSS_H
+
+#include <float.h>
+
+#include "shared/ratio.h"
+#include "surprisal/loss.h"
+
+namespace srp {
+
+using LossArgs = srp_loss_token_args;
+
+SRP_HD LossParameters loss_parameters(const LossArgs& a) {
+  const double log_high = a.max_log_ratio < a.log_clamp ? a.max_log_ratio : a.log_clamp;
+  LossParameters p{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high};
+  p.bound_low = log1p(a.clip_low < 1 ? -a.clip_low : -1.0);
+  p.bound_high = log1p(a.clip_high);
+  p.temperature_positive = a.temperature_positive;
+  p.temperature_negative = a.temperature_negative;
+  p.coefficient = a.coefficient;
+  return p;
+}
+
+// What a row's sums count for in the total.
+struct RowScale {
+  double policy, kl;
+};
+
+SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
+  const double policy = a.row_weight ? a.row_weight[b] : 1.0;
+  return {policy, scaled(a.kl_weight ? a.kl_weight[b] : policy, a.kl_coefficient)};
+}
+
+SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.term_mask[i]; }
+
+template <class F>
+SRP_HD double advantage_of(const LossArgs& a, int64_t b, int64_t i) {
+  return load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b);
+}
+
+template <class F>
+SRP_HD double factor_of(const LossArgs& a, int64_t b, int64_t i) {
+  return a.factor ? load(static_cast<const F*>(a.factor), a.factor_per_token ? i : b) : 1.0;
+}
+
+template <class F>
+SRP_HD LossPoint<double> point_at(const LossArgs& a, int64_t i, double current) {
+  const double old = a.old && !a.old_per_row ? load(static_cast<const F*>(a.old), i) : current;
+  // Without old the log ratio is 0 by definition, but a current NaN stays one: inf - inf must not make another.
+  const double log_ratio = a.old && !a.old_per_row ? current - old : (current != current ? current : 0.0);
+  return {log_ratio, current, old, a.marks && a.marks[i]};
+}
+
+template <class F>
+SRP_HD LossPoint<double> point_of(const LossArgs& a, int64_t i) {
+  return point_at<F>(a, i, load(static_cast<const F*>(a.current), i));
+}
+
+// 0 added: what is cut off is +0, never -0.
+template <class F>
+SRP_HD void store_real(void* out, int64_t i, double x) {
+  if (out) store(static_cast<F*>(out), i, x + 0.0);
+}
+
+SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
+  if (out) out[i] = flag ? 1 : 0;
+}
+
+// KL
+
+SRP_HD KlParameters kl_parameters(const LossArgs& a) {
+  return {a.kl_form, a.kl_slope_form, a.kl_log_clamp, a.kl_value_clamp};
+}
+
+// The estimate, times the ratio where kl_ratio says so: that of the token or the row. `local` ratios carry their gradient
+// to the token alone.
+template <class F>
+SRP_HD KlTerm<double> token_kl(const LossArgs& a, int64_t i, double current, const ClampedRatio<double>& ratio,
+                               bool local) {
+  if (!a.reference) return {0, 0};
+  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference), i), kl_parameters(a));
+  return a.kl_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
+}
+
+// The token's ratio, where only the KL term asks for it.
+SRP_HD ClampedRatio<double> own_ratio(const LossArgs& a, double log_ratio, const LossParameters& p) {
+  return a.kl_ratio ? ClampedRatio<double>::of(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
+}
+
+// Figures
+
+// What a row's tokens add up. How many tokens there are of a kind, `Counts` keeps: among the figures (CountsInPlace) or apart.
+template <class Counts>
+struct FiguresWith {
+  double at[SRP_LOSS_FIGURES];
+  Counts counts;
+
+  SRP_HD FiguresWith() {
+    for (int k = 0; k < SRP_LOSS_FIGURES; ++k) at[k] = 0;
+  }
+
+  SRP_HD void count(int figure, bool says) { counts.add(at, figure, says); }
+
+  SRP_HD void add_log_ratio(double x, double log_clamp) {
+    const double e = expm1(x);
+    at[SRP_FIGURE_LOG_RATIO] += x;
+    at[SRP_FIGURE_CLAMPED_LOG_RATIO] += clamp(x, -log_clamp, log_clamp);
+    at[SRP_FIGURE_ABSOLUTE_LOG_RATIO] += fabs(x);
+    at[SRP_FIGURE_SQUARED_LOG_RATIO] += x * x;
+    at[SRP_FIGURE_RATIO_K3] += e == INFINITY ? e : e - x;
+  }
+
+  // `value` of a kept token against a band.
+  SRP_HD void add_band(double value, double low, double high, double advantage) {
+    const bool outside = value < low || value > high;
+    count(SRP_FIGURE_BELOW, value < low && advantage < 0);
+    count(SRP_FIGURE_ABOVE, value > high && advantage > 0);
+    count(SRP_FIGURE_OUTSIDE, outside);
+    count(SRP_FIGURE_OUTSIDE_POSITIVE, outside && advantage > 0);
+    count(SRP_FIGURE_OUTSIDE_NEGATIVE, outside && advantage < 0);
+  }
+
+  SRP_HD void add_ratio(double ratio, double advantage, const LossParameters& p) {
+    add_band(ratio > p.ratio_cap ? p.ratio_cap : ratio, 1 - p.clip_low, 1 + p.clip_high, advantage);
+  }
+
+  SRP_HD void add_flags(bool term, bool clipped, bool limited) {
+    count(SRP_FIGURE_KEPT, true);
+    count(SRP_FIGURE_TERMS, term);
+    count(SRP_FIGURE_CLIPPED, clipped);
+    count(SRP_FIGURE_LIMITED, limited);
+  }
+};
+
+struct CountsInPlace {
+  SRP_HD void add(double* at, int figure, bool says) { at[figure] += says ? 1 : 0; }
+};
+using LossFigures = FiguresWith<CountsInPlace>;
+
+// Whether figures beyond the sums are wanted.
+SRP_HD bool wants_all(const LossArgs& a) { return a.figures && a.figure_count > SRP_LOSS_SUMS; }
+
+// NaN wins.
+SRP_HD double larger(double a, double b) { return a != a || a >= b ? a : b; }
+
+SRP_HD void store_figures(const LossArgs& a, int64_t b, LossFigures row) {
+  if (!a.figures) return;
+  const RowScale scale = row_scale(a, b);
+  row.at[SRP_FIGURE_TOTAL] = scaled(scale.policy, row.at[SRP_FIGURE_LOSS]) + scaled(scale.kl, row.at[SRP_FIGURE_KL]);
+  double* const to = a.figures + b * a.figure_count;
+  for (int k = 0; k < SRP_LOSS_FIGURES; ++k)
+    if (k < a.figure_count) to[k] = row.at[k] + 0.0;
+}
+
+// loss_token
+
+SRP_HD LossFigures token_figures() {
+  LossFigures row;
+  row.at[SRP_FIGURE_ROW_RATIO] = -INFINITY;
+  return row;
+}
+
+// What a kept token costs: loss and slope with factor, 0 where it is no term.
+struct TokenCost {
+  LossTerm<double> form;
+  KlTerm<double> kl;
+  double loss, slope;
+  bool term;
+
+  SRP_HD double grad(const RowScale& scale) const { return scaled(scale.policy, slope) + scaled(scale.kl, kl.slope); }
+};
+
+template <class F>
+SRP_HD TokenCost token_cost(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p,
+                            const LossPoint<double>& point, double advantage) {
+  const LossTerm<double> t = loss_term(a.form, point, advantage, p);
+  const bool term = is_term(a, i);
+  const double factor = term ? factor_of<F>(a, b, i) : 0.0;
+  return {t, token_kl<F>(a, i, point.current, own_ratio(a, point.log_ratio, p), true),
+          term ? scaled(factor, t.loss) : 0.0, term ? scaled(factor, t.slope) : 0.0, term};
+}
+
+// Token i of row b: its outputs, which are elements o, and its part of the row's figures.
+template <class F, class Counts>
+SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p,
+                       const RowScale& scale, FiguresWith<Counts>* row) {
+  if (!is_kept(a, i)) {
+    store_real<F>(a.loss, o, 0);
+    store_real<F>(a.ratio, o, 0);
+    store_real<F>(a.kl, o, 0);
+    store_flag(a.clipped, o, false);
+    store_real<F>(a.grad, o, 0);
+    return;
+  }
+  const double advantage = advantage_of<F>(a, b, i);
+  const LossPoint<double> point = point_of<F>(a, i);
+  const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
+  store_real<F>(a.loss, o, cost.loss);
+  store_real<F>(a.ratio, o, cost.form.ratio);
+  store_real<F>(a.kl, o, cost.kl.value);
+  store_flag(a.clipped, o, cost.form.clipped);
+  store_real<F>(a.grad, o, cost.grad(scale));
+  if (!a.figures) return;
+  row->at[SRP_FIGURE_LOSS] += cost.loss;
+  row->at[SRP_FIGURE_KL] += cost.kl.value;
+  row->at[SRP_FIGURE_ROW_RATIO] = larger(row->at[SRP_FIGURE_ROW_RATIO], cost.form.ratio);
+  row->at[SRP_FIGURE_RATIO] += cost.form.ratio;
+  row->add_flags(cost.term, cost.form.clipped, cost.form.limited);
+  if (!wants_all(a)) return;
+  row->add_ratio(cost.form.ratio, advantage, p);
+  row->add_log_ratio(point.log_ratio, a.log_clamp);
+}
+
+// Checks
+
+// Open at the lower end; NaN fails.
+inline srp_status check_above(const char* name, double value, double low) {
+  if (value > low) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT, "%s is %g, expected more than %g", name, value, low);
+}
+
+inline srp_status check_first(const char* name, int32_t value, int32_t first, int32_t last) {
+  if (value >= first && value <= last) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT, "%s is %d, expected %d..%d", name, value, first, last);
+}
+
+inline srp_status check_loss_values(const LossArgs* a) {
+  SRP_TRY(check_range("clip_low", a->clip_low, 0, INFINITY));
+  SRP_TRY(check_range("clip_high", a->clip_high, 0, INFINITY));
+  SRP_TRY(check_above("dual_clip", a->dual_clip, 1));
+  SRP_TRY(check_above("ratio_cap", a->ratio_cap, 0));
+  SRP_TRY(check_above("log_clamp", a->log_clamp, 0));
+  SRP_TRY(check_range("max_log_ratio", a->max_log_ratio, 0, INFINITY));
+  SRP_TRY(check_above("temperature_positive", a->temperature_positive, 0));
+  SRP_TRY(check_above("temperature_negative", a->temperature_negative, 0));
+  SRP_TRY(check_finite("coefficient", a->coefficient));
+  SRP_TRY(check_finite("shape_positive", a->shape_positive));
+  SRP_TRY(check_finite("rate_positive", a->rate_positive));
+  SRP_TRY(check_finite("shape_negative", a->shape_negative));
+  SRP_TRY(check_finite("rate_negative", a->rate_negative));
+  SRP_TRY(check_range("count_epsilon", a->count_epsilon, 0, DBL_MAX));
+  SRP_TRY(check_finite("kl_coefficient", a->kl_coefficient));
+  SRP_TRY(check_above("kl_log_clamp", a->kl_log_clamp, 0));
+  return check_above("kl_value_clamp", a->kl_value_clamp, 0);
+}
+
+inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last_form) {
+  SRP_TRY(check_size(a));
+  const bool reference = a->reference || a->n == 0;  // an empty array may be NULL
+  SRP_TRY(check_float(a->dtype));
+  SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
+  SRP_TRY(check_first("form", a->form, first_form, last_form));
+  SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, 1));
+  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, a->factor || a->n == 0 ? 1 : 0));
+  SRP_TRY(check_enum("reduce", a->reduce, SRP_REDUCE_SUM));
+  if (a->figure_count != SRP_LOSS_SUMS && a->figure_count != SRP_LOSS_FIGURES)
+    return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d or %d", a->figure_count, SRP_LOSS_SUMS,
+                SRP_LOSS_FIGURES);
+  SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
+  SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
+  SRP_TRY(check_enum("kl_ratio", a->kl_ratio, reference ? 1 : 0));
+  SRP_TRY(check_loss_values(a));
+  return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);
+}
+
+inline srp_status check_no_groups(const LossArgs* a) {
+  if (!a->group_offsets && !a->members) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT, "group_offsets and members belong to SRP_ROW_CLIP_ONCE of loss_row");
+}
+
+inline srp_status check_loss_token(const srp_loss_token_args* a) {
+  SRP_TRY(check_loss(a, SRP_LOSS_CLIP, SRP_LOSS_SQUARED));
+  SRP_TRY(check_no_groups(a));
+  SRP_TRY(check_pointer("current", a->current, a->n));
+  return check_enum("old_per_row", a->old_per_row, 0);
+}
+
+}  // namespace srp
+
+#endif

@@ -1,0 +1,102 @@
+// What CPU and CUDA share of loss_logits (loss.h): the struct as those of the three ops that it joins, and what lies between a
+// row's sums and its gradient.
+#ifndef SURPRISAL_SHARED_LOSS_LOGITS_H
+#define SURPRISAL_SHARED_LOSS_LOGITS_H
+
+#include "shared/logprob.h"
+#include "shared/loss.h"
+
+namespace srp {
+
+using LossLogitsArgs = srp_loss_logits_args;
+
+// Every token a row of its own. `current` is not in memory: token_slope() has it.
+SRP_HD LossArgs token_args(const LossLogitsArgs& a) {
+  LossArgs t = {};
+  t.size = sizeof t;
+  t.dtype = SRP_F64;
+  t.figure_count = SRP_LOSS_SUMS;
+  t.old = a.old;
+  t.advantage = a.advantage;
+  t.factor = a.factor;
+  t.reference = a.reference;
+  t.row_weight = a.weight;
+  t.kl_weight = a.kl_weight;
+  t.mask = a.keep;
+  t.term_mask = a.term_mask;
+  t.marks = a.marks;
+  t.n = t.B = a.N;
+  t.T = 1;
+  t.form = a.form;
+  t.advantage_per_token = 1;
+  t.factor_per_token = a.factor ? 1 : 0;
+  t.reduce = SRP_REDUCE_MEAN;
+  t.kl_form = a.kl_form;
+  t.kl_slope_form = a.kl_slope_form;
+  t.kl_ratio = a.kl_ratio;
+  t.clip_low = a.clip_low;
+  t.clip_high = a.clip_high;
+  t.dual_clip = a.dual_clip;
+  t.ratio_cap = a.ratio_cap;
+  t.log_clamp = a.log_clamp;
+  t.max_log_ratio = a.max_log_ratio;
+  t.temperature_positive = a.temperature_positive;
+  t.temperature_negative = a.temperature_negative;
+  t.coefficient = a.coefficient;
+  t.kl_coefficient = a.kl_coefficient;
+  t.kl_log_clamp = a.kl_log_clamp;
+  t.kl_value_clamp = a.kl_value_clamp;
+  return t;
+}
+
+// The three roundings to float32 are those of the arrays between the three ops.
+SRP_HD double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
+
+// d total / d current of token i.
+SRP_HD double token_slope(const LossArgs& t, const LossParameters& p, int64_t i, double current) {
+  const TokenCost cost = token_cost<double>(t, i, i, p, point_at<double>(t, i, current), advantage_of<double>(t, i, i));
+  return cost.grad(row_scale(t, i)) + 0.0;
+}
+
+// The outputs of kept token i, and what its row's gradient is made of. `slope` is d total / d current of rounded(logprob).
+SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, int64_t i, const RowResult& row, double logprob, double slope) {
+  store_row(a, i, row);
+  put_if(a.logprob, i, logprob);
+  const double of_entropy = a.entropy_weight ? rounded(a.entropy_weight[i]) : 0;
+  const double mean_gap = a.entropy_weight ? rounded(row.mean_gap) : 0;
+  return {row.max_logit, rounded(row.log1p_sum), mean_gap, rounded(slope), of_entropy};
+}
+
+SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, const LossArgs& t, const LossParameters& p, int64_t i,
+                          const RowResult& row, double logprob) {
+  return lose_row(a, i, row, logprob, token_slope(t, p, i, rounded(logprob)));
+}
+
+SRP_HD void clear_token(const LossLogitsArgs& a, int64_t i) {
+  store_row(a, i, {0, 0, 0, 0, 0});
+  put_if(a.logprob, i, 0);
+}
+
+inline srp_status check(const LossLogitsArgs* a) {
+  SRP_TRY(check_size(a));
+  srp_logprob_forward_args logits = {};
+  logits.size = sizeof logits;
+  logits.dtype = a->dtype;
+  logits.logits = a->logits;
+  logits.targets = a->targets;
+  logits.N = a->N;
+  logits.V = a->V;
+  logits.stride = a->stride;
+  logits.K = 1;
+  logits.temperature = a->temperature;
+  logits.scale = a->scale;
+  logits.softcap = a->softcap;
+  SRP_TRY(check(&logits));
+  const LossArgs tokens = token_args(*a);
+  SRP_TRY(check_loss(&tokens, SRP_LOSS_CLIP, SRP_LOSS_SQUARED));
+  return check_pointer("grad", a->grad, a->stride == 0 ? 0 : a->N);
+}
+
+}  // namespace srp
+
+#endif

@@ -1,0 +1,67 @@
+// lib/ as JavaScript, by Rollup: what Node loads, and what other bundlers take apart.
+//
+//   CommonJS     a file for each entry and for what several of them share: one file opens much faster than 300
+//   ES modules   a file for each module, so that a bundler leaves out every module of which nothing is used
+
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { rollup } from "@rollup/wasm-node";
+import { transformSync } from "@swc/core";
+import { at } from "./paths.mjs";
+
+// Object.assign instead of object spread: on Node 20 `{ ...a, x }` of a dozen properties takes 4 µs, and Object.assign({}, a, { x })
+// 0.2 µs. They differ for setters and for a property `__proto__` of a source, which no object here has. swc takes the functions
+// from its helpers; these do the same for plain objects.
+const HELPERS = {
+  "@swc/helpers/_/_extends": "export const _ = Object.assign;",
+  "@swc/helpers/_/_object_without_properties": `export function _(source, names) {
+    const rest = {};
+    for (const name of Object.keys(source)) if (!names.includes(name)) rest[name] = source[name];
+    return rest;
+  }`,
+};
+
+const SWC = {
+  swcrc: false,
+  env: { targets: { node: "20.12" }, include: ["transform-object-rest-spread"] },
+  jsc: {
+    parser: { syntax: "typescript" },
+    externalHelpers: true,
+    assumptions: { setSpreadProperties: true, pureGetters: true },
+    preserveAllComments: false,
+    minify: { format: { comments: false } }, // the declarations carry them
+  },
+  module: { type: "es6" },
+};
+
+const typescript = {
+  name: "typescript",
+  resolveId(request, importer) {
+    if (request in HELPERS) return request;
+    if (importer === undefined) return at("lib", `${request}.ts`);
+    if (!request.startsWith(".")) return { id: request, external: true };
+    const path = resolve(dirname(importer), request);
+    return [`${path}.ts`, `${path}/index.ts`].find((file) => existsSync(file));
+  },
+  load: (id) => HELPERS[id] ?? null,
+  transform: (text, id) => (id in HELPERS ? null : { code: transformSync(text, { ...SWC, filename: id }).code, map: null }),
+  resolveImportMeta: (property, { format }) => (format === "cjs" && property === "filename" ? "__filename" : null),
+};
+
+const refuseWarnings = ({ message }) => {
+  throw new Error(message);
+};
+
+/** Writes the entries, named by their path in lib/ without the ending: `entries` in both formats, `programs` as CommonJS. */
+export async function writeBundles(folder, { entries, programs }) {
+  const options = { plugins: [typescript], treeshake: { moduleSideEffects: false }, onwarn: refuseWarnings };
+  const inputOf = (names) => Object.fromEntries(names.map((name) => [name, name]));
+  const shared = { dir: folder, generatedCode: "es2015", interop: "esModule" };
+
+  const forNode = await rollup({ ...options, input: inputOf([...entries, ...programs]) });
+  await forNode.write({ ...shared, format: "cjs", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
+
+  const forBundlers = await rollup({ ...options, input: inputOf(entries), cache: forNode.cache });
+  const modules = { preserveModules: true, preserveModulesRoot: at("lib"), entryFileNames: "[name].mjs" };
+  await forBundlers.write({ ...shared, format: "es", ...modules });
+}

@@ -1,0 +1,10 @@
+// An addon that was built from other contracts would read a call's fields as others: it is not used.
+import { nativeAddon } from "../../lib/backend/addon";
+
+jest.mock("node-gyp-build", () => () => ({ contracts: "those of another version" }));
+
+test("an addon of other contracts is a reason that says what to do", () => {
+  expect(nativeAddon()).toEqual({
+    reason: "the native addon was built from another version of this package; `npx surprisal build` builds it anew",
+  });
+});
