@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, type FloatDType, widestFloat } from "../core/dtype";
+import type { FloatArray, FloatDType } from "../core/dtype";
+import { asFloat, widestFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
 import { needNumber, needWord } from "../core/options";

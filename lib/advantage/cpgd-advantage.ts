@@ -1,7 +1,7 @@
 // Advantages of whole responses relative to the batch (CPGD).
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
-import { floatDType } from "../core/dtype";
+import { floatDType } from "../core/float-arrays";
 import { oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
 import { normalizeItems } from "../ops/group/normalize";

@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { widestFloat } from "../core/float-arrays";
 import { needNumber, needWord } from "../core/options";
 import type { SequenceWeights, WeightForm } from "../ops/modulate";
 import { weighSequences } from "../ops/modulate/sequence-weights";

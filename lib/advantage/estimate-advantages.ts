@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { widestFloat } from "../core/float-arrays";
 import { needNumber, needWord } from "../core/options";
 import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/rows";
 import { whiten } from "../ops/reduce";

@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { Collective, CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/options";

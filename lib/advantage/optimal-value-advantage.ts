@@ -1,7 +1,8 @@
 // Advantages relative to the value of the optimal policy of KL-regularised RL, estimated from a group of samples (A*-PO).
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat, floatDType } from "../core/float-arrays";
 import type { GroupLayout } from "../core/groups";
 import { needNumber } from "../core/options";
 import type { RowLayout } from "../core/rows";

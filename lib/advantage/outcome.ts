@@ -1,7 +1,8 @@
 // What the estimators of outcome rewards have in common: a score per row, compared with its group, spread over the tokens.
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
-import { type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { floatDType } from "../core/float-arrays";
 import { needGroups } from "../core/groups";
 import { needWord } from "../core/options";
 import type { GroupConventions, GroupNormalizeOptions } from "../ops/group";

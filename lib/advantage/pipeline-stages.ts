@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/options";
 import type { RowLayout, Rows } from "../core/rows";

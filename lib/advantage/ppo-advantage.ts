@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat, widestFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";

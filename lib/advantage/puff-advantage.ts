@@ -1,7 +1,8 @@
 // Advantages of environment rollouts that were sampled by an older policy: truncated importance weights in GAE.
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats } from "../core/arrays";
-import { type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { widestFloat } from "../core/float-arrays";
 import { needNumber } from "../core/options";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
 import { vtrace } from "../ops/scan";

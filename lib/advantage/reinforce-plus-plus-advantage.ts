@@ -1,7 +1,8 @@
 // Discounted returns, or outcome rewards less the group's mean, whitened over the batch.
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
-import { type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { floatDType } from "../core/float-arrays";
 import { layoutOfRows } from "../core/rows";
 import { discountedReturns } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";

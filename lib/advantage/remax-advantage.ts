@@ -1,7 +1,8 @@
 // Returns less the reward of a greedy rollout.
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
-import { asFloat, type FloatArray } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat } from "../core/float-arrays";
 import { broadcastRows } from "../ops/group/broadcast";
 import { gae } from "../ops/scan";
 import { needTokenBatch, roundedTo, type TokenRewardBatch } from "./token-rewards";

@@ -1,6 +1,7 @@
 // How often rollouts are drawn again, by their scores.
 import { needNumber, needWord } from "../core/options";
-import { type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { floatDType } from "../core/float-arrays";
 import { groupWeigh, type WeighForm } from "../ops/group";
 import { needScores, type OutcomeBatch, type OutcomeOptions } from "./outcome";
 import { roundedTo } from "./token-rewards";

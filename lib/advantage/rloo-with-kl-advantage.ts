@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat, widestFloat } from "../core/float-arrays";
 import { needGroups } from "../core/groups";
 import { needNumber } from "../core/options";
 import { layoutOfRows, type Rows } from "../core/rows";

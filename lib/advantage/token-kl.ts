@@ -1,6 +1,7 @@
 // Estimates of KL(policy ‖ reference) from the log-probs of sampled tokens, for rewards. No gradient.
 import type { BackendOption } from "../backend/select";
-import { asFloat, type FloatArray } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { asFloat } from "../core/float-arrays";
 import { needWord } from "../core/options";
 import { layoutOf, type RowLayout } from "../core/rows";
 import { klEstimates } from "../ops/loss";

@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, type FloatDType, floatDType, widestFloat } from "../core/dtype";
+import type { FloatArray, FloatDType } from "../core/dtype";
+import { asFloat, floatDType, widestFloat } from "../core/float-arrays";
 import { layoutOf, needRows, type RowLayout, type Rows } from "../core/rows";
 import { whiten, type WhitenConventions } from "../ops/reduce";
 import type { MaskMode } from "../ops/scan";

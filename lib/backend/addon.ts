@@ -6,7 +6,7 @@ import type { DTypeCode } from "../core/dtype";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/ops";
-import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "./device";
+import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
 
 /** What native/binding/addon.cc exports. */
 export interface Addon extends DeviceFunctions {

@@ -1,7 +1,7 @@
 // A backend runs one op on memory it is given. It does not validate or allocate, which lib/ops does, nor choose, which
 // lib/backend/select.ts does, and nothing here logs. So every backend is as small as its arithmetic.
+import type { DeviceRuntime } from "../core/device-runtime";
 import type { BackendOps } from "./contract/ops";
-import type { BackendDevice } from "./device";
 
 export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
 /** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
@@ -12,6 +12,12 @@ export type BackendChoice = BackendName | "auto";
 export type { BackendOps } from "./contract/ops";
 export type OpName = keyof BackendOps;
 export type OpArgs<Op extends OpName> = Parameters<BackendOps[Op]>[0];
+
+/** The device side of a backend that has one: its memory and streams, bound to one queue. */
+export interface BackendDevice extends DeviceRuntime {
+  /** The same backend on the same device with a queue of its own: its ops and its `device` are those of that queue. */
+  openStream(): Backend;
+}
 
 export interface Backend {
   readonly name: BackendName;

@@ -2,8 +2,7 @@
 import { requireFixedSize } from "../core/async";
 import { SurprisalError } from "../core/errors";
 import type { Addon, NativeFailure } from "./addon";
-import type { Backend } from "./backend";
-import type { BackendDevice } from "./device";
+import type { Backend, BackendDevice } from "./backend";
 import { nativeError } from "./native-error";
 
 /** A session of the addon, with the work of one queue. `open` makes a backend of another session. */

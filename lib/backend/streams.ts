@@ -1,5 +1,5 @@
 // Streams and the backends behind them.
-import { DeviceArray } from "../core/device-array";
+import { DeviceArray, needSameDevice } from "../core/device-array";
 import { argumentError, SurprisalError } from "../core/errors";
 import { Stream } from "../core/stream";
 import type { Backend, BackendOps } from "./backend";
@@ -109,7 +109,7 @@ function needStream(op: string, { stream, collective }: CallOptions): Stream | u
 
 function callStream(op: string, options: CallOptions, arrays: readonly unknown[], first: DeviceArray): Stream {
   const stream = needStream(op, options) ?? first.stream;
-  for (const array of arrays) if (DeviceArray.is(array)) stream.needSame(op, "an array", array);
+  for (const array of arrays) if (DeviceArray.is(array)) needSameDevice(op, "an array", array, stream);
   const { backend } = options;
   if (backend !== undefined && backend !== "auto" && backend !== stream.backend)
     throw argumentError(
@@ -121,7 +121,7 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
       "read() them to compute elsewhere",
     );
   for (const [name, array] of Object.entries(outputsOf(options)))
-    if (DeviceArray.is(array)) stream.needSame(op, `out.${name}`, array);
+    if (DeviceArray.is(array)) needSameDevice(op, `out.${name}`, array, stream);
     else if (array !== undefined)
       throw argumentError(
         "ERR_SURPRISAL_DTYPE",

@@ -1,17 +1,10 @@
 // Checks of the arrays that callers pass: kind, length, memory. They run before anything is written.
 import { needDevice } from "./device-arguments";
-import { DeviceArray } from "./device-array";
+import { allocateOn, DeviceArray } from "./device-array";
 import { argumentError, SurprisalError } from "./errors";
 import type { Stream } from "./stream";
-import {
-  allocateFloat,
-  type DType,
-  type FloatArray,
-  floatDType,
-  type FloatDType,
-  isFloatArray,
-  typedArrayName,
-} from "./dtype";
+import { type DType, type FloatArray, type FloatDType, isFloatArray, typedArrayName } from "./dtype";
+import { allocateFloat, floatDType } from "./float-arrays";
 import { narrowIds } from "./wide-ids";
 
 type AnyTypedArray = ArrayBufferView & { readonly length: number };
@@ -309,7 +302,7 @@ export function int32Or(
   stream: Stream | null,
 ): Int32Array {
   if (value !== undefined) return needInt32(op, `out.${name}`, value, length, "the size of the result");
-  return stream ? (stream.allocate("int32", [length]) as unknown as Int32Array) : new Int32Array(length);
+  return stream ? (allocateOn(stream, "int32", [length]) as unknown as Int32Array) : new Int32Array(length);
 }
 
 /** As outputOr, for flags. */
@@ -321,5 +314,5 @@ export function flagsOr(
   stream: Stream | null,
 ): Uint8Array {
   const given = optionalMask(op, `out.${name}`, value, length, "the size of the result");
-  return given ?? (stream ? (stream.allocate("uint8", [length]) as unknown as Uint8Array) : new Uint8Array(length));
+  return given ?? (stream ? (allocateOn(stream, "uint8", [length]) as unknown as Uint8Array) : new Uint8Array(length));
 }

@@ -182,7 +182,7 @@ export class DeviceArray<D extends DType = DType> {
       throw argumentError("ERR_SURPRISAL_DTYPE", "copyFrom", "from", from, `a DeviceArray of ${this.dtype}`);
     if (from.length !== this.length)
       throw argumentError("ERR_SURPRISAL_SHAPE", "copyFrom", "from.length", from.length, `${this.length}`);
-    this.stream.needSame("copyFrom", "from", from);
+    needSameDevice("copyFrom", "from", from, this.stream);
     this.stream.runtime.copy(this.handle("copyFrom", "the array"), from.handle("copyFrom", "from"));
     return this;
   }
@@ -208,6 +208,21 @@ export class DeviceArray<D extends DType = DType> {
     if (given.length === this.length) return given;
     throw argumentError("ERR_SURPRISAL_SHAPE", op, `${name}.length`, given.length, `${this.length}`);
   }
+}
+
+/** New memory, whose content is unspecified. */
+export function allocateOn<D extends DType>(stream: Stream, dtype: D, shape: readonly number[]): DeviceArray<D> {
+  const handle = stream.runtime.alloc(elements(shape) * ELEMENT_BYTES[dtype], DTYPE_CODE[dtype]);
+  return new DeviceArray(dtype, shape, { stream, handle, buffer: {}, byteOffset: 0 });
+}
+
+/** Refuses an array of another device than the stream's. */
+export function needSameDevice(op: string, name: string, array: DeviceArray, stream: Stream): void {
+  if (array.backend === stream.backend && array.device === stream.device) return;
+  const want = `memory of ${stream.backend} device ${stream.device}`;
+  const got = `on ${array.backend} device ${array.device}`;
+  const message = `${op}: ${name} is ${got}, expected ${want}, as the others; toDevice(array.read(), …) moves it`;
+  throw new SurprisalError("ERR_SURPRISAL_BUFFER", message, { op, name, got, want });
 }
 
 function aborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {

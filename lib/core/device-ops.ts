@@ -1,77 +1,18 @@
-// Which public functions take DeviceArrays, and why the others do not. test/device/ops.test.ts holds the list against what is
-// exported and tries each of them.
+// Which public functions take DeviceArrays, and why the others do not. Every op says so of itself, where it is defined.
 
-/** Ops that run where their arrays lie. */
-export const DEVICE_OPS: readonly string[] = [
-  "gae",
-  "discountedReturns",
-  "vtrace",
-  "tailSums",
-  "prefixSums",
-  "scoreNorms",
-  "shareWeights",
-  "logRatio",
-  "clippedObjective",
-  "groupNormalize",
-  "groupBroadcast",
-  "groupPlace",
-  "groupSoftmax",
-  "groupLogSumExp",
-  "groupColumns",
-  "groupWeigh",
-  "groupTop2",
-  "groupTilt",
-  "groupEntropy",
-  "logprob",
-  "logprobBackward",
-  "logprobPartial",
-  "moments",
-  "mergeMoments",
-  "whiten",
-  "affine",
-  "clamp",
-  "gammaWeights",
-  "countKept",
-  "findSpans",
-  "spanMeans",
-  "spanMask",
-  "countNgrams",
-  "stepWeights",
-  "modulateSpans",
-  "sequenceWeights",
-  "quantileMask",
-  "topMask",
-  "covarianceMask",
-  "tokenLoss",
-  "rowLoss",
-  "klEstimates",
-  "measureMismatch",
-  "boundMismatch",
-  "linearLogprob",
-  "linearLogprobBackward",
-  "divergence",
-  "divergenceBackward",
-  "topLogits",
-];
+const takers = new Set<string>();
+const reasons = new Map<string, string>();
+export const UNSAID = "part of it is computed in host memory";
 
-/** Why an op needs its arrays in host memory. */
-export const HOST_ONLY: Readonly<Record<string, string>> = {
-  logprobMerge: "the states of shards come from workers, and are joined and checked in host memory",
-  logprobTogether: "its workers exchange their states in host memory",
-  tokenLossFromLogits:
-    "its terms go to float64 between two kernels; logprob, tokenLoss and logprobBackward do the same on a device",
-  delimiterVariants: "it asks a tokenizer",
-};
-
-const accepted = new Set(DEVICE_OPS);
-
-/** For a function above the ops that is made of them alone: it takes DeviceArrays, too. */
-export function takesDeviceArrays(op: string): void {
-  accepted.add(op);
+/** For functions that run where their arrays lie. All others refuse DeviceArrays. */
+export function takesDeviceArrays(...ops: readonly string[]): void {
+  for (const op of ops) takers.add(op);
 }
 
-const ON_HOST = "part of it is computed in host memory";
-const READ = "give it array.read(), or await array.readAsync()";
+/** For a function that needs its arrays in host memory, with the reason, which is part of its refusal. */
+export function needsHostArrays(op: string, reason: string): void {
+  reasons.set(op, reason);
+}
 
 export interface DeviceRefusal {
   readonly refused: boolean;
@@ -82,13 +23,17 @@ export interface DeviceRefusal {
 
 /** What the public function `op` says to a DeviceArray. */
 export function deviceRefusal(op: string): DeviceRefusal {
-  if (accepted.has(op)) return { refused: false, reason: "", instead: "" };
+  if (takers.has(op)) return { refused: false, reason: "", instead: "" };
   const plain = op.endsWith("Async") ? op.slice(0, -"Async".length) : "";
-  if (accepted.has(plain))
+  if (takers.has(plain))
     return {
       refused: true,
       reason: "work on a device is asynchronous already",
       instead: `call ${plain}, and await readAsync() of its results`,
     };
-  return { refused: true, reason: HOST_ONLY[op] ?? ON_HOST, instead: READ };
+  return {
+    refused: true,
+    reason: reasons.get(op) ?? UNSAID,
+    instead: "give it array.read(), or await array.readAsync()",
+  };
 }

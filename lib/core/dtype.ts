@@ -1,7 +1,3 @@
-import type { DeviceArray } from "./device-array";
-import { refuseWidening } from "./device-arguments";
-import type { Stream } from "./stream";
-
 /** Element types, by their public names. Half types are bits in a Uint16Array. */
 export type DType = "float32" | "float16" | "bfloat16" | "float64" | "int32" | "uint8" | "int64";
 
@@ -26,12 +22,6 @@ export type LogitArray = Float32Array | Uint16Array;
 /** The same where float64 is taken as well. */
 export type WideLogitArray = LogitArray | Float64Array;
 
-/** A new float array, all zeros; of a call on a device one there, whose content is unspecified. */
-export function allocateFloat(dtype: FloatDType, length: number, stream: Stream | null = null): FloatArray {
-  if (stream) return stream.allocate(dtype, [length]) as unknown as FloatArray;
-  return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
-}
-
 // The getter behind every typed array's tag: it looks into the object, not at its class, and costs 5 ns where
 // Object.prototype.toString costs 100.
 const { get: tagOf } = Object.getOwnPropertyDescriptor(
@@ -52,23 +42,4 @@ export function typedArrayName(value: unknown): string | undefined {
 export function isFloatArray(value: unknown): value is FloatArray {
   const name = typedArrayName(value);
   return name === "Float32Array" || name === "Float64Array";
-}
-
-export function floatDType(array: FloatArray): FloatDType {
-  const name = typedArrayName(array);
-  if (name === undefined) return (array as unknown as DeviceArray<FloatDType>).dtype;
-  return name === "Float64Array" ? "float64" : "float32";
-}
-
-/** float64 if any of the arrays is, else float32: the type of an op's results. Missing arrays do not count. */
-export function widestFloat(...arrays: readonly (FloatArray | null | undefined)[]): FloatDType {
-  for (const array of arrays) if (array != null && floatDType(array) === "float64") return "float64";
-  return "float32";
-}
-
-/** The array itself, or a float64 copy of it where the others of its call are float64. Refuses one of a device then. */
-export function asFloat(array: FloatArray, dtype: FloatDType): FloatArray {
-  if (dtype !== "float64" || floatDType(array) === "float64") return array;
-  if (typedArrayName(array) === undefined) throw refuseWidening(array);
-  return Float64Array.from(array);
 }

@@ -1,9 +1,6 @@
 // Work of a device in order.
-import { DeviceArray } from "./device-array";
 import type { DeviceRuntime, EventHandle, GraphHandle } from "./device-runtime";
-import { DTYPE_CODE, type DType } from "./dtype";
 import { argumentError, SurprisalError } from "./errors";
-import { ELEMENT_BYTES } from "./host-array";
 
 /**
  * A queue of work on one device. Calls on one stream run in their order; two streams may overlap, but a use of an
@@ -53,22 +50,6 @@ export class Stream {
     if (!this.#disposed) return this.#runtime;
     const details = { op, name: "the stream", got: "a disposed stream", want: "one that is not" };
     throw new SurprisalError("ERR_SURPRISAL_DISPOSED", `${op}: the stream was disposed of`, details);
-  }
-
-  /** New memory, whose content is unspecified. @internal */
-  allocate<D extends DType>(dtype: D, shape: readonly number[]): DeviceArray<D> {
-    const bytes = shape.reduce((product, size) => product * size, ELEMENT_BYTES[dtype]);
-    const handle = this.runtime.alloc(bytes, DTYPE_CODE[dtype]);
-    return new DeviceArray(dtype, shape, { stream: this, handle, buffer: {}, byteOffset: 0 });
-  }
-
-  /** Refuses an array of another device. @internal */
-  needSame(op: string, name: string, array: DeviceArray): void {
-    if (array.backend === this.backend && array.device === this.device) return;
-    const want = `memory of ${this.backend} device ${this.device}`;
-    const got = `on ${array.backend} device ${array.device}`;
-    const message = `${op}: ${name} is ${got}, expected ${want}, as the others; toDevice(array.read(), …) moves it`;
-    throw new SurprisalError("ERR_SURPRISAL_BUFFER", message, { op, name, got, want });
   }
 
   /** Waits, and throws what went wrong since the last report. */

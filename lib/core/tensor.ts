@@ -2,7 +2,7 @@
 // and type.
 import { needLength } from "./arrays";
 import { needDevice } from "./device-arguments";
-import { DeviceArray } from "./device-array";
+import { allocateOn, DeviceArray } from "./device-array";
 import { DTYPE_CODE, type DTypeCode, typedArrayName } from "./dtype";
 import type { Stream } from "./stream";
 import { argumentError, show } from "./errors";
@@ -172,7 +172,7 @@ function needDeviceLike(
   stream: Stream,
 ): DeviceArray {
   const dtype = DTYPES.find((word) => DTYPE_CODE[word] === like.dtype)!;
-  if (value == null) return stream.allocate(dtype, DeviceArray.is(like.view) ? like.view.shape : [like.view.length]);
+  if (value == null) return allocateOn(stream, dtype, DeviceArray.is(like.view) ? like.view.shape : [like.view.length]);
   if (!DeviceArray.is(value))
     throw argumentError("ERR_SURPRISAL_DTYPE", op, name, value, `a DeviceArray of ${dtype}, as the ${of} are`);
   needDevice(op, name, value, [dtype]);

@@ -1,7 +1,7 @@
 // Arrays made on a device.
 import { deviceBackend } from "../backend/select";
 import { homeStream } from "../backend/streams";
-import { DeviceArray } from "../core/device-array";
+import { allocateOn, DeviceArray } from "../core/device-array";
 import { DTYPE_CODE, type DType, type FloatDType, typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { toHalfBits } from "../core/half";
@@ -189,7 +189,7 @@ export function toDevice(array: Sendable, options: ToDeviceOptions = {}): Device
   const elements = asType(op, data as Numbers, own, needDType(op, wanted));
   const { length } = data as Numbers;
   const sizes = needShape(op, options.shape ?? shape ?? dims ?? [length], length);
-  const there = needPlace(op, options).allocate(wanted, sizes);
+  const there = allocateOn(needPlace(op, options), wanted, sizes);
   there.stream.runtime.write(there.handle(op, "array"), elements);
   return there;
 }
@@ -203,7 +203,7 @@ export function deviceEmpty<D extends DType>(
   const op = "deviceEmpty";
   needDType(op, dtype);
   const sizes = needShape(op, typeof shape === "number" ? [shape] : shape);
-  return needPlace(op, options).allocate(dtype, sizes);
+  return allocateOn(needPlace(op, options), dtype, sizes);
 }
 
 /** Whether a value is a DeviceArray. */

@@ -1,7 +1,8 @@
 // What models say about given responses: log-probs, entropies, values. In calls of a few rows each.
 import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
-import { type FloatArray, typedArrayName, widestFloat } from "../core/dtype";
+import { type FloatArray, typedArrayName } from "../core/dtype";
+import { widestFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { logprob, type Logits } from "../ops/logprob";
 import type { Awaitable, CallOptions, ScoringPolicy } from "./adapters";

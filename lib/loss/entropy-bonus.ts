@@ -1,7 +1,8 @@
 // A reward for high entropy: minus coefficient times the weighted sum of the entropies.
 import type { BackendOption } from "../backend/select";
 import { needFloat64, needFloats, optionalMask } from "../core/arrays";
-import { type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { floatDType } from "../core/float-arrays";
 import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { broadcastRows } from "../ops/group/broadcast";

@@ -2,7 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { allocateFloat, type FloatArray, widestFloat } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { allocateFloat, widestFloat } from "../core/float-arrays";
 import { SurprisalError } from "../core/errors";
 import { gatherGroups } from "../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../core/groups";

@@ -3,7 +3,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
-import { asFloat, type FloatArray, isFloatArray, widestFloat } from "../core/dtype";
+import { type FloatArray, isFloatArray } from "../core/dtype";
+import { asFloat, widestFloat } from "../core/float-arrays";
 import { argumentError, SurprisalError } from "../core/errors";
 import type { GroupLayout } from "../core/groups";
 import { needWord } from "../core/options";

@@ -1,6 +1,7 @@
 // A penalty for responses that come near the length limit or pass it.
 import { needIds, type TokenIds } from "../core/arrays";
-import { allocateFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { allocateFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/options";
 import { type PresetOption, resolvePreset } from "../presets";

@@ -1,7 +1,8 @@
 // A penalty for responses that repeat themselves, by the n-grams of their token ids.
 import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
-import { allocateFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { allocateFloat, floatDType } from "../core/float-arrays";
 import { needNumber } from "../core/options";
 import { needRows, type RowLayout } from "../core/rows";
 import { countNgrams } from "../ops/delim";

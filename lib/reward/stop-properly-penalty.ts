@@ -1,6 +1,7 @@
 // A penalty for responses that were cut off before they ended.
 import { optionalMask } from "../core/arrays";
-import { allocateFloat, type FloatArray, floatDType } from "../core/dtype";
+import type { FloatArray } from "../core/dtype";
+import { allocateFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/options";
 import { needRowRewards } from "./row-rewards";

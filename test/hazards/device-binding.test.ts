@@ -4,8 +4,8 @@ import { runInNewContext } from "node:vm";
 import { setFlagsFromString } from "node:v8";
 
 import { nativeAddon } from "../../lib/backend/addon";
-import type { Backend } from "../../lib/backend/backend";
-import type { BackendDevice, DeviceHandle } from "../../lib/backend/device";
+import type { Backend, BackendDevice } from "../../lib/backend/backend";
+import type { DeviceHandle } from "../../lib/core/device-runtime";
 import { probe } from "../../lib/backend/probe";
 import type { ErrorCode } from "../../lib/core/errors";
 

@@ -1,6 +1,6 @@
 // The arrays of a case on a device: several sets of inputs, so that no call finds its own in the L2 cache, and outputs.
 import type { Backend, OpName } from "../../../lib/backend/backend";
-import type { DeviceArray } from "../../../lib/core/device-array";
+import { allocateOn, type DeviceArray } from "../../../lib/core/device-array";
 import { type DType, DTYPE_CODE, typedArrayName } from "../../../lib/core/dtype";
 import { fromHalfBits } from "../../../lib/core/half";
 import { allocateHost, ELEMENT_BYTES, type HostArray } from "../../../lib/core/host-array";
@@ -46,7 +46,7 @@ function partsOf<D extends DType>(array: DeviceArray<D>, length: number): Device
 
 /** An array on the device that holds `times` copies of a host array. */
 function send<D extends DType>(stream: Stream, array: HostArray, dtype: D, times: number): DeviceArray<D> {
-  const there: DeviceArray<D> = stream.allocate(dtype, [array.length * times]);
+  const there: DeviceArray<D> = allocateOn(stream, dtype, [array.length * times]);
   const [first, ...others] = partsOf(there, array.length);
   first?.write(array as HostArray<D>);
   for (const part of others) part.copyFrom(first!).dispose();
@@ -78,13 +78,13 @@ export function deviceSets(
     for (const [name, array] of Object.entries(prepared.inputs)) {
       const earlier = sets[0]?.inputs[name];
       inputs[name] = earlier
-        ? stream.allocate(earlier.dtype, earlier.shape).copyFrom(earlier)
+        ? allocateOn(stream, earlier.dtype, earlier.shape).copyFrom(earlier)
         : send(stream, array, dtypeOf(array, one), times);
     }
     const outputs = Object.fromEntries(
       Object.entries(prepared.outputs).map(([name, { dtype, length }]) => [
         name,
-        stream.allocate(dtype, [length * times]),
+        allocateOn(stream, dtype, [length * times]),
       ]),
     );
     const args = { ...argumentsOf(prepared), ...inputs, ...outputs };
@@ -178,8 +178,8 @@ export function copyPairs(
   for (let have = drawn; have < length; have *= 2) noise.copyWithin(have, 0, Math.min(have, length - have));
   const source = send(stream, noise, "uint8", 1);
   const pairs = Array.from({ length: count }, (_, k) => {
-    const from = k === 0 ? source : stream.allocate("uint8", [length]).copyFrom(source);
-    return { from, to: stream.allocate("uint8", [length]) };
+    const from = k === 0 ? source : allocateOn(stream, "uint8", [length]).copyFrom(source);
+    return { from, to: allocateOn(stream, "uint8", [length]) };
   });
   return {
     runs: pairs.map(

@@ -1,6 +1,7 @@
 // Between host and device: copies alone, and whole calls on host arrays, by the host's clock. No share of a device copy: the bus
 // is the limit.
 import { gae, logprob, type BackendName } from "../../../lib";
+import { allocateOn } from "../../../lib/core/device-array";
 import { rollouts } from "../../cases/scan";
 import { logitRows } from "../../cases/logit-rows";
 import { OURS } from "../../harness/names";
@@ -34,7 +35,7 @@ function copies(bytes: number, { stream }: DeviceBench): Transfer[] {
       ...common,
       op: "toDevice",
       prepare: () => {
-        const [from, there] = [host(), stream.allocate("uint8", [bytes])];
+        const [from, there] = [host(), allocateOn(stream, "uint8", [bytes])];
         return () => {
           there.write(from);
           stream.sync();
@@ -45,7 +46,7 @@ function copies(bytes: number, { stream }: DeviceBench): Transfer[] {
       ...common,
       op: "read",
       prepare: () => {
-        const [to, there] = [host(), stream.allocate("uint8", [bytes])];
+        const [to, there] = [host(), allocateOn(stream, "uint8", [bytes])];
         there.write(to);
         return () => void there.read(to);
       },

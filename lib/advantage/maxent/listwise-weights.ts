@@ -1,7 +1,8 @@
 // Listwise weights: the maximum-entropy compromise between a target distribution and the reference policy.
 import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
-import { type FloatArray, widestFloat, allocateFloat, isFloatArray } from "../../core/dtype";
+import { type FloatArray, isFloatArray } from "../../core/dtype";
+import { widestFloat, allocateFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { groupSoftmax } from "../../ops/group";

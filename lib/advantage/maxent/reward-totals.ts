@@ -1,6 +1,7 @@
 // One reward a completion from those of several reward functions.
 import { needFloats } from "../../core/arrays";
-import { allocateFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { type PresetOption, resolvePreset } from "../../presets";

@@ -1,6 +1,7 @@
 // Ratios of the trainer's and the sampler's probabilities, bounded or cut off: the factor of a policy loss.
 import type { BackendOption } from "../../backend/select";
-import { type FloatArray, widestFloat } from "../../core/dtype";
+import type { FloatArray } from "../../core/dtype";
+import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import type { RowLayout } from "../../core/rows";

@@ -4,10 +4,14 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { flagsOr, int32Or, optionalFloats, outputOr, overlaps, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { type MismatchOptions, needPair } from "./pair";
+
+takesDeviceArrays("boundMismatch");
 
 export interface BoundMismatchOptions extends MismatchOptions {
   /** A token outside of [low, high] weighs the bound (`"clamp"`) or nothing (`"zero"`). Default `"clamp"`. */

@@ -4,11 +4,14 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, int32Or } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import type { Stream } from "../../core/stream";
 import { DeviceMoments, Moments } from "../reduce/moments";
 import { type MismatchOptions, needPair } from "./pair";
+
+takesDeviceArrays("measureMismatch");
 
 /** One unit or entry per row. */
 export interface MismatchMeasures {

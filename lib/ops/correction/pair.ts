@@ -2,7 +2,8 @@
 import { MISMATCH_STATISTICS, type MismatchStatistic } from "../../backend/contract/correction";
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
-import { asFloat, DTYPE_CODE, type DTypeCode, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
+import { DTYPE_CODE, type DTypeCode, type FloatArray, type FloatDType } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";

@@ -4,7 +4,8 @@ import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { isWide, needIds, needInt32, needLength, needWideIds, type TokenIds } from "../../core/arrays";
-import { DeviceArray } from "../../core/device-array";
+import { allocateOn, DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { StreamOption } from "../../core/on-device";
@@ -15,6 +16,8 @@ import { type Delimiter, needDelimiter } from "./delimiter";
 import { DeviceSpans } from "./device-spans";
 import { needSpanRows } from "./rows";
 import { listSpans, type Spans } from "./spans";
+
+takesDeviceArrays("findSpans");
 
 export type { IncludeEnd } from "../../backend/contract/delim";
 export type { Spans } from "./spans";
@@ -137,9 +140,9 @@ const foundBy = ({ count }: Search): number => Number(count[0]);
 
 /** With the room that there is: the device alone learns how many spans there are. */
 function findOnDevice(stream: Stream, ops: DelimOps, room: number, args: SearchArgs): DeviceSpans {
-  const spans = stream.allocate("int32", [room, 3]);
-  const which = stream.allocate("int32", [room, 2]);
-  const count = stream.allocate("int64", [1]);
+  const spans = allocateOn(stream, "int32", [room, 3]);
+  const which = allocateOn(stream, "int32", [room, 2]);
+  const count = allocateOn(stream, "int64", [1]);
   const outputs = { spans, which, count } as unknown as Pick<DelimSpansArgs, "spans" | "which" | "count">;
   ops.delimSpans({ ...args, capacity: room, ...outputs });
   return new DeviceSpans(spans, which, count);

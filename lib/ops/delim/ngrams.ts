@@ -3,11 +3,14 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, lengthOf, needIds, optionalMask, type TokenIds } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import type { RowLayout } from "../../core/rows";
 import { needSpanRows } from "./rows";
+
+takesDeviceArrays("countNgrams");
 
 export interface CountNgramsOptions extends RowLayout, BackendOption {
   /** Tokens of an n-gram, an integer >= 1. */

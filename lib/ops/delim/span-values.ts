@@ -2,13 +2,17 @@
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { flagsOr, float64Or, lengthOf, needFloats, needInt32, refuseOverlap } from "../../core/arrays";
-import { DTYPE_CODE, type FloatArray, floatDType, typedArrayName } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray, typedArrayName } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import { SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 import { DeviceSpans } from "./device-spans";
 import { needSpanRows } from "./rows";
+
+takesDeviceArrays("spanMeans", "spanMask");
 
 /** What findSpans returns, or a flat [S,3] array of (row, begin, finish), begin and finish within the row. In any order. */
 export type SpanList = { readonly spans: Int32Array } | Int32Array;

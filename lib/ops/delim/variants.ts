@@ -1,6 +1,9 @@
 // delimiterVariants: the id sequences that one string becomes, depending on what stands around it.
 import { needIds } from "../../core/arrays";
+import { needsHostArrays } from "../../core/device-ops";
 import { argumentError, SurprisalError } from "../../core/errors";
+
+needsHostArrays("delimiterVariants", "it asks a tokenizer");
 
 /** Text to token ids, without special tokens (`add_special_tokens: false`). Any tokenizer will do. */
 export type Encode = (text: string) => readonly number[] | Int32Array;

@@ -5,7 +5,9 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, needFloat64, needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import {
@@ -18,6 +20,8 @@ import {
 } from "../logprob/logits";
 import { type LogitPairLayout, needPair } from "./pairs";
 import { needSupport, type SupportOptions } from "./support";
+
+takesDeviceArrays("divergence", "divergenceBackward");
 
 export interface DivergenceOptions extends LogitPairLayout, SupportOptions, BackendOption {
   /** Which divergence, in [0, 1]: 0 is KL(teacher‖student), 1 is KL(student‖teacher), between them Jensen-Shannon. */

@@ -3,6 +3,7 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, needInt32, optionalMask, refuseOverlap } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import {
@@ -12,6 +13,8 @@ import {
   type WideLogitDType,
   type WideLogits,
 } from "../logprob/logits";
+
+takesDeviceArrays("topLogits");
 
 export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOption {
   /** One flag a row; the ids of a row with 0 are 0, and it is not read. Default: all 1. */

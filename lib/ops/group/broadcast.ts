@@ -3,9 +3,13 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("groupBroadcast");
 
 export interface GroupBroadcastOptions extends RowLayout, BackendOption {
   /** 1 = the token gets its row's value, 0 = it gets 0. Default: all 1. */

@@ -4,13 +4,17 @@ import { streamOf } from "../../backend/streams";
 import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { concatenated, gatherRagged, gatherRowPartials } from "../../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("groupColumns");
 
 export interface GroupColumnsOptions extends RowLayout, GroupLayout, BackendOption, CollectiveOption {
   /** 1 = a token that counts, 0 = never read, result 0. Default: all 1. */

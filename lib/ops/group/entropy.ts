@@ -3,11 +3,15 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherItems, itemArgs, needItems } from "./items";
+
+takesDeviceArrays("groupEntropy");
 
 export interface GroupEntropyOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divide the values of each group by their sum first. Default false: they are taken as they are. */

@@ -2,7 +2,8 @@
 import type { GroupTop2Args } from "../../backend/contract/group";
 import { lengthOf, needFloats, refuseOverlap } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
-import { DTYPE_CODE, type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import { gatherRowPartials, needAgreement } from "../../core/row-partials";

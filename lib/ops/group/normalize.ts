@@ -15,12 +15,16 @@ import { streamOf } from "../../backend/streams";
 import { int32Or, needOutput, optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap } from "./items";
+
+takesDeviceArrays("groupNormalize");
 
 /** The choices in which systems differ when they normalise a group. */
 export interface GroupConventions {

@@ -3,11 +3,15 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("groupPlace");
 
 const EXTENTS = ["kept", "all"] as const;
 

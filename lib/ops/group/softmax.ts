@@ -4,11 +4,15 @@ import { streamOf } from "../../backend/streams";
 import { outputOr } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+
+takesDeviceArrays("groupSoftmax", "groupLogSumExp");
 
 export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, CollectiveOption {
   /** Divides the values; >= 0. 0, the limit: the best item takes all, equal best ones share exactly. Default 1. */

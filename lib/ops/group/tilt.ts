@@ -4,11 +4,15 @@ import { streamOf } from "../../backend/streams";
 import { optionalFloats, outputOr, refuseOverlap } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, asFloat, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, asFloat, widestFloat } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+
+takesDeviceArrays("groupTilt");
 
 /** The numbers of a tilt. */
 export interface GroupTiltSettings {

@@ -4,10 +4,14 @@ import { streamOf } from "../../backend/streams";
 import { int32Or } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { gatherItems, itemArgs, needItems } from "./items";
+
+takesDeviceArrays("groupTop2");
 
 export interface GroupTop2Options extends GroupLayout, BackendOption, CollectiveOption {}
 

@@ -5,11 +5,15 @@ import { streamOf } from "../../backend/streams";
 import { outputOr } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
+
+takesDeviceArrays("groupWeigh");
 
 /** What a weight is made of. */
 export type WeighForm =

@@ -4,7 +4,9 @@ import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloat64, optionalFloats, outputOr, refuseOverlap, type TokenIds } from "../../core/arrays";
-import { type FloatArray, type FloatDType, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray, FloatDType } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { needDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
@@ -21,6 +23,8 @@ import {
   type LinearHeadOptions,
   needHead,
 } from "./head";
+
+takesDeviceArrays("linearLogprobBackward");
 
 const PARTS = ["hidden", "weight", "bias"] as const;
 /** What has a gradient. */

@@ -5,10 +5,13 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, outputOr, refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { Stream } from "../../core/stream";
 import { type CheckedHead, type DeviceHeadTensor, type HeadTensor, type LinearHeadOptions, needHead } from "./head";
+
+takesDeviceArrays("linearLogprob");
 
 /** Per row [rows]. The first four are float64 where hidden is, else float32. */
 export interface LinearLogprobResult {

@@ -5,6 +5,7 @@ import { selectBackend } from "../../backend/select";
 import { needLength, needOutput, optionalFloats, refuseOverlap, type TokenIds } from "../../core/arrays";
 import { needDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import { type FloatArray, typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AsyncOption } from "../../backend/run-async";
@@ -20,6 +21,8 @@ import {
 } from "./logits";
 import type { LogprobState } from "./results";
 import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
+
+takesDeviceArrays("logprobBackward");
 
 /** The options of the forward pass again, and what comes back from the loss. At least one gradient is needed. */
 export interface LogprobBackwardOptions extends LogitRowsOptions, ShardOptions {

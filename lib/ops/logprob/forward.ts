@@ -6,10 +6,13 @@ import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { AsyncOption } from "../../backend/run-async";
 import { streamOf } from "../../backend/streams";
 import type { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";
+
+takesDeviceArrays("logprob");
 
 export interface LogprobOptions extends LogitRowsOptions {
   /** Reuse memory for any of the results. Must not overlap the inputs. */

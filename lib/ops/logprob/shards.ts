@@ -5,12 +5,16 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, needFloat64, refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
+import { needsHostArrays, takesDeviceArrays } from "../../core/device-ops";
 import { typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { Anywhere } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitMapOptions, type LogitRowsOptions, needLogitMap, needLogitRows, type ShardOptions } from "./rows";
+
+takesDeviceArrays("logprobPartial");
+needsHostArrays("logprobMerge", "the states of shards come from workers, and are joined and checked in host memory");
 
 export interface LogprobPartialOptions extends LogitRowsOptions, ShardOptions {
   /** Memory for the states. Must not overlap the inputs. */

@@ -5,6 +5,7 @@ import { cutRows } from "../../backend/run-by-rows";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
+import { needsHostArrays } from "../../core/device-ops";
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/options";
 import { concatenated, gatherIntegers, gatherRagged, needAgreement } from "../../core/row-partials";
@@ -12,6 +13,8 @@ import { type Logits, needLogits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./rows";
 import { mergeJoined } from "./shards";
+
+needsHostArrays("logprobTogether", "its workers exchange their states in host memory");
 
 export interface LogprobTogetherOptions extends LogitRowsOptions {
   /** The workers that hold the vocabulary: rank 0 its first columns, and so on. */

@@ -6,8 +6,10 @@ import { streamOf } from "../../backend/streams";
 import { float64Or, needFloats, optionalFloats, refuseOverlap } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
-import { type FloatArray, widestFloat } from "../../core/dtype";
+import type { FloatArray } from "../../core/dtype";
+import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
@@ -19,6 +21,8 @@ import { countMarked } from "./count-marked";
 import { type FormNumbers, RANGES } from "./parameters";
 import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./prepare";
 import type { LossArrays } from "./types";
+
+takesDeviceArrays("clippedObjective");
 
 const OUTPUTS = ["losses", "ratios", "clipped", "gradLogProbs"] as const;
 /** Arrays that the clipped objective can return. */

@@ -2,13 +2,17 @@
 import type { KlKind } from "../../backend/contract/loss";
 import type { BackendOption } from "../../backend/select";
 import { needFloats, needOutput, refuseOverlap } from "../../core/arrays";
-import { type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { widestFloat } from "../../core/float-arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
 import type { LossArrays, LossKl, LossSummary } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
+
+takesDeviceArrays("klEstimates");
 
 export interface KlEstimatesOptions
   extends RowLayout, BackendOption, Pick<LossKl, "kind" | "gradientKind" | "logClamp" | "valueClamp"> {

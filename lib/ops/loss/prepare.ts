@@ -19,7 +19,8 @@ import {
   outputOr,
   refuseOverlap,
 } from "../../core/arrays";
-import { asFloat, DTYPE_CODE, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
+import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { DeviceArray } from "../../core/device-array";
 import { DeviceSummary } from "../../core/device-summary";
 import { argumentError } from "../../core/errors";

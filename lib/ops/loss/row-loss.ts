@@ -2,6 +2,7 @@
 import type { AsyncOption } from "../../backend/run-async";
 import { ROW_FORM, ROW_FORMS } from "../../backend/contract/loss";
 import { type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ratio";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
@@ -9,6 +10,8 @@ import type { Per } from "../../core/per-row";
 import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
+
+takesDeviceArrays("rowLoss");
 
 interface RowClip {
   readonly clipLow: number;

@@ -1,5 +1,6 @@
 // A token loss whose log-probs come from logits: value, figures, and the gradient of the logits.
 import { optionalFloats, optionalMask, type TokenIds } from "../../core/arrays";
+import { needsHostArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/options";
 import { needRows } from "../../core/rows";
@@ -10,6 +11,11 @@ import { rowMoments } from "../reduce/moments";
 import { differentiateLogits, differentiateLogitsAsync, type LogitLossOptions, type TokenLogitsResult } from "./logits";
 import type { LossOutput, LossResult } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
+
+needsHostArrays(
+  "tokenLossFromLogits",
+  "its terms go to float64 between two kernels; logprob, tokenLoss and logprobBackward do the same on a device",
+);
 
 /** A reward for entropy: − coefficient·Σ_b rowWeights[b]·Σ_t entropy. */
 export interface EntropyTerm {

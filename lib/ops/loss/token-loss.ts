@@ -2,12 +2,15 @@
 import type { AsyncOption } from "../../backend/run-async";
 import { LOSS_FORM, LOSS_FORMS } from "../../backend/contract/loss";
 import { RATIO_REDUCTIONS } from "../../backend/contract/ratio";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/options";
 import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
+
+takesDeviceArrays("tokenLoss");
 
 /** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
 export type TokenForm =

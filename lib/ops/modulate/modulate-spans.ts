@@ -14,13 +14,17 @@ import {
 } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
 import { deviceSpans, type DeviceSpanList, spanMemory } from "../delim/span-values";
+
+takesDeviceArrays("modulateSpans");
 
 export type { Scope } from "../../backend/contract/modulate";
 

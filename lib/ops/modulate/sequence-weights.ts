@@ -12,7 +12,9 @@ import { streamOf } from "../../backend/streams";
 import { flagsOr, float64Or, int32Or, needFloats, optionalMask } from "../../core/arrays";
 import type { Collective, CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
@@ -21,6 +23,8 @@ import { needNumber, needWord } from "../../core/options";
 import { gatherRowPartials } from "../../core/row-partials";
 import { needRows, type RowLayout } from "../../core/rows";
 import type { Stream } from "../../core/stream";
+
+takesDeviceArrays("sequenceWeights");
 
 export type { NonFiniteRows, WeightForm } from "../../backend/contract/modulate";
 

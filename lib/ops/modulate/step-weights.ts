@@ -2,7 +2,9 @@
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { float64Or, lengthOf, needFloats } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { ModulateStepsArgs } from "../../backend/contract/modulate";
 import { streamOf } from "../../backend/streams";
 import { DeviceArray } from "../../core/device-array";
@@ -11,6 +13,8 @@ import type { OnDevice, StreamOption } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { checkTogether, gatherRowPartials } from "../../core/row-partials";
 import type { Stream } from "../../core/stream";
+
+takesDeviceArrays("stepWeights");
 
 export interface StepWeightsOptions extends BackendOption, CollectiveOption {
   /** Sharpness of the self-calibrating scale; 0 makes every scale 1, negative favours uncertain steps. Default 1. */

@@ -3,9 +3,13 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needUnits, type RatioOptions } from "./units";
+
+takesDeviceArrays("logRatio");
 
 export interface LogRatioOptions extends RatioOptions {
   /** Reuse memory instead of allocating. Must not overlap the inputs. */

@@ -3,12 +3,16 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalMask, refuseOverlap } from "../../core/arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import { type Reduction, reductionArgs } from "./moments";
 import { mappedOutput } from "./whiten";
+
+takesDeviceArrays("affine");
 
 export interface AffineOptions extends RowLayout, BackendOption {
   /** 1 = mapped, 0 = result 0 without being read. Default: all 1. */

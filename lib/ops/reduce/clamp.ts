@@ -4,6 +4,7 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, needFloats, optionalMask } from "../../core/arrays";
 import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
@@ -11,6 +12,8 @@ import { needFlag, needNumber } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
 import { type Reduction, reductionArgs } from "./moments";
 import { mappedOutput } from "./whiten";
+
+takesDeviceArrays("clamp");
 
 export interface ClampOptions extends RowLayout, BackendOption {
   /** Numbers below become this. Default −Infinity. */

@@ -3,8 +3,11 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
+
+takesDeviceArrays("countKept");
 
 export interface CountKeptOptions extends RowLayout, BackendOption {
   /** 1 = counted. Default: all 1. */

@@ -3,10 +3,14 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { allocateFloat, asFloat, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("gammaWeights");
 
 /** Exponent and rate of the density: w^shape · e^(−rate·w), scaled to 1 at w = 1. Both >= 0. */
 export interface GammaShape {

@@ -6,7 +6,9 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, lengthOf, needFloat64, needFloats, optionalMask } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
@@ -16,6 +18,8 @@ import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import type { Stream } from "../../core/stream";
+
+takesDeviceArrays("moments", "mergeMoments");
 
 /**
  * Moments of one or more units (rows, groups, workers): everything that batch statistics are made of, ready to be merged.

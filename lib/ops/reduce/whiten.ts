@@ -13,7 +13,9 @@ import { streamOf } from "../../backend/streams";
 import { needFloat64, needOutput, overlaps, refuseOverlap } from "../../core/arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { CollectiveOption } from "../../core/collective";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needFlag, needNumber, needWord } from "../../core/options";
@@ -29,6 +31,8 @@ import {
   reductionArgs,
   type UnitPartials,
 } from "./moments";
+
+takesDeviceArrays("whiten");
 
 /** The choices in which systems differ when they whiten. */
 export interface WhitenConventions {

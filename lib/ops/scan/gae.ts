@@ -4,11 +4,15 @@ import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import type { Stream } from "../../core/stream";
 import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./options";
+
+takesDeviceArrays("gae", "discountedReturns");
 
 export interface GaeOptions extends ScanOptions {
   /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */

@@ -3,7 +3,8 @@ import { MASK_MODES, type MaskMode, type ScanReturnsArgs } from "../../backend/c
 import type { BackendOption } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
-import { asFloat, DTYPE_CODE, type FloatArray, type FloatDType, widestFloat } from "../../core/dtype";
+import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needFlag, needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout, type Rows } from "../../core/rows";
 import type { Stream } from "../../core/stream";

@@ -3,9 +3,13 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { allocateFloat, asFloat, DTYPE_CODE, type FloatArray, floatDType, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { allocateFloat, asFloat, floatDType, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("prefixSums", "scoreNorms");
 
 export interface PrefixSumsOptions extends RowLayout, BackendOption {
   /** 1 = a token that counts, 0 = never read, output 0. Default: all 1. */

@@ -3,10 +3,14 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("shareWeights");
 
 export interface ShareWeightsOptions extends RowLayout, BackendOption {
   /** How much more the first number weighs than what comes behind the last, >= 0; 0: all weigh 1. */

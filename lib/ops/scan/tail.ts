@@ -4,10 +4,14 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, optionalMask, outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { DTYPE_CODE, type FloatArray, floatDType } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { floatDType } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
+
+takesDeviceArrays("tailSums");
 
 export interface TailSumsOptions extends RowLayout, BackendOption {
   /** Discount of one step, in [0, 1]. */

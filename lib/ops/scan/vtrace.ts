@@ -3,10 +3,14 @@ import { DELTA_FORMS, type DeltaForm } from "../../backend/contract/scan";
 import { selectBackend } from "../../backend/select";
 import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
-import { asFloat, type FloatArray } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/options";
 import { commonArgs, prepare, type ScanOptions } from "./options";
+
+takesDeviceArrays("vtrace");
 
 export interface VtraceOptions extends ScanOptions {
   /** Trace decay, in [0, 1]. Default 1, as in the paper. */

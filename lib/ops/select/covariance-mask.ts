@@ -5,13 +5,17 @@ import { type BackendOption, selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, optionalMask, overlaps, refuseOverlap } from "../../core/arrays";
 import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
-import { asFloat, DTYPE_CODE, type FloatArray, widestFloat } from "../../core/dtype";
+import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
+import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import type { RowLayout } from "../../core/rows";
 import { needFlags, needRankable, needRowsOf, needTop, type TopOptions } from "./units";
+
+takesDeviceArrays("covarianceMask");
 
 export interface CovarianceMaskOptions extends RowLayout, TopOptions, BackendOption {
   /** Select the candidates with low < covariance < high; ±Infinity allowed. Give this, `share` or `k`. */

@@ -4,10 +4,13 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { float64Or, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/options";
 import { needFlags, needUnits, type SelectOptions } from "./units";
+
+takesDeviceArrays("quantileMask");
 
 export interface QuantileMaskOptions extends SelectOptions {
   /** The quantile, in [0, 1]: 0.8 selects the fifth with the largest values. */

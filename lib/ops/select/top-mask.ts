@@ -4,9 +4,12 @@ import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./units";
+
+takesDeviceArrays("topMask");
 
 export interface TopMaskOptions extends SelectOptions, TopOptions {
   /** Reuse memory instead of allocating. Must not overlap the inputs. */

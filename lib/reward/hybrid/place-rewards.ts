@@ -1,6 +1,7 @@
 // A reward per row put on one of the row's tokens.
 import { needFloats, needIds, optionalMask, type TokenIds } from "../../core/arrays";
-import { allocateFloat, type FloatArray, floatDType } from "../../core/dtype";
+import type { FloatArray } from "../../core/dtype";
+import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/options";
 import { needRows, type RowLayout } from "../../core/rows";
