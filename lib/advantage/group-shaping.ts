@@ -8,7 +8,7 @@ import { argumentError } from "../core/errors";
 import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/options";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
-import { normalizeItems } from "../ops/group/normalize";
+import { type GroupConventions, normalizeItems } from "../ops/group/normalize";
 import { type PresetOption, resolvePreset } from "../presets";
 import { needStage, type PipelineEstimator } from "./pipeline-estimators";
 
@@ -70,13 +70,54 @@ function maskGroups(rows: Rows, mask: Uint8Array | null, kept: Uint8Array, ids: 
   return result;
 }
 
+/** As shapeGroupRewards, in the name of the public function `op`, by a shaping of any origin; null: rewards stay as they are. */
+export function compareInGroups(
+  op: string,
+  rewards: FloatArray,
+  compared: GroupConventions | null,
+  options: Omit<ShapeGroupRewardsOptions, "estimator" | "preset">,
+): ShapedRewards & Partial<MaskedShapedRewards> {
+  const groupScale = options.groupScale ?? "std";
+  needWord(op, "groupScale", groupScale, ["std", "none"]);
+  const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
+  const zeroOrOne = needWord(op, "dropGroups", options.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
+  const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
+  const given = needFloats(op, "rewards", rewards, B, "one per row");
+  const groups = needGroups(op, options, B);
+  const rows = options.shape || options.offsets ? needRows(op, options) : null;
+  if (rows && rows.B !== B)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
+  if (!rows && options.mask)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
+  const mask = rows && optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
+
+  const { normalized, stds, counts, groupIds } = normalizeItems(
+    op,
+    { values: asFloat(given, "float64"), groups },
+    {
+      ...compared,
+      scale: compared?.scale === "std" ? groupScale : compared?.scale,
+      epsilon,
+      singleton: "zero",
+      backend: options.backend,
+      collective: options.collective,
+    },
+  );
+  const shaped = floatDType(given) === "float64" ? normalized : Float32Array.from(normalized);
+  const others = zeroOrOne ? otherRewards(given, groupIds, stds.length, options.collective) : null;
+  // The std of equal numbers is exactly 0.
+  const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 && !others?.[g] ? 0 : 1));
+  const result = { rewards: compared ? shaped : given.slice(), keptGroups: kept, groupIds };
+  return rows ? { ...result, mask: maskGroups(rows, mask, kept, groupIds) } : result;
+}
+
 /**
  * Shapes the rewards of each group as an estimator wants them:
  *
- *     rloo                        r − mean of the others
- *     reinforceBaseline, drGrpo   r − mean
- *     groupNorm                   (r − mean) / (std + ε), ddof 1
- *     gae, reinforce, cpgd        r
+ *     rloo                             r − mean of the others
+ *     reinforcePlusPlusBaseline        r − mean
+ *     grpo                             (r − mean) / (std + ε), ddof 1; r − mean with groupScale "none"
+ *     gae, reinforcePlusPlus, cpgd     r
  *
  * A group of one gives 0, and so do equal rewards, exactly. NaN stays in its group.
  *
@@ -97,39 +138,7 @@ export function shapeGroupRewards(
   options: ShapeGroupRewardsOptions,
 ): ShapedRewards | MaskedShapedRewards {
   const op = "shapeGroupRewards";
-  const resolved = resolvePreset(op, options.preset, options);
   const { shaping } = needStage(op, options.estimator);
-  const groupScale = options.groupScale ?? "std";
-  needWord(op, "groupScale", groupScale, ["std", "none"]);
-  const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-8, { min: 0 });
-  const zeroOrOne = needWord(op, "dropGroups", resolved.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
-  const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
-  const given = needFloats(op, "rewards", rewards, B, "one per row");
-  const groups = needGroups(op, options, B);
-  const rows = options.shape || options.offsets ? needRows(op, options) : null;
-  if (rows && rows.B !== B)
-    throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
-  if (!rows && options.mask)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "mask", options.mask, "shape or offsets beside it");
-  const mask = rows && optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
-
   const compared = shaping === "refuse" ? null : shaping;
-  const { normalized, stds, counts, groupIds } = normalizeItems(
-    op,
-    { values: asFloat(given, "float64"), groups },
-    {
-      ...compared,
-      scale: compared?.scale === "std" ? groupScale : compared?.scale,
-      epsilon,
-      singleton: "zero",
-      backend: options.backend,
-      collective: options.collective,
-    },
-  );
-  const shaped = floatDType(given) === "float64" ? normalized : Float32Array.from(normalized);
-  const others = zeroOrOne ? otherRewards(given, groupIds, stds.length, options.collective) : null;
-  // The std of equal numbers is exactly 0.
-  const kept = Uint8Array.from(stds, (std, g) => (std === 0 && counts[g]! > 0 && !others?.[g] ? 0 : 1));
-  const result = { rewards: compared ? shaped : given.slice(), keptGroups: kept, groupIds };
-  return rows ? { ...result, mask: maskGroups(rows, mask, kept, groupIds) } : result;
+  return compareInGroups(op, rewards, compared, resolvePreset(op, options.preset, options));
 }

@@ -37,6 +37,8 @@ export interface StageResult {
 }
 
 export interface PipelineStage {
+  /** It reads the values of a critic. */
+  readonly needsValues: boolean;
   /** What becomes of rewards within their group; null leaves them as they are; `"refuse"`: it compares the rows of a batch. */
   readonly shaping: GroupConventions | "refuse" | null;
   /** Its advantages are normalised over all batches, where the caller does not say for which. */
@@ -70,11 +72,12 @@ function estimateReturns(op: string, batch: StageBatch, options: StageOptions): 
 
 /** Discounted returns of the rewards, once these are compared within their group. */
 export function returnsStage(shaping: GroupConventions | null, normalized: boolean): PipelineStage {
-  return { shaping, normalized, reads: ["tokenRewards", "values"], estimate: estimateReturns };
+  return { needsValues: false, shaping, normalized, reads: ["tokenRewards", "values"], estimate: estimateReturns };
 }
 
 /** Generalized advantages of rewards and values. */
 export const gaeStage: PipelineStage = {
+  needsValues: true,
   shaping: null,
   normalized: true,
   reads: ["tokenRewards", "values"],
@@ -88,6 +91,7 @@ export const gaeStage: PipelineStage = {
 
 /** Rewards of rows against those of the batch. */
 export const cpgdStage: PipelineStage = {
+  needsValues: false,
   shaping: "refuse",
   normalized: false,
   reads: ["rewards"],

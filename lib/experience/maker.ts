@@ -1,7 +1,8 @@
 // From prompts to advantages: generate, judge, score, estimate.
 import type { BackendOption } from "../backend/select";
 import { advantagePipeline, type AdvantagePipelineOptions } from "../advantage/advantage-pipeline";
-import { shapeGroupRewards } from "../advantage/group-shaping";
+import { compareInGroups } from "../advantage/group-shaping";
+import { needStage } from "../advantage/pipeline-estimators";
 import type { RunningMoments } from "../control/running-moments";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
@@ -38,7 +39,7 @@ export interface AdvantageSteps extends Omit<
   AdvantagePipelineOptions,
   "groups" | "groupOffsets" | "backend" | "collective"
 > {
-  /** Compare rewards within their group, as the estimator does. Default true; never for `"cpgd"`, which compares the batch. */
+  /** Compare rewards within their group, as the estimator does. Default true; never for an estimator that compares the rows of a batch. */
   readonly shapeGroups?: boolean;
 }
 
@@ -137,8 +138,9 @@ export class ExperienceMaker<Data = unknown> {
     if (reference && !askPolicy(reference, {}))
       throw argumentError("ERR_SURPRISAL_OPTION", op, "reference", reference, "logProbs or logits");
     if (typeof advantages === "object") {
-      if (advantages.estimator === "gae" && !critic)
-        throw argumentError("ERR_SURPRISAL_OPTION", op, "critic", critic, 'a critic with estimator "gae"');
+      const { estimator } = advantages;
+      if (needStage(op, estimator).needsValues && !critic)
+        throw argumentError("ERR_SURPRISAL_OPTION", op, "critic", critic, `a critic with estimator "${estimator}"`);
       if ((advantages.klCoefficient ?? 0) > 0 && !reference)
         throw argumentError(
           "ERR_SURPRISAL_OPTION",
@@ -265,9 +267,8 @@ export class ExperienceMaker<Data = unknown> {
     const penalized =
       overlong && overlongPenalty(scores, Array.from(countKept({ offsets, mask, ...backend })), overlong);
     const rewards = penalized ? Float64Array.from(penalized.rewards) : scores;
-    const estimator = typeof advantages === "object" ? advantages.estimator : "reinforcePlusPlus";
-    const drop = { offsets, mask, groups, estimator, dropGroups, ...backend };
-    const { keptGroups: taught, groupIds, mask: kept } = shapeGroupRewards(rewards, drop);
+    const shaping = { offsets, mask, groups, dropGroups, ...backend };
+    const { keptGroups: taught, groupIds, mask: kept = mask } = compareInGroups(op, rewards, null, shaping);
     const keptGroups = judged.keptGroups.slice();
     groups.forEach((group, b) => (keptGroups[group] = taught[groupIds[b]!]!));
     if (referenceLogProbs && !oldLogProbs)
@@ -294,10 +295,11 @@ export class ExperienceMaker<Data = unknown> {
     };
     if (advantages === undefined) return experience;
     if (typeof advantages === "function") return { ...experience, ...ownAdvantages(op, experience, advantages) };
-    return { ...experience, ...this.#pipeline(experience, advantages) };
+    return { ...experience, ...this.#pipeline(op, experience, advantages) };
   }
 
   #pipeline(
+    op: string,
     { offsets, mask, groups, rewards, kl, values }: Experience<Data>,
     { shapeGroups = true, ...steps }: AdvantageSteps,
   ): Partial<Experience<Data>> {
@@ -306,7 +308,7 @@ export class ExperienceMaker<Data = unknown> {
     const { batches, runningMoments } = advantagePipeline([batch], {
       ...steps,
       runningMoments: this.#runningMoments,
-      groups: shapeGroups && steps.estimator !== "cpgd" ? groups : undefined,
+      groups: shapeGroups && needStage(op, steps.estimator).shaping !== "refuse" ? groups : undefined,
       backend,
     });
     if (runningMoments) this.#runningMoments = runningMoments;

@@ -1,8 +1,6 @@
 // Training: sample, judge, advantages, two steps of the clipped loss, again. Everything between logits and their gradient is
 // surprisal's.
 import { type AdvantageName, computeAdvantages } from "../../advantage/compute";
-import { egpoAdvantage } from "../../advantage/egpo-advantage";
-import { empgAdvantage } from "../../advantage/empg-advantage";
 import type { BackendOption } from "../../backend/select";
 import type { FloatArray } from "../../core/dtype";
 import { integersBelow } from "../../core/random";
@@ -22,9 +20,6 @@ import {
   TEXT,
   VOCABULARY,
 } from "./task";
-
-export const METHODS = ["grpo", "empg", "egpo"] as const satisfies readonly AdvantageName[];
-export type Method = (typeof METHODS)[number];
 
 const RESPONSES = 8;
 const INNER_STEPS = 2;
@@ -100,24 +95,33 @@ function collect(policy: TablePolicy, draw: () => number, backend: BackendOption
   };
 }
 
-function advantagesOf(
-  method: Method,
-  { rewards, groups, offsets, tokens, entropies }: Batch,
-  backend: BackendOption,
-): FloatArray {
-  const { advantages, rowAdvantages } = computeAdvantages("grpo", { rewards, groups, offsets }, backend);
-  if (method === "empg")
-    return empgAdvantage(
+type Estimate = (batch: Batch, backend: BackendOption) => { readonly advantages: FloatArray };
+
+const grpo = ({ rewards, groups, offsets }: Batch, backend: BackendOption) =>
+  computeAdvantages("grpo", { rewards, groups, offsets }, backend);
+
+/** The estimators that the demo compares. */
+const ESTIMATES = {
+  grpo,
+  empg: (batch, backend) => {
+    const { offsets, tokens, entropies } = batch;
+    const { rowAdvantages } = grpo(batch, backend);
+    const { start, end } = DELIMITERS;
+    return computeAdvantages(
+      "empg",
       { offsets, tokens, entropies, rowAdvantages },
-      { start: DELIMITERS.start, end: DELIMITERS.end, scope: "all", ...backend },
-    ).advantages;
-  if (method === "egpo")
-    return egpoAdvantage(
+      { start, end, scope: "all", ...backend },
+    );
+  },
+  egpo: ({ rewards, groups, offsets, tokens, entropies }, backend) =>
+    computeAdvantages(
+      "egpo",
       { rewards, groups, offsets, tokens, entropies },
       { thinkEnd: DELIMITERS.think_end, ...backend },
-    ).advantages;
-  return advantages;
-}
+    ),
+} satisfies Partial<Record<AdvantageName, Estimate>>;
+export type Method = keyof typeof ESTIMATES;
+export const METHODS = Object.keys(ESTIMATES) as readonly Method[];
 
 function update(
   policy: TablePolicy,
@@ -193,6 +197,6 @@ export function* train(method: Method, seed: number, steps: number, backend: Bac
       entropy: mean(batch.entropies),
       records: () => recordsOf(batch, method, seed, step),
     };
-    update(policy, batch, advantagesOf(method, batch, backend), backend);
+    update(policy, batch, ESTIMATES[method](batch, backend).advantages, backend);
   }
 }
