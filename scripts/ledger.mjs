@@ -1,9 +1,11 @@
 // npm run ledger: writes docs/cuda.md, and behind a release build native/cuda/registers.json. With --check it writes nothing.
-// Exits 1 where a kernel has no entry in native/cuda/ledger.json, or, checking, where the page is not what it would write.
+// Exits 1 where a comment above a kernel lacks what the ledger needs, or, checking, where the page is not what it would write.
 
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { at } from "./build/paths.mjs";
-import { differences, page } from "./ledger/page.mjs";
+import { at, shown } from "./build/paths.mjs";
+import { readLedger } from "./ledger/entries.mjs";
+import { plainName } from "./ledger/names.mjs";
+import { page } from "./ledger/page.mjs";
 import { registersOf } from "./ledger/registers.mjs";
 
 const resources = at("build-cuda/resources.json");
@@ -12,13 +14,17 @@ if (!existsSync(resources)) {
   process.exit(1);
 }
 const kernels = JSON.parse(readFileSync(resources, "utf8"));
-const ledger = JSON.parse(readFileSync(at("native/cuda/ledger.json"), "utf8"));
-const { missing, unused } = differences(kernels, ledger);
-for (const name of missing) console.error(`ledger: ${name} has no entry in native/cuda/ledger.json`);
-for (const name of unused) console.log(`ledger: ${name} is in native/cuda/ledger.json, and no kernel is called so`);
+const { entries, faults } = readLedger();
+const unknown = kernels.filter(({ name }) => !(plainName(name) in entries));
+for (const { name } of unknown)
+  faults.push(`${name} is in ${shown(resources)} and not in native/cuda; npm run build:cuda`);
+if (faults.length > 0) {
+  console.error(faults.join("\n"));
+  process.exit(1);
+}
 const registersFile = at("native/cuda/registers.json");
 const registers = registersOf(kernels) ?? JSON.parse(readFileSync(registersFile, "utf8"));
-const text = page(kernels, ledger, registers);
+const text = page(kernels, entries, registers);
 if (process.argv.includes("--check")) {
   const stale = !existsSync(at("docs/cuda.md")) || readFileSync(at("docs/cuda.md"), "utf8") !== text;
   if (stale) console.error("ledger: docs/cuda.md is stale; npm run ledger");
@@ -28,4 +34,3 @@ if (process.argv.includes("--check")) {
   writeFileSync(at("docs/cuda.md"), text);
   console.log(`ledger: docs/cuda.md, ${kernels.length} kernels`);
 }
-if (missing.length > 0) process.exitCode = 1;

@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { backendInfo } from "../../lib";
-import { FAMILIES } from "./cases";
+import { FAMILIES } from "./families";
 import { isOutside, measure, type Measurement } from "./measure";
 import { show, toMarkdown } from "./table";
 

@@ -199,11 +199,6 @@ srp_status Call::refuse(srp_status status, const std::string& what) {
   return status;
 }
 
-srp_status Call::check_known(const srp_backend& backend) {
-  if (op_.table_offset + sizeof(void*) <= backend.size) return SRP_OK;
-  return refuse(SRP_UNSUPPORTED, std::string("the ") + backend.name + " library is older than this op");
-}
-
 // Device memory for what lies in the host's, and its content. All memory first: where it runs out nothing was copied.
 srp_status Call::stage_in(const srp_backend& backend, srp_queue* queue) {
   for (size_t i = 0; i < array_count_; ++i)
@@ -293,8 +288,6 @@ srp_status Call::run_by_rows(const srp_backend& backend, srp_queue* queue) {
 }
 
 srp_status Call::run(const srp_backend& backend, bool host_memory, srp_queue* queue) {
-  const srp_status known = check_known(backend);
-  if (known != SRP_OK) return known;
   if (host_memory) {
     for (size_t i = 0; i < array_count_; ++i) point(arrays_[i]);
     return report(backend, op_.run(backend, queue, args_));
@@ -317,8 +310,7 @@ srp_status Call::check_places(const Queue& queue) {
 }
 
 srp_status Call::enqueue(const std::shared_ptr<Queue>& queue) {
-  srp_status status = check_known(queue->backend());
-  if (status == SRP_OK) status = check_places(*queue);
+  srp_status status = check_places(*queue);
   for (size_t i = 0; status == SRP_OK && i < array_count_; ++i) {
     std::string why;
     if (arrays_[i].handle) status = Owner::use(arrays_[i].handle->owner, queue, &why);

@@ -86,7 +86,6 @@ class Call {
   srp_status add(const Field& field, const Handle* handle, void* data, size_t bytes, napi_value buffer);
   srp_status copy_array(Array& array);
   bool hold_array(napi_env env, const Array& array);
-  srp_status check_known(const srp_backend& backend);
   srp_status check_places(const Queue& queue);
   srp_status stage_in(const srp_backend& backend, srp_queue* queue);
   srp_status stage_out(const srp_backend& backend, srp_queue* queue);

@@ -48,7 +48,6 @@ inline int64_t plus(int64_t a, int64_t b) {
 struct Op {
   const char* name;  // in JavaScript
   size_t args_size;
-  size_t table_offset;  // of the function in srp_backend: a shorter, older table lacks the op
   const Field* fields;
   size_t field_count;
   size_t numbers;  // that many fields are numbers, and stand before the arrays
@@ -84,12 +83,12 @@ const std::vector<Op>& all_ops();
 #define SRP_IN_PLACE(member, name, dtype, expression, place) \
   SRP_ARRAY_(member, name, ::srp::binding::Kind::kOutput, dtype, expression, place)
 // The function `op` of the table, whose struct and fields are in a namespace of its name.
-#define SRP_OP(op, name, numbers, rows)                                                                             \
-  ::srp::binding::Op {                                                                                              \
-    name, sizeof(op::Args), offsetof(srp_backend, op), op::fields, sizeof op::fields / sizeof *op::fields, numbers, \
-        rows, [](const srp_backend& backend, srp_queue* queue, const void* args) {                                  \
-          return backend.op(queue, static_cast<const op::Args*>(args));                                             \
-        }                                                                                                           \
+#define SRP_OP(op, name, numbers, rows)                                                        \
+  ::srp::binding::Op {                                                                         \
+    name, sizeof(op::Args), op::fields, sizeof op::fields / sizeof *op::fields, numbers, rows, \
+        [](const srp_backend& backend, srp_queue* queue, const void* args) {                   \
+          return backend.op(queue, static_cast<const op::Args*>(args));                        \
+        }                                                                                      \
   }
 
 #endif

@@ -76,9 +76,9 @@ Napi::Value open_library(const Napi::CallbackInfo& info) {
   std::string why;
   const GetBackend entry = load_entry(info[0].As<Napi::String>().Utf8Value(), &why);
   if (!entry) return Napi::String::New(env, why);
-  const srp_backend* const backend = entry(SRP_ABI_VERSION);
-  if (!backend || backend->size < offsetof(srp_backend, logprob_forward))
-    return Napi::String::New(env, "the library has another ABI version than " + std::to_string(SRP_ABI_VERSION));
+  const srp_backend* const backend = entry(SRP_ABI);
+  if (!backend || backend->size != sizeof(srp_backend))
+    return Napi::String::New(env, "the library and the addon were built from different versions of this package");
   return add_session(env, backend, info[1].As<Napi::Number>().Int32Value());
 }
 

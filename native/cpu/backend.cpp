@@ -58,7 +58,7 @@ srp_status sync(srp_queue*) { return SRP_OK; }
 static srp_backend make_table() {
   srp_backend table = {};  // `device` stays NULL: arrays lie in host memory
   table.size = sizeof table;
-  table.abi = SRP_ABI_VERSION;
+  table.abi = SRP_ABI;
   table.name = "cpu";
   table.describe = describe;
   table.last_error = last_error;

@@ -219,7 +219,7 @@ static const srp_device_functions kDevice = {sizeof(srp_device_functions),
 static srp_backend make_table() {
   srp_backend table = {};
   table.size = sizeof table;
-  table.abi = SRP_ABI_VERSION;
+  table.abi = SRP_ABI;
   table.name = kName;
   table.describe = describe;
   table.last_error = last_error;
@@ -240,7 +240,7 @@ static srp_backend make_table() {
 
 extern "C" const srp_backend* srp_backend_get(uint32_t abi) {
   static const srp_backend table = srp::cuda::make_table();
-  if (abi == SRP_ABI_VERSION) return &table;
-  srp::fail(SRP_UNSUPPORTED, "ABI version %u asked, %u offered", abi, SRP_ABI_VERSION);
+  if (abi == SRP_ABI) return &table;
+  srp::fail(SRP_UNSUPPORTED, "ABI %08x asked, %08x offered", abi, SRP_ABI);
   return nullptr;
 }

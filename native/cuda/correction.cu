@@ -55,6 +55,11 @@ __device__ __forceinline__ MismatchSums sums_of_row(const srp_correction_measure
   return sums;
 }
 
+// ledger    correction_measure
+// bytes     n (2 s + mask) + B outputs
+// limit     memory
+// notes     two walks of a row by a warp or a block, the second from cache; outputs: 48 moments, 48 bounded, 8
+//           differences, 4 above, 4 below
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
@@ -86,6 +91,10 @@ __global__ void __launch_bounds__(kRowThreads, 2) measure_kernel(srp_correction_
                  sums.above, sums.below);
 }
 
+// ledger    correction_bound
+// bytes     n (2 s + mask) + n (s weights + kept) + B inputs and outputs
+// limit     memory
+// notes     one walk; a warp or a block a row, four tokens of a lane under way
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 2) bound_kernel(srp_correction_bound_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();

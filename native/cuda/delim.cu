@@ -14,6 +14,11 @@ constexpr int kRowsPerBlock = kThreads / kWarp;
 
 __device__ int64_t warp_row() { return blockIdx.x * static_cast<int64_t>(kRowsPerBlock) + threadIdx.x / kWarp; }
 
+// ledger    delim_means
+// bytes     s sum of span lengths + 20 S
+// limit     latency
+// notes     a thread a span, in token order by contract
+// threads   128
 template <class F>
 __global__ void span_means_kernel(srp_delim_means_args a, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -30,6 +35,12 @@ __global__ void span_means_kernel(srp_delim_means_args a, uint32_t* faults) {
 }
 
 // reach[t] = last finish, within the row, of the spans that begin at t; a maximum does not depend on order.
+//
+// ledger    delim_mask
+// bytes     12 S + 4 n
+// limit     memory
+// notes     the n int32 are zeroed before
+// threads   128
 __global__ void span_reach_kernel(srp_delim_mask_args a, int32_t* reach, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (s >= checked_spans(a.found, a.S, faults)) return;
@@ -38,6 +49,11 @@ __global__ void span_reach_kernel(srp_delim_mask_args a, int32_t* reach, uint32_
   if (span.begin < span.end) atomicMax(reach + span.begin, a.spans[3 * s + 2]);
 }
 
+// ledger    delim_mask
+// bytes     5 n
+// limit     memory
+// notes     a warp a row
+// threads   128
 __global__ void span_mask_kernel(srp_delim_mask_args a, const int32_t* reach, uint32_t* faults) {
   const int64_t b = warp_row();
   if (b >= a.B) return;  // the whole warp
@@ -60,6 +76,12 @@ __global__ void span_mask_kernel(srp_delim_mask_args a, const int32_t* reach, ui
 
 // A block takes a row. A slot is taken by compare-and-swap; who takes it for an n-gram does not change how many are taken,
 // since equal n-grams walk the same slots and the first of them stops the others.
+//
+// ledger    delim_ngrams
+// bytes     4 n + mask n + 16 n + 8 B
+// limit     latency
+// notes     a table of 2 n int32, set and probed at random
+// threads   128
 __global__ void ngrams_kernel(srp_delim_ngrams_args a, int32_t* tables, uint32_t* faults) {
   const int64_t b = blockIdx.x;
   const Range row = checked_row(a.offsets, a.T, a.n, b, faults);

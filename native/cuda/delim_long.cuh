@@ -102,6 +102,10 @@ struct TilePlace {
   __device__ bool empty() const { return begin >= stop; }
 };
 
+// ledger    delim_spans
+// bytes     n / 8 delimiters + 88 n / 4096
+// limit     latency
+// notes     few long rows: each tile of 4096 tokens walked from both states
 template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_tiles_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
@@ -136,6 +140,10 @@ __device__ bool as_from_begin(RowFinders<Id>& find, const WalkState& s, int64_t 
   return find.end.first(begin, behind) >= behind && s.at < stop;
 }
 
+// ledger    delim_spans
+// bytes     120 n / 4096
+// limit     latency
+// notes     a warp a row, tile after tile: about 40 ns each
 template <class Id>
 __global__ void __launch_bounds__(kWarp)
     delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
@@ -172,6 +180,10 @@ __global__ void __launch_bounds__(kWarp)
   if (lane == 0) rows[b] = found;
 }
 
+// ledger    delim_spans
+// bytes     n / 8 delimiters + 32 n / 4096 + 12 S + 8 S which
+// limit     latency
+// notes     few long rows: each tile walked from the state into it
 template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_tile_spans_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,

@@ -80,6 +80,10 @@ __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, in
   return found;
 }
 
+// ledger    delim_spans
+// bytes     4 n + n / 8 delimiters
+// limit     memory
+// notes     the one pass over the tokens, for all alternatives; delimiters: 2, or 3 with a head
 template <class Id>
 __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks)
     delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {
@@ -134,6 +138,10 @@ __device__ void walk_row(const srp_delim_spans_args& a, const Id* tokens, const 
   walk.spans();
 }
 
+// ledger    delim_spans
+// bytes     n / 8 delimiters + 12 S + 8 S which
+// limit     latency
+// notes     a warp a row goes from mark to mark twice; S spans
 template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_pairs_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,

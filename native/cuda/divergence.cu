@@ -99,6 +99,10 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
     store(grad, rows.student.id(i), factor * end.inside_gradient(rows.log_student(i), rows.log_teacher(i), a.beta));
 }
 
+// ledger    divergence_rows
+// bytes     2 s V N + s stride N grad
+// limit     issue
+// notes     float64 throughout, four passes of which later ones hit the cache
 template <class F>
 __global__ void divergence_rows_kernel(srp_divergence_rows_args a, uint32_t* faults) {
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
@@ -140,6 +144,11 @@ struct RowKeys {
 };
 
 // The key of the worst id that is taken, then two counts in index order: of its equals, and of what is taken.
+//
+// ledger    divergence_top
+// bytes     s V N + 4 K N
+// limit     issue
+// notes     K searches of a row
 template <class F>
 __global__ void divergence_top_kernel(srp_divergence_top_args a) {
   using Key = typename RowKeys<F>::Key;

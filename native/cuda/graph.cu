@@ -8,6 +8,12 @@ namespace srp::cuda {
 namespace {
 
 // What the recorded kernels raised becomes the flag of the queue that ran them.
+//
+// ledger    sync and fences
+// bytes     8
+// limit     latency
+// notes     hands the queue's fault word over and clears it
+// threads   1
 __global__ void move_faults_kernel(uint32_t* from, uint32_t* to) {
   const uint32_t faults = atomicExch(from, 0u);
   if (faults) atomicOr(to, faults);

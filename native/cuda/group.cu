@@ -137,6 +137,10 @@ struct Top2 {
   }
 };
 
+// ledger    group_normalize, group_softmax, group_tilt, group_entropy, group_top2, group_weigh
+// bytes     s n inputs + s n outputs + 4 n members + 4 G
+// limit     memory
+// notes     items once, in registers: 1 to 32 lanes a group; 8 MB take 2 us, so small batches are launch-bound
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2)
     group_teams_kernel(typename Op::Args a, int lanes, uint32_t* faults) {
@@ -145,6 +149,10 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
   });
 }
 
+// ledger    group_normalize, group_softmax, group_tilt, group_entropy, group_top2, group_weigh
+// bytes     s n inputs + s n outputs + 4 n members
+// limit     memory
+// notes     a block a group of more than 256 items, which later walks find in the cache
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2) group_blocks_kernel(typename Op::Args a, uint32_t* faults) {
   group_of_block<F>(a, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {

@@ -9,6 +9,11 @@ namespace {
 
 constexpr int kThreads = 128;
 
+// ledger    group_columns
+// bytes     mask n + 8 B
+// limit     memory
+// notes     a thread a row
+// threads   128
 __global__ void columns_reach_kernel(srp_group_columns_args a, int64_t* reach, uint32_t* faults) {
   const int64_t b = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (b >= a.B) return;
@@ -25,6 +30,11 @@ __device__ int64_t row_of(const srp_group_columns_args& a, int64_t k, uint32_t* 
   return -1;
 }
 
+// ledger    group_columns
+// bytes     2 s n + mask n + s n outputs
+// limit     memory
+// notes     a thread a column
+// threads   128
 template <class F>
 __global__ void columns_kernel(srp_group_columns_args a, const int64_t* reach, uint32_t* faults) {
   const Range group = checked_row(a.group_offsets, 0, a.B, blockIdx.x, faults);

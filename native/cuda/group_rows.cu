@@ -10,6 +10,10 @@
 namespace srp::cuda {
 namespace {
 
+// ledger    group_broadcast
+// bytes     s n + mask n + s B inputs
+// limit     memory
+// notes     16-byte stores; a warp or a block a row
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) broadcast_rows_kernel(srp_group_broadcast_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
@@ -38,6 +42,10 @@ __device__ __forceinline__ int64_t last_kept(const uint8_t* mask, const Range& r
     return warp_reduce(last, Max{});
 }
 
+// ledger    group_place
+// bytes     s n inputs + s n + mask n + s B
+// limit     memory
+// notes     the mask twice, the second time from the cache
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) place_rows_kernel(srp_group_place_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();

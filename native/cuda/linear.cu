@@ -158,6 +158,11 @@ struct Strips {
 };
 
 // Blocks of the same strip follow each other: they read the same weights.
+//
+// ledger    linear_forward
+// bytes     s D (N + V) + 40 N V / 1024
+// limit     issue
+// notes     2 N V D operations on the plain pipes
 template <class T>
 __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args a, Strips use) {
   const int64_t tiles = use.rows / kTile, strip = blockIdx.x / tiles;
@@ -195,6 +200,10 @@ __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args
   }
 }
 
+// ledger    linear_forward
+// bytes     40 N V / 1024 + N outputs
+// limit     latency
+// notes     a warp or a thread a row merges its strips
 template <class T>
 __global__ void finish_kernel(srp_linear_forward_args a, Strips use, uint32_t* faults) {
   const int64_t n = use.first_row + blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -224,6 +233,10 @@ struct Gradients {
   __device__ __forceinline__ Number at(int64_t row, int64_t id) const { return g[row * kStrip + id]; }
 };
 
+// ledger    linear_backward
+// bytes     s D (N + V) + w N V
+// limit     issue
+// notes     forms g of a chunk of rows and a strip of ids anew; w: bytes of a wide number
 template <class T>
 __global__ void __launch_bounds__(kThreads) gradient_kernel(srp_linear_backward_args a, Gradients<Wide<T>> to) {
   const int64_t tiles = to.rows / kTile;
@@ -271,6 +284,10 @@ __device__ __forceinline__ void store_sums(double* to, int64_t line, int64_t col
   }
 }
 
+// ledger    linear_backward
+// bytes     w N V + s D V + s D N
+// limit     issue
+// notes     2 N V D operations
 template <class T>
 __global__ void __launch_bounds__(kThreads)
     hidden_kernel(srp_linear_backward_args a, Gradients<Wide<T>> from, double* waiting) {
@@ -298,6 +315,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // Two blocks at least: left alone, the compiler makes room for three on sm_120, and spills.
+//
+// ledger    linear_backward
+// bytes     w N V + s D N + w D V
+// limit     issue
+// notes     2 N V D operations
 template <class T>
 __global__ void __launch_bounds__(kThreads, 2)
     weight_kernel(srp_linear_backward_args a, Gradients<Wide<T>> from, double* waiting) {
@@ -322,6 +344,10 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
+// ledger    linear_backward
+// bytes     w N V + w V
+// limit     memory
+// notes     sums columns of g
 template <class T>
 __global__ void bias_kernel(srp_linear_backward_args a, Gradients<Wide<T>> from, double* waiting) {
   const int64_t id = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -334,12 +360,20 @@ __global__ void bias_kernel(srp_linear_backward_args a, Gradients<Wide<T>> from,
     store_sum<T>(a, a.grad_bias, from.first_id + id, sum);
 }
 
+// ledger    linear_backward
+// bytes     w count
+// limit     memory
+// notes     zeroes what is added up
 template <class Number>
 __global__ void clear_kernel(Number* to, int64_t count) {
   const int64_t i = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (i < count) to[i] = 0;
 }
 
+// ledger    linear_backward
+// bytes     4 N
+// limit     latency
+// notes     looks for targets out of range
 __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
   const int64_t n = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (n < a.N && kept(a.keep, n) && (a.targets[n] < 0 || a.targets[n] >= a.V)) raise(faults, SRP_FAULT_INDEX);

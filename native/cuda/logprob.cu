@@ -11,6 +11,10 @@ namespace {
 
 constexpr int kThreads = 256;
 
+// ledger    logprob_merge
+// bytes     8 (4 + K) P N + 4 N outputs
+// limit     latency
+// notes     a thread a row
 __global__ void merge_kernel(srp_logprob_merge_args a, uint32_t* faults) {
   const int64_t n = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (n >= a.N) return;

@@ -72,6 +72,10 @@ class Targets {
   bool known_ = false;
 };
 
+// ledger    logprob_backward
+// bytes     2 s stride N + 4 K N + 4 N inputs
+// limit     memory
+// notes     a pure stream; in place the same bytes; inputs: [N] arrays given, grad_logprob counts K
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kThreads, kCapped ? 2 : 3)
     backward_kernel(srp_logprob_backward_args a, int64_t tiles, uint32_t* faults) {

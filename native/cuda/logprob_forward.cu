@@ -16,6 +16,11 @@ constexpr int kMostBlocks = 5;
 
 // Five blocks of 128 threads, each thread with 64 bytes on the way: 40 KB in flight on a multiprocessor, where 24 are enough for
 // 4.5 TB/s at 0.7 us. The sum of squares leaves registers for four blocks, 32 KB; so do the two tanh of a softcap.
+//
+// ledger    logprob_forward
+// bytes     s V N + 4 K N + 4 N outputs
+// limit     memory
+// notes     logits once; one power of two an id; s: bytes of a logit; outputs: [N] arrays asked for, logprob counts K
 template <class T, bool kCapped, bool kSquares>
 __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostBlocks)
     forward_kernel(srp_logprob_forward_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {
@@ -38,6 +43,10 @@ __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostB
   }
 }
 
+// ledger    logprob_partial
+// bytes     s V N + 4 K N + 8 (4 + K) N
+// limit     memory
+// notes     logits once, state written
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kTeamThreads, 4)
     partial_kernel(srp_logprob_partial_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {

@@ -8,6 +8,10 @@
 namespace srp::cuda {
 namespace {
 
+// ledger    loss_row
+// bytes     n (s grad + mask) + 16 B + 4 B members + B inputs and outputs
+// limit     memory
+// notes     the second of two launches of groups: ratio, losses and gradient; the blocks of a group add its rows alike
 template <class F>
 __global__ void __launch_bounds__(kRowThreads, 2)
     loss_groups_kernel(LossArgs a, int blocks, const LogSum* sums, uint32_t* faults) {

@@ -72,6 +72,11 @@ struct Found {
   double at_target;
 };
 
+// ledger    loss_logits
+// bytes     2 s stride N + 4 N + 8 N inputs + 4 N outputs
+// limit     memory
+// notes     the second reading of a row comes from L2 where the rows in work fit there: 3 s stride N of traffic, 2 from
+//           memory
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kLargeThreads, 1)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {

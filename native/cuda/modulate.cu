@@ -90,6 +90,12 @@ __device__ double mean_of(const StepScratch& scratch, int64_t S) {
 }
 
 // One block.
+//
+// ledger    modulate_steps
+// bytes     8 S + 8 S outputs
+// limit     latency
+// notes     one block, three walks; at most 4096 steps
+// values    S 4096, outputs 3
 __global__ void __launch_bounds__(kThreads)
     few_steps_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
   const int64_t live = checked_spans(a.found, a.S, faults);
@@ -106,6 +112,11 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 // A block a chunk.
+//
+// ledger    modulate_steps
+// bytes     8 S
+// limit     latency
+// notes     a block takes 1024 steps; the first of three launches
 __global__ void __launch_bounds__(kThreads)
     step_extremes_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
   const int64_t live = checked_spans(a.found, a.S, faults);
@@ -114,12 +125,21 @@ __global__ void __launch_bounds__(kThreads)
   if (blockIdx.x < chunks_of_steps(live)) chunk_extremes(a, scratch, blockIdx.x, faults);
 }
 
+// ledger    modulate_steps
+// bytes     8 S + 8 S outputs
+// limit     latency
+// notes     three exponentials a step in float64
+// values    outputs 3
 __global__ void __launch_bounds__(kThreads) step_weights_kernel(srp_modulate_steps_args a, StepScratch scratch) {
   a.S = live_spans(a.found, a.S);
   const int64_t chunks = chunks_of_steps(a.S);
   if (blockIdx.x < chunks) chunk_weights(a, scratch, low_of(scratch, chunks), high_of(scratch, chunks), blockIdx.x);
 }
 
+// ledger    modulate_steps
+// bytes     16 S
+// limit     latency
+// notes     divides by the mean
 __global__ void __launch_bounds__(kThreads) step_scales_kernel(srp_modulate_steps_args a, StepScratch scratch) {
   a.S = live_spans(a.found, a.S);
   if (blockIdx.x < chunks_of_steps(a.S)) chunk_scales(a, mean_of(scratch, a.S), blockIdx.x);
@@ -139,6 +159,10 @@ __device__ __forceinline__ EntropySum joined(const EntropySum& a, const EntropyS
   return {a.sum + b.sum, a.kept + b.kept};
 }
 
+// ledger    modulate_rows
+// bytes     n (s + mask) + 16 n / 4096
+// limit     memory
+// notes     a block or a warp a piece of 4096 tokens
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     measure_rows_kernel(srp_modulate_rows_args a, Rows rows, EntropySum* sums, uint32_t* faults) {
@@ -196,6 +220,11 @@ __device__ __forceinline__ GroupSum joined(const GroupSum& a, const GroupSum& b)
 }
 
 // 256 lanes take turns at a group's rows: the threads of a block, or eight times those of a warp.
+//
+// ledger    modulate_rows
+// bytes     16 n / 4096 + 4 B members + 8 B outputs
+// limit     latency
+// notes     a warp a group, a block where groups have more than 32 rows on average
 template <class Team>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     weigh_rows_kernel(srp_modulate_rows_args a, Rows rows, const EntropySum* sums, uint32_t* faults) {

@@ -43,6 +43,10 @@ __device__ __forceinline__ Range tokens_of(const srp_modulate_spans_args& a, int
 
 // ---- check
 
+// ledger    modulate_spans
+// bytes     40 S + 32 S
+// limit     latency
+// notes     a thread a span; a sector of 32 bytes for each first token
 template <class F>
 __global__ void __launch_bounds__(kThreads, 2)
     check_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* faults) {
@@ -155,6 +159,10 @@ struct WarpTokens {
 
 // ---- first tokens of spans that are not in order
 
+// ledger    modulate_spans
+// bytes     S / 256
+// limit     latency
+// notes     of spans that lie one behind the other it does nothing; else s n + 40 S bytes
 template <class F>
 __global__ void __launch_bounds__(kThreads, 2)
     first_tokens_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* ticket) {
@@ -195,6 +203,10 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 // ---- apply
 
+// ledger    modulate_spans
+// bytes     n (2 s + mask) + 40 S
+// limit     memory
+// notes     a warp takes 512 tokens; each is read, modulated in float64 and rounded once
 template <class F>
 __global__ void __launch_bounds__(kThreads, 2) apply_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch) {
   using Lane = typename WarpTokens<F>::Lane;

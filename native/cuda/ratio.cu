@@ -10,6 +10,10 @@ namespace {
 
 constexpr int kThreads = 256;  // a thread four tokens
 
+// ledger    ratio_log
+// bytes     n (2 s + mask) + s n outputs
+// limit     memory
+// notes     four tokens a thread, 16 bytes at a time
 template <class F>
 __global__ void log_tokens_kernel(srp_ratio_log_args a) {
   const int64_t first = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) * kQuad;
@@ -30,6 +34,10 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
   if (a.ratio) store_quad(static_cast<F*>(a.ratio), place, ratio);
 }
 
+// ledger    ratio_log
+// bytes     n (2 s + mask) + s B outputs
+// limit     memory
+// notes     a warp or a block a row; eight tokens of a lane under way
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();

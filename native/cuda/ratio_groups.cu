@@ -4,6 +4,10 @@
 namespace srp::cuda {
 namespace {
 
+// ledger    ratio_log
+// bytes     16 B + 4 B members + s G outputs
+// limit     latency
+// notes     a warp a group
 template <class F>
 __global__ void log_groups_kernel(srp_ratio_log_args a, const LogSum* sums, uint32_t* faults) {
   const int64_t g = own_row<false>();

@@ -20,6 +20,10 @@ constexpr int kLanes = 256;
 
 // ---- moments
 
+// ledger    reduce_moments
+// bytes     n (s + mask) + 48 n / chunk
+// limit     memory
+// notes     a block or a warp a chunk, held in registers by the block; the only launch where no row has more than one
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     chunk_moments_kernel(srp_reduce_moments_args a, Rows rows, double* chunks, uint32_t* faults) {
@@ -128,6 +132,11 @@ struct WarpMerge {
 };
 
 // Rows of several chunks.
+//
+// ledger    reduce_moments
+// bytes     48 n / chunk + 48 B
+// limit     latency
+// notes     a block or a warp a row
 template <class Team>
 __global__ void __launch_bounds__(kLanes) merge_chunks_kernel(Rows rows, const double* chunks, double* partials) {
   const int64_t b = Team::index();
@@ -139,6 +148,10 @@ __global__ void __launch_bounds__(kLanes) merge_chunks_kernel(Rows rows, const d
   if (Team::leads()) store_moments(partials, b, all);
 }
 
+// ledger    reduce_merge
+// bytes     48 B + 4 B members + 48 G
+// limit     latency
+// notes     a warp a group, a block where groups have more than 256 partials on average
 template <class Team>
 __global__ void __launch_bounds__(kLanes) merge_groups_kernel(srp_reduce_merge_args a, uint32_t* faults) {
   const int64_t g = Team::index();
@@ -202,6 +215,11 @@ struct KeptCount {
   }
 };
 
+// ledger    reduce_gamma, reduce_counts
+// bytes     n (s inputs + mask) + 8 n / 4096
+// limit     memory
+// notes     a block or a warp a piece; gamma with factors takes a logarithm a token; counts: inputs 0; the only launch
+//           where no row has more than one piece
 template <class Team, class Op, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     sum_pieces_kernel(typename Op::Args a, Rows rows, double* sums, uint32_t* faults) {
@@ -217,6 +235,11 @@ __global__ void __launch_bounds__(kPieceLanes, 2)
 }
 
 // A warp a row of several pieces.
+//
+// ledger    reduce_gamma, reduce_counts
+// bytes     8 n / 4096 + 8 B
+// limit     latency
+// notes     a warp a row of several pieces
 template <class Op, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2) sum_rows_kernel(typename Op::Args a, Rows rows, const double* sums) {
   const int64_t b = WarpPieces::slot();

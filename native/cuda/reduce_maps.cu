@@ -82,6 +82,10 @@ constexpr int kMapBlocks = 1;  // with two, sm_120 spills a register of an affin
 constexpr int kMapBlocks = 2;
 #endif
 
+// ledger    reduce_whiten, reduce_affine
+// bytes     2 s n + mask n
+// limit     memory
+// notes     a pure stream: a block or a warp a piece of 4096 tokens, all its loads on their way at once
 template <class Team, template <class> class Row, class F>
 __global__ void __launch_bounds__(kPieceLanes, kMapBlocks)
     map_rows_kernel(typename Row<F>::Args a, Rows rows, uint32_t* faults) {
@@ -95,6 +99,11 @@ __global__ void __launch_bounds__(kPieceLanes, kMapBlocks)
 }
 
 // Counts of rows of several pieces start at 0, and are added up as integers: in any order.
+//
+// ledger    reduce_clamp
+// bytes     n (s + mask) + s n out + 8 B
+// limit     memory
+// notes     as map_rows_kernel; counts are integers
 template <class Team, class F>
 __global__ void __launch_bounds__(kPieceLanes, 2)
     clamp_rows_kernel(srp_reduce_clamp_args a, Rows rows, uint32_t* faults) {

@@ -6,6 +6,10 @@
 
 namespace srp::cuda {
 
+// ledger    ratio_log, loss_row
+// bytes     n (2 s + mask) + 16 B
+// limit     memory
+// notes     a warp or a block a row; the first of the two launches of a group
 template <class F, class Args, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();

@@ -30,6 +30,11 @@ constexpr int kSumBlocks = 1;  // with two, sm_120 spills a register of the sums
 constexpr int kSumBlocks = 2;
 #endif
 
+// ledger    scan_tail, scan_prefix, scan_shares
+// bytes     n (s (inputs + outputs) + mask)
+// limit     memory
+// notes     one launch; what needs the sum of a row first goes over it twice, the second time in cache
+// values    inputs 1
 template <class Scan, bool kTogether>
 __global__ void __launch_bounds__(kThreads, kSumBlocks) scan_sums_kernel(typename Scan::Args a, uint32_t* faults) {
   using Part = typename Scan::Part;
@@ -51,6 +56,12 @@ __global__ void __launch_bounds__(kThreads, kSumBlocks) scan_sums_kernel(typenam
 }
 
 // A block a strip; rows that are shorter leave strips empty.
+//
+// ledger    scan_tail, scan_prefix, scan_shares
+// bytes     n (s inputs + mask), then n (s (inputs + outputs) + mask)
+// limit     memory
+// notes     two of three launches for few long rows; the second reads what L2 still holds
+// values    inputs 1
 template <class Scan, bool kWrite>
 __global__ void __launch_bounds__(kThreads, 2)
     scan_sum_strips_kernel(typename Scan::Args a, int64_t most, typename Scan::Part* parts,
@@ -71,6 +82,11 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 // Makes of the strips' parts what comes before them, and of all of them the row's. A warp a row: 32 parts are read at a time, and
 // every lane goes through them all.
+//
+// ledger    scan_tail, scan_prefix, scan_shares
+// bytes     64 n / 8192
+// limit     latency
+// notes     one dependent addition a strip of 8192 tokens, a warp a row
 template <class Scan>
 __global__ void __launch_bounds__(kThreads)
     strip_sums_kernel(typename Scan::Args a, int64_t most, typename Scan::Part* parts, typename Scan::Part* totals) {

@@ -45,6 +45,10 @@ __device__ __forceinline__ Range checked_range(const Args& a, int64_t b, bool re
   return row;
 }
 
+// ledger    scan_gae, scan_returns, scan_vtrace
+// bytes     n (s (inputs + outputs) + mask)
+// limit     memory
+// notes     gae in float32 with a mask: 17 bytes a token; read once
 template <class Scan, bool kTogether>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 2)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {
@@ -64,6 +68,11 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 2)
 }
 
 // A block a strip; rows that are shorter leave strips empty.
+//
+// ledger    scan_gae, scan_returns, scan_vtrace
+// bytes     n (s inputs + mask), then n (s (inputs + outputs) + mask)
+// limit     memory
+// notes     two of three launches for few long rows; the second reads what L2 still holds
 template <class Scan, bool kWrite>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 3)
     scan_strips_kernel(typename Scan::Args a, int64_t strips, CarryMap* maps, const Carry* carries, uint32_t* faults) {
@@ -82,6 +91,11 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 3)
 }
 
 // A warp a row: 32 strips' maps are read at a time, and every lane goes through them all.
+//
+// ledger    scan_gae, scan_returns, scan_vtrace
+// bytes     56 n / 7168
+// limit     latency
+// notes     one dependent multiply-add a strip of 7168 tokens, about 10 ns
 template <class Scan>
 __global__ void strip_carries_kernel(typename Scan::Args a, int64_t strips, const CarryMap* maps, Carry* carries) {
   const int64_t b = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) / kWarp;

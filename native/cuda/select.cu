@@ -116,6 +116,13 @@ __device__ Candidates<F> unit_of(const Args& a, uint32_t* faults) {
 }
 
 // `room`: how many keys shared memory has room for.
+//
+// ledger    select_quantile
+// bytes     n (s + mask) + n selected + 8 B
+// limit     latency
+// notes     a block a row, or a batch of at most 16384 tokens; keys of 40 KiB at most stay in shared memory for their
+//           four or eight passes
+// shared    40960
 template <class F>
 __global__ void __launch_bounds__(kBatchBlockThreads, 1)
     quantile_kernel(srp_select_quantile_args a, int64_t room, uint32_t* faults) {
@@ -127,6 +134,11 @@ __global__ void __launch_bounds__(kBatchBlockThreads, 1)
     quantile(a, candidates);
 }
 
+// ledger    select_top
+// bytes     n (s + mask) + n selected + 4 B
+// limit     latency
+// notes     as quantile_kernel
+// shared    40960
 template <class F>
 __global__ void __launch_bounds__(kBatchBlockThreads, 1)
     top_kernel(srp_select_top_args a, int64_t room, uint32_t* faults) {
@@ -153,6 +165,11 @@ struct WantedQuantile {
 };
 
 // A tile a block; without `selected` one block for the threshold alone.
+//
+// ledger    select_quantile
+// bytes     n (s + mask) + n selected
+// limit     memory
+// notes     the last launch of a larger batch
 template <class F>
 __global__ void __launch_bounds__(kBatchThreads)
     mark_quantile_kernel(ValueKeys<F> keys, srp_select_quantile_args a,

@@ -92,6 +92,14 @@ __device__ inline FoundDigit find_digit(const uint32_t* bins, uint32_t rank) {
 }
 
 // Digit p. `bins`: the batch's, [kRanks][2048], 0 before. Ranks whose digits so far are the same share the first one's bins.
+//
+// ledger    select_quantile, select_top, select_covariance
+// bytes     n (s inputs + mask)
+// limit     memory
+// notes     larger batches, all of the device: one launch a digit of 11 bits, 3 for float32 (bytes of each), 6 for
+//           float64 and covariances; from the second on from L2 as far as it reaches
+// launches  3
+// values    inputs 1
 template <class Keys, class Wanted>
 __global__ void __launch_bounds__(kBatchThreads, 2)
     digit_kernel(Keys keys, Wanted wanted, int p, uint32_t* bins, Ranking<typename Keys::Key, Wanted::kRanks>* state,

@@ -21,6 +21,12 @@ __device__ ChunkSums block_merge(ChunkSums mine) {
 constexpr int kAhead = 8;
 
 // The rows' sums, and by the last block to finish the means.
+//
+// ledger    select_covariance
+// bytes     n (2 s + mask) + B sums
+// limit     memory
+// notes     a block a row in the order of the contract, eight tokens of a lane on their way; the last block adds the
+//           rows
 template <class F>
 __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covariance_args a, PairSums* rows,
                                                               PairMeans* means, uint32_t* ticket, uint32_t* faults) {
@@ -60,6 +66,11 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
 }
 
 // A tile a block. `count` starts at 0, or is NULL.
+//
+// ledger    select_covariance
+// bytes     n (2 s + mask + excluded) + n selected
+// limit     memory
+// notes     a block a tile of 4096 tokens
 template <class F>
 __global__ void __launch_bounds__(kPieceLanes, 2) range_kernel(CovarianceKeys<F> keys) {
   const srp_select_covariance_args& a = keys.a;

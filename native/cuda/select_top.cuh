@@ -55,6 +55,12 @@ constexpr int kMarkBlocks = 1;  // with two, sm_120 spills
 constexpr int kMarkBlocks = 2;
 #endif
 
+// ledger    select_top, select_covariance
+// bytes     n (s inputs + mask) + n selected
+// limit     memory
+// notes     the last launch of a larger batch; blocks wait for the counts before theirs only where some of the equals
+//           at the k-th key are left out
+// values    inputs 1
 template <class Keys, class Args>
 __global__ void __launch_bounds__(kBatchThreads, kMarkBlocks)
     mark_top_kernel(Keys keys, Args a, const Ranking<typename Keys::Key, 1>* state, LookBack::Word* published) {

@@ -1,9 +1,9 @@
 // build-cuda/libsurprisal_cuda.so: the CUDA backend, by cmake-js, cmake and nvcc; and
 // build-cuda/resources.json, what ptxas said about every kernel.
 
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
-import { differences } from "../ledger/page.mjs";
+import { readLedger } from "../ledger/entries.mjs";
 import { JOBS, roughly } from "./jobs.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run, ToolFailed } from "./run.mjs";
@@ -40,7 +40,6 @@ export async function build({ release = false, unpacked = false }, say) {
     at("CMakeLists.txt"),
     at("scripts/cuda-compile.mjs"),
     at("scripts/cuda-resources.mjs"),
-    at("native/cuda/ledger.json"),
     ...filesBelow("native/include", [".h"]),
     ...filesBelow("native/shared", [".h", ".inc"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
@@ -73,10 +72,8 @@ export async function build({ release = false, unpacked = false }, say) {
   if (spills.length > 0) {
     throw new ToolFailed("ptxas check", spills.map((kernel) => `${kernel.name} spills registers\n`).join(""));
   }
-  const unlisted = differences(kernels, JSON.parse(readFileSync(at("native/cuda/ledger.json"), "utf8"))).missing;
-  if (unlisted.length > 0) {
-    throw new ToolFailed("ledger check", unlisted.map((kernel) => `${kernel} has no entry in native/cuda/ledger.json\n`).join(""));
-  }
+  const { faults } = readLedger();
+  if (faults.length > 0) throw new ToolFailed("ledger check", `${faults.join("\n")}\n`);
   writeStamp(stampFile, print);
   return { state: "built", note: `sm_${archs.replaceAll(";", ", sm_")}; ${kernels.length} kernels, no spills` };
 }

@@ -26,13 +26,6 @@ export function readDeclarations(file, text) {
   return found;
 }
 
-/** Names and numbers of `#define NAME 3`, and the list of an X macro. */
-export function readMacros(text) {
-  const numbers = [...text.matchAll(/^#define (\w+) (\d+)$/gm)].map(([, name, value]) => [name, Number(value)]);
-  const [, list = ""] = /^#define SRP_FOR_EACH_OP\(X\)((?:.*\\\n)*.*)$/m.exec(text) ?? [];
-  return { numbers: Object.fromEntries(numbers), ops: [...list.matchAll(/X\((\w+)\)/g)].map(([, op]) => op) };
-}
-
 /** Blank lines in place of directives, of what stands under a condition (but the include guard), and of uses of the op list. */
 function withoutPreprocessor(text) {
   let depth = 0;

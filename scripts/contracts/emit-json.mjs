@@ -1,6 +1,6 @@
 // bench/gpu/python/contracts.json: the structs of the ABI, its numbers and its table, for ctypes.
 
-export function jsonFile({ version, constants, structs, ops, table }) {
+export function jsonFile({ constants, structs, ops, table }, hash) {
   const kinds = Object.fromEntries(
     [...structs.values()]
       .filter((struct) => struct !== table && !struct.fields.some(({ kind }) => kind === "function"))
@@ -12,7 +12,7 @@ export function jsonFile({ version, constants, structs, ops, table }) {
   );
   return `{
   "generated": "from native/include/surprisal by scripts/contracts.mjs; npm run contracts renews it",
-  "version": ${version},
+  "abi": ${Number.parseInt(hash, 16)},
   "ops": ${JSON.stringify(ops.map(({ name }) => name))},
   "constants": ${JSON.stringify(constants)},
   "structs": {

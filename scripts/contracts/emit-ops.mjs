@@ -1,9 +1,9 @@
 // lib/backend/contract/ops.ts: all ops, how a call of each is handed to the addon, and how one is cut into fewer rows.
 import { render } from "./expressions.mjs";
-import { camelCase, typeName } from "./names.mjs";
+import { camelCase, familiesOf, typeName } from "./names.mjs";
 
 export function opsFile({ ops }, hash, heading) {
-  const families = [...new Set(ops.map(({ family }) => family))];
+  const families = familiesOf(ops);
   const argsOf = (family) => [
     ...new Set(ops.filter((op) => op.family === family).map((op) => typeName(op.struct.name))),
   ];

@@ -1,5 +1,5 @@
 // lib/backend/contract/<family>.ts: the args of a family's ops, the words of its enums and its constants.
-import { camelCase, plural, typeName, word } from "./names.mjs";
+import { camelCase, familiesOf, plural, typeName, word } from "./names.mjs";
 
 const DTYPES = {
   SRP_F32: ["float32", "Float32Array"],
@@ -20,7 +20,7 @@ const NAMED = {
 
 /** The files of all families, [{family, text}]. */
 export function typeFiles({ ops, enums, structs }, heading) {
-  return [...new Set(ops.map(({ family }) => family))].map((family) => {
+  return familiesOf(ops).map((family) => {
     const file = `native/include/surprisal/${family}.h`;
     const own = ops.filter((op) => op.family === family);
     const nested = [...structs.values()].filter((struct) => struct.file === file && isNested(struct, ops));

@@ -1,6 +1,6 @@
 // All headers together: every op with the fields of its args struct, checked against each other.
 import { fieldsOf as integersOf } from "./expressions.mjs";
-import { readDeclarations, readMacros } from "./declarations.mjs";
+import { readDeclarations } from "./declarations.mjs";
 import { Refusal } from "./refusal.mjs";
 import { readShape } from "./shapes.mjs";
 
@@ -15,15 +15,17 @@ const ELEMENTS = {
 };
 const NUMBERS = ["int32_t", "int64_t", "double"];
 const ROWS = "independent rows";
+const ARGS = /^srp_(\w+)_args$/;
 
 /**
- * {version, constants, enums, structs, ops, table} of headers, [{file, text}].
+ * {constants, enums, structs, ops, table} of headers, [{file, text}].
  *
- * An op is {name, family, args, fields, rows}: its fields are `numbers` and `arrays` in the order of the struct, a nested struct's
+ * An op is a struct srp_<op>_args; ops come in the order of the files and, in a file, of the lines. It is {name, family, struct,
+ * dtypes, numbers, arrays, rows}: its fields are `numbers` and `arrays` in the order of the struct, a nested struct's
  * numbers with their path; `rows` names the integer by which a call can be cut.
  */
 export function readContracts(headers) {
-  const read = headers.map(({ file, text }) => ({ file, ...readDeclarations(file, text), ...readMacros(text) }));
+  const read = headers.map(({ file, text }) => ({ file, ...readDeclarations(file, text) }));
   const enums = read.flatMap((header) => header.enums);
   const constants = Object.fromEntries(enums.flatMap(({ items }) => items.map(({ name, value }) => [name, value])));
   const structs = new Map(read.flatMap((header) => header.structs.map((struct) => [struct.name, struct])));
@@ -31,23 +33,12 @@ export function readContracts(headers) {
   for (const { name, of, ...at } of aliases) {
     if (structs.has(of)) structs.set(name, { ...structs.get(of), ...at, name, alias: of });
   }
-  const backend = read.find((header) => header.ops.length > 0);
-  if (!backend)
-    throw new Refusal({ file: "native/include/surprisal", line: 1 }, "no SRP_FOR_EACH_OP", "the list of ops");
-  const listed = new Set(backend.ops);
-  for (const { name, file, line } of structs.values()) {
-    const [, op] = /^srp_(\w+)_args$/.exec(name) ?? [];
-    if (op && !listed.has(op))
-      throw new Refusal({ file, line }, `${name} is of no op`, `X(${op}) at the end of SRP_FOR_EACH_OP`);
-  }
-  const ops = backend.ops.map((name) => {
-    const struct = structs.get(`srp_${name}_args`);
-    if (!struct)
-      throw new Refusal({ file: backend.file, line: 1 }, `the op ${name} is listed`, `a struct srp_${name}_args`);
-    return opOf(name, struct, structs, constants);
-  });
-  const version = backend.numbers.SRP_ABI_VERSION;
-  return { version, constants, enums, structs, ops, table: structs.get("srp_backend") };
+  const places = headers.map(({ file }) => file);
+  const ops = [...structs.values()]
+    .filter(({ name }) => ARGS.test(name))
+    .sort((a, b) => places.indexOf(a.file) - places.indexOf(b.file) || a.line - b.line)
+    .map((struct) => opOf(ARGS.exec(struct.name)[1], struct, structs, constants));
+  return { constants, enums, structs, ops, table: structs.get("srp_backend") };
 }
 
 function opOf(name, struct, structs, constants) {

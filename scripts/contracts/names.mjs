@@ -11,6 +11,9 @@ export const typeName = (name) => name.replace(/^srp_/, "").split("_").map(capit
 /** LEAVE_ONE_OUT → leaveOneOut. */
 export const word = (constant) => camelCase(constant.toLowerCase());
 
+/** The families of ops, each once, in their order. */
+export const familiesOf = (ops) => [...new Set(ops.map(({ family }) => family))];
+
 /** nan_policy → nan_policies, include_end → include_ends; a name that ends in s is a plural already. */
 export const plural = (name) =>
   name.endsWith("s") ? name : name.endsWith("y") ? `${name.slice(0, -1)}ies` : `${name}s`;

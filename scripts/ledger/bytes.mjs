@@ -1,4 +1,4 @@
-// The formulas of native/cuda/ledger.json as numbers: "2 s V N + 4 (K + 1) N" with values for its names.
+// The formulas of the ledger as numbers: "2 s V N + 4 (K + 1) N" with values for its names.
 //
 // Names and numbers side by side multiply, "/" divides, "+" and "-" add; left to right within a term. "a, then b" is the
 // larger of the two launches' bytes; "and" joins what is added inside of a term ("B inputs and outputs" is B (inputs +

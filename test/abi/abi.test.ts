@@ -1,8 +1,9 @@
 // The backend libraries are usable without Node: a C program opens each and drives it through the table.
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
+import { nativeAddon } from "../../lib/backend/addon";
 
 const root = path.join(__dirname, "..", "..");
 const hasCompiler = spawnSync("gcc", ["--version"]).status === 0;
@@ -31,6 +32,17 @@ const why = hasCompiler ? "" : " (skipped: no C compiler)";
     });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
+
+  const native = nativeAddon();
+  if ("reason" in native) test.skip(`no library is opened by the addon (skipped: ${native.reason})`, () => undefined);
+  else
+    test("the addon refuses a library that was built with another hash of the headers", () => {
+      const source = path.join(folder, "other.c");
+      const library = path.join(folder, "libother.so");
+      writeFileSync(source, "const void* srp_backend_get(unsigned abi) { return abi == 1 ? &abi : 0; }\n");
+      execFileSync("gcc", ["-shared", "-fPIC", source, "-o", library], { stdio: "pipe" });
+      expect(native.addon.openLibrary(library, 0)).toMatch(/built from different versions of this package/);
+    });
 
   for (const library of LIBRARIES) {
     const name = path.basename(library);

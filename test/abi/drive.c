@@ -70,11 +70,14 @@ int main(int argc, char** argv) {
     fprintf(stderr, "cannot open: %s\n", dlerror());
     return 2;
   }
-  if (get(SRP_ABI_VERSION + 1)) {
-    fprintf(stderr, "another ABI version was accepted\n");
+  if (get(SRP_ABI + 1)) {
+    fprintf(stderr, "another ABI was accepted\n");
     return 1;
   }
-  table = get(SRP_ABI_VERSION);
+  if (!(table = get(SRP_ABI))) {
+    fprintf(stderr, "built from other headers: npm run build\n");
+    return 1;
+  }
   srp_description description = {.size = sizeof description};
   if (table->describe(0, &description) != SRP_OK) return failed("describe");
   if (!description.available) {

@@ -1,5 +1,5 @@
 // The reduced set of `npm run accuracy`: every op within the budget of its header, and a table that would say if it were not.
-import { FAMILIES } from "../../bench/accuracy/cases";
+import { FAMILIES } from "../../bench/accuracy/families";
 import { exact, unstated } from "../../bench/accuracy/budgets";
 import { type Case, compare, isOutside, measure, type Measurement } from "../../bench/accuracy/measure";
 import { toMarkdown } from "../../bench/accuracy/table";

@@ -1,4 +1,4 @@
-// The program behind `npm run compatibility`: writes docs/compatibility.md and the list of estimators anew.
+// The program behind `npm run compatibility`: writes docs/compatibility.md and the lists of families and estimators anew.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { compatibilityPage } from "./compatibility-page";
@@ -9,4 +9,4 @@ import { mappings } from "./mappings";
 const page = join(__dirname, "..", "..", "docs", "compatibility.md");
 writeFileSync(page, compatibilityPage(readGoldenFolder(join(__dirname, "..", "golden")), mappings));
 writeTablePages();
-process.stdout.write("docs/compatibility.md and the list of estimators are written\n");
+process.stdout.write("docs/compatibility.md and the lists of families and estimators are written\n");

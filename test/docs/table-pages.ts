@@ -1,6 +1,6 @@
-// The list of estimators on its page, written from the table of the library.
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+// Lists on pages that are written from what is there: the kernel families, the estimators.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join, parse } from "node:path";
 import ESTIMATORS from "../../lib/advantage/estimators";
 
 const docs = join(__dirname, "..", "..", "docs");
@@ -21,9 +21,26 @@ const estimators = table(
   ]),
 );
 
+/** Functions of a family that one calls by their plain name. */
+function functionsOf(family: string): string[] {
+  const exported = require(join(docs, "..", "lib", "ops", family)) as Readonly<Record<string, unknown>>;
+  return Object.keys(exported).filter((name) => typeof exported[name] === "function" && !/^[A-Z]|Async$/.test(name));
+}
+
+const families = table(
+  ["family", "computes", "functions"],
+  readdirSync(join(docs, "ops")).map((page) => {
+    const { name } = parse(page);
+    const [, about = ""] = /^# \w+: (.*)$/m.exec(readFileSync(join(docs, "ops", page), "utf8")) ?? [];
+    const functions = functionsOf(name).map((one) => `\`${one}\``);
+    return [`[${name}](ops/${page})`, about, functions.join(" ")];
+  }),
+);
+
 /** Path in docs → the text as it is, and as the tables have it. */
 export function tablePages(): readonly { readonly path: string; readonly is: string; readonly wanted: string }[] {
   return [
+    { path: join(docs, "README.md"), name: "families", text: families },
     { path: join(docs, "advantage", "compute.md"), name: "estimators", text: estimators },
   ].map(({ path, name, text }) => {
     const is = readFileSync(path, "utf8");

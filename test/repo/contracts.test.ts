@@ -18,7 +18,7 @@ test("everything generated from the headers is up to date", () => {
 });
 
 /** A header of one op, whose struct has these lines behind size and dtype. */
-const header = (...lines: string[]): string => `#define SRP_FOR_EACH_OP(X) X(scan_sum)
+const header = (...lines: string[]): string => `#define SRP_SCAN
 
 enum { SRP_SUMS = 2, SRP_F32 = 1, SRP_F64 = 4 };
 
@@ -64,16 +64,26 @@ const HEADERS: Readonly<Record<string, string>> = {
   ),
   "dtypes in words": header().replace("SRP_F32 or SRP_F64: of values", "float32"),
   "no size": header().replace("uint32_t size", "uint32_t bytes"),
-  "an op without a struct": header().replace("X(scan_sum)", "X(scan_sum) X(scan_gae)"),
-  "a struct without an op": header().replace("X(scan_sum)", ""),
   "no C": header("const void* values /* [n] */", "int64_t n;"),
   "an enumerator that is computed": header().replace("SRP_SUMS = 2", "SRP_SUMS = 1 << 1"),
 };
 
+/** What a program prints that imports from scripts/contracts. */
+function printed(program: string): unknown {
+  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  if (stderr) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+const script = (name: string): string => JSON.stringify(pathToFileURL(join(root, "scripts/contracts", name)).href);
+
 /** What each header is read as: an op of it, or the refusal. */
 function readings(): Record<string, string> {
   const program = `
-import { readContracts } from ${JSON.stringify(pathToFileURL(join(root, "scripts/contracts/model.mjs")).href)};
+import { readContracts } from ${script("model.mjs")};
 const said = {};
 for (const [name, text] of Object.entries(${JSON.stringify(HEADERS)})) {
   try {
@@ -84,12 +94,7 @@ for (const [name, text] of Object.entries(${JSON.stringify(HEADERS)})) {
 }
 console.log(JSON.stringify(said));
 `;
-  const { stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-    cwd: root,
-    encoding: "utf8",
-  });
-  if (stderr) throw new Error(stderr);
-  return JSON.parse(stdout) as Record<string, string>;
+  return printed(program) as Record<string, string>;
 }
 
 describe("reading a header", () => {
@@ -135,11 +140,50 @@ describe("reading a header", () => {
     ["rows that do not come first", /^scan\.h:12: values is not cut by N; expected \[N, \.\.\.\]/],
     ["dtypes in words", /^scan\.h:11: the comment of dtype is "float32"; expected one that begins with the dtypes/],
     ["no size", /^scan\.h:9: srp_scan_sum_args begins otherwise; expected uint32_t size$/],
-    ["an op without a struct", /^scan\.h:1: the op scan_gae is listed; expected a struct srp_scan_gae_args$/],
-    ["a struct without an op", /: no SRP_FOR_EACH_OP; expected the list of ops$/],
     ["no C", /^scan\.h:\d+: .* does not parse; expected C$/],
     ["an enumerator that is computed", /^scan\.h:3: the enumerator `SRP_SUMS = 1 << 1`; expected a whole number/],
   ])("%s is refused", (name, text) => {
     expect(said[name]).toMatch(text);
   });
+});
+
+/** Headers of three ops in two files, and what is changed in them. */
+const OF_TWO_FILES = [
+  { file: "a.h", text: header("const void* values; /* [n] */", "int64_t n;").replaceAll("scan_sum", "a_sum") },
+  {
+    file: "b.h",
+    text: `${header("int64_t n;").replaceAll("scan_sum", "b_late")}\ntypedef srp_b_late_args srp_b_again_args;\n`,
+  },
+];
+const CHANGES: Readonly<Record<string, readonly [from: string, to: string]>> = {
+  nothing: ["", ""],
+  "a comment": ["of values", "of all values"],
+  "a layout": ["  int64_t n;", "\n\tint64_t   n;"],
+  "a field": ["int64_t n;", "int64_t n, m;"],
+  "an order": ["double rate;", "double speed, rate;"],
+  "an enumerator": ["SRP_SUMS = 2", "SRP_SUMS = 3"],
+  "a shape": ["/* [n] */", "/* [n, 2] */"],
+  "the dtypes": ["SRP_F32 or SRP_F64: of", "SRP_F32: of"],
+};
+
+test("ops come in the order of files and lines, and any change but of words or layout makes another ABI", () => {
+  const program = `
+import { readContracts } from ${script("model.mjs")};
+import { hashOf } from ${script("hash.mjs")};
+const hashes = {};
+let ops;
+for (const [name, [from, to]] of Object.entries(${JSON.stringify(CHANGES)})) {
+  const headers = ${JSON.stringify(OF_TWO_FILES)}.map(({ file, text }) => ({ file, text: text.replaceAll(from, to) }));
+  const model = readContracts(headers);
+  ops ??= model.ops.map(({ name }) => name);
+  hashes[name] = hashOf(headers, model);
+}
+console.log(JSON.stringify({ ops, hashes }));
+`;
+  const { ops, hashes } = printed(program) as { ops: string[]; hashes: Record<string, string> };
+  expect(ops).toEqual(["a_sum", "b_late", "b_again"]);
+  const { nothing, "a comment": comment, "a layout": layout, ...others } = hashes;
+  expect(nothing).toMatch(/^[0-9a-f]{8}$/);
+  expect([comment, layout]).toEqual([nothing, nothing]);
+  expect(new Set([nothing, ...Object.values(others)]).size).toBe(1 + Object.keys(others).length);
 });

@@ -46,7 +46,11 @@ typedef struct { int x; } srp_scan_returns_args;
       "scan: no native/shared/scan.h",
       "scan: no native/cuda/scan.cu",
       "scan: no lib/backend/js/scan.ts or lib/backend/js/scan/",
+      "scan: no test/oracle/scan.ts",
       "scan: no test/ops/scan.test.ts or test/ops/scan/",
+      "scan: no test/native/kernels/scan.cpp",
+      "scan: no bench/accuracy/cases/scan.ts",
+      "scan: no bench/gpu/python/torch_ops/scan.py",
       "scan: no docs/ops/scan.md",
     ]);
   });

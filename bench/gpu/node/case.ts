@@ -37,7 +37,7 @@ export interface DeviceCase {
   readonly dtype: "float32" | "bfloat16" | "int32" | "int64";
   readonly rowKind: string;
   readonly shape: Shape;
-  /** Each input read once, each output written once; the words of native/cuda/ledger.json. */
+  /** Each input read once, each output written once; in the words of docs/cuda.md. */
   readonly least: { readonly bytes: number; readonly formula: string };
   readonly prepare: () => Prepared;
 }

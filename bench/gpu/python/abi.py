@@ -20,12 +20,12 @@ KINDS = {
 
 
 class Contracts:
-    """`structs` by name without srp_ and _args; `constants` by enumerator; `ops`: names in the order of the backend table."""
+    """`structs` by name without srp_ and _args; `constants` by enumerator; `ops`: names in the order of the backend table; `abi`: what the library was built with."""
 
     def __init__(self):
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "contracts.json"), encoding="utf-8") as file:
             contracts = json.load(file)
-        self.version, self.ops, self.constants = contracts["version"], contracts["ops"], contracts["constants"]
+        self.abi, self.ops, self.constants = contracts["abi"], contracts["ops"], contracts["constants"]
         self.structs = {}
         for name, fields in contracts["structs"].items():
             self.structs[name] = type(name, (ctypes.Structure,), {"_fields_": [self._field(*field) for field in fields]})
@@ -51,13 +51,11 @@ class Library:
         self._library = ctypes.CDLL(path)
         entry = self._library.srp_backend_get
         entry.restype, entry.argtypes = ctypes.c_void_p, [ctypes.c_uint32]
-        place = entry(self.contracts.version)
+        place = entry(self.contracts.abi)
         if not place:
-            raise OSError("%s has another ABI version than %d" % (path, self.contracts.version))
+            raise OSError("%s was built from other headers than contracts.json" % path)
         table = self.contracts.structs["backend"]
-        self.size = ctypes.c_uint32.from_address(place).value
-        known = [name for name, _ in table._fields_ if getattr(table, name).offset < self.size]
-        self._functions = {name: ctypes.c_void_p.from_address(place + getattr(table, name).offset).value for name in known}
+        self._functions = {name: ctypes.c_void_p.from_address(place + getattr(table, name).offset).value for name, _ in table._fields_}
         self.name = ctypes.c_char_p(self._functions["name"]).value.decode()
         self.description = self._describe(device)
         self.queue = ctypes.c_void_p()
@@ -65,8 +63,6 @@ class Library:
             self._call("queue_create", [ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p)], device, ctypes.byref(self.queue))
 
     def _function(self, name, result, kinds):
-        if name not in self._functions:
-            raise Refused(name, -1, "the library's table ends before it")
         return ctypes.CFUNCTYPE(result, *kinds)(self._functions[name])
 
     def _call(self, name, kinds, *values):
@@ -79,9 +75,6 @@ class Library:
         out.size = ctypes.sizeof(out)
         self._call("describe", [ctypes.c_int32, ctypes.c_void_p], device, ctypes.addressof(out))
         return out
-
-    def ops(self):
-        return [name for name in self.contracts.ops if name in self._functions]
 
     def prepare(self, op, **values):
         """A call of `op` as a function without arguments. Pointers are numbers (tensor.data_ptr()) or None."""

@@ -95,7 +95,7 @@ def main():
             failed += 1
             print("FAILED %s (%s): %s" % (check.op, check.title, line.get("error") or line), flush=True)
     compared = {line["op"] for line in results}
-    missing = [op for op in library.ops() if op not in compared]
+    missing = [op for op in library.contracts.ops if op not in compared]
     document = {"torch": torch.__version__, "library": library.name, "device": library.description.device.decode(), "repeats": chosen.repeats, "seconds": round(time.time() - began, 1), "checks": results, "missing": missing}
     write(chosen.out, document)
     print("%d checks of %d ops against torch %s: %d failed; no check: %s" % (len(results), len(compared), torch.__version__, failed, ", ".join(missing) or "none"))

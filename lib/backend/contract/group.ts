@@ -85,6 +85,54 @@ export interface GroupSoftmaxArgs {
   readonly floor: number;
 }
 
+/** srp_group_tilt_args. */
+export interface GroupTiltArgs {
+  /** float32 or float64: of values, logFactors, counts, weights. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = 0: l. */
+  readonly logFactors: FloatArray | null;
+  /** [n] or null = 1. */
+  readonly counts: FloatArray | null;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** >= 0. */
+  readonly temperature: number;
+  /** >= 0. */
+  readonly coefficient: number;
+  /** >= 0. */
+  readonly least: number;
+  /** [n]. */
+  readonly weights: FloatArray;
+}
+
+/** srp_group_entropy_args. */
+export interface GroupEntropyArgs {
+  /** float32 or float64: of values, entropy, evenness. */
+  readonly dtype: DTypeCode;
+  /** [n]. */
+  readonly values: FloatArray;
+  /** [n] or null = identity. */
+  readonly members: Int32Array | null;
+  /** [G + 1]. */
+  readonly offsets: Int32Array;
+  readonly n: number;
+  readonly G: number;
+  /** 0 or 1. */
+  readonly normalized: number;
+  /** >= 0. */
+  readonly least: number;
+  /** [G] or null, not both. */
+  readonly entropy: FloatArray | null;
+  /** [G] or null, not both. */
+  readonly evenness: FloatArray | null;
+}
+
 /** srp_group_top2_args. */
 export interface GroupTop2Args {
   /** float32 or float64: of values, bestValue, secondValue. */
@@ -105,53 +153,6 @@ export interface GroupTop2Args {
   readonly bestValue: FloatArray | null;
   /** [G] or null. */
   readonly secondValue: FloatArray | null;
-}
-
-/** srp_group_broadcast_args. */
-export interface GroupBroadcastArgs {
-  /** float32 or float64: of row, factor, out. */
-  readonly dtype: DTypeCode;
-  /** [B]. */
-  readonly row: FloatArray;
-  /** [B] or null = 1. */
-  readonly factor: FloatArray | null;
-  /** [n] or null. */
-  readonly mask: Uint8Array | null;
-  /** [B + 1] or null = padded. */
-  readonly offsets: Int32Array | null;
-  readonly n: number;
-  readonly B: number;
-  readonly T: number;
-  /** [n]. */
-  readonly out: FloatArray;
-}
-
-/** srp_group_place_args. */
-export interface GroupPlaceArgs {
-  /** float32 or float64: of row, tokens, values, out. */
-  readonly dtype: DTypeCode;
-  /** [B] or null = 0. */
-  readonly row: FloatArray | null;
-  /** [n] or null = 0. */
-  readonly tokens: FloatArray | null;
-  /** [n] or null = 0. */
-  readonly values: FloatArray | null;
-  /** [n] or null. */
-  readonly mask: Uint8Array | null;
-  /** [B + 1] or null = padded. */
-  readonly offsets: Int32Array | null;
-  readonly n: number;
-  readonly B: number;
-  readonly T: number;
-  /** finite. */
-  readonly scale: number;
-  /** of row; -infinity, infinity = no clip. */
-  readonly low: number;
-  /** of row; -infinity, infinity = no clip. */
-  readonly high: number;
-  readonly transformMasked: number;
-  /** [n]. */
-  readonly out: FloatArray;
 }
 
 /** srp_group_columns_args. */
@@ -212,62 +213,61 @@ export interface GroupWeighArgs {
   readonly weights: FloatArray;
 }
 
-/** srp_group_tilt_args. */
-export interface GroupTiltArgs {
-  /** float32 or float64: of values, logFactors, counts, weights. */
+/** srp_group_broadcast_args. */
+export interface GroupBroadcastArgs {
+  /** float32 or float64: of row, factor, out. */
   readonly dtype: DTypeCode;
-  /** [n]. */
-  readonly values: FloatArray;
-  /** [n] or null = 0: l. */
-  readonly logFactors: FloatArray | null;
-  /** [n] or null = 1. */
-  readonly counts: FloatArray | null;
-  /** [n] or null = identity. */
-  readonly members: Int32Array | null;
-  /** [G + 1]. */
-  readonly offsets: Int32Array;
+  /** [B]. */
+  readonly row: FloatArray;
+  /** [B] or null = 1. */
+  readonly factor: FloatArray | null;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
   readonly n: number;
-  readonly G: number;
-  /** >= 0. */
-  readonly temperature: number;
-  /** >= 0. */
-  readonly coefficient: number;
-  /** >= 0. */
-  readonly least: number;
+  readonly B: number;
+  readonly T: number;
   /** [n]. */
-  readonly weights: FloatArray;
+  readonly out: FloatArray;
 }
 
-/** srp_group_entropy_args. */
-export interface GroupEntropyArgs {
-  /** float32 or float64: of values, entropy, evenness. */
+/** srp_group_place_args. */
+export interface GroupPlaceArgs {
+  /** float32 or float64: of row, tokens, values, out. */
   readonly dtype: DTypeCode;
-  /** [n]. */
-  readonly values: FloatArray;
-  /** [n] or null = identity. */
-  readonly members: Int32Array | null;
-  /** [G + 1]. */
-  readonly offsets: Int32Array;
+  /** [B] or null = 0. */
+  readonly row: FloatArray | null;
+  /** [n] or null = 0. */
+  readonly tokens: FloatArray | null;
+  /** [n] or null = 0. */
+  readonly values: FloatArray | null;
+  /** [n] or null. */
+  readonly mask: Uint8Array | null;
+  /** [B + 1] or null = padded. */
+  readonly offsets: Int32Array | null;
   readonly n: number;
-  readonly G: number;
-  /** 0 or 1. */
-  readonly normalized: number;
-  /** >= 0. */
-  readonly least: number;
-  /** [G] or null, not both. */
-  readonly entropy: FloatArray | null;
-  /** [G] or null, not both. */
-  readonly evenness: FloatArray | null;
+  readonly B: number;
+  readonly T: number;
+  /** finite. */
+  readonly scale: number;
+  /** of row; -infinity, infinity = no clip. */
+  readonly low: number;
+  /** of row; -infinity, infinity = no clip. */
+  readonly high: number;
+  readonly transformMasked: number;
+  /** [n]. */
+  readonly out: FloatArray;
 }
 
 export interface GroupOps {
   groupNormalize(args: GroupNormalizeArgs): void;
   groupSoftmax(args: GroupSoftmaxArgs): void;
-  groupTop2(args: GroupTop2Args): void;
-  groupBroadcast(args: GroupBroadcastArgs): void;
-  groupPlace(args: GroupPlaceArgs): void;
-  groupColumns(args: GroupColumnsArgs): void;
-  groupWeigh(args: GroupWeighArgs): void;
   groupTilt(args: GroupTiltArgs): void;
   groupEntropy(args: GroupEntropyArgs): void;
+  groupTop2(args: GroupTop2Args): void;
+  groupColumns(args: GroupColumnsArgs): void;
+  groupWeigh(args: GroupWeighArgs): void;
+  groupBroadcast(args: GroupBroadcastArgs): void;
+  groupPlace(args: GroupPlaceArgs): void;
 }

@@ -1,4 +1,20 @@
 // Generated from native/include/surprisal by scripts/contracts.mjs: `npm run contracts` renews it.
+import type { CorrectionMeasureArgs, CorrectionBoundArgs, CorrectionOps } from "./correction";
+import type { DelimSpansArgs, DelimMeansArgs, DelimMaskArgs, DelimNgramsArgs, DelimOps } from "./delim";
+import type { DivergenceRowsArgs, DivergenceTopArgs, DivergenceOps } from "./divergence";
+import type {
+  GroupNormalizeArgs,
+  GroupSoftmaxArgs,
+  GroupTiltArgs,
+  GroupEntropyArgs,
+  GroupTop2Args,
+  GroupColumnsArgs,
+  GroupWeighArgs,
+  GroupBroadcastArgs,
+  GroupPlaceArgs,
+  GroupOps,
+} from "./group";
+import type { LinearForwardArgs, LinearBackwardArgs, LinearOps } from "./linear";
 import type {
   LogprobForwardArgs,
   LogprobBackwardArgs,
@@ -6,31 +22,9 @@ import type {
   LogprobMergeArgs,
   LogprobOps,
 } from "./logprob";
-import type { DelimSpansArgs, DelimMeansArgs, DelimMaskArgs, DelimNgramsArgs, DelimOps } from "./delim";
-import type {
-  GroupNormalizeArgs,
-  GroupSoftmaxArgs,
-  GroupTop2Args,
-  GroupBroadcastArgs,
-  GroupPlaceArgs,
-  GroupColumnsArgs,
-  GroupWeighArgs,
-  GroupTiltArgs,
-  GroupEntropyArgs,
-  GroupOps,
-} from "./group";
-import type {
-  ScanGaeArgs,
-  ScanReturnsArgs,
-  ScanVtraceArgs,
-  ScanTailArgs,
-  ScanPrefixArgs,
-  ScanSharesArgs,
-  ScanOps,
-} from "./scan";
-import type { RatioLogArgs, RatioOps } from "./ratio";
+import type { LossTokenArgs, LossRowArgs, LossLogitsArgs, LossOps } from "./loss";
 import type { ModulateStepsArgs, ModulateSpansArgs, ModulateRowsArgs, ModulateOps } from "./modulate";
-import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
+import type { RatioLogArgs, RatioOps } from "./ratio";
 import type {
   ReduceMomentsArgs,
   ReduceMergeArgs,
@@ -41,27 +35,33 @@ import type {
   ReduceCountsArgs,
   ReduceOps,
 } from "./reduce";
-import type { LossTokenArgs, LossRowArgs, LossLogitsArgs, LossOps } from "./loss";
-import type { CorrectionMeasureArgs, CorrectionBoundArgs, CorrectionOps } from "./correction";
-import type { LinearForwardArgs, LinearBackwardArgs, LinearOps } from "./linear";
-import type { DivergenceRowsArgs, DivergenceTopArgs, DivergenceOps } from "./divergence";
+import type {
+  ScanGaeArgs,
+  ScanReturnsArgs,
+  ScanVtraceArgs,
+  ScanTailArgs,
+  ScanPrefixArgs,
+  ScanSharesArgs,
+  ScanOps,
+} from "./scan";
+import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "5c9c1c39ca18fe9c";
+export const CONTRACTS = "a3939951";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
-export type BackendOps = LogprobOps &
+export type BackendOps = CorrectionOps &
   DelimOps &
+  DivergenceOps &
   GroupOps &
-  ScanOps &
-  RatioOps &
-  ModulateOps &
-  SelectOps &
-  ReduceOps &
-  LossOps &
-  CorrectionOps &
   LinearOps &
-  DivergenceOps;
+  LogprobOps &
+  LossOps &
+  ModulateOps &
+  RatioOps &
+  ReduceOps &
+  ScanOps &
+  SelectOps;
 
 type Call<Answer> = (...values: unknown[]) => Answer;
 type Handing<Args> = <Answer>(
@@ -74,6 +74,270 @@ type Handing<Args> = <Answer>(
 
 /** How a call is handed to the addon: its numbers into the addon's array, its arrays as arguments, both in the order of the struct. */
 export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<BackendOps[Op]>[0]> } = {
+  correctionMeasure(call, numbers, session, stop, a: CorrectionMeasureArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.statistic;
+    numbers[5] = a.logClamp;
+    numbers[6] = a.low;
+    numbers[7] = a.high;
+    return call(
+      session,
+      stop,
+      a.current,
+      a.old,
+      a.mask,
+      a.offsets,
+      a.moments,
+      a.bounded,
+      a.differences,
+      a.above,
+      a.below,
+    );
+  },
+  correctionBound(call, numbers, session, stop, a: CorrectionBoundArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.statistic;
+    numbers[5] = a.outside;
+    numbers[6] = a.logClamp;
+    numbers[7] = a.low;
+    numbers[8] = a.high;
+    numbers[9] = a.masked;
+    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.rowFactor, a.weights, a.kept, a.keptCount);
+  },
+  delimSpans(call, numbers, session, stop, a: DelimSpansArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.startCount;
+    numbers[5] = a.endCount;
+    numbers[6] = a.headCount;
+    numbers[7] = a.startSize;
+    numbers[8] = a.endSize;
+    numbers[9] = a.headSize;
+    numbers[10] = a.capacity;
+    numbers[11] = a.overlapping;
+    numbers[12] = a.includeEnd;
+    numbers[13] = a.unterminatedKeep;
+    numbers[14] = a.startsOpen;
+    return call(
+      session,
+      stop,
+      a.tokens,
+      a.offsets,
+      a.lengths,
+      a.startIds,
+      a.startOffsets,
+      a.endIds,
+      a.endOffsets,
+      a.headIds,
+      a.headOffsets,
+      a.spans,
+      a.which,
+      a.count,
+    );
+  },
+  delimMeans(call, numbers, session, stop, a: DelimMeansArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.S;
+    return call(session, stop, a.values, a.offsets, a.spans, a.means, a.found);
+  },
+  delimMask(call, numbers, session, stop, a: DelimMaskArgs) {
+    numbers[0] = a.n;
+    numbers[1] = a.B;
+    numbers[2] = a.T;
+    numbers[3] = a.S;
+    return call(session, stop, a.offsets, a.spans, a.mask, a.found);
+  },
+  delimNgrams(call, numbers, session, stop, a: DelimNgramsArgs) {
+    numbers[0] = a.n;
+    numbers[1] = a.B;
+    numbers[2] = a.T;
+    numbers[3] = a.length;
+    return call(session, stop, a.tokens, a.mask, a.offsets, a.counts);
+  },
+  divergenceRows(call, numbers, session, stop, a: DivergenceRowsArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.V;
+    numbers[3] = a.studentStride;
+    numbers[4] = a.teacherStride;
+    numbers[5] = a.K;
+    numbers[6] = a.beta;
+    numbers[7] = a.temperature;
+    numbers[8] = a.outside;
+    numbers[9] = a.tailFloor;
+    return call(session, stop, a.student, a.teacher, a.keep, a.weight, a.support, a.divergence, a.grad);
+  },
+  divergenceTop(call, numbers, session, stop, a: DivergenceTopArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.V;
+    numbers[3] = a.stride;
+    numbers[4] = a.K;
+    return call(session, stop, a.logits, a.keep, a.ids);
+  },
+  groupNormalize(call, numbers, session, stop, a: GroupNormalizeArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    numbers[3] = a.ddof;
+    numbers[4] = a.epsilon;
+    numbers[5] = a.varianceFloor;
+    numbers[6] = a.center;
+    numbers[7] = a.scale;
+    numbers[8] = a.singleton;
+    numbers[9] = a.nanPolicy;
+    numbers[10] = a.gain;
+    return call(session, stop, a.values, a.members, a.offsets, a.normalized, a.mean, a.std, a.count, a.weights);
+  },
+  groupSoftmax(call, numbers, session, stop, a: GroupSoftmaxArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    numbers[3] = a.temperature;
+    numbers[4] = a.floor;
+    return call(session, stop, a.values, a.members, a.offsets, a.weights, a.lse, a.softMean);
+  },
+  groupTilt(call, numbers, session, stop, a: GroupTiltArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    numbers[3] = a.temperature;
+    numbers[4] = a.coefficient;
+    numbers[5] = a.least;
+    return call(session, stop, a.values, a.logFactors, a.counts, a.members, a.offsets, a.weights);
+  },
+  groupEntropy(call, numbers, session, stop, a: GroupEntropyArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    numbers[3] = a.normalized;
+    numbers[4] = a.least;
+    return call(session, stop, a.values, a.members, a.offsets, a.entropy, a.evenness);
+  },
+  groupTop2(call, numbers, session, stop, a: GroupTop2Args) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValue, a.secondValue);
+  },
+  groupColumns(call, numbers, session, stop, a: GroupColumnsArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.G;
+    numbers[5] = a.epsilon;
+    numbers[6] = a.zeroTail;
+    return call(
+      session,
+      stop,
+      a.values,
+      a.weights,
+      a.mask,
+      a.offsets,
+      a.members,
+      a.groupOffsets,
+      a.baselines,
+      a.centred,
+    );
+  },
+  groupWeigh(call, numbers, session, stop, a: GroupWeighArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.G;
+    numbers[3] = a.form;
+    numbers[4] = a.power;
+    numbers[5] = a.atMax;
+    numbers[6] = a.atMin;
+    numbers[7] = a.between;
+    numbers[8] = a.floor;
+    return call(session, stop, a.values, a.members, a.offsets, a.weights);
+  },
+  groupBroadcast(call, numbers, session, stop, a: GroupBroadcastArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    return call(session, stop, a.row, a.factor, a.mask, a.offsets, a.out);
+  },
+  groupPlace(call, numbers, session, stop, a: GroupPlaceArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.scale;
+    numbers[5] = a.low;
+    numbers[6] = a.high;
+    numbers[7] = a.transformMasked;
+    return call(session, stop, a.row, a.tokens, a.values, a.mask, a.offsets, a.out);
+  },
+  linearForward(call, numbers, session, stop, a: LinearForwardArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.D;
+    numbers[3] = a.V;
+    numbers[4] = a.padded;
+    numbers[5] = a.chunk;
+    numbers[6] = a.temperature;
+    numbers[7] = a.scale;
+    numbers[8] = a.softcap;
+    return call(
+      session,
+      stop,
+      a.hidden,
+      a.weight,
+      a.bias,
+      a.targets,
+      a.keep,
+      a.logprob,
+      a.entropy,
+      a.lse,
+      a.sumSq,
+      a.maxLogit,
+      a.log1pSum,
+      a.meanGap,
+    );
+  },
+  linearBackward(call, numbers, session, stop, a: LinearBackwardArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.D;
+    numbers[3] = a.V;
+    numbers[4] = a.padded;
+    numbers[5] = a.chunk;
+    numbers[6] = a.temperature;
+    numbers[7] = a.scale;
+    numbers[8] = a.softcap;
+    numbers[9] = a.accumulate;
+    return call(
+      session,
+      stop,
+      a.hidden,
+      a.weight,
+      a.bias,
+      a.targets,
+      a.keep,
+      a.maxLogit,
+      a.log1pSum,
+      a.meanGap,
+      a.gradLogprob,
+      a.gradEntropy,
+      a.gradHidden,
+      a.gradWeight,
+      a.gradBias,
+    );
+  },
   logprobForward(call, numbers, session, stop, a: LogprobForwardArgs) {
     numbers[0] = a.dtype;
     numbers[1] = a.N;
@@ -144,327 +408,6 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.scale;
     numbers[5] = a.softcap;
     return call(session, stop, a.states, a.logprob, a.entropy, a.lse, a.maxLogit, a.log1pSum, a.meanGap, a.sumSq);
-  },
-  delimSpans(call, numbers, session, stop, a: DelimSpansArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.startCount;
-    numbers[5] = a.endCount;
-    numbers[6] = a.headCount;
-    numbers[7] = a.startSize;
-    numbers[8] = a.endSize;
-    numbers[9] = a.headSize;
-    numbers[10] = a.capacity;
-    numbers[11] = a.overlapping;
-    numbers[12] = a.includeEnd;
-    numbers[13] = a.unterminatedKeep;
-    numbers[14] = a.startsOpen;
-    return call(
-      session,
-      stop,
-      a.tokens,
-      a.offsets,
-      a.lengths,
-      a.startIds,
-      a.startOffsets,
-      a.endIds,
-      a.endOffsets,
-      a.headIds,
-      a.headOffsets,
-      a.spans,
-      a.which,
-      a.count,
-    );
-  },
-  delimMeans(call, numbers, session, stop, a: DelimMeansArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.S;
-    return call(session, stop, a.values, a.offsets, a.spans, a.means, a.found);
-  },
-  delimMask(call, numbers, session, stop, a: DelimMaskArgs) {
-    numbers[0] = a.n;
-    numbers[1] = a.B;
-    numbers[2] = a.T;
-    numbers[3] = a.S;
-    return call(session, stop, a.offsets, a.spans, a.mask, a.found);
-  },
-  groupNormalize(call, numbers, session, stop, a: GroupNormalizeArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    numbers[3] = a.ddof;
-    numbers[4] = a.epsilon;
-    numbers[5] = a.varianceFloor;
-    numbers[6] = a.center;
-    numbers[7] = a.scale;
-    numbers[8] = a.singleton;
-    numbers[9] = a.nanPolicy;
-    numbers[10] = a.gain;
-    return call(session, stop, a.values, a.members, a.offsets, a.normalized, a.mean, a.std, a.count, a.weights);
-  },
-  groupSoftmax(call, numbers, session, stop, a: GroupSoftmaxArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    numbers[3] = a.temperature;
-    numbers[4] = a.floor;
-    return call(session, stop, a.values, a.members, a.offsets, a.weights, a.lse, a.softMean);
-  },
-  groupTop2(call, numbers, session, stop, a: GroupTop2Args) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValue, a.secondValue);
-  },
-  groupBroadcast(call, numbers, session, stop, a: GroupBroadcastArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    return call(session, stop, a.row, a.factor, a.mask, a.offsets, a.out);
-  },
-  scanGae(call, numbers, session, stop, a: ScanGaeArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.gamma;
-    numbers[5] = a.lambda;
-    numbers[6] = a.maskMode;
-    numbers[7] = a.transformMasked;
-    return call(session, stop, a.reward, a.value, a.discount, a.mask, a.bootstrap, a.offsets, a.advantages, a.returns);
-  },
-  scanReturns(call, numbers, session, stop, a: ScanReturnsArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.gamma;
-    numbers[5] = a.maskMode;
-    numbers[6] = a.transformMasked;
-    return call(session, stop, a.reward, a.discount, a.mask, a.bootstrap, a.offsets, a.returns);
-  },
-  scanVtrace(call, numbers, session, stop, a: ScanVtraceArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.gamma;
-    numbers[5] = a.lambda;
-    numbers[6] = a.rhoBar;
-    numbers[7] = a.cBar;
-    numbers[8] = a.pgRhoBar;
-    numbers[9] = a.maskMode;
-    numbers[10] = a.delta;
-    return call(
-      session,
-      stop,
-      a.reward,
-      a.value,
-      a.weight,
-      a.discount,
-      a.mask,
-      a.bootstrap,
-      a.offsets,
-      a.targets,
-      a.advantages,
-      a.accumulated,
-    );
-  },
-  ratioLog(call, numbers, session, stop, a: RatioLogArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.G;
-    numbers[5] = a.level;
-    numbers[6] = a.reduce;
-    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.members, a.groupOffsets, a.logRatio, a.ratio);
-  },
-  modulateSteps(call, numbers, session, stop, a: ModulateStepsArgs) {
-    numbers[0] = a.S;
-    numbers[1] = a.k;
-    numbers[2] = a.kF;
-    numbers[3] = a.epsilon;
-    numbers[4] = a.finite;
-    return call(session, stop, a.entropy, a.entropyNorm, a.scale, a.clarity, a.found);
-  },
-  modulateSpans(call, numbers, session, stop, a: ModulateSpansArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.S;
-    numbers[5] = a.zeta;
-    numbers[6] = a.scope;
-    return call(session, stop, a.advantages, a.mask, a.offsets, a.spans, a.scale, a.clarity, a.out, a.mean, a.found);
-  },
-  modulateRows(call, numbers, session, stop, a: ModulateRowsArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.G;
-    numbers[5] = a.form;
-    numbers[6] = a.negate;
-    numbers[7] = a.epsilon;
-    numbers[8] = a.beta;
-    numbers[9] = a.zClip;
-    numbers[10] = a.varianceFloor;
-    numbers[11] = a.lowPositive;
-    numbers[12] = a.highPositive;
-    numbers[13] = a.lowNegative;
-    numbers[14] = a.highNegative;
-    numbers[15] = a.emptyIsolate;
-    numbers[16] = a.nonfinite;
-    numbers[17] = a.singletonOne;
-    numbers[18] = a.singletonZeroMean;
-    numbers[19] = a.zeroOne;
-    return call(
-      session,
-      stop,
-      a.entropy,
-      a.mask,
-      a.positive,
-      a.offsets,
-      a.members,
-      a.groupOffsets,
-      a.sequenceEntropy,
-      a.groupMean,
-      a.ratio,
-      a.weight,
-      a.length,
-      a.valid,
-    );
-  },
-  groupPlace(call, numbers, session, stop, a: GroupPlaceArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.scale;
-    numbers[5] = a.low;
-    numbers[6] = a.high;
-    numbers[7] = a.transformMasked;
-    return call(session, stop, a.row, a.tokens, a.values, a.mask, a.offsets, a.out);
-  },
-  selectQuantile(call, numbers, session, stop, a: SelectQuantileArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.over;
-    numbers[5] = a.q;
-    return call(session, stop, a.values, a.mask, a.offsets, a.threshold, a.selected);
-  },
-  selectTop(call, numbers, session, stop, a: SelectTopArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.over;
-    numbers[5] = a.share;
-    numbers[6] = a.k;
-    numbers[7] = a.least;
-    return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.count);
-  },
-  scanTail(call, numbers, session, stop, a: ScanTailArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.gamma;
-    numbers[5] = a.maskMode;
-    numbers[6] = a.normalize;
-    numbers[7] = a.maskedWeight;
-    return call(session, stop, a.values, a.mask, a.offsets, a.tails);
-  },
-  scanPrefix(call, numbers, session, stop, a: ScanPrefixArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.exclusive;
-    return call(session, stop, a.values, a.logProb, a.sumSquares, a.weight, a.mask, a.offsets, a.terms, a.sums);
-  },
-  groupColumns(call, numbers, session, stop, a: GroupColumnsArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.G;
-    numbers[5] = a.epsilon;
-    numbers[6] = a.zeroTail;
-    return call(
-      session,
-      stop,
-      a.values,
-      a.weights,
-      a.mask,
-      a.offsets,
-      a.members,
-      a.groupOffsets,
-      a.baselines,
-      a.centred,
-    );
-  },
-  groupWeigh(call, numbers, session, stop, a: GroupWeighArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    numbers[3] = a.form;
-    numbers[4] = a.power;
-    numbers[5] = a.atMax;
-    numbers[6] = a.atMin;
-    numbers[7] = a.between;
-    numbers[8] = a.floor;
-    return call(session, stop, a.values, a.members, a.offsets, a.weights);
-  },
-  reduceMoments(call, numbers, session, stop, a: ReduceMomentsArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.nanPolicy;
-    return call(session, stop, a.values, a.mask, a.offsets, a.partials);
-  },
-  reduceMerge(call, numbers, session, stop, a: ReduceMergeArgs) {
-    numbers[0] = a.B;
-    numbers[1] = a.G;
-    return call(session, stop, a.partials, a.members, a.offsets, a.merged);
-  },
-  reduceWhiten(call, numbers, session, stop, a: ReduceWhitenArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.units;
-    numbers[5] = a.over;
-    numbers[6] = a.center;
-    numbers[7] = a.scale;
-    numbers[8] = a.ddof;
-    numbers[9] = a.countEpsilon;
-    numbers[10] = a.epsilon;
-    numbers[11] = a.varianceEpsilon;
-    numbers[12] = a.varianceFloor;
-    numbers[13] = a.keepMean;
-    numbers[14] = a.nanPolicy;
-    numbers[15] = a.transformMasked;
-    return call(session, stop, a.values, a.mask, a.offsets, a.unit, a.moments, a.out);
-  },
-  reduceAffine(call, numbers, session, stop, a: ReduceAffineArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.transformMasked;
-    numbers[5] = a.divisor;
-    return call(session, stop, a.values, a.mask, a.offsets, a.center, a.scale, a.out);
   },
   lossToken(call, numbers, session, stop, a: LossTokenArgs) {
     numbers[0] = a.dtype;
@@ -578,196 +521,6 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.figures,
     );
   },
-  correctionMeasure(call, numbers, session, stop, a: CorrectionMeasureArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.statistic;
-    numbers[5] = a.logClamp;
-    numbers[6] = a.low;
-    numbers[7] = a.high;
-    return call(
-      session,
-      stop,
-      a.current,
-      a.old,
-      a.mask,
-      a.offsets,
-      a.moments,
-      a.bounded,
-      a.differences,
-      a.above,
-      a.below,
-    );
-  },
-  correctionBound(call, numbers, session, stop, a: CorrectionBoundArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.statistic;
-    numbers[5] = a.outside;
-    numbers[6] = a.logClamp;
-    numbers[7] = a.low;
-    numbers[8] = a.high;
-    numbers[9] = a.masked;
-    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.rowFactor, a.weights, a.kept, a.keptCount);
-  },
-  selectCovariance(call, numbers, session, stop, a: SelectCovarianceArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.advantagePerToken;
-    numbers[5] = a.mode;
-    numbers[6] = a.countEpsilon;
-    numbers[7] = a.low;
-    numbers[8] = a.high;
-    numbers[9] = a.share;
-    numbers[10] = a.k;
-    numbers[11] = a.least;
-    return call(session, stop, a.advantage, a.current, a.mask, a.excluded, a.offsets, a.selected, a.count);
-  },
-  linearForward(call, numbers, session, stop, a: LinearForwardArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.N;
-    numbers[2] = a.D;
-    numbers[3] = a.V;
-    numbers[4] = a.padded;
-    numbers[5] = a.chunk;
-    numbers[6] = a.temperature;
-    numbers[7] = a.scale;
-    numbers[8] = a.softcap;
-    return call(
-      session,
-      stop,
-      a.hidden,
-      a.weight,
-      a.bias,
-      a.targets,
-      a.keep,
-      a.logprob,
-      a.entropy,
-      a.lse,
-      a.sumSq,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-    );
-  },
-  linearBackward(call, numbers, session, stop, a: LinearBackwardArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.N;
-    numbers[2] = a.D;
-    numbers[3] = a.V;
-    numbers[4] = a.padded;
-    numbers[5] = a.chunk;
-    numbers[6] = a.temperature;
-    numbers[7] = a.scale;
-    numbers[8] = a.softcap;
-    numbers[9] = a.accumulate;
-    return call(
-      session,
-      stop,
-      a.hidden,
-      a.weight,
-      a.bias,
-      a.targets,
-      a.keep,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-      a.gradLogprob,
-      a.gradEntropy,
-      a.gradHidden,
-      a.gradWeight,
-      a.gradBias,
-    );
-  },
-  divergenceRows(call, numbers, session, stop, a: DivergenceRowsArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.N;
-    numbers[2] = a.V;
-    numbers[3] = a.studentStride;
-    numbers[4] = a.teacherStride;
-    numbers[5] = a.K;
-    numbers[6] = a.beta;
-    numbers[7] = a.temperature;
-    numbers[8] = a.outside;
-    numbers[9] = a.tailFloor;
-    return call(session, stop, a.student, a.teacher, a.keep, a.weight, a.support, a.divergence, a.grad);
-  },
-  divergenceTop(call, numbers, session, stop, a: DivergenceTopArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.N;
-    numbers[2] = a.V;
-    numbers[3] = a.stride;
-    numbers[4] = a.K;
-    return call(session, stop, a.logits, a.keep, a.ids);
-  },
-  groupTilt(call, numbers, session, stop, a: GroupTiltArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    numbers[3] = a.temperature;
-    numbers[4] = a.coefficient;
-    numbers[5] = a.least;
-    return call(session, stop, a.values, a.logFactors, a.counts, a.members, a.offsets, a.weights);
-  },
-  groupEntropy(call, numbers, session, stop, a: GroupEntropyArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.G;
-    numbers[3] = a.normalized;
-    numbers[4] = a.least;
-    return call(session, stop, a.values, a.members, a.offsets, a.entropy, a.evenness);
-  },
-  reduceClamp(call, numbers, session, stop, a: ReduceClampArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.low;
-    numbers[5] = a.high;
-    numbers[6] = a.transformMasked;
-    return call(session, stop, a.values, a.mask, a.offsets, a.out, a.counts);
-  },
-  reduceGamma(call, numbers, session, stop, a: ReduceGammaArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.bound;
-    numbers[5] = a.shapePositive;
-    numbers[6] = a.ratePositive;
-    numbers[7] = a.shapeNegative;
-    numbers[8] = a.rateNegative;
-    numbers[9] = a.allFactors;
-    return call(session, stop, a.values, a.factor, a.mask, a.offsets, a.sign, a.weights, a.logWeights);
-  },
-  scanShares(call, numbers, session, stop, a: ScanSharesArgs) {
-    numbers[0] = a.dtype;
-    numbers[1] = a.n;
-    numbers[2] = a.B;
-    numbers[3] = a.T;
-    numbers[4] = a.gain;
-    numbers[5] = a.epsilon;
-    return call(session, stop, a.values, a.mask, a.offsets, a.weights, a.products);
-  },
-  delimNgrams(call, numbers, session, stop, a: DelimNgramsArgs) {
-    numbers[0] = a.n;
-    numbers[1] = a.B;
-    numbers[2] = a.T;
-    numbers[3] = a.length;
-    return call(session, stop, a.tokens, a.mask, a.offsets, a.counts);
-  },
-  reduceCounts(call, numbers, session, stop, a: ReduceCountsArgs) {
-    numbers[0] = a.n;
-    numbers[1] = a.B;
-    numbers[2] = a.T;
-    return call(session, stop, a.mask, a.offsets, a.counts);
-  },
   lossLogits(call, numbers, session, stop, a: LossLogitsArgs) {
     numbers[0] = a.dtype;
     numbers[1] = a.N;
@@ -817,6 +570,253 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.grad,
     );
   },
+  modulateSteps(call, numbers, session, stop, a: ModulateStepsArgs) {
+    numbers[0] = a.S;
+    numbers[1] = a.k;
+    numbers[2] = a.kF;
+    numbers[3] = a.epsilon;
+    numbers[4] = a.finite;
+    return call(session, stop, a.entropy, a.entropyNorm, a.scale, a.clarity, a.found);
+  },
+  modulateSpans(call, numbers, session, stop, a: ModulateSpansArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.S;
+    numbers[5] = a.zeta;
+    numbers[6] = a.scope;
+    return call(session, stop, a.advantages, a.mask, a.offsets, a.spans, a.scale, a.clarity, a.out, a.mean, a.found);
+  },
+  modulateRows(call, numbers, session, stop, a: ModulateRowsArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.G;
+    numbers[5] = a.form;
+    numbers[6] = a.negate;
+    numbers[7] = a.epsilon;
+    numbers[8] = a.beta;
+    numbers[9] = a.zClip;
+    numbers[10] = a.varianceFloor;
+    numbers[11] = a.lowPositive;
+    numbers[12] = a.highPositive;
+    numbers[13] = a.lowNegative;
+    numbers[14] = a.highNegative;
+    numbers[15] = a.emptyIsolate;
+    numbers[16] = a.nonfinite;
+    numbers[17] = a.singletonOne;
+    numbers[18] = a.singletonZeroMean;
+    numbers[19] = a.zeroOne;
+    return call(
+      session,
+      stop,
+      a.entropy,
+      a.mask,
+      a.positive,
+      a.offsets,
+      a.members,
+      a.groupOffsets,
+      a.sequenceEntropy,
+      a.groupMean,
+      a.ratio,
+      a.weight,
+      a.length,
+      a.valid,
+    );
+  },
+  ratioLog(call, numbers, session, stop, a: RatioLogArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.G;
+    numbers[5] = a.level;
+    numbers[6] = a.reduce;
+    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.members, a.groupOffsets, a.logRatio, a.ratio);
+  },
+  reduceMoments(call, numbers, session, stop, a: ReduceMomentsArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.nanPolicy;
+    return call(session, stop, a.values, a.mask, a.offsets, a.partials);
+  },
+  reduceMerge(call, numbers, session, stop, a: ReduceMergeArgs) {
+    numbers[0] = a.B;
+    numbers[1] = a.G;
+    return call(session, stop, a.partials, a.members, a.offsets, a.merged);
+  },
+  reduceWhiten(call, numbers, session, stop, a: ReduceWhitenArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.units;
+    numbers[5] = a.over;
+    numbers[6] = a.center;
+    numbers[7] = a.scale;
+    numbers[8] = a.ddof;
+    numbers[9] = a.countEpsilon;
+    numbers[10] = a.epsilon;
+    numbers[11] = a.varianceEpsilon;
+    numbers[12] = a.varianceFloor;
+    numbers[13] = a.keepMean;
+    numbers[14] = a.nanPolicy;
+    numbers[15] = a.transformMasked;
+    return call(session, stop, a.values, a.mask, a.offsets, a.unit, a.moments, a.out);
+  },
+  reduceAffine(call, numbers, session, stop, a: ReduceAffineArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.transformMasked;
+    numbers[5] = a.divisor;
+    return call(session, stop, a.values, a.mask, a.offsets, a.center, a.scale, a.out);
+  },
+  reduceClamp(call, numbers, session, stop, a: ReduceClampArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.low;
+    numbers[5] = a.high;
+    numbers[6] = a.transformMasked;
+    return call(session, stop, a.values, a.mask, a.offsets, a.out, a.counts);
+  },
+  reduceGamma(call, numbers, session, stop, a: ReduceGammaArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.bound;
+    numbers[5] = a.shapePositive;
+    numbers[6] = a.ratePositive;
+    numbers[7] = a.shapeNegative;
+    numbers[8] = a.rateNegative;
+    numbers[9] = a.allFactors;
+    return call(session, stop, a.values, a.factor, a.mask, a.offsets, a.sign, a.weights, a.logWeights);
+  },
+  reduceCounts(call, numbers, session, stop, a: ReduceCountsArgs) {
+    numbers[0] = a.n;
+    numbers[1] = a.B;
+    numbers[2] = a.T;
+    return call(session, stop, a.mask, a.offsets, a.counts);
+  },
+  scanGae(call, numbers, session, stop, a: ScanGaeArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.gamma;
+    numbers[5] = a.lambda;
+    numbers[6] = a.maskMode;
+    numbers[7] = a.transformMasked;
+    return call(session, stop, a.reward, a.value, a.discount, a.mask, a.bootstrap, a.offsets, a.advantages, a.returns);
+  },
+  scanReturns(call, numbers, session, stop, a: ScanReturnsArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.gamma;
+    numbers[5] = a.maskMode;
+    numbers[6] = a.transformMasked;
+    return call(session, stop, a.reward, a.discount, a.mask, a.bootstrap, a.offsets, a.returns);
+  },
+  scanVtrace(call, numbers, session, stop, a: ScanVtraceArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.gamma;
+    numbers[5] = a.lambda;
+    numbers[6] = a.rhoBar;
+    numbers[7] = a.cBar;
+    numbers[8] = a.pgRhoBar;
+    numbers[9] = a.maskMode;
+    numbers[10] = a.delta;
+    return call(
+      session,
+      stop,
+      a.reward,
+      a.value,
+      a.weight,
+      a.discount,
+      a.mask,
+      a.bootstrap,
+      a.offsets,
+      a.targets,
+      a.advantages,
+      a.accumulated,
+    );
+  },
+  scanTail(call, numbers, session, stop, a: ScanTailArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.gamma;
+    numbers[5] = a.maskMode;
+    numbers[6] = a.normalize;
+    numbers[7] = a.maskedWeight;
+    return call(session, stop, a.values, a.mask, a.offsets, a.tails);
+  },
+  scanPrefix(call, numbers, session, stop, a: ScanPrefixArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.exclusive;
+    return call(session, stop, a.values, a.logProb, a.sumSquares, a.weight, a.mask, a.offsets, a.terms, a.sums);
+  },
+  scanShares(call, numbers, session, stop, a: ScanSharesArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.gain;
+    numbers[5] = a.epsilon;
+    return call(session, stop, a.values, a.mask, a.offsets, a.weights, a.products);
+  },
+  selectQuantile(call, numbers, session, stop, a: SelectQuantileArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.over;
+    numbers[5] = a.q;
+    return call(session, stop, a.values, a.mask, a.offsets, a.threshold, a.selected);
+  },
+  selectTop(call, numbers, session, stop, a: SelectTopArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.over;
+    numbers[5] = a.share;
+    numbers[6] = a.k;
+    numbers[7] = a.least;
+    return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.count);
+  },
+  selectCovariance(call, numbers, session, stop, a: SelectCovarianceArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.n;
+    numbers[2] = a.B;
+    numbers[3] = a.T;
+    numbers[4] = a.advantagePerToken;
+    numbers[5] = a.mode;
+    numbers[6] = a.countEpsilon;
+    numbers[7] = a.low;
+    numbers[8] = a.high;
+    numbers[9] = a.share;
+    numbers[10] = a.k;
+    numbers[11] = a.least;
+    return call(session, stop, a.advantage, a.current, a.mask, a.excluded, a.offsets, a.selected, a.count);
+  },
 };
 
 /** Of an op whose rows are independent of each other: the field that counts them, and the elements of each array a row. */
@@ -827,8 +827,21 @@ interface Cut<Args> {
 
 /** The ops whose calls can be cut into fewer rows. */
 export type CutOp =
-  "logprobForward" | "logprobBackward" | "logprobPartial" | "divergenceRows" | "divergenceTop" | "lossLogits";
+  "divergenceRows" | "divergenceTop" | "logprobForward" | "logprobBackward" | "logprobPartial" | "lossLogits";
 export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op]>[0]> } = {
+  divergenceRows: {
+    rows: "N",
+    widths: (a) => ({
+      student: a.studentStride,
+      teacher: a.teacherStride,
+      keep: 1,
+      weight: 1,
+      support: a.K,
+      divergence: 1,
+      grad: a.studentStride,
+    }),
+  },
+  divergenceTop: { rows: "N", widths: (a) => ({ logits: a.stride, keep: 1, ids: a.K }) },
   logprobForward: {
     rows: "N",
     widths: (a) => ({
@@ -859,19 +872,6 @@ export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op
     }),
   },
   logprobPartial: { rows: "N", widths: (a) => ({ logits: a.stride, targets: a.K, keep: 1, state: 4 + a.K }) },
-  divergenceRows: {
-    rows: "N",
-    widths: (a) => ({
-      student: a.studentStride,
-      teacher: a.teacherStride,
-      keep: 1,
-      weight: 1,
-      support: a.K,
-      divergence: 1,
-      grad: a.studentStride,
-    }),
-  },
-  divergenceTop: { rows: "N", widths: (a) => ({ logits: a.stride, keep: 1, ids: a.K }) },
   lossLogits: {
     rows: "N",
     widths: (a) => ({

@@ -17,30 +17,17 @@
  *           items members[offsets[g]] … members[offsets[g+1] - 1]. A CPU backend checks offsets and members before it writes.
  *           A device backend can't look: a kernel that meets a bad one treats the row as empty and raises the queue's flag,
  *           which the next sync() answers as SRP_OUT_OF_RANGE
- * versions  args structs begin with their size: a library accepts a size it knows or a larger one. The table only grows at
- *           its end: ask `size` before calling a late entry. A different SRP_ABI_VERSION is refused by srp_backend_get */
+ * versions  a library and its caller are built from the same headers: SRP_ABI is a hash of them, and srp_backend_get refuses
+ *           another. Structs begin with their size, and a library refuses one that is too small */
 #ifndef SURPRISAL_BACKEND_H
 #define SURPRISAL_BACKEND_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "surprisal/correction.h"
-#include "surprisal/delim.h"
 #include "surprisal/device.h"
-#include "surprisal/group.h"
-#include "surprisal/linear.h"
-#include "surprisal/logprob.h"
-#include "surprisal/loss.h"
-#include "surprisal/modulate.h"
-#include "surprisal/ratio.h"
-#include "surprisal/reduce.h"
-#include "surprisal/scan.h"
-#include "surprisal/select.h"
-#include "surprisal/divergence.h"
+#include "surprisal/ops.h"
 #include "surprisal/status.h"
-
-#define SRP_ABI_VERSION 2
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,58 +49,9 @@ typedef struct {
 
 typedef enum { SRP_TO_DEVICE = 0, SRP_TO_HOST = 1, SRP_ON_DEVICE = 2 } srp_direction;
 
-/* The ops, in the order of the table: a new one goes to the end. */
-#define SRP_FOR_EACH_OP(X) \
-  X(logprob_forward)       \
-  X(logprob_backward)      \
-  X(logprob_partial)       \
-  X(logprob_merge)         \
-  X(delim_spans)           \
-  X(delim_means)           \
-  X(delim_mask)            \
-  X(group_normalize)       \
-  X(group_softmax)         \
-  X(group_top2)            \
-  X(group_broadcast)       \
-  X(scan_gae)              \
-  X(scan_returns)          \
-  X(scan_vtrace)           \
-  X(ratio_log)             \
-  X(modulate_steps)        \
-  X(modulate_spans)        \
-  X(modulate_rows)         \
-  X(group_place)           \
-  X(select_quantile)       \
-  X(select_top)            \
-  X(scan_tail)             \
-  X(scan_prefix)           \
-  X(group_columns)         \
-  X(group_weigh)           \
-  X(reduce_moments)        \
-  X(reduce_merge)          \
-  X(reduce_whiten)         \
-  X(reduce_affine)         \
-  X(loss_token)            \
-  X(loss_row)              \
-  X(correction_measure)    \
-  X(correction_bound)      \
-  X(select_covariance)     \
-  X(linear_forward)        \
-  X(linear_backward)       \
-  X(divergence_rows)       \
-  X(divergence_top)        \
-  X(group_tilt)            \
-  X(group_entropy)         \
-  X(reduce_clamp)          \
-  X(reduce_gamma)          \
-  X(scan_shares)           \
-  X(delim_ngrams)          \
-  X(reduce_counts)         \
-  X(loss_logits)
-
 typedef struct {
   uint32_t size;                      /* sizeof this table */
-  uint32_t abi;                       /* SRP_ABI_VERSION */
+  uint32_t abi;                       /* SRP_ABI */
   const char* name;                   /* "cpu", "cuda", "emulated" */
   const srp_device_functions* device; /* device.h; NULL where arrays lie in host memory */
 
@@ -133,7 +71,7 @@ typedef struct {
 #undef SRP_ENTRY
 } srp_backend;
 
-/* The one symbol of a backend library. NULL when abi is not the library's own version. */
+/* The one symbol of a backend library. NULL when abi is not the SRP_ABI that the library was built with. */
 #if defined(_WIN32)
 __declspec(dllexport)
 #else

@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   library = argc > 2 ? dlopen(argv[1], RTLD_NOW) : nullptr;
   const auto get =
       library ? reinterpret_cast<const srp_backend* (*)(uint32_t)>(dlsym(library, "srp_backend_get")) : nullptr;
-  if (!get || !(opened = get(SRP_ABI_VERSION))) {
+  if (!get || !(opened = get(SRP_ABI))) {
     fprintf(stderr, "cannot open: %s\n", dlerror());
     return 2;
   }

@@ -142,4 +142,6 @@ void correction_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(correction);
+
 }  // namespace srp::test

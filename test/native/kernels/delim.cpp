@@ -284,4 +284,6 @@ void delim_refuses(Runner& run) {
   run.agree(good);
 }
 
+SRP_FAMILY(delim);
+
 }  // namespace srp::test

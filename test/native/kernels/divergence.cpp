@@ -182,4 +182,6 @@ void divergence_refuses(Runner& run) {
   run.agree(ids);
 }
 
+SRP_FAMILY(divergence);
+
 }  // namespace srp::test

@@ -1,29 +1,22 @@
-// The families, and two functions of each: good calls on which both backends agree, and calls that both refuse.
+// A file of cases enters itself: SRP_FAMILY(scan) behind scan_agrees, good calls on which both backends agree, and scan_refuses,
+// calls that both refuse.
 #pragma once
 #include "runner.h"
 
-#define SRP_FOR_EACH_FAMILY(X) \
-  X(logprob)                   \
-  X(delim)                     \
-  X(group)                     \
-  X(group_rows)                \
-  X(scan)                      \
-  X(ratio)                     \
-  X(modulate)                  \
-  X(reduce)                    \
-  X(select)                    \
-  X(correction)                \
-  X(linear)                    \
-  X(divergence)                \
-  X(loss)                      \
-  X(loss_logits)
-
 namespace srp::test {
 
-#define SRP_DECLARE(family)          \
-  void family##_agrees(Runner& run); \
-  void family##_refuses(Runner& run);
-SRP_FOR_EACH_FAMILY(SRP_DECLARE)
-#undef SRP_DECLARE
+struct Family {
+  const char* name;
+  void (*agrees)(Runner&);
+  void (*refuses)(Runner&);
+};
+
+// Those of all files that are linked, in the order of their names.
+const std::vector<Family>& families();
+
+bool enter_family(const Family& family);
+
+#define SRP_FAMILY(family) \
+  [[maybe_unused]] static const bool entered_##family = enter_family({#family, family##_agrees, family##_refuses})
 
 }  // namespace srp::test

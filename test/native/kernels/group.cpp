@@ -246,4 +246,6 @@ void group_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(group);
+
 }  // namespace srp::test

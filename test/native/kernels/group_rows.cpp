@@ -153,4 +153,6 @@ void group_rows_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(group_rows);
+
 }  // namespace srp::test

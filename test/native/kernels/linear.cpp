@@ -195,4 +195,6 @@ void linear_refuses(Runner& run) {
   run.agree(grad);
 }
 
+SRP_FAMILY(linear);
+
 }  // namespace srp::test

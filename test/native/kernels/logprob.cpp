@@ -317,4 +317,6 @@ void logprob_refuses(Runner& run) {
   run.agree(merged);
 }
 
+SRP_FAMILY(logprob);
+
 }  // namespace srp::test

@@ -254,4 +254,6 @@ void loss_refuses(Runner& run) {
   refuse_groups_of_rows(run, random);
 }
 
+SRP_FAMILY(loss);
+
 }  // namespace srp::test

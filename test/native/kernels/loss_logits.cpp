@@ -185,4 +185,6 @@ void loss_logits_refuses(Runner& run) {
   run.agree(good);
 }
 
+SRP_FAMILY(loss_logits);
+
 }  // namespace srp::test

@@ -21,18 +21,6 @@ using namespace srp::test;
 
 namespace {
 
-struct Family {
-  const char* name;
-  void (*agrees)(Runner&);
-  void (*refuses)(Runner&);
-};
-
-const Family kFamilies[] = {
-#define SRP_ENTER(family) {#family, family##_agrees, family##_refuses},
-    SRP_FOR_EACH_FAMILY(SRP_ENTER)
-#undef SRP_ENTER
-};
-
 // Not an op: what a fence must stop.
 class Astray : public AnyCall {
  public:
@@ -58,7 +46,7 @@ class Astray : public AnyCall {
 
 int main(int argc, char** argv) {
   if (argc == 2 && !strcmp(argv[1], "families")) {
-    for (const Family& family : kFamilies) printf("%s\n", family.name);
+    for (const Family& family : families()) printf("%s\n", family.name);
     return 0;
   }
   const std::string what = argc > 1 ? argv[1] : "";
@@ -77,7 +65,7 @@ int main(int argc, char** argv) {
   const char* const only = getenv("SURPRISAL_KERNELS");
   const char* const every = getenv("SURPRISAL_KERNELS_EVERY");
   Runner run(what == "endure" ? Claim::kEndures : Claim::kAgrees, orders, every && atoi(every) > 0 ? atoi(every) : 1);
-  for (const Family& family : kFamilies) {
+  for (const Family& family : families()) {
     if (only && *only && strcmp(only, family.name) != 0) continue;
     (what == "refuse" ? family.refuses : family.agrees)(run);
   }

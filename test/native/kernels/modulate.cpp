@@ -244,4 +244,6 @@ void modulate_refuses(Runner& run) {
   refuse_rows(run, random);
 }
 
+SRP_FAMILY(modulate);
+
 }  // namespace srp::test

@@ -112,4 +112,6 @@ void ratio_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(ratio);
+
 }  // namespace srp::test

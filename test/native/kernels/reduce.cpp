@@ -316,4 +316,6 @@ void reduce_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(reduce);
+
 }  // namespace srp::test

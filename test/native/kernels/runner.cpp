@@ -1,8 +1,9 @@
-#include "runner.h"
+#include "families.h"
 
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,9 +42,23 @@ std::string text_of(srp_status status) { return "status " + std::to_string(stati
 
 }  // namespace
 
+static std::vector<Family>& entered() {
+  static std::vector<Family> list;
+  return list;
+}
+
+const std::vector<Family>& families() { return entered(); }
+
+bool enter_family(const Family& family) {
+  const auto later = [](const Family& a, const Family& b) { return strcmp(a.name, b.name) < 0; };
+  std::vector<Family>& list = entered();
+  list.insert(std::upper_bound(list.begin(), list.end(), family, later), family);
+  return true;
+}
+
 Backend::Backend(const srp_backend* table, Fence fence) : table_(table), fence_(fence) {
   if (!table_) {
-    fprintf(stderr, "there is no table of ABI %d\n", SRP_ABI_VERSION);
+    fprintf(stderr, "there is no table of ABI %08x\n", SRP_ABI);
     exit(2);
   }
   expect(table_->queue_create(0, &queue_), "queue_create");
@@ -143,7 +158,7 @@ Outcome on_cpu(const AnyCall& call) { return Backend(srp_cpu_backend()).execute(
 Runner::Runner(Claim claim, std::vector<int> orders, int every)
     : kind_(claim),
       cpu_(srp_cpu_backend(), asked_fence()),
-      emulated_(srp_backend_get(SRP_ABI_VERSION)),
+      emulated_(srp_backend_get(SRP_ABI)),
       orders_(std::move(orders)),
       every_(every) {
   if (asked_fence() != Fence::kNone) signal(SIGSEGV, went_astray);

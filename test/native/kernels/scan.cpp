@@ -297,4 +297,6 @@ void scan_refuses(Runner& run) {
   refuse_shares(run, shares(setting), rows);
 }
 
+SRP_FAMILY(scan);
+
 }  // namespace srp::test

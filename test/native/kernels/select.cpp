@@ -200,4 +200,6 @@ void select_refuses(Runner& run) {
   }
 }
 
+SRP_FAMILY(select);
+
 }  // namespace srp::test

@@ -18,7 +18,11 @@ export function layersOf(family: string): readonly (readonly string[])[] {
     [`native/cuda/${family}.cu`],
     [`lib/backend/js/${family}.ts`, `lib/backend/js/${family}/`],
     [`lib/ops/${family}.ts`, `lib/ops/${family}/`],
+    [`test/oracle/${family}.ts`],
     [`test/ops/${family}.test.ts`, `test/ops/${family}/`],
+    [`test/native/kernels/${family}.cpp`],
+    [`bench/accuracy/cases/${family}.ts`],
+    [`bench/gpu/python/torch_ops/${family}.py`],
     [`docs/ops/${family}.md`],
   ];
 }

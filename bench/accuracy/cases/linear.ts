@@ -7,11 +7,11 @@ import {
   linearLogprobBackward,
   type LogitMapOptions,
   toHalfBits,
-} from "../../lib";
-import { headOracle } from "../../test/oracle/linear";
-import { rng } from "../../test/support/rng";
-import { roundingOf, unstated } from "./budgets";
-import type { Budget, Case, FloatName } from "./measure";
+} from "../../../lib";
+import { headOracle } from "../../../test/oracle/linear";
+import { rng } from "../../../test/support/rng";
+import { roundingOf, unstated } from "../budgets";
+import type { Budget, Case, FloatName } from "../measure";
 
 interface Kind {
   readonly map: LogitMapOptions;
@@ -113,7 +113,7 @@ function caseOf(
   ];
 }
 
-export function linearCases(reduced: boolean): Case[] {
+export default function linearCases(reduced: boolean): Case[] {
   return Object.entries(KINDS).flatMap(([input, kind]) =>
     (["float32", "float16", "bfloat16", "float64"] as const)
       .filter((dtype) => !reduced || dtype === "float32")

@@ -1,10 +1,10 @@
 // From logits to their gradient through the loss of each token, by definition: the slope of the loss in closed form, then the
 // gradient of the row.
-import { fromHalfBits, type LogitDType, tokenLossFromLogits, toHalfBits } from "../../lib";
-import { rowOracle } from "../../test/oracle/logprob";
-import { rng } from "../../test/support/rng";
-import { roundingOf } from "./budgets";
-import type { Case } from "./measure";
+import { fromHalfBits, type LogitDType, tokenLossFromLogits, toHalfBits } from "../../../lib";
+import { rowOracle } from "../../../test/oracle/logprob";
+import { rng } from "../../../test/support/rng";
+import { roundingOf } from "../budgets";
+import type { Case } from "../measure";
 
 const N = 8;
 const CLIP = { clipLow: 0.2, clipHigh: 0.28 } as const;
@@ -89,7 +89,7 @@ function caseOf(input: string, form: keyof typeof SLOPES, dtype: LogitDType, V: 
   };
 }
 
-export function lossLogitsCases(reduced: boolean): Case[] {
+export default function lossLogitsCases(reduced: boolean): Case[] {
   return Object.keys(KINDS).flatMap((input) =>
     (Object.keys(SLOPES) as (keyof typeof SLOPES)[]).flatMap((form) =>
       (["float32", "float16", "bfloat16"] as const)

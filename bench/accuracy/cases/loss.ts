@@ -1,10 +1,10 @@
 // Losses of tokens and of rows, one form of each way through a row.
-import { rowLoss, type RowLossOptions, tokenLoss, type TokenLossOptions } from "../../lib";
-import { lossOracle } from "../../test/oracle/loss";
-import { rng } from "../../test/support/rng";
-import { float64Sum } from "./budgets";
-import { floats, largest, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Case } from "./measure";
+import { rowLoss, type RowLossOptions, tokenLoss, type TokenLossOptions } from "../../../lib";
+import { lossOracle } from "../../../test/oracle/loss";
+import { rng } from "../../../test/support/rng";
+import { float64Sum } from "../budgets";
+import { floats, largest, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Case } from "../measure";
 
 const SHAPE = [6, 37] as const;
 
@@ -71,7 +71,7 @@ function caseOf(
   };
 }
 
-export function lossCases(): Case[] {
+export default function lossCases(): Case[] {
   return WIDE_FLOATS.flatMap((dtype) =>
     Object.keys(KINDS).flatMap((input) => [
       ...TOKEN_FORMS.map((form) => caseOf(dtype, input, "token", form)),

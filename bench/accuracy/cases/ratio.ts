@@ -1,16 +1,16 @@
 // Log ratios and the clipped objective at each level.
-import { clippedObjective, logRatio } from "../../lib";
+import { clippedObjective, logRatio } from "../../../lib";
 import {
   type Clip,
   clippedObjectiveOracle,
   logRatioOracle,
   paddedRows,
   type PolicyBatch,
-} from "../../test/oracle/ratio";
-import { rng } from "../../test/support/rng";
-import { float64Sum, roundingOf, U64 } from "./budgets";
-import { floats, largest, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Budget, Case } from "./measure";
+} from "../../../test/oracle/ratio";
+import { rng } from "../../../test/support/rng";
+import { float64Sum, roundingOf, U64 } from "../budgets";
+import { floats, largest, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Budget, Case } from "../measure";
 
 const LEVELS = ["token", "sequence", "group"] as const;
 const SHAPE = [6, 37] as const;
@@ -140,7 +140,7 @@ function levelCases(dtype: WideFloat, input: string, kind: Kind, level: (typeof 
   ];
 }
 
-export function ratioCases(reduced: boolean): Case[] {
+export default function ratioCases(reduced: boolean): Case[] {
   return WIDE_FLOATS.flatMap((dtype) =>
     Object.entries(KINDS).flatMap(([input, kind]) =>
       LEVELS.filter((level) => !reduced || level !== "group").flatMap((level) => levelCases(dtype, input, kind, level)),

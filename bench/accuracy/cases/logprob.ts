@@ -8,11 +8,11 @@ import {
   logprobMerge,
   logprobPartial,
   toHalfBits,
-} from "../../lib";
-import { type RowOracle, rowOracle } from "../../test/oracle/logprob";
-import { rng } from "../../test/support/rng";
-import { exact, roundingOf, unstated } from "./budgets";
-import type { Budget, Case } from "./measure";
+} from "../../../lib";
+import { type RowOracle, rowOracle } from "../../../test/oracle/logprob";
+import { rng } from "../../../test/support/rng";
+import { exact, roundingOf, unstated } from "../budgets";
+import type { Budget, Case } from "../measure";
 
 type Rows = readonly (readonly number[])[];
 interface Kind {
@@ -147,7 +147,7 @@ function caseOf(input: string, { map = {}, rows }: Kind, dtype: LogitDType, V: n
   ];
 }
 
-export function logprobCases(reduced: boolean): Case[] {
+export default function logprobCases(reduced: boolean): Case[] {
   const kinds = Object.entries(KINDS).flatMap(([input, kind]) =>
     (["float32", "float16", "bfloat16"] as const)
       .filter((dtype) => !reduced || dtype === "float32")

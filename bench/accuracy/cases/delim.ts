@@ -1,11 +1,11 @@
 // Spans are integers; their means are sums in float64.
-import { countNgrams, findSpans, spanMask, spanMeans } from "../../lib";
-import { type SpanRules, spanMaskOracle, spanMeansOracle, spansOracle } from "../../test/oracle/delim";
-import { momentsOracle } from "../../test/oracle/reduce";
-import { rng } from "../../test/support/rng";
-import { exact, float64Sum } from "./budgets";
-import { floats, rowsOf, WIDE_FLOATS } from "./inputs";
-import type { Case } from "./measure";
+import { countNgrams, findSpans, spanMask, spanMeans } from "../../../lib";
+import { type SpanRules, spanMaskOracle, spanMeansOracle, spansOracle } from "../../../test/oracle/delim";
+import { momentsOracle } from "../../../test/oracle/reduce";
+import { rng } from "../../../test/support/rng";
+import { exact, float64Sum } from "../budgets";
+import { floats, rowsOf, WIDE_FLOATS } from "../inputs";
+import type { Case } from "../measure";
 
 const RULES: SpanRules = { start: [[1], [1, 2]], end: [[3], [2, 3]], includeEnd: "first", unterminated: "keep" };
 
@@ -19,7 +19,7 @@ const VALUES: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
       .map((x, i) => x + (i % 2 === 0 ? 1e8 : -1e8)),
 };
 
-export function delimCases(reduced: boolean): Case[] {
+export default function delimCases(reduced: boolean): Case[] {
   const B = 6;
   const T = reduced ? 60 : 400;
   const tokens = rng(30).i32(B * T, 0, 6);

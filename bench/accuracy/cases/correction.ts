@@ -1,10 +1,10 @@
 // Statistics of two policies and their bounds, against their definitions.
-import { boundMismatch, measureMismatch, type MismatchStatistic } from "../../lib";
-import { keptRows, m2Of, mean, statisticOf, statistics, sum } from "../../test/oracle/correction";
-import { rng } from "../../test/support/rng";
-import { roundingOf, U64 } from "./budgets";
-import { floats, largest, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Case } from "./measure";
+import { boundMismatch, measureMismatch, type MismatchStatistic } from "../../../lib";
+import { keptRows, m2Of, mean, statisticOf, statistics, sum } from "../../../test/oracle/correction";
+import { rng } from "../../../test/support/rng";
+import { roundingOf, U64 } from "../budgets";
+import { floats, largest, sumOf, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Case } from "../measure";
 
 const SHAPE = [4, 60] as const;
 const STATISTICS = ["k1", "k2", "k3", "ratio", "current", "total"] as const;
@@ -80,7 +80,7 @@ function cases(dtype: WideFloat, input: string, shift: ArrayLike<number>, statis
   ];
 }
 
-export function correctionCases(reduced: boolean): Case[] {
+export default function correctionCases(reduced: boolean): Case[] {
   const kinds = Object.entries(KINDS);
   return WIDE_FLOATS.flatMap((dtype) =>
     (reduced ? kinds.slice(0, 2) : kinds).flatMap(([input, shift]) =>

@@ -1,11 +1,11 @@
 // Scans along rows: short masked rows against double sums, long rows with γλ = 1 against compensated sums.
-import { discountedReturns, gae, prefixSums, scoreNorms, shareWeights, tailSums, vtrace } from "../../lib";
-import { gaeOracle, plainRows, type PlainRow, returnsOracle, vtraceOracle } from "../../test/oracle/scan";
-import { prefixSumsOracle, scoreNormOracle, tailSumsOracle } from "../../test/oracle/scan-sums";
-import { rng } from "../../test/support/rng";
-import { float64Sum, roundingOf, U64 } from "./budgets";
-import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Budget, Case } from "./measure";
+import { discountedReturns, gae, prefixSums, scoreNorms, shareWeights, tailSums, vtrace } from "../../../lib";
+import { gaeOracle, plainRows, type PlainRow, returnsOracle, vtraceOracle } from "../../../test/oracle/scan";
+import { prefixSumsOracle, scoreNormOracle, tailSumsOracle } from "../../../test/oracle/scan-sums";
+import { rng } from "../../../test/support/rng";
+import { float64Sum, roundingOf, U64 } from "../budgets";
+import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Budget, Case } from "../measure";
 
 type Make = (n: number, seed: number) => ArrayLike<number>;
 
@@ -230,7 +230,7 @@ function shareCase(dtype: WideFloat, input: string, make: Make, T: number): Case
   };
 }
 
-export function scanCases(reduced: boolean): Case[] {
+export default function scanCases(reduced: boolean): Case[] {
   return WIDE_FLOATS.flatMap((dtype) => [
     ...Object.entries(KINDS).flatMap(([input, make]) => [
       ...shortCases(dtype, input, make, reduced ? 37 : 96),

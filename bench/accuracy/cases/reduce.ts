@@ -1,11 +1,11 @@
 // Moments against exact arithmetic, whitening against the differences of all pairs.
-import { affine, clamp, countKept, gammaWeights, mergeMoments, moments, type Moments, whiten } from "../../lib";
-import { whitened } from "../../test/oracle/estimators";
-import { momentsOracle } from "../../test/oracle/reduce";
-import { rng } from "../../test/support/rng";
-import { exact, float64Sum, roundingOf, U64, ulps, unstated } from "./budgets";
-import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Case, Expected } from "./measure";
+import { affine, clamp, countKept, gammaWeights, mergeMoments, moments, type Moments, whiten } from "../../../lib";
+import { whitened } from "../../../test/oracle/estimators";
+import { momentsOracle } from "../../../test/oracle/reduce";
+import { rng } from "../../../test/support/rng";
+import { exact, float64Sum, roundingOf, U64, ulps, unstated } from "../budgets";
+import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Case, Expected } from "../measure";
 
 type Make = (n: number) => ArrayLike<number>;
 
@@ -211,7 +211,7 @@ function gammaCase(dtype: WideFloat, input: string, drift: number): Case {
   };
 }
 
-export function reduceCases(reduced: boolean): Case[] {
+export default function reduceCases(reduced: boolean): Case[] {
   return WIDE_FLOATS.flatMap((dtype) =>
     Object.entries(KINDS).flatMap(([input, make]) => [
       ...momentCases(dtype, input, make, 4, 300),

@@ -11,16 +11,16 @@ import {
   groupTilt,
   groupTop2,
   groupWeigh,
-} from "../../lib";
-import { groupNormalizeOracle, groupSoftmaxOracle, groupTop2Oracle, partition } from "../../test/oracle/group";
-import { groupColumnsOracle } from "../../test/oracle/group-columns";
-import { groupEntropyOracle, groupTiltOracle } from "../../test/oracle/group-weights";
-import { rowOracle } from "../../test/oracle/logprob";
-import { placeOracle } from "../../test/oracle/place";
-import { rng } from "../../test/support/rng";
-import { exact, float64Relative, float64Sum, U64, ulps, unstated } from "./budgets";
-import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Case } from "./measure";
+} from "../../../lib";
+import { groupNormalizeOracle, groupSoftmaxOracle, groupTop2Oracle, partition } from "../../../test/oracle/group";
+import { groupColumnsOracle } from "../../../test/oracle/group-columns";
+import { groupEntropyOracle, groupTiltOracle } from "../../../test/oracle/group-weights";
+import { rowOracle } from "../../../test/oracle/logprob";
+import { placeOracle } from "../../../test/oracle/place";
+import { rng } from "../../../test/support/rng";
+import { exact, float64Relative, float64Sum, U64, ulps, unstated } from "../budgets";
+import { floats, largest, rowsOf, sumOf, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Case } from "../measure";
 
 type Make = (n: number) => ArrayLike<number>;
 
@@ -277,7 +277,7 @@ function rowCases(dtype: WideFloat, input: string, make: Make): Case[] {
   ];
 }
 
-export function groupCases(reduced: boolean): Case[] {
+export default function groupCases(reduced: boolean): Case[] {
   const n = 96;
   const labels = Int32Array.from({ length: n }, (_, i) => (i * 7) % 12);
   const kinds = WIDE_FLOATS.flatMap((dtype) =>

@@ -1,14 +1,14 @@
 // Pairs of rows of logits: divergences and their gradient, over the vocabulary and over the likeliest ids; the ids themselves.
-import { divergence, divergenceBackward, fromHalfBits, toHalfBits, topLogits, type WideLogitDType } from "../../lib";
+import { divergence, divergenceBackward, fromHalfBits, toHalfBits, topLogits, type WideLogitDType } from "../../../lib";
 import {
   divergenceGradientOracle,
   type DivergenceOracleOptions,
   divergenceOracle,
   topOracle,
-} from "../../test/oracle/divergence";
-import { rng } from "../../test/support/rng";
-import { exact, roundingOf } from "./budgets";
-import type { Budget, Case } from "./measure";
+} from "../../../test/oracle/divergence";
+import { rng } from "../../../test/support/rng";
+import { exact, roundingOf } from "../budgets";
+import type { Budget, Case } from "../measure";
 
 const N = 4;
 const TEMPERATURE = 0.7;
@@ -121,7 +121,7 @@ function topCase(dtype: WideLogitDType, V: number): Case {
   };
 }
 
-export function divergenceCases(reduced: boolean): Case[] {
+export default function divergenceCases(reduced: boolean): Case[] {
   const dtypes = reduced ? (["float32", "float64"] as const) : DTYPES;
   const V = reduced ? 41 : 300;
   const pairs = Object.entries(INPUTS).flatMap(([input, sides]) =>

@@ -1,10 +1,10 @@
 // Thresholds and selections: the same bits everywhere, so the budget is 0.
-import { covarianceMask, quantileMask, topMask } from "../../lib";
-import { covariancesOracle, membersOf, quantileOracle, topOracle } from "../../test/oracle/select";
-import { rng } from "../../test/support/rng";
-import { exact } from "./budgets";
-import { floats, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Case } from "./measure";
+import { covarianceMask, quantileMask, topMask } from "../../../lib";
+import { covariancesOracle, membersOf, quantileOracle, topOracle } from "../../../test/oracle/select";
+import { rng } from "../../../test/support/rng";
+import { exact } from "../budgets";
+import { floats, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Case } from "../measure";
 
 const KINDS: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
   random: (n) => rng(111).f64(n, 0, 3),
@@ -91,7 +91,7 @@ function covarianceCases(dtype: WideFloat): Case[] {
   ];
 }
 
-export function selectCases(): Case[] {
+export default function selectCases(): Case[] {
   return WIDE_FLOATS.flatMap((dtype) => [
     ...Object.entries(KINDS).flatMap(([input, make]) =>
       (["row", "all"] as const).flatMap((over) => kindCases(dtype, input, make, over)),

@@ -1,10 +1,15 @@
 // Weights of steps and sequences from their entropies, and step weights over spans.
-import { modulateSpans, sequenceWeights, stepWeights } from "../../lib";
-import { modulateSpansOracle, sequenceWeightsOracle, type Step, stepWeightsOracle } from "../../test/oracle/modulate";
-import { rng } from "../../test/support/rng";
-import { exact, float64Sum } from "./budgets";
-import { floats, largest, rowsOf, WIDE_FLOATS, type WideFloat } from "./inputs";
-import type { Budget, Case } from "./measure";
+import { modulateSpans, sequenceWeights, stepWeights } from "../../../lib";
+import {
+  modulateSpansOracle,
+  sequenceWeightsOracle,
+  type Step,
+  stepWeightsOracle,
+} from "../../../test/oracle/modulate";
+import { rng } from "../../../test/support/rng";
+import { exact, float64Sum } from "../budgets";
+import { floats, largest, rowsOf, WIDE_FLOATS, type WideFloat } from "../inputs";
+import type { Budget, Case } from "../measure";
 
 const ENTROPIES: Readonly<Record<string, (n: number) => ArrayLike<number>>> = {
   random: (n) => rng(91).f64(n, 0, 3),
@@ -121,7 +126,7 @@ function spanCase(dtype: WideFloat, input: string, make: (n: number) => ArrayLik
   };
 }
 
-export function modulateCases(reduced: boolean): Case[] {
+export default function modulateCases(reduced: boolean): Case[] {
   const S = reduced ? 100 : 1000;
   return [
     ...Object.entries(ENTROPIES).map(([input, make]) => stepCase(input, Float64Array.from(make(S)))),
