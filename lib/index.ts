@@ -9,7 +9,7 @@ export type { TokenIds } from "./core/arrays";
 export { fromHalfBits, toHalfBits } from "./core/half";
 export type { HalfDType } from "./core/half";
 export type { DType, FloatArray } from "./core/dtype";
-export type { RowLayout } from "./core/rows";
+export type { RowLayout } from "./core/row-layout";
 export * from "./ops/correction";
 export * from "./ops/delim";
 export * from "./ops/group";

@@ -5,7 +5,7 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
 import { type GroupLayout, needGroups } from "../core/groups";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { normalizeItems } from "../ops/group/normalize";
 
 export interface ClipFilterWeightsOptions extends GroupLayout, BackendOption, CollectiveOption {

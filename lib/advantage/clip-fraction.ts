@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { clamp, type ClampOptions } from "../ops/reduce";
 
 export interface ClipFractionOptions extends BackendOption {

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import { floatDType } from "../core/float-arrays";
 import { oneGroup } from "../core/groups";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import { normalizeItems } from "../ops/group/normalize";
 import { needRewardedBatch, type RewardedBatch, type RowAdvantages, scoresOf, spreadRows } from "./rewarded-batch";
 

@@ -2,7 +2,7 @@
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 
 export interface DrawRowsOptions {
   /** How many rows to draw, an integer >= 0. Default: as many as there are weights. */

@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { widestFloat } from "../core/float-arrays";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { SequenceWeights, WeightForm } from "../ops/modulate";
 import { weighSequences } from "../ops/modulate/sequence-weights";
 import { type PresetOption, presetOf, resolvePreset } from "../presets";

@@ -5,7 +5,7 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { widestFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { TokenIds } from "../core/arrays";
 import type { SequenceWeights, WeightBounds } from "../ops/modulate";
 import { weighSequences } from "../ops/modulate/sequence-weights";

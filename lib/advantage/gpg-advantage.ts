@@ -1,5 +1,5 @@
 // Centred scores, stretched by the share of rollouts that have one.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { type PresetOption, resolvePreset } from "../presets";
 import {
   type BaselineConventions,

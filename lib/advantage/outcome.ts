@@ -4,7 +4,7 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
 import { needGroups } from "../core/groups";
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import type { GroupConventions, GroupNormalizeOptions } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
 import {

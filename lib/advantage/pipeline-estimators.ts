@@ -1,5 +1,5 @@
 // The estimators of advantagePipeline by name.
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import ESTIMATORS, { type AdvantageName } from "./estimators";
 import type { PipelineStage } from "./pipeline-stages";
 

@@ -3,8 +3,8 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { widestFloat } from "../core/float-arrays";
-import { needNumber } from "../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { needNumber } from "../core/option-checks";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { vtrace } from "../ops/scan";
 
 /** Steps of an environment; [n] each, as `shape` or `offsets` say. The last entry of a row only lends its value. */

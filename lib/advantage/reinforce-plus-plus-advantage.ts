@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { layoutOfRows } from "../core/rows";
+import { layoutOfRows } from "../core/row-layout";
 import { discountedReturns } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
 import {

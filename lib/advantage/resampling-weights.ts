@@ -1,5 +1,5 @@
 // How often rollouts are drawn again, by their scores.
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
 import { groupWeigh, type WeighForm } from "../ops/group";

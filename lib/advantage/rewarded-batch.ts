@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { type GroupLayout, groupingOf, needGroups } from "../core/groups";
-import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/rows";
+import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/row-layout";
 import { broadcastRows } from "../ops/group/broadcast";
 import { rowSums } from "./row-sums";
 

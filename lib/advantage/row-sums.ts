@@ -1,7 +1,7 @@
 // Scores of rows from rewards per token.
 import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
-import { layoutOfRows, type Rows } from "../core/rows";
+import { layoutOfRows, type Rows } from "../core/row-layout";
 import { momentsOf, needReduction } from "../ops/reduce/moments";
 
 const PROPAGATE = 0;

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import { needGroups } from "../core/groups";
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import type { GroupConventions } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
 import type { NonFiniteRows, SequenceWeightsOptions } from "../ops/modulate";

@@ -2,8 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needIds, optionalMask } from "../core/arrays";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/rows";
+import { needNumber, needWord } from "../core/option-checks";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { type Delimiter, findSpans } from "../ops/delim";
 import type { TokenIds } from "../core/arrays";
 

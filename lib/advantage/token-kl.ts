@@ -2,8 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
-import { needWord } from "../core/options";
-import { layoutOf, type RowLayout } from "../core/rows";
+import { needWord } from "../core/option-checks";
+import { layoutOf, type RowLayout } from "../core/row-layout";
 import { klEstimates } from "../ops/loss";
 
 const ESTIMATORS = ["k1", "k2", "k3"] as const;

@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { asFloat, floatDType, widestFloat } from "../core/float-arrays";
-import { layoutOf, needRows, type RowLayout, type Rows } from "../core/rows";
+import { layoutOf, needRows, type RowLayout, type Rows } from "../core/row-layout";
 import { whiten, type WhitenConventions } from "../ops/reduce";
 import type { MaskMode } from "../ops/scan";
 

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { affine, moments } from "../ops/reduce";
 
 /** One array of rewards per row for each reward function, or the rewards themselves where there is one function. */

@@ -1,5 +1,5 @@
 // Which backend runs a call: the call's own choice, else configure(), else SURPRISAL_BACKEND, else the rule of `auto`.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { argumentError, SurprisalError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName } from "./backend";
 import { type BackendStatus, probe } from "./probe";

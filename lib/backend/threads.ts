@@ -1,7 +1,7 @@
 // How many threads a call on the cpu backend may use: configure(), else SURPRISAL_THREADS, else the CPUs of this process.
 // Results do not depend on it.
 import { argumentError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { Addon } from "./addon";
 
 const RANGE = { min: 1, max: 1024, integer: true } as const; // SRP_MAX_THREADS of native/include/surprisal/cpu.h

@@ -15,7 +15,7 @@ import { figuresOf } from "./rollouts/figures";
 import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 import { estimatedStep, REPORT_OPTION, writeReport } from "./reporting";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 
 /** The estimators, a line each. */
 const list = advantageNames.map((name) => `  ${name.padEnd(26)}${ESTIMATORS[name].about}`).join("\n");

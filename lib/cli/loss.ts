@@ -14,7 +14,7 @@ import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/
 import { figuresOf } from "./rollouts/figures";
 import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 
 interface BatchAnswer {
   readonly batch: string;

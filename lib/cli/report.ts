@@ -8,7 +8,7 @@ import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { delimitersOf } from "./rollouts/delimiters";
 import { BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
 import { writeReport } from "./reporting";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-kinds";
+import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 
 /** The options of EMPG: where steps begin and end, and how they are weighed. */
 function stepOptions(): FunctionOptions {

@@ -8,7 +8,7 @@ import { commandHelp, overview } from "./shell/help";
 import { type Host, type Sink, Stopped } from "./shell/host";
 import { Outputs } from "./shell/outputs";
 import { Progress } from "./shell/progress";
-import { flagOf } from "./tables/option-kinds";
+import { flagOf } from "./tables/option-flags";
 import { version } from "./version";
 
 /** What a program learns about a failure. */

@@ -2,7 +2,7 @@
 import type { CollectiveArray, CollectiveReduction } from "../core/collective";
 import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 
 export const REDUCTIONS = ["sum", "min", "max"] as const satisfies readonly CollectiveReduction[];
 

@@ -5,7 +5,7 @@
 //   arrivals  int32 [size, size]   [from, to]: how often `from` came to a meeting with `to`; the sign bit: `from` has ended
 //   headers   float64 [size, 8]    what each rank is calling
 //   chunks    bytes [size, chunkBytes]
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 
 export const HEADER = 8;
 

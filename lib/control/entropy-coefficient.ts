@@ -1,5 +1,5 @@
 // The coefficient of an entropy bonus, steered towards a target entropy: plain state, a pure update.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 
 /** What the next update needs. Plain data, to be stored as JSON. */
 export interface EntropyCoefficient {

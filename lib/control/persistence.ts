@@ -1,6 +1,6 @@
 // Controllers in a file: saved together, loaded whole or not at all. docs/control/persistence.md has the format.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import { type PresetOption, resolvePreset } from "../presets";
 import { coefficientsOf, hasCoefficients, stateOfCoefficients } from "./persistence-coefficients";
 import { readTextFile, replaceFile } from "./persistence-file";

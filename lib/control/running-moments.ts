@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { gatherRowPartials } from "../core/row-partials";
 import { mergeMoments, Moments, moments as momentsOf } from "../ops/reduce";
 import { mapAffinely } from "../ops/reduce/affine";

@@ -1,7 +1,7 @@
 // Groups of rows (the rollouts of one prompt): by a label per row, or as consecutive blocks with offsets.
 import { typedArrayName } from "./dtype";
 import { argumentError, SurprisalError } from "./errors";
-import { checkOffsets } from "./rows";
+import { checkOffsets } from "./row-layout";
 
 /** One label per row. Rows with the same label form a group, wherever they stand. Integers (bigint too) or strings. */
 export type GroupLabels =

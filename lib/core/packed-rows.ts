@@ -2,8 +2,8 @@
 import { needLength } from "./arrays";
 import { typedArrayName } from "./dtype";
 import { argumentError } from "./errors";
-import { needNumber, needWord } from "./options";
-import { checkOffsets } from "./rows";
+import { needNumber, needWord } from "./option-checks";
+import { checkOffsets } from "./row-layout";
 
 /** What the rows of a record are made of: ids, masks, log-probs and the like. */
 export type RowArray = Int32Array | Uint8Array | Float32Array | Float64Array;

@@ -2,8 +2,8 @@
 import { needFloats } from "./arrays";
 import type { FloatArray } from "./dtype";
 import { argumentError } from "./errors";
-import { needWord } from "./options";
-import type { Rows } from "./rows";
+import { needWord } from "./option-checks";
+import type { Rows } from "./row-layout";
 
 const UNITS = ["row", "token"] as const;
 /** What an entry belongs to. */

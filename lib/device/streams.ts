@@ -2,7 +2,7 @@
 import { deviceBackend } from "../backend/select";
 import { homeStream, openStream } from "../backend/streams";
 import type { MemoryStats } from "../core/device-runtime";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { Stream } from "../core/stream";
 import type { DevicePlace } from "./to-device";
 

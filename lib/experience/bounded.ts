@@ -1,5 +1,5 @@
 // Calls that run side by side, a few at a time. The first failure, or the caller's signal, ends all of them.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 
 export type Task<T> = (signal: AbortSignal) => T | Promise<T>;
 

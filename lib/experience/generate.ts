@@ -1,6 +1,6 @@
 // The rounds of a generation with a policy behind them.
 import { SurprisalError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { Policy } from "./adapters";
 import type { Completion, Prompt } from "./completion";
 import { pieces, runBounded } from "./bounded";

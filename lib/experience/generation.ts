@@ -1,7 +1,7 @@
 // Asking for completions until every prompt has as many as were wanted. No input or output here: a round is asked for by
 // yielding a request, and what came is sent back in.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { Completion, Prompt } from "./completion";
 
 const ON_EXCESS = ["keep", "trim", "drop"] as const;

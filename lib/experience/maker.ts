@@ -7,7 +7,7 @@ import type { RunningMoments } from "../control/running-moments";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import { klEstimates, type KlKind } from "../ops/loss";
 import { countKept, moments } from "../ops/reduce";
 import { overlongPenalty, type OverlongPenaltyOptions } from "../reward/overlong-penalty";

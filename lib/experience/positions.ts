@@ -1,7 +1,7 @@
 // Segments and positions of sequences that lie in one row, one behind the other.
 import { needIds, type TokenIds } from "../core/arrays";
 import { argumentError } from "../core/errors";
-import { needRows } from "../core/rows";
+import { needRows } from "../core/row-layout";
 
 /**
  * The segment of each token of packed sequences: 1 for the first sequence, 2 for the second, …

@@ -1,5 +1,5 @@
 // Rewards from a server.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { RewardFunction, RewardRow } from "./adapters";
 import { pieces, runBounded } from "./bounded";
 import { badAnswer, postJson, type RequestOptions } from "./request";

@@ -1,6 +1,6 @@
 // JSON over HTTP, asked again while that can help: with the fetch that Node has.
 import { show, SurprisalError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { pause } from "./bounded";
 
 export interface RequestOptions {

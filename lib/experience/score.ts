@@ -1,6 +1,6 @@
 // Rewards of several sources, and what they come to for each row.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { RewardResult } from "../reward/reward-function";
 import type { RewardRow, RewardSource, RewardValues } from "./adapters";
 import { pieces, type Task } from "./bounded";

@@ -1,6 +1,6 @@
 // What a list of the likeliest tokens says about the entropy of the whole distribution: an interval, never a value.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { TopK } from "./record";
 
 /**

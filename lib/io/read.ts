@@ -1,6 +1,6 @@
 // Rollouts from any source, one after the other.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import { DialectDetector, DIALECTS } from "./dialects";
 import { formatOf, HEAD_BYTES } from "./format";
 import { jsonlRollouts } from "./jsonl";

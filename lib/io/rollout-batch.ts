@@ -1,7 +1,7 @@
 // Rollouts as the arrays that estimators and losses take, and their results back on the rollouts.
 import { type FloatArray, type FloatDType, isFloatArray } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import { offsetsOf, padRows, type RowArray } from "../core/packed-rows";
 import { type Rollout, TOKEN_FIELDS, type TokenField } from "./record";
 import { cutRows, refusalOf, RolloutColumns, type TokenColumns } from "./rollout-columns";

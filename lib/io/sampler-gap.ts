@@ -1,6 +1,6 @@
 // How far the sampler's log-probs are from the trainer's own: the same tokens, the same weights, two programs.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import type { Rollout } from "./record";
 
 export interface SamplerGapOptions {

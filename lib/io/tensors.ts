@@ -1,6 +1,6 @@
 // Tensors from and into safetensors, npz and npy files.
 import { argumentError, SurprisalError } from "../core/errors";
-import { needWord } from "../core/options";
+import { needWord } from "../core/option-checks";
 import { type AtomicFile, writeAtomically } from "./atomic-file";
 import { formatOf, HEAD_BYTES } from "./format";
 import { isNumpyDType, npyParts, npyTensor } from "./npy";

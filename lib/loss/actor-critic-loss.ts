@@ -1,6 +1,6 @@
 // PPO's policy and value losses as one: what a model with two heads is trained on.
 import type { FloatArray } from "../core/dtype";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { PolicyBatch } from "./policy/policy-batch";
 import type { PolicyLossResult } from "./policy/policy-loss-result";
 import PPO, { type PpoLossOptions } from "./policy/ppo-loss";

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import { needIds, optionalMask, type TokenIds } from "../core/arrays";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import { type LogitPairLayout, type Outside, topLogits } from "../ops/divergence";
 import { evaluateDivergence } from "../ops/divergence/divergence";
 import { needPair } from "../ops/divergence/pairs";

@@ -2,8 +2,8 @@
 import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
-import { needNumber, needWord } from "../core/options";
-import { layoutOfRows, needRows, type RowLayout } from "../core/rows";
+import { needNumber, needWord } from "../core/option-checks";
+import { layoutOfRows, needRows, type RowLayout } from "../core/row-layout";
 import type { KlKind } from "../ops/loss";
 import { evaluateKlEstimates } from "../ops/loss/kl-estimates";
 import { type PresetOption, resolvePreset } from "../presets";

@@ -8,7 +8,7 @@ import { SurprisalError } from "../core/errors";
 import { gatherGroups } from "../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../core/groups";
 import { gatherRowPartials } from "../core/row-partials";
-import { needRows, type RowLayout } from "../core/rows";
+import { needRows, type RowLayout } from "../core/row-layout";
 import { groupLogSumExp, groupSoftmax } from "../ops/group";
 import { broadcastRows } from "../ops/group/broadcast";
 import { rowMoments } from "../ops/reduce/moments";

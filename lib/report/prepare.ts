@@ -2,7 +2,7 @@
 import { empgAdvantage, type EmpgAdvantageOptions } from "../advantage/empg-advantage";
 import { grpoAdvantage } from "../advantage/grpo-advantage";
 import type { BackendOption } from "../backend/select";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import type { Rollout } from "../io/record";
 import { refusalOf, RolloutColumns, spreadOverTokens } from "../io/rollout-columns";
 import { groupRollouts, splitBySteps, type StepRollouts } from "../io/rollout-groups";

@@ -1,5 +1,5 @@
 // Steps of a run in numbers.
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { tokenCount } from "../io/record";
 import { checkSteps } from "./check";
 import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf } from "./distribution";

@@ -3,8 +3,8 @@ import type { BackendOption } from "../backend/select";
 import { needFloats } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
+import { needNumber, needWord } from "../core/option-checks";
+import { needRows, type RowLayout } from "../core/row-layout";
 import { placeRows } from "../ops/group/place";
 import { type PresetOption, resolvePreset } from "../presets";
 

@@ -3,7 +3,7 @@ import { needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { needNumber, needWord } from "../core/options";
+import { needNumber, needWord } from "../core/option-checks";
 import { type PresetOption, resolvePreset } from "../presets";
 import { needRowRewards } from "./row-rewards";
 

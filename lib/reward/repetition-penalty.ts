@@ -3,8 +3,8 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, needIds, optionalMask, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
-import { needNumber } from "../core/options";
-import { needRows, type RowLayout } from "../core/rows";
+import { needNumber } from "../core/option-checks";
+import { needRows, type RowLayout } from "../core/row-layout";
 import { countNgrams } from "../ops/delim";
 
 export interface RepetitionPenaltyOptions extends RowLayout, BackendOption {

@@ -3,7 +3,7 @@ import { optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { needNumber } from "../core/options";
+import { needNumber } from "../core/option-checks";
 import { needRowRewards } from "./row-rewards";
 
 export interface StopProperlyPenaltyOptions {

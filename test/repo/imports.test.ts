@@ -88,7 +88,7 @@ export type { G } from "./g"; import { h,
     const path = "lib/advantage/gae.ts";
     expect(brokenImports(path, 'import type { BackendOption } from "../backend/select";', [])).toEqual([]);
     expect(brokenImports(path, 'import { type BackendOption, pick } from "../backend/select";', [])).toHaveLength(1);
-    expect(brokenImports("lib/core/rows.ts", 'import type { A } from "../ops/scan";', [])).toHaveLength(1);
+    expect(brokenImports("lib/core/row-layout.ts", 'import type { A } from "../ops/scan";', [])).toHaveLength(1);
   });
 
   test.each([

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { layoutOf, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { layoutOf, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { findSpans, spanMask } from "../../ops/delim";
 
 /** One id or several, each of which ends a row by itself. */

@@ -3,8 +3,8 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
-import { layoutOf, needRows, type RowLayout } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { layoutOf, needRows, type RowLayout } from "../../core/row-layout";
 import { quantileMask, type SelectScope, topMask } from "../../ops/select";
 import { type PresetOption, resolvePreset } from "../../presets";
 

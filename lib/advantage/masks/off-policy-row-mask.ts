@@ -2,8 +2,8 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needNumber } from "../../core/options";
-import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
+import { needNumber } from "../../core/option-checks";
+import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 import { logRatio } from "../../ops/ratio";
 
 export interface OffPolicyRowMaskOptions extends RowLayout, BackendOption {

@@ -1,7 +1,7 @@
 // Responses cut behind their first stop token.
 import type { BackendOption } from "../../backend/select";
 import { needIds, type TokenIds } from "../../core/arrays";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needRows, type RowLayout } from "../../core/row-layout";
 import { type EndIds, firstEnds, needEndIds } from "./first-end";
 
 export interface TruncateAfterOptions extends RowLayout, BackendOption {

@@ -1,6 +1,6 @@
 // Completions that ran into their length limit, left out of the loss.
 import { needIds, optionalMask, type TokenIds } from "../../core/arrays";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
+import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 import { type EndIds, needEndIds } from "./first-end";
 
 export interface TruncatedCompletionMaskOptions extends RowLayout {

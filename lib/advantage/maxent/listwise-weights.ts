@@ -4,7 +4,7 @@ import type { CollectiveOption } from "../../core/collective";
 import { type FloatArray, isFloatArray } from "../../core/dtype";
 import { widestFloat, allocateFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { groupSoftmax } from "../../ops/group";
 import { needItems } from "../../ops/group/items";
 import { tiltItems } from "../../ops/group/tilt";

@@ -2,7 +2,7 @@
 import type { CollectiveOption } from "../../core/collective";
 import { groupingOf, type GroupLayout, needGroups } from "../../core/groups";
 import { argumentError } from "../../core/errors";
-import { needRows } from "../../core/rows";
+import { needRows } from "../../core/row-layout";
 import { gatherItems } from "../../ops/group/items";
 
 export interface PromptLayout extends GroupLayout {

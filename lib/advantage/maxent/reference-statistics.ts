@@ -3,7 +3,7 @@ import { type FloatArray, isFloatArray } from "../../core/dtype";
 import { needFloats } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { groupsByOffsets } from "../../core/groups";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 
 export interface ReferenceConventions {

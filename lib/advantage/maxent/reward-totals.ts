@@ -3,7 +3,7 @@ import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 
 export interface RewardTotalConventions {

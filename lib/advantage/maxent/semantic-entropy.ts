@@ -5,7 +5,7 @@ import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { groupingOf, type GroupLayout } from "../../core/groups";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
 import { groupEntropy, groupLogSumExp, groupSoftmax } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";

@@ -2,7 +2,7 @@
 import type { BetaUpdateOptions, MaxentController, TauUpdateOptions } from "../../control/maxent";
 import { maxentController, type MaxentControllerStart } from "../../control/maxent";
 import { argumentError } from "../../core/errors";
-import { needFlag, needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { type MaxentTemperatureMode, maxentTemperature } from "./temperature";
 
 /** What a configuration says; the rest has defaults. */

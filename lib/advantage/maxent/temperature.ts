@@ -1,5 +1,5 @@
 // κ, the temperature of listwise weights, from the two coefficients of the objective.
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 
 /** What the entropy and reference coefficients add up to. */
 export const MAXENT_TEMPERATURES = ["tau+beta", "tau", "one"] as const;

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import { needIds, optionalFloats, optionalMask, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { placeRows } from "../../ops/group/place";
 import { moments } from "../../ops/reduce";
 import { average, chosen, largest, smallest } from "../scalar-metrics";

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import { optionalMask } from "../../core/arrays";
 import { argumentError, SurprisalError } from "../../core/errors";
-import { needRows } from "../../core/rows";
+import { needRows } from "../../core/row-layout";
 import { type CriticBatch, criticMetrics } from "./critic-metrics";
 import { lengthMetrics } from "./length-metrics";
 import type { MetricRecord } from "./metric-record";

@@ -1,7 +1,7 @@
 // Draws with replacement from a seed: the same on every machine, whatever else draws.
 import { argumentError } from "../../core/errors";
 import { needInt32 } from "../../core/arrays";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { integersBelow } from "../../core/random";
 
 /** How samples are drawn. */

@@ -2,7 +2,7 @@
 import { needFloats, needIds, optionalMask, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { average, chosen, largest } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
 

@@ -1,7 +1,7 @@
 // How long prompts and responses are, and how many ran into the limit.
 import { needIds, type TokenIds } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { average, largest, smallest } from "../scalar-metrics";
 import type { MetricRecord } from "./metric-record";
 

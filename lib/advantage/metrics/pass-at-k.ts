@@ -2,7 +2,7 @@
 import { optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { type GroupLayout, needGroups } from "../../core/groups";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { average } from "../scalar-metrics";
 
 /**

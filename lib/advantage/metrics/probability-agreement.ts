@@ -2,7 +2,7 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { layoutOfRows, needRows, type RowLayout } from "../../core/rows";
+import { layoutOfRows, needRows, type RowLayout } from "../../core/row-layout";
 import { measureMismatch, type MismatchStatistic } from "../../ops/correction";
 import { mergeMoments } from "../../ops/reduce";
 import type { MetricRecord } from "./metric-record";

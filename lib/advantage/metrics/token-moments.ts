@@ -1,7 +1,7 @@
 // Mean, extremes and variance of the kept tokens of a whole batch.
 import type { BackendOption } from "../../backend/select";
 import type { FloatArray } from "../../core/dtype";
-import type { RowLayout } from "../../core/rows";
+import type { RowLayout } from "../../core/row-layout";
 import { moments } from "../../ops/reduce";
 
 export interface TokenOptions extends RowLayout, BackendOption {

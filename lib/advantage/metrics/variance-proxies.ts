@@ -2,8 +2,8 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needNumber } from "../../core/options";
-import { layoutOf, needRows, type RowLayout } from "../../core/rows";
+import { needNumber } from "../../core/option-checks";
+import { layoutOf, needRows, type RowLayout } from "../../core/row-layout";
 import { type Moments, moments } from "../../ops/reduce";
 import { scoreNorms } from "../../ops/scan";
 import { average } from "../scalar-metrics";

@@ -1,7 +1,7 @@
 // Statistics of two policies' log-probs, and their bounds (contract: native/include/surprisal/correction.h), one row after
 // the other. Numbers are float64 here; an array rounds once when it stores.
 import { DTYPE_CODE } from "../../core/dtype";
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { NAN_POLICIES } from "../contract/group";
 import {
   type CorrectionBoundArgs,

@@ -3,7 +3,7 @@
 import { DTYPE_CODE } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { narrowIds } from "../../core/wide-ids";
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type DelimMaskArgs,
   type DelimMeansArgs,

@@ -1,6 +1,6 @@
 // Group statistics (contract: native/include/surprisal/group.h), one group after the other, items in their order.
 // Numbers are float64 here; an array rounds once when it stores.
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   GROUP_CENTERS,
   GROUP_SCALES,

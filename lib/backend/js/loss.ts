@@ -1,6 +1,6 @@
 // Losses over rows of tokens (contract: native/include/surprisal/loss.h). Numbers are float64 here; an array rounds once
 // when it stores. A row is a list of its kept tokens, and a form of rows a function from such a list to its terms.
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type LossTokenArgs,
   LOSS_SUMS,

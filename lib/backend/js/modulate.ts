@@ -1,6 +1,6 @@
 // Entropy modulation (contract: native/include/surprisal/modulate.h) in float64; an array rounds once when it stores.
 import { argumentError } from "../../core/errors";
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   type ModulateOps,
   type ModulateRowsArgs,

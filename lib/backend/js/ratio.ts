@@ -1,7 +1,7 @@
 // Log ratios (contract: native/include/surprisal/ratio.h). Numbers are float64 here; an array
 // rounds once when it stores.
 import type { FloatArray } from "../../core/dtype";
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { RATIO_LEVELS, RATIO_REDUCTIONS, type RatioLogArgs, type RatioOps } from "../contract/ratio";
 
 const TOKEN = RATIO_LEVELS.indexOf("token");

@@ -1,6 +1,6 @@
 // Moments, merge, whitening and affine maps (contract: native/include/surprisal/reduce.h), one row after the other.
 // Numbers are float64 here; an array rounds once when it stores.
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { GROUP_CENTERS, GROUP_SCALES, NAN_POLICIES } from "../contract/group";
 import {
   CLAMPED_COUNTS,

@@ -1,7 +1,7 @@
 // Scans along rows (contract: native/include/surprisal/scan.h), one row after the other.
 // Numbers are float64 here; an array rounds once when it stores.
 import type { FloatArray } from "../../core/dtype";
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   DELTA_FORMS,
   MASK_MODES,

@@ -1,6 +1,6 @@
 // Selection by covariance (contract: native/include/surprisal/select.h). The order of additions is that of the contract, so
 // that every backend compares the same bits.
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { COVARIANCE_MODES, type SelectCovarianceArgs } from "../contract/select";
 import { topCount, topCut } from "./top-cut";
 

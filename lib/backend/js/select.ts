@@ -1,5 +1,5 @@
 // Quantile and top-k masks (contract: native/include/surprisal/select.h), by sorting the candidates of each unit.
-import { rowBegin, rowEnd } from "../../core/rows";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { REDUCE_SCOPES } from "../contract/reduce";
 import type { SelectOps, SelectQuantileArgs, SelectTopArgs } from "../contract/select";
 import { selectCovariance } from "./select-covariance";

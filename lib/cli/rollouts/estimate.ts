@@ -7,7 +7,7 @@ import type { Reading } from "../../core/option-kinds";
 import { SurprisalError } from "../../core/errors";
 import type { Rollout } from "../../io";
 import { isPerToken } from "../tables/arguments-of-rollouts";
-import { flagOf } from "../tables/option-kinds";
+import { flagOf } from "../tables/option-flags";
 import { delimitersOf } from "./delimiters";
 import { type FieldChoice, RolloutArguments } from "./rollout-arguments";
 

@@ -1,5 +1,5 @@
 // beta steered towards a KL to the reference policy.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { updateKlController } from "../kl-controller";
 import { type MaxentController, needMaxent } from "./state";
 

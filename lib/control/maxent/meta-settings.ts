@@ -1,6 +1,6 @@
 // Settings of the updates of tau and beta by gradients. They travel with the state, as its files have them.
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 
 /** Rates, bounds and memory. What no update here reads is carried for the trainer that does. */
 export interface MetaController {

@@ -1,6 +1,6 @@
 // tau and beta moved by the gradients of their constraints.
 import { argumentError, show } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { META_METHODS, type MetaController } from "./meta-settings";
 import { type MaxentController, moveTau, needBounds, needMaxent, type TauBounds } from "./state";

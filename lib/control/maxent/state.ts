@@ -1,6 +1,6 @@
 // What MaxEnt-GRPO's controllers know: the two coefficients of the objective, and what the next update starts from.
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { metaController, type MetaController } from "./meta-settings";
 
 /** Plain data: to be stored, sent and compared. Updates return a new one. */

@@ -1,5 +1,5 @@
 // tau steered towards an entropy of the listwise weights: dual ascent on its logarithm.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { logOf, type MaxentController, moveTau, needBounds, needMaxent, type TauBounds } from "./state";
 
 /** The entropy to be held, fixed or moving from one to another. */

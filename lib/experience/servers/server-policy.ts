@@ -1,6 +1,6 @@
 // A policy behind an inference server.
 import { argumentError } from "../../core/errors";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import type { CallOptions, Policy } from "../adapters";
 import type { Completion, Prompt } from "../completion";
 import type { GenerationRequest } from "../generation";

@@ -5,7 +5,7 @@ export type { ImportanceRatioConventions, ImportanceRatioOptions, ImportanceRati
 export type { CorrectionMetrics, RolloutConventions, RolloutOptions } from "./mismatch";
 export { mismatchMetrics } from "./mismatch-metrics";
 export type { MismatchMetricsOptions, MismatchMetricsResult } from "./mismatch-metrics";
-export type { RejectionOption, RejectionThreshold } from "./rejection-options";
+export type { RejectionOption, RejectionThreshold } from "./rejection-rules";
 export { rolloutCorrection } from "./rollout-correction";
 export type { CorrectionRules, RolloutCorrectionOptions, RolloutCorrectionResult } from "./rollout-correction";
 export { rolloutRejectionMask } from "./rollout-rejection-mask";

@@ -3,8 +3,8 @@
 import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needNumber, needWord } from "../../core/options";
-import { layoutOfRows, needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { layoutOfRows, needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { MismatchMeasures, MismatchStatistic } from "../../ops/correction";
 import { measurePair } from "../../ops/correction/measure";
 

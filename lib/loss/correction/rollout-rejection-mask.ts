@@ -5,7 +5,7 @@ import { mergeMoments } from "../../ops/reduce";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { bounded, countAbove, countBelow, largest, rowFigures, share, smallest, sum, weightedSpread } from "./figures";
 import { type CorrectionMetrics, Mismatch, type RolloutOptions, UNBOUNDED } from "./mismatch";
-import { needRules, type RejectionOption, type RejectionRule, type RejectionThreshold } from "./rejection-options";
+import { needRules, type RejectionOption, type RejectionRule, type RejectionThreshold } from "./rejection-rules";
 
 const PREFIX = "rollout_rs";
 

@@ -1,7 +1,7 @@
 // Importance weights for what a sampler generated and a trainer learns from.
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
-import { needFlag, needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { boundMismatch } from "../../ops/correction";
 import { broadcastRows } from "../../ops/group/broadcast";
 import { mergeMoments } from "../../ops/reduce";

@@ -1,7 +1,7 @@
 // Bypass mode: the sampler's log-probs take the place of the old policy's, which nobody computes, and what is too far away is rejected.
 import { argumentError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { CorrectionRules, RolloutConventions } from "../correction";
 import { correctMismatch } from "../correction/rollout-correction";

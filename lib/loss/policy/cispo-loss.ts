@@ -1,5 +1,5 @@
 // CISPO: REINFORCE with the clipped ratio as a constant weight, so that no token loses its gradient.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./policy-batch";
 import type { PolicyLossResult } from "./policy-loss-result";

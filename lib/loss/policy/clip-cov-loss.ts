@@ -1,7 +1,7 @@
 // Clip-Cov: PPO that leaves a few tokens of high covariance out, drawn at random.
 import { needInt32 } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { integersBelow } from "../../core/random";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";

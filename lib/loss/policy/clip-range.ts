@@ -1,6 +1,6 @@
 // The widths of a clipping band, from themselves or from the shorthand.
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 
 export interface ClipRange {
   /** Shorthand for equal clipLow and clipHigh. Give this or those two. */

@@ -2,7 +2,7 @@
 import type { FloatArray } from "../../core/dtype";
 import { optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { needFlag, needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import {
   klEstimates,
   type LossKl,

@@ -1,6 +1,6 @@
 // GSPO: one ratio a row. The gradient goes through the row's mean, or stays with each token.
 import { argumentError } from "../../core/errors";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 import type { PolicyBatch } from "./policy-batch";
 import type { ClipRange } from "./clip-range";

@@ -1,5 +1,5 @@
 // KL-Cov: the plain surrogate with a penalty on the few tokens of highest covariance.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { evaluateCovarianceMask } from "../../ops/select/covariance-mask";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";

@@ -1,5 +1,5 @@
 // A*-PO: regression of the whole-sequence log ratio on the advantage over the optimal value.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { ofWholeRows, type PolicyBatch } from "./policy-batch";
 import { evaluatePolicy, policyResult } from "./evaluate-policy";
 import type { PolicyLossResult } from "./policy-loss-result";

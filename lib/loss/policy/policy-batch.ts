@@ -1,9 +1,9 @@
 // What every policy loss reads: log-probs of three policies, advantages, and which tokens count.
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** What a policy loss reads beside the log-probs of the policy that learns. */
 export interface PolicyInputs extends RowLayout {

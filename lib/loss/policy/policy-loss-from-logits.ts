@@ -11,7 +11,7 @@ import {
   type LogprobResult,
 } from "../../ops/logprob";
 import type { TokenLogitsOptions, TokenLogitsResult } from "../../ops/loss";
-import { differentiateLogits, differentiateLogitsAsync, needTokenLogits } from "../../ops/loss/logits";
+import { differentiateLogits, differentiateLogitsAsync, needTokenLogits } from "../../ops/loss/logit-gradient";
 import type { PresetName } from "../../presets";
 import { needPolicyInputs, type PolicyBatch, type PolicyInputs } from "./policy-batch";
 import { planTokenLoss } from "./evaluate-policy";

@@ -1,7 +1,7 @@
 // The clipped loss of RLOO: one ratio and one term a row, from whole-sequence log-probs.
 import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
-import { needRows } from "../../core/rows";
+import { needRows } from "../../core/row-layout";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { ofWholeRows, type PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";

@@ -1,7 +1,7 @@
 // Weights of losses that have one term a row: a plain mean over rows.
 import type { CheckedPolicyInputs } from "./policy-batch";
-import { rowBegin, rowEnd } from "../../core/rows";
-import { needNumber } from "../../core/options";
+import { rowBegin, rowEnd } from "../../core/row-layout";
+import { needNumber } from "../../core/option-checks";
 import type { PolicyLossOptions } from "./policy-loss-options";
 
 function hasTerm({ rows, mask, termMask }: CheckedPolicyInputs, b: number): boolean {

@@ -1,5 +1,5 @@
 // VESPO: REINFORCE with a gamma-shaped weight of the whole sequence's ratio.
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { weighByGamma } from "../../ops/reduce/gamma-weights";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";

@@ -8,7 +8,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { type MismatchOptions, needPair } from "./pair";
 
 takesDeviceArrays("boundMismatch");

@@ -5,8 +5,8 @@ import { needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type DTypeCode, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** Options that the correction ops share. */
 export interface MismatchOptions extends RowLayout, BackendOption {

@@ -9,12 +9,12 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import type { StreamOption } from "../../core/on-device";
-import { needFlag, needNumber, needWord } from "../../core/options";
-import type { RowLayout, Rows } from "../../core/rows";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
+import type { RowLayout, Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 import { type Delimiter, needDelimiter } from "./delimiter";
 import { DeviceSpans } from "./device-spans";
-import { needSpanRows } from "./rows";
+import { needSpanRows } from "./span-rows";
 import { listSpans, type Spans } from "./spans";
 
 takesDeviceArrays("findSpans");

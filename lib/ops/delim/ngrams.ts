@@ -6,9 +6,9 @@ import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { Anywhere } from "../../core/on-device";
-import { needNumber } from "../../core/options";
-import type { RowLayout } from "../../core/rows";
-import { needSpanRows } from "./rows";
+import { needNumber } from "../../core/option-checks";
+import type { RowLayout } from "../../core/row-layout";
+import { needSpanRows } from "./span-rows";
 
 takesDeviceArrays("countNgrams");
 

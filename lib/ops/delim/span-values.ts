@@ -8,9 +8,9 @@ import { floatDType } from "../../core/float-arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import { SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { DeviceSpans } from "./device-spans";
-import { needSpanRows } from "./rows";
+import { needSpanRows } from "./span-rows";
 
 takesDeviceArrays("spanMeans", "spanMask");
 

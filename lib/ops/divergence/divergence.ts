@@ -9,7 +9,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { Anywhere } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import {
   type DeviceWideLogits,
   type LogitViewOf,

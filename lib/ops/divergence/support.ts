@@ -3,7 +3,7 @@ import { OUTSIDES, type Outside } from "../../backend/contract/divergence";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 
 export type { Outside } from "../../backend/contract/divergence";
 

@@ -5,7 +5,7 @@ import { int32Or, needInt32, optionalMask, refuseOverlap } from "../../core/arra
 import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import {
   type DeviceWideLogits,
   type LogitLayout,

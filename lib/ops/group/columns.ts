@@ -10,9 +10,9 @@ import { asFloat, widestFloat } from "../../core/float-arrays";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { concatenated, gatherRagged, gatherRowPartials } from "../../core/row-partials";
-import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/rows";
+import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 
 takesDeviceArrays("groupColumns");
 

@@ -21,7 +21,7 @@ import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap } from "./items";
 
 takesDeviceArrays("groupNormalize");

@@ -9,7 +9,7 @@ import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 takesDeviceArrays("groupSoftmax", "groupLogSumExp");

@@ -9,7 +9,7 @@ import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, asFloat, widestFloat } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 takesDeviceArrays("groupTilt");

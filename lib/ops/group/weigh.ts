@@ -10,7 +10,7 @@ import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
 
 takesDeviceArrays("groupWeigh");

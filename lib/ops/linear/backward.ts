@@ -11,7 +11,7 @@ import { needDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
 import type { Anywhere, OnDevice } from "../../core/on-device";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
 import { bitsOf, needLike } from "../../core/tensor";
 import type { LinearLogprobState } from "./forward";

@@ -4,9 +4,9 @@ import { needIds, needLength, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode, type FloatDType, type WideLogitArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { bitsOf, needSize, readTensor, type TensorDType, type TensorView } from "../../core/tensor";
-import { checkTargets, keptRows, type LogitMapArgs, type LogitMapOptions, needLogitMap } from "../logprob/rows";
+import { checkTargets, keptRows, type LogitMapArgs, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
 
 export type HeadDType = TensorDType;
 /** float32 or float64 numbers, or half types: bits in a Uint16Array (say which in `dtype`), or a Float16Array. */

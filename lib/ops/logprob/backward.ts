@@ -20,7 +20,7 @@ import {
   needGradient,
 } from "./logits";
 import type { LogprobState } from "./results";
-import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./rows";
+import { type LogitRowsOptions, needLogitRows, type ShardOptions } from "./logit-rows";
 
 takesDeviceArrays("logprobBackward");
 

@@ -10,7 +10,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
-import { type LogitRowsOptions, needLogitRows } from "./rows";
+import { type LogitRowsOptions, needLogitRows } from "./logit-rows";
 
 takesDeviceArrays("logprob");
 

@@ -8,6 +8,6 @@ export type { LogprobResult, LogprobState } from "./results";
 export type { AsyncOption } from "../../backend/run-async";
 export type { Float16View, LogitDType, LogitLayout, Logits, LogitView, LogitViewOf } from "./logits";
 export type { DeviceLogits, DeviceWideLogits, WideLogitDType, WideLogits, WideLogitView } from "./logits";
-export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./rows";
+export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./logit-rows";
 export { logprobTogether } from "./together";
 export type { LogprobTogetherOptions, LogprobTogetherResult } from "./together";

@@ -11,7 +11,13 @@ import { argumentError, SurprisalError } from "../../core/errors";
 import type { Anywhere } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
-import { type LogitMapOptions, type LogitRowsOptions, needLogitMap, needLogitRows, type ShardOptions } from "./rows";
+import {
+  type LogitMapOptions,
+  type LogitRowsOptions,
+  needLogitMap,
+  needLogitRows,
+  type ShardOptions,
+} from "./logit-rows";
 
 takesDeviceArrays("logprobPartial");
 needsHostArrays("logprobMerge", "the states of shards come from workers, and are joined and checked in host memory");

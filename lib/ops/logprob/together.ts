@@ -7,11 +7,11 @@ import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";
 import { needsHostArrays } from "../../core/device-ops";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { concatenated, gatherIntegers, gatherRagged, needAgreement } from "../../core/row-partials";
 import { type Logits, needLogits } from "./logits";
 import { asOutputs, type LogprobResult, needResult } from "./results";
-import { type LogitRowsOptions, needLogitRows } from "./rows";
+import { type LogitRowsOptions, needLogitRows } from "./logit-rows";
 import { mergeJoined } from "./shards";
 
 needsHostArrays("logprobTogether", "its workers exchange their states in host memory");

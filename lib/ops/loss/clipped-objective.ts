@@ -12,14 +12,14 @@ import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { gatherRowPartials } from "../../core/row-partials";
-import { needUnits, type RatioOptions, type Units } from "../ratio/units";
+import { needUnits, type RatioOptions, type Units } from "../ratio/ratio-units";
 import { mapAffinely } from "../reduce/affine";
 import { countMarked } from "./count-marked";
 import { type FormNumbers, RANGES } from "./parameters";
-import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./prepare";
+import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./loss-inputs";
 import type { LossArrays } from "./types";
 
 takesDeviceArrays("clippedObjective");

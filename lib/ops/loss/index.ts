@@ -30,5 +30,5 @@ export type {
 export type { LossBand } from "./parameters";
 export { type RowForm, rowLoss, rowLossAsync, type RowLossOptions } from "./row-loss";
 export { type TokenForm, tokenLoss, tokenLossAsync, type TokenLossOptions } from "./token-loss";
-export type { TokenLogitsOptions, TokenLogitsResult } from "./logits";
+export type { TokenLogitsOptions, TokenLogitsResult } from "./logit-gradient";
 export * from "./token-loss-from-logits";

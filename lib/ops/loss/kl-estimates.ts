@@ -8,7 +8,7 @@ import { widestFloat } from "../../core/float-arrays";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needRows, type RowLayout } from "../../core/row-layout";
 import type { LossArrays, LossKl, LossSummary } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
 

@@ -1,7 +1,7 @@
 // The numbers that the forms of a loss take: which form needs which, their ranges, and what is in force where they are left out.
 import type { LossTokenArgs, RowForm, LossForm } from "../../backend/contract/loss";
 import { argumentError } from "../../core/errors";
-import { needNumber, type NumberRange } from "../../core/options";
+import { needNumber, type NumberRange } from "../../core/option-checks";
 
 /** What every form reads, if only for its figures. */
 export interface LossBand {

@@ -5,9 +5,9 @@ import { type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ra
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import type { Per } from "../../core/per-row";
-import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
+import { evaluateLoss, evaluateLossAsync, type LossForm } from "./loss-inputs";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
 

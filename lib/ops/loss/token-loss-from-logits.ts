@@ -2,13 +2,18 @@
 import { optionalFloats, optionalMask, type TokenIds } from "../../core/arrays";
 import { needsHostArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
-import { needNumber } from "../../core/options";
-import { needRows } from "../../core/rows";
+import { needNumber } from "../../core/option-checks";
+import { needRows } from "../../core/row-layout";
 import { broadcastRows } from "../group/broadcast";
 import type { AsyncOption } from "../../backend/run-async";
 import type { Logits } from "../logprob/logits";
 import { rowMoments } from "../reduce/moments";
-import { differentiateLogits, differentiateLogitsAsync, type LogitLossOptions, type TokenLogitsResult } from "./logits";
+import {
+  differentiateLogits,
+  differentiateLogitsAsync,
+  type LogitLossOptions,
+  type TokenLogitsResult,
+} from "./logit-gradient";
 import type { LossOutput, LossResult } from "./types";
 import { evaluateTokenLoss } from "./token-loss";
 

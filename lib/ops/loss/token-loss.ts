@@ -5,8 +5,8 @@ import { RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needWord } from "../../core/options";
-import { evaluateLoss, evaluateLossAsync, type LossForm } from "./prepare";
+import { needWord } from "../../core/option-checks";
+import { evaluateLoss, evaluateLossAsync, type LossForm } from "./loss-inputs";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
 import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
 

@@ -6,7 +6,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import type { DeviceSummary } from "../../core/device-summary";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { Per } from "../../core/per-row";
-import type { RowLayout } from "../../core/rows";
+import type { RowLayout } from "../../core/row-layout";
 
 /** A KL term beside the loss, from d = logProbs − referenceLogProbs. */
 export interface LossKl {

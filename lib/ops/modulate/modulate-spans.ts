@@ -19,9 +19,9 @@ import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/rows";
+import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { deviceSpans, type DeviceSpanList, spanMemory } from "../delim/span-values";
 
 takesDeviceArrays("modulateSpans");

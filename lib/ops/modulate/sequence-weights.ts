@@ -19,9 +19,9 @@ import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needRows, type RowLayout } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 
 takesDeviceArrays("sequenceWeights");

@@ -10,7 +10,7 @@ import { streamOf } from "../../backend/streams";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError } from "../../core/errors";
 import type { OnDevice, StreamOption } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { checkTogether, gatherRowPartials } from "../../core/row-partials";
 import type { Stream } from "../../core/stream";
 

@@ -1,3 +1,3 @@
 export type { RatioLevel, RatioReduction } from "../../backend/contract/ratio";
 export { logRatio, type LogRatioOptions, type LogRatioResult } from "./log-ratio";
-export type { RatioOptions } from "./units";
+export type { RatioOptions } from "./ratio-units";

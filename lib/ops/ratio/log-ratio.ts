@@ -7,7 +7,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needUnits, type RatioOptions } from "./units";
+import { needUnits, type RatioOptions } from "./ratio-units";
 
 takesDeviceArrays("logRatio");
 

@@ -7,8 +7,8 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needFlag, needNumber } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needFlag, needNumber } from "../../core/option-checks";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import { type Reduction, reductionArgs } from "./moments";
 import { mappedOutput } from "./whiten";
 

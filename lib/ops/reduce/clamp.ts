@@ -8,8 +8,8 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DeviceSummary } from "../../core/device-summary";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needFlag, needNumber } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needFlag, needNumber } from "../../core/option-checks";
+import { needRows, type RowLayout } from "../../core/row-layout";
 import { type Reduction, reductionArgs } from "./moments";
 import { mappedOutput } from "./whiten";
 

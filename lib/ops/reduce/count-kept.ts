@@ -5,7 +5,7 @@ import { float64Or, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere } from "../../core/on-device";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 takesDeviceArrays("countKept");
 

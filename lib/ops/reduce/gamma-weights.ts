@@ -7,8 +7,8 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { allocateFloat, asFloat, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { needRows, type RowLayout } from "../../core/row-layout";
 
 takesDeviceArrays("gammaWeights");
 

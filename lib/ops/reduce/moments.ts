@@ -12,11 +12,11 @@ import { floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
 import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
 import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 
 takesDeviceArrays("moments", "mergeMoments");

@@ -18,7 +18,7 @@ import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needFlag, needNumber, needWord } from "../../core/options";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
 import {
   DeviceMoments,

@@ -8,9 +8,9 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
-import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./options";
+import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./reverse-scan";
 
 takesDeviceArrays("gae", "discountedReturns");
 

@@ -2,7 +2,7 @@
 export type { DeltaForm, MaskMode } from "../../backend/contract/scan";
 export { discountedReturns, discountedReturnsAsync, gae, gaeAsync } from "./gae";
 export type { DiscountedReturnsOptions, GaeOptions, GaeResult } from "./gae";
-export type { ScanOptions } from "./options";
+export type { ScanOptions } from "./reverse-scan";
 export { prefixSums, scoreNorms } from "./prefix";
 export type { PrefixSumsOptions, ScoreNormsOptions, ScoreNormsResult } from "./prefix";
 export { shareWeights } from "./shares";

@@ -7,7 +7,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { allocateFloat, asFloat, floatDType, widestFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needRows, type RowLayout } from "../../core/row-layout";
 
 takesDeviceArrays("prefixSums", "scoreNorms");
 

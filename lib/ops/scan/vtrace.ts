@@ -7,8 +7,8 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber, needWord } from "../../core/options";
-import { commonArgs, prepare, type ScanOptions } from "./options";
+import { needNumber, needWord } from "../../core/option-checks";
+import { commonArgs, prepare, type ScanOptions } from "./reverse-scan";
 
 takesDeviceArrays("vtrace");
 

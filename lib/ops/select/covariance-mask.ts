@@ -10,10 +10,10 @@ import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
-import type { RowLayout } from "../../core/rows";
-import { needFlags, needRankable, needRowsOf, needTop, type TopOptions } from "./units";
+import type { RowLayout } from "../../core/row-layout";
+import { needFlags, needRankable, needRowsOf, needTop, type TopOptions } from "./ranked-units";
 
 takesDeviceArrays("covarianceMask");
 

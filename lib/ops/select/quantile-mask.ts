@@ -7,8 +7,8 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/options";
-import { needFlags, needUnits, type SelectOptions } from "./units";
+import { needNumber } from "../../core/option-checks";
+import { needFlags, needUnits, type SelectOptions } from "./ranked-units";
 
 takesDeviceArrays("quantileMask");
 

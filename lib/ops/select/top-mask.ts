@@ -7,7 +7,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./units";
+import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./ranked-units";
 
 takesDeviceArrays("topMask");
 

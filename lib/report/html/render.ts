@@ -1,5 +1,5 @@
 // The report as one HTML file.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { checkSteps } from "../check";
 import type { Report } from "../model";
 import { counted } from "../numbers";

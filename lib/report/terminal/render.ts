@@ -1,5 +1,5 @@
 // The summary on a terminal.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { counted, percent, shortNumber } from "../numbers";
 import type { TerminalOptions } from "../render-options";
 import { type GroupSummary, type Measure, MEASURES, type StepSummary, type Summary } from "../summary";

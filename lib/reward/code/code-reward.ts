@@ -1,6 +1,6 @@
 // Rewards of programs: they run against tests in a sandbox.
 import { argumentError, SurprisalError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import type { RewardCallOptions, RewardResult } from "../reward-function";
 import { OUTPUT_COMPARISONS, type OutputComparison, sameOutput } from "./compare-output";
 import { extractCode } from "./extract-code";

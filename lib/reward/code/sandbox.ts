@@ -2,7 +2,7 @@
 import { availableParallelism } from "node:os";
 
 import { SurprisalError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import type { CodeLanguage, SandboxLimits } from "./protocol";
 import { SandboxProcess } from "./sandbox-process";
 

@@ -1,5 +1,5 @@
 // The number that a response gives as its answer: behind "####", or the last one there is.
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 
 /** Characters at the end of a response in which the answer is looked for. */
 const TAIL = 300;

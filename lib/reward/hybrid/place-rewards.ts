@@ -3,8 +3,8 @@ import { needFloats, needIds, optionalMask, type TokenIds } from "../../core/arr
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { needRows, type RowLayout } from "../../core/row-layout";
 import { groupPlace } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
 

@@ -1,5 +1,5 @@
 // The final answer of a mathematical response.
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import { answerTags, boxes } from "../extraction/boxed";
 import { splitThinking } from "../extraction/thinking";
 

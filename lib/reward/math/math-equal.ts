@@ -1,5 +1,5 @@
 // Whether two answers have the same value.
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { toLatex } from "./notation";
 import { readRational, sameRational } from "./rational";
 import { readStructures, type Structure } from "./structure";

@@ -6,7 +6,7 @@ import { selectBackend } from "../../backend/select";
 import { needIds, refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { rowBegin, rowEnd, type Rows } from "../../core/rows";
+import { rowBegin, rowEnd, type Rows } from "../../core/row-layout";
 import { needSize } from "../../core/tensor";
 import type { AsyncOption } from "../../backend/run-async";
 import {
@@ -19,9 +19,9 @@ import {
   needLogits,
 } from "../logprob/logits";
 import { asOutputs, type LogprobResult, needResult } from "../logprob/results";
-import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/rows";
+import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
 import type { LossBand } from "./parameters";
-import { needLossInputs } from "./prepare";
+import { needLossInputs } from "./loss-inputs";
 import { type TokenForm, tokenForm } from "./token-loss";
 import type { LossInputOptions } from "./types";
 

@@ -24,9 +24,9 @@ import { asFloat, widestFloat } from "../../core/float-arrays";
 import { DeviceArray } from "../../core/device-array";
 import { DeviceSummary } from "../../core/device-summary";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
+import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
-import { needRows, type Rows } from "../../core/rows";
+import { needRows, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 import type { FormNumbers } from "./parameters";
 import type {

@@ -5,8 +5,8 @@ import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { type GroupLayout, needGroups } from "../../core/groups";
-import { needWord } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needWord } from "../../core/option-checks";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** Options that the ratio ops share. */
 export interface RatioOptions extends RowLayout, GroupLayout, BackendOption {

@@ -1,6 +1,6 @@
 // Rows of span operations: as everywhere, and one flat array alone is one row.
 import { argumentError } from "../../core/errors";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** Rows and tokens of a row are numbered in int32. */
 const LIMIT = 2 ** 31 - 1;

@@ -6,8 +6,8 @@ import { flagsOr, lengthOf, needFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needNumber, needWord } from "../../core/option-checks";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 
 const SELECT_SCOPES = ["row", "all"] as const satisfies readonly ReduceScope[];

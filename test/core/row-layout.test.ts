@@ -1,7 +1,7 @@
 // Offsets as the checks of rows and groups see them: how far apart they are, and what goes down.
 import * as fc from "fast-check";
 
-import { checkOffsets } from "../../lib/core/rows";
+import { checkOffsets } from "../../lib/core/row-layout";
 
 test("offsets that are equally far apart answer how far, all others -1", () => {
   expect(checkOffsets("op", "offsets", Int32Array.of(0))).toBe(0);

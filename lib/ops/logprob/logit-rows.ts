@@ -4,7 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needIds, optionalMask } from "../../core/arrays";
 import { DeviceArray } from "../../core/device-array";
 import { argumentError, SurprisalError } from "../../core/errors";
-import { needNumber } from "../../core/options";
+import { needNumber } from "../../core/option-checks";
 import { type CheckedLogits, type LogitLayout, needLogits } from "./logits";
 
 /** How a logit x becomes z, of which the softmax is taken. */

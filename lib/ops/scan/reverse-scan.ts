@@ -5,8 +5,8 @@ import { streamOf } from "../../backend/streams";
 import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
-import { needFlag, needNumber, needWord } from "../../core/options";
-import { needRows, type RowLayout, type Rows } from "../../core/rows";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
+import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
 
 /** Options that every scan has. */

@@ -1,6 +1,6 @@
 // The ways to reject tokens or rows by how far apart two policies are, and their thresholds.
 import { argumentError, show } from "../../core/errors";
-import { needWord } from "../../core/options";
+import { needWord } from "../../core/option-checks";
 import type { MismatchStatistic } from "../../ops/correction";
 import type { Bounds } from "./mismatch";
 
