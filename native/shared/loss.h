@@ -30,8 +30,8 @@ struct RowScale {
 };
 
 SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
-  const double policy = a.row_weight ? a.row_weight[b] : 1.0;
-  return {policy, scaled(a.kl_weight ? a.kl_weight[b] : policy, a.kl_coefficient)};
+  const double policy = a.row_weight ? finite_or_nan(a.row_weight[b]) : 1.0;
+  return {policy, scaled(a.kl_weight ? finite_or_nan(a.kl_weight[b]) : policy, a.kl_coefficient)};
 }
 
 SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.term_mask[i]; }

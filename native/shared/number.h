@@ -18,6 +18,10 @@
 
 namespace srp {
 
+// What a number counts as that must be finite, and is checked nowhere: an infinity as NaN, since arithmetic that is equal for finite
+// numbers, such as g (a + b) and g a + g b, is not for it.
+SRP_HD double finite_or_nan(double x) { return x + (x - x); }
+
 struct Half {
   uint16_t bits;
 };

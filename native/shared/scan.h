@@ -13,7 +13,7 @@ namespace srp {
 
 template <class F>
 SRP_HD double discount_at(const void* discount, double gamma, int64_t i) {
-  return discount ? load(static_cast<const F*>(discount), i) : gamma;
+  return discount ? finite_or_nan(load(static_cast<const F*>(discount), i)) : gamma;
 }
 
 template <class F>

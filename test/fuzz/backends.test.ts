@@ -8,7 +8,8 @@ import { inspect } from "node:util";
 
 import { backendInfo } from "../../lib";
 import { difference, outcomeOf } from "./agree";
-import { CALLS, type Drawn } from "./calls";
+import type { Drawn } from "./calling";
+import { CALLS } from "./calls";
 import { fresh, replay, shrink } from "./draw";
 
 const first = Number(process.env.SURPRISAL_FUZZ_SEED || 1);

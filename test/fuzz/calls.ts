@@ -1,30 +1,10 @@
 // A random call of each public op: what goes into it, and how it is made on a backend.
 import * as s from "../../lib";
-import type { BackendName } from "../../lib";
+import { calling, type Drawn, type Options } from "./calling";
 import type { Draw } from "./draw";
-import { drawGroups, drawLogits, drawMask, drawRows, floatMaker } from "./inputs";
-
-/** The arguments as they are printed, and the call. */
-export interface Drawn {
-  readonly given: readonly unknown[];
-  readonly run: (backend: BackendName) => unknown;
-}
-
-type Options = Record<string, unknown>;
-type Op = (...args: never[]) => unknown;
-
-/** `args` ahead of the options. What the types would refuse here is what a random call is to try. */
-function calling(op: Op, args: readonly unknown[], options: Options): Drawn {
-  const given = [...args, Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))];
-  return {
-    given,
-    run: (backend) =>
-      (op as unknown as (...args: unknown[]) => unknown)(...given.slice(0, -1), {
-        ...(given.at(-1) as Options),
-        backend,
-      }),
-  };
-}
+import { drawGroups, drawRows, floatMaker } from "./inputs";
+import { LOGIT_CALLS } from "./logit-calls";
+import { lossOptions, tokenForm } from "./loss-options";
 
 function scanOptions(d: Draw): { floats: ReturnType<typeof floatMaker>; B: number; n: number; options: Options } {
   const { layout, B, n, mask } = drawRows(d);
@@ -37,7 +17,7 @@ function scanOptions(d: Draw): { floats: ReturnType<typeof floatMaker>; B: numbe
     transformMasked: d.maybe(() => true),
     bootstrap: d.maybe(() => floats(B)),
   };
-  return { floats, B, n, options: options.gamma === "array" ? { ...options, gamma: floats(n, "weights") } : options };
+  return { floats, B, n, options: options.gamma === "array" ? { ...options, gamma: floats(n, "positive") } : options };
 }
 
 function reduceOptions(d: Draw): { floats: ReturnType<typeof floatMaker>; n: number; options: Options } {
@@ -61,33 +41,6 @@ function pair(d: Draw): { rows: ReturnType<typeof drawRows>; current: unknown; o
   return { rows, current: floats(rows.n, "logProbs"), old: floats(rows.n, "logProbs") };
 }
 
-function lossOptions(d: Draw, per?: "row"): Options {
-  const { layout, B, n, mask } = drawRows(d);
-  const floats = floatMaker(d);
-  const advantagesPer = per ?? d.maybe(() => "token");
-  const factorsPer = per ?? d.pick(["row", "token"]);
-  return {
-    ...layout,
-    logProbs: floats(n, "logProbs"),
-    oldLogProbs: d.maybe(() => floats(n, "logProbs")),
-    advantages: floats(advantagesPer === "token" ? n : B),
-    advantagesPer,
-    rowWeights: d.maybe(() => floats(B, "weights")),
-    factors: d.maybe(() => floats(factorsPer === "token" ? n : B, "weights")),
-    factorsPer,
-    mask,
-    termMask: per ? undefined : d.maybe(() => drawMask(d, n)),
-    kl: d.maybe(() => ({
-      referenceLogProbs: floats(n, "logProbs"),
-      kind: d.pick(["k1", "k2", "k3", "abs"]),
-      coefficient: d.pick([1, 0.1]),
-      timesRatio: d.maybe(() => true),
-    })),
-    logClamp: d.maybe(() => d.pick([20, 1])),
-    outputs: ["losses", "ratios", "gradLogProbs", "clipped"],
-  };
-}
-
 const CONVENTIONS = (d: Draw): Options => ({
   center: d.maybe(() => d.pick(["none", "leaveOneOut", "runnerUp", "mean"])),
   scale: d.maybe(() => d.pick(["none", "std"])),
@@ -107,7 +60,7 @@ function items(d: Draw): { floats: ReturnType<typeof floatMaker>; n: number; gro
 export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
   groupNormalize(d) {
     const { floats, n, groups } = items(d);
-    const weights = d.maybe(() => floats(n, "weights"));
+    const weights = d.maybe(() => floats(n, "positive"));
     return calling(s.groupNormalize, [floats(n)], { ...groups, ...CONVENTIONS(d), weights });
   },
   groupSoftmax(d) {
@@ -210,6 +163,14 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     const { floats, n, options } = reduceOptions(d);
     return calling(s.moments, [floats(n)], options);
   },
+  mergeMoments(d) {
+    const parts = Array.from({ length: d.int(1, 3) }, () => {
+      const { floats, n, options } = reduceOptions(d);
+      return s.moments(floats(n), { ...options, backend: "js" });
+    });
+    const units = parts.reduce((sum, part) => sum + part.units, 0);
+    return calling(s.mergeMoments, [parts], d.maybe(() => drawGroups(d, units)) ?? {});
+  },
   whiten(d) {
     const { floats, n, options } = reduceOptions(d);
     const conventions = {
@@ -288,7 +249,7 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
       ratioCap: d.maybe(() => 2),
       logClamp: d.maybe(() => 1),
       maxLogRatio: d.maybe(() => 1),
-      rowWeights: d.maybe(() => floats(B, "weights")),
+      rowWeights: d.maybe(() => floats(B, "positive")),
       outputs: d.maybe(() => ["losses", "ratios", "clipped", "gradLogProbs"]),
     };
     const args = [floats(n, "logProbs"), floats(n, "logProbs"), floats(advantagesPer ? n : B)];
@@ -316,16 +277,7 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     return calling(s.boundMismatch, [current, old], { ...rows.layout, mask: rows.mask, ...options });
   },
   tokenLoss(d) {
-    const form = d.pick([
-      { form: "clip", clipLow: 0.2, clipHigh: 0.3 },
-      { form: "clip", clipLow: 0.2, clipHigh: 0.3, dualClip: 3 },
-      { form: "linear" },
-      { form: "weighted" },
-      { form: "sigmoid", temperaturePositive: 1, temperatureNegative: 2 },
-      { form: "bounded", clipLow: 0.2, clipHigh: 0.3 },
-      { form: "squared" },
-    ]);
-    return calling(s.tokenLoss, [], { ...lossOptions(d), ...form });
+    return calling(s.tokenLoss, [], { ...lossOptions(d, drawRows(d)), ...tokenForm(d) });
   },
   rowLoss(d) {
     const form = d.pick([
@@ -336,7 +288,7 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
       { form: "gamma", shapePositive: 2, ratePositive: 3, shapeNegative: 1.5, rateNegative: 2 },
       { form: "squared", coefficient: 0.5 },
     ]);
-    return calling(s.rowLoss, [], { ...lossOptions(d, "row"), ...form });
+    return calling(s.rowLoss, [], { ...lossOptions(d, drawRows(d), "row"), ...form });
   },
   klEstimates(d) {
     const { rows, current, old } = pair(d);
@@ -406,58 +358,8 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
       ...options,
     });
   },
-  logprob(d) {
-    const { logits, shape } = drawLogits(d);
-    const targets = d.maybe(() => d.array(new Int32Array(shape[0]), () => d.int(0, shape[1] - 1)));
-    return calling(s.logprob, [logits, targets ?? null], {
-      shape,
-      ...logitMap(d),
-      keep: d.maybe(() => drawMask(d, shape[0])),
-    });
-  },
-  topLogits(d) {
-    const { logits, shape } = drawLogits(d);
-    return calling(s.topLogits, [logits, d.int(1, Math.min(5, shape[1]))], { shape });
-  },
-  divergence(d) {
-    const { logits, shape } = drawLogits(d);
-    const other = d.array(new Float32Array(logits.length), () => d.int(-16, 16) / 4);
-    const options = { beta: d.pick([0, 1, 0.5]), temperature: d.maybe(() => 0.5) };
-    return calling(s.divergence, [other, logits], { shape, ...options, keep: d.maybe(() => drawMask(d, shape[0])) });
-  },
-  logprobBackward(d) {
-    const { logits, shape } = drawLogits(d);
-    const targets = d.array(new Int32Array(shape[0]), () => d.int(0, shape[1] - 1));
-    const map = logitMap(d);
-    const grads = (): Float32Array => d.array(new Float32Array(shape[0]), () => d.int(-4, 4) / 4);
-    const options = { shape, ...map, gradLogProbs: grads(), gradEntropies: d.maybe(grads) };
-    const given = [logits, targets, options];
-    return {
-      given,
-      run: (backend) =>
-        s.logprobBackward(logits, targets, s.logprob(logits, targets, { shape, ...map, backend }), {
-          ...options,
-          backend,
-        }),
-    };
-  },
-  divergenceBackward(d) {
-    const { logits, shape } = drawLogits(d);
-    const other = d.array(new Float32Array(logits.length), () => d.int(-16, 16) / 4);
-    const grads = d.array(new Float32Array(shape[0]), () => d.int(-4, 4) / 4);
-    return calling(s.divergenceBackward, [other, logits, grads], { shape, beta: d.pick([0, 1, 0.5]) });
-  },
-  linearLogprob(d) {
-    const [N, D, V] = [d.int(1, 4), d.int(1, 9), d.int(1, 40)];
-    const small = (n: number): Float32Array => d.array(new Float32Array(n), () => d.int(-8, 8) / 8);
-    const targets = d.array(new Int32Array(N), () => d.int(0, V - 1));
-    return calling(s.linearLogprob, [small(N * D), small(V * D), targets], { shape: [N, D], ...logitMap(d) });
-  },
+  ...LOGIT_CALLS,
 };
-
-function logitMap(d: Draw): Options {
-  return { temperature: d.maybe(() => 0.5), scale: d.maybe(() => 2), softcap: d.maybe(() => 3) };
-}
 
 /** Spans in order, none across rows, as findSpans would list them: row, begin, end. */
 function drawSpans(d: Draw, layout: ReturnType<typeof drawRows>["layout"], B: number): Int32Array {

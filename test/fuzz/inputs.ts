@@ -33,7 +33,7 @@ export function drawGroups(d: Draw, items: number): { groups?: Int32Array; group
 }
 
 export type FloatMaker = (n: number, kind?: NumberKind) => Float32Array | Float64Array;
-export type NumberKind = "any" | "logProbs" | "positive" | "finite" | "weights";
+export type NumberKind = "any" | "logProbs" | "positive" | "finite";
 
 const PLAIN = [0, 1, -1, 0.5, 2, -0.25];
 const EDGES = [NaN, Infinity, -Infinity, -0, 1e-30, 100];
@@ -42,11 +42,11 @@ function drawNumber(d: Draw, kind: NumberKind, sort: string): number {
   const x =
     sort === "plain"
       ? d.pick(PLAIN)
-      : sort === "edges" && kind !== "finite" && kind !== "weights" && d.unit() >= 0.8
+      : sort === "edges" && kind !== "finite" && d.unit() >= 0.8
         ? d.pick(EDGES)
         : Math.round((d.unit() - 0.5) * 8192) / 1024;
   if (kind === "logProbs") return x === Infinity ? 0 : -Math.abs(x);
-  return kind === "positive" || kind === "weights" ? Math.abs(x) : x;
+  return kind === "positive" ? Math.abs(x) : x;
 }
 
 /** Arrays of one call: all of the same type. */

@@ -332,6 +332,24 @@ eachBackend((backend) => {
   });
 });
 
+eachBackend((backend) => {
+  // γ(V + λA) and γV + γλA are the same for finite γ alone: NaN is the answer that depends on neither order nor place.
+  test("an infinite discount makes its token and those before it NaN, and no other", () => {
+    const [T, at] = [40, 17];
+    const gamma = new Float64Array(T).fill(0.5);
+    gamma[at] = Infinity;
+    const [rewards, values] = [new Float64Array(T), new Float64Array(T).fill(2)];
+    const options = { shape: [1, T], gamma, bootstrap: Float64Array.of(1), backend } as const;
+    const isNaNUpTo = (scan: ArrayLike<number>) =>
+      expect(Array.from(scan, Number.isNaN)).toEqual(Array.from(scan, (_, i) => i <= at));
+    isNaNUpTo(discountedReturns(rewards, options));
+    const { advantages, returns } = gae(rewards, values, { ...options, lambda: 0.5 });
+    isNaNUpTo(advantages);
+    isNaNUpTo(returns);
+    isNaNUpTo(vtrace(rewards, values, new Float64Array(T).fill(1), options).targets);
+  });
+});
+
 // Large outputs leave past the cache, in lines of memory that no row begins or ends with.
 test.each([
   ["float32", Float32Array],

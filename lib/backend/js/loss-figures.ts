@@ -4,10 +4,18 @@ import { clamp, scaled } from "./loss-forms";
 
 export type Figures = Record<LossFigure, number>;
 
+/** A weight of a row. An infinite one counts as NaN. */
+const finite = (weight: number): number => weight + (weight - weight);
+
+/** What a row's losses count for. */
+export function rowWeight({ rowWeight: weights }: LossTokenArgs, b: number): number {
+  return weights ? finite(weights[b]!) : 1;
+}
+
 /** What a row's losses count for, and its KL. */
 export function rowScale(a: LossTokenArgs, b: number): { readonly weight: number; readonly klScale: number } {
-  const weight = a.rowWeight ? a.rowWeight[b]! : 1;
-  return { weight, klScale: scaled(a.klWeight ? a.klWeight[b]! : weight, a.klCoefficient) };
+  const weight = rowWeight(a, b);
+  return { weight, klScale: scaled(a.klWeight ? finite(a.klWeight[b]!) : weight, a.klCoefficient) };
 }
 
 // One literal: made of pairs or of others it would have another shape every time, and the loops over it be compiled anew.

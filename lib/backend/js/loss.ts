@@ -11,7 +11,7 @@ import {
   type RowForm,
 } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
-import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, storeFigures } from "./loss-figures";
+import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, rowWeight, storeFigures } from "./loss-figures";
 import { lossLogits } from "./loss-logits";
 import {
   clamp,
@@ -346,7 +346,7 @@ function storeSums(
 ): void {
   if (!a.figures) return;
   const at = b * a.figureCount;
-  a.figures[at] = scaled(a.rowWeight ? a.rowWeight[b]! : 1, loss) + 0;
+  a.figures[at] = scaled(rowWeight(a, b), loss) + 0;
   a.figures[at + 1] = loss;
   a.figures[at + 2] = 0;
   a.figures[at + 3] = kept;
@@ -368,8 +368,8 @@ function clipTokens(a: LossTokenArgs): void {
   const { mask, current, advantage, advantagePerToken, loss, ratio, clipped, grad } = a;
   const old = a.old!;
   for (let b = 0; b < a.B; ++b) {
-    const weight = a.rowWeight ? a.rowWeight[b]! : 1;
-    const plain = free && weight !== 0 && Number.isFinite(weight);
+    const weight = rowWeight(a, b);
+    const plain = free && weight !== 0 && !Number.isNaN(weight);
     const ofRow = advantagePerToken ? 0 : advantage[b]!;
     let [sum, ratios, largest, kept, clippedTokens, limitedTokens] = [0, 0, -Infinity, 0, 0, 0];
     const end = rowEnd(a, b);
@@ -455,7 +455,7 @@ function clipUnits(a: LossTokenArgs): void {
       put(a.clipped, b, t.clipped ? 1 : 0);
       const counts = Math.max(kept, 1);
       storeSums(a, b, loss, kept, t.clipped ? counts : 0, t.limited ? counts : 0, t.ratio, ratioSum(kept, t.ratio));
-      slope += scaled(a.rowWeight ? a.rowWeight[b]! : 1, scaled(factor, t.slope));
+      slope += scaled(rowWeight(a, b), scaled(factor, t.slope));
     }
     if (!grad) continue;
     const share = slope / divisor + 0;

@@ -23,6 +23,9 @@ function put(out: FloatArray | null, i: number, x: number): void {
   if (out) out[i] = x;
 }
 
+/** A discount of a step. An infinite one counts as NaN: what is equal for finite ones, such as γ(V + λA) and γV + γλA, is not for it. */
+const finite = (discount: number): number => discount + (discount - discount);
+
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
   const { mask, reward, value: values, gamma } = a;
@@ -67,7 +70,7 @@ function scanGae(a: ScanGaeArgs): void {
         continue;
       }
       const read = kept || cut;
-      const gamma = read && discount ? discount[i]! : a.gamma;
+      const gamma = read && discount ? finite(discount[i]!) : a.gamma;
       const value = read ? values[i]! : 0;
       const delta = (read ? reward[i]! : 0) + gamma * nextValue - value;
       nextAdvantage = delta + gamma * lambda * nextAdvantage;
@@ -91,7 +94,7 @@ function scanReturns(a: ScanReturnsArgs): void {
         continue;
       }
       const read = kept || cut;
-      const gamma = read && a.discount ? a.discount[i]! : a.gamma;
+      const gamma = read && a.discount ? finite(a.discount[i]!) : a.gamma;
       next = (read ? a.reward[i]! : 0) + gamma * next;
       a.returns[i] = next;
       if (cut) next = 0;
@@ -118,7 +121,7 @@ function scanVtrace(a: ScanVtraceArgs): void {
         put(a.accumulated, i, 0);
         continue;
       }
-      const gamma = kept && a.discount ? a.discount[i]! : a.gamma;
+      const gamma = kept && a.discount ? finite(a.discount[i]!) : a.gamma;
       const reward = kept ? a.reward[i]! : 0;
       const value = kept ? a.value[i]! : 0;
       const weight = kept ? a.weight[i]! : 1;

@@ -60,7 +60,7 @@ export interface LossInputOptions extends RowLayout, BackendOption {
   readonly factors?: FloatArray;
   /** What a factor belongs to. Default: as advantagesPer. */
   readonly factorsPer?: Per;
-  /** Weight of each row in the total, [rows]. Default: 1 each, so that the total is a plain sum. */
+  /** Weight of each row in the total, [rows]. Finite: an infinite one counts as NaN. Default: 1 each, so that the total is a plain sum. */
   readonly rowWeights?: FloatArray;
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Default: all 1. */
   readonly mask?: Uint8Array;

@@ -11,7 +11,7 @@ import type { Stream } from "../../core/stream";
 
 /** Options that every scan has. */
 export interface ScanOptions extends RowLayout, BackendOption {
-  /** Discount of one step, in [0, 1]: a number, or one per token (γ·(1 − done), which ends an episode inside a row). */
+  /** Discount of one step, in [0, 1]: a number, or one per token (γ·(1 − done), which ends an episode inside a row). An infinite one counts as NaN. */
   readonly gamma: number | FloatArray;
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Default: all 1. */
   readonly mask?: Uint8Array;

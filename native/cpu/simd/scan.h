@@ -81,7 +81,11 @@ template <bool kSome, bool kCuts, class F>
 SRP_INLINE void scan_lanes(const ScanRows<F>& row, const ScanConstants& c, int64_t i, const uint8_t* inside, F64* d,
                            F64* advantages, F64* returns) {
   F64 r = load_wide(row.reward + i), v = row.value ? load_wide(row.value + i) : F64{};
-  F64 g = row.discount ? load_wide(row.discount + i) : c.gamma;
+  F64 g = c.gamma;
+  if (row.discount) {
+    g = load_wide(row.discount + i);
+    g = g + (g - g);  // as finite_or_nan()
+  }
   I64 kept = {};
   if (row.mask) {
     kept = load_mask(row.mask + i);

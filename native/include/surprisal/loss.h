@@ -29,6 +29,7 @@
  *           too: exp(s) through the row in THROUGH forms, exp(s) with the token's own gradient in SRP_ROW_CLIP_LOCAL, the
  *           token's own ratio elsewhere
  * zero      an advantage, factor or weight of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
+ * weights   of rows are finite: an infinite one counts as NaN
  * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (row_weight 0 leaves it out)
  * nan       spreads to its row (loss_token: to its token and the row's figures), nowhere else. A form does not spread what it
  *           does not read: old, say, in SRP_LOSS_LINEAR. Where l or v is NaN, its derivative is

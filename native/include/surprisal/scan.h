@@ -19,7 +19,7 @@
  *   shares    weights[t] = 1 + gain (1 - s[t] / max(s, epsilon)), where s[t] = sum over kept i < t of |x[i]|, s over all kept
  *             i of the row;  products[t] = weights[t] x[t]
  *
- * g[t]      discount[t] where the array is given (gamma * (1 - done)), else gamma
+ * g[t]      discount[t] where the array is given (gamma * (1 - done)), else gamma. Finite: an infinite one counts as NaN
  * next      the step behind t; behind the last one V = targets = returns = bootstrap[b], advantages = acc = 0
  * masked    SRP_MASK_SKIP   not a step: nothing decays, the chain runs on; outputs 0
  *           SRP_MASK_STEPS  a step with reward, value 0 and w 1; outputs as computed (they can be non-zero left of a kept token)

@@ -43,6 +43,26 @@ eachBackend((backend) => {
     expect(one(y, 2, { form: "clip", clipLow: 0.2, clipHigh: 0.2 })).toMatchObject({ grad: -1, clipped: 0 });
   });
 
+  test("an infinite weight of a row counts as NaN, whatever it would weigh, and leaves the others alone", () => {
+    const rows = {
+      shape: [3, 2],
+      logProbs: f64(0, 0, -1, -1, 0, 0),
+      oldLogProbs: new Float64Array(6),
+      advantages: f64(1, 0, 1),
+      advantagesPer: "row",
+      rowWeights: f64(Infinity, -Infinity, 2),
+      backend,
+    } as const;
+    for (const found of [
+      tokenLoss({ ...rows, form: "linear" }),
+      tokenLoss({ ...rows, form: "clip", clipLow: 0.2, clipHigh: 0.2 }),
+      rowLoss({ ...rows, form: "clip", clipLow: 0.2, clipHigh: 0.2 }),
+    ]) {
+      expect(found.total).toBeNaN();
+      expect(Array.from(found.gradLogProbs, Number.isNaN)).toEqual([true, true, true, true, false, false]);
+    }
+  });
+
   test("bounded: ln(1 + clipHigh) itself still moves, the next number does not; clipLow 1 removes the lower bound", () => {
     const bound = Math.log1p(0.25);
     const form = { form: "bounded", clipLow: 0.25, clipHigh: 0.25 };
