@@ -22,7 +22,24 @@ const FLAGS = [
   `-I${join(root, "native")}`,
   `-I${join(root, "native/include")}`,
 ];
-const BUILDS = { asan: "-fsanitize=address,undefined", tsan: "-fsanitize=thread" } as const;
+const BUILDS = {
+  plain: [],
+  asan: ["-fsanitize=address,undefined"],
+  tsan: ["-fsanitize=thread"],
+} as const;
+
+/** What it shows, its name in the program, and the builds that cannot run it. */
+const CASES: readonly [string, string, ...(keyof typeof BUILDS)[]][] = [
+  ["every row runs once, in pieces cut by sizes alone", "covers"],
+  ["the first failure in order is the answer, with its text", "fails"],
+  ["a stop ends a call within a piece, and the next call runs", "stops"],
+  ["a call inside a piece runs", "nests"],
+  ["five threads call at once", "callers"],
+  ["a forked child starts a pool of its own", "fork"],
+  // The allocator of AddressSanitizer keeps its locks over a fork: a child of busy threads may wait for ever in `new`.
+  ["a fork in the middle of another thread's call", "busy-fork", "asan"],
+  ["the process ends in the middle of calls", "exit"],
+];
 
 const compiler = findCompiler();
 
@@ -32,15 +49,15 @@ if ("reason" in compiler) {
   const folder = mkdtempSync(join(tmpdir(), "surprisal-pool-"));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  describe.each(Object.entries(BUILDS))("%s", (build, sanitizer) => {
-    const reason = whyNot(compiler.path, build as keyof typeof BUILDS);
+  describe.each(Object.keys(BUILDS) as (keyof typeof BUILDS)[])("%s", (build) => {
+    const reason = whyNot(compiler.path, build);
     if (reason !== undefined) {
       test.skip(`the pool is not run: ${reason}`, () => undefined);
       return;
     }
     const program = join(folder, build);
     beforeAll(async () => {
-      await promisify(execFile)(compiler.path, [...FLAGS, sanitizer, ...SOURCES, "-o", program]);
+      await promisify(execFile)(compiler.path, [...FLAGS, ...BUILDS[build], ...SOURCES, "-o", program]);
     }, 120_000);
 
     const run = (...args: string[]) => {
@@ -51,16 +68,7 @@ if ("reason" in compiler) {
     };
     const ended = (stdout: string) => ({ status: 0, signal: null, stdout, stderr: "" });
 
-    test.each([
-      ["every row runs once, in pieces cut by sizes alone", "covers"],
-      ["the first failure in order is the answer, with its text", "fails"],
-      ["a stop ends a call within a piece, and the next call runs", "stops"],
-      ["a call inside a piece runs", "nests"],
-      ["five threads call at once", "callers"],
-      ["a forked child starts a pool of its own", "fork"],
-      ["a fork in the middle of another thread's call", "busy-fork"],
-      ["the process ends in the middle of calls", "exit"],
-    ])(
+    test.each(CASES.filter(([, , ...unable]) => !unable.some((name) => name === build)))(
       "%s",
       (_, name) => {
         expect(run(name)).toEqual(ended("passed\n"));
