@@ -1,4 +1,5 @@
 // One numpy array: a magic number, a Python dictionary with type, order and shape, and the elements.
+import type { ByteReader } from "./byte-reader";
 import { malformed, unreadable } from "./place";
 import { bytesOf, ELEMENT_TYPES, elementsOf, type FileTensor, type TensorFileDType, viewOf } from "./tensor-types";
 
@@ -27,8 +28,10 @@ const DTYPES = new Map(Object.entries(DESCRIPTIONS).map(([dtype, text]) => [text
 
 const MAGIC = Buffer.from("\u0093NUMPY", "latin1");
 const MAX_HEADER = 1 << 20;
+/** Magic number, version and the longer kind of length: fewer bytes are no array. */
+const START = 12;
 
-export interface NpyHeader {
+interface NpyHeader {
   readonly dtype: TensorFileDType;
   readonly shape: readonly number[];
   readonly bigEndian: boolean;
@@ -53,17 +56,21 @@ function shapeOf(site: Site, array: string, text: string | undefined): number[] 
   return parts.map((part) => Number.parseInt(part, 10));
 }
 
-/** Reads the header from the first bytes of an array. `array` is its name in messages. */
-export function readNpyHeader(site: Site, array: string, head: Uint8Array): NpyHeader {
-  const bytes = Buffer.from(head.buffer, head.byteOffset, head.length);
-  if (bytes.length < 10 || !bytes.subarray(0, 6).equals(MAGIC)) throw unreadable(site, `${array} is no numpy array`);
-  const version = bytes[6]!;
+/** Reads the header. `array` is its name in messages. */
+async function readHeader(site: Site, array: string, file: ByteReader): Promise<NpyHeader> {
+  const start = Buffer.alloc(Math.min(START, file.size));
+  await file.fill(start);
+  if (start.length < START || !start.subarray(0, 6).equals(MAGIC)) throw unreadable(site, `${array} is no numpy array`);
+  const version = start[6]!;
   if (version < 1 || version > 3) throw malformed(site, `${array}.version`, version, "1, 2 or 3");
   const wide = version >= 2;
-  const length = wide ? (bytes.length < 12 ? Infinity : bytes.readUInt32LE(8)) : bytes.readUInt16LE(8);
+  const length = wide ? start.readUInt32LE(8) : start.readUInt16LE(8);
   const begin = (wide ? 12 : 10) + length;
-  if (length > MAX_HEADER || begin > bytes.length)
-    throw malformed(site, `${array}.header length`, length, `at most the ${bytes.length} bytes that are there`);
+  if (length > MAX_HEADER || begin < START || begin > file.size)
+    throw malformed(site, `${array}.header length`, length, `at most the ${file.size} bytes that are there`);
+  const bytes = Buffer.alloc(begin);
+  start.copy(bytes);
+  await file.fill(bytes.subarray(START));
   const header = bytes.toString(version === 3 ? "utf8" : "latin1", wide ? 12 : 10, begin);
   const description = entry(header, "descr", "['\"]([^'\"]*)['\"]");
   const [, order, kind] = /^([<>|=]?)([a-z]\d+)$/.exec(description ?? "") ?? [];
@@ -113,17 +120,18 @@ function rowMajor(bytes: Uint8Array, shape: readonly number[], width: number): U
   return out;
 }
 
-/** The tensor of an array's bytes, which are memory of its own. */
-export function npyTensor(site: Site, array: string, file: Uint8Array<ArrayBuffer>): FileTensor {
-  const { dtype, shape, bigEndian, fortran, begin, bytes } = readNpyHeader(site, array, file);
-  if (file.length - begin !== bytes)
+/** The tensor of an array, read into its own memory; one that is column-major takes that twice while it is turned. */
+export async function readNpy(site: Site, array: string, file: ByteReader): Promise<FileTensor> {
+  const { dtype, shape, bigEndian, fortran, begin, bytes } = await readHeader(site, array, file);
+  if (file.size - begin !== bytes)
     throw malformed(
       site,
       `${array}.size`,
-      file.length - begin,
+      file.size - begin,
       `${bytes} bytes, as [${shape.join(", ")}] of ${dtype} takes`,
     );
-  let elements = Uint8Array.from(file.subarray(begin));
+  let elements = new Uint8Array(bytes);
+  await file.fill(elements);
   const width = ELEMENT_TYPES[dtype].bytes;
   if (bigEndian) swapBytes(elements, width);
   if (fortran && shape.length > 1) elements = rowMajor(elements, shape, width);

@@ -15,6 +15,8 @@ export interface ByteSource {
   readonly size: number;
   /** Exactly these bytes, in memory of their own. */
   read(offset: number, length: number): Promise<Uint8Array<ArrayBuffer>>;
+  /** The bytes from `offset` on, as many as `into` has room for. */
+  fill(into: Uint8Array, offset: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -47,6 +49,10 @@ function bytesSource(name: string, bytes: Uint8Array): ByteSource {
     name,
     size: bytes.length,
     read: (offset, length) => Promise.resolve(Uint8Array.from(bytes.subarray(offset, offset + length))),
+    fill(into, offset) {
+      into.set(bytes.subarray(offset, offset + into.length));
+      return Promise.resolve();
+    },
     close: () => Promise.resolve(),
   };
 }
@@ -64,7 +70,12 @@ async function fileSource(op: string, name: string, path: string): Promise<ByteS
     return {
       name,
       size: stats.size,
-      read: (offset, length) => readExactly(op, name, file, offset, length),
+      async read(offset, length) {
+        const bytes = new Uint8Array(length);
+        await fillExactly(op, name, file, bytes, offset);
+        return bytes;
+      },
+      fill: (into, offset) => fillExactly(op, name, file, into, offset),
       close: () => file.close(),
     };
   } catch (error) {
@@ -73,21 +84,19 @@ async function fileSource(op: string, name: string, path: string): Promise<ByteS
   }
 }
 
-async function readExactly(
+async function fillExactly(
   op: string,
   name: string,
   file: FileHandle,
+  into: Uint8Array,
   offset: number,
-  length: number,
-): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(length);
-  for (let done = 0; done < length;) {
-    const { bytesRead } = await file.read(bytes, done, length - done, offset + done);
+): Promise<void> {
+  for (let done = 0; done < into.length;) {
+    const { bytesRead } = await file.read(into, done, into.length - done, offset + done);
     if (bytesRead === 0)
       throw unreadable({ op, file: name, line: 0 }, `ends at byte ${offset + done}, before what it declares`);
     done += bytesRead;
   }
-  return bytes;
 }
 
 /** Opens a file or bytes for reading at any place. */

@@ -3,12 +3,14 @@ import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { type AtomicFile, writeAtomically } from "./atomic-file";
 import { formatOf, HEAD_BYTES } from "./format";
-import { isNumpyDType, npyParts, npyTensor } from "./npy";
+import { readerOf } from "./byte-reader";
+import { isNumpyDType, npyParts, readNpy } from "./npy";
 import { malformed, unreadable } from "./place";
 import { readEntry, readHeader, writeSafetensors } from "./safetensors";
 import { type ByteSource, nameOf, openSource, pathOf } from "./source";
 import { checkTensor, type FileTensor } from "./tensor-types";
-import { readDirectory, readMember, ZipWriter } from "./zip";
+import { readDirectory, ZipWriter } from "./zip";
+import { readMember } from "./zip-member";
 
 export type { FileTensor, TensorData, TensorFileDType } from "./tensor-types";
 
@@ -76,7 +78,7 @@ async function membersOf(op: string, source: ByteSource): Promise<Members> {
       metadata: {},
       names: [...entries.keys()],
       bytes: (name) => entries.get(name)!.size,
-      read: async (name) => npyTensor(site, name, await readMember(op, source, entries.get(name)!)),
+      read: (name) => readMember(op, source, entries.get(name)!, (member) => readNpy(site, name, member)),
     };
   }
   if (head[0] === 0x93)
@@ -85,7 +87,7 @@ async function membersOf(op: string, source: ByteSource): Promise<Members> {
       metadata: {},
       names: ["data"],
       bytes: () => source.size,
-      read: async () => npyTensor(site, "data", await source.read(0, source.size)),
+      read: () => readNpy(site, "data", readerOf(source, 0, source.size)),
     };
   throw unreadable(site, "is no safetensors, npz or npy file");
 }

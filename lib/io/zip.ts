@@ -1,12 +1,12 @@
 // Zip archives as numpy makes them: stored or deflated members, ZIP64 where they are large. Read by the directory at the end.
 import { promisify } from "node:util";
-import { deflateRaw, inflateRaw } from "node:zlib";
+import { deflateRaw } from "node:zlib";
 import type { AtomicFile } from "./atomic-file";
 import { crc32 } from "./crc32";
 import { malformed, unreadable } from "./place";
 import type { ByteSource } from "./source";
 
-interface Site {
+export interface ZipSite {
   readonly op: string;
   readonly file: string;
   readonly line: 0;
@@ -27,12 +27,12 @@ const END_BYTES = 22;
 const END64 = 0x06064b50;
 const LOCATOR64 = 0x07064b50;
 const DIRECTORY = 0x02014b50;
-const LOCAL = 0x04034b50;
+export const LOCAL = 0x04034b50;
 const MAX_DIRECTORY = 1 << 26;
 /** Deflate cannot do better than 258 bytes in 2 bits. */
 const DEFLATE_RATIO = 1032;
 
-async function readBuffer(source: ByteSource, offset: number, length: number): Promise<Buffer> {
+export async function readBuffer(source: ByteSource, offset: number, length: number): Promise<Buffer> {
   const bytes = await source.read(offset, length);
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
@@ -44,7 +44,7 @@ interface Directory {
 }
 
 /** What the end of the archive says about its directory. */
-async function directoryOf(site: Site, source: ByteSource): Promise<Directory> {
+async function directoryOf(site: ZipSite, source: ByteSource): Promise<Directory> {
   const tailBytes = Math.min(source.size, END_BYTES + 0xffff);
   const tail = await readBuffer(source, source.size - tailBytes, tailBytes);
   let at = tail.length - END_BYTES;
@@ -70,7 +70,7 @@ async function directoryOf(site: Site, source: ByteSource): Promise<Directory> {
 
 /** Sizes that did not fit into 32 bits, from the ZIP64 field of an entry. */
 function wideSizes(
-  site: Site,
+  site: ZipSite,
   name: string,
   extra: Buffer,
   sizes: { packed: number; size: number; offset: number },
@@ -91,7 +91,7 @@ function wideSizes(
   }
 }
 
-function entryOf(site: Site, directory: Buffer, at: number, fileSize: number): { entry: ZipEntry; next: number } {
+function entryOf(site: ZipSite, directory: Buffer, at: number, fileSize: number): { entry: ZipEntry; next: number } {
   if (at + 46 > directory.length || directory.readUInt32LE(at) !== DIRECTORY)
     throw unreadable(site, "its directory is damaged");
   const nameEnd = at + 46 + directory.readUInt16LE(at + 28);
@@ -119,7 +119,7 @@ function entryOf(site: Site, directory: Buffer, at: number, fileSize: number): {
 }
 
 export async function readDirectory(op: string, source: ByteSource): Promise<ZipEntry[]> {
-  const site: Site = { op, file: source.name, line: 0 };
+  const site: ZipSite = { op, file: source.name, line: 0 };
   const { count, bytes, offset } = await directoryOf(site, source);
   if (bytes > MAX_DIRECTORY || offset + bytes > source.size)
     throw malformed(site, "the directory's size", bytes, `at most ${MAX_DIRECTORY} bytes, within the file`);
@@ -140,38 +140,7 @@ export async function readDirectory(op: string, source: ByteSource): Promise<Zip
   return entries;
 }
 
-const inflate = promisify<Uint8Array, { maxOutputLength: number }, Buffer>(inflateRaw);
 const deflate = promisify<Uint8Array, Buffer>(deflateRaw);
-
-async function inflated(site: Site, { name, size }: ZipEntry, packed: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
-  try {
-    // A member longer than it says must not take more memory than it says.
-    const out = await inflate(packed, { maxOutputLength: Math.max(1, size) });
-    return Uint8Array.from(out);
-  } catch (error) {
-    throw unreadable(
-      site,
-      `${name}: its deflated data is damaged, or longer than declared (${(error as Error).message})`,
-      error,
-    );
-  }
-}
-
-/** The bytes of a member, in memory of their own, checked against size and checksum. */
-export async function readMember(op: string, source: ByteSource, entry: ZipEntry): Promise<Uint8Array<ArrayBuffer>> {
-  const site: Site = { op, file: source.name, line: 0 };
-  const head = await readBuffer(source, entry.offset, 30);
-  if (head.readUInt32LE(0) !== LOCAL) throw unreadable(site, `${entry.name} is not where the directory says`);
-  const begin = entry.offset + 30 + head.readUInt16LE(26) + head.readUInt16LE(28);
-  if (begin + entry.packed > source.size) throw unreadable(site, `${entry.name} is cut off`);
-  const packed = await source.read(begin, entry.packed);
-  const bytes = entry.deflated ? await inflated(site, entry, packed) : packed;
-  if (bytes.length !== entry.size)
-    throw malformed(site, `${entry.name}: size`, bytes.length, `${entry.size} bytes, as declared`);
-  const crc = crc32(bytes);
-  if (crc !== entry.crc) throw malformed(site, `${entry.name}: checksum`, crc, `${entry.crc}: the data is damaged`);
-  return bytes;
-}
 
 /** The ZIP64 field with the numbers that do not fit into 32 bits. */
 function wideField(numbers: readonly number[]): Buffer {

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { readAllRollouts, readTensors, writeRollouts, writeTensors } from "../../lib/io";
+import { npyParts } from "../../lib/io/npy";
+import { ZipWriter } from "../../lib/io/zip";
 import { temporaryFolder } from "./folder";
 
 const folder = temporaryFolder();
@@ -224,11 +226,27 @@ test("an archive that declares more than can come out of it is refused before me
   );
   await expect(readTensors(withSize(archive, 20, 0xfffffff0))).rejects.toThrow(/x\.npy: packed size/);
   // Less than it has: the rest is not unpacked.
-  await expect(readTensors(withSize(archive, 24, 100))).rejects.toThrow(/longer than declared/);
+  await expect(readTensors(withSize(archive, 24, 100))).rejects.toThrow(/x.header length is 118, expected at most/);
   const crc = archive.readUInt32LE(archive.indexOf(Buffer.of(0x50, 0x4b, 1, 2)) + 16);
   await expect(readTensors(withSize(archive, 16, (crc ^ 1) >>> 0))).rejects.toThrow(/checksum/);
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * MIB);
   await expect(readTensors(archive, { maxBytes: 100 })).rejects.toThrow(/option maxBytes/);
+});
+
+test("a member that goes on behind its declared end is refused", async () => {
+  const parts: Uint8Array[] = [];
+  const file = {
+    get bytes() {
+      return Buffer.concat(parts).length;
+    },
+    write: (data: Uint8Array | string) => Promise.resolve(void parts.push(Buffer.from(data as Uint8Array))),
+  };
+  const whole = npyParts({ dtype: "uint8", shape: [4], data: new Uint8Array(4) });
+  const zip = new ZipWriter(file);
+  await zip.add("x.npy", [...whole, Buffer.alloc(100_000)], true);
+  await zip.finish();
+  const declared = withSize(Buffer.concat(parts), 24, Buffer.concat(whole).length);
+  await expect(readTensors(declared)).rejects.toThrow(/x\.npy: its data is longer than declared/);
 });
 
 test("a gzip bomb is read in bounded memory", async () => {
