@@ -1,5 +1,11 @@
 // The estimators of computeAdvantages as functions of one kind of batch.
-import { type AdvantageOptions, computeAdvantages } from "../../../lib";
+import {
+  type AdvantageBatch,
+  type AdvantageName,
+  type AdvantageOptions,
+  computeAdvantages,
+  type OutcomeBatch,
+} from "../../../lib";
 import type { BackendName } from "../../support/each-backend";
 import type { TokenBatch } from "./token-batch";
 
@@ -11,7 +17,10 @@ const whereOf = ({ layout, mask }: TokenBatch) => ({ ...layout, mask });
 const logs = (values: Float64Array): Float64Array => values.map((x) => x - 1.1);
 const positive = (values: Float64Array): Float64Array => values.map((x) => x + 1.5);
 
-export type Outcome = "grpo" | "passAtK" | "rloo" | "reinforcePlusPlusBaseline" | "opo" | "gpg";
+/** The estimators whose batch has rewards, per row or per token, groups, and where the tokens lie. */
+export type Outcome = {
+  [Name in AdvantageName]: OutcomeBatch extends AdvantageBatch<Name> ? Name : never;
+}[AdvantageName];
 
 /** An estimator of outcome rewards. */
 export function outcome<Name extends Outcome>(

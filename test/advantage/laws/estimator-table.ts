@@ -19,6 +19,7 @@ import {
   reinforcePlusPlus,
   remax,
   rlooWithKl,
+  type Results,
   type Run,
 } from "./estimator-runs";
 import {
@@ -32,7 +33,7 @@ import {
   whitened,
   whitenedBaseline,
 } from "./merging";
-import type { CaseForm, Spared } from "./token-batch";
+import type { CaseForm, Spared, TokenBatch } from "./token-batch";
 
 /** What must hold, in the words of the tests. */
 export const LAWS = {
@@ -50,6 +51,8 @@ export type Exemptions = Readonly<Partial<Record<Law, string>>>;
 
 export interface Variant {
   readonly run: Run;
+  /** The results of `run` by definition, slow and literal; where no test beside has it. */
+  readonly definition?: (batch: TokenBatch) => Results;
   /** The options of `run` with which constant rows are the same at each token, too; `run` itself by default. */
   readonly constant?: Run;
   /** Why a law does not apply to this variant. */
@@ -230,7 +233,18 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
     per: "row",
     split: "alone",
     exempt: NO_TOKENS,
-    variants: { defaults: { run: optimalValue } },
+    variants: {
+      defaults: {
+        run: optimalValue,
+        // r less β·ln(mean of exp(r / β)) of its group, with β = 0.5.
+        definition: ({ rewards, groups }) => ({
+          advantages: rewards.map((reward, b) => {
+            const gains = rewards.filter((_, other) => groups[other] === groups[b]).map((r) => Math.exp(r / 0.5));
+            return reward - 0.5 * Math.log(gains.reduce((sum, gain) => sum + gain, 0) / gains.length);
+          }),
+        }),
+      },
+    },
   },
   miniLlm: {
     per: "token",

@@ -142,6 +142,16 @@ eachBackend((backend) => {
     describe(name, () => {
       for (const [title, variant] of Object.entries(estimator.variants)) {
         const excused = exemptions(variant, estimator);
+        const { run, definition } = variant;
+        if (definition)
+          test(`${title}: the results are those of the definition`, () => {
+            fc.assert(
+              fc.property(casesOf(variant), ({ padded }) =>
+                expect(run(padded, backend)).toBeAllClose(definition(padded), CLOSE),
+              ),
+              runs,
+            );
+          });
         for (const law of lawNames.filter((each) => excused[each] === undefined))
           test(`${title}: ${LAWS[law]}`, () => {
             fc.assert(
