@@ -181,13 +181,11 @@ struct LossTokens {
   const uint8_t *mask, *term_mask, *marks;  // or NULL
   double row_advantage, row_factor;
   double policy, kl_scale;  // what the row's sums count for in the total
-  double log_clamp;  // of figures
   int32_t form;
-  bool kl_ratio;
   bool all_figures;  // or SRP_LOSS_SUMS
   LossParameters parameters;
-  KlParameters kl_parameters;
-  F *loss, *ratio, *kl, *grad;  // each may be NULL
+  srp_kl_parameters kl;
+  F *loss, *ratio, *kl_values, *grad;  // each may be NULL
   uint8_t* clipped;  // or NULL
   double* figures;  // [SRP_LOSS_FIGURES], of which the total is left out; or NULL
 };

@@ -10,7 +10,7 @@ namespace {
 
 template <class F>
 void token_losses(const LossArgs& a, int64_t first, int64_t last) {
-  const LossParameters p = loss_parameters(a);
+  const LossParameters p = loss_parameters(a.parameters);
   const Kernels* const level = kernels();
   const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
   for (int64_t b = first; b < last; ++b) {
@@ -105,7 +105,7 @@ void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const R
 
 template <class F>
 void row_losses(const LossArgs& a, int64_t first, int64_t last) {
-  const LossParameters p = loss_parameters(a);
+  const LossParameters p = loss_parameters(a.parameters);
   for (int64_t b = first; b < last; ++b) {
     const LossSums sums = sums_of<F>(a, b, p);
     RowForm form = row_form<F>(a, b, p, sums);
@@ -128,7 +128,7 @@ int64_t kept_of(const LossArgs& a, int64_t b) {
 // A group's rows have one ratio, and their terms one gradient.
 template <class F>
 void group_losses(const LossArgs& a, int64_t first, int64_t last) {
-  const LossParameters p = loss_parameters(a);
+  const LossParameters p = loss_parameters(a.parameters);
   for (int64_t g = first; g < last; ++g) {
     const Range group = row_range(a.group_offsets, 0, a.B, g);
     LossSums all;

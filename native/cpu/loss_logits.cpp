@@ -53,7 +53,7 @@ template <class T>
 srp_status lose_logits(const LossLogitsArgs& a) {
   const LogitMap map = LogitMap::of(a);
   const LossArgs tokens = token_args(a);
-  const LossParameters p = loss_parameters(tokens);
+  const LossParameters p = loss_parameters(a.parameters);
   const bool past_cache = a.grad != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
   return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) lose_token<T>(a, tokens, p, map, n, past_cache);

@@ -25,15 +25,13 @@ LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters&
   row.row_factor = !factor || a.factor_per_token ? 1 : load(factor, b);
   row.policy = scale.policy;
   row.kl_scale = scale.kl;
-  row.log_clamp = a.log_clamp;
   row.form = a.form;
-  row.kl_ratio = a.kl_ratio != 0;
   row.all_figures = wants_all(a);
   row.parameters = p;
-  row.kl_parameters = kl_parameters(a);
+  row.kl = a.kl;
   row.loss = static_cast<F*>(a.loss);
   row.ratio = static_cast<F*>(a.ratio);
-  row.kl = static_cast<F*>(a.kl);
+  row.kl_values = static_cast<F*>(a.kl_values);
   row.grad = static_cast<F*>(a.grad);
   row.clipped = a.clipped;
   return row;

@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;  // the whole warp; together, no block has such a row
   const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
-  const LossParameters p = loss_parameters(a);
+  const LossParameters p = loss_parameters(a.parameters);
   const RowScale scale = row_scale(a, b);
   const LossTokens<F> tokens(a, memory);
   const RowNumbers<kFigures, 1> numbers =
@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;
   const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
-  const LossParameters p = loss_parameters(a);
+  const LossParameters p = loss_parameters(a.parameters);
   const LossTokens<F> tokens(a, memory);
   const LossSums sums = sums_of_row<F, kTogether>(b, range, p, tokens);
   const RowForm row = row_form<F>(a, b, p, sums);

@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
   SRP_SHARED(double, row_grad, 1);
   const Range group = checked_group(a.group_offsets, a.B, g, faults);
   if (first_warp) {
-    const LossParameters p = loss_parameters(a);
+    const LossParameters p = loss_parameters(a.parameters);
     const LogSum unit = sum_group(a, sums, group, faults);
     LossSums all;
     all.log_ratio = unit.sum;

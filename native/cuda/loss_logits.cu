@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kLargeThreads, 1)
 template <class T>
 void launch(srp_queue* queue, const LossLogitsArgs& a) {
   const LossArgs tokens = token_args(a);
-  const LossParameters p = loss_parameters(tokens);
+  const LossParameters p = loss_parameters(a.parameters);
   const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks));
   const dim3 block(a.V <= kSmallRow ? kSmallThreads : kLargeThreads);
   if (a.softcap != 0)

@@ -13,15 +13,9 @@ namespace srp {
 
 using LossArgs = srp_loss_token_args;
 
-SRP_HD LossParameters loss_parameters(const LossArgs& a) {
-  const double log_high = a.max_log_ratio < a.log_clamp ? a.max_log_ratio : a.log_clamp;
-  LossParameters p{a.clip_low, a.clip_high, a.dual_clip, a.ratio_cap, -a.log_clamp, log_high};
-  p.bound_low = log1p(a.clip_low < 1 ? -a.clip_low : -1.0);
-  p.bound_high = log1p(a.clip_high);
-  p.temperature_positive = a.temperature_positive;
-  p.temperature_negative = a.temperature_negative;
-  p.coefficient = a.coefficient;
-  return p;
+SRP_HD LossParameters loss_parameters(const srp_loss_parameters& p) {
+  const double log_high = p.max_log_ratio < p.log_clamp ? p.max_log_ratio : p.log_clamp;
+  return {p, -p.log_clamp, log_high, log1p(p.clip_low < 1 ? -p.clip_low : -1.0), log1p(p.clip_high)};
 }
 
 // What a row's sums count for in the total.
@@ -31,7 +25,7 @@ struct RowScale {
 
 SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
   const double policy = a.row_weight ? finite_or_nan(a.row_weight[b]) : 1.0;
-  return {policy, scaled(a.kl_weight ? finite_or_nan(a.kl_weight[b]) : policy, a.kl_coefficient)};
+  return {policy, scaled(a.kl_weight ? finite_or_nan(a.kl_weight[b]) : policy, a.kl.coefficient)};
 }
 
 SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.term_mask[i]; }
@@ -71,23 +65,19 @@ SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
 
 // KL
 
-SRP_HD KlParameters kl_parameters(const LossArgs& a) {
-  return {a.kl_form, a.kl_slope_form, a.kl_log_clamp, a.kl_value_clamp};
-}
-
-// The estimate, times the ratio where kl_ratio says so: that of the token or the row. `local` ratios carry their gradient
+// The estimate, times the ratio where times_ratio says so: that of the token or the row. `local` ratios carry their gradient
 // to the token alone.
 template <class F>
 SRP_HD KlTerm<double> token_kl(const LossArgs& a, int64_t i, double current, const ClampedRatio<double>& ratio,
                                bool local) {
   if (!a.reference) return {0, 0};
-  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference), i), kl_parameters(a));
-  return a.kl_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
+  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference), i), a.kl);
+  return a.kl.times_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
 }
 
 // The token's ratio, where only the KL term asks for it.
 SRP_HD ClampedRatio<double> own_ratio(const LossArgs& a, double log_ratio, const LossParameters& p) {
-  return a.kl_ratio ? ClampedRatio<double>::of(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
+  return a.kl.times_ratio ? ClampedRatio<double>::of(log_ratio, p) : ClampedRatio<double>{log_ratio, 1, false};
 }
 
 // Figures
@@ -190,7 +180,7 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const
   if (!is_kept(a, i)) {
     store_real<F>(a.loss, o, 0);
     store_real<F>(a.ratio, o, 0);
-    store_real<F>(a.kl, o, 0);
+    store_real<F>(a.kl_values, o, 0);
     store_flag(a.clipped, o, false);
     store_real<F>(a.grad, o, 0);
     return;
@@ -200,7 +190,7 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const
   const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
   store_real<F>(a.loss, o, cost.loss);
   store_real<F>(a.ratio, o, cost.form.ratio);
-  store_real<F>(a.kl, o, cost.kl.value);
+  store_real<F>(a.kl_values, o, cost.kl.value);
   store_flag(a.clipped, o, cost.form.clipped);
   store_real<F>(a.grad, o, cost.grad(scale));
   if (!a.figures) return;
@@ -211,7 +201,7 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const
   row->add_flags(cost.term, cost.form.clipped, cost.form.limited);
   if (!wants_all(a)) return;
   row->add_ratio(cost.form.ratio, advantage, p);
-  row->add_log_ratio(point.log_ratio, a.log_clamp);
+  row->add_log_ratio(point.log_ratio, p.log_clamp);
 }
 
 // Checks
@@ -227,29 +217,35 @@ inline srp_status check_first(const char* name, int32_t value, int32_t first, in
   return fail(SRP_BAD_ARGUMENT, "%s is %d, expected %d..%d", name, value, first, last);
 }
 
-inline srp_status check_loss_values(const LossArgs* a) {
-  SRP_TRY(check_range("clip_low", a->clip_low, 0, INFINITY));
-  SRP_TRY(check_range("clip_high", a->clip_high, 0, INFINITY));
-  SRP_TRY(check_above("dual_clip", a->dual_clip, 1));
-  SRP_TRY(check_above("ratio_cap", a->ratio_cap, 0));
-  SRP_TRY(check_above("log_clamp", a->log_clamp, 0));
-  SRP_TRY(check_range("max_log_ratio", a->max_log_ratio, 0, INFINITY));
-  SRP_TRY(check_above("temperature_positive", a->temperature_positive, 0));
-  SRP_TRY(check_above("temperature_negative", a->temperature_negative, 0));
-  SRP_TRY(check_finite("coefficient", a->coefficient));
-  SRP_TRY(check_finite("shape_positive", a->shape_positive));
-  SRP_TRY(check_finite("rate_positive", a->rate_positive));
-  SRP_TRY(check_finite("shape_negative", a->shape_negative));
-  SRP_TRY(check_finite("rate_negative", a->rate_negative));
-  SRP_TRY(check_range("count_epsilon", a->count_epsilon, 0, DBL_MAX));
-  SRP_TRY(check_finite("kl_coefficient", a->kl_coefficient));
-  SRP_TRY(check_above("kl_log_clamp", a->kl_log_clamp, 0));
-  return check_above("kl_value_clamp", a->kl_value_clamp, 0);
+inline srp_status check_parameters(const srp_loss_parameters& p) {
+  SRP_TRY(check_range("clip_low", p.clip_low, 0, INFINITY));
+  SRP_TRY(check_range("clip_high", p.clip_high, 0, INFINITY));
+  SRP_TRY(check_above("dual_clip", p.dual_clip, 1));
+  SRP_TRY(check_above("ratio_cap", p.ratio_cap, 0));
+  SRP_TRY(check_above("log_clamp", p.log_clamp, 0));
+  SRP_TRY(check_range("max_log_ratio", p.max_log_ratio, 0, INFINITY));
+  SRP_TRY(check_above("temperature_positive", p.temperature_positive, 0));
+  SRP_TRY(check_above("temperature_negative", p.temperature_negative, 0));
+  SRP_TRY(check_finite("coefficient", p.coefficient));
+  SRP_TRY(check_finite("shape_positive", p.shape_positive));
+  SRP_TRY(check_finite("rate_positive", p.rate_positive));
+  SRP_TRY(check_finite("shape_negative", p.shape_negative));
+  SRP_TRY(check_finite("rate_negative", p.rate_negative));
+  return check_range("count_epsilon", p.count_epsilon, 0, DBL_MAX);
+}
+
+// `given`: whether there is a reference; `may_be`: whether there may be one.
+inline srp_status check_kl(const srp_kl_parameters& kl, bool given, bool may_be) {
+  SRP_TRY(check_first("kl.kind", kl.kind, given ? 1 : 0, may_be ? SRP_KL_K3 : 0));
+  SRP_TRY(check_first("kl.gradient_kind", kl.gradient_kind, given ? 1 : 0, may_be ? SRP_KL_K3 : 0));
+  SRP_TRY(check_enum("kl.times_ratio", kl.times_ratio, may_be ? 1 : 0));
+  SRP_TRY(check_finite("kl.coefficient", kl.coefficient));
+  SRP_TRY(check_above("kl.log_clamp", kl.log_clamp, 0));
+  return check_above("kl.value_clamp", kl.value_clamp, 0);
 }
 
 inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last_form) {
   SRP_TRY(check_size(a));
-  const bool reference = a->reference || a->n == 0;  // an empty array may be NULL
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_first("form", a->form, first_form, last_form));
@@ -259,10 +255,8 @@ inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last
   if (a->figure_count != SRP_LOSS_SUMS && a->figure_count != SRP_LOSS_FIGURES)
     return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d or %d", a->figure_count, SRP_LOSS_SUMS,
                 SRP_LOSS_FIGURES);
-  SRP_TRY(check_first("kl_form", a->kl_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
-  SRP_TRY(check_first("kl_slope_form", a->kl_slope_form, a->reference ? 1 : 0, reference ? SRP_KL_K3 : 0));
-  SRP_TRY(check_enum("kl_ratio", a->kl_ratio, reference ? 1 : 0));
-  SRP_TRY(check_loss_values(a));
+  SRP_TRY(check_parameters(a->parameters));
+  SRP_TRY(check_kl(a->kl, a->reference, a->reference || a->n == 0));  // an empty array may be NULL
   return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);
 }
 

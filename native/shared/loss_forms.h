@@ -19,19 +19,10 @@
 
 namespace srp {
 
-struct LossParameters {
-  double clip_low, clip_high;  // the ratio is clipped to [1 - clip_low, 1 + clip_high]. infinity = off
-  double dual_clip;  // c > 1: for A < 0 the loss is at most -A c. infinity = off
-  double ratio_cap;  // the unclipped term uses min(r, cap), no gradient above it. infinity = off
+// The numbers of a form, and what follows from them.
+struct LossParameters : srp_loss_parameters {
   double log_low, log_high;  // the log ratio is clamped to [log_low, log_high], no gradient outside. infinity = off
-  double bound_low = -INFINITY, bound_high = INFINITY;  // ln(1 - clip_low), ln(1 + clip_high)
-  double temperature_positive = 1, temperature_negative = 1;
-  double coefficient = 0;
-};
-
-struct KlParameters {
-  int32_t form, slope_form;  // srp_kl_kind
-  double log_clamp, value_clamp;  // of d and of the value. infinity = off
+  double bound_low, bound_high;  // ln(1 - clip_low), ln(1 + clip_high)
 };
 
 SRP_HD double exponential(double x) { return exp(x); }

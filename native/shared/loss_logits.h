@@ -31,21 +31,8 @@ SRP_HD LossArgs token_args(const LossLogitsArgs& a) {
   t.advantage_per_token = 1;
   t.factor_per_token = a.factor ? 1 : 0;
   t.reduce = SRP_REDUCE_MEAN;
-  t.kl_form = a.kl_form;
-  t.kl_slope_form = a.kl_slope_form;
-  t.kl_ratio = a.kl_ratio;
-  t.clip_low = a.clip_low;
-  t.clip_high = a.clip_high;
-  t.dual_clip = a.dual_clip;
-  t.ratio_cap = a.ratio_cap;
-  t.log_clamp = a.log_clamp;
-  t.max_log_ratio = a.max_log_ratio;
-  t.temperature_positive = a.temperature_positive;
-  t.temperature_negative = a.temperature_negative;
-  t.coefficient = a.coefficient;
-  t.kl_coefficient = a.kl_coefficient;
-  t.kl_log_clamp = a.kl_log_clamp;
-  t.kl_value_clamp = a.kl_value_clamp;
+  t.parameters = a.parameters;
+  t.kl = a.kl;
   return t;
 }
 

@@ -77,7 +77,7 @@ template <class F>
 SRP_HD RowForm geometric_row(const LossArgs& a, int64_t b, const LossSums& sums) {
   RowForm row = no_row_form();
   const double terms = static_cast<double>(sums.terms);
-  row.divisor = a.count_epsilon > 0 ? terms + a.count_epsilon : (sums.terms > 0 ? terms : 1.0);
+  row.divisor = a.parameters.count_epsilon > 0 ? terms + a.parameters.count_epsilon : (sums.terms > 0 ? terms : 1.0);
   row.log_ratio = (sums.log_ratio + sums.log_factor) / row.divisor;
   row.reported = exponential(row.log_ratio);
   row.loss = -scaled(a.advantage_per_token ? sums.advantage / row.divisor : row_advantage<F>(a, b), row.reported);
@@ -92,8 +92,8 @@ SRP_HD RowForm gamma_row(const LossArgs& a, int64_t b, const LossSums& sums) {
       a.factor && !a.factor_per_token ? log_gamma_factor(load(static_cast<const F*>(a.factor), b)) : sums.log_factor;
   row.log_ratio =
       clamp(sums.log_ratio + clamp(factor, GammaForm::low(), GammaForm::high()), GammaForm::low(), GammaForm::high());
-  row.positive = GammaForm::weight(row.log_ratio, a.shape_positive, a.rate_positive);
-  row.negative = GammaForm::weight(row.log_ratio, a.shape_negative, a.rate_negative);
+  row.positive = GammaForm::weight(row.log_ratio, a.parameters.shape_positive, a.parameters.rate_positive);
+  row.negative = GammaForm::weight(row.log_ratio, a.parameters.shape_negative, a.parameters.rate_negative);
   row.reported = row_advantage<F>(a, b) >= 0 ? row.positive : row.negative;
   return row;
 }
@@ -116,9 +116,9 @@ SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, c
     row.clipped = t.clipped;
     row.limited = t.limited;
   } else {
-    const double distance = a.coefficient * row.log_ratio - advantage;
+    const double distance = a.parameters.coefficient * row.log_ratio - advantage;
     row.loss = scaled(factor, distance * distance);
-    row.slope = scaled(factor, 2 * a.coefficient * distance);
+    row.slope = scaled(factor, 2 * a.parameters.coefficient * distance);
   }
   return row;
 }
@@ -187,14 +187,14 @@ SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const 
   void* const losses = counts_once(a.form) ? nullptr : a.loss;
   if (!is_kept(a, i)) {
     store_real<F>(losses, o, 0);
-    store_real<F>(a.kl, o, 0);
+    store_real<F>(a.kl_values, o, 0);
     if (!is_whole(a.form)) store_flag(a.clipped, o, false);
     return;
   }
   const RowToken token = row_token<F>(a, b, i, p, row);
   const KlTerm<double> kl = row_kl<F>(a, i, p, row, token);
   store_real<F>(losses, o, token.loss);
-  store_real<F>(a.kl, o, kl.value);
+  store_real<F>(a.kl_values, o, kl.value);
   if (!is_whole(a.form)) store_flag(a.clipped, o, token.clipped);
   *slope += token.slope;
   figures->at[SRP_FIGURE_LOSS] += token.loss;
@@ -206,20 +206,20 @@ SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const 
     figures->add_band(token.log_ratio, -p.clip_low, p.clip_high, token.advantage);
   else
     figures->add_ratio(a.form == SRP_ROW_GAMMA ? exponential(token.log_ratio) : row.ratio.ratio, token.advantage, p);
-  if (!a.old_per_row) figures->add_log_ratio(token.log_ratio, a.log_clamp);
+  if (!a.old_per_row) figures->add_log_ratio(token.log_ratio, a.parameters.log_clamp);
 }
 
 // The gradient that every kept token of the row gets alike.
 SRP_HD double row_through(const LossArgs& a, int64_t b, const RowForm& row, const LossFigures& figures, double slope) {
   if (!goes_through(a.form)) return 0;
   const RowScale scale = row_scale(a, b);
-  const double kl = a.kl_ratio && !row.ratio.held ? scaled(scale.kl, figures.at[SRP_FIGURE_KL]) : 0.0;
+  const double kl = a.kl.times_ratio && !row.ratio.held ? scaled(scale.kl, figures.at[SRP_FIGURE_KL]) : 0.0;
   return (scaled(scale.policy, counts_once(a.form) ? row.slope : slope) + kl) / row.divisor;
 }
 
 // Whether the tokens of the row have anything to say beyond its sums.
 SRP_HD bool wants_values(const LossArgs& a) {
-  return !is_whole(a.form) || wants_all(a) || a.kl || (a.reference && (a.figures || a.kl_ratio));
+  return !is_whole(a.form) || wants_all(a) || a.kl_values || (a.reference && (a.figures || a.kl.times_ratio));
 }
 
 // What is known of the row's figures before its tokens are looked at.
@@ -246,7 +246,7 @@ SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigu
   figures.at[SRP_FIGURE_ROW_RATIO] = reported;
   figures.at[SRP_FIGURE_RATIO] = kept > 0 ? kept * reported : 0.0;
   store_real<F>(a.ratio, b, reported);
-  if (a.old_per_row && wants_all(a)) figures.add_log_ratio(row.log_ratio, a.log_clamp);
+  if (a.old_per_row && wants_all(a)) figures.add_log_ratio(row.log_ratio, a.parameters.log_clamp);
   store_figures(a, b, figures);
 }
 
@@ -269,7 +269,8 @@ inline srp_status check_loss_groups(const LossArgs* a) {
   SRP_TRY(check_group_count(a->B, a->G));
   SRP_TRY(check_enum("old_per_row", a->old_per_row, 0));
   SRP_TRY(check_pointer("old", a->old, a->n));
-  if (a->reference || a->kl) return fail(SRP_BAD_ARGUMENT, "reference or kl is given, but groups have no KL term");
+  if (a->reference || a->kl_values)
+    return fail(SRP_BAD_ARGUMENT, "reference or kl_values is given, but groups have no KL term");
   if (a->figure_count == SRP_LOSS_SUMS) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d with groups", a->figure_count, SRP_LOSS_SUMS);
 }

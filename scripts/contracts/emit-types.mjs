@@ -26,7 +26,12 @@ export function typeFiles({ ops, enums, structs }, heading) {
     const nested = [...structs.values()].filter((struct) => struct.file === file && isNested(struct, ops));
     const parts = [
       ...enums.filter((each) => each.file === file).map(enumText),
-      ...nested.map((struct) => interfaceOf(struct, struct.fields.map(numberLine))),
+      ...nested.map((struct) =>
+        interfaceOf(
+          struct,
+          struct.fields.map((field) => numberLine(field, struct)),
+        ),
+      ),
       ...own.map((op) => argsText(op)),
       `export interface ${typeName(family)}Ops {\n${own.map((op) => `${camelCase(op.name)}(args: ${typeName(op.struct.name)}): void;`).join("\n")}\n}`,
     ];

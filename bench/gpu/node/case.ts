@@ -16,8 +16,8 @@ export interface DeviceOutput {
 }
 
 export interface Prepared {
-  /** Arguments that are numbers. */
-  readonly numbers: Readonly<Record<string, number>>;
+  /** Arguments that are numbers, or structs of them. */
+  readonly numbers: Readonly<Record<string, number | object>>;
   /** Arguments that are arrays, by name; a Uint16Array holds bits of the case's type. */
   readonly inputs: Readonly<Record<string, HostArray>>;
   readonly outputs: Readonly<Record<string, DeviceOutput>>;

@@ -1,7 +1,10 @@
 // Logits: forward, backward, and a policy loss from the logits to their gradient.
 import type { Budget } from "../../accuracy/measure";
 import { roundingOf } from "../../accuracy/budgets";
+import { LOSS_FORM } from "../../../lib/backend/contract/loss";
 import { fromHalfBits } from "../../../lib/core/half";
+import { DEFAULT_PARAMETERS } from "../../../lib/ops/loss/parameters";
+import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { type LogitDType, logitRows, ROW_KINDS, type RowKind } from "../../cases/logit-rows";
 import { LOGIT_BYTES } from "../../cases/logprob-forward";
 import { MILLIONTH } from "../../harness/check";
@@ -144,25 +147,11 @@ function backward(where: Logits): DeviceCase {
   };
 }
 
-const OFF = Infinity;
 const CLIP = {
-  form: 1,
-  klForm: 0,
-  klSlopeForm: 0,
-  klRatio: 0,
-  clipLow: 0.2,
-  clipHigh: 0.28,
-  dualClip: OFF,
-  ratioCap: OFF,
-  logClamp: OFF,
-  maxLogRatio: OFF,
-  temperaturePositive: 1,
-  temperatureNegative: 1,
-  coefficient: 0,
-  klCoefficient: 0,
-  klLogClamp: OFF,
-  klValueClamp: OFF,
-} as const;
+  form: LOSS_FORM.clip,
+  parameters: { ...DEFAULT_PARAMETERS, clipLow: 0.2, clipHigh: 0.28 },
+  kl: NO_KL.parameters,
+};
 
 function fused(where: Logits): DeviceCase {
   const { shape, dtype, kind, rows, vocab, times } = where;

@@ -54,9 +54,9 @@ function send<D extends DType>(stream: Stream, array: HostArray, dtype: D, times
   return there;
 }
 
-function argumentsOf({ numbers, repeat }: Prepared): Record<string, number> {
+function argumentsOf({ numbers, repeat }: Prepared): Record<string, unknown> {
   if (!repeat) return { ...numbers };
-  return { ...numbers, [repeat.count]: numbers[repeat.count]! * repeat.times };
+  return { ...numbers, [repeat.count]: (numbers[repeat.count] as number) * repeat.times };
 }
 
 function runOp(backend: Backend, call: OpName, args: object): void {

@@ -3,7 +3,8 @@ import { exact, ulps } from "../../accuracy/budgets";
 import { largest } from "../../accuracy/inputs";
 import type { Budget } from "../../accuracy/measure";
 import { LOSS_SUMS, ROW_FORM } from "../../../lib/backend/contract/loss";
-import { DEFAULT_NUMBERS } from "../../../lib/ops/loss/parameters";
+import { DEFAULT_PARAMETERS } from "../../../lib/ops/loss/parameters";
+import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { END, plantedTokens, START, widened } from "../../cases/delim";
 import { itemsOf, offsetsOf } from "../../cases/group";
 import { CLIP, sequenceBatch } from "../../cases/ratio";
@@ -157,14 +158,8 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
           factorPerToken: 0,
           form: ROW_FORM.clipOnce,
           figureCount: LOSS_SUMS,
-          klForm: 0,
-          klSlopeForm: 0,
-          klRatio: 0,
-          klCoefficient: 0,
-          klLogClamp: Infinity,
-          klValueClamp: Infinity,
-          ...DEFAULT_NUMBERS,
-          ...CLIP,
+          parameters: { ...DEFAULT_PARAMETERS, ...CLIP },
+          kl: NO_KL.parameters,
         },
         inputs: { current, old, mask, advantage: advantages, rowWeight: new Float64Array(rows).fill(1 / rows) },
         outputs: {

@@ -77,14 +77,10 @@ class Library:
         return out
 
     def prepare(self, op, **values):
-        """A call of `op` as a function without arguments. Pointers are numbers (tensor.data_ptr()) or None."""
+        """A call of `op` as a function without arguments. Pointers are numbers (tensor.data_ptr()) or None, structs dicts."""
         args = self.contracts.structs[op]()
         args.size = ctypes.sizeof(args)
-        known = {name for name, _ in args._fields_}
-        for name, value in values.items():
-            if name not in known:
-                raise TypeError("srp_%s_args has no field %s" % (op, name))
-            setattr(args, name, self.contracts.constants[value] if isinstance(value, str) else value)
+        self._fill("srp_%s_args" % op, args, values)
         function = self._function(op, ctypes.c_int, [ctypes.c_void_p, ctypes.c_void_p])
         queue, place = self.queue, ctypes.addressof(args)
 
@@ -94,6 +90,16 @@ class Library:
                 raise Refused(op, status, self._function("last_error", ctypes.c_char_p, [])().decode())
 
         return run
+
+    def _fill(self, title, struct, values):
+        known = {name for name, _ in struct._fields_}
+        for name, value in values.items():
+            if name not in known:
+                raise TypeError("%s has no field %s" % (title, name))
+            if isinstance(value, dict):
+                self._fill("%s.%s" % (title, name), getattr(struct, name), value)
+            else:
+                setattr(struct, name, self.contracts.constants[value] if isinstance(value, str) else value)
 
     def alloc(self, count):
         """`count` bytes of the library's own memory, as a number; given back with the process. Anybody may write there."""

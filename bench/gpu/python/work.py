@@ -4,6 +4,9 @@ import torch
 
 SIZE = {torch.float32: 4, torch.bfloat16: 2, torch.float16: 2}
 CODE = {torch.float32: "SRP_F32", torch.bfloat16: "SRP_BF16", torch.float16: "SRP_F16"}
+OFF = float("inf")
+NO_PARAMETERS = {"clip_low": OFF, "clip_high": OFF, "dual_clip": OFF, "ratio_cap": OFF, "log_clamp": OFF, "max_log_ratio": OFF, "temperature_positive": 1.0, "temperature_negative": 1.0}
+NO_KL = {"log_clamp": OFF, "value_clamp": OFF}
 NAME = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
 
 
@@ -74,8 +77,6 @@ def fused_eager(t):
 
 
 def fused(name, rows, vocab, dtype, device):
-    off = float("inf")
-
     def make(seed):
         logits, targets = logits_of(rows, vocab, dtype, device, seed)
         tensors = {"logits": logits, "targets": targets}
@@ -86,8 +87,7 @@ def fused(name, rows, vocab, dtype, device):
 
     numbers = {
         "dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0, "form": "SRP_LOSS_CLIP",
-        "clip_low": 0.2, "clip_high": 0.28, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off,
-        "temperature_positive": 1.0, "temperature_negative": 1.0, "kl_log_clamp": off, "kl_value_clamp": off,
+        "parameters": {**NO_PARAMETERS, "clip_low": 0.2, "clip_high": 0.28}, "kl": NO_KL,
     }
     least = 2 * SIZE[dtype] * rows * vocab + 24 * rows
     return Work("logprob", "policyLossFromLogits", (name, [rows, vocab]), NAME[dtype], "normal", least, "2 s N V + 24 N", "loss_logits", numbers, make, fused_eager, 1e-2)
@@ -169,8 +169,6 @@ def sequence_eager(t):
 
 
 def sequence(rows, steps, device):
-    off = float("inf")
-
     def make(seed):
         generator = torch.Generator(device=device).manual_seed(seed)
         old = -torch.rand(rows, steps, generator=generator, device=device) * 3
@@ -181,9 +179,8 @@ def sequence(rows, steps, device):
 
     numbers = {
         "dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "G": 0, "form": "SRP_ROW_CLIP_ONCE", "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_SUMS",
-        "old_per_row": 0, "advantage_per_token": 0, "factor_per_token": 0, "kl_form": 0, "kl_slope_form": 0, "kl_ratio": 0, "kl_coefficient": 0.0, "kl_log_clamp": off, "kl_value_clamp": off,
-        "clip_low": 3e-4, "clip_high": 4e-4, "dual_clip": off, "ratio_cap": off, "log_clamp": off, "max_log_ratio": off, "temperature_positive": 1.0, "temperature_negative": 1.0,
-        "coefficient": 0.0, "shape_positive": 0.0, "rate_positive": 0.0, "shape_negative": 0.0, "rate_negative": 0.0, "count_epsilon": 0.0,
+        "old_per_row": 0, "advantage_per_token": 0, "factor_per_token": 0,
+        "parameters": {**NO_PARAMETERS, "clip_low": 3e-4, "clip_high": 4e-4}, "kl": NO_KL,
     }
     return Work("ratio", "clippedObjective, sequence, with gradient", ("512 rollouts", [rows, steps]), "float32", "half to all of a row kept", 13 * rows * steps + 8 * rows, "13 B T + 8 B", "loss_row", numbers, make, sequence_eager, 1e-3, "sequence")
 

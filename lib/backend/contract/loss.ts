@@ -121,6 +121,52 @@ export type LossFigure = (typeof LOSS_FIGURES)[number];
 /** as many figures come with the loss; the others cost operations of their own. */
 export const LOSS_SUMS = 9;
 
+/** srp_loss_parameters. */
+export interface LossParameters {
+  /** >= 0, infinity = off. */
+  readonly clipLow: number;
+  /** >= 0, infinity = off. */
+  readonly clipHigh: number;
+  /** > 1, infinity = off. */
+  readonly dualClip: number;
+  /** > 0, infinity = off. */
+  readonly ratioCap: number;
+  /** > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and GEOMETRIC do not read it. */
+  readonly logClamp: number;
+  /** >= 0, infinity = off: the upper end alone, likewise. */
+  readonly maxLogRatio: number;
+  /** > 0: SRP_LOSS_SIGMOID. */
+  readonly temperaturePositive: number;
+  /** > 0: SRP_LOSS_SIGMOID. */
+  readonly temperatureNegative: number;
+  /** SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s. */
+  readonly coefficient: number;
+  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
+  readonly shapePositive: number;
+  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
+  readonly ratePositive: number;
+  /** and where A < 0. */
+  readonly shapeNegative: number;
+  /** and where A < 0. */
+  readonly rateNegative: number;
+  /** >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1). */
+  readonly countEpsilon: number;
+}
+
+/** srp_kl_parameters. */
+export interface KlParameters {
+  /** srp_kl_kind; 0 where reference is null. */
+  readonly kind: number;
+  /** srp_kl_kind; 0 where reference is null. */
+  readonly gradientKind: number;
+  readonly timesRatio: number;
+  readonly coefficient: number;
+  /** > 0, infinity = off: on d. */
+  readonly logClamp: number;
+  /** > 0, infinity = off: on v. */
+  readonly valueClamp: number;
+}
+
 /** srp_loss_token_args. */
 export interface LossTokenArgs {
   /** float32 or float64: of every float array that is not double below. */
@@ -165,50 +211,14 @@ export interface LossTokenArgs {
   readonly reduce: number;
   /** SRP_LOSS_SUMS or SRP_LOSS_FIGURES. */
   readonly figureCount: number;
-  /** srp_kl_kind; 0 where reference is null. */
-  readonly klForm: number;
-  /** srp_kl_kind; 0 where reference is null. */
-  readonly klSlopeForm: number;
-  readonly klRatio: number;
-  /** >= 0, infinity = off. */
-  readonly clipLow: number;
-  /** >= 0, infinity = off. */
-  readonly clipHigh: number;
-  /** > 1, infinity = off. */
-  readonly dualClip: number;
-  /** > 0, infinity = off. */
-  readonly ratioCap: number;
-  /** > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and GEOMETRIC do not read it. */
-  readonly logClamp: number;
-  /** >= 0, infinity = off: the upper end alone, likewise. */
-  readonly maxLogRatio: number;
-  /** > 0: SRP_LOSS_SIGMOID. */
-  readonly temperaturePositive: number;
-  /** > 0: SRP_LOSS_SIGMOID. */
-  readonly temperatureNegative: number;
-  /** SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s. */
-  readonly coefficient: number;
-  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
-  readonly shapePositive: number;
-  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
-  readonly ratePositive: number;
-  /** and where A < 0. */
-  readonly shapeNegative: number;
-  /** and where A < 0. */
-  readonly rateNegative: number;
-  /** >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1). */
-  readonly countEpsilon: number;
-  readonly klCoefficient: number;
-  /** > 0, infinity = off: on d. */
-  readonly klLogClamp: number;
-  /** > 0, infinity = off: on v. */
-  readonly klValueClamp: number;
+  readonly parameters: LossParameters;
+  readonly kl: KlParameters;
   /** [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or null. */
   readonly loss: FloatArray | null;
   /** [form >= SRP_ROW_CLIP ? B : n] or null. */
   readonly ratio: FloatArray | null;
   /** [n] or null: v. */
-  readonly kl: FloatArray | null;
+  readonly klValues: FloatArray | null;
   /** [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or null. */
   readonly clipped: Uint8Array | null;
   /** [n] or null. */
@@ -259,21 +269,8 @@ export interface LossLogitsArgs {
   readonly softcap: number;
   /** srp_loss_form. */
   readonly form: number;
-  readonly klForm: number;
-  readonly klSlopeForm: number;
-  readonly klRatio: number;
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  readonly dualClip: number;
-  readonly ratioCap: number;
-  readonly logClamp: number;
-  readonly maxLogRatio: number;
-  readonly temperaturePositive: number;
-  readonly temperatureNegative: number;
-  readonly coefficient: number;
-  readonly klCoefficient: number;
-  readonly klLogClamp: number;
-  readonly klValueClamp: number;
+  readonly parameters: LossParameters;
+  readonly kl: KlParameters;
   /** [N] or null. */
   readonly logprob: Float32Array | null;
   /** [N] or null. */

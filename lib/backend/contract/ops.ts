@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "a3939951";
+export const CONTRACTS = "0838521f";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -421,26 +421,26 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.factorPerToken;
     numbers[9] = a.reduce;
     numbers[10] = a.figureCount;
-    numbers[11] = a.klForm;
-    numbers[12] = a.klSlopeForm;
-    numbers[13] = a.klRatio;
-    numbers[14] = a.clipLow;
-    numbers[15] = a.clipHigh;
-    numbers[16] = a.dualClip;
-    numbers[17] = a.ratioCap;
-    numbers[18] = a.logClamp;
-    numbers[19] = a.maxLogRatio;
-    numbers[20] = a.temperaturePositive;
-    numbers[21] = a.temperatureNegative;
-    numbers[22] = a.coefficient;
-    numbers[23] = a.shapePositive;
-    numbers[24] = a.ratePositive;
-    numbers[25] = a.shapeNegative;
-    numbers[26] = a.rateNegative;
-    numbers[27] = a.countEpsilon;
-    numbers[28] = a.klCoefficient;
-    numbers[29] = a.klLogClamp;
-    numbers[30] = a.klValueClamp;
+    numbers[11] = a.parameters.clipLow;
+    numbers[12] = a.parameters.clipHigh;
+    numbers[13] = a.parameters.dualClip;
+    numbers[14] = a.parameters.ratioCap;
+    numbers[15] = a.parameters.logClamp;
+    numbers[16] = a.parameters.maxLogRatio;
+    numbers[17] = a.parameters.temperaturePositive;
+    numbers[18] = a.parameters.temperatureNegative;
+    numbers[19] = a.parameters.coefficient;
+    numbers[20] = a.parameters.shapePositive;
+    numbers[21] = a.parameters.ratePositive;
+    numbers[22] = a.parameters.shapeNegative;
+    numbers[23] = a.parameters.rateNegative;
+    numbers[24] = a.parameters.countEpsilon;
+    numbers[25] = a.kl.kind;
+    numbers[26] = a.kl.gradientKind;
+    numbers[27] = a.kl.timesRatio;
+    numbers[28] = a.kl.coefficient;
+    numbers[29] = a.kl.logClamp;
+    numbers[30] = a.kl.valueClamp;
     return call(
       session,
       stop,
@@ -459,7 +459,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.groupOffsets,
       a.loss,
       a.ratio,
-      a.kl,
+      a.klValues,
       a.clipped,
       a.grad,
       a.figures,
@@ -477,26 +477,26 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.factorPerToken;
     numbers[9] = a.reduce;
     numbers[10] = a.figureCount;
-    numbers[11] = a.klForm;
-    numbers[12] = a.klSlopeForm;
-    numbers[13] = a.klRatio;
-    numbers[14] = a.clipLow;
-    numbers[15] = a.clipHigh;
-    numbers[16] = a.dualClip;
-    numbers[17] = a.ratioCap;
-    numbers[18] = a.logClamp;
-    numbers[19] = a.maxLogRatio;
-    numbers[20] = a.temperaturePositive;
-    numbers[21] = a.temperatureNegative;
-    numbers[22] = a.coefficient;
-    numbers[23] = a.shapePositive;
-    numbers[24] = a.ratePositive;
-    numbers[25] = a.shapeNegative;
-    numbers[26] = a.rateNegative;
-    numbers[27] = a.countEpsilon;
-    numbers[28] = a.klCoefficient;
-    numbers[29] = a.klLogClamp;
-    numbers[30] = a.klValueClamp;
+    numbers[11] = a.parameters.clipLow;
+    numbers[12] = a.parameters.clipHigh;
+    numbers[13] = a.parameters.dualClip;
+    numbers[14] = a.parameters.ratioCap;
+    numbers[15] = a.parameters.logClamp;
+    numbers[16] = a.parameters.maxLogRatio;
+    numbers[17] = a.parameters.temperaturePositive;
+    numbers[18] = a.parameters.temperatureNegative;
+    numbers[19] = a.parameters.coefficient;
+    numbers[20] = a.parameters.shapePositive;
+    numbers[21] = a.parameters.ratePositive;
+    numbers[22] = a.parameters.shapeNegative;
+    numbers[23] = a.parameters.rateNegative;
+    numbers[24] = a.parameters.countEpsilon;
+    numbers[25] = a.kl.kind;
+    numbers[26] = a.kl.gradientKind;
+    numbers[27] = a.kl.timesRatio;
+    numbers[28] = a.kl.coefficient;
+    numbers[29] = a.kl.logClamp;
+    numbers[30] = a.kl.valueClamp;
     return call(
       session,
       stop,
@@ -515,7 +515,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.groupOffsets,
       a.loss,
       a.ratio,
-      a.kl,
+      a.klValues,
       a.clipped,
       a.grad,
       a.figures,
@@ -530,21 +530,26 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.scale;
     numbers[6] = a.softcap;
     numbers[7] = a.form;
-    numbers[8] = a.klForm;
-    numbers[9] = a.klSlopeForm;
-    numbers[10] = a.klRatio;
-    numbers[11] = a.clipLow;
-    numbers[12] = a.clipHigh;
-    numbers[13] = a.dualClip;
-    numbers[14] = a.ratioCap;
-    numbers[15] = a.logClamp;
-    numbers[16] = a.maxLogRatio;
-    numbers[17] = a.temperaturePositive;
-    numbers[18] = a.temperatureNegative;
-    numbers[19] = a.coefficient;
-    numbers[20] = a.klCoefficient;
-    numbers[21] = a.klLogClamp;
-    numbers[22] = a.klValueClamp;
+    numbers[8] = a.parameters.clipLow;
+    numbers[9] = a.parameters.clipHigh;
+    numbers[10] = a.parameters.dualClip;
+    numbers[11] = a.parameters.ratioCap;
+    numbers[12] = a.parameters.logClamp;
+    numbers[13] = a.parameters.maxLogRatio;
+    numbers[14] = a.parameters.temperaturePositive;
+    numbers[15] = a.parameters.temperatureNegative;
+    numbers[16] = a.parameters.coefficient;
+    numbers[17] = a.parameters.shapePositive;
+    numbers[18] = a.parameters.ratePositive;
+    numbers[19] = a.parameters.shapeNegative;
+    numbers[20] = a.parameters.rateNegative;
+    numbers[21] = a.parameters.countEpsilon;
+    numbers[22] = a.kl.kind;
+    numbers[23] = a.kl.gradientKind;
+    numbers[24] = a.kl.timesRatio;
+    numbers[25] = a.kl.coefficient;
+    numbers[26] = a.kl.logClamp;
+    numbers[27] = a.kl.valueClamp;
     return call(
       session,
       stop,

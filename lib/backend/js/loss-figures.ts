@@ -15,7 +15,7 @@ export function rowWeight({ rowWeight: weights }: LossTokenArgs, b: number): num
 /** What a row's losses count for, and its KL. */
 export function rowScale(a: LossTokenArgs, b: number): { readonly weight: number; readonly klScale: number } {
   const weight = rowWeight(a, b);
-  return { weight, klScale: scaled(a.klWeight ? finite(a.klWeight[b]!) : weight, a.klCoefficient) };
+  return { weight, klScale: scaled(a.klWeight ? finite(a.klWeight[b]!) : weight, a.kl.coefficient) };
 }
 
 // One literal: made of pairs or of others it would have another shape every time, and the loops over it be compiled anew.

@@ -1,22 +1,6 @@
 // Loss forms in float64: what a token's or a row's loss is, its derivative, and what is reported. The same mathematics as
 // native/shared/loss_forms.h, which says what each field means; written for one number at a time.
-import { KL_KIND, KL_KINDS, LOSS_FORM, LOSS_FORMS, type LossForm } from "../contract/loss";
-
-/** Infinity switches any of them off (logLow: -Infinity). */
-export interface ClipParameters {
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  readonly dualClip: number;
-  readonly ratioCap: number;
-  readonly logLow: number;
-  readonly logHigh: number;
-}
-
-export interface LossParameters extends ClipParameters {
-  readonly temperaturePositive: number;
-  readonly temperatureNegative: number;
-  readonly coefficient: number;
-}
+import { KL_KIND, KL_KINDS, LOSS_FORM, LOSS_FORMS, type LossForm, type LossParameters } from "../contract/loss";
 
 export interface LossTerm {
   readonly loss: number;
@@ -38,9 +22,14 @@ export function clamp(x: number, low: number, high: number): number {
   return Math.min(Math.max(x, low), high);
 }
 
+/** The log ratio within its clamps. */
+export function clampLogRatio(x: number, p: LossParameters): number {
+  return clamp(x, -p.logClamp, Math.min(p.logClamp, p.maxLogRatio));
+}
+
 /** max(−A·r, −A·clip(r)); for A < 0 at most −A·dualClip. Ties go to the unclipped branch. */
-export function clipTerm(logRatio: number, advantage: number, p: ClipParameters): LossTerm {
-  const clamped = clamp(logRatio, p.logLow, p.logHigh);
+export function clipTerm(logRatio: number, advantage: number, p: LossParameters): LossTerm {
+  const clamped = clampLogRatio(logRatio, p);
   const ratio = Math.exp(clamped);
   const clippedRatio = clamp(ratio, 1 - p.clipLow, 1 + p.clipHigh);
   const free = -scaled(advantage, Math.min(ratio, p.ratioCap));
@@ -90,14 +79,14 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
   linear: (t, A) => term(-scaled(A, t.current), -A, Math.exp(t.x)),
 
   weighted: (t, A, p) => {
-    const ratio = Math.exp(clamp(t.x, p.logLow, p.logHigh));
+    const ratio = Math.exp(clampLogRatio(t.x, p));
     const weight = clamp(Math.min(ratio, p.ratioCap), 1 - p.clipLow, 1 + p.clipHigh);
     const weighted = scaled(A, weight);
     return term(-scaled(weighted, t.current), -weighted, ratio, weight < ratio || weight > ratio);
   },
 
   sigmoid: (t, A, p) => {
-    const x = clamp(t.x, p.logLow, p.logHigh);
+    const x = clampLogRatio(t.x, p);
     const ratio = Math.exp(x);
     const temperature = A > 0 ? p.temperaturePositive : p.temperatureNegative;
     const z = temperature * (ratio - 1);
@@ -107,7 +96,7 @@ const TOKEN_TERMS: Readonly<Record<LossForm, TokenForm>> = {
   },
 
   marked: (t, A, p) => {
-    const x = clamp(t.x, p.logLow, p.logHigh);
+    const x = clampLogRatio(t.x, p);
     const ratio = Math.exp(x);
     const loss = -scaled(A, ratio);
     const moves = x === t.x;

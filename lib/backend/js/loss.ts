@@ -5,6 +5,7 @@ import {
   type LossTokenArgs,
   LOSS_SUMS,
   type LossOps,
+  type LossParameters,
   ROW_FORM,
   ROW_FORMS,
   LOSS_FORM,
@@ -15,11 +16,11 @@ import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, rowWeigh
 import { lossLogits } from "./loss-logits";
 import {
   clamp,
+  clampLogRatio,
   clipTerm,
   gammaWeight,
   klEstimate,
   type KlTerm,
-  type LossParameters,
   type LossPoint,
   scaled,
   tokenForm,
@@ -69,20 +70,6 @@ interface Ratio {
 const LN_LOW = Math.log(1e-8);
 const LN_HIGH = 20;
 
-function parametersOf(a: LossTokenArgs): LossParameters {
-  return {
-    clipLow: a.clipLow,
-    clipHigh: a.clipHigh,
-    dualClip: a.dualClip,
-    ratioCap: a.ratioCap,
-    logLow: -a.logClamp,
-    logHigh: Math.min(a.logClamp, a.maxLogRatio),
-    temperaturePositive: a.temperaturePositive,
-    temperatureNegative: a.temperatureNegative,
-    coefficient: a.coefficient,
-  };
-}
-
 function tokenAt(a: LossTokenArgs, b: number, i: number): Token {
   const current = a.current[i]!;
   const old = a.old && !a.oldPerRow ? a.old[i]! : null;
@@ -112,7 +99,7 @@ function sumOf<T>(items: readonly T[], value: (item: T) => number): number {
 
 /** The ratio of a token that only its own log-prob moves. */
 function ownRatio(x: number, p: LossParameters): Ratio {
-  const clamped = clamp(x, p.logLow, p.logHigh);
+  const clamped = clampLogRatio(x, p);
   return { value: Math.exp(clamped), own: clamped === x ? 1 : 0, shared: 0 };
 }
 
@@ -128,7 +115,7 @@ function rowLogRatio(a: LossTokenArgs, b: number, tokens: readonly Token[]) {
 function clippedRow(kind: "each" | "once" | "local"): RowFormula {
   return (a, b, tokens, p) => {
     const { s, divisor } = rowLogRatio(a, b, tokens);
-    const clamped = clamp(s, p.logLow, p.logHigh);
+    const clamped = clampLogRatio(s, p);
     const ratio = Math.exp(clamped);
     const moves = clamped === s ? 1 : 0;
     const band = Math.min(ratio, p.ratioCap);
@@ -170,7 +157,7 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
     const within = (t: Token) =>
       t.A === 0 && !Number.isNaN(t.x) ? 0 : t.A !== t.A ? NaN : clamp(t.x, low(t), high(t));
     const terms = tokens.filter((t) => t.term);
-    const d = a.countEpsilon > 0 ? terms.length + a.countEpsilon : Math.max(terms.length, 1);
+    const d = p.countEpsilon > 0 ? terms.length + p.countEpsilon : Math.max(terms.length, 1);
     const logFactors = a.factor ? sumOf(terms, (t) => Math.log(t.factor)) : 0;
     const ratio = Math.exp((sumOf(terms, within) + logFactors) / d);
     const once = -scaled(a.advantagePerToken ? sumOf(terms, (t) => t.A) / d : a.advantage[b]!, ratio);
@@ -199,10 +186,10 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
           LN_HIGH,
         )
       : perRow;
-    const logRatios = sumOf(tokens, (t) => clamp(t.x, p.logLow, p.logHigh));
+    const logRatios = sumOf(tokens, (t) => clampLogRatio(t.x, p));
     const logWeight = clamp(logRatios + logFactors, LN_LOW, LN_HIGH);
-    const positive = gammaWeight(logWeight, a.shapePositive, a.ratePositive);
-    const negative = gammaWeight(logWeight, a.shapeNegative, a.rateNegative);
+    const positive = gammaWeight(logWeight, p.shapePositive, p.ratePositive);
+    const negative = gammaWeight(logWeight, p.shapeNegative, p.rateNegative);
     const weightFor = (A: number) => (A >= 0 ? positive : negative);
     const terms = tokens.filter((t) => t.term);
     const mean = terms.length > 0 ? sumOf(terms, (t) => weightFor(t.A)) / terms.length : 1;
@@ -223,14 +210,14 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
   squared: (a, b, tokens, p) => {
     const { s, divisor } = rowLogRatio(a, b, tokens);
     const factor = a.factor ? a.factor[b]! : 1;
-    const distance = a.coefficient * s - a.advantage[b]!;
-    const clamped = clamp(s, p.logLow, p.logHigh);
+    const distance = p.coefficient * s - a.advantage[b]!;
+    const clamped = clampLogRatio(s, p);
     const ratio = Math.exp(clamped);
     const band = Math.min(ratio, p.ratioCap);
     return {
       tokens: tokens.map(() => ({ loss: 0, slope: 0, clipped: false, limited: false, band })),
       once: scaled(factor, distance ** 2),
-      through: scaled(factor, 2 * a.coefficient * distance) / divisor,
+      through: scaled(factor, 2 * p.coefficient * distance) / divisor,
       ratio,
       klRatio: () => ({ value: ratio, own: 0, shared: clamped === s ? 1 / divisor : 0 }),
     };
@@ -242,11 +229,12 @@ function klOf(a: LossTokenArgs, current: number, i: number): KlTerm {
   if (!a.reference) return { value: 0, slope: 0 };
   const d = current - a.reference[i]!;
   if (Number.isNaN(d)) return { value: NaN, slope: NaN };
-  const near = clamp(d, -a.klLogClamp, a.klLogClamp);
-  const { value, slope } = klEstimate(a.klForm, near);
-  const clamped = clamp(value, -a.klValueClamp, a.klValueClamp);
+  const { kind, gradientKind, logClamp, valueClamp } = a.kl;
+  const near = clamp(d, -logClamp, logClamp);
+  const { value, slope } = klEstimate(kind, near);
+  const clamped = clamp(value, -valueClamp, valueClamp);
   if (Number.isNaN(clamped)) return { value: NaN, slope: NaN };
-  if (a.klSlopeForm !== a.klForm) return { value: clamped, slope: klEstimate(a.klSlopeForm, d).slope };
+  if (gradientKind !== kind) return { value: clamped, slope: klEstimate(gradientKind, d).slope };
   return { value: clamped, slope: near === d && clamped === value ? slope : 0 };
 }
 
@@ -281,7 +269,7 @@ function storeRow(
   figures.rowRatio = row.ratio;
   const kls = tokens.map((t, k) => {
     const { value, slope } = klOf(a, t.current, t.i);
-    return a.reference && a.klRatio ? klTimes({ value, slope }, row.klRatio(k)) : { value, slope, shared: 0 };
+    return a.reference && a.kl.timesRatio ? klTimes({ value, slope }, row.klRatio(k)) : { value, slope, shared: 0 };
   });
   const through =
     scaled(weight, row.through) +
@@ -293,7 +281,7 @@ function storeRow(
   const whole = a.form === ROW_FORM.clipOnce || a.form === ROW_FORM.squared;
   for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
     if (row.once === null) put(a.loss, i, 0);
-    put(a.kl, i, 0);
+    put(a.klValues, i, 0);
     if (!whole) put(a.clipped, i, 0);
     put(a.grad, i, 0);
   }
@@ -301,14 +289,14 @@ function storeRow(
     const said = row.tokens[k]!;
     const kl = kls[k]!;
     if (row.once === null) put(a.loss, t.i, said.loss);
-    put(a.kl, t.i, kl.value);
+    put(a.klValues, t.i, kl.value);
     if (!whole) put(a.clipped, t.i, said.clipped ? 1 : 0);
     put(a.grad, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
     addToken(figures, t, said, kl.value);
     addBand(figures, said.band, band[0], band[1], t.A);
-    if (!a.oldPerRow) addLogRatio(figures, t.x, a.logClamp);
+    if (!a.oldPerRow) addLogRatio(figures, t.x, a.parameters.logClamp);
   });
-  if (a.oldPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.logClamp);
+  if (a.oldPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.parameters.logClamp);
   if (row.once !== null) {
     put(a.loss, b, row.once);
     figures.loss = row.once;
@@ -330,7 +318,7 @@ function ratioSum(kept: number, ratio: number): number {
 /** Nothing but sums is asked of the tokens, and nothing but log-probs is read of them. */
 function isBare(a: LossTokenArgs): boolean {
   const sums = a.figures === null || a.figureCount === LOSS_SUMS;
-  return sums && a.old !== null && !a.oldPerRow && !a.factorPerToken && !a.reference && !a.termMask && !a.kl;
+  return sums && a.old !== null && !a.oldPerRow && !a.factorPerToken && !a.reference && !a.termMask && !a.klValues;
 }
 
 /** The figures of a row of a bare call. */
@@ -362,9 +350,10 @@ const PLAIN_LOG_RATIO = 700;
 
 /** The clipped surrogate of tokens in a bare call without factors: a tenth of the time that tokens as objects take. */
 function clipTokens(a: LossTokenArgs): void {
-  const p = parametersOf(a);
-  const free = p.dualClip === Infinity && p.ratioCap === Infinity && p.logLow === -Infinity && p.logHigh === Infinity;
-  const [low, high] = [1 - a.clipLow, 1 + a.clipHigh];
+  const p = a.parameters;
+  const free =
+    p.dualClip === Infinity && p.ratioCap === Infinity && p.logClamp === Infinity && p.maxLogRatio === Infinity;
+  const [low, high] = [1 - p.clipLow, 1 + p.clipHigh];
   const { mask, current, advantage, advantagePerToken, loss, ratio, clipped, grad } = a;
   const old = a.old!;
   for (let b = 0; b < a.B; ++b) {
@@ -423,7 +412,7 @@ function unitRows(a: LossTokenArgs, u: number): ArrayLike<number> {
 
 /** One clipped ratio for a row or for a group of rows, in a bare call: a term a row, one gradient for all tokens. */
 function clipUnits(a: LossTokenArgs): void {
-  const p = parametersOf(a);
+  const p = a.parameters;
   const { mask, current, grad } = a;
   const old = a.old!;
   const units = a.groupOffsets ? a.G : a.B;
@@ -471,10 +460,10 @@ function lossToken(a: LossTokenArgs): void {
     clipTokens(a);
     return;
   }
-  const p = parametersOf(a);
+  const p = a.parameters;
   const form = tokenForm(a.form);
-  const low = 1 - a.clipLow;
-  const high = 1 + a.clipHigh;
+  const low = 1 - p.clipLow;
+  const high = 1 + p.clipHigh;
   for (let b = 0; b < a.B; ++b) {
     const scale = rowScale(a, b);
     const figures = newFigures();
@@ -490,7 +479,7 @@ function lossToken(a: LossTokenArgs): void {
       const loss = t.term ? scaled(t.factor, said.loss) : 0;
       const slope = t.term ? scaled(t.factor, said.slope) : 0;
       const own = klOf(a, t.current, i);
-      const kl = a.reference && a.klRatio ? klTimes(own, ownRatio(t.x, p)) : own;
+      const kl = a.reference && a.kl.timesRatio ? klTimes(own, ownRatio(t.x, p)) : own;
       const grad = scaled(scale.weight, slope) + scaled(scale.klScale, kl.slope);
       storeToken(a, i, loss, said.ratio, kl.value, said.clipped ? 1 : 0, grad);
       if (!a.figures) continue;
@@ -499,7 +488,7 @@ function lossToken(a: LossTokenArgs): void {
       figures.ratio += said.ratio;
       addToken(figures, t, { loss, slope, clipped: said.clipped, limited: said.limited, band }, kl.value);
       addBand(figures, band, low, high, t.A);
-      addLogRatio(figures, t.x, a.logClamp);
+      addLogRatio(figures, t.x, p.logClamp);
     }
     storeFigures(a, b, figures, scale);
   }
@@ -516,19 +505,19 @@ function storeToken(
 ): void {
   if (a.loss) a.loss[i] = loss + 0;
   if (a.ratio) a.ratio[i] = ratio;
-  if (a.kl) a.kl[i] = kl + 0;
+  if (a.klValues) a.klValues[i] = kl + 0;
   if (a.clipped) a.clipped[i] = clipped;
   if (a.grad) a.grad[i] = grad + 0;
 }
 
 function lossRow(a: LossTokenArgs): void {
-  const p = parametersOf(a);
+  const p = a.parameters;
   const name = ROW_FORMS[a.form - ROW_FORM.clip]!;
   if (name === "clipOnce" && isBare(a)) {
     clipUnits(a);
     return;
   }
-  const band = name === "geometric" ? ([-a.clipLow, a.clipHigh] as const) : ([1 - a.clipLow, 1 + a.clipHigh] as const);
+  const band = name === "geometric" ? ([-p.clipLow, p.clipHigh] as const) : ([1 - p.clipLow, 1 + p.clipHigh] as const);
   for (let b = 0; b < a.B; ++b) {
     const tokens = keptTokens(a, b);
     const row = ROW_LOSSES[name](a, b, tokens, p);

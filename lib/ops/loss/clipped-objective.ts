@@ -12,13 +12,12 @@ import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
-import { needNumber } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { gatherRowPartials } from "../../core/row-partials";
 import { needUnits, type RatioOptions, type Units } from "../ratio/ratio-units";
 import { mapAffinely } from "../reduce/affine";
 import { countMarked } from "./count-marked";
-import { type FormNumbers, RANGES } from "./parameters";
+import { needParameters, TOKEN_PARAMETERS } from "./parameters";
 import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./loss-inputs";
 import type { LossArrays } from "./types";
 
@@ -95,33 +94,13 @@ export type DeviceClippedObjectiveResult<Output extends ClippedOutput = "gradLog
   Pick<ClippedArrays, Output>
 > & { readonly summary: DeviceSummary<ClippedFigures> };
 
-// One literal, here and below: on few tokens a spread costs as much as the work.
-function needNumbers(op: string, options: ClippedObjectiveOptions): FormNumbers {
-  return {
-    clipLow: needNumber(op, "clipLow", options.clipLow, RANGES.clipLow),
-    clipHigh: needNumber(op, "clipHigh", options.clipHigh, RANGES.clipHigh),
-    dualClip: needNumber(op, "dualClip", options.dualClip ?? Infinity, RANGES.dualClip),
-    ratioCap: needNumber(op, "ratioCap", options.ratioCap ?? Infinity, RANGES.ratioCap),
-    logClamp: needNumber(op, "logClamp", options.logClamp ?? Infinity, RANGES.logClamp),
-    maxLogRatio: needNumber(op, "maxLogRatio", options.maxLogRatio ?? Infinity, RANGES.maxLogRatio),
-    temperaturePositive: 1,
-    temperatureNegative: 1,
-    coefficient: 0,
-    shapePositive: 0,
-    ratePositive: 0,
-    shapeNegative: 0,
-    rateNegative: 0,
-    countEpsilon: 0,
-  };
-}
-
 function needForm(op: string, options: ClippedObjectiveOptions, { level, common }: Units): LossForm {
   const per = level === "token" ? "token" : "row";
   return {
     run: level === "token" ? "lossToken" : "lossRow",
     form: level === "token" ? LOSS_FORM.clip : ROW_FORM.clipOnce,
     reduce: common.reduce,
-    numbers: needNumbers(op, options),
+    parameters: needParameters(op, "clip", TOKEN_PARAMETERS.clip, options),
     oldPerRow: false,
     rowsOnly: level !== "token",
     lossesPer: per,

@@ -115,9 +115,9 @@ function prepare(
   const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };
   refuseOverlap(op, { gradLogits: grad }, { logits: inPlace ? undefined : checked.logits, ...inputs, ...others });
   const args: LossLogitsArgs = {
-    ...form.numbers,
-    ...kl.numbers,
     form: form.form,
+    parameters: form.parameters,
+    kl: kl.parameters,
     ...map,
     ...asOutputs(result),
     dtype: checked.dtype,

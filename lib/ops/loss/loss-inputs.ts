@@ -3,8 +3,10 @@ import {
   KL_KIND,
   KL_KINDS,
   type KlKind,
+  type KlParameters,
   LOSS_FIGURES,
   type LossFigure,
+  type LossParameters,
   type LossTokenArgs,
 } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
@@ -28,7 +30,6 @@ import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
 import { needRows, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
-import type { FormNumbers } from "./parameters";
 import type {
   LossArrays,
   LossFigures,
@@ -46,7 +47,7 @@ export interface LossForm {
   readonly run: "lossToken" | "lossRow";
   readonly form: number;
   readonly reduce: number;
-  readonly numbers: FormNumbers;
+  readonly parameters: LossParameters;
   readonly oldPerRow: boolean;
   /** The form takes no array per token but logProbs and oldLogProbs. */
   readonly rowsOnly: boolean;
@@ -71,10 +72,7 @@ export interface PerRowOrToken {
 export interface CheckedKl {
   readonly reference: FloatArray | null;
   readonly weights: FloatArray | null;
-  readonly numbers: Pick<
-    LossTokenArgs,
-    "klForm" | "klSlopeForm" | "klRatio" | "klCoefficient" | "klLogClamp" | "klValueClamp"
-  >;
+  readonly parameters: KlParameters;
 }
 
 /** Checked inputs of a loss but for the log-probs. */
@@ -100,7 +98,7 @@ const OUTPUTS: readonly LossOutput[] = ["losses", "ratios", "klValues", "clipped
 export const NO_KL: CheckedKl = {
   reference: null,
   weights: null,
-  numbers: { klForm: 0, klSlopeForm: 0, klRatio: 0, klCoefficient: 0, klLogClamp: Infinity, klValueClamp: Infinity },
+  parameters: { kind: 0, gradientKind: 0, timesRatio: 0, coefficient: 0, logClamp: Infinity, valueClamp: Infinity },
 };
 
 function needKind(op: string, name: string, kind: KlKind): number {
@@ -115,13 +113,13 @@ function needKl(op: string, at: string, kl: LossKl | undefined, n: number, B: nu
   return {
     reference: needFloats(op, "kl.referenceLogProbs", kl.referenceLogProbs, n, meaning),
     weights: optionalFloats(op, "kl.rowWeights", kl.rowWeights, B, "one per row"),
-    numbers: {
-      klForm: needKind(op, `${at}kind`, kl.kind),
-      klSlopeForm: needKind(op, `${at}gradientKind`, kl.gradientKind ?? kl.kind),
-      klRatio: kl.timesRatio ? 1 : 0,
-      klCoefficient: needNumber(op, `${at}coefficient`, kl.coefficient ?? 1),
-      klLogClamp: needNumber(op, `${at}logClamp`, kl.logClamp ?? Infinity, bound),
-      klValueClamp: needNumber(op, `${at}valueClamp`, kl.valueClamp ?? Infinity, bound),
+    parameters: {
+      kind: needKind(op, `${at}kind`, kl.kind),
+      gradientKind: needKind(op, `${at}gradientKind`, kl.gradientKind ?? kl.kind),
+      timesRatio: kl.timesRatio ? 1 : 0,
+      coefficient: needNumber(op, `${at}coefficient`, kl.coefficient ?? 1),
+      logClamp: needNumber(op, `${at}logClamp`, kl.logClamp ?? Infinity, bound),
+      valueClamp: needNumber(op, `${at}valueClamp`, kl.valueClamp ?? Infinity, bound),
     },
   };
 }
@@ -171,7 +169,7 @@ export function needLossInputs(
 /** The arguments of a backend, from what is checked and allocated. */
 export function lossArgs(
   dtype: FloatDType,
-  { form, reduce, numbers, oldPerRow }: LossForm,
+  { form, reduce, parameters, oldPerRow }: LossForm,
   current: FloatArray,
   inputs: LossInputs,
   memory: LossMemory,
@@ -204,29 +202,11 @@ export function lossArgs(
     factorPerToken: factor?.perToken ? 1 : 0,
     reduce,
     figureCount,
-    klForm: kl.numbers.klForm,
-    klSlopeForm: kl.numbers.klSlopeForm,
-    klRatio: kl.numbers.klRatio,
-    clipLow: numbers.clipLow,
-    clipHigh: numbers.clipHigh,
-    dualClip: numbers.dualClip,
-    ratioCap: numbers.ratioCap,
-    logClamp: numbers.logClamp,
-    maxLogRatio: numbers.maxLogRatio,
-    temperaturePositive: numbers.temperaturePositive,
-    temperatureNegative: numbers.temperatureNegative,
-    coefficient: numbers.coefficient,
-    shapePositive: numbers.shapePositive,
-    ratePositive: numbers.ratePositive,
-    shapeNegative: numbers.shapeNegative,
-    rateNegative: numbers.rateNegative,
-    countEpsilon: numbers.countEpsilon,
-    klCoefficient: kl.numbers.klCoefficient,
-    klLogClamp: kl.numbers.klLogClamp,
-    klValueClamp: kl.numbers.klValueClamp,
+    parameters,
+    kl: kl.parameters,
     loss: memory.losses,
     ratio: memory.ratios,
-    kl: memory.klValues,
+    klValues: memory.klValues,
     clipped: memory.clipped,
     grad: memory.gradLogProbs,
     figures,

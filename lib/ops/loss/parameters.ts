@@ -1,5 +1,5 @@
 // The numbers that the forms of a loss take: which form needs which, their ranges, and what is in force where they are left out.
-import type { LossTokenArgs, RowForm, LossForm } from "../../backend/contract/loss";
+import type { LossForm, LossParameters, RowForm } from "../../backend/contract/loss";
 import { argumentError } from "../../core/errors";
 import { needNumber, type NumberRange } from "../../core/option-checks";
 
@@ -17,26 +17,13 @@ export interface LossBand {
   readonly maxLogRatio?: number;
 }
 
-type Parameter =
-  | keyof LossBand
-  | "dualClip"
-  | "temperaturePositive"
-  | "temperatureNegative"
-  | "coefficient"
-  | "shapePositive"
-  | "ratePositive"
-  | "shapeNegative"
-  | "rateNegative"
-  | "countEpsilon";
-
-/** The numbers of a form, those that it does not read included. */
-export type FormNumbers = Pick<LossTokenArgs, Parameter>;
+type Parameter = keyof LossParameters;
 
 const WIDTH = { min: 0, infinite: true } as const;
 const BOUND = { min: 0, above: true, infinite: true } as const;
 
 /** What each of them may be. */
-export const RANGES = {
+const RANGES = {
   clipLow: WIDTH,
   clipHigh: WIDTH,
   ratioCap: BOUND,
@@ -54,7 +41,7 @@ export const RANGES = {
 } as const satisfies Readonly<Record<Parameter, NumberRange>>;
 
 /** In force where a form does not take the number, or leaves it open. */
-export const DEFAULT_NUMBERS: FormNumbers = {
+export const DEFAULT_PARAMETERS: LossParameters = {
   clipLow: Infinity,
   clipHigh: Infinity,
   ratioCap: Infinity,
@@ -108,9 +95,9 @@ export function needParameters(
   form: string,
   { needs, takes }: FormParameters,
   options: object,
-): FormNumbers {
+): LossParameters {
   const given = options as Partial<Record<Parameter, unknown>>;
-  const result = { ...DEFAULT_NUMBERS } as { -readonly [Name in Parameter]: number };
+  const result = { ...DEFAULT_PARAMETERS } as { -readonly [Name in Parameter]: number };
   for (const name of Object.keys(RANGES) as Parameter[]) {
     const value = given[name];
     const needed = needs.includes(name);

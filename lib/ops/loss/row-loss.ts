@@ -138,7 +138,7 @@ export function rowForm(op: string, options: LossBand & RowForm): LossForm {
     run: "lossRow",
     form: ROW_FORM[options.form],
     reduce: needWord(op, "reduce", reduce ?? "mean", RATIO_REDUCTIONS),
-    numbers: needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
+    parameters: needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
     oldPerRow: needWord(op, "oldLogProbsPer", oldLogProbsPer ?? "token", PER) === 1,
     rowsOnly: WHOLE_FORMS.has(options.form),
     lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",

@@ -120,7 +120,7 @@ export function tokenForm(op: string, options: LossBand & TokenForm): LossForm {
     run: "lossToken",
     form: LOSS_FORM[options.form],
     reduce: RATIO_REDUCTIONS.indexOf("mean"),
-    numbers: needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
+    parameters: needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
     oldPerRow: false,
     rowsOnly: false,
     lossesPer: "token",

@@ -61,14 +61,14 @@ SRP_INLINE LossTerm<Lanes> plain_loss(F64 ratio, F64 advantage, const LossParame
 template <class F>
 SRP_INLINE KlTerm<Lanes> kl_estimate(const LossTokens<F>& row, const LossInputs& in, int64_t i) {
   const F64 reference = pick(in.kept, load_wide(row.reference + i), F64{});
-  return KlForm::at(in.point.current - Lanes(reference), row.kl_parameters);
+  return KlForm::at(in.point.current - Lanes(reference), row.kl);
 }
 
-// Times the token's own ratio where kl_ratio says so, of which e is the exp.
+// Times the token's own ratio where times_ratio says so, of which e is the exp.
 template <class F>
 SRP_INLINE KlTerm<Lanes> kl_of(const LossTokens<F>& row, const LossInputs& in, F64 e, int64_t i) {
   const KlTerm<Lanes> kl = kl_estimate(row, in, i);
-  if (!row.kl_ratio) return kl;
+  if (!row.kl.times_ratio) return kl;
   const F64 x = in.point.log_ratio.x, low = splat(row.parameters.log_low), high = splat(row.parameters.log_high);
   const Mask moves = both(at_least(x, low), at_most(x, high));
   if (!any(!moves)) return times_ratio(kl, Lanes(e), moves);
@@ -84,7 +84,7 @@ template <class F>
 SRP_INLINE void put_losses(const LossTokens<F>& row, int64_t i, const LossHalf& low, const LossHalf& high) {
   put_both(row.loss, i, low.loss, high.loss);
   put_both(row.ratio, i, low.ratio, high.ratio);
-  put_both(row.kl, i, low.kl, high.kl);
+  put_both(row.kl_values, i, low.kl, high.kl);
   put_both(row.grad, i, low.grad, high.grad);
   if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
 }
@@ -116,7 +116,7 @@ struct CutLosses {
     copy.marks = copied(marks, row.marks);
     copy.loss = row.loss ? results[0] : nullptr;
     copy.ratio = row.ratio ? results[1] : nullptr;
-    copy.kl = row.kl ? results[2] : nullptr;
+    copy.kl_values = row.kl_values ? results[2] : nullptr;
     copy.grad = row.grad ? results[3] : nullptr;
     copy.clipped = row.clipped ? clipped : nullptr;
     return copy;
@@ -125,7 +125,7 @@ struct CutLosses {
   // Their results, where there are such tokens.
   void put(const LossTokens<F>& row) const {
     if (count == 0) return;
-    F* const to[] = {row.loss, row.ratio, row.kl, row.grad};
+    F* const to[] = {row.loss, row.ratio, row.kl_values, row.grad};
     for (int64_t k = 0; k < 4; ++k)
       if (to[k]) copy_out(to[k] + begin, results[k], count);
     if (row.clipped) copy_out(row.clipped + begin, clipped, count);

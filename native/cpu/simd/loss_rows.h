@@ -139,14 +139,14 @@ SRP_INLINE RowConstants row_constants(const LossRow<F>& row) {
   all.plain = is_plain(p) && !ratio.held && fabs(ratio.log_ratio) <= kExpWideLimit;
   all.weighs = clips && (tokens.factor || tokens.row_factor != 1);
   all.exponentials =
-      kKind == kOfRow ? row.tokens.all_figures && !row.old_per_row : row.tokens.all_figures || tokens.kl_ratio;
+      kKind == kOfRow ? row.tokens.all_figures && !row.old_per_row : row.tokens.all_figures || tokens.kl.times_ratio;
   return all;
 }
 
 template <class F>
 SRP_INLINE KlTerm<Lanes> kl_of_row(const LossRow<F>& row, const LossInputs& in, int64_t i) {
   const KlTerm<Lanes> kl = kl_estimate(row.tokens, in, i);
-  if (!row.tokens.kl_ratio) return kl;
+  if (!row.tokens.kl.times_ratio) return kl;
   const bool moves = row.tokens.form == SRP_ROW_CLIP_LOCAL && !row.form.ratio.held;
   return times_ratio(kl, Lanes(row.form.ratio.ratio), all_or_none(moves));
 }
@@ -222,7 +222,7 @@ SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int
                          : kKind == kGeometric ? band_masks(x, -p.clip_low, p.clip_high)
                                                : ratio_band(e.exp, p);
   add_band(&sums->figures, band, in.kept, in.advantage);
-  if (!row.old_per_row) add_log_ratios(&sums->figures, x, e, tokens.log_clamp);
+  if (!row.old_per_row) add_log_ratios(&sums->figures, x, e, tokens.parameters.log_clamp);
   return out;
 }
 
@@ -246,7 +246,7 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
     row.tokens = cut.tokens(row.tokens, i, end - i);
   }
   cut.put(given.tokens);
-  store_lanes(row.tokens.figures, lanes.figures, row.tokens.all_figures, row.tokens.log_clamp);
+  store_lanes(row.tokens.figures, lanes.figures, row.tokens.all_figures, row.tokens.parameters.log_clamp);
   row.tokens.figures[SRP_FIGURE_ROW_RATIO] = sum(lanes.weight);
   return sum(lanes.slope);
 }
@@ -273,7 +273,7 @@ SRP_INLINE LossHalf gradient_half(const LossRow<F>& row, double through, int64_t
 template <class F>
 static void loss_gradients(const LossRow<F>& given, int64_t begin, int64_t end, double through) {
   LossRow<F> row = given;
-  row.tokens.loss = row.tokens.kl = nullptr;  // they have been stored
+  row.tokens.loss = row.tokens.kl_values = nullptr;  // they have been stored
   row.tokens.clipped = nullptr;
   const LossTokens<F> whole = row.tokens;
   CutLosses<F> cut;

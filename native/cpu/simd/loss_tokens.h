@@ -45,7 +45,7 @@ SRP_INLINE void add_losses(const LossTokens<F>& row, const LossInputs& in, const
   count(&figures->clipped, out.clipped);
   count(&figures->limited, both(in.kept, t.limited));
   if (!row.all_figures) return;
-  add_log_ratios(figures, in.point.log_ratio.x, e, row.log_clamp);
+  add_log_ratios(figures, in.point.log_ratio.x, e, row.parameters.log_clamp);
   add_band(figures, ratio_band(t.ratio.x, row.parameters), in.kept, in.advantage);
 }
 
@@ -54,7 +54,7 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   const LossInputs in = loss_inputs(row, i);
   const bool clips = row.form == SRP_LOSS_CLIP;
   Exponentials e = {};
-  if (clips || row.all_figures || row.kl_ratio) e = exponentials(in.point.log_ratio.x);
+  if (clips || row.all_figures || row.kl.times_ratio) e = exponentials(in.point.log_ratio.x);
   LossTerm<Lanes> t;
   if (clips) {
     t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, row.parameters);
@@ -129,7 +129,7 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
   const LossParameters& p = row.parameters;
   const double off = INFINITY;
   return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old &&
-         !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl && row.policy != 0 &&
+         !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl_values && row.policy != 0 &&
          row.policy - row.policy == 0;
 }
 
@@ -172,7 +172,7 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
   if (kMasked) count(&sums->kept, kept);
   if (!kAll) return out;
   const Mask below = less(e.exp, plain.low), above = more(e.exp, plain.high);
-  add_log_ratios(others, x, e, row.log_clamp);
+  add_log_ratios(others, x, e, row.parameters.log_clamp);
   add_band(others, {below, above}, kMasked ? kept : !Mask{}, advantage);
   return out;
 }
@@ -227,7 +227,7 @@ static __attribute__((noinline)) void add_apart(const LossTokens<F>& row, int64_
   const int64_t rest = loss_registers(row, begin, end, &all);
   if (rest < end) loss_cut(row, rest, end - rest, &all);
   double apart[SRP_LOSS_FIGURES] = {};
-  store_lanes(apart, all.figures, row.all_figures, row.log_clamp);
+  store_lanes(apart, all.figures, row.all_figures, row.parameters.log_clamp);
   const double largest = largest_of(all.largest);
   if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
   for (int64_t k = 0; k < SRP_LOSS_FIGURES; ++k)
@@ -258,7 +258,7 @@ static void plain_row(const LossTokens<F>& given, int64_t begin, int64_t end, do
   if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
   if (kAll) {
     double more[SRP_LOSS_FIGURES] = {};  // added: tokens apart may have come before
-    store_others(more, others, row.log_clamp);
+    store_others(more, others, row.parameters.log_clamp);
     for (int64_t k = SRP_LOSS_SUMS; k < SRP_LOSS_FIGURES; ++k) figures[k] += more[k];
   }
   if (i < end) add_apart(row, i, end, figures);
@@ -295,7 +295,7 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bo
     const int64_t rest = loss_registers(row, begin, end, &all);
     if (rest < end) loss_cut(row, rest, end - rest, &all);
     if (!row.figures) return;
-    store_lanes(figures, all.figures, row.all_figures, row.log_clamp);
+    store_lanes(figures, all.figures, row.all_figures, row.parameters.log_clamp);
     figures[SRP_FIGURE_ROW_RATIO] = largest_of(all.largest);
   }
   // Ratios are never negative: a sum of them that is NaN has met one, and the largest of no ratio is not 0.

@@ -2,9 +2,9 @@
  *
  *   x[t]      current[t] - old[t] over kept tokens; 0 where old is NULL ("old is current": the ratio is 1, its gradient not 0)
  *   (l, g)    the form's loss and its derivative to current[t] (srp_loss_form), l *= factor, g *= factor
- *   v[t]      KL estimate of d[t] = current[t] - reference[t] (kl_form), where reference is given
+ *   v[t]      KL estimate of d[t] = current[t] - reference[t] (kl.kind), where reference is given
  *   total     sum over b of  row_weight[b] * (sum over terms of row b of l)
- *                          + kl_weight[b] * kl_coefficient * (sum over kept tokens of row b of v)
+ *                          + kl_weight[b] * kl.coefficient * (sum over kept tokens of row b of v)
  *   grad[t]   d total / d current[t]
  *
  *   loss_token  one pass: the form sees one token at a time
@@ -23,9 +23,9 @@
  * marks     tokens that a form treats apart (SRP_LOSS_MARKED); read by no other form
  * factor    constant for the gradient: [n], [B] or NULL = 1. SRP_ROW_GAMMA and SRP_ROW_GEOMETRIC take its logarithm into the row's
  *           sum instead of multiplying
- * KL        clamps of d and v (kl_log_clamp, kl_value_clamp); where a clamp is active the derivative is 0. kl_slope_form names the estimator that gives the
- *           derivative (straight-through: the value of one, the gradient of another, which no clamp of the value stops).
- *           kl_ratio 1: v is multiplied by a ratio before any cap, log_clamp and max_log_ratio applied, which carries gradient
+ * KL        clamps of d and v (log_clamp, value_clamp); where a clamp is active the derivative is 0. gradient_kind names the estimator
+ *           that gives the derivative (straight-through: the value of one, the gradient of another, which no clamp of the value
+ *           stops). times_ratio 1: v is multiplied by a ratio before any cap, log_clamp and max_log_ratio applied, which carries gradient
  *           too: exp(s) through the row in THROUGH forms, exp(s) with the token's own gradient in SRP_ROW_CLIP_LOCAL, the
  *           token's own ratio elsewhere
  * zero      an advantage, factor or weight of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
@@ -106,6 +106,31 @@ typedef enum {
   SRP_LOSS_FIGURES
 } srp_loss_figure;
 
+/* Numbers of the forms. */
+typedef struct {
+  double clip_low, clip_high; /* >= 0, infinity = off */
+  double dual_clip;           /* > 1, infinity = off */
+  double ratio_cap;           /* > 0, infinity = off */
+  double log_clamp;     /* > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on
+                                 every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and
+                                 GEOMETRIC do not read it */
+  double max_log_ratio; /* >= 0, infinity = off: the upper end alone, likewise */
+  double temperature_positive, temperature_negative; /* > 0: SRP_LOSS_SIGMOID */
+  double coefficient;                   /* SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s */
+  double shape_positive, rate_positive; /* SRP_ROW_GAMMA: k and lambda where A >= 0 */
+  double shape_negative, rate_negative; /* and where A < 0 */
+  double count_epsilon; /* >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1) */
+} srp_loss_parameters;
+
+/* Numbers of the KL term. */
+typedef struct {
+  int32_t kind, gradient_kind; /* srp_kl_kind; 0 where reference is NULL */
+  int32_t times_ratio;
+  double coefficient;
+  double log_clamp;   /* > 0, infinity = off: on d */
+  double value_clamp; /* > 0, infinity = off: on v */
+} srp_kl_parameters;
+
 typedef struct {
   uint32_t size;
   int32_t dtype;                /* SRP_F32 or SRP_F64: of every float array that is not double below */
@@ -127,28 +152,13 @@ typedef struct {
   int32_t old_per_row; /* 1: CLIP* and SQUARED of loss_row: s = (sum of current - old[b]) / divisor, x is undefined and
                           figures of x count s, once a row */
   int32_t advantage_per_token, factor_per_token;
-  int32_t reduce;                 /* srp_ratio_reduction: how s is made; loss_row only */
-  int32_t figure_count;           /* SRP_LOSS_SUMS or SRP_LOSS_FIGURES */
-  int32_t kl_form, kl_slope_form; /* srp_kl_kind; 0 where reference is NULL */
-  int32_t kl_ratio;
-  double clip_low, clip_high; /* >= 0, infinity = off */
-  double dual_clip;           /* > 1, infinity = off */
-  double ratio_cap;           /* > 0, infinity = off */
-  double log_clamp;     /* > 0, infinity = off: on x in forms of tokens with r, on s in forms of rows with exp(s), on
-                                 every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and
-                                 GEOMETRIC do not read it */
-  double max_log_ratio; /* >= 0, infinity = off: the upper end alone, likewise */
-  double temperature_positive, temperature_negative; /* > 0: SRP_LOSS_SIGMOID */
-  double coefficient;                   /* SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s */
-  double shape_positive, rate_positive; /* SRP_ROW_GAMMA: k and lambda where A >= 0 */
-  double shape_negative, rate_negative; /* and where A < 0 */
-  double count_epsilon; /* >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1) */
-  double kl_coefficient;
-  double kl_log_clamp;   /* > 0, infinity = off: on d */
-  double kl_value_clamp; /* > 0, infinity = off: on v */
+  int32_t reduce;       /* srp_ratio_reduction: how s is made; loss_row only */
+  int32_t figure_count; /* SRP_LOSS_SUMS or SRP_LOSS_FIGURES */
+  srp_loss_parameters parameters;
+  srp_kl_parameters kl;
   void* loss;  /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or NULL */
   void* ratio; /* [form >= SRP_ROW_CLIP ? B : n] or NULL */
-  void* kl;    /* [n] or NULL: v */
+  void* kl_values;  /* [n] or NULL: v */
   uint8_t* clipped; /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or NULL */
   void* grad;       /* [n] or NULL */
   double* figures;  /* [B, figure_count] or NULL */
@@ -161,7 +171,7 @@ typedef srp_loss_token_args srp_loss_row_args;
  *
  *   current[i]      logprob of targets[i], as logprob.h has it, rounded to float32
  *   (l, g), v[i]    as loss_token has them for current[i]
- *   total     sum over i of  weight[i] l + kl_weight[i] kl_coefficient v[i] + entropy_weight[i] entropy[i]
+ *   total     sum over i of  weight[i] l + kl_weight[i] kl.coefficient v[i] + entropy_weight[i] entropy[i]
  *   grad      d total / d logits: logprob.h's backward of grad_logprob[i] = d total / d current[i], rounded to float32, and
  *             grad_entropy[i] = entropy_weight[i], rounded to float32
  *
@@ -198,10 +208,8 @@ typedef struct {
   int64_t V, stride;
   double temperature, scale, softcap; /* logprob.h */
   int32_t form;                       /* srp_loss_form */
-  int32_t kl_form, kl_slope_form, kl_ratio;
-  double clip_low, clip_high, dual_clip, ratio_cap, log_clamp, max_log_ratio;
-  double temperature_positive, temperature_negative, coefficient;
-  double kl_coefficient, kl_log_clamp, kl_value_clamp;
+  srp_loss_parameters parameters;
+  srp_kl_parameters kl;
   float* logprob;               /* [N] or NULL */
   float *entropy, *lse;         /* [N] or NULL */
   float *max_logit, *log1p_sum; /* [N] or NULL */

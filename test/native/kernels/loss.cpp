@@ -1,6 +1,6 @@
 // Losses of tokens and of rows, with their gradients (surprisal/loss.h).
 #include "families.h"
-#include "refusals.h"
+#include "loss_numbers.h"
 
 namespace srp::test {
 namespace {
@@ -60,12 +60,9 @@ void inputs(Call<Args>& call, const Setting& s) {
     if (masked && a.factor_per_token) poison(factor, mask);
     call.in("factor", &Args::factor, reals(s.dtype, factor));
   }
-  if (!s.groups && !s.plain && random.chance(0.6)) {
-    call.in("reference", &Args::reference, reals(s.dtype, reference));
-    a.kl_form = static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
-    a.kl_slope_form = random.chance(0.7) ? a.kl_form : static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
-    a.kl_ratio = random.one_of({0, 1});
-  }
+  const bool with_reference = !s.groups && !s.plain && random.chance(0.6);
+  if (with_reference) call.in("reference", &Args::reference, reals(s.dtype, reference));
+  a.kl = kl_parameters(random, with_reference);
   if (random.chance(0.5)) call.in("row_weight", &Args::row_weight, reals(SRP_F64, random.reals(B, 0, 1)));
   if (random.chance(0.5)) call.in("kl_weight", &Args::kl_weight, reals(SRP_F64, random.reals(B, 0, 1)));
   if (masked) call.in("mask", &Args::mask, flags(mask));
@@ -77,41 +74,22 @@ void inputs(Call<Args>& call, const Setting& s) {
   if (!s.groups->members.empty()) call.in("members", &Args::members, ints(s.groups->members));
 }
 
-void scalars(Args& a, Random& random) {
-  a.reduce = random.one_of({SRP_REDUCE_MEAN, SRP_REDUCE_SUM});
-  a.clip_low = random.one_of({0.0, 0.1, 0.2, double{INFINITY}});
-  a.clip_high = random.one_of({0.0, 0.1, 0.3, double{INFINITY}});
-  a.dual_clip = random.one_of({1.1, 3.0, double{INFINITY}});
-  a.ratio_cap = random.one_of({1.2, double{INFINITY}});
-  a.log_clamp = random.one_of({0.25, double{INFINITY}});
-  a.max_log_ratio = random.one_of({0.0, 0.15, double{INFINITY}});
-  a.temperature_positive = random.one_of({1.0, 3.0});
-  a.temperature_negative = random.one_of({1.05, 0.5});
-  a.coefficient = random.one_of({0.0, 0.5});
-  a.shape_positive = 2;
-  a.rate_positive = 3;
-  a.shape_negative = 3;
-  a.rate_negative = 2;
-  a.count_epsilon = random.one_of({0.0, 1e-8});
-  a.kl_coefficient = random.one_of({0.0, 0.05});
-  a.kl_log_clamp = random.one_of({0.2, double{INFINITY}});
-  a.kl_value_clamp = random.one_of({0.1, double{INFINITY}});
-}
-
 // Decisions at a bound compare one rounding of the same numbers on both sides, except in THROUGH and LOCAL forms, where a row's
 // ratio comes from a sum in another order: random ratios do not lie that near to a bound.
 Call<Args> loss(const Setting& s) {
   Random& random = s.random;
   Call<Args> call(s.row ? &srp_backend::loss_row : &srp_backend::loss_token);
   inputs(call, s);
-  scalars(call.args, random);
-  if (s.plain) call.args.dual_clip = call.args.ratio_cap = call.args.log_clamp = call.args.max_log_ratio = INFINITY;
+  call.args.reduce = random.one_of({SRP_REDUCE_MEAN, SRP_REDUCE_SUM});
+  srp_loss_parameters& p = call.args.parameters;
+  p = loss_parameters(random);
+  if (s.plain) p.dual_clip = p.ratio_cap = p.log_clamp = p.max_log_ratio = INFINITY;
   const int64_t n = s.rows.n, B = s.rows.B;
   const Tolerance sums = Tolerance::sums(s.dtype);
   const auto present = [&] { return random.chance(0.85); };
   if (present()) call.out("loss", &Args::loss, s.dtype, s.once() ? B : n, sums);
   if (present()) call.out("ratio", &Args::ratio, s.dtype, s.row ? B : n, sums);
-  if (!s.groups && !s.plain && present()) call.out("kl", &Args::kl, s.dtype, n, sums);
+  if (!s.groups && !s.plain && present()) call.out("kl_values", &Args::kl_values, s.dtype, n, sums);
   if (present()) call.out("clipped", &Args::clipped, SRP_U8, s.whole() ? B : n, Tolerance::exact());
   if (present()) call.out("grad", &Args::grad, s.dtype, n, sums);
   const int32_t count = s.groups || random.chance(0.4) ? SRP_LOSS_SUMS : SRP_LOSS_FIGURES;
@@ -179,11 +157,6 @@ void refuse(Runner& run, Random& random, bool row) {
       a.factor_per_token = 1;
     }),
                 SRP_BAD_ARGUMENT);
-    run.refused("a KL form without reference", good.with([](Args& a) {
-      a.reference = nullptr;
-      a.kl_form = a.kl_slope_form = SRP_KL_K1;
-    }),
-                SRP_BAD_ARGUMENT);
     if (!row || setting.sums_its_own())
       run.refused("old per row", good.with([](Args& a) { a.old_per_row = 1; }), SRP_BAD_ARGUMENT);
     if (setting.whole()) {
@@ -206,15 +179,7 @@ void refuse(Runner& run, Random& random, bool row) {
     refuse_values(run, good, "form", &Args::form,
                   {0, -1, first_form(row) - 1, last_form(row) + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
     refuse_enumerators(run, good, "reduce", &Args::reduce, SRP_REDUCE_SUM);
-    for (double Args::* scalar :
-         {&Args::clip_low, &Args::clip_high, &Args::dual_clip, &Args::ratio_cap, &Args::log_clamp, &Args::max_log_ratio,
-          &Args::temperature_positive, &Args::temperature_negative, &Args::count_epsilon, &Args::kl_log_clamp,
-          &Args::kl_value_clamp})
-      refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}}, SRP_BAD_ARGUMENT);
-    for (double Args::* scalar : {&Args::coefficient, &Args::shape_positive, &Args::rate_positive,
-                                  &Args::shape_negative, &Args::rate_negative, &Args::kl_coefficient})
-      refuse_values(run, good, "a scalar", scalar, {double{INFINITY}, double{NAN}}, SRP_BAD_ARGUMENT);
-    refuse_values(run, good, "dual_clip", &Args::dual_clip, {1.0}, SRP_BAD_ARGUMENT);
+    refuse_loss_numbers(run, good);
     run.agree(good);
   }
 }
@@ -233,7 +198,7 @@ void refuse_groups_of_rows(Runner& run, Random& random) {
   refuse_values(run, good, "figure_count", &Args::figure_count, {SRP_LOSS_FIGURES}, SRP_BAD_ARGUMENT);
   run.refused("a KL term", good.with([](Args& a) {
     a.reference = a.current;
-    a.kl_form = a.kl_slope_form = SRP_KL_K1;
+    a.kl.kind = a.kl.gradient_kind = SRP_KL_K1;
   }),
               SRP_BAD_ARGUMENT);
   run.agree(good);

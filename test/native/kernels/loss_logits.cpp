@@ -1,6 +1,6 @@
 // From the logits of tokens to their gradient (surprisal/loss.h, loss_logits).
 #include "families.h"
-#include "refusals.h"
+#include "loss_numbers.h"
 
 namespace srp::test {
 namespace {
@@ -87,29 +87,15 @@ void losses(Call<Args>& call, Random& random, int32_t form) {
   if (random.chance(0.85)) tokens("old", &Args::old, near());
   tokens("advantage", &Args::advantage, random.reals(N, -2, 2));
   if (random.chance(0.5)) tokens("factor", &Args::factor, random.reals(N, 0.1, 2));
-  if (random.chance(0.6)) {
-    tokens("reference", &Args::reference, near());
-    a.kl_form = static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
-    a.kl_slope_form = random.chance(0.7) ? a.kl_form : static_cast<int32_t>(random.integer(SRP_KL_K1, SRP_KL_K3));
-    a.kl_ratio = random.one_of({0, 1});
-  }
+  const bool with_reference = random.chance(0.6);
+  if (with_reference) tokens("reference", &Args::reference, near());
   if (random.chance(0.7)) tokens("weight", &Args::weight, random.reals(N, 0, 1));
   if (random.chance(0.5)) tokens("kl_weight", &Args::kl_weight, random.reals(N, 0, 1));
   if (random.chance(0.5)) tokens("entropy_weight", &Args::entropy_weight, random.reals(N, -1, 1));
   if (random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(N, 0.6)));
   if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(N, 0.3)));
-  a.clip_low = random.one_of({0.1, 0.2, double{INFINITY}});
-  a.clip_high = random.one_of({0.1, 0.3, double{INFINITY}});
-  a.dual_clip = random.one_of({1.1, double{INFINITY}});
-  a.ratio_cap = random.one_of({1.2, double{INFINITY}});
-  a.log_clamp = random.one_of({0.25, double{INFINITY}});
-  a.max_log_ratio = random.one_of({0.15, double{INFINITY}});
-  a.temperature_positive = random.one_of({1.0, 3.0});
-  a.temperature_negative = random.one_of({1.05, 0.5});
-  a.coefficient = random.one_of({0.0, 0.5});
-  a.kl_coefficient = random.one_of({0.0, 0.5});
-  a.kl_log_clamp = random.one_of({0.2, double{INFINITY}});
-  a.kl_value_clamp = random.one_of({0.1, double{INFINITY}});
+  a.parameters = loss_parameters(random);
+  a.kl = kl_parameters(random, with_reference);
 }
 
 // Float32 terms on the device: 2e-6 of the log-prob, so of the ratio; slopes are below 10. A decision at a bound, which random
@@ -166,21 +152,11 @@ void loss_logits_refuses(Runner& run) {
   run.refused("a stride below V", good.with([](Args& a) { a.stride = a.V - 1; }), SRP_BAD_SHAPE);
   run.refused("N * stride overflows", good.with([](Args& a) { a.N = a.stride = int64_t{1} << 40; }), SRP_BAD_SHAPE);
   refuse_values(run, good, "form", &Args::form, {0, -1, SRP_LOSS_SQUARED + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
-  run.refused("a KL form without reference", good.with([](Args& a) {
-    a.reference = nullptr;
-    a.kl_form = a.kl_slope_form = SRP_KL_K1;
-  }),
-              SRP_BAD_ARGUMENT);
   for (double Args::* scalar : {&Args::temperature, &Args::scale})
     refuse_values(run, good, "a scalar", scalar, {0.0, -1.0, double{NAN}, double{INFINITY}, 1e-40, 1e40},
                   SRP_BAD_ARGUMENT);
   refuse_values(run, good, "softcap", &Args::softcap, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
-  for (double Args::* scalar :
-       {&Args::clip_low, &Args::clip_high, &Args::dual_clip, &Args::ratio_cap, &Args::log_clamp, &Args::max_log_ratio,
-        &Args::temperature_positive, &Args::temperature_negative, &Args::kl_log_clamp, &Args::kl_value_clamp})
-    refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}}, SRP_BAD_ARGUMENT);
-  for (double Args::* scalar : {&Args::coefficient, &Args::kl_coefficient})
-    refuse_values(run, good, "a scalar", scalar, {double{INFINITY}, double{NAN}}, SRP_BAD_ARGUMENT);
+  refuse_loss_numbers(run, good);
   mislead_indices(run, good, "targets", 2, good.args.V);
   run.agree(good);
 }

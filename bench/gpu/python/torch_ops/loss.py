@@ -12,6 +12,12 @@ LOW, HIGH, DUAL, CAP, CLAMP = 0.2, 0.28, 3.0, 2.5, 20.0
 POSITIVE, NEGATIVE, COEFFICIENT = 1.0, 1.05, 0.3
 KL = 0.04
 INF = math.inf
+PARAMETERS = {
+    "clip_low": LOW, "clip_high": HIGH, "dual_clip": DUAL, "ratio_cap": CAP, "log_clamp": CLAMP, "max_log_ratio": INF,
+    "temperature_positive": POSITIVE, "temperature_negative": NEGATIVE, "coefficient": COEFFICIENT,
+    "shape_positive": 2.0, "rate_positive": 1.0, "shape_negative": 3.0, "rate_negative": 2.5, "count_epsilon": 0.0,
+}
+KL_PARAMETERS = {"times_ratio": 0, "coefficient": KL, "log_clamp": INF, "value_clamp": INF}
 
 
 def clip(x, advantage):
@@ -59,16 +65,11 @@ KL_FORMS = {
 
 
 def shared_numbers(form, kl):
-    return {
-        "form": form, "kl_form": kl, "kl_slope_form": kl, "kl_ratio": 0,
-        "clip_low": LOW, "clip_high": HIGH, "dual_clip": DUAL, "ratio_cap": CAP, "log_clamp": CLAMP, "max_log_ratio": INF,
-        "temperature_positive": POSITIVE, "temperature_negative": NEGATIVE, "coefficient": COEFFICIENT,
-        "kl_coefficient": KL, "kl_log_clamp": INF, "kl_value_clamp": INF,
-    }
+    return {"form": form, "parameters": PARAMETERS, "kl": {**KL_PARAMETERS, "kind": kl, "gradient_kind": kl}}
 
 
 def rows_numbers(form, kl):
-    own = {"old_per_row": 0, "advantage_per_token": 1, "factor_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_FIGURES", "G": 0, "shape_positive": 2.0, "rate_positive": 1.0, "shape_negative": 3.0, "rate_negative": 2.5, "count_epsilon": 0.0}
+    own = {"old_per_row": 0, "advantage_per_token": 1, "factor_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_FIGURES", "G": 0}
     return {"dtype": "SRP_F32", **ROWS, **shared_numbers(form, kl), **own}
 
 
@@ -89,7 +90,7 @@ def token_checks(data):
         kl = dot_mask(kl_form(leaf - reference.double()), kept)
         total = (weight * (loss.sum(1) + KL * kl.sum(1))).sum()
         (gradient,) = torch.autograd.grad(total, leaf)
-        outputs = {"loss": (loss.detach(), torch.float32, F32), "kl": (kl.detach(), torch.float32, F32), "grad": (dot_mask(gradient, kept), torch.float32, F32)}
+        outputs = {"loss": (loss.detach(), torch.float32, F32), "kl_values": (kl.detach(), torch.float32, F32), "grad": (dot_mask(gradient, kept), torch.float32, F32)}
         yield Check("loss_token", "%s, KL %s" % (name, kl_name), inputs, rows_numbers("SRP_LOSS_" + name, "SRP_KL_" + kl_name), outputs)
 
 
@@ -111,7 +112,7 @@ def row_checks(data):
         return current.double().requires_grad_()
 
     def numbers(form, **more):
-        return {**rows_numbers("SRP_ROW_" + form, 0), "kl_coefficient": 0.0, "factor_per_token": 0, **more}
+        return {**rows_numbers("SRP_ROW_" + form, 0), "factor_per_token": 0, **more}
 
     leaf = leaf_of()
     loss = dot_mask(clip(ratio_of(leaf)[:, None].expand(B, T), advantage.double()), kept)
@@ -139,7 +140,7 @@ def row_checks(data):
 
     leaf = leaf_of()
     loss = (0.5 * ratio_of(leaf) - single.double()) ** 2
-    yield Check("loss_row", "SQUARED", {**inputs, "advantage": single}, numbers("SQUARED", advantage_per_token=0, coefficient=0.5), outputs_of(leaf, loss, (weight * loss).sum()))
+    yield Check("loss_row", "SQUARED", {**inputs, "advantage": single}, numbers("SQUARED", advantage_per_token=0, parameters={**PARAMETERS, "coefficient": 0.5}), outputs_of(leaf, loss, (weight * loss).sum()))
 
     leaf = leaf_of()
     x, a = leaf - old.double(), single.double()[:, None].expand(B, T)
