@@ -13,7 +13,7 @@ export function show(x: number): string {
   return x === 0 ? "0" : x === Infinity ? "∞" : x.toExponential(1);
 }
 
-export function verdict({ within, used }: Measurement): string {
+function verdict({ within, used }: Measurement): string {
   if (within === undefined) return "–";
   if (!within) return "**outside**";
   return used === undefined || used === 0 ? "within" : `within, ${Math.max(1, Math.round(100 * used))} %`;

@@ -9,12 +9,6 @@ import { rng } from "../../test/support/rng";
 export const ROW_KINDS = ["normal", "peaky", "masked"] as const;
 export type RowKind = (typeof ROW_KINDS)[number];
 
-export const ROW_KIND_SAYS: Readonly<Record<RowKind, string>> = {
-  normal: "N(0, 2.5)",
-  peaky: "N(0, 1) and one logit at 24 to 26: a token that is nearly certain",
-  masked: "N(0, 2.5), nine of ten ids at −∞",
-};
-
 export type LogitDType = "float32" | "bfloat16";
 export type LogitMemory = Float32Array | Uint16Array;
 

@@ -26,7 +26,7 @@ function errorsOf(batch: LogitBatch, got: Readonly<Record<string, PeerOutput>>, 
   return Object.fromEntries(names.map((name) => [name, errorOf(got[name]!, { values: wanted[name], budget })]));
 }
 
-export function forwardWork(batch: LogitBatch, lib: Library, prepare?: () => void): Work {
+function forwardWork(batch: LogitBatch, lib: Library, prepare?: () => void): Work {
   const { rows, vocab, dtype, logits, targets } = batch;
   // The seven results, as a trainer that calls step after step holds them.
   const out = lib.logprob(new Float32Array(rows), new Int32Array(rows), { shape: [rows, 1], backend: "cpu" });
@@ -42,7 +42,7 @@ export function forwardWork(batch: LogitBatch, lib: Library, prepare?: () => voi
   };
 }
 
-export function forwardTask(batch: LogitBatch): PeerTask {
+function forwardTask(batch: LogitBatch): PeerTask {
   const { rows, vocab, dtype, logits, targets } = batch;
   return {
     kind: "logprob",

@@ -13,9 +13,9 @@ import { advantagesOf, type RecurrenceInput } from "./linear-time";
 import { poison } from "./poison";
 
 /** Rewards and values read with their mask, advantages and returns written. */
-export const GAE_BYTES = { perStep: 17, formula: "17·steps (4 + 4 + 1 read, 4 + 4 written)" };
+const GAE_BYTES = { perStep: 17, formula: "17·steps (4 + 4 + 1 read, 4 + 4 written)" };
 /** Rewards read with their mask, returns written. */
-export const RETURNS_BYTES = { perStep: 9, formula: "9·steps (4 + 1 read, 4 written)" };
+const RETURNS_BYTES = { perStep: 9, formula: "9·steps (4 + 1 read, 4 written)" };
 
 interface Rollouts extends RecurrenceInput {
   readonly rewards: Float32Array;

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseLines, type ResultLine } from "../record";
 
-export type PartState = "passed" | "failed" | "skipped" | "timeout";
+type PartState = "passed" | "failed" | "skipped" | "timeout";
 
-export interface Part {
+interface Part {
   readonly name: string;
   readonly state: PartState;
   readonly seconds: number;
@@ -32,7 +32,7 @@ export interface TorchResults {
   readonly missing?: readonly string[];
 }
 
-export interface Card {
+interface Card {
   readonly date: string;
   readonly commit: string;
   readonly machine: string;

@@ -40,7 +40,7 @@ export function git(...args: string[]): string {
 /** Files that a bench writes do not make the code another. */
 const WRITTEN = [":!bench/results", ":!docs/performance.md", ":!docs/performance.svg"];
 
-export function commitHere(): string {
+function commitHere(): string {
   try {
     const changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ...WRITTEN) !== "";
     return `${git("rev-parse", "--short=12", "HEAD")}${changed ? "+" : ""}`;

@@ -12,7 +12,7 @@ function isRevision({ contender }: ResultLine): boolean {
 /**
  * The other revision's time over ours: below 1 it was faster. Slower means: by more than 5 % in four of five repetitions.
  */
-export function isSlower({ ratio }: ResultLine): boolean {
+function isSlower({ ratio }: ResultLine): boolean {
   return ratio !== undefined && 1 / ratio.p80 > 1 + ALLOWED;
 }
 

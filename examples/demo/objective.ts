@@ -28,7 +28,7 @@ export function judgedOf(experience: Experience<Problem>): Judged {
   return { shape: responseShape, mask, lengths, groups, rewards, advantages, oldLogProbs: oldLogProbs! };
 }
 
-export interface Gradients {
+interface Gradients {
   readonly gradLogProbs: FloatArray;
   readonly gradEntropies?: FloatArray;
 }

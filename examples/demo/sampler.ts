@@ -18,7 +18,7 @@ export interface Rollouts extends Responses {
  * Draws an id from softmax(logits): the smallest one whose cumulative weight passes `uniform` of the total. In float64 from
  * the logits themselves, so that no backend's rounding decides about a token.
  */
-export function draw(logits: Float32Array, uniform: number): number {
+function draw(logits: Float32Array, uniform: number): number {
   const largest = logits.reduce((a, b) => Math.max(a, b));
   const weights = Array.from(logits, (logit) => Math.exp(logit - largest));
   let left = uniform * weights.reduce((a, b) => a + b);

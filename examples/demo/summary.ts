@@ -3,7 +3,7 @@ import { type MethodName, METHODS } from "./methods";
 import type { RunResult } from "./run";
 
 /** One run in figures: means over the first and the last `window` steps. */
-export interface RunSummary {
+interface RunSummary {
   readonly seed: number;
   readonly rewardStart: number;
   readonly rewardEnd: number;

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { prepareSteps, renderHtml, renderTerminal, summarize } from "../../lib/report";
 import { ANSWER_END, ANSWER_START, madeUpRollouts, pieceId, STEP_END, STEP_START } from "./rollouts";
 
-export const SETTINGS = { seed: 20, steps: [0, 60, 120, 180], groups: 16, rolloutsPerGroup: 8 } as const;
+const SETTINGS = { seed: 20, steps: [0, 60, 120, 180], groups: 16, rolloutsPerGroup: 8 } as const;
 
 /** The steps of the run, with group-relative advantages that EMPG has modulated over the delimited spans. */
 export function madeUpSteps() {

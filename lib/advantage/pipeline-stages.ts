@@ -13,14 +13,14 @@ import { discountedReturns, gae, type MaskMode } from "../ops/scan";
 import { cpgdAdvantage, type CpgdAdvantageOptions } from "./cpgd-advantage";
 
 /** One batch of tokens, as the stages read it. */
-export interface StageBatch {
+interface StageBatch {
   readonly rows: Rows;
   readonly tokenRewards: FloatArray | undefined;
   readonly values: FloatArray | undefined;
   readonly rewards: FloatArray | undefined;
 }
 
-export interface StageOptions {
+interface StageOptions {
   /** Layout, mask and backend of the batch, and the workers that share it. */
   readonly where: RowLayout & BackendOption & CollectiveOption & { readonly mask?: Uint8Array };
   readonly gamma: number;

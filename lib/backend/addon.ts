@@ -25,7 +25,7 @@ export interface Addon extends DeviceFunctions {
 }
 
 /** One op, called by HAND_OVER of contract/ops.ts. */
-export interface NativeOp {
+interface NativeOp {
   /** (session, null, ...arrays) → 0, or a status whose text lastError() has. */
   readonly call: (...values: unknown[]) => number;
   /** (session, stop, ...arrays): the same, off the event loop; a number if the call was refused at once. */
@@ -96,7 +96,7 @@ export interface NativeDescription {
 }
 
 /** Folders that may hold native files, first wins. SURPRISAL_NATIVE_PATH names one of the user's own. */
-export function nativeFolders(...built: readonly string[]): string[] {
+function nativeFolders(...built: readonly string[]): string[] {
   const own = process.env["SURPRISAL_NATIVE_PATH"];
   const folders = [...built, path.join("prebuilds", `${process.platform}-${process.arch}`)];
   const packaged = folders.map((folder) => path.join(packageRoot(), folder));

@@ -7,11 +7,11 @@
 //   chunks    bytes [size, chunkBytes]
 import { needNumber } from "../core/option-checks";
 
-export const HEADER = 8;
+const HEADER = 8;
 
 /** Of arrivals: 31 bits that wrap, and a sign that stays. */
 export const COUNT_MASK = 0x7fffffff;
-export const ENDED_BIT = -0x80000000;
+const ENDED_BIT = -0x80000000;
 
 const MAX_SIZE = 1024;
 

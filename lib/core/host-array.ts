@@ -2,7 +2,7 @@
 import type { DType } from "./dtype";
 
 /** The typed array that holds elements of a type; half types as bits. */
-export interface HostArrays {
+interface HostArrays {
   readonly float32: Float32Array;
   readonly float16: Uint16Array;
   readonly bfloat16: Uint16Array;

@@ -37,7 +37,7 @@ function needRowArray<A extends RowArray>(op: string, name: string, values: A): 
 }
 
 /** Zeros, of the same kind. */
-export function arrayLike<A extends RowArray>(values: A, length: number): A {
+function arrayLike<A extends RowArray>(values: A, length: number): A {
   return new (values.constructor as new (length: number) => A)(length);
 }
 

@@ -10,7 +10,7 @@ import { pieces, type Task } from "./bounded";
 import { rowCount, type Samples, selectRows } from "./records";
 
 /** One number per response token of some rows. */
-export type TokenNumbers = Readonly<Record<string, FloatArray>>;
+type TokenNumbers = Readonly<Record<string, FloatArray>>;
 
 type Ask<Data> = (part: Samples<Data>, options: CallOptions) => Awaitable<TokenNumbers>;
 

@@ -28,7 +28,7 @@ interface Checked {
 
 const LONGEST_WAIT = 60_000;
 
-export function needRequestOptions(op: string, options: RequestOptions): Checked {
+function needRequestOptions(op: string, options: RequestOptions): Checked {
   return {
     timeout: needNumber(op, "timeout", options.timeout ?? 600_000, { min: 0, above: true, max: 2 ** 31 - 1 }),
     retries: needNumber(op, "retries", options.retries ?? 3, { min: 0, integer: true }),

@@ -74,7 +74,7 @@ export function weightsOfRows<Data>(
 }
 
 /** Rows as reward functions see them. */
-export function rewardRows<Data>(op: string, samples: Samples<Data>, rows: readonly number[]): RewardRow<Data>[] {
+function rewardRows<Data>(op: string, samples: Samples<Data>, rows: readonly number[]): RewardRow<Data>[] {
   const { prompts, groups, promptIds, promptOffsets, tokenIds, offsets, texts, finishReasons, truncated } = samples;
   return rows.map((b) => {
     const source = prompts[groups[b]!]!;

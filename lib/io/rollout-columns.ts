@@ -10,7 +10,7 @@ import { groupRollouts, type RolloutGroups } from "./rollout-groups";
 export type TokenColumns = { readonly [Name in TokenField]?: FloatArray };
 
 /** What is wrong with one rollout. */
-export interface Misfit {
+interface Misfit {
   readonly row: number;
   /** Goes on from the name of the rollout: "has no group". */
   readonly what: string;

@@ -48,7 +48,7 @@ export function commonEdges(samples: readonly Sample[], integers: boolean): numb
   return Array.from({ length: last - first + 1 }, (_, i) => Number(((first + i) * width).toPrecision(12)));
 }
 
-export function histogramOf(sorted: Float64Array, edges: readonly number[]): Histogram {
+function histogramOf(sorted: Float64Array, edges: readonly number[]): Histogram {
   const counts = new Array<number>(Math.max(edges.length - 1, 0)).fill(0);
   let bin = 0;
   for (const value of sorted) {

@@ -11,7 +11,7 @@ import { typeFiles } from "./emit-types.mjs";
 import { hashOf } from "./hash.mjs";
 import { readContracts } from "./model.mjs";
 
-export const HEADERS = "native/include/surprisal";
+const HEADERS = "native/include/surprisal";
 
 /** Generated, and so no source. */
 const OPS = `${HEADERS}/ops.h`;

@@ -26,6 +26,7 @@ export function readLedger() {
   };
 }
 
+/** @public Tests import it in a program of their own. */
 export function entriesOf(file, text) {
   const lines = text.split("\n");
   const entries = {};

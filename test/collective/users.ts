@@ -4,7 +4,7 @@ import type * as surprisal from "../../lib";
 import type { Collective } from "../../lib";
 import { rng } from "../support/rng";
 
-export const TOKENS = 12;
+const TOKENS = 12;
 
 /** A part of a batch; per-token arrays are [rows, TOKENS]. */
 export interface Part {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 export type NumberArray = Float32Array | Float64Array | Int32Array | Uint8Array;
 
 const ARRAY_TYPES = { float32: Float32Array, float64: Float64Array, int32: Int32Array, uint8: Uint8Array };
-export type GoldenDtype = keyof typeof ARRAY_TYPES;
+type GoldenDtype = keyof typeof ARRAY_TYPES;
 
 /** `{dtype, shape, data}` in JSON; row-major. */
 export type GoldenArray = {

@@ -76,7 +76,7 @@ function runFunction(
   };
 }
 
-export function runCase(golden: GoldenCase, mapping: Mapping | undefined, backend: BackendName): CaseResult {
+function runCase(golden: GoldenCase, mapping: Mapping | undefined, backend: BackendName): CaseResult {
   const { name } = golden;
   if (!mapping) return { name, status: "notImplemented" };
   const preset = golden.upstreamOnly ? mapping.preset?.(golden) : undefined;

@@ -33,7 +33,7 @@ export function drawGroups(d: Draw, items: number): { groups?: Int32Array; group
 }
 
 export type FloatMaker = (n: number, kind?: NumberKind) => Float32Array | Float64Array;
-export type NumberKind = "any" | "logProbs" | "positive" | "finite";
+type NumberKind = "any" | "logProbs" | "positive" | "finite";
 
 const PLAIN = [0, 1, -1, 0.5, 2, -0.25];
 const EDGES = [NaN, Infinity, -Infinity, -0, 1e-30, 100];

@@ -42,7 +42,7 @@ const key = fc.oneof(fc.string({ maxLength: 5 }), fc.constantFrom("__proto__", "
 // JSON.stringify knows no -0, which has no place among what a source says about a completion.
 const meta = fc.jsonValue({ maxDepth: 3 }).map((value) => ({ value: JSON.parse(JSON.stringify(value)) as unknown }));
 
-export const rollout: fc.Arbitrary<Rollout> = fc.nat({ max: 5 }).chain((T) =>
+const rollout: fc.Arbitrary<Rollout> = fc.nat({ max: 5 }).chain((T) =>
   fc.record(
     {
       group: text,

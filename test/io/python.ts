@@ -6,7 +6,7 @@ const candidates = [process.env["SURPRISAL_TEST_PYTHON"], "/usr/bin/python3", "p
 );
 
 /** The first Python that can import the packages. */
-export function pythonWith(...packages: readonly string[]): string | undefined {
+function pythonWith(...packages: readonly string[]): string | undefined {
   const program = `import ${packages.join(", ")}`;
   return candidates.find((path) => spawnSync(path!, ["-c", program], { stdio: "ignore" }).status === 0);
 }

@@ -16,11 +16,11 @@ export interface NumbersReport {
   worst?: { index: number; got: number; want: number; allowed: number };
 }
 
-export function allowedError(want: number, { rtol = 0, atol = 0 }: Tolerance): number {
+function allowedError(want: number, { rtol = 0, atol = 0 }: Tolerance): number {
   return Number.isFinite(want) ? atol + rtol * Math.abs(want) : 0;
 }
 
-export function isClose(got: number, want: number, tolerance: Tolerance): boolean {
+function isClose(got: number, want: number, tolerance: Tolerance): boolean {
   // Object.is separates NaN from numbers, === joins 0 and -0 and equal infinities.
   if (got === want || Object.is(got, want)) return true;
   return Math.abs(got - want) <= allowedError(want, tolerance);

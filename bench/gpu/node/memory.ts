@@ -11,7 +11,7 @@ import { errorOf } from "../../harness/check";
 import type { DeviceCase, Outputs, Prepared } from "./case";
 
 /** Of each array, by the name of its argument. */
-export type DeviceArrays = Readonly<Record<string, DeviceArray>>;
+type DeviceArrays = Readonly<Record<string, DeviceArray>>;
 
 export interface DeviceSet {
   readonly inputs: DeviceArrays;

@@ -11,7 +11,7 @@ import { tiltItems } from "../../ops/group/tilt";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { type PromptLayout, promptGrouping, promptItems } from "./prompts";
 
-export interface ListwiseWeightConventions {
+interface ListwiseWeightConventions {
   /**
    * No targets beside log-probs, or no log-probs beside targets: refused as any other difference in length, or answered by no
    * weights. Default `"refuse"`.

@@ -6,7 +6,7 @@ import { groupsByOffsets } from "../../core/groups";
 import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
 
-export interface ReferenceConventions {
+interface ReferenceConventions {
   /** Numbers behind those of the last group: refused, or ignored. Default `"refuse"`. */
   readonly surplus?: "refuse" | "ignore";
 }

@@ -14,7 +14,7 @@ export interface RewardDistributionOptions extends GroupLayout, BackendOption, C
 }
 
 /** Checked rewards: +∞ has no softmax. NaN and −∞ have a meaning. */
-export function refuseInfinite(op: string, name: string, rewards: FloatArray): void {
+function refuseInfinite(op: string, name: string, rewards: FloatArray): void {
   const at = ArrayBuffer.isView(rewards) ? rewards.indexOf(Infinity) : -1;
   if (at >= 0)
     throw argumentError("ERR_SURPRISAL_VALUE", op, `${name}[${at}]`, Infinity, "a number below it; bound the rewards");

@@ -2,7 +2,7 @@
 import { needNumber, needWord } from "../../core/option-checks";
 
 /** What the entropy and reference coefficients add up to. */
-export const MAXENT_TEMPERATURES = ["tau+beta", "tau", "one"] as const;
+const MAXENT_TEMPERATURES = ["tau+beta", "tau", "one"] as const;
 export type MaxentTemperatureMode = (typeof MAXENT_TEMPERATURES)[number];
 
 /**

@@ -24,7 +24,7 @@ export interface WeightEntropies {
 }
 
 /** w_i − 1/n. */
-export function deviationsOf(weights: FloatArray, counts: Int32Array, groupIds: Int32Array): Float64Array {
+function deviationsOf(weights: FloatArray, counts: Int32Array, groupIds: Int32Array): Float64Array {
   return Float64Array.from(weights, (weight, i) => weight - 1 / counts[groupIds[i]!]!);
 }
 

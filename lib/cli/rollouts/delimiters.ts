@@ -3,7 +3,7 @@ import type { Delimiter } from "../../advantage/estimator";
 import type { Rollout } from "../../io";
 
 /** The same value of `meta` in all rollouts, or undefined. */
-export function commonMeta(rollouts: readonly Rollout[], name: string): unknown {
+function commonMeta(rollouts: readonly Rollout[], name: string): unknown {
   const texts = new Set(rollouts.map(({ meta }) => JSON.stringify(meta?.[name])));
   return texts.size === 1 ? rollouts[0]?.meta?.[name] : undefined;
 }

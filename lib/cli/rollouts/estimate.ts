@@ -32,7 +32,7 @@ export interface Estimate {
   readonly spans: SpanFacts | undefined;
 }
 
-export interface SpanFacts {
+interface SpanFacts {
   readonly spans: Int32Array;
   readonly stepEntropies: Float64Array;
   readonly scales: Float64Array;

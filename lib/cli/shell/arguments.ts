@@ -12,7 +12,7 @@ export const COMMON_OPTIONS: OptionSpecs = {
 };
 
 /** All options that a command line may have. */
-export function optionsOf(command: Command, args: readonly string[]): OptionSpecs {
+function optionsOf(command: Command, args: readonly string[]): OptionSpecs {
   return { ...command.options, ...command.moreOptions?.(args)?.options, ...COMMON_OPTIONS };
 }
 

@@ -34,13 +34,3 @@ export function closest<Name extends string>(word: string, names: readonly Name[
   }
   return least <= Math.max(1, Math.floor(given.length / 3)) ? best : undefined;
 }
-
-/** `; did you mean "x"?`, or nothing. */
-export function suggestion(
-  word: string,
-  names: readonly string[],
-  show = (name: string): string => `"${name}"`,
-): string {
-  const near = closest(word, names);
-  return near === undefined ? "" : `; did you mean ${show(near)}?`;
-}

@@ -4,7 +4,7 @@ import type { Outputs } from "./outputs";
 import type { Progress } from "./progress";
 
 /** A flag of a command. */
-export interface OptionSpec {
+interface OptionSpec {
   /** What stands behind the flag, as --help shows it: "FILE", "NAME". Absent: the flag stands alone. */
   readonly value?: string;
   readonly short?: string;

@@ -38,8 +38,6 @@ export const ARGUMENTS = {
   dones: token("meta.dones"),
 } as const satisfies Readonly<Record<string, ArgumentSource>>;
 
-export type ArgumentName = keyof typeof ARGUMENTS;
-
 /** Whether an argument has a number for each token. */
 export function isPerToken(name: string): boolean {
   if (name === "mask" || name === "tokens") return true;

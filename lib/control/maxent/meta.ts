@@ -5,7 +5,7 @@ import { type PresetOption, resolvePreset } from "../../presets";
 import { META_METHODS, type MetaController } from "./meta-settings";
 import { type MaxentController, moveTau, needBounds, needMaxent, type TauBounds } from "./state";
 
-export interface MetaUpdateConventions {
+interface MetaUpdateConventions {
   /** A method that is not known: refused, or nothing moves. Default `"refuse"`. */
   readonly unknownMethod?: "refuse" | "ignore";
 }

@@ -37,7 +37,7 @@ export interface TauBounds {
 }
 
 /** The smallest tau that an update leaves. */
-export const LEAST_TAU = 1e-8;
+const LEAST_TAU = 1e-8;
 
 /** ln of the largest tau that an update leaves where there is no upper bound. */
 const LARGEST_LOG = 700;

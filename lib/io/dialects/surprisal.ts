@@ -53,7 +53,7 @@ function maskOf(at: Place, field: string, value: unknown): Uint8Array {
   return mask;
 }
 
-export function rewardsOf(at: Place, field: string, value: unknown): Record<string, number> {
+function rewardsOf(at: Place, field: string, value: unknown): Record<string, number> {
   const entries = Object.entries(objectOf(at, field, value));
   return Object.fromEntries(entries.map(([name, item]) => [name, numberOf(at, `${field}.${name}`, item)]));
 }

@@ -8,7 +8,7 @@ import type { Bounds } from "./mismatch";
  * What is compared with a threshold: k1 = −d, k2 = d²/2 or k3 = exp(d) − 1 − d of a token (`token_`), or the sum, mean or
  * maximum over the kept tokens of a row (`seq_sum_`, `seq_mean_`, `seq_max_`).
  */
-export const REJECTION_OPTIONS = [
+const REJECTION_OPTIONS = [
   "token_k1",
   "token_k2",
   "token_k3",

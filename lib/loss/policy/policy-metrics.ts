@@ -4,7 +4,7 @@ import type { Evaluation } from "./policy-loss-result";
 import type { MetricNames } from "./policy-loss-options";
 
 /** A column of the rows' figures, or its negative. */
-export type FigureTerm = LossFigure | `-${LossFigure}` | "none";
+type FigureTerm = LossFigure | `-${LossFigure}` | "none";
 
 /** How a loss fills the metrics of each framework in. */
 export interface LossMetrics {

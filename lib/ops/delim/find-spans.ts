@@ -22,7 +22,7 @@ takesDeviceArrays("findSpans");
 export type { IncludeEnd } from "../../backend/contract/delim";
 export type { Spans } from "./spans";
 
-export const UNTERMINATED_RULES = ["drop", "keep"] as const;
+const UNTERMINATED_RULES = ["drop", "keep"] as const;
 /** What becomes of a span that its row never closes. */
 export type Unterminated = (typeof UNTERMINATED_RULES)[number];
 

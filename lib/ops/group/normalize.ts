@@ -86,7 +86,7 @@ export interface GroupNormalizeResult {
 }
 
 /** Conventions checked, with defaults filled in, as backends take them. */
-export function needConventions(op: string, conventions: GroupConventions): GroupConventionArgs {
+function needConventions(op: string, conventions: GroupConventions): GroupConventionArgs {
   const nonNegative = { min: 0 } as const;
   return {
     center: needWord(op, "center", conventions.center ?? "mean", GROUP_CENTERS),

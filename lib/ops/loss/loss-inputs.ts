@@ -256,7 +256,7 @@ function sums(rows: LossFigures<Float64Array>, largest: boolean): LossFigures<nu
 }
 
 /** What a call of a loss wants back, and where it runs. */
-export interface LossWishes<Output extends LossOutput> extends BackendOption {
+interface LossWishes<Output extends LossOutput> extends BackendOption {
   readonly outputs?: readonly Output[];
   readonly out?: Partial<LossArrays>;
 }
@@ -316,19 +316,6 @@ function needLoss(op: string, form: LossForm, options: LossOptions<LossOutput> &
   const inputs = needLossInputs(op, options, form, klAt);
   const current = needFloats(op, "logProbs", logProbs, inputs.rows.n, inputs.rows.meaning);
   return { current, inputs, stream };
-}
-
-/** A loss of checked inputs in host memory, in the name of the public function `op`. */
-export function runCheckedLoss<Output extends LossOutput>(
-  op: string,
-  form: LossForm,
-  current: FloatArray,
-  inputs: LossInputs,
-  wishes: LossWishes<Output>,
-): LossResult<Output> {
-  const { args, finish } = planLoss(op, form, current, inputs, wishes, null);
-  selectBackend(op, wishes.backend).ops[form.run](args);
-  return finish();
 }
 
 /** Checks what is common, allocates, and runs. */

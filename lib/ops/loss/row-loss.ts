@@ -127,7 +127,7 @@ const ONCE_FORMS: ReadonlySet<RowForm["form"]> = new Set(["clipOnce", "geometric
 const WHOLE_FORMS: ReadonlySet<RowForm["form"]> = new Set(["clipOnce", "squared"]);
 
 /** The form of a row loss with its numbers, checked. */
-export function rowForm(op: string, options: LossBand & RowForm): LossForm {
+function rowForm(op: string, options: LossBand & RowForm): LossForm {
   needWord(op, "form", options.form, ROW_FORMS);
   const { reduce, oldLogProbsPer } = options as { readonly reduce?: RatioReduction; readonly oldLogProbsPer?: Per };
   const ownSum = options.form === "geometric" || options.form === "gamma";

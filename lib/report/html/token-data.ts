@@ -15,7 +15,7 @@ const LONGEST_TEXT = 20_000;
 /** Rounded to four digits; null for what is not finite. */
 type Column = readonly (number | null)[];
 
-export interface PageSpan {
+interface PageSpan {
   readonly begin: number;
   readonly finish: number;
   readonly label: string;
@@ -27,7 +27,7 @@ export interface PageSpan {
 }
 
 /** One rollout on the page. Columns are absent where the rollout has no such numbers. */
-export interface PageRollout {
+interface PageRollout {
   /** Its place among the rollouts of its step. */
   readonly index: number;
   readonly group: string;

@@ -2,7 +2,7 @@
 
 const ESCAPE = "\u001b[";
 const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 } as const;
-export type Style = keyof typeof CODES;
+type Style = keyof typeof CODES;
 
 /** Puts text in a style, or leaves it as it is. */
 export type Paint = (style: Style, text: string) => string;

@@ -9,7 +9,7 @@ import { groupPlace } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
 
 /** Where a reward per row goes. */
-export interface PlacementConventions {
+interface PlacementConventions {
   /**
    * `"kept"`: the row's last kept token; a row without one drops its reward. `"attention"`: column Σ attentionMask − 1, dropped outside of the row.
    * `"unpadded"`: column n − 1 with n the tokens that are not padding, 0 for none. Default `"kept"`.

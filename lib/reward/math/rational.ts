@@ -15,7 +15,7 @@ function gcd(a: bigint, b: bigint): bigint {
   return x;
 }
 
-export function rational(n: bigint, d = 1n): Rational | null {
+function rational(n: bigint, d = 1n): Rational | null {
   if (d === 0n) return null;
   const sign = d < 0n ? -1n : 1n;
   const shared = gcd(n, d < 0n ? -d : d) || 1n;

@@ -6,7 +6,7 @@ import { builtFile } from "../../core/package-root";
 import { locatePeer } from "../../core/peer";
 import type { SymbolicQuestion } from "./symbolic-program";
 
-export type SymbolicAnswer = "equal" | "different" | "time limit";
+type SymbolicAnswer = "equal" | "different" | "time limit";
 
 /** Loading the library takes seconds on a busy machine; the time limit counts from then on. */
 const FIRST: SymbolicQuestion = { a: "x", b: "x" };

@@ -34,7 +34,7 @@ export interface LossRun {
   readonly perToken: Readonly<Record<string, ArrayLike<number>>>;
 }
 
-export interface RunSettings {
+interface RunSettings {
   readonly backend: BackendName;
   readonly counts?: Counts;
   /** All advantages, rewards or weights are 0. */

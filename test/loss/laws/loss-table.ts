@@ -38,7 +38,7 @@ export type Exemptions = Readonly<Partial<Record<Law, string>>>;
  * How parts make the whole: each knows the `"counts"` of the whole, and losses and gradients are added; it needs none, `"sum"`;
  * or they are means over rows, or over prompts, and weigh as many as they have.
  */
-export type Split = "counts" | "sum" | "rows" | "prompts";
+type Split = "counts" | "sum" | "rows" | "prompts";
 
 export interface Variant {
   readonly run: Run;

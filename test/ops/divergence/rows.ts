@@ -8,7 +8,7 @@ export const BETAS = [0, 0.1, 0.5, 0.9, 1] as const;
 /** One id, a warp's worth and one more, past a block of 128 threads. */
 export const VOCABS = [1, 2, 5, 33, 300] as const;
 
-export type Numbers = Float64Array | Float32Array | Uint16Array;
+type Numbers = Float64Array | Float32Array | Uint16Array;
 
 export interface Side {
   readonly logits: Numbers;

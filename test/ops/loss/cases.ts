@@ -4,8 +4,8 @@ import { type LossArrays, type LossResult, rowLoss, tokenLoss } from "../../../l
 import type { LossCase } from "../../oracle/loss";
 import { type Rng, rng } from "../../support/rng";
 
-export const TOKEN_FORMS = ["clip", "linear", "weighted", "sigmoid", "marked", "bounded", "squared"] as const;
-export const ROW_FORMS = ["clip", "clipOnce", "clipLocal", "geometric", "gamma", "squared"] as const;
+const TOKEN_FORMS = ["clip", "linear", "weighted", "sigmoid", "marked", "bounded", "squared"] as const;
+const ROW_FORMS = ["clip", "clipOnce", "clipLocal", "geometric", "gamma", "squared"] as const;
 
 /** Every form by a name of its own. */
 export const FORMS = [

@@ -19,5 +19,3 @@ export function repositoryFiles(): string[] {
 }
 
 export const read = (path: string): string => readFileSync(join(root, path), "utf8");
-
-export const stem = (path: string): string => path.slice(path.lastIndexOf("/") + 1).replace(/\..*$/, "");

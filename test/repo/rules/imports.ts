@@ -3,7 +3,7 @@
 import { posix } from "node:path";
 
 /** Folder of lib/ → the other folders it may import. */
-export const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   backend: ["core"],
   io: ["core"],
@@ -51,7 +51,7 @@ const LIB_MAY_IMPORT_TYPES: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Folder of native/ → the other folders it may include. */
-export const NATIVE_MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
+const NATIVE_MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   include: [],
   shared: ["include"],
   cpu: ["include", "shared"],

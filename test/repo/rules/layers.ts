@@ -10,7 +10,7 @@ export function familiesOf(headers: ReadonlyMap<string, string>): string[] {
 }
 
 /** Each layer of a family: one of these paths must exist (a path that ends in / is a folder with files). */
-export function layersOf(family: string): readonly (readonly string[])[] {
+function layersOf(family: string): readonly (readonly string[])[] {
   return [
     [`native/include/surprisal/${family}.h`],
     [`native/shared/${family}.h`],

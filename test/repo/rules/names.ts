@@ -25,7 +25,7 @@ const FOREIGN = [
 ];
 
 /** Layers whose names are mathematics alone. */
-export function isMathematics(path: string): boolean {
+function isMathematics(path: string): boolean {
   return /^(native|lib\/(core|backend|ops))\//.test(path);
 }
 

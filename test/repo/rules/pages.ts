@@ -1,14 +1,7 @@
 // What a page about an op, an estimator or a loss has to have, and where papers are listed.
 
 /** The sections of every such page, beside those of its own. */
-export const SECTIONS = [
-  "Shapes and options",
-  "Where systems differ",
-  "Edges",
-  "Precision",
-  "Sources",
-  "Example",
-] as const;
+const SECTIONS = ["Shapes and options", "Where systems differ", "Edges", "Precision", "Sources", "Example"] as const;
 
 const ABOUT_FUNCTIONS = /^docs\/(?:(?:ops|advantage|loss|reward|control)\/[^/]+|collective)\.md$/;
 
