@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 // The process around run(): its streams, and the ways to be stopped.
+import { removeUnfinished } from "../core/unfinished-file";
 import { run } from "./run";
 import { EXIT } from "./shell/exit-codes";
 import { Stopped } from "./shell/host";
-import { sweep } from "./shell/outputs";
 
 const controller = new AbortController();
 
@@ -36,7 +36,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 // Nobody is left to be told.
 process.stderr.on("error", () => undefined);
-process.on("exit", sweep);
+process.on("exit", removeUnfinished);
 
 const { stdout, stderr, stdin, env, argv } = process;
 void run(argv.slice(2), { stdout, stderr, stdin, env, signal: controller.signal }).then((code) => {

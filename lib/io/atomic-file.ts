@@ -1,9 +1,9 @@
 // A file that appears whole under its name, or not at all.
 import { mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
-import { threadId } from "node:worker_threads";
 import { argumentError } from "../core/errors";
-import { refusedBySystem } from "./place";
+import { type Destination, destinationOf, unfinishedName, whatIs } from "../core/unfinished-file";
+import { refusedBySystem, unreadable } from "./place";
 import { pathOf } from "./source";
 
 export interface AtomicFile {
@@ -13,11 +13,19 @@ export interface AtomicFile {
   write(bytes: Uint8Array | string): Promise<void>;
 }
 
-let written = 0;
+/** Where a file goes, with its folder, which is made. */
+async function prepare(op: string, path: string): Promise<Destination> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    return destinationOf(path);
+  } catch (error) {
+    throw refusedBySystem(op, path, "written", error);
+  }
+}
 
 /**
- * Makes or replaces a file, with its folder. What `fill` writes goes to a temporary name beside it, to the disk, and is then
- * renamed; where `fill` throws, nothing is left behind.
+ * Makes or replaces a file, with its folder; of a link, the file that it leads to. What `fill` writes goes to a hidden name beside
+ * it, to the disk, and is then renamed; where `fill` throws, nothing is left behind. Permissions stay as they were.
  */
 export async function writeAtomically<T>(
   op: string,
@@ -27,14 +35,18 @@ export async function writeAtomically<T>(
   const path = pathOf(target);
   if (path === undefined || path === "")
     throw argumentError("ERR_SURPRISAL_OPTION", op, "target", target, "a path or a file: URL");
-  // No two writers share a name.
-  const temporary = `${path}.${process.pid}-${threadId}-${++written}.tmp`;
   const system = <R>(step: Promise<R>): Promise<R> =>
     step.catch((error: unknown) => {
       throw refusedBySystem(op, path, "written", error);
     });
 
-  await system(mkdir(dirname(path), { recursive: true }));
+  const place = await prepare(op, path);
+  if (place.stats && !place.stats.isFile())
+    throw unreadable(
+      { op, file: path, line: 0 },
+      `cannot be written: it is ${whatIs(place.stats)}, which no file can take the place of; name a file`,
+    );
+  const temporary = unfinishedName(place.path);
   const file = await system(open(temporary, "wx"));
   let bytes = 0;
   try {
@@ -50,9 +62,10 @@ export async function writeAtomically<T>(
         bytes += chunk.length;
       },
     });
+    if (place.stats) await system(file.chmod(place.stats.mode & 0o7777));
     await system(file.sync());
     await file.close();
-    await system(rename(temporary, path));
+    await system(rename(temporary, place.path));
     return result;
   } catch (error) {
     await file.close().catch(() => undefined);

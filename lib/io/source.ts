@@ -1,10 +1,12 @@
 // Where bytes come from: in pieces from the start, or from any place of a file.
-import { type FileHandle, open } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
+import { whatIs } from "../core/unfinished-file";
 import type { RolloutSource } from "./read-options";
-import { refusedBySystem, unreadable } from "./place";
+import { isFileError, refusedBySystem, unreadable } from "./place";
 
 /** Bytes read at a time. */
 const PIECE = 256 * 1024;
@@ -57,16 +59,31 @@ function bytesSource(name: string, bytes: Uint8Array): ByteSource {
   };
 }
 
+/** Refuses a pipe, which may wait for a writer for ever, a device and a folder. */
+function needFile(op: string, name: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  const rest = stats.isDirectory()
+    ? "name the files in it"
+    : 'pipe it in: chunks of createReadStream(path), "-" on a command line';
+  throw unreadable(
+    { op, file: name, line: 0 },
+    `is ${whatIs(stats)}, and no file that can be read at any place; ${rest}`,
+  );
+}
+
 async function fileSource(op: string, name: string, path: string): Promise<ByteSource> {
   let file: FileHandle;
   try {
-    file = await open(path, "r");
+    // Before it is opened, which would wake a writer of the pipe; and opened without waiting, should it be another file now. Windows
+    // has no such flag, and needs none.
+    needFile(op, name, await stat(path));
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
-    throw refusedBySystem(op, name, "opened", error);
+    throw isFileError(error) ? error : refusedBySystem(op, name, "opened", error);
   }
   try {
     const stats = await file.stat();
-    if (!stats.isFile()) throw unreadable({ op, file: name, line: 0 }, "is no regular file");
+    needFile(op, name, stats);
     return {
       name,
       size: stats.size,

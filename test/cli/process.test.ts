@@ -27,7 +27,7 @@ test(
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
     const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
     child.stdin.write(recordText(1)); // and stays open: the work is not done
-    await until(() => readdirSync(folder.path("")).some((name) => name.endsWith(".tmp")));
+    await until(() => readdirSync(folder.path("")).some((name) => name.startsWith(".partial-")));
     child.kill("SIGINT");
     expect(await ended).toBe(130);
     expect(said).toBe("surprisal convert: stopped by SIGINT; nothing was written\n");

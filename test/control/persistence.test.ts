@@ -242,9 +242,9 @@ test("controllers that are not asked for are passed over", () => {
   expect(s.loadControllers(path, { penalty: "kl" })).toEqual({ penalty: { coefficient: 0.1 } });
 });
 
-test("a folder in the place of the file, or a file in the place of the folder, is an error with the system's reason", () => {
+test("a folder in the place of the file, or a file in the place of the folder, is an error that says so", () => {
   mkdirSync(path);
-  expect(refusal(() => s.loadControllers(path, KINDS)).details).toMatchObject({ name: "path", got: "EISDIR" });
+  expect(refusal(() => s.loadControllers(path, KINDS)).details).toMatchObject({ name: "path", got: "a folder" });
   expect(refusal(() => s.saveControllers(path, KINDS, fresh())).code).toBe("ERR_SURPRISAL_FILE");
   expect(readdirSync(folder)).toEqual(["controllers.json"]);
   writeFileSync(join(folder, "file"), "");

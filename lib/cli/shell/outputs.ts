@@ -1,25 +1,13 @@
 // Files that are whole or not there: each is written beside its place under another name and renamed when all is done.
-import { randomBytes } from "node:crypto";
-import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
-import { chmod, open, realpath, rename, rm, stat } from "node:fs/promises";
+import { createReadStream, createWriteStream } from "node:fs";
+import { chmod, open, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import * as path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { SurprisalError } from "../../core/errors";
+import { type Destination, destinationOf, unfinishedName } from "../../core/unfinished-file";
 import { EXIT } from "./exit-codes";
 import { Stopped } from "./host";
-
-/** Names in use right now, for a process that must end at once. */
-const unfinished = new Set<string>();
-
-/** Removes what is half-written, without waiting for anything; also what a writer made beside a name of ours, beginning with it. */
-export function sweep(): void {
-  for (const name of unfinished) {
-    const { dir, base } = path.parse(name);
-    for (const file of readdirSync(dir)) if (file.startsWith(base)) rmSync(path.join(dir, file), { force: true });
-  }
-  unfinished.clear();
-}
 
 interface Output {
   readonly given: string;
@@ -33,17 +21,20 @@ interface Output {
 /** "-" */
 const STDOUT = "-";
 
-/** The folder a file goes to, without links, and what is there already. */
-async function locate(given: string): Promise<Pick<Output, "target" | "special" | "mode">> {
+/** The place a file goes to, without links, and what is there already. */
+function locate(given: string): Pick<Output, "target" | "special" | "mode"> {
   if (given === STDOUT) return { target: "stdout", special: true };
-  const found = await stat(given).catch(() => undefined);
-  if (found?.isDirectory() === true) throw refused(given, "it is a folder", "a file");
-  if (found) return { target: await realpath(given), special: !found.isFile(), mode: found.mode & 0o7777 };
-  const folder = path.dirname(path.resolve(given));
-  const parent = await stat(folder).catch(() => undefined);
-  if (parent?.isDirectory() !== true)
-    throw refused(given, `there is no folder ${folder}`, "a file in a folder that exists");
-  return { target: path.join(await realpath(folder), path.basename(given)), special: false };
+  let place: Destination;
+  try {
+    place = destinationOf(given);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
+      throw refused(given, (error as Error).message, "a file", error);
+    throw refused(given, `there is no folder ${path.dirname(path.resolve(given))}`, "a file in a folder that exists");
+  }
+  const { path: target, stats } = place;
+  if (stats?.isDirectory() === true) throw refused(given, "it is a folder", "a file");
+  return stats ? { target, special: !stats.isFile(), mode: stats.mode & 0o7777 } : { target, special: false };
 }
 
 function refused(given: string, why: string, want: string, cause?: unknown): SurprisalError {
@@ -71,11 +62,9 @@ export class Outputs {
    * work, where the place cannot be written. "-" is standard output.
    */
   async add(given: string): Promise<string> {
-    const place = await locate(given);
-    const { dir, base } = path.parse(place.target);
-    const folder = place.special ? tmpdir() : dir;
-    const temporary = path.join(folder, `.partial-${process.pid}-${randomBytes(4).toString("hex")}-${base}`);
-    unfinished.add(temporary);
+    const place = locate(given);
+    const beside = place.special ? path.join(tmpdir(), path.basename(place.target)) : place.target;
+    const temporary = unfinishedName(beside);
     this.files.push({ given, temporary, ...place });
     try {
       await (await open(temporary, "wx")).close();
@@ -132,9 +121,6 @@ export class Outputs {
 
   /** Removes what is not in place. */
   async discard(): Promise<void> {
-    for (const { temporary } of this.files) {
-      await rm(temporary, { force: true });
-      unfinished.delete(temporary);
-    }
+    for (const { temporary } of this.files) await rm(temporary, { force: true });
   }
 }
