@@ -7,7 +7,7 @@ import { groupRollouts, membersOf } from "../io/rollout-groups";
 import { needName, peek } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { brief, facts, percent, table } from "./shell/table";
+import { brief, facts, percent, table, wrote } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { readFieldChoice } from "./rollouts/rollout-arguments";
 import { estimate, type Estimate } from "./rollouts/estimate";
@@ -114,7 +114,7 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
     (recorded.length > 0
       ? `\nlargest difference from the advantages in the file: ${brief(Math.max(...recorded))}\n`
       : "") +
-    outputs.map((output) => `wrote ${output}\n`).join("")
+    wrote(outputs)
   );
 }
 

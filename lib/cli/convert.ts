@@ -1,4 +1,5 @@
 // surprisal convert: rollouts from one layout or dialect into another.
+import { visible } from "../report/visible";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { noteWarnings, openRollouts, READ_OPTIONS, shownName } from "./rollouts/read-batches";
@@ -24,7 +25,7 @@ async function run(call: Call): Promise<Answer> {
   if (cutOff) lost.push(`the last record is cut off at line ${cutOff.line}`);
   return {
     json: { input: reader.report, output: { ...report, name: out } },
-    text: `${shownName(input!)} (${format}, ${dialect ?? "empty"}, ${bytes} bytes) → ${out} (${report.format}, ${report.bytes} bytes): ${rollouts} rollouts${lost.map((what) => `; ${what}`).join("")}\n`,
+    text: `${visible(shownName(input!))} (${format}, ${dialect ?? "empty"}, ${bytes} bytes) → ${visible(out)} (${report.format}, ${report.bytes} bytes): ${rollouts} rollouts${lost.map((what) => `; ${what}`).join("")}\n`,
   };
 }
 

@@ -3,9 +3,11 @@ import { BATCH_OPTION, batchesOf, openRollouts, READ_OPTIONS, type ReadFile } fr
 import { JSON_NAMES, type ReadReport, type Rollout } from "../io";
 import { renderTerminal, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
+import { visible } from "../report/visible";
 import { oneWord } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { EXIT } from "./shell/exit-codes";
+import { Drawn } from "./shell/printed";
 import { percent } from "./shell/table";
 
 /** JSON name → how many rollouts have it; in the order of the record. */
@@ -28,10 +30,10 @@ function fileText(
   const lost: string[] = [];
   if (skipped > 0) lost.push(`${skipped} left out`);
   if (cutOff) lost.push(`cut off at line ${cutOff.line}`);
-  const notes = warnings.map(({ message }) => `  note: ${message}\n`).join("");
+  const notes = warnings.map(({ message }) => `  note: ${visible(message)}\n`).join("");
   const rest = warningCount > warnings.length ? `  note: ${warningCount - warnings.length} more\n` : "";
   return (
-    `${name}: ${[`${rollouts} rollouts`, `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
+    `${visible(name)}: ${[`${rollouts} rollouts`, `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
     `  fields: ${having.join(", ")}\n${notes}${rest}`
   );
 }
@@ -55,7 +57,10 @@ async function run(call: Call): Promise<Answer> {
   const serious = summary.steps.flatMap(({ warnings }) => warnings).filter(({ severity }) => severity === "serious");
   return {
     json: { files: files.map(({ report }, i) => ({ ...report, fields: fields[i] })), summary },
-    text: `${files.map(({ report }, i) => fileText(report, fields[i]!)).join("")}\n${batches.length > 0 ? renderTerminal(summary, { colour, width }) : ""}`,
+    text: [
+      `${files.map(({ report }, i) => fileText(report, fields[i]!)).join("")}\n`,
+      new Drawn(batches.length > 0 ? renderTerminal(summary, { colour, width }) : ""),
+    ],
     exitCode: args.has("strict") && serious.length > 0 ? EXIT.failed : EXIT.done,
   };
 }

@@ -8,7 +8,7 @@ import type { Rollout } from "../io";
 import { needName, peek } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { brief, facts, percent, table } from "./shell/table";
+import { brief, facts, percent, table, wrote } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
 import { figuresOf } from "./rollouts/figures";
@@ -135,7 +135,7 @@ function textOf(name: PolicyLossName, answers: readonly BatchAnswer[], outputs: 
     `\n${name} read\n${facts(fields)}` +
     (same ? "  logProbs and oldLogProbs are the same field: every ratio is 1\n" : "") +
     (answers.length === 1 ? `\nmetrics\n${facts(metrics)}` : "") +
-    outputs.map((output) => `wrote ${output}\n`).join("")
+    wrote(outputs)
   );
 }
 

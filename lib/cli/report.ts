@@ -1,5 +1,7 @@
 // surprisal report: rollouts as an HTML page.
 import ESTIMATORS from "../advantage/estimators";
+import { Drawn } from "./shell/printed";
+import { wrote } from "./shell/table";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { renderTerminal, type SpanOptions, summarize } from "../report";
@@ -40,7 +42,10 @@ async function run(call: Call): Promise<Answer> {
   const colour = stdout.isTTY === true && !env["NO_COLOR"];
   return {
     json: { outputs: outputs.names, summary },
-    text: `${renderTerminal(summary, { colour, width: Math.max(40, Math.min(120, stdout.columns ?? 100)) })}\nwrote ${out}\n`,
+    text: [
+      new Drawn(renderTerminal(summary, { colour, width: Math.max(40, Math.min(120, stdout.columns ?? 100)) })),
+      `\n${wrote([out])}`,
+    ],
   };
 }
 

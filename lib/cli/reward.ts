@@ -15,7 +15,7 @@ import { SurprisalError } from "../core/errors";
 import { needName } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { brief, percent, table } from "./shell/table";
+import { brief, percent, table, wrote } from "./shell/table";
 import { figuresOf } from "./rollouts/figures";
 import { READ_OPTIONS, readFiles } from "./rollouts/read-batches";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
@@ -148,7 +148,7 @@ async function run(call: Call): Promise<Answer> {
     text:
       `${rollouts.length} completions, mean reward ${brief(figures.mean)}\n\n${table(["reason", "completions", "share"], rows)}` +
       (agreement === null ? "" : `\nthe same reward as in the file: ${percent(agreement)}\n`) +
-      outputs.names.map((output) => `wrote ${output}\n`).join(""),
+      wrote(outputs.names),
   };
 }
 

@@ -8,6 +8,7 @@ import { commandHelp, overview } from "./shell/help";
 import { type Host, type Sink, Stopped } from "./shell/host";
 import { Outputs } from "./shell/outputs";
 import { Progress } from "./shell/progress";
+import { printed, printedJson, visibleSink } from "./shell/printed";
 import { flagOf } from "./tables/option-flags";
 import { version } from "./version";
 
@@ -35,13 +36,6 @@ function errorLine(where: string, error: unknown, hint: string): string {
   return `${where}: ${code}${message}${hint}\n`;
 }
 
-/** NaN and the infinities as null, as JSON.stringify has them; typed arrays as arrays. */
-function jsonText(document: unknown): string {
-  const plain = (_: string, value: unknown): unknown =>
-    ArrayBuffer.isView(value) && !(value instanceof DataView) ? Array.from(value as Float64Array) : value;
-  return `${JSON.stringify(document, plain, 2)}\n`;
-}
-
 /** The library names an option as TypeScript spells it; here it is a flag. */
 function flagHint(command: Command | undefined, args: readonly string[], error: unknown): string {
   // What the command line itself refuses is in its own words already.
@@ -63,7 +57,7 @@ async function runCommand(
   const quiet = given.has("quiet");
   const progress = new Progress(host.stderr, host.stderr.isTTY === true && !quiet);
   const outputs = new Outputs();
-  const stderr = quiet ? { write: () => true } : host.stderr;
+  const stderr = quiet ? { write: () => true } : visibleSink(host.stderr);
   try {
     host.signal.throwIfAborted();
     const answer = await command.run({ ...host, stderr, args: given, outputs, progress });
@@ -72,7 +66,8 @@ async function runCommand(
       throw new UsageError('--json and an output "-" both want standard output; give one', { name: "--json" });
     await outputs.commit();
     // Where a file goes to standard output, what is said about it goes beside.
-    return { ...answer, sink: outputs.standardOutput ? stderr : host.stdout };
+    const beside = quiet ? stderr : host.stderr;
+    return { ...answer, sink: outputs.standardOutput ? beside : host.stdout };
   } finally {
     progress.end();
     await outputs.discard();
@@ -99,13 +94,13 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     command = COMMANDS[known.indexOf(needName("the command", name, known))]!;
     where = `surprisal ${name}`;
     const answer = await runCommand(command, args, host);
-    answer.sink.write(json && !args.includes("--help") ? jsonText(answer.json) : answer.text);
+    answer.sink.write(json && !args.includes("--help") ? printedJson(answer.json) : printed(answer.text));
     return answer.exitCode ?? EXIT.done;
   } catch (error) {
     const reason: unknown = host.signal.aborted ? host.signal.reason : error;
     if (!(reason instanceof Stopped && reason.exitCode === EXIT.closedPipe)) {
-      host.stderr.write(errorLine(where, reason, flagHint(command, args, reason)));
-      if (json) host.stdout.write(jsonText(errorDocument(reason)));
+      visibleSink(host.stderr).write(errorLine(where, reason, flagHint(command, args, reason)));
+      if (json) host.stdout.write(printedJson(errorDocument(reason)));
     }
     return exitCodeOf(reason);
   }

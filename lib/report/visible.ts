@@ -27,6 +27,9 @@ export function visible(text: string): string {
   return LEADING_MARK.test(shown) ? `◌${shown}` : shown;
 }
 
+/** Text of several lines, each of them visible. */
+export const visibleLines = (text: string): string => text.split("\n").map(visible).join("\n");
+
 /** At most `limit` characters of it (code points), and whether that was not all. */
 export function clipped(text: string, limit: number): { readonly text: string; readonly left: number } {
   if (text.length <= limit) return { text, left: 0 };

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import type { Rollout } from "../../io";
 import { needName, wholeNumber } from "../shell/arguments";
 import type { Answer, Call, Command } from "../shell/command";
-import { table } from "../shell/table";
+import { table, wrote } from "../shell/table";
 import { backendOf, BACKEND_OPTION } from "../backend-option";
 import { write } from "../rollouts/write-rollouts";
 import { type Method, METHODS, train } from "./train";
@@ -94,7 +94,7 @@ function textOf(runs: readonly RunAnswer[], outputs: readonly string[]): string 
   return (
     table(["method", "mean reward of each step", "start", "end", "entropy", "time"], rows) +
     "\nThe best reward there is is 0.80. One seed of a toy: it shows that learning works, not which method is better.\n" +
-    outputs.map((output) => `wrote ${output}\n`).join("") +
+    wrote(outputs) +
     (next === undefined
       ? "--rollouts DIR keeps the rollouts, to try the other commands on\n"
       : `next: surprisal inspect ${next}\n`)

@@ -7,7 +7,7 @@ import { type Figures, figuresOf } from "../rollouts/figures";
 import { needName } from "../shell/arguments";
 import type { Answer, Call, OptionSpecs } from "../shell/command";
 import { UsageError } from "../shell/exit-codes";
-import { brief, table } from "../shell/table";
+import { brief, table, wrote } from "../shell/table";
 
 export const LOGITS_OPTIONS: OptionSpecs = {
   logits: {
@@ -108,6 +108,6 @@ export async function entropiesOfLogits(call: Call): Promise<Answer> {
           String(count),
           ...[mean, std, min, max].map(brief),
         ]),
-      ) + outputs.names.map((output) => `wrote ${output}\n`).join(""),
+      ) + wrote(outputs.names),
   };
 }

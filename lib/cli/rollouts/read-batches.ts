@@ -10,6 +10,7 @@ import {
   type Rollout,
   type RolloutSource,
 } from "../../io";
+import { visible } from "../../report/visible";
 import { splitBySteps } from "../../io/rollout-groups";
 import { oneWord } from "../shell/arguments";
 import type { Call, OptionSpecs } from "../shell/command";
@@ -127,7 +128,7 @@ export function openRollouts(call: Call, file: string): ReturnType<typeof readRo
 
 /** Writes the warnings of a reader to standard error. */
 export function noteWarnings({ stderr }: Pick<Call, "stderr">, { warnings, warningCount }: ReadReport): void {
-  for (const { message } of warnings.slice(0, 5)) stderr.write(`note: ${message}\n`);
+  for (const { message } of warnings.slice(0, 5)) stderr.write(`note: ${visible(message)}\n`);
   if (warningCount > 5)
     stderr.write(`note: ${warningCount - Math.min(5, warnings.length)} more; surprisal inspect lists them\n`);
 }

@@ -1,6 +1,7 @@
 // What a command is: its options and its text as data, from which parsing and --help are made, and a function.
 import type { Host } from "./host";
 import type { Outputs } from "./outputs";
+import type { Text } from "./printed";
 import type { Progress } from "./progress";
 
 /** A flag of a command. */
@@ -58,7 +59,7 @@ export interface Answer {
   /** The document of --json. */
   readonly json: unknown;
   /** The text without --json, with its last newline. */
-  readonly text: string;
+  readonly text: Text;
   /** Default 0. */
   readonly exitCode?: number;
 }

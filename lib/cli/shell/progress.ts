@@ -1,4 +1,5 @@
 // A line on a terminal that says how far the work is, how fast it goes and how long it will take. Nothing where there is no terminal.
+import { visible } from "../../report/visible";
 import type { Sink } from "./host";
 
 const REDRAW_MS = 100;
@@ -63,7 +64,7 @@ export class Progress {
   /** Begins something new. */
   start(label: string, unit: string, total?: number): void {
     this.end();
-    this.stage = { label, unit, total };
+    this.stage = { label: visible(label), unit, total };
     this.done = 0;
     this.begun = this.now();
     this.drawn = this.begun;

@@ -1,10 +1,12 @@
-// Columns of text: the first to the left, numbers to the right.
+// Columns of text: the first to the left, numbers to the right. A cell is one line, whatever is in it.
+import { visible } from "../../report/visible";
 
 /** Lines of at most what their cells need; the last one ends with a newline. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(head: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = cells.map((row) => row.map(visible));
   const widths = head.map((title, c) => Math.max(title.length, ...rows.map((row) => row[c]!.length)));
-  const line = (cells: readonly string[]): string =>
-    `${cells
+  const line = (row: readonly string[]): string =>
+    `${row
       .map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
       .join("  ")
       .trimEnd()}\n`;
@@ -21,14 +23,15 @@ export function brief(value: number): string {
 
 export const percent = (share: number): string => `${Number((100 * share).toFixed(1))} %`;
 
+/** A line for each file that was written. */
+export const wrote = (files: readonly string[]): string => files.map((file) => `wrote ${visible(file)}\n`).join("");
+
 /** `name  value` lines, indented. */
 export function facts(entries: Readonly<Record<string, number | string>>, indent = "  "): string {
-  const names = Object.keys(entries);
-  const width = Math.max(0, ...names.map((name) => name.length));
-  return names
-    .map(
-      (name) =>
-        `${indent}${name.padEnd(width)}  ${typeof entries[name] === "number" ? brief(entries[name]) : entries[name]!}\n`,
-    )
-    .join("");
+  const lines = Object.entries(entries).map(([name, value]) => [
+    visible(name),
+    typeof value === "number" ? brief(value) : visible(value),
+  ]);
+  const width = Math.max(0, ...lines.map(([name]) => name!.length));
+  return lines.map(([name, value]) => `${indent}${name!.padEnd(width)}  ${value!}\n`).join("");
 }

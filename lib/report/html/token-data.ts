@@ -5,7 +5,7 @@ import { ratiosOf } from "../measures";
 import type { ReportRollout, ReportSpan, ReportStep } from "../model";
 import type { HtmlOptions } from "../render-options";
 import type { StepSummary, Summary } from "../summary";
-import { clipped, label, visible } from "../visible";
+import { clipped, label, visible, visibleLines } from "../visible";
 
 export type Caps = Required<Pick<HtmlOptions, "maxGroups" | "maxRollouts" | "maxTokens" | "maxTokenCharacters">>;
 
@@ -130,11 +130,11 @@ function pageRollout(rollout: ReportRollout, index: number, group: string, count
   };
 }
 
-/** Text of several lines, each of them visible. */
+/** Text of several lines, each of them visible, and no more of it than `limit`. */
 function lines(text: string | undefined, limit: number): string {
   if (text === undefined) return "";
   const { text: kept, left } = clipped(text, limit);
-  const shown = kept.split("\n").map(visible).join("\n");
+  const shown = visibleLines(kept);
   return left > 0 ? `${shown}… (${left} more characters)` : shown;
 }
 
