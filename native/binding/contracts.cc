@@ -1052,7 +1052,7 @@ const Field fields[] = {
 
 }  // namespace
 
-const char* const contracts = "0838521f";
+const char* const contracts = "2e14c835";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.

@@ -266,7 +266,7 @@ inline srp_status check_no_groups(const LossArgs* a) {
 }
 
 inline srp_status check_loss_token(const srp_loss_token_args* a) {
-  SRP_TRY(check_loss(a, SRP_LOSS_CLIP, SRP_LOSS_SQUARED));
+  SRP_TRY(check_loss(a, SRP_LOSS_CLIP, SRP_LOSS_FORMS - 1));
   SRP_TRY(check_no_groups(a));
   SRP_TRY(check_pointer("current", a->current, a->n));
   return check_enum("old_per_row", a->old_per_row, 0);

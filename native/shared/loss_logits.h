@@ -80,7 +80,7 @@ inline srp_status check(const LossLogitsArgs* a) {
   logits.softcap = a->softcap;
   SRP_TRY(check(&logits));
   const LossArgs tokens = token_args(*a);
-  SRP_TRY(check_loss(&tokens, SRP_LOSS_CLIP, SRP_LOSS_SQUARED));
+  SRP_TRY(check_loss(&tokens, SRP_LOSS_CLIP, SRP_LOSS_FORMS - 1));
   return check_pointer("grad", a->grad, a->stride == 0 ? 0 : a->N);
 }
 

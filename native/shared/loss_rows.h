@@ -276,7 +276,7 @@ inline srp_status check_loss_groups(const LossArgs* a) {
 }
 
 inline srp_status check_loss_row(const srp_loss_row_args* a) {
-  SRP_TRY(check_loss(a, SRP_ROW_CLIP, SRP_ROW_SQUARED));
+  SRP_TRY(check_loss(a, SRP_ROW_CLIP, SRP_ROW_FORMS - 1));
   SRP_TRY(check_pointer("current", a->current, a->n));
   SRP_TRY(check_enum("old_per_row", a->old_per_row, sums_its_own(a->form) ? 0 : 1));
   if (a->old_per_row) SRP_TRY(check_pointer("old", a->old, a->B));

@@ -13,12 +13,13 @@ export function readDeclarations(file, text) {
     const before = namedChildren[i - 1];
     const comment = before?.type === "comment" && before.endPosition.row === at.line - 2 ? plain(before.text) : "";
     if (node.type === "enum_specifier")
-      found.enums.push({ ...at, name: undefined, comment, items: itemsOf(file, node) });
+      found.enums.push({ ...at, name: undefined, comment, items: itemsOf(file, node, found.enums) });
     if (node.type !== "type_definition") return;
     const name = node.childForFieldName("declarator").text;
     const type = node.childForFieldName("type");
     const body = type.childForFieldName("body");
-    if (type.type === "enum_specifier") found.enums.push({ ...at, name, comment, items: itemsOf(file, type) });
+    if (type.type === "enum_specifier")
+      found.enums.push({ ...at, name, comment, items: itemsOf(file, type, found.enums) });
     else if (type.type === "struct_specifier" && body)
       found.structs.push({ ...at, name, fields: fieldsOf(file, body) });
     else if (type.type === "type_identifier") found.aliases.push({ ...at, name, of: type.text });
@@ -57,20 +58,19 @@ function commentBehind(node) {
   return near ? plain(next.text) : "";
 }
 
-function itemsOf(file, specifier) {
+/** `before`: enums whose enumerators may be a value. */
+function itemsOf(file, specifier, before) {
   const nodes = specifier.childForFieldName("body").namedChildren.filter((node) => node.type === "enumerator");
   const items = [];
+  const known = (name) => [...before.flatMap((each) => each.items), ...items].find((item) => item.name === name)?.value;
   for (const node of nodes) {
     const given = node.childForFieldName("value")?.text;
-    const value =
-      given === undefined
-        ? (items.at(-1)?.value ?? -1) + 1
-        : Number(items.find((item) => item.name === given)?.value ?? given);
+    const value = given === undefined ? (items.at(-1)?.value ?? -1) + 1 : Number(known(given) ?? given);
     if (!Number.isInteger(value))
       throw new Refusal(
         { file, line: node.startPosition.row + 1 },
         `the enumerator \`${node.text}\``,
-        "a whole number, or one of its enum",
+        "a whole number, or an enumerator before it",
       );
     items.push({ name: node.childForFieldName("name").text, value, comment: commentBehind(node) });
   }

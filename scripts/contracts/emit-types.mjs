@@ -1,4 +1,6 @@
 // lib/backend/contract/<family>.ts: the args of a family's ops, the words of its enums and its constants.
+import { formsText, rangesText } from "./emit-forms.mjs";
+import { formOf, isOfForms, optionsOf } from "./forms.mjs";
 import { camelCase, familiesOf, plural, typeName, word } from "./names.mjs";
 
 const DTYPES = {
@@ -19,19 +21,25 @@ const NAMED = {
 };
 
 /** The files of all families, [{family, text}]. */
-export function typeFiles({ ops, enums, structs }, heading) {
+export function typeFiles(model, heading) {
+  const { ops, enums, structs } = model;
   return familiesOf(ops).map((family) => {
     const file = `native/include/surprisal/${family}.h`;
     const own = ops.filter((op) => op.family === family);
     const nested = [...structs.values()].filter((struct) => struct.file === file && isNested(struct, ops));
+    const choices = enums.filter((each) => each.file === file);
+    const forms = choices.filter(isOfForms);
+    const ranged = new Set(forms.map((choice) => optionsOf(choice, structs, ops).numbers));
     const parts = [
-      ...enums.filter((each) => each.file === file).map(enumText),
+      ...choices.map(enumText),
       ...nested.map((struct) =>
         interfaceOf(
           struct,
           struct.fields.map((field) => numberLine(field, struct)),
         ),
       ),
+      ...forms.map((choice) => formsText(choice, spelledItems(choice), model, { documented, arrayType })),
+      ...[...ranged].map(rangesText),
       ...own.map((op) => argsText(op)),
       `export interface ${typeName(family)}Ops {\n${own.map((op) => `${camelCase(op.name)}(args: ${typeName(op.struct.name)}): void;`).join("\n")}\n}`,
     ];
@@ -45,17 +53,27 @@ export function typeFiles({ ops, enums, structs }, heading) {
 const isNested = (struct, ops) =>
   ops.some((op) => op.struct.fields.some((field) => field.kind === "value" && field.type === struct.name));
 
+/** SRP_LOSS_FORMS of srp_loss_form: how many there are, or one more than the last. */
+const countName = (name) => `SRP_${plural(name.replace(/^srp_/, "")).toUpperCase()}`;
+
+/** The items of an enum that share a prefix, with the word that each is. */
+export function spelledItems({ name, items }) {
+  const prefix = prefixOf(items.map((item) => item.name));
+  const words = items.filter((item) => item.name.startsWith(prefix) && item.name !== countName(name));
+  return words.map((item) => ({ ...item, word: word(item.name.slice(prefix.length)) }));
+}
+
 /** Words of an enum whose enumerators share a prefix; the others are constants. */
-function enumText({ name, comment, items }) {
+function enumText(choice) {
+  const { name, comment, items } = choice;
   if (!name) return documented(comment) + items.map(constantText).join("\n");
   const bare = name.replace(/^srp_/, "");
-  const prefix = prefixOf(items.map((item) => item.name));
-  const count = `SRP_${plural(bare).toUpperCase()}`;
-  const words = items.filter((item) => item.name.startsWith(prefix) && item.name !== count);
-  const others = items.filter((item) => !item.name.startsWith(prefix) && item.name !== count);
+  const spelled = spelledItems(choice);
+  const others = items.filter(
+    (item) => item.name !== countName(name) && !spelled.some((each) => each.name === item.name),
+  );
   const list = plural(bare).toUpperCase();
-  const spelled = words.map((item) => ({ ...item, word: word(item.name.slice(prefix.length)) }));
-  const docs = spelled.map((item) => documented(item.comment) + `"${item.word}",`);
+  const docs = spelled.map((item) => documented(formOf(item).words) + `"${item.word}",`);
   const ordinal = spelled.every((item, i) => item.value === i);
   const numbers = spelled.map((item) => `${item.word}: ${item.value},`).join("\n");
   return [
@@ -100,11 +118,14 @@ function numberLine(field, struct) {
   return `${documented(field.comment, struct)}readonly ${camelCase(field.name)}: ${type};`;
 }
 
-function arrayLine(array, struct) {
+function arrayType(array) {
   const dtypes = array.wide ? ["SRP_F32", "SRP_F64"] : array.element ? [array.element] : array.dtypes;
   const types = [...new Set(dtypes.map((dtype) => DTYPES[dtype][1]))].join(" | ");
-  return `${documented(array.comment, struct)}readonly ${camelCase(array.name)}: ${NAMED[types] ?? types}${array.nullable ? " | null" : ""};`;
+  return NAMED[types] ?? types;
 }
+
+const arrayLine = (array, struct) =>
+  `${documented(array.comment, struct)}readonly ${camelCase(array.name)}: ${arrayType(array)}${array.nullable ? " | null" : ""};`;
 
 /** A comment of a header as one of TypeScript: dtypes and fields by their names there. */
 function documented(comment, struct) {

@@ -3,11 +3,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import * as prettier from "prettier";
 import { at } from "../build/paths.mjs";
 import { bindingSource } from "./emit-binding.mjs";
+import { withFormTable } from "./emit-forms.mjs";
 import { opsHeader } from "./emit-header.mjs";
 import { jsFile } from "./emit-js.mjs";
 import { jsonFile } from "./emit-json.mjs";
 import { opsFile } from "./emit-ops.mjs";
-import { typeFiles } from "./emit-types.mjs";
+import { spelledItems, typeFiles } from "./emit-types.mjs";
+import { isOfForms } from "./forms.mjs";
 import { hashOf } from "./hash.mjs";
 import { readContracts } from "./model.mjs";
 
@@ -41,8 +43,20 @@ export async function contractFiles() {
   );
   return [
     ...laidOut,
+    ...formPages(model),
     [OPS, opsHeader(model, hash, heading)],
     ["native/binding/contracts.cc", bindingSource(model, hash, heading)],
     ["bench/gpu/python/contracts.json", jsonFile(model, hash)],
   ];
+}
+
+/** The pages of families that have forms, with the tables of these. */
+function formPages(model) {
+  const pages = new Map();
+  for (const choice of model.enums.filter(isOfForms)) {
+    const path = `docs/ops/${/(\w+)\.h$/.exec(choice.file)[1]}.md`;
+    const page = pages.get(path) ?? readFileSync(at(path), "utf8");
+    pages.set(path, withFormTable(path, page, choice, spelledItems(choice), model));
+  }
+  return [...pages];
 }

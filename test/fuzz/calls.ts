@@ -277,7 +277,8 @@ export const CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     return calling(s.boundMismatch, [current, old], { ...rows.layout, mask: rows.mask, ...options });
   },
   tokenLoss(d) {
-    return calling(s.tokenLoss, [], { ...lossOptions(d, drawRows(d)), ...tokenForm(d) });
+    const rows = drawRows(d);
+    return calling(s.tokenLoss, [], { ...lossOptions(d, rows), ...tokenForm(d, rows.n) });
   },
   rowLoss(d) {
     const form = d.pick([

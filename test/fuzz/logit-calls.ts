@@ -139,7 +139,7 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
       coefficient: d.pick([0.1, -1]),
       mask: d.maybe(() => drawMask(d, rows.n)),
     }));
-    const options = { ...lossOptions(d, rows), ...tokenForm(d), ...logitMap(d), vocab, entropy };
+    const options = { ...lossOptions(d, rows), ...tokenForm(d, rows.n), ...logitMap(d), vocab, entropy };
     return calling(s.tokenLossFromLogits, [logits, drawTargets(d, [rows.n, vocab])], options);
   },
 };

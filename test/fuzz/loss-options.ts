@@ -1,4 +1,6 @@
 // The options that losses of tokens and of rows share, and the forms of the first.
+import { LOSS_FORM_OPTIONS, LOSS_FORMS } from "../../lib/backend/contract/loss";
+import { drawNumbers } from "../oracle/loss-forms";
 import type { Options } from "./calling";
 import type { Draw } from "./draw";
 import { drawMask, type DrawnRows, floatMaker } from "./inputs";
@@ -29,14 +31,15 @@ export function lossOptions(d: Draw, { layout, B, n, mask }: DrawnRows, per?: "r
   };
 }
 
-export function tokenForm(d: Draw): Options {
-  return d.pick([
-    { form: "clip", clipLow: 0.2, clipHigh: 0.3 },
-    { form: "clip", clipLow: 0.2, clipHigh: 0.3, dualClip: 3 },
-    { form: "linear" },
-    { form: "weighted" },
-    { form: "sigmoid", temperaturePositive: 1, temperatureNegative: 2 },
-    { form: "bounded", clipLow: 0.2, clipHigh: 0.3 },
-    { form: "squared" },
-  ]);
+/** A form of tokens, with the ends of the ranges of what it reads. */
+export function tokenForm(d: Draw, n: number): Options {
+  const form = d.pick(LOSS_FORMS);
+  const reads = LOSS_FORM_OPTIONS[form];
+  const numbers = drawNumbers(
+    reads,
+    (low, high) => d.pick([low, high]),
+    () => d.pick([false, true]),
+  );
+  const marks = reads.needs.includes("marks") ? d.array(new Uint8Array(n), () => d.int(0, 1)) : undefined;
+  return { form, ...numbers, marks };
 }

@@ -1,6 +1,7 @@
 // The losses by their definitions, in float64: values only. What is a constant for the gradient is computed from a second
 // copy of the log-probs (`frozen`), so that a derivative is the plain quotient of two values.
 import type { RowLossOptions, TokenLossOptions } from "../../lib";
+import { clampLog, clip, type Numbers, surrogate, type Token, TOKEN_LOSSES } from "./loss-forms";
 
 export type LossCase = { kind: "token"; options: TokenLossOptions } | { kind: "row"; options: RowLossOptions };
 
@@ -23,15 +24,10 @@ export interface LossValues {
   }[];
 }
 
-const clip = (x: number, low: number, high: number) => (x < low ? low : x > high ? high : x);
-
 /** A form of rows that says nothing of a single token. */
 function isWhole(kind: LossCase["kind"], form: string): boolean {
   return kind === "row" && (form === "clipOnce" || form === "squared");
 }
-
-/** The parameters of any form, by name. */
-type Numbers = Record<string, number | undefined>;
 
 export function lossOracle(
   { kind, options }: LossCase,
@@ -39,7 +35,7 @@ export function lossOracle(
   frozen: ArrayLike<number>,
 ): LossValues {
   const p = options as unknown as Numbers;
-  const off = (name: string) => p[name] ?? Infinity;
+  const off = (name: keyof Numbers) => p[name] ?? Infinity;
   const low = 1 - off("clipLow");
   const high = 1 + off("clipHigh");
   const bounds = options.shape
@@ -59,54 +55,13 @@ export function lossOracle(
   };
   const oldPerRow = (options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
   const old = (i: number) => (options.oldLogProbs && !oldPerRow ? options.oldLogProbs[i]! : frozen[i]!);
-  const clampLog = (x: number) => clip(x, -off("logClamp"), Math.min(off("logClamp"), off("maxLogRatio")));
-
-  const surrogate = (r: number, A: number) => {
-    const free = -A * Math.min(r, off("ratioCap"));
-    const banded = -A * clip(r, low, high);
-    const worse = Math.max(free, banded);
-    return { loss: A < 0 ? Math.min(worse, -A * off("dualClip")) : worse, clipped: banded > free };
-  };
-
   const token = (i: number, A: number): { loss: number; ratio: number; clipped: boolean } => {
-    const l = logProbs[i]!;
-    const o = old(i);
-    const r = Math.exp(clampLog(l - o));
-    const raw = Math.exp(l - o);
-    switch (options.form as TokenLossOptions["form"]) {
-      case "clip":
-        return { ...surrogate(r, A), ratio: r };
-      case "linear":
-        return { loss: -A * l, ratio: raw, clipped: false };
-      case "weighted": {
-        const constant = Math.exp(clampLog(frozen[i]! - o));
-        const w = clip(Math.min(constant, off("ratioCap")), low, high);
-        return { loss: -w * A * l, ratio: constant, clipped: w !== constant };
-      }
-      case "sigmoid": {
-        const t = A > 0 ? p.temperaturePositive! : p.temperatureNegative!;
-        return { loss: -A * (4 / t / (1 + Math.exp(-t * (r - 1)))), ratio: r, clipped: false };
-      }
-      case "marked": {
-        const mark = (options as { marks: Uint8Array }).marks[i];
-        return { loss: -A * r + (mark ? p.coefficient! * Math.abs(clampLog(l - o)) : 0), ratio: r, clipped: false };
-      }
-      case "bounded": {
-        const bound =
-          A > 0
-            ? Math.min(l, o + Math.log(1 + p.clipHigh!))
-            : Math.max(l, o + (p.clipLow! < 1 ? Math.log(1 - p.clipLow!) : -Infinity));
-        return { loss: -A * bound, ratio: raw, clipped: bound !== l };
-      }
-      case "squared": {
-        const held = clip(l, o - off("clipLow"), o + off("clipHigh"));
-        return {
-          loss: 0.5 * Math.max((l - A) ** 2, (held - A) ** 2),
-          ratio: raw,
-          clipped: (held - A) ** 2 > (l - A) ** 2,
-        };
-      }
-    }
+    const [l, o] = [logProbs[i]!, old(i)];
+    const r = Math.exp(clampLog(l - o, p));
+    const marked = ((options as { marks?: Uint8Array }).marks?.[i] ?? 0) !== 0;
+    const point: Token = { A, l, frozen: frozen[i]!, old: o, raw: Math.exp(l - o), r, marked };
+    const { loss, ratio = r, clipped = false } = TOKEN_LOSSES[(options as TokenLossOptions).form](point, p);
+    return { loss, ratio, clipped };
   };
 
   const klOf = (d: number, frozenD: number) => {
@@ -141,7 +96,7 @@ export function lossOracle(
 
     let rowLoss: number | null = null;
     // What a token's KL is multiplied by, and what a figure holds against the band.
-    let ratioFor = (i: number) => Math.exp(clampLog(x(i)));
+    let ratioFor = (i: number) => Math.exp(clampLog(x(i), p));
     let bandOf = (i: number) => Math.min(token(i, A(i)).ratio, off("ratioCap"));
     let band = [low, high];
     if (kind === "token") {
@@ -149,23 +104,23 @@ export function lossOracle(
       for (const i of terms) values.losses[i] = f(i) * token(i, A(i)).loss;
     } else {
       const form = options.form;
-      const S = Math.exp(clampLog(rowRatio(logProbs)));
+      const S = Math.exp(clampLog(rowRatio(logProbs), p));
       bandOf = () => Math.min(S, off("ratioCap"));
       if (form === "clip" || form === "clipOnce") {
         ratioFor = () => S;
         if (form === "clip") {
-          for (const i of kept) values.clipped[i] = surrogate(S, A(i)).clipped ? 1 : 0;
-          for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i)).loss;
+          for (const i of kept) values.clipped[i] = surrogate(S, A(i), p).clipped ? 1 : 0;
+          for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i), p).loss;
         } else {
-          const { loss, clipped } = surrogate(S, options.advantages[b]!);
+          const { loss, clipped } = surrogate(S, options.advantages[b]!, p);
           values.clipped[b] = clipped ? 1 : 0;
           rowLoss = (options.factors?.[b] ?? 1) * loss;
         }
       } else if (form === "clipLocal") {
         const s = rowRatio(frozen);
-        ratioFor = (i) => Math.exp(clampLog(s + logProbs[i]! - frozen[i]!));
-        for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i)).clipped ? 1 : 0;
-        for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i)).loss;
+        ratioFor = (i) => Math.exp(clampLog(s + logProbs[i]! - frozen[i]!, p));
+        for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i), p).clipped ? 1 : 0;
+        for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i), p).loss;
       } else if (form === "geometric") {
         const within = (i: number) =>
           A(i) > 0 ? Math.min(x(i), p.clipHigh!) : A(i) < 0 ? Math.max(x(i), -p.clipLow!) : 0;
@@ -184,7 +139,7 @@ export function lossOracle(
             ? clip(Math.log(options.factors[b]!), small, large)
             : sum(kept, logF);
         const w = Math.exp(
-          clip(sum(kept, (i) => clampLog(frozen[i]! - old(i))) + clip(logFactors, small, large), small, large),
+          clip(sum(kept, (i) => clampLog(frozen[i]! - old(i), p)) + clip(logFactors, small, large), small, large),
         );
         const density = (k: number, rate: number) => Math.exp(rate) * w ** k * Math.exp(-rate * w);
         for (const i of terms)

@@ -147,6 +147,65 @@ describe("reading a header", () => {
   });
 });
 
+/** A header with two forms and what they read. */
+const FORMS = `typedef enum {
+  SRP_SUM_PLAIN = 1, /* -x y; g = -y */
+  SRP_SUM_BENT, /* x where marked; weighs twice; needs bend, marks; takes cap */
+  SRP_SUM_FORMS
+} srp_sum_form;
+
+typedef enum { SRP_LATE_FIRST = SRP_SUM_FORMS } srp_late_kind;
+
+typedef struct {
+  double bend; /* > 0, 1 where not read: of x */
+  double cap;  /* >= 2, infinity = off */
+} srp_sum_parameters;
+
+${header("const uint8_t* marks; /* [n] or NULL: of x */", "int64_t n;", "srp_sum_parameters parameters;").slice("#define SRP_SCAN\n".length)}`;
+
+test("a form says what it computes and what it reads, and an option that is no field is refused", () => {
+  const program = `
+import { readContracts } from ${script("model.mjs")};
+import { formOf, isOfForms, optionsOf, rangeOf } from ${script("forms.mjs")};
+const read = (text) => {
+  const { enums, structs, ops } = readContracts([{ file: "scan.h", text }]);
+  const [choice, other] = enums;
+  const { numbers, arrays } = optionsOf(choice, structs, ops);
+  const ranges = numbers.fields.map(rangeOf);
+  return { of: enums.slice(0, 2).map(isOfForms), forms: choice.items.map(formOf), arrays: [...arrays.keys()], ranges, late: other.items[0].value };
+};
+const text = ${JSON.stringify(FORMS)};
+let refusal;
+try {
+  read(text.replace("needs bend", "needs bent"));
+} catch (error) {
+  refusal = error.message;
+}
+console.log(JSON.stringify({ ...read(text), refusal }));
+`;
+  expect(printed(program)).toEqual({
+    of: [true, false],
+    forms: [
+      { loss: "-x y", slope: "-y", words: "-x y; g = -y", needs: [], takes: [] },
+      {
+        loss: "x where marked; weighs twice",
+        slope: "",
+        words: "x where marked; weighs twice",
+        needs: ["bend", "marks"],
+        takes: ["cap"],
+      },
+      { loss: "", slope: "", words: "", needs: [], takes: [] },
+    ],
+    arrays: ["marks"],
+    ranges: [
+      { range: { min: 0, above: true }, default: "1" },
+      { range: { min: 2, infinite: true }, default: "Infinity" },
+    ],
+    late: 3,
+    refusal: "scan.h:1: a form of srp_sum_form reads bent; expected a number of one struct, or an array of an op",
+  });
+});
+
 /** Headers of three ops in two files, and what is changed in them. */
 const OF_TWO_FILES = [
   { file: "a.h", text: header("const void* values; /* [n] */", "int64_t n;").replaceAll("scan_sum", "a_sum") },

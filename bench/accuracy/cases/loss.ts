@@ -1,6 +1,8 @@
-// Losses of tokens and of rows, one form of each way through a row.
+// Losses of tokens, and of rows one form of each way through a row.
 import { rowLoss, type RowLossOptions, tokenLoss, type TokenLossOptions } from "../../../lib";
+import { LOSS_FORM_OPTIONS, LOSS_FORMS } from "../../../lib/backend/contract/loss";
 import { lossOracle } from "../../../test/oracle/loss";
+import { drawNumbers } from "../../../test/oracle/loss-forms";
 import { rng } from "../../../test/support/rng";
 import { float64Sum } from "../budgets";
 import { floats, largest, WIDE_FLOATS, type WideFloat } from "../inputs";
@@ -13,11 +15,16 @@ const KINDS: Readonly<Record<string, (r: ReturnType<typeof rng>, n: number) => A
   "flat: the same policy": (_, n) => new Float64Array(n),
 };
 
-const TOKEN_FORMS = [
-  { form: "clip", clipLow: 0.2, clipHigh: 0.28, dualClip: 3 },
-  { form: "sigmoid", temperaturePositive: 1, temperatureNegative: 1.05 },
-  { form: "bounded", clipLow: 0.2, clipHigh: 0.2 },
-] as const;
+/** Every form of tokens, its numbers in the middle of what the tests draw. */
+const TOKEN_FORMS = LOSS_FORMS.map((form) => {
+  const reads = LOSS_FORM_OPTIONS[form];
+  const numbers = drawNumbers(
+    reads,
+    (low, high) => (low + high) / 2,
+    () => true,
+  );
+  return { form, ...numbers, marked: reads.needs.includes("marks") };
+});
 const ROW_FORMS = [
   { form: "clip", clipLow: 0.2, clipHigh: 0.28 },
   { form: "geometric", clipLow: 0.4, clipHigh: 0.4 },
@@ -28,7 +35,7 @@ function caseOf(
   dtype: WideFloat,
   input: string,
   kind: "token" | "row",
-  form: (typeof TOKEN_FORMS | typeof ROW_FORMS)[number],
+  { marked = false, ...form }: { readonly form: string; readonly marked?: boolean },
 ): Case {
   const [B, T] = SHAPE;
   const n = B * T;
@@ -47,6 +54,7 @@ function caseOf(
     advantages: floats(dtype, r.f64(B, -2, 2)),
     advantagesPer: "row",
     mask: r.mask(n, 0.7),
+    ...(marked && { marks: r.mask(n, 0.5) }),
     kl: { referenceLogProbs: floats(dtype, r.f64(n, -3, 0)), kind: "k3" },
     outputs: ["losses", "klValues"],
   } as unknown as TokenLossOptions & RowLossOptions;

@@ -1,9 +1,8 @@
 // Logits: forward, backward, and a policy loss from the logits to their gradient.
 import type { Budget } from "../../accuracy/measure";
 import { roundingOf } from "../../accuracy/budgets";
-import { LOSS_FORM } from "../../../lib/backend/contract/loss";
+import { DEFAULT_LOSS_PARAMETERS, LOSS_FORM } from "../../../lib/backend/contract/loss";
 import { fromHalfBits } from "../../../lib/core/half";
-import { DEFAULT_PARAMETERS } from "../../../lib/ops/loss/parameters";
 import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { type LogitDType, logitRows, ROW_KINDS, type RowKind } from "../../cases/logit-rows";
 import { LOGIT_BYTES } from "../../cases/logprob-forward";
@@ -149,7 +148,7 @@ function backward(where: Logits): DeviceCase {
 
 const CLIP = {
   form: LOSS_FORM.clip,
-  parameters: { ...DEFAULT_PARAMETERS, clipLow: 0.2, clipHigh: 0.28 },
+  parameters: { ...DEFAULT_LOSS_PARAMETERS, clipLow: 0.2, clipHigh: 0.28 },
   kl: NO_KL.parameters,
 };
 

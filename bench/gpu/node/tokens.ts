@@ -2,8 +2,7 @@
 import { exact, ulps } from "../../accuracy/budgets";
 import { largest } from "../../accuracy/inputs";
 import type { Budget } from "../../accuracy/measure";
-import { LOSS_SUMS, ROW_FORM } from "../../../lib/backend/contract/loss";
-import { DEFAULT_PARAMETERS } from "../../../lib/ops/loss/parameters";
+import { DEFAULT_LOSS_PARAMETERS, LOSS_SUMS, ROW_FORM } from "../../../lib/backend/contract/loss";
 import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { END, plantedTokens, START, widened } from "../../cases/delim";
 import { itemsOf, offsetsOf } from "../../cases/group";
@@ -158,7 +157,7 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
           factorPerToken: 0,
           form: ROW_FORM.clipOnce,
           figureCount: LOSS_SUMS,
-          parameters: { ...DEFAULT_PARAMETERS, ...CLIP },
+          parameters: { ...DEFAULT_LOSS_PARAMETERS, ...CLIP },
           kl: NO_KL.parameters,
         },
         inputs: { current, old, mask, advantage: advantages, rowWeight: new Float64Array(rows).fill(1 / rows) },

@@ -1,21 +1,21 @@
 // Generated from native/include/surprisal/loss.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray, LogitArray } from "../../core/dtype";
 
-/** A = advantage, l = loss, g = d l / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). srp_loss_form. */
+/** A = advantage, g = d loss / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). srp_loss_form. */
 export const LOSS_FORMS = [
-  /** max(-A r, -A clip(r)), with dual clip, ratio cap and clamped log ratio. */
+  /** max(-A min(r, ratio_cap), -A clip(r, 1 - clip_low, 1 + clip_high)), for A < 0 at most -A dual_clip; g = -A r where the first is at least the second and nothing holds r, else 0. */
   "clip",
   /** -A current; g = -A. */
   "linear",
-  /** -w A current, w = clip(min(r, ratio_cap)) constant; g = -w A; clipped where w differs from r. */
+  /** -w A current, w = clip(min(r, ratio_cap), 1 - clip_low, 1 + clip_high) a constant; g = -w A; clipped where w differs from r. */
   "weighted",
-  /** -A f, f = 4/t sigmoid(t (r - 1)), t = temperature_positive for A > 0, else _negative. */
+  /** -A (4/t) sigmoid(z), z = t (r - 1), t = temperature_positive for A > 0, else temperature_negative; g = -4 A sigmoid(z) (1 - sigmoid(z)) r. */
   "sigmoid",
-  /** -A r, and on marked tokens + coefficient |x|, g + coefficient sign(x). */
+  /** -A r, on marked tokens + coefficient |x|; g = -A r, on marked tokens + coefficient sign(x). */
   "marked",
-  /** -A c, c = min(current, old + ln(1 + clip_high)) for A > 0, else max(current, old + ln(1 - clip_low)). */
+  /** -A min(current, old + ln(1 + clip_high)) for A > 0, else -A max(current, old + ln(1 - clip_low)); g = -A within the bound, else 0. */
   "bounded",
-  /** 0.5 max((v - R)^2, (clip(v, old - clip_low, old + clip_high) - R)^2), v = current, R = advantage; g = v - R where the first is at least the second. */
+  /** 0.5 max((v - R)^2, (clip(v, old - clip_low, old + clip_high) - R)^2) of values v = current and returns R = advantage; g = v - R where the first is at least the second, else 0. */
   "squared",
 ] as const;
 export type LossForm = (typeof LOSS_FORMS)[number];
@@ -30,19 +30,19 @@ export const LOSS_FORM = {
   squared: 7,
 } as const satisfies Record<LossForm, number>;
 
-/** s = log ratio of the row. The numbers go on where those of srp_loss_form end: a form says which it is. srp_row_form. */
+/** s = log ratio of the row, S = exp(s); the clipped loss is that of SRP_LOSS_CLIP. The numbers go on where those of srp_loss_form end: a form says which it is. srp_row_form. */
 export const ROW_FORMS = [
-  /** SRP_LOSS_CLIP of s for every term; THROUGH, EACH. */
+  /** the clipped loss at r = S for every term; g = through s, to every kept token. */
   "clip",
-  /** SRP_LOSS_CLIP of s; THROUGH, ONCE; advantage [B]. */
+  /** the clipped loss at r = S once a row; g = through s, to every kept token. */
   "clipOnce",
-  /** SRP_LOSS_CLIP of s, but a token's gradient is its own: g = -A exp(s) where not clipped; EACH. */
+  /** the clipped loss at r = S for every term; g = -A S to the term's own token, where not clipped. */
   "clipLocal",
-  /** n = min(x, clip_high) for A > 0, max(x, -clip_low) for A < 0, 0 for A = 0, over terms; R = exp(sum of (n + ln factor) / d); -mean(A) R, gradient to terms that are not clipped; ONCE. d by count_epsilon; mean(A) = sum of A over terms / d, or A[b]. clip widths are in log space. */
+  /** -mean(A) R once a row, R = exp(sum over terms of (n + ln factor) / d), n = min(x, clip_high) for A > 0, max(x, -clip_low) for A < 0, 0 for A = 0, d = terms (at least 1), or terms + count_epsilon where that is > 0, mean(A) = sum of A over terms / d, or A[b]. The clip widths are in log space; g = -mean(A) R / d to terms that are not clipped. */
   "geometric",
-  /** ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k and l by the sign of A (positive: A >= 0), p = exp(l + k ln w - l w), 0 where infinite; -p A current, g = -p A; EACH. factor [B]: its logarithm once. */
+  /** -p A current for every term, p = exp(l + k ln w - l w) a constant, 0 where infinite, ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k = shape_positive and l = rate_positive for A >= 0, else shape_negative and rate_negative. The logarithm of a factor [B] counts once; g = -p A. */
   "gamma",
-  /** d = coefficient s - A; d^2; THROUGH, ONCE; advantage [B]. */
+  /** (coefficient s - A)^2 once a row; g = through s, to every kept token. */
   "squared",
 ] as const;
 export type RowForm = (typeof ROW_FORMS)[number];
@@ -135,21 +135,21 @@ export interface LossParameters {
   readonly logClamp: number;
   /** >= 0, infinity = off: the upper end alone, likewise. */
   readonly maxLogRatio: number;
-  /** > 0: SRP_LOSS_SIGMOID. */
+  /** > 0, 1 where not read: for A > 0 and for the others. */
   readonly temperaturePositive: number;
-  /** > 0: SRP_LOSS_SIGMOID. */
+  /** > 0, 1 where not read: for A > 0 and for the others. */
   readonly temperatureNegative: number;
-  /** SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s. */
+  /** of |x| on marked tokens; of s. */
   readonly coefficient: number;
-  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
+  /** k and l where A >= 0. */
   readonly shapePositive: number;
-  /** SRP_ROW_GAMMA: k and lambda where A >= 0. */
+  /** k and l where A >= 0. */
   readonly ratePositive: number;
-  /** and where A < 0. */
+  /** k and l where A < 0. */
   readonly shapeNegative: number;
-  /** and where A < 0. */
+  /** k and l where A < 0. */
   readonly rateNegative: number;
-  /** >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1). */
+  /** >= 0, 0 = off: added to the number of terms. */
   readonly countEpsilon: number;
 }
 
@@ -166,6 +166,174 @@ export interface KlParameters {
   /** > 0, infinity = off: on v. */
   readonly valueClamp: number;
 }
+
+/** A form with the options that it reads. */
+export type LossFormOptions =
+  | {
+      /** max(-A min(r, ratioCap), -A clip(r, 1 - clipLow, 1 + clipHigh)), for A < 0 at most -A dualClip; g = -A r where the first is at least the second and nothing holds r, else 0. */
+      readonly form: "clip";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+      /** > 1, infinity = off. */
+      readonly dualClip?: number;
+    }
+  | {
+      /** -A current; g = -A. */
+      readonly form: "linear";
+    }
+  | {
+      /** -w A current, w = clip(min(r, ratioCap), 1 - clipLow, 1 + clipHigh) a constant; g = -w A; clipped where w differs from r. */
+      readonly form: "weighted";
+    }
+  | {
+      /** -A (4/t) sigmoid(z), z = t (r - 1), t = temperaturePositive for A > 0, else temperatureNegative; g = -4 A sigmoid(z) (1 - sigmoid(z)) r. */
+      readonly form: "sigmoid";
+      /** > 0, 1 where not read: for A > 0 and for the others. */
+      readonly temperaturePositive: number;
+      /** > 0, 1 where not read: for A > 0 and for the others. */
+      readonly temperatureNegative: number;
+    }
+  | {
+      /** -A r, on marked tokens + coefficient |x|; g = -A r, on marked tokens + coefficient sign(x). */
+      readonly form: "marked";
+      /** of |x| on marked tokens; of s. */
+      readonly coefficient: number;
+      /** [n]: 1 = a marked token. */
+      readonly marks: Uint8Array;
+    }
+  | {
+      /** -A min(current, old + ln(1 + clipHigh)) for A > 0, else -A max(current, old + ln(1 - clipLow)); g = -A within the bound, else 0. */
+      readonly form: "bounded";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+    }
+  | {
+      /** 0.5 max((v - R)^2, (clip(v, old - clipLow, old + clipHigh) - R)^2) of values v = current and returns R = advantage; g = v - R where the first is at least the second, else 0. */
+      readonly form: "squared";
+    };
+/** The names of what each reads beside the numbers of all. */
+export const LOSS_FORM_OPTIONS: Readonly<
+  Record<LossForm, { readonly needs: readonly string[]; readonly takes: readonly string[] }>
+> = {
+  clip: { needs: ["clipLow", "clipHigh"], takes: ["dualClip"] },
+  linear: { needs: [], takes: [] },
+  weighted: { needs: [], takes: [] },
+  sigmoid: { needs: ["temperaturePositive", "temperatureNegative"], takes: [] },
+  marked: { needs: ["coefficient", "marks"], takes: [] },
+  bounded: { needs: ["clipLow", "clipHigh"], takes: [] },
+  squared: { needs: [], takes: [] },
+};
+
+/** A form with the options that it reads. */
+export type RowFormOptions =
+  | {
+      /** the clipped loss at r = S for every term; g = through s, to every kept token. */
+      readonly form: "clip";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+      /** > 1, infinity = off. */
+      readonly dualClip?: number;
+    }
+  | {
+      /** the clipped loss at r = S once a row; g = through s, to every kept token. */
+      readonly form: "clipOnce";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+      /** > 1, infinity = off. */
+      readonly dualClip?: number;
+    }
+  | {
+      /** the clipped loss at r = S for every term; g = -A S to the term's own token, where not clipped. */
+      readonly form: "clipLocal";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+      /** > 1, infinity = off. */
+      readonly dualClip?: number;
+    }
+  | {
+      /** -mean(A) R once a row, R = exp(sum over terms of (n + ln factor) / d), n = min(x, clipHigh) for A > 0, max(x, -clipLow) for A < 0, 0 for A = 0, d = terms (at least 1), or terms + countEpsilon where that is > 0, mean(A) = sum of A over terms / d, or A[b]. The clip widths are in log space; g = -mean(A) R / d to terms that are not clipped. */
+      readonly form: "geometric";
+      /** >= 0, infinity = off. */
+      readonly clipLow: number;
+      /** >= 0, infinity = off. */
+      readonly clipHigh: number;
+      /** >= 0, 0 = off: added to the number of terms. */
+      readonly countEpsilon?: number;
+    }
+  | {
+      /** -p A current for every term, p = exp(l + k ln w - l w) a constant, 0 where infinite, ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k = shapePositive and l = ratePositive for A >= 0, else shapeNegative and rateNegative. The logarithm of a factor [B] counts once; g = -p A. */
+      readonly form: "gamma";
+      /** k and l where A >= 0. */
+      readonly shapePositive: number;
+      /** k and l where A >= 0. */
+      readonly ratePositive: number;
+      /** k and l where A < 0. */
+      readonly shapeNegative: number;
+      /** k and l where A < 0. */
+      readonly rateNegative: number;
+    }
+  | {
+      /** (coefficient s - A)^2 once a row; g = through s, to every kept token. */
+      readonly form: "squared";
+      /** of |x| on marked tokens; of s. */
+      readonly coefficient: number;
+    };
+/** The names of what each reads beside the numbers of all. */
+export const ROW_FORM_OPTIONS: Readonly<
+  Record<RowForm, { readonly needs: readonly string[]; readonly takes: readonly string[] }>
+> = {
+  clip: { needs: ["clipLow", "clipHigh"], takes: ["dualClip"] },
+  clipOnce: { needs: ["clipLow", "clipHigh"], takes: ["dualClip"] },
+  clipLocal: { needs: ["clipLow", "clipHigh"], takes: ["dualClip"] },
+  geometric: { needs: ["clipLow", "clipHigh"], takes: ["countEpsilon"] },
+  gamma: { needs: ["shapePositive", "ratePositive", "shapeNegative", "rateNegative"], takes: [] },
+  squared: { needs: ["coefficient"], takes: [] },
+};
+
+/** What each number of srp_loss_parameters may be. */
+export const LOSS_PARAMETERS = {
+  clipLow: { min: 0, infinite: true },
+  clipHigh: { min: 0, infinite: true },
+  dualClip: { min: 1, above: true, infinite: true },
+  ratioCap: { min: 0, above: true, infinite: true },
+  logClamp: { min: 0, above: true, infinite: true },
+  maxLogRatio: { min: 0, infinite: true },
+  temperaturePositive: { min: 0, above: true },
+  temperatureNegative: { min: 0, above: true },
+  coefficient: {},
+  shapePositive: {},
+  ratePositive: {},
+  shapeNegative: {},
+  rateNegative: {},
+  countEpsilon: { min: 0 },
+} as const;
+/** Where it is left out. */
+export const DEFAULT_LOSS_PARAMETERS: LossParameters = {
+  clipLow: Infinity,
+  clipHigh: Infinity,
+  dualClip: Infinity,
+  ratioCap: Infinity,
+  logClamp: Infinity,
+  maxLogRatio: Infinity,
+  temperaturePositive: 1,
+  temperatureNegative: 1,
+  coefficient: 0,
+  shapePositive: 0,
+  ratePositive: 0,
+  shapeNegative: 0,
+  rateNegative: 0,
+  countEpsilon: 0,
+};
 
 /** srp_loss_token_args. */
 export interface LossTokenArgs {
@@ -189,7 +357,7 @@ export interface LossTokenArgs {
   readonly mask: Uint8Array | null;
   /** [n] or null = every kept token. */
   readonly termMask: Uint8Array | null;
-  /** [n] or null = none. */
+  /** [n] or null = none: 1 = a marked token. */
   readonly marks: Uint8Array | null;
   /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
@@ -255,7 +423,7 @@ export interface LossLogitsArgs {
   readonly entropyWeight: Float64Array | null;
   /** [N] or null = every kept token. */
   readonly termMask: Uint8Array | null;
-  /** [N] or null = none. */
+  /** [N] or null = none: 1 = a marked token. */
   readonly marks: Uint8Array | null;
   /** independent rows. */
   readonly N: number;

@@ -1,5 +1,12 @@
 // The clipped policy objective: a clipped loss of tokens, rows or groups of rows, to be maximised. docs/ops/loss.md has the formulas.
-import { LOSS_FIGURES, LOSS_FORM, LOSS_SUMS, type LossFigure, ROW_FORM } from "../../backend/contract/loss";
+import {
+  LOSS_FIGURES,
+  LOSS_FORM,
+  LOSS_FORM_OPTIONS,
+  LOSS_SUMS,
+  type LossFigure,
+  ROW_FORM,
+} from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
@@ -17,7 +24,7 @@ import { gatherRowPartials } from "../../core/row-partials";
 import { needUnits, type RatioOptions, type Units } from "../ratio/ratio-units";
 import { mapAffinely } from "../reduce/affine";
 import { countMarked } from "./count-marked";
-import { needParameters, TOKEN_PARAMETERS } from "./parameters";
+import { needParameters } from "./parameters";
 import { lossArgs, type LossForm, type LossInputs, needLossMemory, NO_KL, type PerRowOrToken } from "./loss-inputs";
 import type { LossArrays } from "./types";
 
@@ -100,7 +107,7 @@ function needForm(op: string, options: ClippedObjectiveOptions, { level, common 
     run: level === "token" ? "lossToken" : "lossRow",
     form: level === "token" ? LOSS_FORM.clip : ROW_FORM.clipOnce,
     reduce: common.reduce,
-    parameters: needParameters(op, "clip", TOKEN_PARAMETERS.clip, options),
+    parameters: needParameters(op, "clip", LOSS_FORM_OPTIONS.clip, options),
     oldPerRow: false,
     rowsOnly: level !== "token",
     lossesPer: per,

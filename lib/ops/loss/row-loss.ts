@@ -1,6 +1,6 @@
 // Losses that couple the tokens of a row, with their gradients. docs/ops/loss.md has the formulas of the forms.
 import type { AsyncOption } from "../../backend/run-async";
-import { ROW_FORM, ROW_FORMS } from "../../backend/contract/loss";
+import { ROW_FORM, ROW_FORM_OPTIONS, ROW_FORMS, type RowFormOptions } from "../../backend/contract/loss";
 import { type RatioReduction, RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
@@ -9,66 +9,25 @@ import { needWord } from "../../core/option-checks";
 import type { Per } from "../../core/per-row";
 import { evaluateLoss, evaluateLossAsync, type LossForm } from "./loss-inputs";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
-import { type LossBand, needParameters, ROW_PARAMETERS } from "./parameters";
+import { type LossBand, needParameters } from "./parameters";
 
 takesDeviceArrays("rowLoss");
 
-interface RowClip {
-  readonly clipLow: number;
-  readonly clipHigh: number;
-  /** > 1. Default Infinity, off. */
-  readonly dualClip?: number;
+/** How the log ratio of a row is made. */
+interface RowSum {
   /** `"mean"` or `"sum"` of x over the kept tokens. Default `"mean"`. */
   readonly reduce?: RatioReduction;
   /** `"row"`: oldLogProbs has the sum of each row, [rows]. Default `"token"`. */
   readonly oldLogProbsPer?: Per;
 }
 
-/** What the loss of a row is, with x = ℓ − old of a token and s the mean or sum of x over the row. */
+/** The forms that add up the row in a way of their own. */
+type SummedForm = "geometric" | "gamma";
+
+/** What the loss of a row is, and the options that it reads. */
 export type RowForm =
-  | ({
-      /** The clipped surrogate of s for every term; the gradient goes through s to all kept tokens. */
-      readonly form: "clip";
-    } & RowClip)
-  | ({
-      /** The clipped surrogate of s once a row; the gradient goes through s. Advantages and factors per row. */
-      readonly form: "clipOnce";
-    } & RowClip)
-  | ({
-      /** As `"clip"`, but the gradient of a term goes to its own token: −A·exp(s) where not clipped. */
-      readonly form: "clipLocal";
-    } & RowClip)
-  | {
-      /**
-       * −mean(A)·exp(Σ (n + ln factor)/d) once a row, n = min(x, clipHigh) for A > 0, max(x, −clipLow) for A < 0, over terms;
-       * d = terms (at least 1), or terms + countEpsilon. The clip widths are in log space.
-       */
-      readonly form: "geometric";
-      readonly clipLow: number;
-      readonly clipHigh: number;
-      /** >= 0. Default 0. */
-      readonly countEpsilon?: number;
-    }
-  | {
-      /**
-       * −p·A·ℓ for every term, p = exp(λ + k·ln w − λ·w) a constant for the gradient, with ln w = Σ x + Σ ln factor within
-       * [ln 1e-8, 20]. Shape k and rate λ by the sign of A (A = 0: positive). A factor per row counts once.
-       */
-      readonly form: "gamma";
-      readonly shapePositive: number;
-      readonly ratePositive: number;
-      readonly shapeNegative: number;
-      readonly rateNegative: number;
-    }
-  | {
-      /** (coefficient·s − A)² once a row; the gradient goes through s. Advantages and factors per row. */
-      readonly form: "squared";
-      readonly coefficient: number;
-      /** `"mean"` or `"sum"` of x over the kept tokens. Default `"mean"`. */
-      readonly reduce?: RatioReduction;
-      /** `"row"`: oldLogProbs has the sum of each row, [rows]. Default `"token"`. */
-      readonly oldLogProbsPer?: Per;
-    };
+  | (Exclude<RowFormOptions, { readonly form: SummedForm }> & RowSum)
+  | Extract<RowFormOptions, { readonly form: SummedForm }>;
 
 export type RowLossOptions<Output extends LossOutput = LossOutput> = LossOptions<Output> &
   LossBand &
@@ -138,7 +97,7 @@ function rowForm(op: string, options: LossBand & RowForm): LossForm {
     run: "lossRow",
     form: ROW_FORM[options.form],
     reduce: needWord(op, "reduce", reduce ?? "mean", RATIO_REDUCTIONS),
-    parameters: needParameters(op, options.form, ROW_PARAMETERS[options.form], options),
+    parameters: needParameters(op, options.form, ROW_FORM_OPTIONS[options.form], options),
     oldPerRow: needWord(op, "oldLogProbsPer", oldLogProbsPer ?? "token", PER) === 1,
     rowsOnly: WHOLE_FORMS.has(options.form),
     lossesPer: ONCE_FORMS.has(options.form) ? "row" : "token",

@@ -1,6 +1,6 @@
 // Losses of tokens with their gradients. docs/ops/loss.md has the formulas of the forms.
 import type { AsyncOption } from "../../backend/run-async";
-import { LOSS_FORM, LOSS_FORMS } from "../../backend/contract/loss";
+import { LOSS_FORM, LOSS_FORM_OPTIONS, LOSS_FORMS, type LossFormOptions } from "../../backend/contract/loss";
 import { RATIO_REDUCTIONS } from "../../backend/contract/ratio";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
@@ -8,51 +8,12 @@ import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import { evaluateLoss, evaluateLossAsync, type LossForm } from "./loss-inputs";
 import type { DeviceLossOptions, DeviceLossResult, LossOptions, LossOutput, LossResult } from "./types";
-import { type LossBand, needParameters, TOKEN_PARAMETERS } from "./parameters";
+import { type LossBand, needParameters } from "./parameters";
 
 takesDeviceArrays("tokenLoss");
 
-/** What the loss of a token is, with A its advantage, ℓ its log-prob, x = ℓ − old, r = exp(x). */
-export type TokenForm =
-  | {
-      /** max(−A·r, −A·clip(r, 1 − clipLow, 1 + clipHigh)), the first with min(r, ratioCap); for A < 0 at most −A·dualClip. */
-      readonly form: "clip";
-      readonly clipLow: number;
-      readonly clipHigh: number;
-      /** > 1. Default Infinity, off. */
-      readonly dualClip?: number;
-    }
-  | {
-      /** −A·ℓ. `oldLogProbs` only for the figures. */
-      readonly form: "linear";
-    }
-  | {
-      /** −w·A·ℓ with w = clip(min(r, ratioCap), 1 − clipLow, 1 + clipHigh), a constant for the gradient. */
-      readonly form: "weighted";
-    }
-  | {
-      /** −A·(4/t)·sigmoid(t·(r − 1)), t > 0 by the sign of A (A = 0: negative). */
-      readonly form: "sigmoid";
-      readonly temperaturePositive: number;
-      readonly temperatureNegative: number;
-    }
-  | {
-      /** −A·r, and where `marks` says so + coefficient·|x|. */
-      readonly form: "marked";
-      readonly coefficient: number;
-      /** 1 = a marked token, [n]. */
-      readonly marks: Uint8Array;
-    }
-  | {
-      /** −A·min(ℓ, old + ln(1 + clipHigh)) for A > 0, else −A·max(ℓ, old + ln(1 − clipLow)). */
-      readonly form: "bounded";
-      readonly clipLow: number;
-      readonly clipHigh: number;
-    }
-  | {
-      /** ½·max((v − R)², (clip(v, old − clipLow, old + clipHigh) − R)²) of values v = logProbs and returns R = advantages. */
-      readonly form: "squared";
-    };
+/** What the loss of a token is, and the options that it reads. */
+export type TokenForm = LossFormOptions;
 
 export type TokenLossOptions<Output extends LossOutput = LossOutput> = LossOptions<Output> &
   LossBand &
@@ -107,20 +68,20 @@ export function evaluateTokenLoss<const Output extends LossOutput>(
 /** The form of a token loss with its numbers, checked. */
 export function tokenForm(op: string, options: LossBand & TokenForm): LossForm {
   needWord(op, "form", options.form, LOSS_FORMS);
-  const marks = (options as { readonly marks?: Uint8Array }).marks;
-  if ((options.form === "marked") !== (marks !== undefined))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "marks",
-      marks,
-      `an array for form "marked", nothing for the others`,
-    );
+  const reads = LOSS_FORM_OPTIONS[options.form];
+  const { marks } = options as { readonly marks?: Uint8Array };
+  if (reads.needs.includes("marks") !== (marks !== undefined)) {
+    const want =
+      marks === undefined
+        ? `an array: form "${options.form}" reads it`
+        : `nothing: form "${options.form}" does not read it`;
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "marks", marks, want);
+  }
   return {
     run: "lossToken",
     form: LOSS_FORM[options.form],
     reduce: RATIO_REDUCTIONS.indexOf("mean"),
-    parameters: needParameters(op, options.form, TOKEN_PARAMETERS[options.form], options),
+    parameters: needParameters(op, options.form, reads, options),
     oldPerRow: false,
     rowsOnly: false,
     lossesPer: "token",

@@ -9,8 +9,8 @@
  *
  *   loss_token  one pass: the form sees one token at a time
  *   loss_row    sums of the row first, then the pass: s[b] = sum of x over the row / divisor (mean or sum, `reduce`), and the
- *               form sees s. THROUGH forms send the gradient through the row: d s / d current[u] = 1 / divisor of every kept u.
- *               A form whose value is one number a row counts it once (ONCE), else once for every term (EACH)
+ *               form sees s. A form whose gradient goes through s (THROUGH) sends it to every kept token u: d s / d current[u] =
+ *               1 / divisor. A form whose value is one number a row counts it once (ONCE), else once for every term
  *               A row without kept tokens has divisor 1.
  *               SRP_ROW_CLIP_ONCE takes groups of rows (group_offsets, members; rows.h): s and divisor are of all kept tokens of
  *               the row's group, and grad[t] = (sum over the group's rows b of row_weight[b] * slope[b]) / divisor. old is [n]
@@ -47,30 +47,44 @@
 #include "surprisal/ratio.h" /* srp_ratio_reduction */
 #include "surprisal/status.h"
 
-/* A = advantage, l = loss, g = d l / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). */
+/* A = advantage, g = d loss / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). */
 typedef enum {
-  SRP_LOSS_CLIP = 1, /* max(-A r, -A clip(r)), with dual clip, ratio cap and clamped log ratio */
+  SRP_LOSS_CLIP = 1, /* max(-A min(r, ratio_cap), -A clip(r, 1 - clip_low, 1 + clip_high)), for A < 0 at most
+      -A dual_clip; g = -A r where the first is at least the second and nothing holds r, else 0;
+      needs clip_low, clip_high; takes dual_clip */
   SRP_LOSS_LINEAR,   /* -A current; g = -A */
-  SRP_LOSS_WEIGHTED, /* -w A current, w = clip(min(r, ratio_cap)) constant; g = -w A; clipped where w differs from r */
-  SRP_LOSS_SIGMOID,  /* -A f, f = 4/t sigmoid(t (r - 1)), t = temperature_positive for A > 0, else _negative */
-  SRP_LOSS_MARKED,   /* -A r, and on marked tokens + coefficient |x|, g + coefficient sign(x) */
-  SRP_LOSS_BOUNDED, /* -A c, c = min(current, old + ln(1 + clip_high)) for A > 0, else max(current, old + ln(1 - clip_low)) */
-  SRP_LOSS_SQUARED /* 0.5 max((v - R)^2, (clip(v, old - clip_low, old + clip_high) - R)^2), v = current, R = advantage;
-                        g = v - R where the first is at least the second */
+  SRP_LOSS_WEIGHTED, /* -w A current, w = clip(min(r, ratio_cap), 1 - clip_low, 1 + clip_high) a constant; g = -w A; clipped where
+      w differs from r */
+  SRP_LOSS_SIGMOID, /* -A (4/t) sigmoid(z), z = t (r - 1), t = temperature_positive for A > 0, else temperature_negative;
+      g = -4 A sigmoid(z) (1 - sigmoid(z)) r; needs temperature_positive, temperature_negative */
+  SRP_LOSS_MARKED,  /* -A r, on marked tokens + coefficient |x|; g = -A r, on marked tokens + coefficient sign(x);
+      needs coefficient, marks */
+  SRP_LOSS_BOUNDED, /* -A min(current, old + ln(1 + clip_high)) for A > 0, else -A max(current, old + ln(1 - clip_low));
+      g = -A within the bound, else 0; needs clip_low, clip_high */
+  SRP_LOSS_SQUARED, /* 0.5 max((v - R)^2, (clip(v, old - clip_low, old + clip_high) - R)^2) of values v = current and returns R = advantage;
+      g = v - R where the first is at least the second, else 0 */
+  SRP_LOSS_FORMS
 } srp_loss_form;
 
-/* s = log ratio of the row. The numbers go on where those of srp_loss_form end: a form says which it is. */
+/* s = log ratio of the row, S = exp(s); the clipped loss is that of SRP_LOSS_CLIP. The numbers go on where those of
+ * srp_loss_form end: a form says which it is. */
 typedef enum {
-  SRP_ROW_CLIP = 8,   /* SRP_LOSS_CLIP of s for every term; THROUGH, EACH */
-  SRP_ROW_CLIP_ONCE,  /* SRP_LOSS_CLIP of s; THROUGH, ONCE; advantage [B] */
-  SRP_ROW_CLIP_LOCAL, /* SRP_LOSS_CLIP of s, but a token's gradient is its own: g = -A exp(s) where not clipped; EACH */
-  SRP_ROW_GEOMETRIC, /* n = min(x, clip_high) for A > 0, max(x, -clip_low) for A < 0, 0 for A = 0, over terms; R = exp(sum of
-                          (n + ln factor) / d); -mean(A) R, gradient to terms that are not clipped; ONCE. d by count_epsilon;
-                          mean(A) = sum of A over terms / d, or A[b]. clip widths are in log space */
-  SRP_ROW_GAMMA, /* ln w = clip(sum of clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k and l by the sign of A
-                          (positive: A >= 0), p = exp(l + k ln w - l w), 0 where infinite; -p A current, g = -p A; EACH.
-                          factor [B]: its logarithm once */
-  SRP_ROW_SQUARED /* d = coefficient s - A; d^2; THROUGH, ONCE; advantage [B] */
+  SRP_ROW_CLIP = SRP_LOSS_FORMS, /* the clipped loss at r = S for every term; g = through s, to every kept token;
+      needs clip_low, clip_high; takes dual_clip */
+  SRP_ROW_CLIP_ONCE, /* the clipped loss at r = S once a row; g = through s, to every kept token; needs clip_low, clip_high;
+      takes dual_clip */
+  SRP_ROW_CLIP_LOCAL, /* the clipped loss at r = S for every term; g = -A S to the term's own token, where not clipped;
+      needs clip_low, clip_high; takes dual_clip */
+  SRP_ROW_GEOMETRIC, /* -mean(A) R once a row, R = exp(sum over terms of (n + ln factor) / d), n = min(x, clip_high) for A > 0,
+      max(x, -clip_low) for A < 0, 0 for A = 0, d = terms (at least 1), or terms + count_epsilon where that is > 0, mean(A) = sum of A
+      over terms / d, or A[b]. The clip widths are in log space; g = -mean(A) R / d to terms that are not clipped;
+      needs clip_low, clip_high; takes count_epsilon */
+  SRP_ROW_GAMMA, /* -p A current for every term, p = exp(l + k ln w - l w) a constant, 0 where infinite, ln w = clip(sum of
+      clamped x + sum of clip(ln factor, ln 1e-8, 20), ln 1e-8, 20), k = shape_positive and l = rate_positive for A >= 0, else
+      shape_negative and rate_negative. The logarithm of a factor [B] counts once; g = -p A;
+      needs shape_positive, rate_positive, shape_negative, rate_negative */
+  SRP_ROW_SQUARED, /* (coefficient s - A)^2 once a row; g = through s, to every kept token; needs coefficient */
+  SRP_ROW_FORMS
 } srp_row_form;
 
 /* d = current - reference. */
@@ -115,11 +129,11 @@ typedef struct {
                                  every x of the sum in SRP_ROW_GAMMA; no gradient outside. LINEAR, BOUNDED, SQUARED and
                                  GEOMETRIC do not read it */
   double max_log_ratio; /* >= 0, infinity = off: the upper end alone, likewise */
-  double temperature_positive, temperature_negative; /* > 0: SRP_LOSS_SIGMOID */
-  double coefficient;                   /* SRP_LOSS_MARKED: of |x| on marked tokens; SRP_ROW_SQUARED: of s */
-  double shape_positive, rate_positive; /* SRP_ROW_GAMMA: k and lambda where A >= 0 */
-  double shape_negative, rate_negative; /* and where A < 0 */
-  double count_epsilon; /* >= 0: SRP_ROW_GEOMETRIC divides by terms + epsilon where it is > 0, else by max(terms, 1) */
+  double temperature_positive, temperature_negative; /* > 0, 1 where not read: for A > 0 and for the others */
+  double coefficient;                                /* of |x| on marked tokens; of s */
+  double shape_positive, rate_positive;              /* k and l where A >= 0 */
+  double shape_negative, rate_negative;              /* k and l where A < 0 */
+  double count_epsilon;                              /* >= 0, 0 = off: added to the number of terms */
 } srp_loss_parameters;
 
 /* Numbers of the KL term. */
@@ -143,7 +157,7 @@ typedef struct {
   const double* kl_weight;      /* [B] or NULL = row_weight */
   const uint8_t* mask;          /* [n] or NULL */
   const uint8_t* term_mask;     /* [n] or NULL = every kept token */
-  const uint8_t* marks;         /* [n] or NULL = none */
+  const uint8_t* marks;         /* [n] or NULL = none: 1 = a marked token */
   const int32_t* offsets;       /* [B + 1] or NULL = padded */
   const int32_t* members;       /* [B] or NULL = identity; with group_offsets only */
   const int32_t* group_offsets; /* [G + 1] or NULL = a row is on its own */
@@ -203,7 +217,7 @@ typedef struct {
   const double* kl_weight;      /* [N] or NULL = weight */
   const double* entropy_weight; /* [N] or NULL = 0; a bonus is negative */
   const uint8_t* term_mask;     /* [N] or NULL = every kept token */
-  const uint8_t* marks;         /* [N] or NULL = none */
+  const uint8_t* marks;         /* [N] or NULL = none: 1 = a marked token */
   int64_t N;                    /* independent rows */
   int64_t V, stride;
   double temperature, scale, softcap; /* logprob.h */

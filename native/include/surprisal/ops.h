@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x0838521fu
+#define SRP_ABI 0x2e14c835u
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

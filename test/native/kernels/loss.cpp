@@ -100,9 +100,7 @@ Call<Args> loss(const Setting& s) {
 
 int32_t first_form(bool row) { return row ? static_cast<int32_t>(SRP_ROW_CLIP) : static_cast<int32_t>(SRP_LOSS_CLIP); }
 
-int32_t last_form(bool row) {
-  return row ? static_cast<int32_t>(SRP_ROW_SQUARED) : static_cast<int32_t>(SRP_LOSS_SQUARED);
-}
+int32_t last_form(bool row) { return row ? SRP_ROW_FORMS - 1 : SRP_LOSS_FORMS - 1; }
 
 void agree(Runner& run, Random& random, bool row) {
   run.begin(row ? "loss_row" : "loss_token", "agrees");

@@ -134,7 +134,7 @@ const Shape kShapes[] = {{0, 5, 0}, {2, 1, 0}, {9, 3, 2}, {7, 33, 0}, {3, 300, 3
 void loss_logits_agrees(Runner& run) {
   Random random(101);
   run.begin("loss_logits", "agrees");
-  for (int32_t form = SRP_LOSS_CLIP; form <= SRP_LOSS_SQUARED; ++form)
+  for (int32_t form = SRP_LOSS_CLIP; form < SRP_LOSS_FORMS; ++form)
     for (const Shape& shape : kShapes)
       for (const int32_t dtype : {SRP_F32, SRP_F16, SRP_BF16})
         run.agree(loss(random, dtype, shape, random.one_of({0.0, 5.0}), form, random.chance(0.5)));
@@ -151,7 +151,7 @@ void loss_logits_refuses(Runner& run) {
   refuse_null(run, good, &Args::logits, &Args::targets, &Args::advantage, &Args::grad);
   run.refused("a stride below V", good.with([](Args& a) { a.stride = a.V - 1; }), SRP_BAD_SHAPE);
   run.refused("N * stride overflows", good.with([](Args& a) { a.N = a.stride = int64_t{1} << 40; }), SRP_BAD_SHAPE);
-  refuse_values(run, good, "form", &Args::form, {0, -1, SRP_LOSS_SQUARED + 1, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
+  refuse_values(run, good, "form", &Args::form, {0, -1, SRP_LOSS_FORMS, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);
   for (double Args::* scalar : {&Args::temperature, &Args::scale})
     refuse_values(run, good, "a scalar", scalar, {0.0, -1.0, double{NAN}, double{INFINITY}, 1e-40, 1e40},
                   SRP_BAD_ARGUMENT);

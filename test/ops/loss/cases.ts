@@ -1,15 +1,14 @@
 // Random calls of every form of loss, for the tests beside.
 import type { BackendName } from "../../support/each-backend";
 import { type LossArrays, type LossResult, rowLoss, tokenLoss } from "../../../lib";
+import { LOSS_FORM_OPTIONS, LOSS_FORMS, ROW_FORM_OPTIONS, ROW_FORMS } from "../../../lib/backend/contract/loss";
 import type { LossCase } from "../../oracle/loss";
+import { drawNumbers } from "../../oracle/loss-forms";
 import { type Rng, rng } from "../../support/rng";
-
-const TOKEN_FORMS = ["clip", "linear", "weighted", "sigmoid", "marked", "bounded", "squared"] as const;
-const ROW_FORMS = ["clip", "clipOnce", "clipLocal", "geometric", "gamma", "squared"] as const;
 
 /** Every form by a name of its own. */
 export const FORMS = [
-  ...TOKEN_FORMS.map((form) => ({ kind: "token", form }) as const),
+  ...LOSS_FORMS.map((form) => ({ kind: "token", form }) as const),
   ...ROW_FORMS.map((form) => ({ kind: "row", form }) as const),
 ].map((of) => ({ ...of, name: `${of.kind} ${of.form}` }));
 export type Form = (typeof FORMS)[number];
@@ -25,31 +24,20 @@ export interface Wishes {
 
 const every = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as const;
 
+const CLAMPS = ["ratioCap", "logClamp", "maxLogRatio"] as const;
+
 function parameters(r: Rng, { kind, form }: Form, n: number, B: number): Record<string, unknown> {
   const between = (low: number, high: number) => low + (high - low) * r.uniform();
-  const maybe = (share: number, make: () => Record<string, unknown>) => (r.uniform() < share ? make() : {});
-  const band = { clipLow: between(0.05, 0.4), clipHigh: between(0.05, 0.4) };
-  const clamps = {
-    ...maybe(0.3, () => ({ ratioCap: between(1, 1.5) })),
-    ...maybe(0.3, () => ({ logClamp: between(0.1, 0.6) })),
-    ...maybe(0.3, () => ({ maxLogRatio: between(0.05, 0.4) })),
+  const reads = kind === "token" ? LOSS_FORM_OPTIONS[form] : ROW_FORM_OPTIONS[form];
+  const numbers = {
+    ...drawNumbers({ needs: ["clipLow", "clipHigh"], takes: [] }, between, () => true),
+    ...drawNumbers({ needs: [], takes: CLAMPS }, between, () => r.uniform() < 0.3),
+    ...drawNumbers(reads, between, () => r.uniform() < 0.5),
   };
-  const ofForm = {
-    clip: () => maybe(0.5, () => ({ dualClip: between(1.01, 1.6) })),
-    clipOnce: () => maybe(0.5, () => ({ dualClip: between(1.01, 1.6) })),
-    clipLocal: () => maybe(0.5, () => ({ dualClip: between(1.01, 1.6) })),
-    linear: () => ({}),
-    weighted: () => ({}),
-    sigmoid: () => ({ temperaturePositive: between(0.5, 2), temperatureNegative: between(0.5, 2) }),
-    marked: () => ({ coefficient: between(0.1, 1), marks: r.mask(n, 0.5) }),
-    bounded: () => ({}),
-    squared: () => (kind === "row" ? { coefficient: between(0.5, 2) } : {}),
-    geometric: () => maybe(0.5, () => ({ countEpsilon: 0.25 })),
-    gamma: () => ({ shapePositive: 2, ratePositive: 3, shapeNegative: 3, rateNegative: 2 }),
-  }[form]();
+  const marks = reads.needs.includes("marks") ? { marks: r.mask(n, 0.5) } : {};
   const sums = kind === "row" && form !== "geometric" && form !== "gamma";
   const old = sums && r.uniform() < 0.3 ? { oldLogProbsPer: "row", oldLogProbs: r.f64(B, -3, 0) } : {};
-  return { ...band, ...clamps, ...ofForm, ...(sums && { reduce: r.uniform() < 0.5 ? "sum" : "mean" }), ...old };
+  return { ...numbers, ...marks, ...(sums && { reduce: r.uniform() < 0.5 ? "sum" : "mean" }), ...old };
 }
 
 /** Three or four rows of up to five tokens. */
