@@ -6,6 +6,7 @@ import type { DTypeCode } from "../core/dtype";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/ops";
+import { processState } from "./process-state";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
 
 /** What native/binding/addon.cc exports. */
@@ -119,23 +120,26 @@ function load(): Addon {
   return loadBuilt(packageRoot()) as Addon;
 }
 
-let loaded: { readonly addon: Addon } | { readonly reason: string } | undefined;
+type Loaded = { readonly addon: Addon } | { readonly reason: string };
+
+const state = processState<{ loaded?: Loaded }>("addon", {});
 
 /** The addon, or why there is none. The answer does not change within a process. */
-export function nativeAddon(): { readonly addon: Addon } | { readonly reason: string } {
-  if (loaded) return loaded;
+export function nativeAddon(): Loaded {
+  return (state.loaded ??= loadOrReason());
+}
+
+function loadOrReason(): Loaded {
   try {
     const addon = load();
-    loaded =
-      addon.contracts === CONTRACTS
-        ? { addon }
-        : {
-            reason:
-              "the native addon was built from another version of this package; `npx surprisal build` builds it anew",
-          };
+    return addon.contracts === CONTRACTS
+      ? { addon }
+      : {
+          reason:
+            "the native addon was built from another version of this package; `npx surprisal build` builds it anew",
+        };
   } catch (cause) {
     const text = cause instanceof Error ? cause.message.split("\n", 1)[0]! : String(cause);
-    loaded = { reason: `no native addon for ${process.platform}-${process.arch} (${text})` };
+    return { reason: `no native addon for ${process.platform}-${process.arch} (${text})` };
   }
-  return loaded;
 }

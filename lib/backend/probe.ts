@@ -3,6 +3,7 @@ import { findNative, nativeAddon, type NativeDescription } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
 import { deviceBackend, hostBackend } from "./native";
+import { processState } from "./process-state";
 import { useThreads } from "./threads";
 
 /** One backend as `backendInfo()` and `surprisal doctor` list it. */
@@ -73,7 +74,7 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
   return status.available ? { status, backend: deviceBackend(name, native.addon, session, device) } : { status };
 }
 
-const probes = new Map<string, Probe>();
+const probes = processState("probes", new Map<string, Probe>());
 
 /** Opens a backend, or returns the reason why it cannot be opened. The result does not change within a process. */
 export function probe(name: BackendName, device: number): Probe {

@@ -3,6 +3,7 @@ import { needNumber } from "../core/option-checks";
 import { argumentError, SurprisalError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendChoice, type BackendName } from "./backend";
 import { type BackendStatus, probe } from "./probe";
+import { processState } from "./process-state";
 import type { Stream } from "../core/stream";
 import { bySize, SMALL_CALLS } from "./small-calls";
 import { streamBackend } from "./streams";
@@ -57,7 +58,15 @@ function needChoice(op: string, name: string, value: unknown): BackendChoice {
   return value as BackendChoice;
 }
 
-let configured: Configuration = {};
+interface Settings {
+  configured: Configuration;
+  /** SURPRISAL_BACKEND, read once: a look into the environment costs more than a small call. */
+  variable?: string;
+  /** What runs calls of "auto": made once, since the answer of a probe does not change. */
+  automatic?: Backend;
+}
+
+const settings = processState<Settings>("settings", { configured: {} });
 
 /**
  * Sets defaults for this process (each worker thread has its own). Given fields replace earlier ones; `undefined` takes
@@ -70,21 +79,19 @@ export function configure(options: Configuration): void {
   for (const name of Object.keys(options))
     if (name !== "backend" && name !== "device" && name !== "threads")
       throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `"backend", "device" or "threads"`);
-  const next = { ...configured, ...options };
+  const next = { ...settings.configured, ...options };
   if (next.device !== undefined) needNumber("configure", "device", next.device, { min: 0, max: 1023, integer: true });
   if (next.threads !== undefined) needThreads("configure", next.threads);
   if (next.backend !== undefined && needChoice("configure", "backend", next.backend) !== "auto")
     open("configure", next.backend as BackendName, next.device ?? 0);
-  configured = next;
+  settings.configured = next;
   configureThreads(next.threads);
 }
 
-// Read once: a look into the environment costs more than a small call.
-let variable: string | undefined;
-
 function request(): Pick<BackendInfo, "requested" | "source"> {
-  if (configured.backend !== undefined) return { requested: configured.backend, source: "configure" };
-  variable ??= process.env["SURPRISAL_BACKEND"] ?? "";
+  const { backend } = settings.configured;
+  if (backend !== undefined) return { requested: backend, source: "configure" };
+  const variable = (settings.variable ??= process.env["SURPRISAL_BACKEND"] ?? "");
   if (variable)
     return { requested: needChoice("SURPRISAL_BACKEND", "the variable", variable), source: "SURPRISAL_BACKEND" };
   return { requested: "auto", source: "default" };
@@ -109,20 +116,17 @@ function autoBackend(): BackendName {
   return probe("cpu", 0).backend ? "cpu" : "js";
 }
 
-let automatic: Backend | undefined;
-
-/** What runs calls of "auto": made once, since the answer of a probe does not change. */
 function autoDispatch(op: string): Backend {
-  if (automatic) return automatic;
+  if (settings.automatic) return settings.automatic;
   const js = open(op, "js", 0);
-  return (automatic = autoBackend() === "js" ? js : bySize(js, open(op, "cpu", 0)));
+  return (settings.automatic = autoBackend() === "js" ? js : bySize(js, open(op, "cpu", 0)));
 }
 
 /** The backend of one call; `stream` is what streamOf() said. */
 export function selectBackend(op: string, choice?: BackendChoice, stream: Stream | null = null): Backend {
   if (stream) return streamBackend(stream);
   const wanted = choice === undefined ? request().requested : needChoice(op, "backend", choice);
-  return wanted === "auto" ? autoDispatch(op) : open(op, wanted, configured.device ?? 0);
+  return wanted === "auto" ? autoDispatch(op) : open(op, wanted, settings.configured.device ?? 0);
 }
 
 /** The backend with a device that a call names, else the configured one where it has a device, else cuda. */
@@ -131,7 +135,7 @@ export function deviceBackend(op: string, backend: unknown, device: unknown): Ba
   const name = backend === undefined && asked !== "emulated" ? "cuda" : needWordOf(op, backend ?? asked);
   const number =
     device === undefined
-      ? (configured.device ?? 0)
+      ? (settings.configured.device ?? 0)
       : needNumber(op, "device", device, { min: 0, max: 1023, integer: true });
   return open(op, name, number);
 }
@@ -149,7 +153,7 @@ function needWordOf(op: string, name: unknown): "cuda" | "emulated" {
 
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
 export function backendInfo(): BackendInfo {
-  const device = configured.device ?? 0;
+  const device = settings.configured.device ?? 0;
   const asked = request();
   const selected = asked.requested === "auto" ? autoBackend() : asked.requested;
   const backends = BACKEND_NAMES.map((name) => probe(name, device).status);

@@ -3,12 +3,14 @@ import { DeviceArray, needSameDevice } from "../core/device-array";
 import { argumentError, SurprisalError } from "../core/errors";
 import { Stream } from "../core/stream";
 import type { Backend, BackendOps } from "./backend";
+import { processState } from "./process-state";
 
-const backends = new WeakMap<Stream, Backend>();
-const homes = new WeakMap<Backend, Stream>();
-
-/** Whether there has been a stream in this process: without one there is no DeviceArray, and no call looks for any. */
-let used = false;
+const state = processState("streams", {
+  backends: new WeakMap<Stream, Backend>(),
+  homes: new WeakMap<Backend, Stream>(),
+  /** Whether there has been a stream in this process: without one there is no DeviceArray, and no call looks for any. */
+  used: false,
+});
 
 /** What an op sees of a DeviceArray: the handle that the runtime knows it by. */
 function handlesOf(op: string, args: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -39,15 +41,15 @@ function streamOn(op: string, backend: Backend, home?: Stream): Stream {
       '"cuda" or "emulated", which have memory of their own',
     );
   const stream = new Stream(device, home);
-  used = true;
-  backends.set(stream, onHandles(backend));
+  state.used = true;
+  state.backends.set(stream, onHandles(backend));
   return stream;
 }
 
 /** The device's own stream. */
 export function homeStream(op: string, backend: Backend): Stream {
-  let home = homes.get(backend);
-  if (!home) homes.set(backend, (home = streamOn(op, backend)));
+  let home = state.homes.get(backend);
+  if (!home) state.homes.set(backend, (home = streamOn(op, backend)));
   return home;
 }
 
@@ -59,7 +61,7 @@ export function openStream(op: string, backend: Backend): Stream {
 
 /** Runs ops on a stream. */
 export function streamBackend(stream: Stream): Backend {
-  return backends.get(stream)!;
+  return state.backends.get(stream)!;
 }
 
 /** What decides where a call runs, beside its arrays. */
@@ -138,7 +140,7 @@ function callStream(op: string, options: CallOptions, arrays: readonly unknown[]
  * memory. An op calls this first, with every array that it takes.
  */
 export function streamOf(op: string, options: CallOptions, ...arrays: readonly unknown[]): Stream | null {
-  const first = used ? firstOnDevice(arrays, options) : undefined;
+  const first = state.used ? firstOnDevice(arrays, options) : undefined;
   if (first) return callStream(op, options, arrays, first);
   if (options.stream !== undefined)
     throw argumentError(

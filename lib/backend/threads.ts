@@ -3,12 +3,14 @@
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { Addon } from "./addon";
+import { processState } from "./process-state";
 
 const RANGE = { min: 1, max: 1024, integer: true } as const; // SRP_MAX_THREADS of native/include/surprisal/cpu.h
 
-let configured: number | undefined;
-let opened: Addon | undefined;
-let inUse: number | undefined;
+const state = processState<{ configured?: number | undefined; opened?: Addon; inUse?: number | undefined }>(
+  "threads",
+  {},
+);
 
 export function needThreads(op: string, value: unknown): number {
   return needNumber(op, "threads", value, RANGE);
@@ -29,24 +31,24 @@ function threadsOfEnvironment(): number | undefined {
 }
 
 function apply(): void {
-  const threads = configured ?? threadsOfEnvironment();
-  const available = opened?.useThreads(threads ?? 0);
-  inUse = opened && (threads ?? available);
+  const threads = state.configured ?? threadsOfEnvironment();
+  const available = state.opened?.useThreads(threads ?? 0);
+  state.inUse = state.opened && (threads ?? available);
 }
 
 /** Tells the addon how many threads its calls may use, now and after every configureThreads(). */
 export function useThreads(addon: Addon): void {
-  opened = addon;
+  state.opened = addon;
   apply();
 }
 
 /** A checked number, or undefined for what the environment says. */
 export function configureThreads(threads: number | undefined): void {
-  configured = threads;
+  state.configured = threads;
   apply();
 }
 
 /** Threads that a call on the cpu backend may use here, its own included; undefined before that backend is open. */
 export function threadsInUse(): number | undefined {
-  return inUse;
+  return state.inUse;
 }

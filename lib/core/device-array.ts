@@ -1,4 +1,5 @@
 // Arrays in the memory of a device.
+import { hasMark, markedClass } from "./brand";
 import type { DeviceHandle } from "./device-runtime";
 import { DTYPE_CODE, type DType, type FloatDType, typedArrayName } from "./dtype";
 import { argumentError, SurprisalError } from "./errors";
@@ -67,7 +68,7 @@ export class DeviceArray<D extends DType = DType> {
 
   /** Whether a value is one. */
   static is(value: unknown): value is DeviceArray {
-    return typeof value === "object" && value !== null && #handle in value;
+    return hasMark(value, MARK);
   }
 
   get backend(): "cuda" | "emulated" {
@@ -224,6 +225,8 @@ export function needSameDevice(op: string, name: string, array: DeviceArray, str
   const message = `${op}: ${name} is ${got}, expected ${want}, as the others; toDevice(array.read(), …) moves it`;
   throw new SurprisalError("ERR_SURPRISAL_BUFFER", message, { op, name, got, want });
 }
+
+const MARK = markedClass(DeviceArray, "DeviceArray");
 
 function aborted(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
   let onAbort = (): void => undefined;

@@ -1,3 +1,5 @@
+import { markedClass } from "./brand";
+
 /** What went wrong, as a stable name. docs/troubleshooting.md has a section for each. */
 export type ErrorCode =
   /** An array has the wrong length, or sizes contradict each other. */
@@ -57,12 +59,16 @@ export interface ErrorDetails {
 
 /**
  * The one error class of this package. `code` is stable, `message` is for people and names the function, the argument, its
- * value, what was expected and what to do.
+ * value, what was expected and what to do. `instanceof` recognises errors of other copies of this package, too.
  */
 export class SurprisalError extends Error {
   override readonly name = "SurprisalError";
   readonly code: ErrorCode;
   readonly details: ErrorDetails;
+
+  static {
+    markedClass(this, "SurprisalError");
+  }
 
   constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
     super(message, options);
@@ -71,7 +77,7 @@ export class SurprisalError extends Error {
   }
 }
 
-/** A DeviceArray by type and shape; it says so itself, since this file imports nothing. */
+/** A DeviceArray by type and shape; it says so itself, since this file does not import the class. */
 function describeObject(value: object): string {
   const { dtype, shape, stream } = value as {
     readonly dtype?: unknown;

@@ -1,4 +1,5 @@
 // Work of a device in order.
+import { markedClass } from "./brand";
 import type { DeviceRuntime, EventHandle, GraphHandle } from "./device-runtime";
 import { argumentError, SurprisalError } from "./errors";
 
@@ -11,6 +12,10 @@ export class Stream {
   readonly #runtime: DeviceRuntime;
   readonly #home: Stream | undefined;
   #disposed = false;
+
+  static {
+    markedClass(this, "Stream");
+  }
 
   /** @internal Use `createStream`. `home`: the device's own stream, which this one is where it is undefined. */
   constructor(runtime: DeviceRuntime, home?: Stream) {
@@ -121,6 +126,10 @@ export class DeviceEvent {
   readonly #runtime: DeviceRuntime;
   /** @internal */
   readonly handle: EventHandle;
+
+  static {
+    markedClass(this, "DeviceEvent");
+  }
 
   /** @internal Use `stream.record()`. */
   constructor(runtime: DeviceRuntime, handle: EventHandle) {

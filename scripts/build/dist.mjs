@@ -43,6 +43,9 @@ function inputs() {
 const isCurrent = ({ entries, print }) =>
   isFresh([...entries, ...PROGRAMS].map((entry) => at("dist", `${entry}.js`)), at("dist", STAMP), print);
 
+/** Whether dist/ is made of lib/ as it is. */
+export const isBuilt = () => isCurrent(inputs());
+
 export async function build() {
   const made = inputs();
   const { entries, files, print } = made;

@@ -29,6 +29,8 @@ const LIMIT_MB = 50;
 const NAME = "surprisal-gpu";
 /** Brotli's best. */
 const QUALITY = 11;
+/** The library as the bundle has it: compiled file by file. */
+const EXPORTS = { ".": "./lib/index.js", "./*": "./lib/*/index.js" };
 /** Suites that run on a backend, and what they stand on. */
 const TESTS = ["ops", "loss", "advantage", "control", "device", "conformance", "oracle", "support", "golden"];
 
@@ -96,6 +98,7 @@ function placeCode() {
     "@lezer/python",
     ...tests.flatMap((code) => [...packagesIn(code)]),
   ]);
+  wanted.delete("surprisal"); // lib/, by the exports below
   const folders = closure(wanted);
   copyPackages(folders, app);
   return { tests: tests.length, packages: folders.length };
@@ -126,7 +129,7 @@ try {
   const { name, version, engines } = JSON.parse(readFileSync(at("package.json"), "utf8"));
   writeFileSync(
     join(app, "package.json"),
-    `${JSON.stringify({ name, version, engines, type: "commonjs" }, null, 2)}\n`,
+    `${JSON.stringify({ name, version, engines, type: "commonjs", exports: EXPORTS }, null, 2)}\n`,
   );
   copyFileSync(at("scripts/gpu/jest.config.cjs"), join(app, "jest.config.cjs"));
   copyFileSync(at("scripts/gpu/run.sh"), join(top, "run.sh"));

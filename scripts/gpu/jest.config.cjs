@@ -9,6 +9,7 @@ module.exports = {
   roots: ["<rootDir>/test"],
   testMatch: ["**/*.test.js"],
   transform: {},
+  moduleNameMapper: { "^surprisal$": "<rootDir>/lib/index.js", "^surprisal/([a-z]+)$": "<rootDir>/lib/$1/index.js" },
   haste: { enableSymlinks: false },
   cacheDirectory: "<rootDir>/.jest",
   reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],

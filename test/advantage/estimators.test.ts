@@ -11,7 +11,7 @@ import {
   remaxAdvantage,
   resamplingWeights,
   SurprisalError,
-} from "../../lib";
+} from "surprisal";
 import {
   byLength,
   equally,

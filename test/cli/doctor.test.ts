@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
-import * as path from "node:path";
+import { distFile } from "../support/dist";
 
-const main = path.join(__dirname, "..", "..", "dist", "cli", "main.js");
+const main = distFile("cli", "main.js");
 
 function surprisal(args: readonly string[], env: Record<string, string> = {}) {
   const clean: NodeJS.ProcessEnv = { ...process.env };

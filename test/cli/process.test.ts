@@ -1,12 +1,12 @@
 // Real processes: signals, closed pipes, standard input and output.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { distFile } from "../support/dist";
 import { jsonl, temporaryFolder } from "./in-process";
 import { recordText, records } from "./records";
 
-const main = join(__dirname, "..", "..", "dist", "cli", "main.js");
+const main = distFile("cli", "main.js");
 const folder = temporaryFolder();
 const LIMIT = 30_000;
 

@@ -1,7 +1,7 @@
 // The page that says which function of which source each public function stands for: docs/compatibility.md.
-import * as surprisal from "../../lib";
-import * as experience from "../../lib/experience";
-import * as reward from "../../lib/reward";
+import * as surprisal from "surprisal";
+import * as experience from "surprisal/experience";
+import * as reward from "surprisal/reward";
 import { presetNames, presetOf, type PresetFunction } from "../../lib/presets";
 import type { GoldenFile } from "./golden";
 import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";

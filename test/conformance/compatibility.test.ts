@@ -1,9 +1,9 @@
 // docs/compatibility.md is what its generator makes of the mappings as they are now.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import * as surprisal from "../../lib";
-import * as experience from "../../lib/experience";
-import * as reward from "../../lib/reward";
+import * as surprisal from "surprisal";
+import * as experience from "surprisal/experience";
+import * as reward from "surprisal/reward";
 import { compatibilityPage, publicFunctions } from "./compatibility-page";
 import { readGoldenFolder } from "./golden";
 import { mappingKey, mappingTable, namesOf, type Mapping } from "./mapping";

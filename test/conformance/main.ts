@@ -1,5 +1,5 @@
 // The program behind `npm run conformance`.
-import { backendInfo } from "../../lib";
+import { backendInfo } from "surprisal";
 import { main } from "./cli";
 import { mappings } from "./mappings";
 

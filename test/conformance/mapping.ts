@@ -3,9 +3,9 @@
 // It may rename, reshape, slice, set constants and presets, loop a function over the state that it returned,
 // supply scripted callbacks, and map a throw to the recorded failure. It does no arithmetic on values: whatever a
 // golden output needs, the library must compute.
-import type * as surprisal from "../../lib";
-import type * as experience from "../../lib/experience";
-import type * as reward from "../../lib/reward";
+import type * as surprisal from "surprisal";
+import type * as experience from "surprisal/experience";
+import type * as reward from "surprisal/reward";
 import type { BackendName } from "../support/each-backend";
 import type { GoldenCase } from "./golden";
 import type { Inputs } from "./inputs";

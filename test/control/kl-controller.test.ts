@@ -1,4 +1,4 @@
-import { klController, SurprisalError, updateKlController } from "../../lib";
+import { klController, SurprisalError, updateKlController } from "surprisal";
 
 const options = { target: 0.1, horizon: 1000 };
 

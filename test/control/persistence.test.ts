@@ -12,6 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { distFile } from "../support/dist";
 import fc from "fast-check";
 import * as s from "../../lib";
 import { rng } from "../support/rng";
@@ -19,7 +20,7 @@ import { rng } from "../support/rng";
 const KINDS = { weights: "maxent", penalty: "kl", bonus: "entropyCoefficient", rewards: "runningMoments" } as const;
 type States = s.StatesOf<typeof KINDS>;
 
-const dist = join(__dirname, "..", "..", "dist");
+const dist = distFile();
 const fixture = (name: string): string => join(__dirname, "fixtures", name);
 
 let folder: string;

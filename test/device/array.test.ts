@@ -16,7 +16,7 @@ import {
   toHalfBits,
   tokenLossFromLogits,
   weightStatistics,
-} from "../../lib";
+} from "surprisal";
 import { eachDeviceBackend } from "../support/each-device";
 import { errorCode } from "../support/error-code";
 

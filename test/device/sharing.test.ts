@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { distFile } from "../support/dist";
 
 const root = join(__dirname, "..", "..");
 const built = ["dist/index.js", "build/Release/surprisal.node", "build-emulated/libsurprisal_emulated.so"];
@@ -24,7 +25,7 @@ interface Answer {
   function start(
     environment: Readonly<Record<string, string>> = {},
   ): (command: string, value?: unknown) => Promise<Answer> {
-    const peer = fork(join(__dirname, "sharing-peer.cjs"), [join(root, "dist/index.js")], {
+    const peer = fork(join(__dirname, "sharing-peer.cjs"), [distFile("index.js")], {
       env: { ...process.env, SURPRISAL_EMULATION_IPC: "1", SURPRISAL_EMULATION_STREAMS: "delay:7", ...environment },
       serialization: "advanced",
     });

@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import * as path from "node:path";
+import { distFile } from "../support/dist";
 
 const root = path.join(__dirname, "..", "..");
 
@@ -30,6 +31,8 @@ function examples(file: string): Example[] {
 }
 
 const all = markdownFiles().flatMap(examples);
+
+beforeAll(() => void distFile("index.js"));
 
 test("README and every page of an op have an example", () => {
   const pages = markdownFiles().filter((file) => file === "README.md" || file.startsWith(path.join("docs", "ops")));

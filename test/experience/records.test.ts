@@ -18,7 +18,7 @@ import {
   unpackRows,
   unpadExperience,
   unpadRows,
-} from "../../lib/experience";
+} from "surprisal/experience";
 import { errorCode } from "../support/error-code";
 
 const rowsOf = fc.array(

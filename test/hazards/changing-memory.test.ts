@@ -2,9 +2,10 @@
 import { spawnSync } from "node:child_process";
 import * as path from "node:path";
 
+import { distFile } from "../support/dist";
 import { backendInfo } from "../../lib";
 
-const dist = path.join(__dirname, "..", "..", "dist");
+const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
 
 if (!available) test.skip(`arrays that change under a call are not tried: no cpu backend (${reason})`, () => undefined);

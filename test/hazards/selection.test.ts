@@ -1,11 +1,9 @@
 // Which backend runs: nothing is silent, a name is obeyed or refused. Each case is a process of its own.
 import { spawnSync } from "node:child_process";
-import * as path from "node:path";
-
-const root = path.join(__dirname, "..", "..");
+import { distFile } from "../support/dist";
 
 function run(program: string, env: Record<string, string> = {}) {
-  const prelude = `const s = require(${JSON.stringify(path.join(root, "dist"))});
+  const prelude = `const s = require(${JSON.stringify(distFile())});
     const gae = (o = {}) => [...s.gae(Float32Array.of(1, 2), new Float32Array(2), { shape: [1, 2], gamma: 1, lambda: 1, ...o }).advantages];
     const code = (f) => { try { f(); return "none"; } catch (e) { return e.code + " | " + e.message; } };`;
   const clean: NodeJS.ProcessEnv = { ...process.env };

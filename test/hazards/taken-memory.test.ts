@@ -2,10 +2,11 @@
 import { spawnSync } from "node:child_process";
 import * as path from "node:path";
 
+import { distFile } from "../support/dist";
 import { backendInfo } from "../../lib";
 import { nodeLines } from "../support/nodes";
 
-const dist = path.join(__dirname, "..", "..", "dist");
+const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
 
 for (const { line, program } of nodeLines)

@@ -2,7 +2,7 @@
 // happens around them. The latter cases are processes of their own.
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import * as path from "node:path";
+import { distFile } from "../support/dist";
 import {
   backendInfo,
   configure,
@@ -20,7 +20,7 @@ import { probe } from "../../lib/backend/probe";
 import { errorCode } from "../support/error-code";
 import { rng } from "../support/rng";
 
-const dist = JSON.stringify(path.join(__dirname, "..", "..", "dist"));
+const dist = JSON.stringify(distFile());
 const { status } = probe("cpu", 0);
 const why = status.available ? "" : ` (skipped: ${status.reason ?? ""})`;
 

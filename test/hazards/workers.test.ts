@@ -1,9 +1,9 @@
 // The addon in worker threads, at process exit and with calls under way. Each case is a process of its own: what goes
 // wrong here ends a process, not a test.
 import { spawnSync } from "node:child_process";
-import * as path from "node:path";
+import { distFile } from "../support/dist";
 
-const dist = JSON.stringify(path.join(__dirname, "..", "..", "dist"));
+const dist = JSON.stringify(distFile());
 
 function run(program: string) {
   return spawnSync(process.execPath, ["-e", program], { encoding: "utf8", timeout: 50_000 });

@@ -2,11 +2,12 @@
 import { spawnSync } from "node:child_process";
 import { randomFillSync } from "node:crypto";
 import { join } from "node:path";
+import { distFile } from "../support/dist";
 import { writeTensors } from "../../lib/io";
 import { temporaryFolder } from "./folder";
 
 const folder = temporaryFolder();
-const dist = join(__dirname, "..", "..", "dist");
+const dist = distFile();
 
 const bytes = (count: number) => ({
   x: { dtype: "uint8", shape: [count], data: randomFillSync(new Uint8Array(count)) } as const,

@@ -12,12 +12,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { distFile } from "../support/dist";
 import { loadControllers, saveControllers } from "../../lib";
 import { readAllRollouts, readTensors, writeRollouts, writeTable, writeTensors } from "../../lib/io";
 import { temporaryFolder } from "./folder";
 
 const folder = temporaryFolder();
-const dist = join(__dirname, "..", "..", "dist");
+const dist = distFile();
 const hasPipes = spawnSync("mkfifo", [folder.at("pipe")]).status === 0;
 
 const WRITERS = {

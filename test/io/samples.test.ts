@@ -1,7 +1,7 @@
 // A sample of each dialect and layout, read without saying which it is.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Dialect, readAllRollouts, type ReadReport, readTensors, type Rollout } from "../../lib/io";
+import { type Dialect, readAllRollouts, type ReadReport, readTensors, type Rollout } from "surprisal/io";
 
 const sample = (name: string): string => join(__dirname, "samples", name);
 

@@ -1,5 +1,5 @@
 // Value loss, KL penalty, entropy bonus and actor-critic loss with numbers that fit on paper.
-import { actorCriticLoss, entropyBonus, klPenalty, ppoLoss, valueLoss } from "../../lib";
+import { actorCriticLoss, entropyBonus, klPenalty, ppoLoss, valueLoss } from "surprisal";
 import { eachBackend } from "../support/each-backend";
 
 const f64 = (...values: number[]) => Float64Array.from(values);

@@ -1,6 +1,6 @@
 // Softmax with a floor and at temperature 0, tilted weights, and their entropy.
 import fc from "fast-check";
-import { groupEntropy, groupSoftmax, groupTilt } from "../../lib";
+import { groupEntropy, groupSoftmax, groupTilt } from "surprisal";
 import { groupEntropyOracle, groupTiltOracle } from "../oracle/group-weights";
 import { groupSoftmaxOracle, partition } from "../oracle/group";
 import { eachBackend } from "../support/each-backend";

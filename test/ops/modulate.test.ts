@@ -1,4 +1,4 @@
-import { modulateSpans, sequenceWeights, stepWeights } from "../../lib";
+import { modulateSpans, sequenceWeights, stepWeights } from "surprisal";
 import { modulateSpansOracle, sequenceWeightsOracle, type Step, stepWeightsOracle } from "../oracle/modulate";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";

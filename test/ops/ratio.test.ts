@@ -1,6 +1,5 @@
 // Log ratios and the clipped objective against their definitions, and the laws they obey.
-import { clippedObjective, type ClippedObjectiveOptions } from "../../lib/ops/loss";
-import { logRatio } from "../../lib/ops/ratio";
+import { clippedObjective, type ClippedObjectiveOptions, logRatio } from "surprisal";
 import {
   type Clip,
   clippedObjectiveOracle,

@@ -1,4 +1,4 @@
-import { prefixSums, scoreNorms, SurprisalError, tailSums, vtrace } from "../../lib";
+import { prefixSums, scoreNorms, SurprisalError, tailSums, vtrace } from "surprisal";
 import { prefixSumsOracle, scoreNormOracle, type SumRow, tailSumsOracle } from "../oracle/scan-sums";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";

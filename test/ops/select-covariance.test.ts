@@ -1,6 +1,6 @@
 import fc from "fast-check";
 
-import { covarianceMask, type CovarianceMaskOptions } from "../../lib/ops/select";
+import { covarianceMask, type CovarianceMaskOptions } from "surprisal";
 import { covariancesOracle, membersOf, topOracle } from "../oracle/select";
 import { eachBackend } from "../support/each-backend";
 import { errorCode } from "../support/error-code";

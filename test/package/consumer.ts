@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { distFile } from "../support/dist";
 
 const root = join(__dirname, "..", "..");
 
@@ -30,6 +31,7 @@ function pack(folder: string, destination: string): { tarball: string; files: st
 }
 
 export function installTarball(): Consumer {
+  distFile();
   const temporary = mkdtempSync(join(tmpdir(), "surprisal-consumer-"));
   const { tarball, files } = pack(root, temporary);
   // The one dependency comes from here as well: the test needs no network.

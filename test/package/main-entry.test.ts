@@ -2,8 +2,12 @@
 import { spawnSync } from "node:child_process";
 import * as path from "node:path";
 import { build } from "esbuild";
+import { distFile } from "../support/dist";
+import { eachDeviceBackend } from "../support/each-device";
 
 const ROOT = path.join(__dirname, "..", "..");
+
+beforeAll(() => void distFile("index.js"));
 
 /** Runs a program in a process of its own, which prints JSON. */
 function answerOf(program: string): unknown {
@@ -38,6 +42,55 @@ test("import and require give one library: the same functions, errors and settin
       console.log(JSON.stringify([required.gae === imported.gae, required.backendInfo().requested, ...thrown]));
     });`;
   expect(answerOf(program)).toEqual([true, "js", true, true]);
+});
+
+test("a second copy of the library, as a bundle carries one, shares settings and knows the other's errors", () => {
+  const program = `
+    const required = require("surprisal");
+    const caught = (run) => { try { run(); } catch (error) { return error; } };
+    import("./dist/index.mjs").then((bundled) => {
+      bundled.configure({ backend: "js" });
+      const errors = [caught(() => bundled.gae([1], [2], {})), caught(() => required.gae([1], [2], {}))];
+      const copies = [required, bundled];
+      console.log(JSON.stringify({
+        twice: required.gae !== bundled.gae,
+        requested: required.backendInfo().requested,
+        known: copies.flatMap(({ SurprisalError }) => errors.map((error) => error instanceof SurprisalError)),
+        strangers: copies.map(({ SurprisalError }) => new Error("x") instanceof SurprisalError),
+      }));
+    });`;
+  expect(answerOf(program)).toEqual({
+    twice: true,
+    requested: "js",
+    known: [true, true, true, true],
+    strangers: [false, false],
+  });
+});
+
+eachDeviceBackend((backend) => {
+  test("a second copy takes the arrays and streams of the first, on one queue of one device", () => {
+    const program = `
+    const required = require("surprisal");
+    import("./dist/index.mjs").then((bundled) => {
+      const where = { backend: ${JSON.stringify(backend)} };
+      const stream = required.createStream(where);
+      const [rewards, values] = [Float32Array.of(1, 2), Float32Array.of(0, 0)].map((array) => required.toDevice(array, { stream }));
+      const options = { shape: [1, 2], gamma: 1, lambda: 1, stream };
+      const { advantages } = bundled.gae(rewards, values, options);
+      console.log(JSON.stringify({
+        array: [required, bundled].map(({ isDeviceArray }) => isDeviceArray(advantages)),
+        stream: advantages.stream === stream,
+        clamped: Array.from(required.clamp(advantages, { shape: [1, 2], high: 2.5 }).clamped.read()),
+        memory: required.memoryStats(where).inUse === bundled.memoryStats(where).inUse,
+      }));
+    });`;
+    expect(answerOf(program)).toEqual({
+      array: [true, true],
+      stream: true,
+      clamped: [2.5, 2],
+      memory: true,
+    });
+  });
 });
 
 test("a bundle of one function has no other op, no loss and no other entry in it, and runs", async () => {

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { type ReportRollout, type StepSummary, summarize, type WarningCode } from "../../lib/report";
+import { type ReportRollout, type StepSummary, summarize, type WarningCode } from "surprisal/report";
 import { errorCode } from "../support/error-code";
 import { type Given, rollout, step } from "./made";
 

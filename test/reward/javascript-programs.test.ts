@@ -1,6 +1,6 @@
 // JavaScript programs, well-behaved and not.
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { distFile } from "../support/dist";
 import type { RewardResult } from "../../lib/reward";
 import { built } from "../support/built-reward";
 
@@ -110,7 +110,7 @@ test.each([
 
 test("idle workers do not keep Node from ending", () => {
   const program = `
-const { codeReward, mathEqual } = require(${JSON.stringify(join(__dirname, "..", "..", "dist", "reward"))});
+const { codeReward, mathEqual } = require(${JSON.stringify(distFile("reward"))});
 const tests = { language: "javascript", io: [{ input: "", output: "1" }] };
 const progress = [];
 codeReward(["console.log(1)", "console.log(2)"], tests, { onProgress: (done, total) => progress.push(done + "/" + total) }).then(async (results) => {

@@ -1,5 +1,5 @@
 // Answers by their text, forms, routes, clusters and places.
-import { semanticEntropyScales } from "../../lib";
+import { semanticEntropyScales } from "surprisal";
 import {
   answerClusters,
   boxedAnswer,
@@ -12,7 +12,7 @@ import {
   routeRewards,
   splitThinking,
   type RewardFunction,
-} from "../../lib/reward";
+} from "surprisal/reward";
 import { errorCode } from "../support/error-code";
 
 test("the last closed box counts, with the braces inside it", () => {

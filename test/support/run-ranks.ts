@@ -1,6 +1,7 @@
 // Runs one program on several worker threads that share a collective, on what is built: a worker loads dist/, as a user's does.
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
+import { distFile } from "./dist";
 import type * as surprisal from "../../lib";
 import {
   createCollective,
@@ -9,7 +10,7 @@ import {
   type WorkerCollective,
 } from "../../lib/collective";
 
-const dist = join(__dirname, "..", "..", "dist");
+const dist = distFile();
 
 /** What became of a rank: its value, the SurprisalError it caught, or how it ended without either. */
 export interface Outcome<T> {

@@ -1,4 +1,5 @@
 // Spans that lie on a device: room for so many, and how many there are.
+import { markedClass } from "../../core/brand";
 import type { DeviceArray } from "../../core/device-array";
 import { SurprisalError } from "../../core/errors";
 import { listSpans, type Spans } from "./spans";
@@ -17,6 +18,10 @@ export class DeviceSpans {
     /** [1]: how many were found, also where that is more than `capacity`. */
     readonly count: DeviceArray<"int64">,
   ) {}
+
+  static {
+    markedClass(this, "DeviceSpans");
+  }
 
   /** Room for spans. */
   get capacity(): number {

@@ -1,5 +1,5 @@
 // Controllers: a golden case is a list of measurements, the outputs are the states between them.
-import { klController, updateKlController } from "../../../lib";
+import { klController, updateKlController } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 

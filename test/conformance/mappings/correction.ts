@@ -8,7 +8,7 @@ import {
   rolloutCorrection,
   rolloutRejectionMask,
   rolloutWeights,
-} from "../../../lib";
+} from "surprisal";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 

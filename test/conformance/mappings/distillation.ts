@@ -1,5 +1,5 @@
 // TRL's distillation losses: generalized Jensen-Shannon over the vocabulary, and over the student's likeliest ids.
-import { type DistillationReduction, distillationLoss } from "../../../lib";
+import { type DistillationReduction, distillationLoss } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 

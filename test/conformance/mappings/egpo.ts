@@ -6,7 +6,7 @@ import {
   grpoAdvantage,
   type AnswerThinkingMode,
   type EgpoAdvantageResult,
-} from "../../../lib";
+} from "surprisal";
 import type { GoldenCase } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";

@@ -6,7 +6,7 @@ import {
   type EmpgAdvantageResult,
   type FindSpansOptions,
   type Spans,
-} from "../../../lib";
+} from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";
 import { columns } from "./arrange";

@@ -7,7 +7,7 @@ import {
   unpackRows,
   type CompletionEntry,
   type GenerationRequest,
-} from "../../../lib/experience";
+} from "surprisal/experience";
 import { isGoldenArray, type GoldenValue } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";

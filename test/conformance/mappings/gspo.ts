@@ -1,5 +1,5 @@
 // The sequence-level clipped objective and its parts.
-import { grpoAdvantage, logRatio, sequencePolicyObjective } from "../../../lib";
+import { grpoAdvantage, logRatio, sequencePolicyObjective } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 

@@ -11,7 +11,7 @@ import {
   type RunningMoments,
   shapeGroupRewards,
   updateRunningMoments,
-} from "../../../lib";
+} from "surprisal";
 import type { GoldenRecord } from "../golden";
 import { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";

@@ -1,5 +1,5 @@
 // LightRFT: policy and value losses, KL estimates.
-import { cpgdLoss, type KlEstimatorName, klPenalty, ppoLoss, valueLoss } from "../../../lib";
+import { cpgdLoss, type KlEstimatorName, klPenalty, ppoLoss, valueLoss } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 

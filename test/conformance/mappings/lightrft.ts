@@ -1,5 +1,5 @@
 // LightRFT: scans in which a masked token is a step, log-probs and entropies of logits.
-import { discountedReturns, gae, logprob } from "../../../lib";
+import { discountedReturns, gae, logprob } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { unpack } from "./arrange";

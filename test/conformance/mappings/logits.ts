@@ -1,5 +1,5 @@
 // Log-probs and entropies of logits, and the gradient of the logits.
-import { linearLogprob, linearLogprobBackward, logprob, logprobBackward } from "../../../lib";
+import { linearLogprob, linearLogprobBackward, logprob, logprobBackward } from "surprisal";
 import type { Mapping } from "../mapping";
 import { float32Logits, float32Tensor } from "./tensors";
 

@@ -1,5 +1,5 @@
 // Masks of tokens and rows, by whoever defines them.
-import { endOfSequenceMask, highEntropyMask, offPolicyRowMask, truncateAfter } from "../../../lib";
+import { endOfSequenceMask, highEntropyMask, offPolicyRowMask, truncateAfter } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 

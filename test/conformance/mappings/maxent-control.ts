@@ -17,7 +17,7 @@ import {
   updateMaxentBeta,
   updateMaxentMeta,
   updateMaxentTau,
-} from "../../../lib";
+} from "surprisal";
 import type { GoldenCase } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";

@@ -16,7 +16,7 @@ import {
   weightEntropies,
   weightLoggingView,
   type WeightStatistics,
-} from "../../../lib";
+} from "surprisal";
 import { isGoldenArray, type GoldenCase, type GoldenValue } from "../golden";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping, Outputs } from "../mapping";

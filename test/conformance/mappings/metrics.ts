@@ -6,7 +6,7 @@ import {
   majorityValue,
   probabilityAgreement,
   varianceProxies,
-} from "../../../lib";
+} from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 

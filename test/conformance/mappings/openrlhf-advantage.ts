@@ -1,5 +1,5 @@
 // OpenRLHF: the pipeline from rewards of rows to normalised advantages.
-import { advantagePipeline, type PipelineEstimator } from "../../../lib";
+import { advantagePipeline, type PipelineEstimator } from "surprisal";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { offsetsOfSizes, unpack } from "./arrange";

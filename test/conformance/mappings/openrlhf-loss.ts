@@ -7,7 +7,7 @@ import {
   type PolicyBatch,
   ppoLoss,
   valueLoss,
-} from "../../../lib";
+} from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 import { verlCounts } from "./reductions";

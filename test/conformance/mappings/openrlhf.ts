@@ -1,5 +1,5 @@
 // OpenRLHF: scans in which a masked token is a step, log-probs with entropies and gradient.
-import { discountedReturns, gae, logprob, logprobBackward } from "../../../lib";
+import { discountedReturns, gae, logprob, logprobBackward } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { float32Logits } from "./tensors";

@@ -1,5 +1,5 @@
 // PufferLib: GAE over a flat buffer of episodes; V-trace, time first.
-import { gae, logRatio, puffAdvantage, vtrace } from "../../../lib";
+import { gae, logRatio, puffAdvantage, vtrace } from "surprisal";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { transpose } from "./arrange";

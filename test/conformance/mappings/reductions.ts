@@ -9,7 +9,7 @@ import {
   negativeLogLikelihood,
   whiten,
   type WhitenConventions,
-} from "../../../lib";
+} from "surprisal";
 import { isGoldenArray } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";

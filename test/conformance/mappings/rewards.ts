@@ -8,7 +8,7 @@ import {
   placeRewards,
   type NumberAnswerMethod,
   type RewardInput,
-} from "../../../lib/reward";
+} from "surprisal/reward";
 import { isGoldenArray, type GoldenValue } from "../golden";
 import type { Inputs } from "../inputs";
 import type { Mapping } from "../mapping";

@@ -1,5 +1,5 @@
 // Shaped rewards, as the trainers shape them.
-import { klShapedReward, logRatio, overlongPenalty, repetitionPenalty, stopProperlyPenalty } from "../../../lib";
+import { klShapedReward, logRatio, overlongPenalty, repetitionPenalty, stopProperlyPenalty } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 import { offsetsOfSizes, unpack } from "./arrange";

@@ -6,7 +6,7 @@ import {
   multiRewardAdvantage,
   ppoAdvantage,
   rlooWithKlAdvantage,
-} from "../../../lib";
+} from "surprisal";
 import type { FloatArray, Inputs } from "../inputs";
 import type { Mapping } from "../mapping";
 import { offsetsOfSizes } from "./arrange";

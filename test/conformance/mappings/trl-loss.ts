@@ -22,7 +22,7 @@ import {
   sapoLoss,
   updateEntropyCoefficient,
   vespoLoss,
-} from "../../../lib";
+} from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 import { complement, intersection } from "./arrange";

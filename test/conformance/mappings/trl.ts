@@ -1,5 +1,5 @@
 // TRL: log-probs of one target or several, entropies, and their gradients.
-import { linearLogprob, linearLogprobBackward, logprob, logprobBackward } from "../../../lib";
+import { linearLogprob, linearLogprobBackward, logprob, logprobBackward } from "surprisal";
 import type { Mapping } from "../mapping";
 import { float32Logits, float32Tensor } from "./tensors";
 

@@ -10,7 +10,7 @@ import {
   reinforcePlusPlusBaselineAdvantage,
   remaxAdvantage,
   resamplingWeights,
-} from "../../../lib";
+} from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 

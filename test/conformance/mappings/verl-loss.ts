@@ -14,7 +14,7 @@ import {
   reinforceLoss,
   sapoLoss,
   valueLoss,
-} from "../../../lib";
+} from "surprisal";
 import type { GoldenRecord } from "../golden";
 import { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";

@@ -1,5 +1,5 @@
 // verl: group advantages, by preset "verl" and the options that its variants differ in.
-import { grpoAdvantage, type GroupConventions, rlooAdvantage } from "../../../lib";
+import { grpoAdvantage, type GroupConventions, rlooAdvantage } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
 

@@ -1,5 +1,5 @@
 // Statistics of two policies per row against their definitions.
-import { measureMismatch, type MismatchStatistic } from "../../../lib";
+import { measureMismatch, type MismatchStatistic } from "surprisal";
 import { keptRows, momentsOf, statisticOf, statistics, sum, within } from "../../oracle/correction";
 import { eachBackend } from "../../support/each-backend";
 import { mismatch, SHAPE } from "./cases";

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
 
-import { type FindSpansOptions, findSpans } from "../../../lib";
+import { type FindSpansOptions, findSpans } from "surprisal";
 import { spansOracle } from "../../oracle/delim";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";

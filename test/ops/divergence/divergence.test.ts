@@ -1,4 +1,4 @@
-import { divergence, divergenceBackward, topLogits } from "../../../lib";
+import { divergence, divergenceBackward, topLogits } from "surprisal";
 import { type DivergenceOracleOptions, divergenceGradientOracle, divergenceOracle } from "../../oracle/divergence";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";

@@ -1,4 +1,4 @@
-import { linearLogprob, logprob, type HeadDType, type LinearLogprobOptions } from "../../../lib";
+import { linearLogprob, logprob, type HeadDType, type LinearLogprobOptions } from "surprisal";
 import { headOracle, logitsOf } from "../../oracle/linear";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { once } from "../../support/once";

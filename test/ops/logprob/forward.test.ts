@@ -1,4 +1,4 @@
-import { logprob, type LogprobResult } from "../../../lib";
+import { logprob, type LogprobResult } from "surprisal";
 import { rowOracle } from "../../oracle/logprob";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";

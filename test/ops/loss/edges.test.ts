@@ -1,7 +1,7 @@
 // Single tokens and rows at the edges of the forms, and laws of all forms.
 import fc from "fast-check";
 
-import { klEstimates, rowLoss, tokenLoss } from "../../../lib";
+import { klEstimates, rowLoss, tokenLoss } from "surprisal";
 import "../../support/all-close";
 import { eachBackend } from "../../support/each-backend";
 import { FORMS, randomCase, run } from "./cases";

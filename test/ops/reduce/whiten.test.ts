@@ -1,4 +1,4 @@
-import { affine, moments, whiten, type WhitenConventions } from "../../../lib/ops/reduce";
+import { affine, moments, whiten, type WhitenConventions } from "surprisal";
 import { keptRows, momentsOracle } from "../../oracle/reduce";
 import { eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
