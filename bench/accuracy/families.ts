@@ -14,7 +14,8 @@ function casesOf(file: string): Cases {
 }
 
 const files = readdirSync(join(__dirname, "cases")).filter((file) => /\.[jt]s$/.test(file));
+const byName = files.map((file) => ({ file, name: parse(file).name })).sort((a, b) => (a.name < b.name ? -1 : 1));
 
 export const FAMILIES: Readonly<Record<string, Cases>> = Object.fromEntries(
-  files.sort().map((file) => [parse(file).name, casesOf(file)]),
+  byName.map(({ file, name }) => [name, casesOf(file)]),
 );
