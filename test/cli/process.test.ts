@@ -1,7 +1,6 @@
 // Real processes: signals, closed pipes, standard input and output.
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
+import { existsSync, readdirSync, readFileSync, watch } from "node:fs";
 import { distFile } from "../support/dist";
 import { jsonl, temporaryFolder } from "./in-process";
 import { recordText, records } from "./records";
@@ -10,12 +9,17 @@ const main = distFile("cli", "main.js");
 const folder = temporaryFolder();
 const LIMIT = 30_000;
 
-async function until(condition: () => boolean): Promise<void> {
-  const end = Date.now() + LIMIT;
-  while (!condition()) {
-    if (Date.now() > end) throw new Error("waited in vain");
-    await sleep(20);
-  }
+/** Waits until there is a file of such a name. */
+function appears(path: string, isIt: (name: string) => boolean): Promise<void> {
+  return new Promise((resolve) => {
+    const look = (): void => {
+      if (!readdirSync(path).some(isIt)) return;
+      watcher.close();
+      resolve();
+    };
+    const watcher = watch(path, look);
+    look();
+  });
 }
 
 test(
@@ -27,7 +31,7 @@ test(
     child.stderr.setEncoding("utf8").on("data", (text: string) => (said += text));
     const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
     child.stdin.write(recordText(1)); // and stays open: the work is not done
-    await until(() => readdirSync(folder.path("")).some((name) => name.startsWith(".partial-")));
+    await appears(folder.path(""), (name) => name.startsWith(".partial-"));
     child.kill("SIGINT");
     expect(await ended).toBe(130);
     expect(said).toBe("surprisal convert: stopped by SIGINT; nothing was written\n");

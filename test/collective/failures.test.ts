@@ -93,16 +93,27 @@ test("once a rank is lost every call of the others is refused, with the same rea
 });
 
 test("a rank that comes too late is named, and the others learn that the waiting ended", async () => {
-  const started = new Int32Array(new SharedArrayBuffer(4));
+  const counts = new Int32Array(new SharedArrayBuffer(8));
   const outcomes = await runRanks(
-    [started, started, started],
-    (c, _, count) => {
-      // Threads start at their leisure; the clock runs from when all have.
-      Atomics.add(count, 0, 1);
-      Atomics.notify(count, 0);
-      for (let seen = Atomics.load(count, 0); seen < 3; seen = Atomics.load(count, 0)) Atomics.wait(count, 0, seen);
-      if (c.rank === 2) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
-      return c.allReduce(Float64Array.of(1), "sum");
+    [counts, counts, counts],
+    (c, _, shared) => {
+      const count = (i: number): void => {
+        Atomics.add(shared, i, 1);
+        Atomics.notify(shared, i);
+      };
+      const until = (i: number, most: number): void => {
+        for (let seen = Atomics.load(shared, i); seen < most; seen = Atomics.load(shared, i))
+          Atomics.wait(shared, i, seen);
+      };
+      // Threads start at their leisure; the clock runs from when all have. Too late is when the others have given up.
+      count(0);
+      until(0, 3);
+      if (c.rank === 2) until(1, 2);
+      try {
+        return c.allReduce(Float64Array.of(1), "sum");
+      } finally {
+        count(1);
+      }
     },
     { timeout: 200 },
   );

@@ -1,4 +1,5 @@
 // The rounds of a generation: every completion ends in one place, whatever comes when.
+import { EventEmitter, once } from "node:events";
 import * as fc from "fast-check";
 import {
   type Generated,
@@ -129,12 +130,16 @@ test("more lists than prompts are refused, unless they are to be ignored", () =>
 
 test("calls of a few prompts are put together in the order of the prompts, however late they come", async () => {
   const prompts = Array.from({ length: 7 }, (_, i) => ({ ids: [i] }));
-  const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+  // Each call is answered behind the one that comes after it.
+  const answers = new EventEmitter();
+  const behind = (prompt: number) => (prompt < prompts.length ? once(answers, String(prompt)) : Promise.resolve());
   const { groups } = await generateCompletions(
     {
       promptsPerCall: 2,
       generate: async ({ prompts: asked }) => {
-        await wait(10 - asked[0]!.ids![0]!);
+        const ids = asked.map((prompt) => prompt.ids![0]!);
+        await behind(ids.at(-1)! + 1);
+        answers.emit(String(ids[0]));
         return asked.map(({ ids }) => [{ tokenIds: [10 + ids![0]!] }]);
       },
     },

@@ -402,9 +402,9 @@ describe("aborts", () => {
 
 test("calls under way never exceed the limit, and all are reported", async () => {
   const progress: MakeProgress[] = [];
+  server.awaitTogether(2); // or the test never ends
   await makerOf({ concurrency: 3 }).make(PROMPTS, { onProgress: (at) => progress.push(at) });
   expect(server.most()).toBeLessThanOrEqual(3);
-  expect(server.most()).toBeGreaterThan(1);
   for (const step of ["logProbs", "reference", "rewards"] as const)
     expect(progress.filter((at) => at.step === step).at(-1)).toEqual({ step, done: 12, total: 12 });
   expect(progress.filter(({ step }) => step === "generate").at(-1)).toEqual({

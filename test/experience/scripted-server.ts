@@ -38,6 +38,8 @@ export interface ScriptedServer {
   readonly bodies: Body[];
   /** Most requests under way at a time. */
   readonly most: () => number;
+  /** No request is answered before so many were under way at a time. */
+  readonly awaitTogether: (count: number) => void;
   /** What goes wrong with the next requests to a path that ends so, one entry each; null = nothing. */
   readonly fail: (path: string, ...faults: (Fault | null)[]) => void;
   readonly close: () => Promise<void>;
@@ -56,7 +58,8 @@ export async function startServer(): Promise<ScriptedServer> {
   const drawn = new Map<number, number>();
   /** The requests under way. */
   const open = new Set<ServerResponse>();
-  let most = 0;
+  let [most, together] = [0, 0];
+  const waiting: (() => void)[] = [];
 
   /** Ids from 100 times the prompt's first id on; no response is given twice. */
   function respond(first: number): number[] {
@@ -163,8 +166,7 @@ export async function startServer(): Promise<ScriptedServer> {
     if (fault === "hang-up") return void response.destroy();
     // Never answers: whoever asked has to give up.
     if (fault === "slow") return;
-    // The wait lets requests pile up, so that their number can be seen.
-    await new Promise((resolve) => setTimeout(resolve, 2));
+    if (most < together) await new Promise<void>((go) => waiting.push(go));
     const status = fault ? (STATUS[fault] ?? 200) : 200;
     const speak = path.endsWith("/score") ? score : path.endsWith("/generate") ? sglang : vllm;
     const text = JSON.stringify(status === 200 ? speak(body, fault) : { error: "told to fail" });
@@ -181,6 +183,7 @@ export async function startServer(): Promise<ScriptedServer> {
     open.add(response);
     most = Math.max(most, open.size);
     response.on("close", () => open.delete(response));
+    if (most >= together) for (const go of waiting.splice(0)) go();
     void answer(request, response);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -190,6 +193,7 @@ export async function startServer(): Promise<ScriptedServer> {
     requests,
     bodies,
     most: () => most,
+    awaitTogether: (count) => (together = count),
     fail: (path, ...list) => void faults.set(path, list),
     close: () =>
       new Promise((resolve) => {

@@ -124,6 +124,16 @@ const runs = (program: string, env?: Record<string, string>) => {
     const call = () => s.logprob(logits, null, { shape: [64, 32000], backend: "cpu" }).entropies[63].toFixed(4);
     s.configure({ threads: 3 });`;
 
+  /** A worker that makes calls for ever, and how the main thread waits for the first of them. */
+  const forEver = JSON.stringify(
+    `const s = require(${dist}); ${LARGE} const { calls } = require("node:worker_threads").workerData;
+      for (;;) { call(); Atomics.add(calls, 0, 1); Atomics.notify(calls, 0); }`,
+  );
+  const WORKER = `${LARGE} const { Worker } = require("node:worker_threads");
+    const calls = new Int32Array(new SharedArrayBuffer(4));
+    const worker = new Worker(${forEver}, { eval: true, workerData: { calls } });
+    const started = async () => { await Atomics.waitAsync(calls, 0, 0).value; };`;
+
   test("three workers and the main thread make large calls at once", () => {
     const body = JSON.stringify(
       `const s = require(${dist}); ${LARGE} let last; for (let i = 0; i < 4; ++i) last = call(); require("node:worker_threads").parentPort.postMessage(last);`,
@@ -137,23 +147,14 @@ const runs = (program: string, env?: Record<string, string>) => {
   });
 
   test("a worker is terminated in the middle of large calls, and the pool goes on", () => {
-    const body = JSON.stringify(
-      `const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`,
-    );
-    const program = `${LARGE} const { Worker } = require("node:worker_threads");
-      const worker = new Worker(${body}, { eval: true });
-      worker.once("message", () => setTimeout(async () => { await worker.terminate(); console.log(call()); }, 20));`;
+    const program = `${WORKER} started().then(() => worker.terminate()).then(() => console.log(call()));`;
     expect(runs(program)).toEqual(ended("10.3735\n"));
   });
 
   test("process.exit while a worker and a promise have large calls under way", () => {
-    const body = JSON.stringify(
-      `const s = require(${dist}); ${LARGE} require("node:worker_threads").parentPort.postMessage("go"); for (;;) call();`,
-    );
-    const program = `${LARGE} const { Worker } = require("node:worker_threads");
-      new Worker(${body}, { eval: true }).once("message", () => {
+    const program = `${WORKER} started().then(() => {
         void s.logprobAsync(logits, null, { shape: [64, 32000], backend: "cpu" });
-        setTimeout(() => { console.log("bye"); process.exit(0); }, 10);
+        setImmediate(() => { console.log("bye"); process.exit(0); });
       });`;
     expect(runs(program)).toEqual(ended("bye\n"));
   });

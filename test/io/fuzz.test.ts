@@ -160,14 +160,12 @@ test("a Parquet file that makes its reader run for ever is given up, and the eve
   const file = readFileSync(folder.at("many.parquet"));
   // In the header of a page, found by changing bytes at random.
   file[86] = 114;
-  let ticks = 0;
-  const ticking = setInterval(() => ++ticks, 50);
   await survives(() => readAllRollouts(file), 30);
-  clearInterval(ticking);
-  expect(ticks).toBeGreaterThan(0);
+  // Another turn of the loop, while the reader runs, ends it.
   const abort = new AbortController();
-  setTimeout(() => abort.abort(new Error("enough")), 200);
-  await expect(readAllRollouts(file, { signal: abort.signal })).rejects.toThrow(/enough|damaged/);
+  const reading = readAllRollouts(file, { signal: abort.signal });
+  setImmediate(() => abort.abort(new Error("enough")));
+  await expect(reading).rejects.toThrow("enough");
 });
 
 const header = (value: unknown): Buffer => {
