@@ -4,6 +4,9 @@
 // takes one, does: where both are there V8 was built with the same standard library as this file.
 #include "hold.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #if !defined(_WIN32)
 #include <dlfcn.h>
 #endif
@@ -20,8 +23,11 @@ GetBackingStore find_get_backing_store(napi_env env) {
 #else
   const napi_node_version* version = nullptr;
   napi_get_node_version(env, &version);
-  // Of these, transfer() to another length reallocates what others have a share in.
-  if (!version || (version->major >= 21 && version->major <= 23)) return nullptr;
+  // The lines whose memory was seen to stay. That of 21 to 23 does not: transfer() to another length reallocates what others have a
+  // share in. Of those to come nobody knows.
+  if (!version || (version->major != 20 && version->major != 24)) return nullptr;
+  const char* const wanted = getenv("SURPRISAL_SHARE_MEMORY");
+  if (wanted && strcmp(wanted, "0") == 0) return nullptr;
 #if defined(_LIBCPP_VERSION)
   const char* const takes_one = "_ZN2v811ArrayBuffer3NewEPNS_7IsolateENSt3__110shared_ptrINS_12BackingStoreEEE";
 #else

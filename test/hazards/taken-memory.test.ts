@@ -9,24 +9,33 @@ import { nodeLines } from "../support/nodes";
 const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
 
+/** What the program says on this Node line; where `share` is "0", nothing is held and everything copied. */
+function check(program: string, line: string, share: string): void {
+  const script = path.join(__dirname, "taken-memory.cjs");
+  const { stdout, stderr, status, signal } = spawnSync(program, ["--expose-gc", script, dist], {
+    encoding: "utf8",
+    timeout: 50_000,
+    env: { ...process.env, SURPRISAL_SHARE_MEMORY: share },
+  });
+  const lines = stdout.trimEnd().split("\n");
+  // A crash shows how far it came.
+  expect({ stderr, status, signal, last: lines.at(-1) }).toMatchObject({ stderr: "", status: 0, signal: null });
+  const of = (prefix: string) => lines.filter((one) => one.startsWith(prefix)).map((one) => one.split(": ")[1]);
+  expect(new Set(of("inputs"))).toEqual(new Set(["10.3735"])); // ln 32000
+  expect(of("inputs").length).toBe(line === "20" ? 3 : 11);
+  expect(of("a WebAssembly")).toEqual(["10.3735"]);
+  expect(of("results")).toEqual(["4.6052"]);
+  expect(of("a gradient")).toEqual(["0.7500"]);
+}
+
 for (const { line, program } of nodeLines)
   if (!available) test.skip(`memory taken away under a call is not tried: no cpu backend (${reason})`, () => undefined);
   else if (!program)
     test.skip(`memory taken away under a call, on Node ${line}: not installed, "npm run nodes" does`, () => undefined);
   else
-    test(`memory taken away under a call ends nothing and changes no result, on Node ${line}`, () => {
-      const script = path.join(__dirname, "taken-memory.cjs");
-      const { stdout, stderr, status, signal } = spawnSync(program, ["--expose-gc", script, dist], {
-        encoding: "utf8",
-        timeout: 50_000,
-      });
-      const lines = stdout.trimEnd().split("\n");
-      // A crash shows how far it came.
-      expect({ stderr, status, signal, last: lines.at(-1) }).toMatchObject({ stderr: "", status: 0, signal: null });
-      const of = (prefix: string) => lines.filter((one) => one.startsWith(prefix)).map((one) => one.split(": ")[1]);
-      expect(new Set(of("inputs"))).toEqual(new Set(["10.3735"])); // ln 32000
-      expect(of("inputs").length).toBe(line === "20" ? 3 : 11);
-      expect(of("a WebAssembly")).toEqual(["10.3735"]);
-      expect(of("results")).toEqual(["4.6052"]);
-      expect(of("a gradient")).toEqual(["0.7500"]);
+    test.each([
+      ["shared where it stays", "1"],
+      ["copied", "0"],
+    ])(`memory taken away under a call ends nothing and changes no result, on Node ${line}, %s`, (_, share) => {
+      check(program, line, share);
     });
