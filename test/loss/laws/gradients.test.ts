@@ -5,7 +5,6 @@ import {
   klCovLoss,
   type PolicyBatch,
   policyLoss,
-  type PolicyLossName,
   policyLossNames,
   type PolicyLossOptions,
 } from "../../../lib";
@@ -20,124 +19,7 @@ import {
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { expectGradient } from "./finite-difference";
 import { type CaseOptions, generate } from "./loss-case";
-
-interface Checked {
-  readonly settings: LossSettings;
-  /** Options of the function beyond aggregation, KL and backend. */
-  readonly options: Readonly<Record<string, unknown>>;
-  /** The loss takes one advantage a row only. */
-  readonly perRow?: true;
-  /** Rollout weights have no place in it. */
-  readonly noFactors?: true;
-  /** It says itself what a row weighs: only the KL term follows the aggregation. */
-  readonly aggregationFor: "all" | "kl";
-  /** Which ratio multiplies a corrected KL term. */
-  readonly ratio: NonNullable<KlSettings["corrected"]>;
-}
-
-const band = { clipLow: 0.2, clipHigh: 0.28 };
-const none = { clipLow: Infinity, clipHigh: Infinity };
-
-/** Settings by loss, in the words of the oracle and of the function. */
-const LOSSES: Readonly<Record<Exclude<PolicyLossName, "clipCov" | "klCov" | "bypass">, readonly Checked[]>> = {
-  ppo: [
-    { settings: band, options: band, aggregationFor: "all", ratio: "token" },
-    {
-      settings: { ...band, dualClip: 1.5 },
-      options: { ...band, dualClip: 1.5 },
-      aggregationFor: "all",
-      ratio: "token",
-    },
-    {
-      settings: { ...band, ratioCap: 1.6 },
-      options: { ...band, ratioCap: 1.6 },
-      aggregationFor: "all",
-      ratio: "token",
-    },
-    {
-      settings: { ...none, logClamp: 0.9 },
-      options: { ...none, logClamp: 0.9 },
-      aggregationFor: "all",
-      ratio: "token",
-    },
-  ],
-  gspo: [
-    { settings: band, options: band, aggregationFor: "all", ratio: "mean" },
-    {
-      settings: { ...none, maxLogRatio: 0.1 },
-      options: { ...none, maxLogRatio: 0.1 },
-      aggregationFor: "all",
-      ratio: "mean",
-    },
-  ],
-  gspoToken: [
-    { settings: band, options: band, aggregationFor: "all", ratio: "local" },
-    {
-      settings: { ...none, maxLogRatio: 0.1 },
-      options: { ...none, maxLogRatio: 0.1 },
-      aggregationFor: "all",
-      ratio: "local",
-    },
-  ],
-  gmpo: [
-    {
-      settings: { clipLow: 0.4, clipHigh: 0.3 },
-      options: { clipLow: 0.4, clipHigh: 0.3 },
-      aggregationFor: "kl",
-      ratio: "token",
-    },
-    {
-      settings: { clipLow: 0.4, clipHigh: 0.4, countEpsilon: 1e-8 },
-      options: { clip: 0.4, countEpsilon: 1e-8 },
-      aggregationFor: "kl",
-      ratio: "token",
-    },
-  ],
-  cispo: [
-    { settings: { clipLow: Infinity, clipHigh: 1 }, options: { clipHigh: 1 }, aggregationFor: "all", ratio: "token" },
-    { settings: { ...band, logClamp: 1 }, options: { ...band, logClamp: 1 }, aggregationFor: "all", ratio: "token" },
-  ],
-  sapo: [
-    { settings: { ...none, temperatures: [1, 1.05] }, options: {}, aggregationFor: "all", ratio: "token" },
-    {
-      settings: { ...none, temperatures: [2, 3], logClamp: 0.9 },
-      options: { temperaturePositive: 2, temperatureNegative: 3, logClamp: 0.9 },
-      aggregationFor: "all",
-      ratio: "token",
-    },
-  ],
-  vespo: [
-    {
-      settings: { ...none, gamma: { positive: [2, 3], negative: [3, 2] } },
-      options: {},
-      aggregationFor: "all",
-      ratio: "token",
-    },
-    {
-      settings: { ...none, gamma: { positive: [1, 0.5], negative: [0, 1] } },
-      options: { shapePositive: 1, ratePositive: 0.5, shapeNegative: 0, rateNegative: 1 },
-      aggregationFor: "all",
-      ratio: "token",
-    },
-  ],
-  luspo: [{ settings: band, options: band, aggregationFor: "kl", ratio: "mean" }],
-  rloo: [{ settings: band, options: band, perRow: true, noFactors: true, aggregationFor: "kl", ratio: "sum" }],
-  reinforce: [{ settings: none, options: {}, aggregationFor: "all", ratio: "token" }],
-  cpgd: [
-    { settings: band, options: band, aggregationFor: "all", ratio: "token" },
-    { settings: { clipLow: 1, clipHigh: 1 }, options: { clip: 1 }, aggregationFor: "all", ratio: "token" },
-  ],
-  optimalValue: [
-    {
-      settings: { ...none, coefficient: 0.3 },
-      options: { beta: 0.3 },
-      perRow: true,
-      noFactors: true,
-      aggregationFor: "kl",
-      ratio: "sum",
-    },
-  ],
-};
+import { band, type Checked, none, type OwnName, POLICY_LOSSES } from "./policy-losses";
 
 const modes = fc.constantFrom<Aggregation>("tokenMean", "rowMean", "rowSum", "fixedLength");
 const kinds = fc.constantFrom<KlSettings["kind"]>("k1", "abs", "k2", "k3");
@@ -176,7 +58,7 @@ function klOf(kl: Kl) {
 }
 
 function check(
-  name: keyof typeof LOSSES,
+  name: OwnName,
   checked: Checked,
   given: CaseOptions & { seed: number },
   mode: Aggregation,
@@ -265,23 +147,22 @@ function checkSelected(
   expectGradient(result.gradLogProbs, total, oracle, place);
 }
 
-// bypass is ppo or reinforce behind a correction that is held constant: test/loss/bypass-loss.test.ts.
+const SETTINGS = (Object.keys(POLICY_LOSSES) as OwnName[]).flatMap((name) =>
+  POLICY_LOSSES[name].defined.map((checked, i) => [name, i, checked] as const),
+);
+
 test("every loss of policyLoss is here, or selects its tokens", () => {
-  expect([...Object.keys(LOSSES), "clipCov", "klCov", "bypass"].sort()).toEqual([...policyLossNames].sort());
+  const here = new Set(SETTINGS.map(([name]) => name));
+  expect([...here, "clipCov", "klCov", "bypass"].sort()).toEqual([...policyLossNames].sort());
 });
 
 eachBackend((backend) => {
-  test.each(Object.entries(LOSSES).flatMap(([name, list]) => list.map((checked, i) => [name, i, checked] as const)))(
-    "%s, settings %i: value and gradient are those of the definition",
-    (name, _, checked) => {
-      fc.assert(
-        fc.property(cases, modes, terms, (given, mode, kl) =>
-          check(name as keyof typeof LOSSES, checked, given, mode, kl, backend),
-        ),
-        { numRuns: 60 },
-      );
-    },
-  );
+  test.each(SETTINGS)("%s, settings %i: value and gradient are those of the definition", (name, _, checked) => {
+    fc.assert(
+      fc.property(cases, modes, terms, (given, mode, kl) => check(name, checked, given, mode, kl, backend)),
+      { numRuns: 60 },
+    );
+  });
 
   test.each(["clipCov", "klCov"] as const)("%s: selection, value and gradient are those of the definition", (name) => {
     fc.assert(

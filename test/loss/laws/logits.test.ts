@@ -9,55 +9,19 @@ import {
   policyLoss,
   policyLossFromLogits,
   type PolicyLossFromLogitsResult,
-  type PolicyLossName,
   policyLossNames,
   type PolicyLossResult,
 } from "../../../lib";
-import {
-  type KlSettings,
-  klTerm,
-  type LossCase,
-  type LossSettings,
-  policyTerm,
-  weight,
-} from "../../oracle/policy-loss";
+import { klTerm, type LossCase, policyTerm, weight } from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
+import { type OwnName, POLICY_LOSSES } from "./policy-losses";
 
 const [B, T, V, D] = [2, 4, 5, 3];
 const N = B * T;
 const MASK = Uint8Array.of(1, 1, 1, 0, 1, 0, 1, 1);
 const BONUS = 0.2;
 const MODE = "rowSum";
-
-const band = { clipLow: 0.2, clipHigh: 0.28 };
-const none = { clipLow: Infinity, clipHigh: Infinity };
-
-interface Chain {
-  readonly options: object;
-  readonly settings: LossSettings;
-  /** The ratio of an importance-corrected KL term; absent: not corrected. */
-  readonly ratio?: NonNullable<KlSettings["corrected"]>;
-}
-
-// bypassLoss is one of two others after a correction, and has its laws in bypass-loss.test.ts.
-type ChainedName = Exclude<PolicyLossName, "bypass">;
-const CHAINS: Readonly<Record<ChainedName, Chain>> = {
-  ppo: { options: { ...band, dualClip: 3 }, settings: { ...band, dualClip: 3 }, ratio: "token" },
-  gspo: { options: band, settings: band, ratio: "mean" },
-  gspoToken: { options: band, settings: band },
-  gmpo: { options: { clip: 0.4 }, settings: { clipLow: 0.4, clipHigh: 0.4 } },
-  cispo: { options: { clipHigh: 0.5 }, settings: { clipLow: Infinity, clipHigh: 0.5 }, ratio: "token" },
-  sapo: { options: {}, settings: { ...none, temperatures: [1, 1.05] } },
-  vespo: { options: {}, settings: { ...none, gamma: { positive: [2, 3], negative: [3, 2] } } },
-  luspo: { options: band, settings: band, ratio: "mean" },
-  rloo: { options: band, settings: band, ratio: "sum" },
-  reinforce: { options: {}, settings: none },
-  clipCov: { options: { ...band, share: 0.4, between: [-10, 10], seed: 2 }, settings: band },
-  klCov: { options: { share: 0.4, coefficient: 0.7 }, settings: { ...none, coefficient: 0.7 } },
-  cpgd: { options: band, settings: band },
-  optimalValue: { options: { beta: 0.3 }, settings: { ...none, coefficient: 0.3 } },
-};
 
 /** Constants of a batch, and targets. */
 function constants(seed: number) {
@@ -90,8 +54,8 @@ function matrix<Value>(value: (i: number, b: number) => Value): Value[][] {
 }
 
 /** The whole loss as a function of the logits; what is constant for the gradient is taken at `frozen`. */
-function definition(name: ChainedName, c: Constants, frozen: readonly Token[], marks: Uint8Array | undefined) {
-  const { settings, ratio } = CHAINS[name];
+function definition(name: OwnName, c: Constants, frozen: readonly Token[], marks: Uint8Array | undefined) {
+  const { settings, ratio } = POLICY_LOSSES[name].chain;
   const common = {
     frozen: matrix((i) => frozen[i]!.logProb),
     old: matrix((i) => c.old[i]!),
@@ -118,8 +82,8 @@ function definition(name: ChainedName, c: Constants, frozen: readonly Token[], m
 }
 
 /** Everything but the log-probs. */
-function callOf(name: ChainedName, c: Constants, backend: BackendName) {
-  const { options, ratio } = CHAINS[name];
+function callOf(name: OwnName, c: Constants, backend: BackendName) {
+  const { options, ratio } = POLICY_LOSSES[name].chain;
   const batch = {
     shape: [B, T],
     mask: MASK,
@@ -133,7 +97,7 @@ function callOf(name: ChainedName, c: Constants, backend: BackendName) {
 }
 
 function evaluate(
-  name: ChainedName,
+  name: OwnName,
   c: Constants,
   backend: BackendName,
   state: Pick<PolicyBatch, "logProbs" | "entropies">,
@@ -155,46 +119,49 @@ function slopesOf(total: (x: Float64Array) => number, at: Float64Array): number[
 }
 
 test("every loss of policyLoss has its chain", () => {
-  expect([...Object.keys(CHAINS), "bypass"].sort()).toEqual([...policyLossNames].sort());
+  expect([...Object.keys(POLICY_LOSSES), "bypass"].sort()).toEqual([...policyLossNames].sort());
 });
 
 eachBackend((backend) => {
-  test.each(Object.keys(CHAINS) as ChainedName[])("%s: with KL and entropy bonus, through explicit logits", (name) => {
-    for (const seed of [11, 12, 13]) {
-      const c = constants(seed);
-      const logits = rng(seed + 100).normal(N * V);
-      const where = { shape: [N, V] as const, keep: MASK, backend };
-      const state = logprob(logits, c.targets, where);
-      const result = evaluate(name, c, backend, { logProbs: state.logProbs, entropies: state.entropies });
-      const gradient = logprobBackward<Float32Array>(logits, c.targets, state, {
-        ...where,
-        gradLogProbs: result.gradLogProbs,
-        gradEntropies: result.gradEntropies!,
-      });
+  test.each(Object.keys(POLICY_LOSSES) as OwnName[])(
+    "%s: with KL and entropy bonus, through explicit logits",
+    (name) => {
+      for (const seed of [11, 12, 13]) {
+        const c = constants(seed);
+        const logits = rng(seed + 100).normal(N * V);
+        const where = { shape: [N, V] as const, keep: MASK, backend };
+        const state = logprob(logits, c.targets, where);
+        const result = evaluate(name, c, backend, { logProbs: state.logProbs, entropies: state.entropies });
+        const gradient = logprobBackward<Float32Array>(logits, c.targets, state, {
+          ...where,
+          gradLogProbs: result.gradLogProbs,
+          gradEntropies: result.gradEntropies!,
+        });
 
-      const at = Float64Array.from(logits);
-      const total = definition(name, c, tokensOf(at, c.targets), result.dropped ?? result.selected);
-      // Log-probs and logit gradients are float32.
-      expect(result.loss).toBeAllClose(total(at), { rtol: 2e-6, atol: 2e-6 });
-      expect(gradient).toBeAllClose(slopesOf(total, at), { rtol: 1e-5, atol: 2e-6 });
-      expect(gradient.filter((g, i) => MASK[Math.floor(i / V)] === 0 && g !== 0)).toHaveLength(0);
+        const at = Float64Array.from(logits);
+        const total = definition(name, c, tokensOf(at, c.targets), result.dropped ?? result.selected);
+        // Log-probs and logit gradients are float32.
+        expect(result.loss).toBeAllClose(total(at), { rtol: 2e-6, atol: 2e-6 });
+        expect(gradient).toBeAllClose(slopesOf(total, at), { rtol: 1e-5, atol: 2e-6 });
+        expect(gradient.filter((g, i) => MASK[Math.floor(i / V)] === 0 && g !== 0)).toHaveLength(0);
 
-      // One call: the bits of the three.
-      const fromLogits = policyLossFromLogits as unknown as (
-        name: string,
-        logits: Float32Array,
-        targets: Int32Array,
-        batch: object,
-        options: object,
-      ) => PolicyLossFromLogitsResult<"ppo", Float32Array>;
-      const { batch, options } = callOf(name, c, backend);
-      expect(fromLogits(name, logits, c.targets, batch, options)).toEqual({
-        ...state,
-        ...result,
-        gradLogits: gradient,
-      });
-    }
-  });
+        // One call: the bits of the three.
+        const fromLogits = policyLossFromLogits as unknown as (
+          name: string,
+          logits: Float32Array,
+          targets: Int32Array,
+          batch: object,
+          options: object,
+        ) => PolicyLossFromLogitsResult<"ppo", Float32Array>;
+        const { batch, options } = callOf(name, c, backend);
+        expect(fromLogits(name, logits, c.targets, batch, options)).toEqual({
+          ...state,
+          ...result,
+          gradLogits: gradient,
+        });
+      }
+    },
+  );
 
   test.each(["ppo", "gspo", "klCov"] as const)("%s: with KL and entropy bonus, through the fused head", (name) => {
     const c = constants(21);
