@@ -10,7 +10,7 @@ type Compute<Name extends AdvantageName> = (typeof ESTIMATORS)[Name]["compute"];
 export type AdvantageBatch<Name extends AdvantageName> = Parameters<Compute<Name>>[0];
 /** The options of an estimator. */
 export type AdvantageOptions<Name extends AdvantageName> = NonNullable<Parameters<Compute<Name>>[1]>;
-/** What an estimator answers: `advantages`, and what it found on the way. */
+/** What an estimator returns: `advantages`, and its intermediate results. */
 export type AdvantageResult<Name extends AdvantageName> = ReturnType<Compute<Name>>;
 
 /** Optional where the estimator has a default for everything. */

@@ -138,7 +138,7 @@ function metricsOf(weights: SequenceWeights, positive: Uint8Array, modeId: numbe
  *     advantages = A·weight,   returns = A          at kept tokens, 0 under the mask
  *
  * The defaults are the later revision's with its faults mended: a group of one gets advantage 0; rows without tokens to
- * measure, rows whose entropy is not finite, groups of one and groups of zero entropy weigh 1 and disturb nobody. Presets
+ * measure, rows whose entropy is not finite, groups of one and groups of zero entropy weigh 1 and change no other row. Presets
  * `"egpo"` (later) and `"egpo-first"` compute what those revisions did.
  *
  * @param batch rollouts with rewards, groups, and log-probs or entropies. Without groups all rows are one

@@ -82,7 +82,7 @@ export type DeviceEmpgBatch = Anywhere<
   Omit<EmpgBatch, "tokens" | "lengths" | "rewards" | "groups" | "groupOffsets">
 > & {
   readonly tokens: DeviceArray<"int32">;
-  /** As on the host, but of padded rows under a mask on the device it has to be given: nobody looks for a last token there. */
+  /** As on the host, but required for padded rows with a mask on the device: the last kept token is not looked up there. */
   readonly lengths?: TokenIds | DeviceArray<"int32">;
 };
 
@@ -160,8 +160,8 @@ function givenAdvantages(
 }
 
 /**
- * The same on a device, where the tokens lie, without waiting for it: the steps are found, measured and weighed there, and nobody
- * on the host learns how many there are. A step whose entropy is not finite, and more steps than room, are reported at the next read.
+ * The same on a device, where the tokens lie. The call does not wait: the device finds, measures and weighs the steps, and the host
+ * does not know their number. The next read reports a step whose entropy is not finite, and more steps than there is room for.
  */
 export function empgAdvantage(batch: DeviceEmpgBatch, options: DeviceEmpgAdvantageOptions): DeviceEmpgAdvantageResult;
 /**

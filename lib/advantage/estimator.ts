@@ -1,4 +1,4 @@
-// What the table of estimators says of each: its function, and how it is fed from recorded rollouts.
+// An entry of the table of estimators: its function, and how its batch is read from recorded rollouts.
 import type { FloatArray } from "../core/dtype";
 import type { OptionKinds, Readings } from "../core/option-kinds";
 
@@ -7,11 +7,11 @@ export interface EstimatorFacts<Batch, Options> {
   readonly about: string;
   /** The page of docs/advantage. */
   readonly page: string;
-  /** `"row"`: it values whole responses and returns `rowAdvantages` too; it works where nobody knows the tokens. */
+  /** `"row"`: it values whole responses and returns `rowAdvantages` too; it works where the tokens are not known. */
   readonly answers: "token" | "row";
   /** The arrays of its batch. */
   readonly reads: Readings<Batch>;
-  /** Of each list one array is given: the one that is asked for, else the first that the rollouts have. */
+  /** Each list needs one of its arrays: the one that the caller names, else the first that the rollouts have. */
   readonly oneOf?: readonly (readonly (string & keyof Batch)[])[];
   readonly options: OptionKinds<Options>;
   /** Options that rollouts may name as their delimiters: needed, or taken where they do. */

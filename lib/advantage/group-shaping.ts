@@ -31,7 +31,7 @@ export interface ShapeGroupRewardsOptions
     BackendOption,
     CollectiveOption {
   /**
-   * What becomes of rewards: `"rloo"` subtracts the mean of the others, `"reinforcePlusPlusBaseline"` the mean, `"grpo"` that too
+   * How rewards are compared: `"rloo"` subtracts the mean of the others, `"reinforcePlusPlusBaseline"` the mean, `"grpo"` that too
    * and divides by the std; the others leave them as they are.
    */
   readonly estimator: PipelineEstimator;

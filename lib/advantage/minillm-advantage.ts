@@ -72,6 +72,6 @@ export function miniLlmAdvantage(batch: MiniLlmBatch, options: MiniLlmAdvantageO
     maskedWeight,
     normalize: lengthNormalization === true,
   });
-  // A masked step has a tail too; it is nobody's advantage.
+  // A masked step has a tail too, which is not an advantage.
   return { advantages: mask ? affine(tails, common) : tails, rewards };
 }

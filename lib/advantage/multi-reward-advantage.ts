@@ -26,7 +26,10 @@ export interface MultiRewardConventions {
    * outweighs the others by its range. Default `"sumThenNormalize"`.
    */
   readonly aggregation?: "sumThenNormalize" | "normalizeThenSum";
-  /** Whose std divides the centred sum: the group's, that of all rows, or nobody's. Not used by `"normalizeThenSum"`. Default `"group"`. */
+  /**
+   * The std that divides the centred sum: that of the group, that of all rows, or none. Not used by `"normalizeThenSum"`.
+   * Default `"group"`.
+   */
   readonly scale?: "group" | "batch" | "none";
   /** Added to each std, >= 0. Default 1e-6. */
   readonly epsilon?: number;

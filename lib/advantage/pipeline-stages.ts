@@ -39,7 +39,7 @@ export interface StageResult {
 export interface PipelineStage {
   /** It reads the values of a critic. */
   readonly needsValues: boolean;
-  /** What becomes of rewards within their group; null leaves them as they are; `"refuse"`: it compares the rows of a batch. */
+  /** How rewards are compared within their group; null: not at all; `"refuse"`: groups are an error, since it compares a batch. */
   readonly shaping: GroupConventions | "refuse" | null;
   /** Its advantages are normalised over all batches, where the caller does not say for which. */
   readonly normalized: boolean;
@@ -54,7 +54,7 @@ function needTokens(op: string, name: "tokenRewards" | "values", { rows, ...batc
   return asFloat(needFloats(op, name, batch[name], rows.n, rows.meaning), "float64");
 }
 
-/** With maskMode "steps" a masked token can have a number; it is nobody's advantage unless a convention says so. */
+/** With maskMode "steps" a masked token can have a number; it is no advantage unless a convention makes it one. */
 function keptOnly(values: FloatArray, { where, transformMasked }: StageOptions): FloatArray {
   return where.mask && !transformMasked ? affine(values, where) : values;
 }

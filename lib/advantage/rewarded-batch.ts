@@ -21,7 +21,7 @@ export interface RewardedBatch extends RowLayout, GroupLayout {
   readonly mask?: Uint8Array;
 }
 
-/** Advantages of rows: what an estimator answers that values whole responses. */
+/** What an estimator that values whole responses returns. */
 export interface RowAdvantages {
   /** Per token: the row's advantage at kept tokens, 0 under the mask. In the type of the rewards. */
   readonly advantages: FloatArray;
@@ -47,7 +47,7 @@ export function needRowsOf(op: string, batch: RowLayout, B: number): Rows {
   return rows;
 }
 
-/** @param tokens whether the estimator reads tokens, so that it has to be said where they lie */
+/** @param tokens whether the estimator reads tokens: then the batch needs `shape` or `offsets` */
 export function needRewardedBatch(op: string, batch: RewardedBatch, tokens: "read" | "unread"): CheckedRewards {
   const { rewards, tokenRewards } = batch;
   if ((rewards === undefined) === (tokenRewards === undefined))
@@ -74,7 +74,7 @@ export function needRewardedBatch(op: string, batch: RewardedBatch, tokens: "rea
   };
 }
 
-/** How many numbers an array has that nobody has checked yet. */
+/** The length of an array that is not checked yet. */
 function countOf(array: unknown): number {
   return ArrayBuffer.isView(array) ? (array as FloatArray).length : 0;
 }

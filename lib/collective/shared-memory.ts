@@ -69,7 +69,7 @@ export function memoryOf({ memory, size, chunkBytes }: CollectiveHandle): Collec
   };
 }
 
-/** Says for all to see that a rank has ended, and wakes whoever waits for it. The first word stands. */
+/** Records that a rank has ended, where all ranks see it, and wakes those that wait for it. The first record stays. */
 export function endRank(memory: CollectiveMemory, rank: number, ending: Ending): void {
   const { ended, arrivals } = memory;
   const size = ended.length;

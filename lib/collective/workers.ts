@@ -141,7 +141,7 @@ class Group implements Collective {
     return [KINDS.indexOf(kind), whole ? 1 : 0, reduction, root, values.length, group, this.size];
   }
 
-  /** What the calls of the members differ in: the same answer on every rank, after which all are still together. */
+  /** The error for calls of the members that differ, the same on every rank; all of them are at the same call afterwards. */
   #complaint(op: string): SurprisalError | undefined {
     const headers = this.#members.map((member) => this.#endpoint.memory.headerOf(member).slice());
     const differ = (field: number): boolean => headers.some((header) => header[field] !== headers[0]![field]);
@@ -206,8 +206,8 @@ export function joinCollective(handle: CollectiveHandle): WorkerCollective {
 }
 
 /**
- * Watches the worker that got a handle: when it ends, whoever waits for its rank learns it, also where the worker could not
- * say so itself (it never joined, it was terminated, it ran out of memory).
+ * Watches the worker that got a handle: when it ends, the ranks that wait for it get an error, also where the worker could not
+ * report its end (it never joined, it was terminated, it ran out of memory).
  */
 export function watchWorker(worker: Worker, handle: CollectiveHandle): void {
   const memory = memoryOf(handle);

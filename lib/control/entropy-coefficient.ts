@@ -3,7 +3,7 @@ import { needNumber } from "../core/option-checks";
 
 /** What the next update needs. Plain data, to be stored as JSON. */
 export interface EntropyCoefficient {
-  /** The coefficient that the next update moves; `appliedEntropyCoefficient` says what enters the loss. */
+  /** The coefficient that the next update moves; `appliedEntropyCoefficient` returns what enters the loss. */
   readonly coefficient: number;
   /** Mean entropy that was measured last, nats; null before the first. */
   readonly lastEntropy: number | null;

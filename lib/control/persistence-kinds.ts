@@ -118,7 +118,7 @@ export function needVersion(value: unknown, newest: number, place: Place): void 
 
 /** The state under `place`, checked field by field. */
 export function stateOf<K extends ControllerKind>(kind: K, value: unknown, place: Place): ControllerStates[K] {
-  // FIELDS[kind] answers exactly the fields of that kind's interface.
+  // FIELDS[kind] returns exactly the fields of that kind's interface.
   return FIELDS[kind](value, place) as ControllerStates[K];
 }
 

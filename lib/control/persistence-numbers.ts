@@ -1,4 +1,4 @@
-// Numbers and texts of a controller file: JSON, with words for the numbers that JSON has not.
+// Numbers and texts of a controller file: JSON, with words for the numbers that JSON does not have.
 import { argumentError } from "../core/errors";
 
 /** Where a value stands, and for whom it is read. */

@@ -9,7 +9,7 @@ import { gatherRowPartials } from "../core/row-partials";
 import { mergeMoments, Moments, moments as momentsOf } from "../ops/reduce";
 import { mapAffinely } from "../ops/reduce/affine";
 
-/** What the numbers seen so far come to. Plain data: to be stored as JSON, and to be merged across workers. */
+/** Count, mean and variance of the numbers seen so far. Plain data: store it as JSON, merge it across workers. */
 export interface RunningMoments {
   /** How many. */
   readonly count: number;

@@ -12,11 +12,11 @@ import type { AggregationName } from "../presets/aggregations";
 
 /** Per-token arrays have [n] elements, as `shape` or `offsets` say. */
 export interface ValueBatch extends RowLayout {
-  /** v: what the critic says now. The gradient is for these. */
+  /** v: the critic's values now. The gradient is for these. */
   readonly values: FloatArray;
-  /** V: what it said when the batch was made. Needed by `clip`. */
+  /** V: the critic's values when the batch was made. Needed by `clip`. */
   readonly oldValues?: FloatArray;
-  /** R: what it should say. */
+  /** R: the returns, which the values should equal. */
   readonly returns: FloatArray;
   /** 1 = a token of the policy; the others are not read and get gradient 0. Default: all 1. */
   readonly mask?: Uint8Array;

@@ -100,9 +100,9 @@ function semanticOf(
 /**
  * Everything that depends on the rewards of a batch, from the same totals:
  *
- *     totals          rewardTotals, then 0 where a completion was cut off (if asked for)
+ *     totals          rewardTotals, then 0 where a completion was cut off (optional)
  *     mean, std       rewardMoments over the whole batch
- *     advantages      (total − mean of the prompt) / (std of the prompt, ddof 1, + 1e-4), times the semantic scale (if asked for)
+ *     advantages      (total − mean of the prompt) / (std of the prompt, ddof 1, + 1e-4), times the semantic scale (optional)
  *     distribution    rewardDistribution
  *
  * @param batch rewards, groups, and what the options need

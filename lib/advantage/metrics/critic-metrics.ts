@@ -11,7 +11,7 @@ import { type TokenMoments, tokenMoments, type TokenOptions } from "./token-mome
 
 /** Per-token arrays have [n] elements, as `shape` or `offsets` of the options say. Absent ones have no metrics. */
 export interface CriticBatch {
-  /** What the reward model or the verifier said, per token: a row's score is the sum of all its tokens, masked ones too. */
+  /** Scores of the reward model or the verifier, per token: a row's score is the sum of all its tokens, masked ones too. */
   readonly tokenScores?: FloatArray;
   /** The same after shaping. */
   readonly tokenRewards?: FloatArray;

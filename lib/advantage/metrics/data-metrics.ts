@@ -1,4 +1,4 @@
-// The metrics of a padded training batch: what criticMetrics and lengthMetrics say about it.
+// The metrics of a padded training batch: those of criticMetrics and lengthMetrics.
 import type { BackendOption } from "../../backend/select";
 import { optionalMask } from "../../core/arrays";
 import { argumentError, SurprisalError } from "../../core/errors";

@@ -15,8 +15,8 @@ export function packMaxentController(state: MaxentController): Float64Array {
 }
 
 /**
- * A state with what `packMaxentController` wrote elsewhere. beta and tau are taken over; an average or a logarithm that is not
- * finite leaves the one here.
+ * The state with the numbers that `packMaxentController` wrote on another worker: its beta and tau, and its average and logarithm
+ * where they are finite.
  *
  * @throws SurprisalError ERR_SURPRISAL_DTYPE or _SHAPE unless `packed` is four float64 numbers, _OPTION for a tau or beta that is
  * negative or not finite; the state given stays as it was

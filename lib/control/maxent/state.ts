@@ -1,9 +1,9 @@
-// What MaxEnt-GRPO's controllers know: the two coefficients of the objective, and what the next update starts from.
+// The state of MaxEnt-GRPO's controllers: the two coefficients of the objective, and what the next update starts from.
 import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { metaController, type MetaController } from "./meta-settings";
 
-/** Plain data: to be stored, sent and compared. Updates return a new one. */
+/** Plain data, which can be stored, sent and compared. Updates return a new one. */
 export interface MaxentController {
   /** Entropy coefficient in force. */
   readonly tau: number;

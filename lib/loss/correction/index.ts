@@ -1,4 +1,5 @@
-// The policy that sampled is not the one that learns: weights, rejection, diagnostics. docs/loss/correction.md has the formulas.
+// Corrections for rollouts of another policy than the one that learns: weights, rejection, diagnostics.
+// docs/loss/correction.md has the formulas.
 export type { ImportanceRatioName } from "../../presets/importance-ratios";
 export { importanceRatio } from "./importance-ratio";
 export type { ImportanceRatioConventions, ImportanceRatioOptions, ImportanceRatioResult } from "./importance-ratio";

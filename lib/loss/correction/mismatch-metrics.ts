@@ -1,4 +1,4 @@
-// Perplexities, divergences and χ² of what a sampler generated and what the trainer thinks of it.
+// Perplexities, divergences and χ² of tokens under the policy of the sampler that generated them and under the trainer's.
 import type { FloatArray } from "../../core/dtype";
 import { mergeMoments, moments } from "../../ops/reduce";
 import { type PresetOption, resolvePreset } from "../../presets";

@@ -1,4 +1,4 @@
-// Bypass mode: the sampler's log-probs take the place of the old policy's, which nobody computes, and what is too far away is rejected.
+// Bypass mode: the sampler's log-probs take the place of the old policy's, which are not computed; tokens too far away are rejected.
 import { argumentError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needWord } from "../../core/option-checks";

@@ -11,7 +11,7 @@ export interface PolicyInputs extends RowLayout {
   readonly oldLogProbs?: FloatArray;
   /** A: one per row or one per token. Constants. */
   readonly advantages: FloatArray;
-  /** What an advantage belongs to. Default: by the length of `advantages`; must be said where rows are as many as tokens. */
+  /** What an advantage belongs to. Default: by the length of `advantages`; required where there are as many rows as tokens. */
   readonly advantagesPer?: Per;
   /** q: log-probs under the reference policy, per token. Needed by `kl`. */
   readonly referenceLogProbs?: FloatArray;

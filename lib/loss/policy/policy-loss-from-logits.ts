@@ -51,7 +51,7 @@ export type PolicyLossFromLogitsBatch<Name extends PolicyLossName> = Omit<
 /** The options of `policyLoss`, and how the logits lie and become log-probs. */
 export type PolicyLossFromLogitsOptions<Name extends PolicyLossName> = PolicyLossOptionsOf<Name> & TokenLogitsOptions;
 
-/** What `policyLoss` and `logprob` answer, and `gradLogits`. */
+/** The results of `policyLoss` and `logprob`, and `gradLogits`. */
 export type PolicyLossFromLogitsResult<Name extends PolicyLossName, L extends Logits> = PolicyLossResultOf<Name> &
   TokenLogitsResult<L>;
 

@@ -1,9 +1,9 @@
-// What a policy loss answers, and what its metrics are made of.
+// The result of a policy loss, and the figures that its metrics are made of.
 import type { FloatArray } from "../../core/dtype";
 import type { LossFigures } from "../../ops/loss";
 import type { CheckedPolicyBatch } from "./policy-batch";
 
-/** What a loss answers. Arrays per token are 0 under the mask, in the widest float type of the inputs. */
+/** What a policy loss returns. Arrays per token are 0 under the mask, in the widest float type of the inputs. */
 export interface PolicyLossResult {
   /** The loss to minimise: policy term + KL penalty − entropy bonus, float64. */
   readonly loss: number;

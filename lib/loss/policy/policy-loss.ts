@@ -10,7 +10,7 @@ type Compute<Name extends PolicyLossName> = (typeof LOSSES)[Name]["compute"];
 export type PolicyLossBatch<Name extends PolicyLossName> = Parameters<Compute<Name>>[0];
 /** The options of a loss. */
 export type PolicyLossOptionsOf<Name extends PolicyLossName> = NonNullable<Parameters<Compute<Name>>[1]>;
-/** What a loss answers. */
+/** What a loss returns. */
 export type PolicyLossResultOf<Name extends PolicyLossName> = ReturnType<Compute<Name>>;
 
 /** The last argument, with more options beside those of the loss: optional where the loss has a default for everything. */

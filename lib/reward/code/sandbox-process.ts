@@ -22,7 +22,7 @@ export type ProcessReply = Omit<SandboxReply, "status"> & { readonly status: Run
 /** The memory of a started interpreter, by folder: made once, given to every process after the first. */
 const snapshots = new Map<string, Promise<Uint8Array>>();
 
-/** Bytes that a process has in memory, where the system says it without asking the process. */
+/** Bytes that a process has in memory, on systems that report it without help of the process. */
 function residentBytes(pid: number | undefined): number {
   if (pid === undefined || process.platform !== "linux") return 0;
   try {

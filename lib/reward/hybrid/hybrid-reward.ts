@@ -49,7 +49,7 @@ export interface RouteOptions {
  * One reward function out of several: each input goes to that of its `ability`. The functions run side by side, each with all of
  * its inputs at once; progress counts over all.
  *
- * @throws SurprisalError ERR_SURPRISAL_OPTION if `otherwise` is no route, or a function answers with another number of results
+ * @throws SurprisalError ERR_SURPRISAL_OPTION if `otherwise` is no route, or a function returns another number of results
  */
 export function routeRewards(
   routes: Readonly<Record<string, RewardFunction>>,

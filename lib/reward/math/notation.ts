@@ -1,4 +1,4 @@
-// An answer without the dress that changes nothing about its value.
+// An answer without the notation that does not change its value.
 
 const SPACES = /\\[,;:!> ]|\\quad|\\qquad|~/g;
 const DRESS = /\\(?:left|right|displaystyle|textstyle|bigl?|bigr|Bigl?|Bigr|limits)(?![a-zA-Z])\s*\.?/g;

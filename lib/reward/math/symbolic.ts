@@ -78,7 +78,7 @@ class SymbolicWorker {
   }
 
   dispose(): void {
-    // An error that arrives while it ends is nobody's.
+    // An error that arrives while the worker ends concerns no question.
     this.#worker?.on("error", () => undefined);
     void this.#worker?.terminate();
     this.#worker = undefined;

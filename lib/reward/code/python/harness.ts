@@ -141,7 +141,7 @@ sys.argv = ["program.py"]
 sys.path = [path for path in sys.path if path]
 `;
 
-/** Makes the harness a module that nobody can import, and binds `dispatch(text)`: a JSON request in, a JSON reply out. */
+/** Makes the harness a module that no program can import, and binds `dispatch(text)`: a JSON request in, a JSON reply out. */
 export const HARNESS = `
 import types
 _harness = types.ModuleType("_harness")

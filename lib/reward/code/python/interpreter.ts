@@ -3,7 +3,7 @@ import { guestRequest } from "../guest-request";
 import type { Interpreter, RunStatus, SandboxLimits, SandboxReply } from "../protocol";
 import type { PythonRuntime, RealmAnswer, RealmCall } from "./realm";
 
-/** What the harness answers, as far as it can be believed. */
+/** What the harness reports. The program that it ran may have tampered with it. */
 interface Outcome {
   readonly status: string;
   readonly value: unknown;

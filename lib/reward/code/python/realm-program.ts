@@ -3,7 +3,7 @@
 // host function hidden behind one of the realm's own that takes and gives numbers, texts and byte arrays alone and lets no error of
 // the host through. It is text because functions belong to the realm in which their text is evaluated.
 
-/** Evaluates to a function of the host's functions that prepares the realm and answers with its `start`. */
+/** Evaluates to a function of the host's functions that prepares the realm and returns its `start`. */
 export const REALM_PROGRAM = String.raw`((host) => {
   "use strict";
   const { randomBytes, now, decode, encode, asset, assetBytes, ask, memoryBytes, outputBytes, fileBytes } = host;

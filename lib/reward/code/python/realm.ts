@@ -78,7 +78,7 @@ export class PythonRuntime {
     return this.#assets["snapshot"];
   }
 
-  /** A fresh interpreter, of a program or, trusted, of tests. `ask` answers what its Python asks the other one. */
+  /** A fresh interpreter, of a program or, trusted, of tests. `ask` returns the other interpreter's reply to a request of its Python. */
   async open(limits: RealmLimits, trusted: boolean, ask: (request: string) => string): Promise<RealmCall> {
     await this.snapshot();
     const call = (await this.#start(limits, { restore: true, trusted }, ask)) as (
