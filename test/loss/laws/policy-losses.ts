@@ -25,7 +25,7 @@ export interface Checked {
   readonly ratio: NonNullable<KlSettings["corrected"]>;
 }
 
-export interface Chain {
+interface Chain {
   readonly options: object;
   readonly settings: LossSettings;
   /** The ratio of an importance-corrected KL term; absent: not corrected. */
