@@ -25,7 +25,7 @@ export class NetworkPolicy implements Policy<Problem> {
   generate({ prompts, counts }: GenerationRequest<Prompt<Problem>>): Completion[][] {
     const problems = prompts.flatMap(({ data }, i) => Array.from({ length: counts[i]! }, () => data!));
     const { tokens, lengths, logits, mask, shape } = sample(this.network, this.random, problems);
-    const { logProbs } = logprob(logits, tokens, { shape: [mask.length, VOCABULARY], keep: mask, ...this.backend });
+    const { logProbs } = logprob(logits, tokens, { shape: [mask.length, VOCABULARY], mask: mask, ...this.backend });
     const completions = Array.from(lengths, (length, row): Completion => {
       const own = <A extends Int32Array | Float32Array>(values: A): A =>
         values.slice(row * shape[1], row * shape[1] + length) as A;

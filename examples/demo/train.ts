@@ -81,7 +81,7 @@ function coldStart(network: Network, random: Random, backend: BackendOption): vo
     );
     const weight = 1 / mask.reduce((sum, kept) => sum + kept, 0);
     const logits = network.logits(features);
-    const options = { shape: [mask.length, VOCABULARY] as const, keep: mask, ...backend };
+    const options = { shape: [mask.length, VOCABULARY] as const, mask, ...backend };
     const gradLogProbs = new Float32Array(mask.length).fill(weight); // of the mean log-prob
     network.ascend(
       features,
@@ -103,7 +103,7 @@ async function trainStep(
 
   const { batch, logits: first } = policy.seen!;
   const { features, tokens, mask } = batch;
-  const options = { shape: [mask.length, VOCABULARY] as const, keep: mask, ...backend };
+  const options = { shape: [mask.length, VOCABULARY] as const, mask, ...backend };
   for (let inner = 0; inner < SETTINGS.innerSteps; ++inner) {
     const logits = inner === 0 ? first : network.logits(features);
     const current = logprob(logits, tokens, options);

@@ -14,9 +14,9 @@ export function bySize(small: Backend, large: Backend): Backend {
     ...large.ops,
     groupNormalize: (args) => opsFor("groupNormalize", args.values).groupNormalize(args),
     scanGae: (args) => opsFor("scanGae", args.reward).scanGae(args),
-    ratioLog: (args) => opsFor("ratioLog", args.current).ratioLog(args),
-    lossToken: (args) => opsFor("lossToken", args.current).lossToken(args),
-    lossRow: (args) => opsFor("lossRow", args.current).lossRow(args),
+    ratioLog: (args) => opsFor("ratioLog", args.logProbs).ratioLog(args),
+    lossToken: (args) => opsFor("lossToken", args.logProbs).lossToken(args),
+    lossRow: (args) => opsFor("lossRow", args.logProbs).lossRow(args),
   };
   return { ...large, ops };
 }

@@ -83,7 +83,7 @@ export function askPolicy<Data>(policy: ScoringPolicy<Data>, backend: BackendOpt
       const given = await policy.logits!(part, options);
       const { tokenIds, mask } = part;
       if (tokenIds.length === 0) return { logProbs: new Float32Array(0), entropies: new Float32Array(0) };
-      const result = logprob(given, tokenIds, { ...shapeOf(given, tokenIds.length), keep: mask, ...backend });
+      const result = logprob(given, tokenIds, { ...shapeOf(given, tokenIds.length), mask: mask, ...backend });
       return { logProbs: result.logProbs, entropies: result.entropies };
     };
   if (policy.logProbs) return async (part, options) => ({ logProbs: await policy.logProbs!(part, options) });

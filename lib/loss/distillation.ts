@@ -83,7 +83,7 @@ function supportOf(
   op: string,
   student: WideLogits,
   options: DistillationOptions,
-  keep: Uint8Array,
+  mask: Uint8Array,
   V: number,
 ): Int32Array | null {
   const { topK, support, shape, dtype, stride, backend } = options;
@@ -91,7 +91,7 @@ function supportOf(
   if (support != null) throw argumentError("ERR_SURPRISAL_OPTION", op, "support", support, "nothing beside topK");
   needNumber(op, "topK", topK, { min: 1, max: V, integer: true });
   return topLogits(student, topK, {
-    keep,
+    mask,
     shape,
     dtype,
     stride,
@@ -99,11 +99,11 @@ function supportOf(
   });
 }
 
-function metricsOf(divergences: Float64Array, keep: Uint8Array, tokens: number): DistillationMetrics {
+function metricsOf(divergences: Float64Array, mask: Uint8Array, tokens: number): DistillationMetrics {
   let sum = 0;
   let max = 0;
   divergences.forEach((value, n) => {
-    if (keep[n] === 0) return;
+    if (mask[n] === 0) return;
     sum += value;
     max = Math.max(max, value); // NaN stays
   });
@@ -129,11 +129,11 @@ export function distillationLoss<L extends WideLogits>(
   const op = "distillationLoss";
   const { N: rows, V: vocab } = needPair(op, student, teacher, options).student;
   const reduction = REDUCTIONS[needWord(op, "reduction", options.reduction ?? "batchmean", REDUCTIONS)]!;
-  const keep = keptRows(op, rows, options);
-  const tokens = keep.reduce((count, kept) => count + kept, 0);
+  const mask = keptRows(op, rows, options);
+  const tokens = mask.reduce((count, kept) => count + kept, 0);
   if (options.outside !== undefined && options.topK === undefined && options.support == null)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "outside", options.outside, "nothing without topK or support");
-  const support = supportOf(op, student, options, keep, vocab);
+  const support = supportOf(op, student, options, mask, vocab);
   const outside = options.outside ?? "pooled";
   const outcomes = support ? support.length / Math.max(rows, 1) + (outside === "pooled" ? 1 : 0) : vocab;
   const weight = {
@@ -143,7 +143,7 @@ export function distillationLoss<L extends WideLogits>(
   }[reduction];
 
   const divergences = new Float64Array(rows);
-  const gradDivergences = Float64Array.from(keep, (kept) => kept * weight);
+  const gradDivergences = Float64Array.from(mask, (kept) => kept * weight);
   const { shape, dtype, stride, teacherStride, temperature, tailFloor, backend, out } = options;
   const gradient = evaluateDivergence(
     op,
@@ -151,7 +151,7 @@ export function distillationLoss<L extends WideLogits>(
     teacher,
     {
       beta: options.beta ?? 0.5,
-      keep,
+      mask,
       shape,
       dtype,
       stride,
@@ -168,10 +168,10 @@ export function distillationLoss<L extends WideLogits>(
       out: options.gradient !== false ? out : undefined,
     },
   );
-  const loss = divergences.reduce((sum, value, n) => (keep[n] === 0 ? sum : sum + value), 0) * weight;
+  const loss = divergences.reduce((sum, value, n) => (mask[n] === 0 ? sum : sum + value), 0) * weight;
   return {
     loss,
-    metrics: metricsOf(divergences, keep, tokens),
+    metrics: metricsOf(divergences, mask, tokens),
     gradStudentLogits: gradient as LogitViewOf<L> | null,
     divergences,
     gradDivergences,

@@ -11,8 +11,13 @@ namespace {
 
 template <class F, class Args>
 MismatchRow<F> row_of(const Args& a) {
-  return {
-      static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, a.statistic, a.log_clamp, a.low, a.high};
+  return {static_cast<const F*>(a.log_probs),
+          static_cast<const F*>(a.old_log_probs),
+          a.mask,
+          a.statistic,
+          a.log_clamp,
+          a.low,
+          a.high};
 }
 
 // A chunk's statistics are computed once and kept for the second walk.
@@ -67,17 +72,18 @@ template <class F>
 void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
   const Kernels* const level = kernels();
   const bool past_cache = leaves_cache(a.n * int64_t{sizeof(F)});
-  BoundRow<F> tokens = {row_of<F>(a), 1, a.masked, a.outside == SRP_OUTSIDE_CLAMP, static_cast<F*>(a.weights), a.kept};
+  BoundRow<F> tokens = {row_of<F>(a), 1, a.masked_weight, a.outside == SRP_OUTSIDE_CLAMP, static_cast<F*>(a.weights),
+                        a.kept};
   for (int64_t b = first; b < last; ++b) {
     const Range row = row_range(a.offsets, a.T, a.n, b);
     int32_t kept = 0;
     if (level) {
-      tokens.factor = a.row_factor ? a.row_factor[b] : 1;
+      tokens.factor = a.row_factors ? a.row_factors[b] : 1;
       kept = level->floats.of<F>().correction.bound(tokens, row.begin, row.end, past_cache);
     } else {
       for (int64_t i = row.begin; i < row.end; ++i) kept += bound_token<F>(a, b, i) ? 1 : 0;
     }
-    if (a.kept_count) a.kept_count[b] = kept;
+    if (a.kept_counts) a.kept_counts[b] = kept;
   }
 }
 

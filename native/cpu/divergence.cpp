@@ -121,15 +121,15 @@ class Row {
 
 template <class F>
 void one_row(const srp_divergence_rows_args& a, int64_t n) {
-  F* const grad = a.grad ? static_cast<F*>(a.grad) + n * a.student_stride : nullptr;
-  if (!row_kept(a.keep, n)) {
-    if (a.divergence) a.divergence[n] = 0;
+  F* const grad = a.grad_student ? static_cast<F*>(a.grad_student) + n * a.student_stride : nullptr;
+  if (!row_kept(a.mask, n)) {
+    if (a.divergences) a.divergences[n] = 0;
     if (grad) fill(grad, a.student_stride, 0);
     return;
   }
   const Row<F> row(a, n);
-  if (a.divergence) a.divergence[n] = row.value();
-  if (grad) row.gradient(grad, a.weight ? a.weight[n] : 1);
+  if (a.divergences) a.divergences[n] = row.value();
+  if (grad) row.gradient(grad, a.grad_divergences ? a.grad_divergences[n] : 1);
 }
 
 template <class F>
@@ -157,7 +157,7 @@ srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t 
   Entry* const end = begin + a.K;
   for (int64_t n = first; n < last; ++n) {
     int32_t* const ids = a.ids + n * a.K;
-    if (!row_kept(a.keep, n)) {
+    if (!row_kept(a.mask, n)) {
       std::fill(ids, ids + a.K, 0);
       continue;
     }
@@ -191,7 +191,7 @@ srp_status top(const srp_divergence_top_args& a) {
 
 srp_status check_support(const srp_divergence_rows_args& a) {
   for (int64_t n = 0; n < a.N && a.support; ++n)
-    if (row_kept(a.keep, n)) SRP_TRY(check_indices("support", a.support + n * a.K, a.K, a.V));
+    if (row_kept(a.mask, n)) SRP_TRY(check_indices("support", a.support + n * a.K, a.K, a.V));
   return SRP_OK;
 }
 

@@ -61,9 +61,9 @@ struct Rows {
   int64_t count = 0, columns = 0;  // columns: with the empty lanes behind
 
   // The next ones from n on and before `end`; n behind them.
-  void take(const uint8_t* keep, int64_t& n, int64_t end) {
+  void take(const uint8_t* mask, int64_t& n, int64_t end) {
     for (count = 0; n < end && count < most; ++n)
-      if (kept(keep, n)) row[count++] = n;
+      if (kept(mask, n)) row[count++] = n;
     columns = in_lanes(count);
   }
 };
@@ -141,7 +141,7 @@ template <class Args>
 int64_t piece_rows(const Args& a) {
   const int64_t lanes = head().lanes, panel = kPanelVectors * lanes;
   const int64_t share = (a.N / threads_of_call() + panel - 1) / panel * panel;
-  return chunk_rows(a.chunk, share < lanes ? lanes : share < kChunk ? share : kChunk, lanes, a.N);
+  return chunk_rows(a.chunk_rows, share < lanes ? lanes : share < kChunk ? share : kChunk, lanes, a.N);
 }
 
 // Memory of a chunk of rows: hidden as panels, a block of weight, logits.
@@ -166,7 +166,7 @@ srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_
   if (use.failed() || at_target.failed() || !sums) return out_of_memory(a.D);
 
   int64_t n = begin;
-  rows.take(a.keep, n, end);
+  rows.take(a.mask, n, end);
   pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
   for (int64_t r = 0; r < rows.count; ++r) sums[r] = no_sums(-INFINITY);
   at_target.clear(rows.count);
@@ -175,7 +175,7 @@ srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_
     double* const x = use.logits.get();
     form_logits<T>(a, use.packed.get(), rows.columns, first, ids, use.weight.get(), x);
     head().sums(map, x, rows.columns, ids, rows.count, sums.get());
-    for (int64_t r = 0; r < rows.count && a.logprob; ++r) {
+    for (int64_t r = 0; r < rows.count && a.log_probs; ++r) {
       const int64_t j = a.targets[rows.row[r]] - first;
       if (j >= 0 && j < ids) at_target.get()[r] = x[j * rows.columns + r];
     }
@@ -185,7 +185,7 @@ srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_
     store_linear<T>(a, rows.row[r], result, target_logprob(map, result, at_target.get()[r]));
   }
   for (n = begin; n < end; ++n)
-    if (!kept(a.keep, n)) clear_linear<T>(a, n);
+    if (!kept(a.mask, n)) clear_linear<T>(a, n);
   return SRP_OK;
 }
 
@@ -245,7 +245,7 @@ srp_status hidden_gradient(const srp_linear_backward_args& a, int64_t begin, int
   T* const grad = static_cast<T*>(a.grad_hidden);
 
   int64_t n = begin;
-  rows.take(a.keep, n, end);
+  rows.take(a.mask, n, end);
   pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
   gradients.take<T>(a, rows);
   sums.clear(rows.count * width);
@@ -261,7 +261,7 @@ srp_status hidden_gradient(const srp_linear_backward_args& a, int64_t begin, int
   for (int64_t r = 0; r < rows.count; ++r)
     for (int64_t d = 0; d < a.D; ++d) store(grad, rows.row[r] * a.D + d, sums.get()[r * width + d]);
   for (n = begin; n < end; ++n)
-    for (int64_t d = 0; d < a.D && !kept(a.keep, n); ++d) store(grad, n * a.D + d, 0);
+    for (int64_t d = 0; d < a.D && !kept(a.mask, n); ++d) store(grad, n * a.D + d, 0);
   return SRP_OK;
 }
 
@@ -279,7 +279,7 @@ srp_status head_gradient(const srp_linear_backward_args& a, int64_t first, int64
   double of_bias[kIds] = {};
   if (a.grad_weight) sums.clear(ids * width);
   for (int64_t n = 0; n < a.N;) {
-    rows.take(a.keep, n, a.N);
+    rows.take(a.mask, n, a.N);
     if (rows.count == 0) break;
     pack_rows<T>(a.hidden, rows, a.D, use.packed.get());
     gradients.take<T>(a, rows);
@@ -322,7 +322,7 @@ srp_status backward_rows(const srp_linear_backward_args& a) {
 
 srp_status linear_forward(srp_queue*, const srp_linear_forward_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->logprob ? 1 : 0, a->V));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->log_probs ? 1 : 0, a->V));
   if (a->dtype == SRP_F32) return forward_rows<float>(*a);
   if (a->dtype == SRP_F64) return forward_rows<double>(*a);
   return a->dtype == SRP_F16 ? forward_rows<Half>(*a) : forward_rows<BFloat16>(*a);
@@ -330,7 +330,7 @@ srp_status linear_forward(srp_queue*, const srp_linear_forward_args* a) {
 
 srp_status linear_backward(srp_queue*, const srp_linear_backward_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->grad_logprob ? 1 : 0, a->V));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->grad_log_probs ? 1 : 0, a->V));
   if (a->dtype == SRP_F32) return backward_rows<float>(*a);
   if (a->dtype == SRP_F64) return backward_rows<double>(*a);
   return a->dtype == SRP_F16 ? backward_rows<Half>(*a) : backward_rows<BFloat16>(*a);

@@ -14,15 +14,15 @@ srp_status forward_rows(const srp_logprob_forward_args& a) {
   const LogitMap map = LogitMap::of(a);
   return parallel_rows(a.N, a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
-      if (!kept(a.keep, n)) {
+      if (!kept(a.mask, n)) {
         clear_row(a, n);
         continue;
       }
       const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-      const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_sq != nullptr));
+      const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_squares != nullptr));
       store_row(a, n, row);
-      for (int64_t i = n * a.K; i < (n + 1) * a.K && a.logprob; ++i)
-        store(a.logprob, i, target_logprob(map, row, load(x, a.targets[i])));
+      for (int64_t i = n * a.K; i < (n + 1) * a.K && a.log_probs; ++i)
+        store(a.log_probs, i, target_logprob(map, row, load(x, a.targets[i])));
     }
   });
 }
@@ -32,10 +32,10 @@ srp_status partial_rows(const srp_logprob_partial_args& a) {
   const LogitMap map = LogitMap::of(a);
   return parallel_rows(a.N, a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) {
-      const bool read = kept(a.keep, n);
+      const bool read = kept(a.mask, n);
       const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
       const RowSums sums = read ? sum_row(map, x, a.V) : RowSums{0, kIgnoredRest, 0, 0};
-      double* const state = a.state + n * (kStateSums + a.K);
+      double* const state = a.states + n * (kStateSums + a.K);
       store_state(state, sums);
       for (int64_t k = 0; k < a.K; ++k) {
         const int64_t column = read ? a.targets[n * a.K + k] - a.vocab_start : 0;
@@ -51,17 +51,17 @@ template <class T>
 void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets,
                   bool past_cache) {
   const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-  T* const grad = static_cast<T*>(a.grad) + n * a.stride;
-  const double max = a.max_logit[n];
-  if (!kept(a.keep, n) || max == -INFINITY) return fill(grad, a.stride, 0);
+  T* const grad = static_cast<T*>(a.grad_logits) + n * a.stride;
+  const double max = a.max_logits[n];
+  if (!kept(a.mask, n) || max == -INFINITY) return fill(grad, a.stride, 0);
   fill(grad + a.V, a.stride - a.V, 0);
   if (!(max < INFINITY)) return fill(grad, a.V, NAN);
 
-  const int64_t targets = a.grad_logprob ? a.K : 0;
+  const int64_t targets = a.grad_log_probs ? a.K : 0;
   const int32_t* const ids = a.targets + n * targets;
   double sum = 0;
   for (int64_t k = 0; k < targets; ++k) {
-    sum += a.grad_logprob[n * a.K + k];
+    sum += a.grad_log_probs[n * a.K + k];
     const int64_t column = ids[k] - a.vocab_start;
     if (column >= 0 && column < a.V) at_targets[k] = target_gradient(a, map, n, ids[k], load(x, column));
   }
@@ -76,7 +76,7 @@ template <class T>
 srp_status backward_rows(const srp_logprob_backward_args& a) {
   if (a.N == 0) return SRP_OK;  // and K may be any number
   const LogitMap map = LogitMap::of(a);
-  const bool past_cache = a.grad != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
+  const bool past_cache = a.grad_logits != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
   return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
     const std::unique_ptr<double[]> at_targets(new (std::nothrow) double[a.K]);
     if (!at_targets) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld targets a row", static_cast<long long>(a.K));
@@ -89,21 +89,21 @@ srp_status backward_rows(const srp_logprob_backward_args& a) {
 
 srp_status logprob_forward(srp_queue*, const srp_logprob_forward_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->V));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->K, a->V));
   if (a->dtype == SRP_F32) return forward_rows<float>(*a);
   return a->dtype == SRP_F16 ? forward_rows<Half>(*a) : forward_rows<BFloat16>(*a);
 }
 
 srp_status logprob_backward(srp_queue*, const srp_logprob_backward_args* a) {
   SRP_TRY(check(a));
-  if (a->grad_logprob) SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->vocab_size));
+  if (a->grad_log_probs) SRP_TRY(check_targets(a->targets, a->mask, a->N, a->K, a->vocab_size));
   if (a->dtype == SRP_F32) return backward_rows<float>(*a);
   return a->dtype == SRP_F16 ? backward_rows<Half>(*a) : backward_rows<BFloat16>(*a);
 }
 
 srp_status logprob_partial(srp_queue*, const srp_logprob_partial_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->keep, a->N, a->K, a->vocab_size));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->K, a->vocab_size));
   if (a->dtype == SRP_F32) return partial_rows<float>(*a);
   return a->dtype == SRP_F16 ? partial_rows<Half>(*a) : partial_rows<BFloat16>(*a);
 }

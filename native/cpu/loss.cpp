@@ -33,7 +33,7 @@ template <class F>
 LossRow<F> loss_row_of(const LossArgs& a, int64_t b, const LossParameters& p) {
   LossRow<F> row;
   row.tokens = loss_tokens_of<F>(a, b, p);
-  row.old_per_row = a.old_per_row != 0;
+  row.old_per_row = a.old_log_probs_per_row != 0;
   if (counts_once(a.form)) row.tokens.loss = nullptr;
   if (is_whole(a.form)) row.tokens.clipped = nullptr;
   if (goes_through(a.form)) row.tokens.grad = nullptr;
@@ -42,7 +42,7 @@ LossRow<F> loss_row_of(const LossArgs& a, int64_t b, const LossParameters& p) {
 }
 
 // Without terms of tokens and with `old` per token, the sum of a row is that of its differences.
-bool sums_differences(const LossArgs& a) { return is_whole(a.form) && a.old && !a.old_per_row; }
+bool sums_differences(const LossArgs& a) { return is_whole(a.form) && a.old_log_probs && !a.old_log_probs_per_row; }
 
 template <class F>
 LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
@@ -55,7 +55,7 @@ LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
   }
   if (!sums_differences(a)) return level->floats.of<F>().loss_row.sums(loss_row_of<F>(a, b, p), range.begin, range.end);
   const LogSum differences = level->floats.of<F>().differences(
-      static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask, range.begin, range.end);
+      static_cast<const F*>(a.log_probs), static_cast<const F*>(a.old_log_probs), a.mask, range.begin, range.end);
   sums.log_ratio = differences.sum;
   sums.kept = sums.terms = differences.kept;
   return sums;
@@ -86,9 +86,9 @@ double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const Lo
 // A row's gradients, but those that its values had of their own.
 template <class F>
 void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const RowForm& form, double through) {
-  if (!a.grad) return;
+  if (!a.grad_log_probs) return;
   const Range range = row_range(a.offsets, a.T, a.n, b);
-  F* const grad = static_cast<F*>(a.grad);
+  F* const grad = static_cast<F*>(a.grad_log_probs);
   const Kernels* const level = kernels();
   if (!level) {
     const RowScale scale = row_scale(a, b);
@@ -96,7 +96,7 @@ void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const R
     return;
   }
   if (!goes_through(a.form)) return;
-  if (!a.reference) return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0);
+  if (!a.reference_log_probs) return level->floats.of<F>().spread(grad, a.mask, range.begin, range.end, through + 0.0);
   LossRow<F> row = loss_row_of<F>(a, b, p);
   row.form = form;
   row.tokens.grad = grad;

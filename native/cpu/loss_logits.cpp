@@ -33,12 +33,12 @@ template <class T>
 void lose_token(const LossLogitsArgs& a, const LossArgs& tokens, const LossParameters& p, const LogitMap& map,
                 int64_t n, bool past_cache) {
   const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-  T* const grad = static_cast<T*>(a.grad) + n * a.stride;
-  if (!kept(a.keep, n)) {
+  T* const grad = static_cast<T*>(a.grad_logits) + n * a.stride;
+  if (!kept(a.mask, n)) {
     clear_token(a, n);
     return fill(grad, a.stride, 0);
   }
-  const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_sq != nullptr));
+  const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_squares != nullptr));
   const double logit = load(x, a.targets[n]);  // in place, it will be gone
   const double logprob = target_logprob(map, row, logit);
   const RowSlopes slopes = lose_row(a, n, row, logprob, slope_of(tokens, p, n, rounded(logprob)));
@@ -54,7 +54,7 @@ srp_status lose_logits(const LossLogitsArgs& a) {
   const LogitMap map = LogitMap::of(a);
   const LossArgs tokens = token_args(a);
   const LossParameters p = loss_parameters(a.parameters);
-  const bool past_cache = a.grad != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
+  const bool past_cache = a.grad_logits != a.logits && leaves_cache(a.N * a.stride * int64_t{sizeof(T)});
   return parallel_rows(a.N, 2 * a.V * int64_t{sizeof(T)}, [&](int64_t begin, int64_t end) {
     for (int64_t n = begin; n < end; ++n) lose_token<T>(a, tokens, p, map, n, past_cache);
   });
@@ -64,7 +64,7 @@ srp_status lose_logits(const LossLogitsArgs& a) {
 
 srp_status loss_logits(srp_queue*, const srp_loss_logits_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->keep, a->N, 1, a->V));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, 1, a->V));
   if (a->dtype == SRP_F32) return lose_logits<float>(*a);
   return a->dtype == SRP_F16 ? lose_logits<Half>(*a) : lose_logits<BFloat16>(*a);
 }

@@ -10,29 +10,29 @@ namespace srp::cpu {
 template <class F>
 LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters& p) {
   const RowScale scale = row_scale(a, b);
-  const F* const advantage = static_cast<const F*>(a.advantage);
-  const F* const factor = static_cast<const F*>(a.factor);
+  const F* const advantage = static_cast<const F*>(a.advantages);
+  const F* const factor = static_cast<const F*>(a.factors);
   LossTokens<F> row = {};
-  row.current = static_cast<const F*>(a.current);
-  row.old = a.old_per_row ? nullptr : static_cast<const F*>(a.old);
-  row.reference = static_cast<const F*>(a.reference);
-  row.advantage = a.advantage_per_token ? advantage : nullptr;
-  row.factor = a.factor_per_token ? factor : nullptr;
+  row.current = static_cast<const F*>(a.log_probs);
+  row.old = a.old_log_probs_per_row ? nullptr : static_cast<const F*>(a.old_log_probs);
+  row.reference = static_cast<const F*>(a.reference_log_probs);
+  row.advantage = a.advantages_per_token ? advantage : nullptr;
+  row.factor = a.factors_per_token ? factor : nullptr;
   row.mask = a.mask;
   row.term_mask = a.term_mask;
   row.marks = a.marks;
-  row.row_advantage = a.advantage_per_token ? 0 : load(advantage, b);
-  row.row_factor = !factor || a.factor_per_token ? 1 : load(factor, b);
+  row.row_advantage = a.advantages_per_token ? 0 : load(advantage, b);
+  row.row_factor = !factor || a.factors_per_token ? 1 : load(factor, b);
   row.policy = scale.policy;
   row.kl_scale = scale.kl;
   row.form = a.form;
   row.all_figures = wants_all(a);
   row.parameters = p;
   row.kl = a.kl;
-  row.loss = static_cast<F*>(a.loss);
-  row.ratio = static_cast<F*>(a.ratio);
+  row.loss = static_cast<F*>(a.losses);
+  row.ratio = static_cast<F*>(a.ratios);
   row.kl_values = static_cast<F*>(a.kl_values);
-  row.grad = static_cast<F*>(a.grad);
+  row.grad = static_cast<F*>(a.grad_log_probs);
   row.clipped = a.clipped;
   return row;
 }

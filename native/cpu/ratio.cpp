@@ -25,8 +25,8 @@ template <class F>
 void add_row(const srp_ratio_log_args& a, int64_t b, LogSum* unit) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (const Kernels* const level = kernels()) {
-    const LogSum sum = level->floats.of<F>().differences(static_cast<const F*>(a.current), static_cast<const F*>(a.old),
-                                                         a.mask, row.begin, row.end);
+    const LogSum sum = level->floats.of<F>().differences(
+        static_cast<const F*>(a.log_probs), static_cast<const F*>(a.old_log_probs), a.mask, row.begin, row.end);
     unit->sum += sum.sum;
     unit->kept += sum.kept;
     return;
@@ -60,8 +60,8 @@ srp_status log_tokens(const srp_ratio_log_args& a) {
     const int64_t begin = first * kTokensInPiece;
     const int64_t end = last * kTokensInPiece < a.n ? last * kTokensInPiece : a.n;
     if (const Kernels* const level = kernels()) {
-      const LogTokens<F> row = {static_cast<const F*>(a.current), static_cast<const F*>(a.old), a.mask,
-                                static_cast<F*>(a.log_ratio), static_cast<F*>(a.ratio)};
+      const LogTokens<F> row = {static_cast<const F*>(a.log_probs), static_cast<const F*>(a.old_log_probs), a.mask,
+                                static_cast<F*>(a.log_ratios), static_cast<F*>(a.ratios)};
       return level->floats.of<F>().log_tokens(row, begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
     }
     for (int64_t i = begin; i < end; ++i) {

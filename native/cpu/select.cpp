@@ -80,7 +80,7 @@ void quantile(const srp_select_quantile_args& a, int64_t first, int64_t last) {
     double threshold = NAN;
     const bool flagged = quantile_of_list(a, range, &list, &threshold);
     if (!flagged) threshold = threshold_of(Candidates<F, srp_select_quantile_args>{a, range});
-    if (a.threshold) a.threshold[unit] = threshold;
+    if (a.thresholds) a.thresholds[unit] = threshold;
     if (flagged || !a.selected) continue;
     for (int64_t i = range.begin; i < range.end; ++i)
       a.selected[i] = candidate(a.mask, i) && load(values, i) >= threshold;
@@ -115,7 +115,7 @@ void top(const srp_select_top_args& a, int64_t first, int64_t last) {
     const Unit candidates{a, unit_range(a, unit)};
     const int64_t count = level ? kept_in(*level, a.mask, candidates.range) : count_candidates(candidates);
     const int64_t k = top_count(a, count);
-    if (a.count) a.count[unit] = static_cast<int32_t>(k);
+    if (a.counts) a.counts[unit] = static_cast<int32_t>(k);
     if (level && top_of_list(a, candidates.range, count, k, &list)) continue;
     for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
     TopCut<typename Unit::Key> cut(candidates, count, k);

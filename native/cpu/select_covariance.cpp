@@ -24,9 +24,9 @@ struct Lanes {
 
 template <class F>
 PairRow<F> pair_row(const srp_select_covariance_args& a, int64_t b) {
-  const F* const advantage = static_cast<const F*>(a.advantage);
-  const F* const current = static_cast<const F*>(a.current);
-  if (a.advantage_per_token) return {advantage, current, a.mask, a.excluded, 0};
+  const F* const advantage = static_cast<const F*>(a.advantages);
+  const F* const current = static_cast<const F*>(a.log_probs);
+  if (a.advantages_per_token) return {advantage, current, a.mask, a.excluded, 0};
   return {nullptr, current, a.mask, a.excluded, load(advantage, b)};
 }
 
@@ -113,7 +113,7 @@ void covariance(const srp_select_covariance_args& a) {
     covariances.each_token(
         [&](int64_t i, int64_t b) { a.selected[i] = pairs.candidate(i) && cut.takes(covariances.key(i, b)); });
   }
-  if (a.count) *a.count = static_cast<int32_t>(selected);
+  if (a.counts) *a.counts = static_cast<int32_t>(selected);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) bound_kernel(srp_correction_bo
       mine.sums[0] += bound_token<F>(a, i, kept, factor, current, old) ? 1 : 0;
     });
   });
-  if (worker<kTogether>() == 0 && a.kept_count) a.kept_count[b] = static_cast<int32_t>(numbers.sums[0]);
+  if (worker<kTogether>() == 0 && a.kept_counts) a.kept_counts[b] = static_cast<int32_t>(numbers.sums[0]);
 }
 
 // Launchers

@@ -106,25 +106,25 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
 template <class F>
 __global__ void divergence_rows_kernel(srp_divergence_rows_args a, uint32_t* faults) {
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
-    F* const grad = a.grad ? static_cast<F*>(a.grad) + n * a.student_stride : nullptr;
-    if (!row_kept(a.keep, n)) {
-      if (a.divergence && threadIdx.x == 0) a.divergence[n] = 0;
+    F* const grad = a.grad_student ? static_cast<F*>(a.grad_student) + n * a.student_stride : nullptr;
+    if (!row_kept(a.mask, n)) {
+      if (a.divergences && threadIdx.x == 0) a.divergences[n] = 0;
       if (grad) fill_row(grad, 0, a.student_stride, 0);
       continue;
     }
     const int32_t* const ids = a.support ? a.support + n * a.K : nullptr;
     if (ids && points_outside(ids, a.K, a.V)) {
       if (threadIdx.x == 0) raise(faults, SRP_FAULT_INDEX);
-      if (a.divergence && threadIdx.x == 0) a.divergence[n] = NAN;
+      if (a.divergences && threadIdx.x == 0) a.divergences[n] = NAN;
       continue;
     }
     const Rows<F> rows(a, n, ids);
     const RowKind kind = row_kind(rows.S, rows.T);
     const bool plain = kind == RowKind::kPlain;
     const RowEnd end = plain ? rows.sum_terms(a) : RowEnd{NAN, NAN, NAN};
-    if (a.divergence && threadIdx.x == 0) a.divergence[n] = end.value;
+    if (a.divergences && threadIdx.x == 0) a.divergences[n] = end.value;
     if (!grad) continue;
-    const double weight = a.weight ? a.weight[n] : 1;
+    const double weight = a.grad_divergences ? a.grad_divergences[n] : 1;
     fill_row(grad, a.V, a.student_stride, 0);
     if (plain && weight != 0)
       gradient_row(a, rows, end, weight / a.temperature, grad);
@@ -154,7 +154,7 @@ __global__ void divergence_top_kernel(srp_divergence_top_args a) {
   using Key = typename RowKeys<F>::Key;
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     int32_t* const ids = a.ids + n * a.K;
-    if (!row_kept(a.keep, n)) {
+    if (!row_kept(a.mask, n)) {
       for (int64_t i = threadIdx.x; i < a.K; i += blockDim.x) ids[i] = 0;
       continue;
     }

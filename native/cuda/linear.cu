@@ -75,15 +75,15 @@ __device__ __forceinline__ void add_product(int64_t terms, const Left& left, con
 template <class T>
 struct HiddenRows {
   const T* hidden;
-  const uint8_t* keep;
+  const uint8_t* mask;
   int64_t first, N, D;
 
   template <class Args>
   static __device__ HiddenRows of(const Args& a, int64_t first) {
-    return {static_cast<const T*>(a.hidden), a.keep, first, a.N, a.D};
+    return {static_cast<const T*>(a.hidden), a.mask, first, a.N, a.D};
   }
 
-  __device__ __forceinline__ bool read(int64_t n) const { return n < N && kept(keep, n); }
+  __device__ __forceinline__ bool read(int64_t n) const { return n < N && kept(mask, n); }
   __device__ __forceinline__ Wide<T> operator()(int64_t line, int64_t d) const {
     const int64_t n = first + line;
     return read(n) ? to_float(hidden[n * D + d]) : Wide<T>(0);
@@ -110,7 +110,7 @@ struct WeightRows {
 template <class Args>
 __device__ bool any_kept(const Args& a, int64_t first) {
   for (int64_t n = first; n < first + kTile && n < a.N; ++n)
-    if (kept(a.keep, n)) return true;
+    if (kept(a.mask, n)) return true;
   return false;
 }
 
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args
   for (int r = 0; r < kEach; ++r) {
     const int64_t n = first_row + row_of(r);
     sums[r] = no_sums(-INFINITY);
-    target[r] = a.logprob && n < a.N && kept(a.keep, n) ? a.targets[n] : -1;
+    target[r] = a.log_probs && n < a.N && kept(a.mask, n) ? a.targets[n] : -1;
   }
   const int64_t end = (strip + 1) * kStrip < a.V ? (strip + 1) * kStrip : a.V;
   for (int64_t first_id = strip * kStrip; first_id < end; first_id += kTile) {
@@ -208,7 +208,7 @@ template <class T>
 __global__ void finish_kernel(srp_linear_forward_args a, Strips use, uint32_t* faults) {
   const int64_t n = use.first_row + blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
   if (n >= a.N || n >= use.first_row + use.rows) return;
-  if (!kept(a.keep, n)) return clear_linear<T>(a, n);
+  if (!kept(a.mask, n)) return clear_linear<T>(a, n);
   const LogitMap map = LogitMap::of(a);
   RowSums sums = no_sums(-INFINITY);
   for (int64_t strip = 0; strip < use.strips; ++strip) {
@@ -216,8 +216,8 @@ __global__ void finish_kernel(srp_linear_forward_args a, Strips use, uint32_t* f
     sums = merge_sums(map, sums, {s[0], s[1], s[2], s[3]});
   }
   const RowResult row = finish_row(map, sums);
-  const bool inside = a.logprob && a.targets[n] >= 0 && a.targets[n] < a.V;
-  if (a.logprob && !inside) raise(faults, SRP_FAULT_INDEX);
+  const bool inside = a.log_probs && a.targets[n] >= 0 && a.targets[n] < a.V;
+  if (a.log_probs && !inside) raise(faults, SRP_FAULT_INDEX);
   store_linear<T>(a, n, row, inside ? target_logprob(map, row, use.at_target[n - use.first_row]) : NAN);
 }
 
@@ -249,7 +249,7 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(srp_linear_backward_
   SRP_UNROLL
   for (int r = 0; r < kEach; ++r) {
     const int64_t n = first_row + row_of(r);
-    const bool live = n < a.N && kept(a.keep, n);
+    const bool live = n < a.N && kept(a.mask, n);
     const RowGradient row = live ? RowGradient::of<T>(a, n) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
     SRP_UNROLL
     for (int c = 0; c < kEach; ++c) {
@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int r = 0; r < kEach; ++r) {
     const int64_t n = from.first_row + line + row_of(r);
     if (n >= a.N) continue;
-    const bool live = kept(a.keep, n);
+    const bool live = kept(a.mask, n);
     SRP_UNROLL
     for (int c = 0; c < kEach; ++c) {
       const int64_t d = column + column_of(c);
@@ -376,7 +376,7 @@ __global__ void clear_kernel(Number* to, int64_t count) {
 // notes     looks for targets out of range
 __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
   const int64_t n = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (n < a.N && kept(a.keep, n) && (a.targets[n] < 0 || a.targets[n] >= a.V)) raise(faults, SRP_FAULT_INDEX);
+  if (n < a.N && kept(a.mask, n) && (a.targets[n] < 0 || a.targets[n] >= a.V)) raise(faults, SRP_FAULT_INDEX);
 }
 
 // ---- launchers
@@ -385,7 +385,7 @@ int64_t tiles_of(int64_t count) { return (count + kTile - 1) / kTile; }
 
 template <class T>
 srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
-  const int64_t rows = chunk_rows(a.chunk, kChunk, kTile, a.N), strips = (a.V + kStrip - 1) / kStrip;
+  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, kTile, a.N), strips = (a.V + kStrip - 1) / kStrip;
   const int64_t blocks = rows / kTile * strips;
   SRP_TRY(check_grid("linear_forward", blocks));
   const Scratch memory(queue, static_cast<size_t>(rows * (strips * kStateSums + 1)) * sizeof(double));
@@ -444,7 +444,7 @@ void head_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradient
 template <class T>
 srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
   const bool of_hidden = a.grad_hidden && a.N > 0 && a.D > 0, of_head = a.grad_weight || a.grad_bias;
-  const int64_t rows = chunk_rows(a.chunk, kChunk, kTile, a.N);
+  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, kTile, a.N);
   SRP_TRY(check_grid("linear_backward", rows / kTile * tiles_of(a.D)));
   SRP_TRY(check_grid("linear_backward", kStrip / kTile * tiles_of(a.D)));
   SRP_TRY(check_grid("linear_backward", (a.padded - a.V) * (a.D > 0 ? a.D : 1) / kThreads + 1));
@@ -455,7 +455,7 @@ srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
   SRP_TRY(memory.status());
   SRP_TRY(waiting.status());
   const Gradients<Wide<T>> g = {memory.as<Wide<T>>(), 0, rows, 0, 0};
-  if (a.grad_logprob && a.N > 0)
+  if (a.grad_log_probs && a.N > 0)
     SRP_LAUNCH(targets_kernel, blocks_for(a.N, kThreads), kThreads, 0, queue->stream, a, queue->faults);
   if (of_hidden) hidden_gradient<T>(queue, a, g, waiting.as<double>());
   if (of_head) head_gradient<T>(queue, a, g, waiting.as<double>());

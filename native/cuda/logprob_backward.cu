@@ -22,10 +22,10 @@ class Targets {
 
   // All threads of the block call it.
   __device__ Targets(const srp_logprob_backward_args& a, int64_t n, int64_t first, uint32_t* bits, uint32_t* faults)
-      : bits_(bits), count_(a.grad_logprob ? a.K : 0) {
+      : bits_(bits), count_(a.grad_log_probs ? a.K : 0) {
     const int32_t* const ids = a.targets + n * count_;
     if (count_ == 1) {
-      sum_ = a.grad_logprob[n];
+      sum_ = a.grad_log_probs[n];
       note(a, ids[0], first, faults);
       if (known_) column_ = ids[0] - a.vocab_start;
       return;
@@ -38,7 +38,7 @@ class Targets {
     for (int64_t k = threadIdx.x; k < count_; k += kThreads) {
       note(a, ids[k], first, faults);
       if (!known_) continue;
-      part += a.grad_logprob[n * a.K + k];
+      part += a.grad_log_probs[n * a.K + k];
       const int64_t column = ids[k] - a.vocab_start - first;
       if (column >= 0 && column < kTile<T> && first + column < a.V) atomicOr(bits + column / 32, 1u << (column % 32));
     }
@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(kThreads, kCapped ? 2 : 3)
   for (int64_t item = blockIdx.x; item < a.N * tiles; item += gridDim.x) {
     const int64_t n = item / tiles, first = (item - n * tiles) * kTile<T>;
     const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-    T* const grad = static_cast<T*>(a.grad) + n * a.stride;
+    T* const grad = static_cast<T*>(a.grad_logits) + n * a.stride;
     const bool aligned = aligned16(x) && aligned16(grad);
-    const float max = kept(a.keep, n) ? a.max_logit[n] : -INFINITY;
+    const float max = kept(a.mask, n) ? a.max_logits[n] : -INFINITY;
     const int64_t stop = first + kTile<T> < a.stride ? first + kTile<T> : a.stride;  // of the tile, padding and all
     if (!(fabsf(max) < INFINITY)) {
       const int64_t end = stop < a.V ? stop : a.V;

@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostB
   const LogitMap map = map_of<kCapped>(a);
   const Place place = Place::of(teams);
   const int64_t n = place.row;
-  const bool inside = n < a.N, read = inside && kept(a.keep, n);
+  const bool inside = n < a.N, read = inside && kept(a.mask, n);
   const T* const x = static_cast<const T*>(a.logits) + (read ? n : 0) * a.stride;
   if (inside && !read && place.worker == 0 && threadIdx.x % kWarp == 0) clear_row(a, n);
   RowSums sums;
@@ -35,11 +35,11 @@ __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostB
     return;
   const RowResult row = finish_row(map, sums);
   if (threadIdx.x % kWarp == 0) store_row(a, n, row);
-  for (int64_t k = threadIdx.x % kWarp; k < a.K && a.logprob; k += kWarp) {
+  for (int64_t k = threadIdx.x % kWarp; k < a.K && a.log_probs; k += kWarp) {
     const int64_t i = n * a.K + k, id = a.targets[i];
     const bool known = id >= 0 && id < a.V;
     if (!known) raise(faults, SRP_FAULT_INDEX);
-    store(a.logprob, i, known ? target_logprob(map, row, load(x, id)) : NAN);
+    store(a.log_probs, i, known ? target_logprob(map, row, load(x, id)) : NAN);
   }
 }
 
@@ -53,9 +53,9 @@ __global__ void __launch_bounds__(kTeamThreads, 4)
   const LogitMap map = map_of<kCapped>(a);
   const Place place = Place::of(teams);
   const int64_t n = place.row;
-  const bool inside = n < a.N, read = inside && kept(a.keep, n);
+  const bool inside = n < a.N, read = inside && kept(a.mask, n);
   const T* const x = static_cast<const T*>(a.logits) + (read ? n : 0) * a.stride;
-  double* const state = a.state + (inside ? n : 0) * (kStateSums + a.K);
+  double* const state = a.states + (inside ? n : 0) * (kStateSums + a.K);
   RowSums sums;
   bool mine = sum_rows<kCapped, true>(map, x, static_cast<uint32_t>(a.V), teams, place, read, scratch, tickets, sums);
   if (inside && !read && place.worker == 0) {
@@ -94,7 +94,7 @@ template <class T>
 srp_status forward(srp_queue* queue, const srp_logprob_forward_args& a) {
   constexpr const char* kOp = "logprob_forward";
   if (a.softcap != 0) return launch(queue, a, kOp, forward_kernel<T, true, true>);
-  if (a.sum_sq) return launch(queue, a, kOp, forward_kernel<T, false, true>);
+  if (a.sum_squares) return launch(queue, a, kOp, forward_kernel<T, false, true>);
   return launch(queue, a, kOp, forward_kernel<T, false, false>);
 }
 

@@ -78,7 +78,7 @@ __device__ __forceinline__ RowNumbers<kFigures + 1> values_of_row(const LossArgs
                                                                   const LossParameters& p, const RowForm& row,
                                                                   const LossTokens<F>& tokens) {
   const RowScale scale = row_scale(a, b);
-  const bool own_gradients = a.grad && !goes_through(a.form);
+  const bool own_gradients = a.grad_log_probs && !goes_through(a.form);
   return add_row<kTogether, kFigures + 1, 0, true>(
       range, [&](int64_t begin, int64_t end, RowNumbers<kFigures + 1>& mine) {
         StripFigures figures;
@@ -97,8 +97,8 @@ template <class F, bool kTogether>
 __device__ __forceinline__ void gradients_through_row(const LossArgs& a, int64_t b, const Range& range,
                                                       const LossParameters& p, const RowForm& row, double through,
                                                       const LossTokens<F>& tokens) {
-  if (!a.reference) {
-    spread(static_cast<F*>(a.grad), a.mask, range, through + 0.0, worker<kTogether>(), workers<kTogether>());
+  if (!a.reference_log_probs) {
+    spread(static_cast<F*>(a.grad_log_probs), a.mask, range, through + 0.0, worker<kTogether>(), workers<kTogether>());
     return;
   }
   const RowScale scale = row_scale(a, b);
@@ -142,7 +142,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
     add_counts(sums, &figures);
   }
   if (worker<kTogether>() == 0) store_row<F>(a, b, row, figures);
-  if (a.grad && goes_through(a.form))
+  if (a.grad_log_probs && goes_through(a.form))
     gradients_through_row<F, kTogether>(a, b, range, p, row, row_through(a, b, row, figures, slope), tokens);
 }
 

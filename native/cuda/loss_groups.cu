@@ -40,13 +40,13 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     });
     if (threadIdx.x == 0) row_grad[0] = slope / divisor(unit.kept, a.reduce) + 0.0;
   }
-  if (!a.grad) return;
+  if (!a.grad_log_probs) return;
   __syncthreads();  // the gradient is there for all
   for (int64_t m = group.begin + block; m < group.end; m += blocks) {
     const int64_t b = member(a.members, m);
     if (b < 0 || b >= a.B) continue;
     const Range row = row_range(a.offsets, a.T, a.n, b);
-    spread(static_cast<F*>(a.grad), a.mask, row, row_grad[0], static_cast<int>(threadIdx.x), kRowThreads);
+    spread(static_cast<F*>(a.grad_log_probs), a.mask, row, row_grad[0], static_cast<int>(threadIdx.x), kRowThreads);
   }
 }
 
@@ -57,7 +57,7 @@ srp_status group_losses_of(srp_queue* queue, const LossArgs& a) {
   LogSum* const sums = scratch.as<LogSum>();
   sum_rows<F>(queue, a, sums);
   if (a.G == 0) return launched("loss_row");
-  const int64_t rows = a.grad && a.B > a.G ? (a.B + a.G - 1) / a.G : 1;
+  const int64_t rows = a.grad_log_probs && a.B > a.G ? (a.B + a.G - 1) / a.G : 1;
   SRP_TRY(check_grid("loss_row", a.G * rows));
   SRP_LAUNCH((loss_groups_kernel<F>), dim3(static_cast<unsigned>(a.G * rows)), dim3(kRowThreads), 0, queue->stream, a,
              static_cast<int>(rows), sums, queue->faults);

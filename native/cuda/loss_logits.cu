@@ -85,9 +85,9 @@ __global__ void __launch_bounds__(kLargeThreads, 1)
   const LogitMap map = map_of<kCapped>(a);
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
-    T* const grad = static_cast<T*>(a.grad) + n * a.stride;
+    T* const grad = static_cast<T*>(a.grad_logits) + n * a.stride;
     const bool aligned = aligned16(grad);
-    if (!kept(a.keep, n)) {
+    if (!kept(a.mask, n)) {
       if (threadIdx.x == 0) clear_token(a, n);
       fill_row(grad, 0, a.stride, 0.0f, aligned);
       continue;

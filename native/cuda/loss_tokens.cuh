@@ -36,9 +36,9 @@ class LossTokens {
 
  private:
   __device__ __forceinline__ void read(LossArgs& few, int64_t first, int64_t end) const {
-    const void* const arrays[kNumbers] = {few.current, few.old_per_row ? nullptr : few.old,
-                                          few.advantage_per_token ? few.advantage : nullptr,
-                                          few.factor_per_token ? few.factor : nullptr, few.reference};
+    const void* const arrays[kNumbers] = {few.log_probs, few.old_log_probs_per_row ? nullptr : few.old_log_probs,
+                                          few.advantages_per_token ? few.advantages : nullptr,
+                                          few.factors_per_token ? few.factors : nullptr, few.reference_log_probs};
     const uint8_t* const masks[kFlags] = {few.mask, few.term_mask, few.marks};
     F numbers[kNumbers][kAhead];
     uint8_t flags[kFlags][kAhead];
@@ -53,11 +53,11 @@ class LossTokens {
     for (int a = 0; a < kNumbers; ++a) keep(real + a * kTokens, numbers[a]);
     SRP_UNROLL
     for (int a = 0; a < kFlags; ++a) keep(byte + a * kTokens, flags[a]);
-    few.current = real;
-    if (arrays[1]) few.old = real + kTokens;
-    if (arrays[2]) few.advantage = real + 2 * kTokens;
-    if (arrays[3]) few.factor = real + 3 * kTokens;
-    if (few.reference) few.reference = real + 4 * kTokens;
+    few.log_probs = real;
+    if (arrays[1]) few.old_log_probs = real + kTokens;
+    if (arrays[2]) few.advantages = real + 2 * kTokens;
+    if (arrays[3]) few.factors = real + 3 * kTokens;
+    if (few.reference_log_probs) few.reference_log_probs = real + 4 * kTokens;
     if (few.mask) few.mask = byte;
     if (few.term_mask) few.term_mask = byte + kTokens;
     if (few.marks) few.marks = byte + 2 * kTokens;

@@ -17,8 +17,8 @@ struct PolicyPairs {
     for (int k = 0; k < kCount; ++k) {
       const int64_t i = lane_token(begin, from + k);
       const bool inside = i < end;
-      current[k] = inside ? static_cast<const F*>(a.current)[i] : F{0};
-      old[k] = inside ? static_cast<const F*>(a.old)[i] : F{0};
+      current[k] = inside ? static_cast<const F*>(a.log_probs)[i] : F{0};
+      old[k] = inside ? static_cast<const F*>(a.old_log_probs)[i] : F{0};
       kept[k] = inside && (!a.mask || a.mask[i]);
     }
   }

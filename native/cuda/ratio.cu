@@ -19,8 +19,8 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
   const int64_t first = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) * kQuad;
   if (first >= a.n) return;
   const QuadPlace place = {first, 0, a.n};
-  const Quad<F> current = load_quad(static_cast<const F*>(a.current), place);
-  const Quad<F> old = load_quad(static_cast<const F*>(a.old), place);
+  const Quad<F> current = load_quad(static_cast<const F*>(a.log_probs), place);
+  const Quad<F> old = load_quad(static_cast<const F*>(a.old_log_probs), place);
   const uint32_t flags = load_flags(a.mask, place);
   Quad<F> log_ratio, ratio;
   SRP_UNROLL
@@ -30,8 +30,8 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
     put(&log_ratio.at[k], kept ? x : 0.0);
     put(&ratio.at[k], kept ? exponential(x) : 0.0);
   }
-  if (a.log_ratio) store_quad(static_cast<F*>(a.log_ratio), place, log_ratio);
-  if (a.ratio) store_quad(static_cast<F*>(a.ratio), place, ratio);
+  if (a.log_ratios) store_quad(static_cast<F*>(a.log_ratios), place, log_ratio);
+  if (a.ratios) store_quad(static_cast<F*>(a.ratios), place, ratio);
 }
 
 // ledger    ratio_log

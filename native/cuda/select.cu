@@ -94,7 +94,7 @@ __device__ double threshold_of(const Candidates& candidates, double q) {
 template <class Candidates>
 __device__ void quantile(const srp_select_quantile_args& a, const Candidates& candidates) {
   const double threshold = threshold_of(candidates, a.q);
-  if (a.threshold && threadIdx.x == 0) a.threshold[blockIdx.x] = threshold;
+  if (a.thresholds && threadIdx.x == 0) a.thresholds[blockIdx.x] = threshold;
   if (!a.selected) return;
   const Range range = candidates.range;
   for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x)
@@ -104,7 +104,7 @@ __device__ void quantile(const srp_select_quantile_args& a, const Candidates& ca
 template <class Candidates>
 __device__ void top(const srp_select_top_args& a, const Candidates& candidates) {
   const int64_t count = count_candidates(candidates), k = top_count(a, count);
-  if (a.count && threadIdx.x == 0) a.count[blockIdx.x] = static_cast<int32_t>(k);
+  if (a.counts && threadIdx.x == 0) a.counts[blockIdx.x] = static_cast<int32_t>(k);
   mark_top(candidates, count, k, a.selected);
 }
 
@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(kBatchThreads)
   const double threshold = now.wanted ? interpolate(key_value(now.found[0].key), key_value(now.found[1].key),
                                                     quantile_rank(a.q, now.count).fraction)
                                       : static_cast<double>(NAN);
-  if (a.threshold && blockIdx.x == 0 && threadIdx.x == 0) *a.threshold = threshold;
+  if (a.thresholds && blockIdx.x == 0 && threadIdx.x == 0) *a.thresholds = threshold;
   if (!a.selected) return;
   const int lane = static_cast<int>(threadIdx.x);
   const int64_t begin = int64_t{blockIdx.x} * kPiece;

@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
     for (int k = 0; k < kAhead; ++k) {
       const int64_t i = first + k * kSumLanes;
       kept[k] = i < row.end && pairs.kept(i);
-      advantages[k] = i < row.end ? static_cast<const F*>(a.advantage)[a.advantage_per_token ? i : b] : F(0);
-      currents[k] = i < row.end ? static_cast<const F*>(a.current)[i] : F(0);
+      advantages[k] = i < row.end ? static_cast<const F*>(a.advantages)[a.advantages_per_token ? i : b] : F(0);
+      currents[k] = i < row.end ? static_cast<const F*>(a.log_probs)[i] : F(0);
     }
     SRP_UNROLL
     for (int k = 0; k < kAhead; ++k)
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
   if (threadIdx.x == 0) *means = means_of(all, a.count_epsilon);
 }
 
-// A tile a block. `count` starts at 0, or is NULL.
+// A tile a block. `counts` starts at 0, or is NULL.
 //
 // ledger    select_covariance
 // bytes     n (2 s + mask + excluded) + n selected
@@ -82,15 +82,15 @@ __global__ void __launch_bounds__(kPieceLanes, 2) range_kernel(CovarianceKeys<F>
   for (int e = 0; e < kHeld; ++e)
     if (!pairs.in_range(covariances[e])) selected &= ~(1u << e);
   Held<F>::write_flags(a.selected, int64_t{blockIdx.x} * kPiece, keys.n, lane, selected);
-  if (!a.count) return;
+  if (!a.counts) return;
   const int count = add_warps(warp_total(__popc(selected)));
-  if (lane == 0) atomicAdd(a.count, count);  // integers: any order
+  if (lane == 0) atomicAdd(a.counts, count);  // integers: any order
 }
 
 template <class F>
 srp_status covariance(srp_queue* queue, const srp_select_covariance_args& a) {
   const char* const op = "select_covariance";
-  if (a.count) SRP_TRY(check_cuda(cudaMemsetAsync(a.count, 0, sizeof *a.count, queue->stream), op));
+  if (a.counts) SRP_TRY(check_cuda(cudaMemsetAsync(a.counts, 0, sizeof *a.counts, queue->stream), op));
   if (a.B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
   const Scratch sums(queue, static_cast<size_t>(a.B) * sizeof(PairSums)), mean(queue, sizeof(PairMeans));
   SRP_TRY(sums.status());

@@ -45,12 +45,12 @@ struct CovarianceKeys {
     const int lane = static_cast<int>(threadIdx.x);
     const int64_t begin = tile * kPiece;
     const PairMeans mean = *means;
-    const F *const advantage = static_cast<const F*>(a.advantage), *const current = static_cast<const F*>(a.current);
+    const F *const advantage = static_cast<const F*>(a.advantages), *const current = static_cast<const F*>(a.log_probs);
     uint32_t candidates = Lane::flags(a.mask, begin, n, lane);
     if (a.excluded) candidates &= ~Lane::flags(a.excluded, begin, n, lane);
     Lane held;
     held.read(current, aligned16(current, 0), begin, n, lane);
-    if (a.advantage_per_token) {
+    if (a.advantages_per_token) {
       Lane advantages;
       advantages.read(advantage, aligned16(advantage, 0), begin, n, lane);
       SRP_UNROLL

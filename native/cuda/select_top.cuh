@@ -74,7 +74,7 @@ __global__ void __launch_bounds__(kBatchThreads, kMarkBlocks)
   const LookBack look_back(published);
   const int64_t tile = some ? look_back.enter() : blockIdx.x;
   const int lane = static_cast<int>(threadIdx.x);
-  if (tile == 0 && lane == 0 && a.count) *a.count = static_cast<int32_t>(k);
+  if (tile == 0 && lane == 0 && a.counts) *a.counts = static_cast<int32_t>(k);
   Key mine[kHeld];
   const uint32_t candidates = keys.read(tile, mine);
   uint32_t above = 0, ties = 0;

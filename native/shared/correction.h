@@ -57,7 +57,7 @@ struct MismatchSums {
 
   template <class F>
   SRP_HD double add(const srp_correction_measure_args& a, int64_t i) {
-    return add(a, load(static_cast<const F*>(a.current), i), load(static_cast<const F*>(a.old), i));
+    return add(a, load(static_cast<const F*>(a.log_probs), i), load(static_cast<const F*>(a.old_log_probs), i));
   }
   SRP_HD double add(const srp_correction_measure_args& a, double current, double old) {
     const double value = statistic_of(a.statistic, a.log_clamp, current, old);
@@ -92,7 +92,7 @@ SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, cons
 template <class F>
 SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t i, bool enters, double factor, double current,
                         double old) {
-  double weight = a.masked;
+  double weight = a.masked_weight;
   bool kept = false;
   if (enters) {
     const double x = statistic_of(a.statistic, a.log_clamp, current, old);
@@ -105,13 +105,16 @@ SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t i, bool ente
   return kept;
 }
 
-SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) { return a.row_factor ? a.row_factor[b] : 1.0; }
+SRP_HD double row_factor(const srp_correction_bound_args& a, int64_t b) {
+  return a.row_factors ? a.row_factors[b] : 1.0;
+}
 
 template <class F>
 SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t b, int64_t i) {
   const bool enters = !a.mask || a.mask[i];
-  const double current = enters ? load(static_cast<const F*>(a.current), i) : 0;
-  return bound_token<F>(a, i, enters, row_factor(a, b), current, enters ? load(static_cast<const F*>(a.old), i) : 0);
+  const double current = enters ? load(static_cast<const F*>(a.log_probs), i) : 0;
+  return bound_token<F>(a, i, enters, row_factor(a, b), current,
+                        enters ? load(static_cast<const F*>(a.old_log_probs), i) : 0);
 }
 
 template <class Args>
@@ -122,8 +125,8 @@ inline srp_status check_mismatch(const Args* a) {
   SRP_TRY(check_enum("statistic", a->statistic, SRP_STATISTIC_TOTAL));
   if (!(a->log_clamp > 0)) return fail(SRP_BAD_ARGUMENT, "log_clamp is %g, expected more than 0", a->log_clamp);
   if (!(a->low <= a->high)) return fail(SRP_BAD_ARGUMENT, "low is %g, expected at most high = %g", a->low, a->high);
-  SRP_TRY(check_pointer("current", a->current, a->n));
-  return check_pointer("old", a->old, a->n);
+  SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
+  return check_pointer("old_log_probs", a->old_log_probs, a->n);
 }
 
 inline srp_status check(const srp_correction_measure_args* a) { return check_mismatch(a); }

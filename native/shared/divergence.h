@@ -115,7 +115,7 @@ SRP_HD RowKind row_kind(const Softmax& student, const Softmax& teacher) {
   return student.finite() && teacher.finite() ? RowKind::kPlain : RowKind::kEmpty;
 }
 
-SRP_HD bool row_kept(const uint8_t* keep, int64_t n) { return !keep || keep[n]; }
+SRP_HD bool row_kept(const uint8_t* mask, int64_t n) { return !mask || mask[n]; }
 
 inline srp_status check_logit_rows(int32_t dtype, int64_t N, int64_t V, int64_t K) {
   SRP_TRY(check_any_float(dtype));
@@ -148,11 +148,11 @@ inline srp_status check(const srp_divergence_rows_args* a) {
   if (a->outside == SRP_OUTSIDE_POOLED) SRP_TRY(check_range("tail_floor", a->tail_floor, 1e-12, 0.5));
   if (a->support ? a->K == 0 && a->N > 0 : a->K > 0 || a->outside != SRP_OUTSIDE_DROPPED)
     return fail(SRP_BAD_ARGUMENT, "a support needs ids and K > 0, no support neither K nor a pool");
-  if (a->support && a->grad && a->grad == a->student && a->N > 0)
+  if (a->support && a->grad_student && a->grad_student == a->student && a->N > 0)
     return fail(SRP_BAD_ARGUMENT, "grad is student, expected memory of its own with a support");
   SRP_TRY(check_pointer("student", a->student, a->student_stride == 0 ? 0 : a->N));
   SRP_TRY(check_pointer("teacher", a->teacher, a->teacher_stride == 0 ? 0 : a->N));
-  const void* const output = a->divergence ? static_cast<const void*>(a->divergence) : a->grad;
+  const void* const output = a->divergences ? static_cast<const void*>(a->divergences) : a->grad_student;
   return check_pointer("divergence and grad", output, a->N);
 }
 

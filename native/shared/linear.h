@@ -32,13 +32,13 @@ SRP_HD void put_wide(void* out, int64_t n, double x) {
 
 template <class T>
 SRP_HD void store_linear(const srp_linear_forward_args& a, int64_t n, const RowResult& row, double logprob) {
-  put_wide<T>(a.logprob, n, logprob);
-  put_wide<T>(a.entropy, n, row.log1p_sum + row.mean_gap);
-  put_wide<T>(a.lse, n, row.lse);
-  put_wide<T>(a.sum_sq, n, row.sum_sq);
-  if (a.max_logit) a.max_logit[n] = row.max_logit;
-  if (a.log1p_sum) a.log1p_sum[n] = row.log1p_sum;
-  if (a.mean_gap) a.mean_gap[n] = row.mean_gap;
+  put_wide<T>(a.log_probs, n, logprob);
+  put_wide<T>(a.entropies, n, row.log1p_sum + row.mean_gap);
+  put_wide<T>(a.log_sum_exps, n, row.lse);
+  put_wide<T>(a.sum_squares, n, row.sum_sq);
+  if (a.max_logits) a.max_logits[n] = row.max_logit;
+  if (a.log1p_sums) a.log1p_sums[n] = row.log1p_sum;
+  if (a.mean_gaps) a.mean_gaps[n] = row.mean_gap;
 }
 
 template <class T>
@@ -54,11 +54,11 @@ struct RowGradient {
 
   template <class T>
   static SRP_HD RowGradient of(const srp_linear_backward_args& a, int64_t n) {
-    const Wide<T>* const of_logprob = static_cast<const Wide<T>*>(a.grad_logprob);
-    const Wide<T>* const of_entropy = static_cast<const Wide<T>*>(a.grad_entropy);
-    return {a.max_logit[n],
-            a.log1p_sum[n],
-            of_entropy ? a.mean_gap[n] : 0,
+    const Wide<T>* const of_logprob = static_cast<const Wide<T>*>(a.grad_log_probs);
+    const Wide<T>* const of_entropy = static_cast<const Wide<T>*>(a.grad_entropies);
+    return {a.max_logits[n],
+            a.log1p_sums[n],
+            of_entropy ? a.mean_gaps[n] : 0,
             of_logprob ? load(of_logprob, n) : 0,
             of_entropy ? load(of_entropy, n) : 0,
             of_logprob ? a.targets[n] : -1};
@@ -91,7 +91,7 @@ srp_status check_linear(const Args* a) {
   SRP_TRY(check_count("N", a->N));
   SRP_TRY(check_count("D", a->D));
   SRP_TRY(check_count("V", a->V));
-  SRP_TRY(check_count("chunk", a->chunk));
+  SRP_TRY(check_count("chunk_rows", a->chunk_rows));
   if (a->V > INT32_MAX) return fail(SRP_BAD_SHAPE, "V is %lld, ids are int32", static_cast<long long>(a->V));
   if (a->padded < a->V)
     return fail(SRP_BAD_SHAPE, "padded is %lld, expected V = %lld or more", static_cast<long long>(a->padded),
@@ -106,16 +106,16 @@ srp_status check_linear(const Args* a) {
 
 inline srp_status check(const srp_linear_forward_args* a) {
   SRP_TRY(check_linear(a));
-  return check_pointer("targets", a->targets, a->logprob ? a->N : 0);
+  return check_pointer("targets", a->targets, a->log_probs ? a->N : 0);
 }
 
 inline srp_status check(const srp_linear_backward_args* a) {
   SRP_TRY(check_linear(a));
   SRP_TRY(check_enum("accumulate", a->accumulate, 1));
-  SRP_TRY(check_pointer("targets", a->targets, a->grad_logprob ? a->N : 0));
-  SRP_TRY(check_pointer("max_logit", a->max_logit, a->N));
-  SRP_TRY(check_pointer("log1p_sum", a->log1p_sum, a->N));
-  return check_pointer("mean_gap", a->mean_gap, a->grad_entropy ? a->N : 0);
+  SRP_TRY(check_pointer("targets", a->targets, a->grad_log_probs ? a->N : 0));
+  SRP_TRY(check_pointer("max_logits", a->max_logits, a->N));
+  SRP_TRY(check_pointer("log1p_sums", a->log1p_sums, a->N));
+  return check_pointer("mean_gaps", a->mean_gaps, a->grad_entropies ? a->N : 0);
 }
 
 // Rows in work at a time: the caller's number or the backend's own, in whole tiles, one at least, and no more than there are.

@@ -80,22 +80,22 @@ SRP_HD void put_if(float* out, int64_t i, double x) {
 
 template <class Args>
 SRP_HD void store_row(const Args& a, int64_t n, const RowResult& row) {
-  put_if(a.entropy, n, row.log1p_sum + row.mean_gap);
-  put_if(a.lse, n, row.lse);
-  put_if(a.max_logit, n, row.max_logit);
-  put_if(a.log1p_sum, n, row.log1p_sum);
-  put_if(a.mean_gap, n, row.mean_gap);
-  put_if(a.sum_sq, n, row.sum_sq);
+  put_if(a.entropies, n, row.log1p_sum + row.mean_gap);
+  put_if(a.log_sum_exps, n, row.lse);
+  put_if(a.max_logits, n, row.max_logit);
+  put_if(a.log1p_sums, n, row.log1p_sum);
+  put_if(a.mean_gaps, n, row.mean_gap);
+  put_if(a.sum_squares, n, row.sum_sq);
 }
 
 // Outputs of an ignored row.
 template <class Args>
 SRP_HD void clear_row(const Args& a, int64_t n) {
   store_row(a, n, {0, 0, 0, 0, 0});
-  for (int64_t k = 0; k < a.K; ++k) put_if(a.logprob, n * a.K + k, 0);
+  for (int64_t k = 0; k < a.K; ++k) put_if(a.log_probs, n * a.K + k, 0);
 }
 
-SRP_HD bool kept(const uint8_t* keep, int64_t n) { return !keep || keep[n]; }
+SRP_HD bool kept(const uint8_t* mask, int64_t n) { return !mask || mask[n]; }
 
 // What the gradient of a row's logits is made of: its state as float32 holds it, the sum of its a's, and h.
 struct RowSlopes {
@@ -114,8 +114,8 @@ SRP_HD double target_gradient(const LogitMap& map, const RowSlopes& row, double 
 // Of a row that backward_args describe; the sum of its a's is the caller's to form.
 template <class Args>
 SRP_HD RowSlopes row_slopes(const Args& a, int64_t n, double sum) {
-  if (!a.grad_entropy) return {a.max_logit[n], a.log1p_sum[n], 0, sum, 0};
-  return {a.max_logit[n], a.log1p_sum[n], a.mean_gap[n], sum, a.grad_entropy[n]};
+  if (!a.grad_entropies) return {a.max_logits[n], a.log1p_sums[n], 0, sum, 0};
+  return {a.max_logits[n], a.log1p_sums[n], a.mean_gaps[n], sum, a.grad_entropies[n]};
 }
 
 // The same at a target of a row of K.
@@ -124,7 +124,7 @@ SRP_HD double target_gradient(const Args& a, const LogitMap& map, int64_t n, int
   double own = 0, others = 0;
   for (int64_t k = 0; k < a.K; ++k) {
     const int64_t i = n * a.K + k;
-    (a.targets[i] == id ? own : others) += a.grad_logprob[i];
+    (a.targets[i] == id ? own : others) += a.grad_log_probs[i];
   }
   return target_gradient(map, row_slopes(a, n, own + others), own, others, logit);
 }
@@ -184,7 +184,7 @@ SRP_HD double merged_target(const srp_logprob_merge_args& a, int64_t n, int64_t 
 
 // False when a target that the row needs is in no shard.
 SRP_HD bool finds_targets(const srp_logprob_merge_args& a, const RowSums& sums, int64_t n) {
-  for (int64_t k = 0; k < a.K && a.logprob && sums.finite(); ++k)
+  for (int64_t k = 0; k < a.K && a.log_probs && sums.finite(); ++k)
     if (merged_target(a, n, k) == INFINITY) return false;
   return true;
 }
@@ -192,9 +192,9 @@ SRP_HD bool finds_targets(const srp_logprob_merge_args& a, const RowSums& sums, 
 SRP_HD void merge_row(const srp_logprob_merge_args& a, const LogitMap& map, const RowSums& sums, int64_t n) {
   const RowResult row = finish_row(map, sums);
   store_row(a, n, row);
-  for (int64_t k = 0; k < a.K && a.logprob; ++k) {
+  for (int64_t k = 0; k < a.K && a.log_probs; ++k) {
     const double logit = merged_target(a, n, k);
-    store(a.logprob, n * a.K + k, logit == INFINITY ? NAN : target_logprob(map, row, logit));
+    store(a.log_probs, n * a.K + k, logit == INFINITY ? NAN : target_logprob(map, row, logit));
   }
 }
 
@@ -245,18 +245,18 @@ inline srp_status check(const srp_logprob_forward_args* a) {
 inline srp_status check(const srp_logprob_backward_args* a) {
   SRP_TRY(check_logits(a));
   SRP_TRY(check_shard(a));
-  SRP_TRY(check_pointer("targets", a->targets, a->grad_logprob ? a->N * a->K : 0));
-  SRP_TRY(check_pointer("max_logit", a->max_logit, a->N));
-  SRP_TRY(check_pointer("log1p_sum", a->log1p_sum, a->N));
-  SRP_TRY(check_pointer("mean_gap", a->mean_gap, a->grad_entropy ? a->N : 0));
-  return check_pointer("grad", a->grad, a->stride == 0 ? 0 : a->N);
+  SRP_TRY(check_pointer("targets", a->targets, a->grad_log_probs ? a->N * a->K : 0));
+  SRP_TRY(check_pointer("max_logits", a->max_logits, a->N));
+  SRP_TRY(check_pointer("log1p_sums", a->log1p_sums, a->N));
+  SRP_TRY(check_pointer("mean_gaps", a->mean_gaps, a->grad_entropies ? a->N : 0));
+  return check_pointer("grad_logits", a->grad_logits, a->stride == 0 ? 0 : a->N);
 }
 
 inline srp_status check(const srp_logprob_partial_args* a) {
   SRP_TRY(check_logits(a));
   SRP_TRY(check_shard(a));
   SRP_TRY(check_pointer("targets", a->targets, a->N * a->K));
-  return check_pointer("state", a->state, a->N);
+  return check_pointer("states", a->states, a->N);
 }
 
 inline srp_status check(const srp_logprob_merge_args* a) {
@@ -271,9 +271,9 @@ inline srp_status check(const srp_logprob_merge_args* a) {
 }
 
 // Targets in host memory: those of kept rows lie in the vocabulary.
-inline srp_status check_targets(const int32_t* targets, const uint8_t* keep, int64_t N, int64_t K, int64_t vocab_size) {
+inline srp_status check_targets(const int32_t* targets, const uint8_t* mask, int64_t N, int64_t K, int64_t vocab_size) {
   for (int64_t n = 0; n < N; ++n)
-    for (int64_t k = 0; k < K && kept(keep, n); ++k)
+    for (int64_t k = 0; k < K && kept(mask, n); ++k)
       if (targets[n * K + k] < 0 || targets[n * K + k] >= vocab_size)
         return fail(SRP_OUT_OF_RANGE, "targets[%lld] is %d, expected 0..%lld (vocabulary)",
                     static_cast<long long>(n * K + k), targets[n * K + k], static_cast<long long>(vocab_size - 1));

@@ -24,33 +24,35 @@ struct RowScale {
 };
 
 SRP_HD RowScale row_scale(const LossArgs& a, int64_t b) {
-  const double policy = a.row_weight ? finite_or_nan(a.row_weight[b]) : 1.0;
-  return {policy, scaled(a.kl_weight ? finite_or_nan(a.kl_weight[b]) : policy, a.kl.coefficient)};
+  const double policy = a.row_weights ? finite_or_nan(a.row_weights[b]) : 1.0;
+  return {policy, scaled(a.kl_row_weights ? finite_or_nan(a.kl_row_weights[b]) : policy, a.kl.coefficient)};
 }
 
 SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.term_mask[i]; }
 
 template <class F>
 SRP_HD double advantage_of(const LossArgs& a, int64_t b, int64_t i) {
-  return load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b);
+  return load(static_cast<const F*>(a.advantages), a.advantages_per_token ? i : b);
 }
 
 template <class F>
 SRP_HD double factor_of(const LossArgs& a, int64_t b, int64_t i) {
-  return a.factor ? load(static_cast<const F*>(a.factor), a.factor_per_token ? i : b) : 1.0;
+  return a.factors ? load(static_cast<const F*>(a.factors), a.factors_per_token ? i : b) : 1.0;
 }
 
 template <class F>
 SRP_HD LossPoint<double> point_at(const LossArgs& a, int64_t i, double current) {
-  const double old = a.old && !a.old_per_row ? load(static_cast<const F*>(a.old), i) : current;
+  const double old =
+      a.old_log_probs && !a.old_log_probs_per_row ? load(static_cast<const F*>(a.old_log_probs), i) : current;
   // Without old the log ratio is 0 by definition, but a current NaN stays one: inf - inf must not make another.
-  const double log_ratio = a.old && !a.old_per_row ? current - old : (current != current ? current : 0.0);
+  const double log_ratio =
+      a.old_log_probs && !a.old_log_probs_per_row ? current - old : (current != current ? current : 0.0);
   return {log_ratio, current, old, a.marks && a.marks[i]};
 }
 
 template <class F>
 SRP_HD LossPoint<double> point_of(const LossArgs& a, int64_t i) {
-  return point_at<F>(a, i, load(static_cast<const F*>(a.current), i));
+  return point_at<F>(a, i, load(static_cast<const F*>(a.log_probs), i));
 }
 
 // 0 added: what is cut off is +0, never -0.
@@ -70,8 +72,8 @@ SRP_HD void store_flag(uint8_t* out, int64_t i, bool flag) {
 template <class F>
 SRP_HD KlTerm<double> token_kl(const LossArgs& a, int64_t i, double current, const ClampedRatio<double>& ratio,
                                bool local) {
-  if (!a.reference) return {0, 0};
-  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference), i), a.kl);
+  if (!a.reference_log_probs) return {0, 0};
+  const KlTerm<double> kl = KlForm::at(current - load(static_cast<const F*>(a.reference_log_probs), i), a.kl);
   return a.kl.times_ratio ? times_ratio(kl, ratio.ratio, local && !ratio.held) : kl;
 }
 
@@ -178,21 +180,21 @@ template <class F, class Counts>
 SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p,
                        const RowScale& scale, FiguresWith<Counts>* row) {
   if (!is_kept(a, i)) {
-    store_real<F>(a.loss, o, 0);
-    store_real<F>(a.ratio, o, 0);
+    store_real<F>(a.losses, o, 0);
+    store_real<F>(a.ratios, o, 0);
     store_real<F>(a.kl_values, o, 0);
     store_flag(a.clipped, o, false);
-    store_real<F>(a.grad, o, 0);
+    store_real<F>(a.grad_log_probs, o, 0);
     return;
   }
   const double advantage = advantage_of<F>(a, b, i);
   const LossPoint<double> point = point_of<F>(a, i);
   const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
-  store_real<F>(a.loss, o, cost.loss);
-  store_real<F>(a.ratio, o, cost.form.ratio);
+  store_real<F>(a.losses, o, cost.loss);
+  store_real<F>(a.ratios, o, cost.form.ratio);
   store_real<F>(a.kl_values, o, cost.kl.value);
   store_flag(a.clipped, o, cost.form.clipped);
-  store_real<F>(a.grad, o, cost.grad(scale));
+  store_real<F>(a.grad_log_probs, o, cost.grad(scale));
   if (!a.figures) return;
   row->at[SRP_FIGURE_LOSS] += cost.loss;
   row->at[SRP_FIGURE_KL] += cost.kl.value;
@@ -249,15 +251,15 @@ inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_first("form", a->form, first_form, last_form));
-  SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, 1));
-  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, a->factor || a->n == 0 ? 1 : 0));
+  SRP_TRY(check_enum("advantages_per_token", a->advantages_per_token, 1));
+  SRP_TRY(check_enum("factors_per_token", a->factors_per_token, a->factors || a->n == 0 ? 1 : 0));
   SRP_TRY(check_enum("reduce", a->reduce, SRP_REDUCE_SUM));
   if (a->figure_count != SRP_LOSS_SUMS && a->figure_count != SRP_LOSS_FIGURES)
     return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d or %d", a->figure_count, SRP_LOSS_SUMS,
                 SRP_LOSS_FIGURES);
   SRP_TRY(check_parameters(a->parameters));
-  SRP_TRY(check_kl(a->kl, a->reference, a->reference || a->n == 0));  // an empty array may be NULL
-  return check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B);
+  SRP_TRY(check_kl(a->kl, a->reference_log_probs, a->reference_log_probs || a->n == 0));  // an empty array may be NULL
+  return check_pointer("advantages", a->advantages, a->advantages_per_token ? a->n : a->B);
 }
 
 inline srp_status check_no_groups(const LossArgs* a) {
@@ -268,8 +270,8 @@ inline srp_status check_no_groups(const LossArgs* a) {
 inline srp_status check_loss_token(const srp_loss_token_args* a) {
   SRP_TRY(check_loss(a, SRP_LOSS_CLIP, SRP_LOSS_FORMS - 1));
   SRP_TRY(check_no_groups(a));
-  SRP_TRY(check_pointer("current", a->current, a->n));
-  return check_enum("old_per_row", a->old_per_row, 0);
+  SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
+  return check_enum("old_log_probs_per_row", a->old_log_probs_per_row, 0);
 }
 
 }  // namespace srp

@@ -16,20 +16,20 @@ SRP_HD LossArgs token_args(const LossLogitsArgs& a) {
   t.size = sizeof t;
   t.dtype = SRP_F64;
   t.figure_count = SRP_LOSS_SUMS;
-  t.old = a.old;
-  t.advantage = a.advantage;
-  t.factor = a.factor;
-  t.reference = a.reference;
-  t.row_weight = a.weight;
-  t.kl_weight = a.kl_weight;
-  t.mask = a.keep;
+  t.old_log_probs = a.old_log_probs;
+  t.advantages = a.advantages;
+  t.factors = a.factors;
+  t.reference_log_probs = a.reference_log_probs;
+  t.row_weights = a.weights;
+  t.kl_row_weights = a.kl_weights;
+  t.mask = a.mask;
   t.term_mask = a.term_mask;
   t.marks = a.marks;
   t.n = t.B = a.N;
   t.T = 1;
   t.form = a.form;
-  t.advantage_per_token = 1;
-  t.factor_per_token = a.factor ? 1 : 0;
+  t.advantages_per_token = 1;
+  t.factors_per_token = a.factors ? 1 : 0;
   t.reduce = SRP_REDUCE_MEAN;
   t.parameters = a.parameters;
   t.kl = a.kl;
@@ -48,9 +48,9 @@ SRP_HD double token_slope(const LossArgs& t, const LossParameters& p, int64_t i,
 // The outputs of kept token i, and what its row's gradient is made of. `slope` is d total / d current of rounded(logprob).
 SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, int64_t i, const RowResult& row, double logprob, double slope) {
   store_row(a, i, row);
-  put_if(a.logprob, i, logprob);
-  const double of_entropy = a.entropy_weight ? rounded(a.entropy_weight[i]) : 0;
-  const double mean_gap = a.entropy_weight ? rounded(row.mean_gap) : 0;
+  put_if(a.log_probs, i, logprob);
+  const double of_entropy = a.entropy_weights ? rounded(a.entropy_weights[i]) : 0;
+  const double mean_gap = a.entropy_weights ? rounded(row.mean_gap) : 0;
   return {row.max_logit, rounded(row.log1p_sum), mean_gap, rounded(slope), of_entropy};
 }
 
@@ -61,7 +61,7 @@ SRP_HD RowSlopes lose_row(const LossLogitsArgs& a, const LossArgs& t, const Loss
 
 SRP_HD void clear_token(const LossLogitsArgs& a, int64_t i) {
   store_row(a, i, {0, 0, 0, 0, 0});
-  put_if(a.logprob, i, 0);
+  put_if(a.log_probs, i, 0);
 }
 
 inline srp_status check(const LossLogitsArgs* a) {
@@ -81,7 +81,7 @@ inline srp_status check(const LossLogitsArgs* a) {
   SRP_TRY(check(&logits));
   const LossArgs tokens = token_args(*a);
   SRP_TRY(check_loss(&tokens, SRP_LOSS_CLIP, SRP_LOSS_FORMS - 1));
-  return check_pointer("grad", a->grad, a->stride == 0 ? 0 : a->N);
+  return check_pointer("grad_logits", a->grad_logits, a->stride == 0 ? 0 : a->N);
 }
 
 }  // namespace srp

@@ -43,15 +43,15 @@ SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossPara
       const double advantage = advantage_of<F>(a, b, i);
       sums->log_ratio += GeometricForm::at(point.log_ratio, advantage, p).log_ratio;
       sums->advantage += advantage;
-      if (a.factor) sums->log_factor += log(factor_of<F>(a, b, i));
+      if (a.factors) sums->log_factor += log(factor_of<F>(a, b, i));
       return;
     }
     case SRP_ROW_GAMMA:
       sums->log_ratio += clamp(point.log_ratio, p.log_low, p.log_high);
-      if (a.factor_per_token) sums->log_factor += log_gamma_factor(factor_of<F>(a, b, i));
+      if (a.factors_per_token) sums->log_factor += log_gamma_factor(factor_of<F>(a, b, i));
       return;
     default:
-      sums->log_ratio += a.old_per_row ? point.current : point.log_ratio;
+      sums->log_ratio += a.old_log_probs_per_row ? point.current : point.log_ratio;
   }
 }
 
@@ -70,7 +70,7 @@ SRP_HD RowForm no_row_form() { return {{0, 1, false}, 0, 1, 0, 0, 1, 1, 1, false
 
 template <class F>
 SRP_HD double row_advantage(const LossArgs& a, int64_t b) {
-  return a.advantage_per_token ? 0.0 : load(static_cast<const F*>(a.advantage), b);
+  return a.advantages_per_token ? 0.0 : load(static_cast<const F*>(a.advantages), b);
 }
 
 template <class F>
@@ -80,7 +80,7 @@ SRP_HD RowForm geometric_row(const LossArgs& a, int64_t b, const LossSums& sums)
   row.divisor = a.parameters.count_epsilon > 0 ? terms + a.parameters.count_epsilon : (sums.terms > 0 ? terms : 1.0);
   row.log_ratio = (sums.log_ratio + sums.log_factor) / row.divisor;
   row.reported = exponential(row.log_ratio);
-  row.loss = -scaled(a.advantage_per_token ? sums.advantage / row.divisor : row_advantage<F>(a, b), row.reported);
+  row.loss = -scaled(a.advantages_per_token ? sums.advantage / row.divisor : row_advantage<F>(a, b), row.reported);
   row.slope = row.loss / row.divisor;
   return row;
 }
@@ -89,7 +89,7 @@ template <class F>
 SRP_HD RowForm gamma_row(const LossArgs& a, int64_t b, const LossSums& sums) {
   RowForm row = no_row_form();
   const double factor =
-      a.factor && !a.factor_per_token ? log_gamma_factor(load(static_cast<const F*>(a.factor), b)) : sums.log_factor;
+      a.factors && !a.factors_per_token ? log_gamma_factor(load(static_cast<const F*>(a.factors), b)) : sums.log_factor;
   row.log_ratio =
       clamp(sums.log_ratio + clamp(factor, GammaForm::low(), GammaForm::high()), GammaForm::low(), GammaForm::high());
   row.positive = GammaForm::weight(row.log_ratio, a.parameters.shape_positive, a.parameters.rate_positive);
@@ -103,12 +103,13 @@ template <class F>
 SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
   RowForm row = no_row_form();
   row.divisor = divisor(sums.kept, a.reduce);
-  row.log_ratio = (sums.log_ratio - (a.old_per_row ? load(static_cast<const F*>(a.old), b) : 0.0)) / row.divisor;
+  row.log_ratio = (sums.log_ratio - (a.old_log_probs_per_row ? load(static_cast<const F*>(a.old_log_probs), b) : 0.0)) /
+                  row.divisor;
   row.ratio = ClampedRatio<double>::of(row.log_ratio, p);
   row.reported = row.ratio.ratio;
   if (!counts_once(a.form)) return row;
   const double advantage = row_advantage<F>(a, b);
-  const double factor = a.factor ? load(static_cast<const F*>(a.factor), b) : 1.0;
+  const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
   if (a.form == SRP_ROW_CLIP_ONCE) {
     const LossTerm<double> t = ClipForm::of(row.ratio, advantage, p);
     row.loss = scaled(factor, t.loss);
@@ -184,7 +185,7 @@ SRP_HD KlTerm<double> row_kl(const LossArgs& a, int64_t i, const LossParameters&
 template <class F, class Counts>
 SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowForm& row,
                       FiguresWith<Counts>* figures, double* slope) {
-  void* const losses = counts_once(a.form) ? nullptr : a.loss;
+  void* const losses = counts_once(a.form) ? nullptr : a.losses;
   if (!is_kept(a, i)) {
     store_real<F>(losses, o, 0);
     store_real<F>(a.kl_values, o, 0);
@@ -206,7 +207,7 @@ SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const 
     figures->add_band(token.log_ratio, -p.clip_low, p.clip_high, token.advantage);
   else
     figures->add_ratio(a.form == SRP_ROW_GAMMA ? exponential(token.log_ratio) : row.ratio.ratio, token.advantage, p);
-  if (!a.old_per_row) figures->add_log_ratio(token.log_ratio, a.parameters.log_clamp);
+  if (!a.old_log_probs_per_row) figures->add_log_ratio(token.log_ratio, a.parameters.log_clamp);
 }
 
 // The gradient that every kept token of the row gets alike.
@@ -219,7 +220,7 @@ SRP_HD double row_through(const LossArgs& a, int64_t b, const RowForm& row, cons
 
 // Whether the tokens of the row have anything to say beyond its sums.
 SRP_HD bool wants_values(const LossArgs& a) {
-  return !is_whole(a.form) || wants_all(a) || a.kl_values || (a.reference && (a.figures || a.kl.times_ratio));
+  return !is_whole(a.form) || wants_all(a) || a.kl_values || (a.reference_log_probs && (a.figures || a.kl.times_ratio));
 }
 
 // What is known of the row's figures before its tokens are looked at.
@@ -232,7 +233,7 @@ template <class F>
 SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigures figures) {
   if (counts_once(a.form)) {
     figures.at[SRP_FIGURE_LOSS] = row.loss;
-    store_real<F>(a.loss, b, row.loss);
+    store_real<F>(a.losses, b, row.loss);
   }
   const double kept = figures.at[SRP_FIGURE_KEPT], terms = figures.at[SRP_FIGURE_TERMS];
   if (is_whole(a.form)) {
@@ -241,12 +242,12 @@ SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigu
     figures.at[SRP_FIGURE_LIMITED] = row.limited ? counts : 0.0;
     store_flag(a.clipped, b, row.clipped);
   }
-  const bool mixed = a.form == SRP_ROW_GAMMA && a.advantage_per_token;
+  const bool mixed = a.form == SRP_ROW_GAMMA && a.advantages_per_token;
   const double reported = !mixed ? row.reported : terms > 0 ? figures.at[SRP_FIGURE_ROW_RATIO] / terms : 1.0;
   figures.at[SRP_FIGURE_ROW_RATIO] = reported;
   figures.at[SRP_FIGURE_RATIO] = kept > 0 ? kept * reported : 0.0;
-  store_real<F>(a.ratio, b, reported);
-  if (a.old_per_row && wants_all(a)) figures.add_log_ratio(row.log_ratio, a.parameters.log_clamp);
+  store_real<F>(a.ratios, b, reported);
+  if (a.old_log_probs_per_row && wants_all(a)) figures.add_log_ratio(row.log_ratio, a.parameters.log_clamp);
   store_figures(a, b, figures);
 }
 
@@ -254,12 +255,12 @@ template <class F>
 SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowScale& scale,
                      const RowForm& row, double through) {
   if (!is_kept(a, i)) {
-    store_real<F>(a.grad, o, 0);
+    store_real<F>(a.grad_log_probs, o, 0);
     return;
   }
   const RowToken token = row_token<F>(a, b, i, p, row);
   const double local = goes_through(a.form) ? 0.0 : scaled(scale.policy, token.slope);
-  store_real<F>(a.grad, o, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
+  store_real<F>(a.grad_log_probs, o, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
 }
 
 // s of a group is a sum of differences, and nothing but its terms is asked of the tokens.
@@ -267,23 +268,23 @@ inline srp_status check_loss_groups(const LossArgs* a) {
   if (!a->group_offsets) return check_no_groups(a);
   if (a->form != SRP_ROW_CLIP_ONCE) return check_no_groups(a);
   SRP_TRY(check_group_count(a->B, a->G));
-  SRP_TRY(check_enum("old_per_row", a->old_per_row, 0));
-  SRP_TRY(check_pointer("old", a->old, a->n));
-  if (a->reference || a->kl_values)
-    return fail(SRP_BAD_ARGUMENT, "reference or kl_values is given, but groups have no KL term");
+  SRP_TRY(check_enum("old_log_probs_per_row", a->old_log_probs_per_row, 0));
+  SRP_TRY(check_pointer("old_log_probs", a->old_log_probs, a->n));
+  if (a->reference_log_probs || a->kl_values)
+    return fail(SRP_BAD_ARGUMENT, "reference_log_probs or kl_values is given, but groups have no KL term");
   if (a->figure_count == SRP_LOSS_SUMS) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d with groups", a->figure_count, SRP_LOSS_SUMS);
 }
 
 inline srp_status check_loss_row(const srp_loss_row_args* a) {
   SRP_TRY(check_loss(a, SRP_ROW_CLIP, SRP_ROW_FORMS - 1));
-  SRP_TRY(check_pointer("current", a->current, a->n));
-  SRP_TRY(check_enum("old_per_row", a->old_per_row, sums_its_own(a->form) ? 0 : 1));
-  if (a->old_per_row) SRP_TRY(check_pointer("old", a->old, a->B));
+  SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
+  SRP_TRY(check_enum("old_log_probs_per_row", a->old_log_probs_per_row, sums_its_own(a->form) ? 0 : 1));
+  if (a->old_log_probs_per_row) SRP_TRY(check_pointer("old_log_probs", a->old_log_probs, a->B));
   SRP_TRY(check_loss_groups(a));
   if (!is_whole(a->form)) return SRP_OK;
-  SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, 0));
-  SRP_TRY(check_enum("factor_per_token", a->factor_per_token, 0));
+  SRP_TRY(check_enum("advantages_per_token", a->advantages_per_token, 0));
+  SRP_TRY(check_enum("factors_per_token", a->factors_per_token, 0));
   if (a->term_mask) return fail(SRP_BAD_ARGUMENT, "term_mask is given, but the form has no terms of tokens");
   return SRP_OK;
 }

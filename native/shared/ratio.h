@@ -23,7 +23,7 @@ SRP_HD bool is_kept(const Args& a, int64_t i) {
 
 template <class F, class Args>
 SRP_HD double difference(const Args& a, int64_t i) {
-  return load(static_cast<const F*>(a.current), i) - load(static_cast<const F*>(a.old), i);
+  return load(static_cast<const F*>(a.log_probs), i) - load(static_cast<const F*>(a.old_log_probs), i);
 }
 
 // What the sum is divided by, in the log ratio and in the gradient.
@@ -36,8 +36,8 @@ SRP_HD double log_ratio_of(LogSum unit, int32_t reduce) { return unit.sum / divi
 
 template <class F>
 SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x, double ratio) {
-  if (a.log_ratio) store(static_cast<F*>(a.log_ratio), unit, x);
-  if (a.ratio) store(static_cast<F*>(a.ratio), unit, ratio);
+  if (a.log_ratios) store(static_cast<F*>(a.log_ratios), unit, x);
+  if (a.ratios) store(static_cast<F*>(a.ratios), unit, ratio);
 }
 template <class F>
 SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x) {
@@ -46,8 +46,8 @@ SRP_HD void store_log_ratio(const srp_ratio_log_args& a, int64_t unit, double x)
 
 template <class F>
 SRP_HD void store_masked_log_ratio(const srp_ratio_log_args& a, int64_t i) {
-  if (a.log_ratio) store(static_cast<F*>(a.log_ratio), i, 0);
-  if (a.ratio) store(static_cast<F*>(a.ratio), i, 0);
+  if (a.log_ratios) store(static_cast<F*>(a.log_ratios), i, 0);
+  if (a.ratios) store(static_cast<F*>(a.ratios), i, 0);
 }
 
 inline srp_status check_levels(int32_t level, int32_t reduce, const int32_t* members, const int32_t* group_offsets,
@@ -67,9 +67,9 @@ inline srp_status check(const srp_ratio_log_args* a) {
   SRP_TRY(check_float(a->dtype));
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_levels(a->level, a->reduce, a->members, a->group_offsets, a->B, a->G));
-  SRP_TRY(check_pointer("current", a->current, a->n));
-  SRP_TRY(check_pointer("old", a->old, a->n));
-  return check_pointer("log_ratio and ratio", a->log_ratio ? a->log_ratio : a->ratio, a->n);
+  SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
+  SRP_TRY(check_pointer("old_log_probs", a->old_log_probs, a->n));
+  return check_pointer("log_ratios and ratios", a->log_ratios ? a->log_ratios : a->ratios, a->n);
 }
 
 }  // namespace srp

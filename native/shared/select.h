@@ -131,7 +131,7 @@ inline srp_status check(const srp_select_quantile_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_units(a));
   SRP_TRY(check_range("q", a->q, 0, 1));
-  const void* const output = a->threshold ? static_cast<const void*>(a->threshold) : a->selected;
+  const void* const output = a->thresholds ? static_cast<const void*>(a->thresholds) : a->selected;
   return check_pointer("threshold and selected", output, a->n);
 }
 
@@ -199,9 +199,9 @@ struct Pairs {
   SRP_HD bool candidate(int64_t i) const { return kept(i) && !(a.excluded && a.excluded[i]); }
   // Of token i in row b.
   SRP_HD double advantage(int64_t b, int64_t i) const {
-    return load(static_cast<const F*>(a.advantage), a.advantage_per_token ? i : b);
+    return load(static_cast<const F*>(a.advantages), a.advantages_per_token ? i : b);
   }
-  SRP_HD double current(int64_t i) const { return load(static_cast<const F*>(a.current), i); }
+  SRP_HD double current(int64_t i) const { return load(static_cast<const F*>(a.log_probs), i); }
   SRP_HD double covariance(const PairMeans& means, int64_t b, int64_t i) const {
     return product(advantage(b, i) - means.advantage, current(i) - means.current);
   }
@@ -214,7 +214,7 @@ inline srp_status check(const srp_select_covariance_args* a) {
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   if (a->n > INT32_MAX)
     return fail(SRP_BAD_SHAPE, "n is %lld, expected at most 2147483647", static_cast<long long>(a->n));
-  SRP_TRY(check_enum("advantage_per_token", a->advantage_per_token, 1));
+  SRP_TRY(check_enum("advantages_per_token", a->advantages_per_token, 1));
   SRP_TRY(check_enum("mode", a->mode, SRP_COVARIANCE_TOP));
   SRP_TRY(check_range("count_epsilon", a->count_epsilon, 0, DBL_MAX));
   if (a->mode == SRP_COVARIANCE_RANGE) {
@@ -223,8 +223,8 @@ inline srp_status check(const srp_select_covariance_args* a) {
   } else {
     SRP_TRY(check_top(a));
   }
-  SRP_TRY(check_pointer("advantage", a->advantage, a->advantage_per_token ? a->n : a->B));
-  SRP_TRY(check_pointer("current", a->current, a->n));
+  SRP_TRY(check_pointer("advantages", a->advantages, a->advantages_per_token ? a->n : a->B));
+  SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
   return check_pointer("selected", a->selected, a->n);
 }
 

@@ -28,7 +28,7 @@ function drawHead(d: Draw): {
     shape: [N, D],
     ...logitMap(d),
     bias: d.maybe(() => small(V)),
-    keep: d.maybe(() => drawMask(d, N)),
+    mask: d.maybe(() => drawMask(d, N)),
     chunkRows: d.maybe(() => d.int(1, 3)),
   };
   return { hidden, weight, targets: drawTargets(d, [N, V]), options, N, V };
@@ -41,7 +41,7 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     return calling(s.logprob, [logits, targets ?? null], {
       shape,
       ...logitMap(d),
-      keep: d.maybe(() => drawMask(d, shape[0])),
+      mask: d.maybe(() => drawMask(d, shape[0])),
     });
   },
   topLogits(d) {
@@ -52,7 +52,7 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     const { logits, shape } = drawLogits(d);
     const other = d.array(new Float32Array(logits.length), () => d.int(-16, 16) / 4);
     const options = { beta: d.pick([0, 1, 0.5]), temperature: d.maybe(() => 0.5) };
-    return calling(s.divergence, [other, logits], { shape, ...options, keep: d.maybe(() => drawMask(d, shape[0])) });
+    return calling(s.divergence, [other, logits], { shape, ...options, mask: d.maybe(() => drawMask(d, shape[0])) });
   },
   logprobBackward(d) {
     const { logits, shape } = drawLogits(d);
@@ -81,9 +81,9 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
     const targets = d.maybe(() => drawTargets(d, shape));
     const [rows, vocab] = shape;
     const map = logitMap(d);
-    const keep = d.maybe(() => drawMask(d, rows));
+    const mask = d.maybe(() => drawMask(d, rows));
     const cuts = Array.from({ length: d.int(0, 2) }, () => d.int(1, vocab - 1)).sort((a, b) => a - b);
-    const given = [logits, targets ?? null, { shape, cuts, keep, ...map }];
+    const given = [logits, targets ?? null, { shape, cuts, mask, ...map }];
     return {
       given,
       run(backend) {
@@ -97,7 +97,7 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
             shape: [rows, columns],
             vocabStart,
             vocabSize: vocab,
-            keep,
+            mask,
             ...map,
             backend,
           });

@@ -239,28 +239,28 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       const [N, V] = [64, 1024];
       const logits = Float32Array.from({ length: N * V }, (_, i) => Math.sin(i));
       const call = (): Float32Array[] => {
-        const [logprob, grad] = [new Float32Array(N), new Float32Array(N * V)];
+        const [logProbs, gradLogits] = [new Float32Array(N), new Float32Array(N * V)];
         const targets = Int32Array.from({ length: N }, (_, i) => (i * 37) % V);
         const scalars = { dtype: FLOAT32, N, V, stride: V, K: 1, temperature: 1, scale: 1, softcap: 0 };
-        const [maxLogit, log1pSum] = [new Float32Array(N), new Float32Array(N)];
-        const none = { keep: null, entropy: null, lse: null, meanGap: null, sumSq: null };
-        home.ops.logprobForward({ ...scalars, ...none, logits, targets, logprob, maxLogit, log1pSum } as never);
+        const [maxLogits, log1pSums] = [new Float32Array(N), new Float32Array(N)];
+        const none = { mask: null, entropies: null, logSumExps: null, meanGaps: null, sumSquares: null };
+        home.ops.logprobForward({ ...scalars, ...none, logits, targets, logProbs, maxLogits, log1pSums } as never);
         const ones = new Float32Array(N).fill(1);
         home.ops.logprobBackward({
           ...scalars,
-          keep: null,
+          mask: null,
           vocabStart: 0,
           vocabSize: V,
           logits,
           targets,
-          maxLogit,
-          log1pSum,
-          meanGap: null,
-          gradLogprob: ones,
-          gradEntropy: null,
-          grad,
+          maxLogits,
+          log1pSums,
+          meanGaps: null,
+          gradLogProbs: ones,
+          gradEntropies: null,
+          gradLogits,
         } as never);
-        return [logprob, grad];
+        return [logProbs, gradLogits];
       };
       const whole = call();
       device.trimMemory();

@@ -24,9 +24,9 @@ afterEach(() => {
 test.each([
   ["groupNormalize", "values"],
   ["scanGae", "reward"],
-  ["ratioLog", "current"],
-  ["lossToken", "current"],
-  ["lossRow", "current"],
+  ["ratioLog", "logProbs"],
+  ["lossToken", "logProbs"],
+  ["lossRow", "logProbs"],
 ] as const)("%s: up to its bytes on js, above on cpu", (op, array) => {
   const run = (bytes: number) => (auto.ops[op] as (args: object) => void)({ [array]: new Float32Array(bytes / 4) });
   run(SMALL_CALLS[op]);

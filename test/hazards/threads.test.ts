@@ -83,10 +83,10 @@ const runs = (program: string, env?: Record<string, string>) => {
     const [x, y] = [rng(1).normal(N * V, 0, 4), rng(2).normal(N * V, 0, 4)];
     const [hidden, weight] = [rng(3).normal(N * D), rng(4).normal(V * D, 0, 0.3)];
     const targets = rng(5).i32(N, 0, V);
-    const keep = rng(6).mask(N, 0.8);
+    const mask = rng(6).mask(N, 0.8);
     const [gradLogProbs, advantages] = [rng(7).normal(N), rng(8).normal(N)];
-    const logits = { shape: [N, V] as const, keep, backend: "cpu" as const };
-    const head = { shape: [N, D] as const, keep, backend: "cpu" as const };
+    const logits = { shape: [N, V] as const, mask, backend: "cpu" as const };
+    const head = { shape: [N, D] as const, mask, backend: "cpu" as const };
     const tokens = {
       logProbs: x,
       oldLogProbs: y,

@@ -82,7 +82,7 @@ function batchOf(name: PolicyLossName): object {
 
 /** The three calls. */
 function composed(name: PolicyLossName, options: object, map: object, backend: BackendName) {
-  const where = { ...map, shape: [n, V] as const, keep: mask, backend };
+  const where = { ...map, shape: [n, V] as const, mask, backend };
   const state = logprob(logits, targets, where);
   const result = named(
     name,
@@ -133,13 +133,13 @@ eachBackend((backend) => {
   test("a tensor knows its vocabulary; half types have a gradient of their own type", () => {
     const bits = toHalfBits(logits, "bfloat16");
     const tensor = { data: bits, dims: [n, V], type: "bfloat16" };
-    const state = logprob(tensor, targets, { keep: mask, backend });
+    const state = logprob(tensor, targets, { mask: mask, backend });
     const result = named(
       "ppo",
       { ...batchOf("ppo"), logProbs: state.logProbs, entropies: state.entropies } as PolicyBatch,
       { clip: 0.2, backend },
     );
-    const want = logprobBackward(tensor, targets, state, { keep: mask, backend, gradLogProbs: result.gradLogProbs });
+    const want = logprobBackward(tensor, targets, state, { mask: mask, backend, gradLogProbs: result.gradLogProbs });
     expect(fromLogits("ppo", tensor, targets, batchOf("ppo"), { clip: 0.2, backend }).gradLogits).toEqual(want);
     expect(fromLogits("gspo", tensor, targets, batchOf("gspo"), { clip: 0.2, backend }).gradLogits).toHaveLength(n * V);
   });

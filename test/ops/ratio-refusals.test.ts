@@ -29,7 +29,12 @@ eachBackend((backend) => {
 
   const OPTION = "ERR_SURPRISAL_OPTION";
   test.each([
-    ["old of another length", () => logRatio(current, new Float32Array(3), good), "ERR_SURPRISAL_SHAPE", "old has 3"],
+    [
+      "old of another length",
+      () => logRatio(current, new Float32Array(3), good),
+      "ERR_SURPRISAL_SHAPE",
+      "oldLogProbs has 3",
+    ],
     [
       "advantages of no known length",
       () => clippedObjective(current, old, new Float32Array(3), good),
@@ -64,10 +69,10 @@ eachBackend((backend) => {
       "log-probs that are no floats",
       () => logRatio(new Int32Array(4) as never, old, good),
       "ERR_SURPRISAL_DTYPE",
-      "current",
+      "logProbs",
     ],
-    ["a plain array", () => logRatio([1, 2, 3, 4] as never, old, good), "ERR_SURPRISAL_DTYPE", "current"],
-    ["a detached buffer", () => clippedObjective(detached, old, advantages, good), "ERR_SURPRISAL_BUFFER", "current"],
+    ["a plain array", () => logRatio([1, 2, 3, 4] as never, old, good), "ERR_SURPRISAL_DTYPE", "logProbs"],
+    ["a detached buffer", () => clippedObjective(detached, old, advantages, good), "ERR_SURPRISAL_BUFFER", "logProbs"],
     ["a mask of booleans", objective({ mask: [true, false, true, true] as never }), "ERR_SURPRISAL_DTYPE", "mask"],
     ["a short mask", objective({ mask: new Uint8Array(3) }), "ERR_SURPRISAL_SHAPE", "mask has 3"],
     ["a negative clipLow", objective({ clipLow: -0.1 }), OPTION, "clipLow is -0.1"],
@@ -116,14 +121,14 @@ eachBackend((backend) => {
       "groups",
     ],
     ["offsets that go down", packed(Int32Array.of(0, 3, 2, 4)), "ERR_SURPRISAL_RANGE", "offsets[2]"],
-    ["offsets past the end", packed(Int32Array.of(0, 2, 5)), "ERR_SURPRISAL_SHAPE", "current has 4"],
+    ["offsets past the end", packed(Int32Array.of(0, 2, 5)), "ERR_SURPRISAL_SHAPE", "logProbs has 4"],
     ["offsets that do not begin at 0", packed(Int32Array.of(1, 2, 4)), "ERR_SURPRISAL_RANGE", "offsets[0]"],
     ["shape and offsets", packed(Int32Array.of(0, 2, 4), { shape: [2, 2] }), OPTION, "shape"],
     [
       "an output over an input",
       objective({ out: { gradLogProbs: current } }),
       "ERR_SURPRISAL_BUFFER",
-      "out.gradLogProbs overlaps current",
+      "out.gradLogProbs overlaps logProbs",
     ],
     [
       "an output of another type",
@@ -158,7 +163,7 @@ eachBackend((backend) => {
       "a log ratio over an input",
       () => logRatio(current, old, { ...good, out: { ratios: old } }),
       "ERR_SURPRISAL_BUFFER",
-      "out.ratios overlaps old",
+      "out.ratios overlaps oldLogProbs",
     ],
   ] as const)("refuses %s", (_, call, code, text) => {
     let error: unknown;

@@ -26,11 +26,16 @@ registerBackends(
           k: 1,
           least: 0,
           selected: new Uint8Array(4),
-          count: new Int32Array(2),
+          counts: new Int32Array(2),
         });
       },
       selectQuantile: (offsets: Int32Array) => {
-        ops.selectQuantile({ ...common(offsets), q: 0.5, threshold: new Float64Array(2), selected: new Uint8Array(4) });
+        ops.selectQuantile({
+          ...common(offsets),
+          q: 0.5,
+          thresholds: new Float64Array(2),
+          selected: new Uint8Array(4),
+        });
       },
     };
 
@@ -51,13 +56,13 @@ registerBackends(
       const offsets = Int32Array.of(0, 2, 4);
       const option = expect.objectContaining({ code: "ERR_SURPRISAL_OPTION" }) as Error;
       const selected = new Uint8Array(4);
-      const top = { ...common(offsets), share: NaN, k: 1, least: 0, selected, count: null };
+      const top = { ...common(offsets), share: NaN, k: 1, least: 0, selected, counts: null };
       expect(() => ops.selectTop({ ...top, over: 1 })).toThrow(option);
       expect(() => ops.selectTop({ ...top, share: 1.5 })).toThrow(option);
       expect(() => ops.selectTop({ ...top, k: -1 })).toThrow(
         expect.objectContaining({ code: "ERR_SURPRISAL_SHAPE" }) as Error,
       );
-      const quantile = { ...common(offsets), q: 0.5, threshold: null, selected };
+      const quantile = { ...common(offsets), q: 0.5, thresholds: null, selected };
       for (const q of [NaN, -0.1, 1.1]) expect(() => ops.selectQuantile({ ...quantile, q })).toThrow(option);
       expect(() => ops.selectQuantile({ ...quantile, selected: null })).toThrow(option);
       expect([...selected]).toEqual([0, 0, 0, 0]);

@@ -13,7 +13,7 @@ export interface HeadProblem {
   readonly D: number;
   readonly V: number;
   readonly map: LogitMap;
-  readonly keep?: ArrayLike<number>;
+  readonly mask?: ArrayLike<number>;
 }
 
 export interface HeadOracle {
@@ -45,8 +45,8 @@ export function logitsOf({ hidden, weight, bias, N, D, V }: Omit<HeadProblem, "t
 }
 
 export function headOracle(problem: HeadProblem): HeadOracle {
-  const { hidden, weight, targets, N, D, V, map, keep } = problem;
-  const live = Array.from({ length: N }, (_, n) => !keep || keep[n] !== 0);
+  const { hidden, weight, targets, N, D, V, map, mask } = problem;
+  const live = Array.from({ length: N }, (_, n) => !mask || mask[n] !== 0);
   const logits = logitsOf(problem);
   const rows = logits.map((x, n) => (live[n] ? rowOracle(x, map) : undefined));
   const of = (read: (row: NonNullable<(typeof rows)[number]>, n: number) => number) =>

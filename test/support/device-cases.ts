@@ -34,7 +34,7 @@ const positive = floats(n, 0.2, 2);
 const entropies = floats(n, 0, 3);
 const mask = Uint8Array.from({ length: n }, (_, i) => (i % 4 === 1 ? 0 : 1));
 const flags = Uint8Array.from({ length: n }, (_, i) => (i % 3 === 0 ? 1 : 0));
-const keep = Uint8Array.of(1, 0, 1);
+const rowMask = Uint8Array.of(1, 0, 1);
 const tokens = Int32Array.from({ length: n }, (_, i) => [1, 8, 9, 2, 7, 1, 2][i % 7]!);
 const discounts = floats(n, 0.9, 1);
 const rowPositive = floats(B, 0.1, 1);
@@ -161,7 +161,7 @@ export const CASES: readonly DeviceCase[] = [
   of("groupEntropy", (send, backend) => s.groupEntropy(send(rowPositive), { groups, normalize: true, backend })),
 
   of("logprob", (send, backend) =>
-    s.logprob(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend }),
+    s.logprob(send(logits), send(targets), { shape: [B, V], mask: send(rowMask), backend }),
   ),
   of(
     "logprob",
@@ -180,12 +180,12 @@ export const CASES: readonly DeviceCase[] = [
       shape: [B, V],
       gradLogProbs: send(rowFloats),
       gradEntropies: send(rowFloats),
-      keep: send(keep),
+      mask: send(rowMask),
       backend,
     });
   }),
   of("logprobPartial", (send, backend) =>
-    s.logprobPartial(send(logits), send(targets), { shape: [B, V], keep: send(keep), backend }),
+    s.logprobPartial(send(logits), send(targets), { shape: [B, V], mask: send(rowMask), backend }),
   ),
 
   of("moments", (send, backend) => s.moments(send(x), { shape, groups, mask: send(mask), backend })),
@@ -250,7 +250,7 @@ export const CASES: readonly DeviceCase[] = [
       shape,
       groups,
       mask: send(mask),
-      positive: send(keep),
+      positive: send(rowMask),
       negativeBounds: [0.7, 1.3],
       backend,
     }),
@@ -339,7 +339,7 @@ export const CASES: readonly DeviceCase[] = [
     s.linearLogprob(send(hidden), send(weight), send(targets), {
       shape: [B, D],
       bias: send(bias),
-      keep: send(keep),
+      mask: send(rowMask),
       backend,
     }),
   ),
@@ -354,12 +354,12 @@ export const CASES: readonly DeviceCase[] = [
       shape: [B, D],
       gradLogProbs: send(rowFloats),
       gradEntropies: send(rowFloats),
-      keep: send(keep),
+      mask: send(rowMask),
       backend,
     });
   }),
   of("divergence", (send, backend) =>
-    s.divergence(send(logits), send(teacher), { shape: [B, V], beta: 0.5, keep: send(keep), backend }),
+    s.divergence(send(logits), send(teacher), { shape: [B, V], beta: 0.5, mask: send(rowMask), backend }),
   ),
   of(
     "divergence",
@@ -377,9 +377,9 @@ export const CASES: readonly DeviceCase[] = [
     s.divergenceBackward(send(logits), send(teacher), send(rowDoubles), {
       shape: [B, V],
       beta: 1,
-      keep: send(keep),
+      mask: send(rowMask),
       backend,
     }),
   ),
-  of("topLogits", (send, backend) => s.topLogits(send(logits), 3, { shape: [B, V], keep: send(keep), backend })),
+  of("topLogits", (send, backend) => s.topLogits(send(logits), 3, { shape: [B, V], mask: send(rowMask), backend })),
 ];

@@ -84,14 +84,14 @@ function forward(where: Logits): DeviceCase {
       const { logits, targets } = logitRows(rows, vocab, dtype, kind);
       const { numbers, ...rest } = common(where);
       // ln Σ exp z at 10 nats and more: both round it to float32.
-      const lse: DeviceOutput = {
+      const logSumExps: DeviceOutput = {
         ...perRow(rows, kind),
         budget: () => twice({ says: "1e-6·|x| + 1e-6", allowed: (want) => 1e-6 * Math.abs(want) + 1e-6 }),
       };
       return {
         numbers: { ...numbers, K: 1 },
         inputs: { logits, targets },
-        outputs: { logprob: perRow(rows, kind), entropy: perRow(rows, kind), lse },
+        outputs: { logProbs: perRow(rows, kind), entropies: perRow(rows, kind), logSumExps },
         ...rest,
       };
     },
@@ -114,7 +114,7 @@ function stateOf(stored: readonly (Float32Array | Uint16Array)[], dtype: LogitDT
   });
   const spread = (pick: (one: (typeof each)[number]) => number) =>
     Float32Array.from({ length: rows }, (_, n) => pick(each[n % each.length]!));
-  return { maxLogit: spread(({ max }) => max), log1pSum: spread(({ log1p }) => log1p) };
+  return { maxLogits: spread(({ max }) => max), log1pSums: spread(({ log1p }) => log1p) };
 }
 
 function backward(where: Logits): DeviceCase {
@@ -132,13 +132,17 @@ function backward(where: Logits): DeviceCase {
     },
     prepare: () => {
       const { logits, targets, stored } = logitRows(rows, vocab, dtype, kind);
-      const gradLogprob = rng(7).f32(rows, -1, 1);
+      const gradLogProbs = rng(7).f32(rows, -1, 1);
       const { numbers, ...rest } = common(where);
       return {
         numbers: { ...numbers, K: 1, vocabStart: 0, vocabSize: vocab },
-        inputs: { logits, targets, ...stateOf(stored, dtype, rows), gradLogprob },
+        inputs: { logits, targets, ...stateOf(stored, dtype, rows), gradLogProbs },
         outputs: {
-          grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", () => () => 1) },
+          gradLogits: {
+            dtype,
+            length: rows * vocab,
+            budget: gradientBudget(rows, vocab, dtype, "gradLogits", () => () => 1),
+          },
         },
         ...rest,
       };
@@ -167,24 +171,27 @@ function fused(where: Logits): DeviceCase {
     },
     prepare: () => {
       const { logits, targets, stored, period } = logitRows(rows, vocab, dtype, kind);
-      const { maxLogit, log1pSum } = stateOf(stored, dtype, period);
+      const { maxLogits, log1pSums } = stateOf(stored, dtype, period);
       const draw = rng(8);
       const now = Float64Array.from({ length: period }, (_, n) => {
         const [row, target] = [stored[n]!, targets[n]!];
         const x = dtype === "float32" ? row[target]! : fromHalfBits(row.subarray(target, target + 1), "bfloat16")[0]!;
-        return x - maxLogit[n]! - log1pSum[n]!;
+        return x - maxLogits[n]! - log1pSums[n]!;
       });
       // Some ratios are outside of the clip range.
-      const old = Float64Array.from({ length: rows }, (_, n) => now[n % period]! + 0.6 * (draw.uniform() - 0.5));
-      const advantage = Float64Array.from({ length: rows }, () => 2 * draw.uniform() - 1);
+      const oldLogProbs = Float64Array.from(
+        { length: rows },
+        (_, n) => now[n % period]! + 0.6 * (draw.uniform() - 0.5),
+      );
+      const advantages = Float64Array.from({ length: rows }, () => 2 * draw.uniform() - 1);
       const { numbers, ...rest } = common(where);
-      const moves = (cpu: Outputs) => (row: number) => 1 + Math.abs((cpu["logprob"] as Float32Array)[row]!);
+      const moves = (cpu: Outputs) => (row: number) => 1 + Math.abs((cpu["logProbs"] as Float32Array)[row]!);
       return {
         numbers: { ...numbers, ...CLIP },
-        inputs: { logits, targets, old, advantage },
+        inputs: { logits, targets, oldLogProbs, advantages },
         outputs: {
-          logprob: perRow(rows, kind),
-          grad: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "grad", moves) },
+          logProbs: perRow(rows, kind),
+          gradLogits: { dtype, length: rows * vocab, budget: gradientBudget(rows, vocab, dtype, "gradLogits", moves) },
         },
         ...rest,
       };

@@ -70,17 +70,17 @@ def sequence_kernel(current, old, mask, advantage, grad, ratio, steps, low, high
 
 def forward(t):
     rows, vocab = t["logits"].shape
-    out = {key: torch.empty(rows, device=t["logits"].device) for key in ("logprob", "entropy")}
-    forward_kernel[(rows,)](t["logits"], t["targets"], out["logprob"], out["entropy"], vocab, BLOCK=min(4096, triton.next_power_of_2(vocab)), num_warps=8)
+    out = {key: torch.empty(rows, device=t["logits"].device) for key in ("log_probs", "entropies")}
+    forward_kernel[(rows,)](t["logits"], t["targets"], out["log_probs"], out["entropies"], vocab, BLOCK=min(4096, triton.next_power_of_2(vocab)), num_warps=8)
     return out
 
 
 def backward(t):
     rows, vocab = t["logits"].shape
     grad = torch.empty_like(t["logits"])
-    lse = t["max_logit"] + t["log1p_sum"]
-    backward_kernel[(rows, triton.cdiv(vocab, 4096))](t["logits"], t["targets"], lse, t["grad_logprob"], grad, vocab, BLOCK=4096, num_warps=8)
-    return {"grad": grad}
+    lse = t["max_logits"] + t["log1p_sums"]
+    backward_kernel[(rows, triton.cdiv(vocab, 4096))](t["logits"], t["targets"], lse, t["grad_log_probs"], grad, vocab, BLOCK=4096, num_warps=8)
+    return {"grad_logits": grad}
 
 
 def normalize(t):
@@ -92,9 +92,9 @@ def normalize(t):
 
 
 def sequence(t):
-    rows, steps = t["current"].shape
-    out = {"grad": torch.empty_like(t["current"]), "ratio": torch.empty(rows, device=t["current"].device)}
-    sequence_kernel[(rows,)](t["current"], t["old"], t["mask"], t["advantage"], out["grad"], out["ratio"], steps, 0.9997, 1.0004, BLOCK=2048, num_warps=8)
+    rows, steps = t["log_probs"].shape
+    out = {"grad_log_probs": torch.empty_like(t["log_probs"]), "ratios": torch.empty(rows, device=t["log_probs"].device)}
+    sequence_kernel[(rows,)](t["log_probs"], t["old_log_probs"], t["mask"], t["advantages"], out["grad_log_probs"], out["ratios"], steps, 0.9997, 1.0004, BLOCK=2048, num_warps=8)
     return out
 
 

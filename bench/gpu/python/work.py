@@ -34,13 +34,13 @@ def logits_of(rows, vocab, dtype, device, seed):
 
 def forward_eager(t):
     logs = torch.log_softmax(t["logits"].float(), -1)
-    return {"logprob": logs.gather(1, t["targets"].long()[:, None])[:, 0], "entropy": -(logs.exp() * logs).sum(-1)}
+    return {"log_probs": logs.gather(1, t["targets"].long()[:, None])[:, 0], "entropies": -(logs.exp() * logs).sum(-1)}
 
 
 def forward(name, rows, vocab, dtype, device):
     def make(seed):
         logits, targets = logits_of(rows, vocab, dtype, device, seed)
-        return {"logits": logits, "targets": targets}, {key: torch.empty(rows, device=device) for key in ("logprob", "entropy", "lse")}
+        return {"logits": logits, "targets": targets}, {key: torch.empty(rows, device=device) for key in ("log_probs", "entropies", "log_sum_exps")}
 
     numbers = {"dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "K": 1, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
     least = SIZE[dtype] * rows * vocab + 16 * rows
@@ -49,9 +49,9 @@ def forward(name, rows, vocab, dtype, device):
 
 def backward_eager(t):
     p = torch.softmax(t["logits"].float(), -1)
-    grad = p * -t["grad_logprob"][:, None]
-    grad.scatter_add_(1, t["targets"].long()[:, None], t["grad_logprob"][:, None])
-    return {"grad": grad.to(t["logits"].dtype)}
+    grad = p * -t["grad_log_probs"][:, None]
+    grad.scatter_add_(1, t["targets"].long()[:, None], t["grad_log_probs"][:, None])
+    return {"grad_logits": grad.to(t["logits"].dtype)}
 
 
 def backward(name, rows, vocab, dtype, device):
@@ -59,8 +59,8 @@ def backward(name, rows, vocab, dtype, device):
         logits, targets = logits_of(rows, vocab, dtype, device, seed)
         top = logits.max(-1).values.float()
         rest = torch.cat([torch.logsumexp(part.float(), -1) for part in logits.split(256)]) - top
-        tensors = {"logits": logits, "targets": targets, "max_logit": top, "log1p_sum": rest, "grad_logprob": torch.randn(rows, device=device)}
-        return tensors, {"grad": torch.empty_like(logits)}
+        tensors = {"logits": logits, "targets": targets, "max_logits": top, "log1p_sums": rest, "grad_log_probs": torch.randn(rows, device=device)}
+        return tensors, {"grad_logits": torch.empty_like(logits)}
 
     numbers = {"dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "K": 1, "vocab_start": 0, "vocab_size": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
     least = 2 * SIZE[dtype] * rows * vocab + 16 * rows
@@ -70,20 +70,20 @@ def backward(name, rows, vocab, dtype, device):
 def fused_eager(t):
     logits = t["logits"].float().requires_grad_()
     current = torch.log_softmax(logits, -1).gather(1, t["targets"].long()[:, None])[:, 0]
-    ratio, a = (current - t["old"].float()).exp(), t["advantage"].float()
+    ratio, a = (current - t["old_log_probs"].float()).exp(), t["advantages"].float()
     loss = torch.maximum(-a * ratio, -a * ratio.clamp(0.8, 1.28))
     (grad,) = torch.autograd.grad(loss.sum(), logits)
-    return {"grad": grad.to(t["logits"].dtype)}
+    return {"grad_logits": grad.to(t["logits"].dtype)}
 
 
 def fused(name, rows, vocab, dtype, device):
     def make(seed):
         logits, targets = logits_of(rows, vocab, dtype, device, seed)
         tensors = {"logits": logits, "targets": targets}
-        current = torch.cat([forward_eager({"logits": a, "targets": b})["logprob"] for a, b in zip(logits.split(256), targets.split(256))])
-        tensors["old"] = (current + 0.1 * torch.randn(rows, device=device)).double()
-        tensors["advantage"] = torch.randn(rows, device=device, dtype=torch.float64)
-        return tensors, {"grad": torch.empty_like(logits), "logprob": torch.empty(rows, device=device)}
+        current = torch.cat([forward_eager({"logits": a, "targets": b})["log_probs"] for a, b in zip(logits.split(256), targets.split(256))])
+        tensors["old_log_probs"] = (current + 0.1 * torch.randn(rows, device=device)).double()
+        tensors["advantages"] = torch.randn(rows, device=device, dtype=torch.float64)
+        return tensors, {"grad_logits": torch.empty_like(logits), "log_probs": torch.empty(rows, device=device)}
 
     numbers = {
         "dtype": CODE[dtype], "N": rows, "V": vocab, "stride": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0, "form": "SRP_LOSS_CLIP",
@@ -162,10 +162,10 @@ def normalize(count, size, device):
 def sequence_eager(t):
     kept = t["mask"].to(torch.float32)
     count = kept.sum(1).clamp(min=1)
-    ratio = (((t["current"] - t["old"]) * kept).sum(1) / count).exp()
-    a = t["advantage"]
+    ratio = (((t["log_probs"] - t["old_log_probs"]) * kept).sum(1) / count).exp()
+    a = t["advantages"]
     moves = (ratio * a <= ratio.clamp(0.9997, 1.0004) * a).float()
-    return {"grad": (moves * a * ratio / count)[:, None] * kept, "ratio": ratio}
+    return {"grad_log_probs": (moves * a * ratio / count)[:, None] * kept, "ratios": ratio}
 
 
 def sequence(rows, steps, device):
@@ -173,13 +173,13 @@ def sequence(rows, steps, device):
         generator = torch.Generator(device=device).manual_seed(seed)
         old = -torch.rand(rows, steps, generator=generator, device=device) * 3
         lengths = torch.randint(steps // 2, steps + 1, (rows, 1), generator=generator, device=device)
-        tensors = {"current": old + 0.01 * torch.randn(rows, steps, generator=generator, device=device), "old": old, "advantage": torch.randn(rows, generator=generator, device=device)}
+        tensors = {"log_probs": old + 0.01 * torch.randn(rows, steps, generator=generator, device=device), "old_log_probs": old, "advantages": torch.randn(rows, generator=generator, device=device)}
         tensors["mask"] = (torch.arange(steps, device=device)[None] < lengths).to(torch.uint8)
-        return tensors, {"grad": torch.empty(rows, steps, device=device), "ratio": torch.empty(rows, device=device)}
+        return tensors, {"grad_log_probs": torch.empty(rows, steps, device=device), "ratios": torch.empty(rows, device=device)}
 
     numbers = {
         "dtype": "SRP_F32", "n": rows * steps, "B": rows, "T": steps, "G": 0, "form": "SRP_ROW_CLIP_ONCE", "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_SUMS",
-        "old_per_row": 0, "advantage_per_token": 0, "factor_per_token": 0,
+        "old_log_probs_per_row": 0, "advantages_per_token": 0, "factors_per_token": 0,
         "parameters": {**NO_PARAMETERS, "clip_low": 3e-4, "clip_high": 4e-4}, "kl": NO_KL,
     }
     return Work("ratio", "clippedObjective, sequence, with gradient", ("512 rollouts", [rows, steps]), "float32", "half to all of a row kept", 13 * rows * steps + 8 * rows, "13 B T + 8 B", "loss_row", numbers, make, sequence_eager, 1e-3, "sequence")

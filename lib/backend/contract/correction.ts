@@ -11,12 +11,12 @@ export type OutsideRule = (typeof OUTSIDE_RULES)[number];
 
 /** srp_correction_measure_args. */
 export interface CorrectionMeasureArgs {
-  /** float32 or float64: of current, old. */
+  /** float32 or float64: of logProbs, oldLogProbs. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly current: FloatArray;
+  readonly logProbs: FloatArray;
   /** [n]. */
-  readonly old: FloatArray;
+  readonly oldLogProbs: FloatArray;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [B + 1] or null = padded. */
@@ -46,18 +46,18 @@ export interface CorrectionMeasureArgs {
 
 /** srp_correction_bound_args. */
 export interface CorrectionBoundArgs {
-  /** float32 or float64: of current, old, weights. */
+  /** float32 or float64: of logProbs, oldLogProbs, weights. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly current: FloatArray;
+  readonly logProbs: FloatArray;
   /** [n]. */
-  readonly old: FloatArray;
+  readonly oldLogProbs: FloatArray;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
   /** [B] or null = 1. */
-  readonly rowFactor: Float64Array | null;
+  readonly rowFactors: Float64Array | null;
   readonly n: number;
   readonly B: number;
   readonly T: number;
@@ -69,13 +69,13 @@ export interface CorrectionBoundArgs {
   readonly low: number;
   readonly high: number;
   /** the weight under the mask. */
-  readonly masked: number;
+  readonly maskedWeight: number;
   /** [n] or null. */
   readonly weights: FloatArray | null;
   /** [n] or null, may be the memory of mask. */
   readonly kept: Uint8Array | null;
   /** [B] or null. */
-  readonly keptCount: Int32Array | null;
+  readonly keptCounts: Int32Array | null;
 }
 
 export interface CorrectionOps {

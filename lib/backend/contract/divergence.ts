@@ -7,16 +7,16 @@ export type Outside = (typeof OUTSIDES)[number];
 
 /** srp_divergence_rows_args. */
 export interface DivergenceRowsArgs {
-  /** float32, float16, bfloat16 or float64: of student, teacher and grad. */
+  /** float32, float16, bfloat16 or float64: of student, teacher and gradStudent. */
   readonly dtype: DTypeCode;
   /** [N, studentStride]. */
   readonly student: WideLogitArray;
   /** [N, teacherStride]. */
   readonly teacher: WideLogitArray;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
-  /** [N] or null = 1; read with grad. */
-  readonly weight: Float64Array | null;
+  readonly mask: Uint8Array | null;
+  /** [N] or null = 1; read with gradStudent. */
+  readonly gradDivergences: Float64Array | null;
   /** [N, K] or null = the whole vocabulary, with K 0. */
   readonly support: Int32Array | null;
   /** independent rows. */
@@ -31,9 +31,9 @@ export interface DivergenceRowsArgs {
   readonly outside: number;
   readonly tailFloor: number;
   /** [N] or null. */
-  readonly divergence: Float64Array | null;
+  readonly divergences: Float64Array | null;
   /** [N, studentStride] or null, not both. Without a support it may be the memory of student. */
-  readonly grad: WideLogitArray | null;
+  readonly gradStudent: WideLogitArray | null;
 }
 
 /** srp_divergence_top_args. */
@@ -42,8 +42,8 @@ export interface DivergenceTopArgs {
   readonly dtype: DTypeCode;
   /** [N, stride]. */
   readonly logits: WideLogitArray;
-  /** [N] or null: ids of a row with keep 0 are 0. */
-  readonly keep: Uint8Array | null;
+  /** [N] or null: ids of a row with mask 0 are 0. */
+  readonly mask: Uint8Array | null;
   /** independent rows. */
   readonly N: number;
   /** K <= V. */

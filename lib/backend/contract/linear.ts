@@ -11,33 +11,33 @@ export interface LinearForwardArgs {
   readonly weight: WideLogitArray;
   /** [padded] or null. */
   readonly bias: WideLogitArray | null;
-  /** [N] or null without logprob. */
+  /** [N] or null without logProbs. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   readonly N: number;
   readonly D: number;
   readonly V: number;
   readonly padded: number;
   /** rows; 0 = the backend's own. */
-  readonly chunk: number;
+  readonly chunkRows: number;
   readonly temperature: number;
   readonly scale: number;
   readonly softcap: number;
   /** wide [N] or null. */
-  readonly logprob: FloatArray | null;
+  readonly logProbs: FloatArray | null;
   /** wide [N] or null. */
-  readonly entropy: FloatArray | null;
+  readonly entropies: FloatArray | null;
   /** wide [N] or null. */
-  readonly lse: FloatArray | null;
+  readonly logSumExps: FloatArray | null;
   /** wide [N] or null. */
-  readonly sumSq: FloatArray | null;
+  readonly sumSquares: FloatArray | null;
   /** [N] or null. */
-  readonly maxLogit: Float64Array | null;
+  readonly maxLogits: Float64Array | null;
   /** [N] or null. */
-  readonly log1pSum: Float64Array | null;
+  readonly log1pSums: Float64Array | null;
   /** [N] or null. */
-  readonly meanGap: Float64Array | null;
+  readonly meanGaps: Float64Array | null;
 }
 
 /** srp_linear_backward_args. */
@@ -50,25 +50,25 @@ export interface LinearBackwardArgs {
   readonly weight: WideLogitArray;
   /** [padded] or null. */
   readonly bias: WideLogitArray | null;
-  /** [N] or null without gradLogprob. */
+  /** [N] or null without gradLogProbs. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   /** [N]. */
-  readonly maxLogit: Float64Array;
+  readonly maxLogits: Float64Array;
   /** [N]. */
-  readonly log1pSum: Float64Array;
-  /** [N] or null without gradEntropy. */
-  readonly meanGap: Float64Array | null;
+  readonly log1pSums: Float64Array;
+  /** [N] or null without gradEntropies. */
+  readonly meanGaps: Float64Array | null;
   /** wide [N] or null. */
-  readonly gradLogprob: FloatArray | null;
+  readonly gradLogProbs: FloatArray | null;
   /** wide [N] or null. */
-  readonly gradEntropy: FloatArray | null;
+  readonly gradEntropies: FloatArray | null;
   readonly N: number;
   readonly D: number;
   readonly V: number;
   readonly padded: number;
-  readonly chunk: number;
+  readonly chunkRows: number;
   readonly temperature: number;
   readonly scale: number;
   readonly softcap: number;

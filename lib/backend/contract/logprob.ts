@@ -1,7 +1,7 @@
 // Generated from native/include/surprisal/logprob.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, LogitArray } from "../../core/dtype";
 
-/** Numbers of a state in front of its target logits: (max_logit, S', W, sum of squares). */
+/** Numbers of a state in front of its target logits: (max_logits, S', W, sum of squares). */
 export const STATE_SUMS = 4;
 
 /** S' in the state of an ignored row. */
@@ -16,7 +16,7 @@ export interface LogprobForwardArgs {
   /** [N, K] or null with K 0. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   /** independent rows. */
   readonly N: number;
   readonly V: number;
@@ -29,41 +29,41 @@ export interface LogprobForwardArgs {
   /** > 0, or 0 = none. */
   readonly softcap: number;
   /** [N, K] or null. */
-  readonly logprob: Float32Array | null;
+  readonly logProbs: Float32Array | null;
   /** [N] or null. */
-  readonly entropy: Float32Array | null;
+  readonly entropies: Float32Array | null;
   /** [N] or null. */
-  readonly lse: Float32Array | null;
+  readonly logSumExps: Float32Array | null;
   /** [N] or null. */
-  readonly maxLogit: Float32Array | null;
+  readonly maxLogits: Float32Array | null;
   /** [N] or null. */
-  readonly log1pSum: Float32Array | null;
+  readonly log1pSums: Float32Array | null;
   /** [N] or null. */
-  readonly meanGap: Float32Array | null;
+  readonly meanGaps: Float32Array | null;
   /** [N] or null. */
-  readonly sumSq: Float32Array | null;
+  readonly sumSquares: Float32Array | null;
 }
 
 /** srp_logprob_backward_args. */
 export interface LogprobBackwardArgs {
-  /** float32, float16 or bfloat16: of logits and grad. */
+  /** float32, float16 or bfloat16: of logits and gradLogits. */
   readonly dtype: DTypeCode;
   /** [N, stride]. */
   readonly logits: LogitArray;
-  /** [N, K] or null without gradLogprob; ids of the whole vocabulary. */
+  /** [N, K] or null without gradLogProbs; ids of the whole vocabulary. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   /** [N]. */
-  readonly maxLogit: Float32Array;
+  readonly maxLogits: Float32Array;
   /** [N]. */
-  readonly log1pSum: Float32Array;
-  /** [N] or null without gradEntropy. */
-  readonly meanGap: Float32Array | null;
+  readonly log1pSums: Float32Array;
+  /** [N] or null without gradEntropies. */
+  readonly meanGaps: Float32Array | null;
   /** [N, K] or null. */
-  readonly gradLogprob: Float32Array | null;
+  readonly gradLogProbs: Float32Array | null;
   /** [N] or null. */
-  readonly gradEntropy: Float32Array | null;
+  readonly gradEntropies: Float32Array | null;
   /** independent rows. */
   readonly N: number;
   readonly V: number;
@@ -77,7 +77,7 @@ export interface LogprobBackwardArgs {
   readonly scale: number;
   readonly softcap: number;
   /** [N, stride], may be the memory of logits. */
-  readonly grad: LogitArray;
+  readonly gradLogits: LogitArray;
 }
 
 /** srp_logprob_partial_args. */
@@ -89,7 +89,7 @@ export interface LogprobPartialArgs {
   /** [N, K] or null with K 0; ids of the whole vocabulary. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   /** independent rows. */
   readonly N: number;
   readonly V: number;
@@ -101,7 +101,7 @@ export interface LogprobPartialArgs {
   readonly scale: number;
   readonly softcap: number;
   /** [N, SRP_STATE_SUMS + K]. */
-  readonly state: Float64Array;
+  readonly states: Float64Array;
 }
 
 /** srp_logprob_merge_args. */
@@ -115,19 +115,19 @@ export interface LogprobMergeArgs {
   readonly scale: number;
   readonly softcap: number;
   /** [N, K] or null. */
-  readonly logprob: Float32Array | null;
+  readonly logProbs: Float32Array | null;
   /** [N] or null. */
-  readonly entropy: Float32Array | null;
+  readonly entropies: Float32Array | null;
   /** [N] or null. */
-  readonly lse: Float32Array | null;
+  readonly logSumExps: Float32Array | null;
   /** [N] or null. */
-  readonly maxLogit: Float32Array | null;
+  readonly maxLogits: Float32Array | null;
   /** [N] or null. */
-  readonly log1pSum: Float32Array | null;
+  readonly log1pSums: Float32Array | null;
   /** [N] or null. */
-  readonly meanGap: Float32Array | null;
+  readonly meanGaps: Float32Array | null;
   /** [N] or null. */
-  readonly sumSq: Float32Array | null;
+  readonly sumSquares: Float32Array | null;
 }
 
 export interface LogprobOps {

@@ -1,7 +1,7 @@
 // Generated from native/include/surprisal/loss.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray, LogitArray } from "../../core/dtype";
 
-/** A = advantage, g = d loss / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). srp_loss_form. */
+/** A = advantage, g = d loss / d log_prob, x = log ratio (clamped where log_clamp says so), r = exp(x). srp_loss_form. */
 export const LOSS_FORMS = [
   /** max(-A min(r, ratio_cap), -A clip(r, 1 - clip_low, 1 + clip_high)), for A < 0 at most -A dual_clip; g = -A r where the first is at least the second and nothing holds r, else 0. */
   "clip",
@@ -56,7 +56,7 @@ export const ROW_FORM = {
   squared: 13,
 } as const satisfies Record<RowForm, number>;
 
-/** d = current - reference. srp_kl_kind. */
+/** d = log_prob - reference_log_prob. srp_kl_kind. */
 export const KL_KINDS = [
   /** d. */
   "k1",
@@ -340,19 +340,19 @@ export interface LossTokenArgs {
   /** float32 or float64: of every float array that is not double below. */
   readonly dtype: DTypeCode;
   /** [n] log-probs of the policy (or values): what the gradient is for. */
-  readonly current: FloatArray;
-  /** [oldPerRow ? B : n] or null. */
-  readonly old: FloatArray | null;
-  /** [advantagePerToken ? n : B]: advantages (or returns). */
-  readonly advantage: FloatArray;
-  /** [factorPerToken ? n : B] or null = 1. */
-  readonly factor: FloatArray | null;
+  readonly logProbs: FloatArray;
+  /** [oldLogProbsPerRow ? B : n] or null. */
+  readonly oldLogProbs: FloatArray | null;
+  /** [advantagesPerToken ? n : B]: advantages (or returns). */
+  readonly advantages: FloatArray;
+  /** [factorsPerToken ? n : B] or null = 1. */
+  readonly factors: FloatArray | null;
   /** [n] or null = no KL. */
-  readonly reference: FloatArray | null;
+  readonly referenceLogProbs: FloatArray | null;
   /** [B] or null = 1. */
-  readonly rowWeight: Float64Array | null;
-  /** [B] or null = rowWeight. */
-  readonly klWeight: Float64Array | null;
+  readonly rowWeights: Float64Array | null;
+  /** [B] or null = rowWeights. */
+  readonly klRowWeights: Float64Array | null;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [n] or null = every kept token. */
@@ -371,10 +371,10 @@ export interface LossTokenArgs {
   readonly G: number;
   /** srp_loss_form in loss_token, srp_row_form in loss_row. */
   readonly form: number;
-  /** 1: CLIP* and SQUARED of loss_row: s = (sum of current - old[b]) / divisor, x is undefined and figures of x count s, once a row. */
-  readonly oldPerRow: number;
-  readonly advantagePerToken: number;
-  readonly factorPerToken: number;
+  /** 1: CLIP* and SQUARED of loss_row: s = (sum of logProbs - oldLogProbs[b]) / divisor, x is undefined and figures of x count s, once a row. */
+  readonly oldLogProbsPerRow: number;
+  readonly advantagesPerToken: number;
+  readonly factorsPerToken: number;
   /** srp_ratio_reduction: how s is made; loss_row only. */
   readonly reduce: number;
   /** SRP_LOSS_SUMS or SRP_LOSS_FIGURES. */
@@ -382,15 +382,15 @@ export interface LossTokenArgs {
   readonly parameters: LossParameters;
   readonly kl: KlParameters;
   /** [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or null. */
-  readonly loss: FloatArray | null;
+  readonly losses: FloatArray | null;
   /** [form >= SRP_ROW_CLIP ? B : n] or null. */
-  readonly ratio: FloatArray | null;
+  readonly ratios: FloatArray | null;
   /** [n] or null: v. */
   readonly klValues: FloatArray | null;
   /** [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or null. */
   readonly clipped: Uint8Array | null;
   /** [n] or null. */
-  readonly grad: FloatArray | null;
+  readonly gradLogProbs: FloatArray | null;
   /** [B, figureCount] or null. */
   readonly figures: Float64Array | null;
 }
@@ -399,28 +399,28 @@ export type LossRowArgs = LossTokenArgs;
 
 /** srp_loss_logits_args. */
 export interface LossLogitsArgs {
-  /** float32, float16 or bfloat16: of logits and grad. */
+  /** float32, float16 or bfloat16: of logits and gradLogits. */
   readonly dtype: DTypeCode;
   /** [N, stride]. */
   readonly logits: LogitArray;
   /** [N]: 0 <= id < V. */
   readonly targets: Int32Array;
   /** [N] or null. */
-  readonly keep: Uint8Array | null;
-  /** [N] or null = current. */
-  readonly old: Float64Array | null;
+  readonly mask: Uint8Array | null;
+  /** [N] or null = logProbs. */
+  readonly oldLogProbs: Float64Array | null;
   /** [N]. */
-  readonly advantage: Float64Array;
+  readonly advantages: Float64Array;
   /** [N] or null = 1. */
-  readonly factor: Float64Array | null;
+  readonly factors: Float64Array | null;
   /** [N] or null = no KL. */
-  readonly reference: Float64Array | null;
+  readonly referenceLogProbs: Float64Array | null;
   /** [N] or null = 1. */
-  readonly weight: Float64Array | null;
-  /** [N] or null = weight. */
-  readonly klWeight: Float64Array | null;
+  readonly weights: Float64Array | null;
+  /** [N] or null = weights. */
+  readonly klWeights: Float64Array | null;
   /** [N] or null = 0; a bonus is negative. */
-  readonly entropyWeight: Float64Array | null;
+  readonly entropyWeights: Float64Array | null;
   /** [N] or null = every kept token. */
   readonly termMask: Uint8Array | null;
   /** [N] or null = none: 1 = a marked token. */
@@ -440,21 +440,21 @@ export interface LossLogitsArgs {
   readonly parameters: LossParameters;
   readonly kl: KlParameters;
   /** [N] or null. */
-  readonly logprob: Float32Array | null;
+  readonly logProbs: Float32Array | null;
   /** [N] or null. */
-  readonly entropy: Float32Array | null;
+  readonly entropies: Float32Array | null;
   /** [N] or null. */
-  readonly lse: Float32Array | null;
+  readonly logSumExps: Float32Array | null;
   /** [N] or null. */
-  readonly maxLogit: Float32Array | null;
+  readonly maxLogits: Float32Array | null;
   /** [N] or null. */
-  readonly log1pSum: Float32Array | null;
+  readonly log1pSums: Float32Array | null;
   /** [N] or null. */
-  readonly meanGap: Float32Array | null;
+  readonly meanGaps: Float32Array | null;
   /** [N] or null. */
-  readonly sumSq: Float32Array | null;
+  readonly sumSquares: Float32Array | null;
   /** [N, stride], may be the memory of logits. */
-  readonly grad: LogitArray;
+  readonly gradLogits: LogitArray;
 }
 
 export interface LossOps {

@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "2e14c835";
+export const CONTRACTS = "b1a8c86a";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -86,8 +86,8 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     return call(
       session,
       stop,
-      a.current,
-      a.old,
+      a.logProbs,
+      a.oldLogProbs,
       a.mask,
       a.offsets,
       a.moments,
@@ -107,8 +107,19 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.logClamp;
     numbers[7] = a.low;
     numbers[8] = a.high;
-    numbers[9] = a.masked;
-    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.rowFactor, a.weights, a.kept, a.keptCount);
+    numbers[9] = a.maskedWeight;
+    return call(
+      session,
+      stop,
+      a.logProbs,
+      a.oldLogProbs,
+      a.mask,
+      a.offsets,
+      a.rowFactors,
+      a.weights,
+      a.kept,
+      a.keptCounts,
+    );
   },
   delimSpans(call, numbers, session, stop, a: DelimSpansArgs) {
     numbers[0] = a.dtype;
@@ -176,7 +187,17 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.outside;
     numbers[9] = a.tailFloor;
-    return call(session, stop, a.student, a.teacher, a.keep, a.weight, a.support, a.divergence, a.grad);
+    return call(
+      session,
+      stop,
+      a.student,
+      a.teacher,
+      a.mask,
+      a.gradDivergences,
+      a.support,
+      a.divergences,
+      a.gradStudent,
+    );
   },
   divergenceTop(call, numbers, session, stop, a: DivergenceTopArgs) {
     numbers[0] = a.dtype;
@@ -184,7 +205,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.V;
     numbers[3] = a.stride;
     numbers[4] = a.K;
-    return call(session, stop, a.logits, a.keep, a.ids);
+    return call(session, stop, a.logits, a.mask, a.ids);
   },
   groupNormalize(call, numbers, session, stop, a: GroupNormalizeArgs) {
     numbers[0] = a.dtype;
@@ -288,7 +309,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.D;
     numbers[3] = a.V;
     numbers[4] = a.padded;
-    numbers[5] = a.chunk;
+    numbers[5] = a.chunkRows;
     numbers[6] = a.temperature;
     numbers[7] = a.scale;
     numbers[8] = a.softcap;
@@ -299,14 +320,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.weight,
       a.bias,
       a.targets,
-      a.keep,
-      a.logprob,
-      a.entropy,
-      a.lse,
-      a.sumSq,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
+      a.mask,
+      a.logProbs,
+      a.entropies,
+      a.logSumExps,
+      a.sumSquares,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
     );
   },
   linearBackward(call, numbers, session, stop, a: LinearBackwardArgs) {
@@ -315,7 +336,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.D;
     numbers[3] = a.V;
     numbers[4] = a.padded;
-    numbers[5] = a.chunk;
+    numbers[5] = a.chunkRows;
     numbers[6] = a.temperature;
     numbers[7] = a.scale;
     numbers[8] = a.softcap;
@@ -327,12 +348,12 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.weight,
       a.bias,
       a.targets,
-      a.keep,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-      a.gradLogprob,
-      a.gradEntropy,
+      a.mask,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.gradLogProbs,
+      a.gradEntropies,
       a.gradHidden,
       a.gradWeight,
       a.gradBias,
@@ -352,14 +373,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       stop,
       a.logits,
       a.targets,
-      a.keep,
-      a.logprob,
-      a.entropy,
-      a.lse,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-      a.sumSq,
+      a.mask,
+      a.logProbs,
+      a.entropies,
+      a.logSumExps,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.sumSquares,
     );
   },
   logprobBackward(call, numbers, session, stop, a: LogprobBackwardArgs) {
@@ -378,13 +399,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       stop,
       a.logits,
       a.targets,
-      a.keep,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-      a.gradLogprob,
-      a.gradEntropy,
-      a.grad,
+      a.mask,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.gradLogProbs,
+      a.gradEntropies,
+      a.gradLogits,
     );
   },
   logprobPartial(call, numbers, session, stop, a: LogprobPartialArgs) {
@@ -398,7 +419,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.temperature;
     numbers[8] = a.scale;
     numbers[9] = a.softcap;
-    return call(session, stop, a.logits, a.targets, a.keep, a.state);
+    return call(session, stop, a.logits, a.targets, a.mask, a.states);
   },
   logprobMerge(call, numbers, session, stop, a: LogprobMergeArgs) {
     numbers[0] = a.P;
@@ -407,7 +428,18 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.temperature;
     numbers[4] = a.scale;
     numbers[5] = a.softcap;
-    return call(session, stop, a.states, a.logprob, a.entropy, a.lse, a.maxLogit, a.log1pSum, a.meanGap, a.sumSq);
+    return call(
+      session,
+      stop,
+      a.states,
+      a.logProbs,
+      a.entropies,
+      a.logSumExps,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.sumSquares,
+    );
   },
   lossToken(call, numbers, session, stop, a: LossTokenArgs) {
     numbers[0] = a.dtype;
@@ -416,9 +448,9 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.G;
     numbers[5] = a.form;
-    numbers[6] = a.oldPerRow;
-    numbers[7] = a.advantagePerToken;
-    numbers[8] = a.factorPerToken;
+    numbers[6] = a.oldLogProbsPerRow;
+    numbers[7] = a.advantagesPerToken;
+    numbers[8] = a.factorsPerToken;
     numbers[9] = a.reduce;
     numbers[10] = a.figureCount;
     numbers[11] = a.parameters.clipLow;
@@ -444,24 +476,24 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     return call(
       session,
       stop,
-      a.current,
-      a.old,
-      a.advantage,
-      a.factor,
-      a.reference,
-      a.rowWeight,
-      a.klWeight,
+      a.logProbs,
+      a.oldLogProbs,
+      a.advantages,
+      a.factors,
+      a.referenceLogProbs,
+      a.rowWeights,
+      a.klRowWeights,
       a.mask,
       a.termMask,
       a.marks,
       a.offsets,
       a.members,
       a.groupOffsets,
-      a.loss,
-      a.ratio,
+      a.losses,
+      a.ratios,
       a.klValues,
       a.clipped,
-      a.grad,
+      a.gradLogProbs,
       a.figures,
     );
   },
@@ -472,9 +504,9 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.G;
     numbers[5] = a.form;
-    numbers[6] = a.oldPerRow;
-    numbers[7] = a.advantagePerToken;
-    numbers[8] = a.factorPerToken;
+    numbers[6] = a.oldLogProbsPerRow;
+    numbers[7] = a.advantagesPerToken;
+    numbers[8] = a.factorsPerToken;
     numbers[9] = a.reduce;
     numbers[10] = a.figureCount;
     numbers[11] = a.parameters.clipLow;
@@ -500,24 +532,24 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     return call(
       session,
       stop,
-      a.current,
-      a.old,
-      a.advantage,
-      a.factor,
-      a.reference,
-      a.rowWeight,
-      a.klWeight,
+      a.logProbs,
+      a.oldLogProbs,
+      a.advantages,
+      a.factors,
+      a.referenceLogProbs,
+      a.rowWeights,
+      a.klRowWeights,
       a.mask,
       a.termMask,
       a.marks,
       a.offsets,
       a.members,
       a.groupOffsets,
-      a.loss,
-      a.ratio,
+      a.losses,
+      a.ratios,
       a.klValues,
       a.clipped,
-      a.grad,
+      a.gradLogProbs,
       a.figures,
     );
   },
@@ -555,24 +587,24 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       stop,
       a.logits,
       a.targets,
-      a.keep,
-      a.old,
-      a.advantage,
-      a.factor,
-      a.reference,
-      a.weight,
-      a.klWeight,
-      a.entropyWeight,
+      a.mask,
+      a.oldLogProbs,
+      a.advantages,
+      a.factors,
+      a.referenceLogProbs,
+      a.weights,
+      a.klWeights,
+      a.entropyWeights,
       a.termMask,
       a.marks,
-      a.logprob,
-      a.entropy,
-      a.lse,
-      a.maxLogit,
-      a.log1pSum,
-      a.meanGap,
-      a.sumSq,
-      a.grad,
+      a.logProbs,
+      a.entropies,
+      a.logSumExps,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.sumSquares,
+      a.gradLogits,
     );
   },
   modulateSteps(call, numbers, session, stop, a: ModulateStepsArgs) {
@@ -639,7 +671,18 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.G;
     numbers[5] = a.level;
     numbers[6] = a.reduce;
-    return call(session, stop, a.current, a.old, a.mask, a.offsets, a.members, a.groupOffsets, a.logRatio, a.ratio);
+    return call(
+      session,
+      stop,
+      a.logProbs,
+      a.oldLogProbs,
+      a.mask,
+      a.offsets,
+      a.members,
+      a.groupOffsets,
+      a.logRatios,
+      a.ratios,
+    );
   },
   reduceMoments(call, numbers, session, stop, a: ReduceMomentsArgs) {
     numbers[0] = a.dtype;
@@ -794,7 +837,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.T;
     numbers[4] = a.over;
     numbers[5] = a.q;
-    return call(session, stop, a.values, a.mask, a.offsets, a.threshold, a.selected);
+    return call(session, stop, a.values, a.mask, a.offsets, a.thresholds, a.selected);
   },
   selectTop(call, numbers, session, stop, a: SelectTopArgs) {
     numbers[0] = a.dtype;
@@ -805,14 +848,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.share;
     numbers[6] = a.k;
     numbers[7] = a.least;
-    return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.count);
+    return call(session, stop, a.values, a.mask, a.offsets, a.selected, a.counts);
   },
   selectCovariance(call, numbers, session, stop, a: SelectCovarianceArgs) {
     numbers[0] = a.dtype;
     numbers[1] = a.n;
     numbers[2] = a.B;
     numbers[3] = a.T;
-    numbers[4] = a.advantagePerToken;
+    numbers[4] = a.advantagesPerToken;
     numbers[5] = a.mode;
     numbers[6] = a.countEpsilon;
     numbers[7] = a.low;
@@ -820,7 +863,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[9] = a.share;
     numbers[10] = a.k;
     numbers[11] = a.least;
-    return call(session, stop, a.advantage, a.current, a.mask, a.excluded, a.offsets, a.selected, a.count);
+    return call(session, stop, a.advantages, a.logProbs, a.mask, a.excluded, a.offsets, a.selected, a.counts);
   },
 };
 
@@ -839,27 +882,27 @@ export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op
     widths: (a) => ({
       student: a.studentStride,
       teacher: a.teacherStride,
-      keep: 1,
-      weight: 1,
+      mask: 1,
+      gradDivergences: 1,
       support: a.K,
-      divergence: 1,
-      grad: a.studentStride,
+      divergences: 1,
+      gradStudent: a.studentStride,
     }),
   },
-  divergenceTop: { rows: "N", widths: (a) => ({ logits: a.stride, keep: 1, ids: a.K }) },
+  divergenceTop: { rows: "N", widths: (a) => ({ logits: a.stride, mask: 1, ids: a.K }) },
   logprobForward: {
     rows: "N",
     widths: (a) => ({
       logits: a.stride,
       targets: a.K,
-      keep: 1,
-      logprob: a.K,
-      entropy: 1,
-      lse: 1,
-      maxLogit: 1,
-      log1pSum: 1,
-      meanGap: 1,
-      sumSq: 1,
+      mask: 1,
+      logProbs: a.K,
+      entropies: 1,
+      logSumExps: 1,
+      maxLogits: 1,
+      log1pSums: 1,
+      meanGaps: 1,
+      sumSquares: 1,
     }),
   },
   logprobBackward: {
@@ -867,39 +910,39 @@ export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op
     widths: (a) => ({
       logits: a.stride,
       targets: a.K,
-      keep: 1,
-      maxLogit: 1,
-      log1pSum: 1,
-      meanGap: 1,
-      gradLogprob: a.K,
-      gradEntropy: 1,
-      grad: a.stride,
+      mask: 1,
+      maxLogits: 1,
+      log1pSums: 1,
+      meanGaps: 1,
+      gradLogProbs: a.K,
+      gradEntropies: 1,
+      gradLogits: a.stride,
     }),
   },
-  logprobPartial: { rows: "N", widths: (a) => ({ logits: a.stride, targets: a.K, keep: 1, state: 4 + a.K }) },
+  logprobPartial: { rows: "N", widths: (a) => ({ logits: a.stride, targets: a.K, mask: 1, states: 4 + a.K }) },
   lossLogits: {
     rows: "N",
     widths: (a) => ({
       logits: a.stride,
       targets: 1,
-      keep: 1,
-      old: 1,
-      advantage: 1,
-      factor: 1,
-      reference: 1,
-      weight: 1,
-      klWeight: 1,
-      entropyWeight: 1,
+      mask: 1,
+      oldLogProbs: 1,
+      advantages: 1,
+      factors: 1,
+      referenceLogProbs: 1,
+      weights: 1,
+      klWeights: 1,
+      entropyWeights: 1,
       termMask: 1,
       marks: 1,
-      logprob: 1,
-      entropy: 1,
-      lse: 1,
-      maxLogit: 1,
-      log1pSum: 1,
-      meanGap: 1,
-      sumSq: 1,
-      grad: a.stride,
+      logProbs: 1,
+      entropies: 1,
+      logSumExps: 1,
+      maxLogits: 1,
+      log1pSums: 1,
+      meanGaps: 1,
+      sumSquares: 1,
+      gradLogits: a.stride,
     }),
   },
 };

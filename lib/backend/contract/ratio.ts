@@ -11,12 +11,12 @@ export type RatioReduction = (typeof RATIO_REDUCTIONS)[number];
 
 /** srp_ratio_log_args. */
 export interface RatioLogArgs {
-  /** float32 or float64: of current, old, logRatio, ratio. */
+  /** float32 or float64: of logProbs, oldLogProbs, logRatios, ratios. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly current: FloatArray;
+  readonly logProbs: FloatArray;
   /** [n]. */
-  readonly old: FloatArray;
+  readonly oldLogProbs: FloatArray;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [B + 1] or null = padded. */
@@ -34,9 +34,9 @@ export interface RatioLogArgs {
   /** srp_ratio_reduction; not read at TOKEN level. */
   readonly reduce: number;
   /** [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or null, not both. */
-  readonly logRatio: FloatArray | null;
+  readonly logRatios: FloatArray | null;
   /** [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or null, not both. */
-  readonly ratio: FloatArray | null;
+  readonly ratios: FloatArray | null;
 }
 
 export interface RatioOps {

@@ -23,7 +23,7 @@ export interface SelectQuantileArgs {
   /** 0..1. */
   readonly q: number;
   /** [over == SRP_OVER_ALL ? 1 : B] or null, not both. */
-  readonly threshold: Float64Array | null;
+  readonly thresholds: Float64Array | null;
   /** [n] or null. */
   readonly selected: Uint8Array | null;
 }
@@ -52,17 +52,17 @@ export interface SelectTopArgs {
   /** [n]. */
   readonly selected: Uint8Array;
   /** [over == SRP_OVER_ALL ? 1 : B] or null: how many were selected. */
-  readonly count: Int32Array | null;
+  readonly counts: Int32Array | null;
 }
 
 /** srp_select_covariance_args. */
 export interface SelectCovarianceArgs {
-  /** float32 or float64: of advantage and current. */
+  /** float32 or float64: of advantages and logProbs. */
   readonly dtype: DTypeCode;
-  /** [advantagePerToken ? n : B]. */
-  readonly advantage: FloatArray;
+  /** [advantagesPerToken ? n : B]. */
+  readonly advantages: FloatArray;
   /** [n] log-probs. */
-  readonly current: FloatArray;
+  readonly logProbs: FloatArray;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [n] or null = none. */
@@ -72,7 +72,7 @@ export interface SelectCovarianceArgs {
   readonly n: number;
   readonly B: number;
   readonly T: number;
-  readonly advantagePerToken: number;
+  readonly advantagesPerToken: number;
   /** srp_covariance_mode. */
   readonly mode: number;
   /** >= 0. */
@@ -90,7 +90,7 @@ export interface SelectCovarianceArgs {
   /** [n], may be the memory of excluded. */
   readonly selected: Uint8Array;
   /** [1] or null: how many were selected. */
-  readonly count: Int32Array | null;
+  readonly counts: Int32Array | null;
 }
 
 export interface SelectOps {

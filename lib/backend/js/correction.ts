@@ -53,8 +53,8 @@ const STATISTICS: Readonly<Record<MismatchStatistic, (d: number, current: number
 function statisticAt(a: CorrectionMeasureArgs | CorrectionBoundArgs): (i: number) => number {
   const of = STATISTICS[MISMATCH_STATISTICS[a.statistic]!];
   return (i) => {
-    const current = a.current[i]!;
-    const old = a.old[i]!;
+    const current = a.logProbs[i]!;
+    const old = a.oldLogProbs[i]!;
     return of(bounded(current - old, -a.logClamp, a.logClamp), current, old);
   };
 }
@@ -90,7 +90,7 @@ function correctionMeasure(a: CorrectionMeasureArgs): void {
       if (a.mask && a.mask[i] === 0) continue;
       const x = at(i);
       values[i - begin] = x;
-      difference += a.current[i]! - a.old[i]!;
+      difference += a.logProbs[i]! - a.oldLogProbs[i]!;
       if (!(x <= a.high)) ++above; // and NaN
       if (x < a.low) ++below;
     }
@@ -111,10 +111,10 @@ function correctionMeasure(a: CorrectionMeasureArgs): void {
 function correctionBound(a: CorrectionBoundArgs): void {
   const at = statisticAt(a);
   for (let b = 0; b < a.B; ++b) {
-    const factor = a.rowFactor ? a.rowFactor[b]! : 1;
+    const factor = a.rowFactors ? a.rowFactors[b]! : 1;
     let count = 0;
     for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
-      let weight = a.masked;
+      let weight = a.maskedWeight;
       let kept = false;
       if (!a.mask || a.mask[i] !== 0) {
         const x = at(i);
@@ -126,7 +126,7 @@ function correctionBound(a: CorrectionBoundArgs): void {
       if (a.kept) a.kept[i] = kept ? 1 : 0;
       if (kept) ++count;
     }
-    if (a.keptCount) a.keptCount[b] = count;
+    if (a.keptCounts) a.keptCounts[b] = count;
   }
 }
 

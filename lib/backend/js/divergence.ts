@@ -165,19 +165,26 @@ function divergenceRows(a: DivergenceRowsArgs): void {
   const readTeacher = rowReader(a.dtype, a.teacher, a.teacherStride, a.V);
   const half = halfTypeOf(a.dtype);
   const encode = half && halfEncoder(half);
-  const grad = a.grad && new Float64Array(a.V);
+  const grad = a.gradStudent && new Float64Array(a.V);
   for (let n = 0; n < a.N; ++n) {
     const begin = n * a.studentStride;
-    const kept = !a.keep || a.keep[n] !== 0;
-    a.grad?.fill(0, begin + (kept ? a.V : 0), begin + a.studentStride);
+    const kept = !a.mask || a.mask[n] !== 0;
+    a.gradStudent?.fill(0, begin + (kept ? a.V : 0), begin + a.studentStride);
     if (!kept) {
-      if (a.divergence) a.divergence[n] = 0;
+      if (a.divergences) a.divergences[n] = 0;
       continue;
     }
     const ids = a.support && a.support.subarray(n * a.K, (n + 1) * a.K);
-    const value = divergenceOf(a, readStudent(n), readTeacher(n), ids, a.weight ? a.weight[n]! : 1, grad);
-    if (a.divergence) a.divergence[n] = value;
-    if (grad) a.grad.set(encode ? grad.map(encode) : grad, begin);
+    const value = divergenceOf(
+      a,
+      readStudent(n),
+      readTeacher(n),
+      ids,
+      a.gradDivergences ? a.gradDivergences[n]! : 1,
+      grad,
+    );
+    if (a.divergences) a.divergences[n] = value;
+    if (grad) a.gradStudent.set(encode ? grad.map(encode) : grad, begin);
   }
 }
 
@@ -186,7 +193,7 @@ function divergenceTop(a: DivergenceTopArgs): void {
   const read = rowReader(a.dtype, a.logits, a.stride, a.V);
   for (let n = 0; n < a.N; ++n) {
     const ids = a.ids.subarray(n * a.K, (n + 1) * a.K);
-    if (a.keep && a.keep[n] === 0) {
+    if (a.mask && a.mask[n] === 0) {
       ids.fill(0);
       continue;
     }

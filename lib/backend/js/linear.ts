@@ -47,10 +47,10 @@ function addScaled(to: Float64Array, at: number, factor: number, x: Float64Array
 }
 
 /** The numbers of the kept rows, in lists of at most `chunk`. */
-function* keptChunks({ N, keep }: HeadArgs, chunk: number): Generator<readonly number[]> {
+function* keptChunks({ N, mask }: HeadArgs, chunk: number): Generator<readonly number[]> {
   let rows: number[] = [];
   for (let n = 0; n < N; ++n) {
-    if (keep && keep[n] === 0) continue;
+    if (mask && mask[n] === 0) continue;
     rows.push(n);
     if (rows.length < chunk) continue;
     yield rows;
@@ -95,24 +95,24 @@ function biasOf({ bias, dtype }: HeadArgs): (j: number) => number {
 }
 
 function storeRow(a: LinearForwardArgs, n: number, row: RowResult, logprob: number): void {
-  if (a.logprob) a.logprob[n] = logprob;
-  if (a.entropy) a.entropy[n] = row.log1pSum + row.meanGap;
-  if (a.lse) a.lse[n] = row.lse;
-  if (a.sumSq) a.sumSq[n] = row.sumSq;
-  if (a.maxLogit) a.maxLogit[n] = row.maxLogit;
-  if (a.log1pSum) a.log1pSum[n] = row.log1pSum;
-  if (a.meanGap) a.meanGap[n] = row.meanGap;
+  if (a.logProbs) a.logProbs[n] = logprob;
+  if (a.entropies) a.entropies[n] = row.log1pSum + row.meanGap;
+  if (a.logSumExps) a.logSumExps[n] = row.lse;
+  if (a.sumSquares) a.sumSquares[n] = row.sumSq;
+  if (a.maxLogits) a.maxLogits[n] = row.maxLogit;
+  if (a.log1pSums) a.log1pSums[n] = row.log1pSum;
+  if (a.meanGaps) a.meanGaps[n] = row.meanGap;
 }
 
 function linearForward(a: LinearForwardArgs): void {
   const map = new LogitMap(a);
-  for (let n = 0; n < a.N; ++n) if (a.keep && a.keep[n] === 0) storeRow(a, n, IGNORED, 0);
-  for (const rows of keptChunks(a, a.chunk || ROWS)) {
+  for (let n = 0; n < a.N; ++n) if (a.mask && a.mask[n] === 0) storeRow(a, n, IGNORED, 0);
+  for (const rows of keptChunks(a, a.chunkRows || ROWS)) {
     const sums: RowSums[] = rows.map(() => withoutSums(-Infinity));
     const atTarget = new Float64Array(rows.length);
     eachLogit(a, rows, (r, j, x) => {
       sums[r] = mergeSums(map, sums[r]!, { maxLogit: x, rest: 0, weighted: 0, squares: 0 }); // a row of one id has no rest
-      if (a.logprob && a.targets![rows[r]!] === j) atTarget[r] = x;
+      if (a.logProbs && a.targets![rows[r]!] === j) atTarget[r] = x;
     });
     rows.forEach((n, r) => {
       const row = finishRow(map, sums[r]!);
@@ -123,18 +123,18 @@ function linearForward(a: LinearForwardArgs): void {
 
 /** g of logit x of id j in row n. */
 function logitGradient(a: LinearBackwardArgs, map: LogitMap, n: number, j: number, x: number): number {
-  const max = a.maxLogit[n]!;
+  const max = a.maxLogits[n]!;
   if (max === -Infinity) return 0;
   if (!Number.isFinite(max)) return NaN;
-  const isTarget = a.gradLogprob !== null && a.targets![n] === j;
-  const ofLogprob = a.gradLogprob ? a.gradLogprob[n]! : 0;
+  const isTarget = a.gradLogProbs !== null && a.targets![n] === j;
+  const ofLogprob = a.gradLogProbs ? a.gradLogProbs[n]! : 0;
   const gap = map.belowMax(x, max);
-  const logp = gap - a.log1pSum[n]!;
+  const logp = gap - a.log1pSums[n]!;
   const p = Math.exp(logp);
   if (p === 0 && !isTarget) return 0;
   // 1 − p must not be formed from a p near 1.
   let dz = isTarget ? ofLogprob * -Math.expm1(logp) : 0 - ofLogprob * p;
-  if (a.gradEntropy && p > 0) dz -= a.gradEntropy[n]! * p * (gap + a.meanGap![n]!);
+  if (a.gradEntropies && p > 0) dz -= a.gradEntropies[n]! * p * (gap + a.meanGaps![n]!);
   return dz * map.derivative(x);
 }
 
@@ -142,8 +142,8 @@ function hiddenGradient(a: LinearBackwardArgs, map: LogitMap, grad: WideLogitArr
   const { D } = a;
   const half = halfTypeOf(a.dtype);
   const encode = half === undefined ? (x: number) => x : halfEncoder(half);
-  for (let n = 0; n < a.N; ++n) if (a.keep && a.keep[n] === 0) grad.fill(0, n * D, (n + 1) * D);
-  for (const rows of keptChunks(a, a.chunk || ROWS)) {
+  for (let n = 0; n < a.N; ++n) if (a.mask && a.mask[n] === 0) grad.fill(0, n * D, (n + 1) * D);
+  for (const rows of keptChunks(a, a.chunkRows || ROWS)) {
     const sums = new Float64Array(rows.length * D);
     eachLogit(a, rows, (r, j, x, weights) => {
       addScaled(sums, r * D, logitGradient(a, map, rows[r]!, j, x), weights, 0, D);

@@ -15,7 +15,7 @@ import {
 type LogitMapArgs = Pick<LogprobForwardArgs, "temperature" | "scale" | "softcap">;
 type LogprobOutputs = Pick<
   LogprobForwardArgs,
-  "logprob" | "entropy" | "lse" | "maxLogit" | "log1pSum" | "meanGap" | "sumSq"
+  "logProbs" | "entropies" | "logSumExps" | "maxLogits" | "log1pSums" | "meanGaps" | "sumSquares"
 >;
 
 /** z of a raw logit. Differences of z come from differences of logits where they can: z of size M has lost their digits. */
@@ -130,17 +130,17 @@ function put(out: Float32Array | null, i: number, x: number): void {
 }
 
 function storeRow(out: LogprobOutputs, n: number, row: RowResult): void {
-  put(out.entropy, n, row.log1pSum + row.meanGap);
-  put(out.lse, n, row.lse);
-  put(out.maxLogit, n, row.maxLogit);
-  put(out.log1pSum, n, row.log1pSum);
-  put(out.meanGap, n, row.meanGap);
-  put(out.sumSq, n, row.sumSq);
+  put(out.entropies, n, row.log1pSum + row.meanGap);
+  put(out.logSumExps, n, row.lse);
+  put(out.maxLogits, n, row.maxLogit);
+  put(out.log1pSums, n, row.log1pSum);
+  put(out.meanGaps, n, row.meanGap);
+  put(out.sumSquares, n, row.sumSq);
 }
 
 function storeIgnored(out: LogprobOutputs, n: number, K: number): void {
   storeRow(out, n, IGNORED);
-  out.logprob?.fill(0, n * K, (n + 1) * K);
+  out.logProbs?.fill(0, n * K, (n + 1) * K);
 }
 
 export function halfTypeOf(code: number): HalfDType | undefined {
@@ -164,14 +164,14 @@ function logprobForward(a: LogprobForwardArgs): void {
   const map = new LogitMap(a);
   const readRow = rowReader(a);
   for (let n = 0; n < a.N; ++n) {
-    if (a.keep && a.keep[n] === 0) {
+    if (a.mask && a.mask[n] === 0) {
       storeIgnored(a, n, a.K);
       continue;
     }
     const x = readRow(n);
     const row = finishRow(map, sumRow(map, x));
     storeRow(a, n, row);
-    for (let i = n * a.K; i < (n + 1) * a.K; ++i) put(a.logprob, i, targetLogprob(map, row, x[a.targets![i]!]!));
+    for (let i = n * a.K; i < (n + 1) * a.K; ++i) put(a.logProbs, i, targetLogprob(map, row, x[a.targets![i]!]!));
   }
 }
 
@@ -180,17 +180,17 @@ function logprobPartial(a: LogprobPartialArgs): void {
   const readRow = rowReader(a);
   const width = STATE_SUMS + a.K;
   for (let n = 0; n < a.N; ++n) {
-    if (a.keep && a.keep[n] === 0) {
-      a.state.fill(0, n * width, (n + 1) * width);
-      a.state[n * width + 1] = STATE_IGNORED;
+    if (a.mask && a.mask[n] === 0) {
+      a.states.fill(0, n * width, (n + 1) * width);
+      a.states[n * width + 1] = STATE_IGNORED;
       continue;
     }
     const x = readRow(n);
     const { maxLogit, rest, weighted, squares } = sumRow(map, x);
-    a.state.set([maxLogit, rest, weighted, squares], n * width);
+    a.states.set([maxLogit, rest, weighted, squares], n * width);
     for (let k = 0; k < a.K; ++k) {
       const logit = x[a.targets![n * a.K + k]! - a.vocabStart]; // undefined outside the shard
-      a.state[n * width + STATE_SUMS + k] = logit ?? Infinity;
+      a.states[n * width + STATE_SUMS + k] = logit ?? Infinity;
     }
   }
 }
@@ -232,7 +232,7 @@ function logprobMerge(a: LogprobMergeArgs): void {
     storeRow(a, n, row);
     for (let k = 0; k < a.K; ++k) {
       const owner = states.find((state) => state[STATE_SUMS + k] !== Infinity);
-      put(a.logprob, n * a.K + k, owner ? targetLogprob(map, row, owner[STATE_SUMS + k]!) : NaN);
+      put(a.logProbs, n * a.K + k, owner ? targetLogprob(map, row, owner[STATE_SUMS + k]!) : NaN);
     }
   }
 }
@@ -242,14 +242,14 @@ function targetGradient(a: LogprobBackwardArgs, map: LogitMap, n: number, id: nu
   let own = 0;
   let others = 0;
   for (let i = n * a.K; i < (n + 1) * a.K; ++i) {
-    if (a.targets![i] === id) own += a.gradLogprob![i]!;
-    else others += a.gradLogprob![i]!;
+    if (a.targets![i] === id) own += a.gradLogProbs![i]!;
+    else others += a.gradLogProbs![i]!;
   }
-  const gap = map.belowMax(logit, a.maxLogit[n]!);
-  const logp = gap - a.log1pSum[n]!;
+  const gap = map.belowMax(logit, a.maxLogits[n]!);
+  const logp = gap - a.log1pSums[n]!;
   const p = Math.exp(logp);
   let dz = own * -Math.expm1(logp) - others * p;
-  if (a.gradEntropy && p > 0) dz -= a.gradEntropy[n]! * p * (gap + a.meanGap![n]!);
+  if (a.gradEntropies && p > 0) dz -= a.gradEntropies[n]! * p * (gap + a.meanGaps![n]!);
   return dz * map.derivative(logit);
 }
 
@@ -258,11 +258,11 @@ function logprobBackward(a: LogprobBackwardArgs): void {
   const readRow = rowReader(a);
   const half = halfTypeOf(a.dtype);
   const encode = half === undefined ? (x: number) => x : halfEncoder(half);
-  const { grad } = a;
+  const { gradLogits: grad } = a;
   for (let n = 0; n < a.N; ++n) {
     const begin = n * a.stride;
-    const max = a.maxLogit[n]!;
-    if ((a.keep && a.keep[n] === 0) || max === -Infinity) {
+    const max = a.maxLogits[n]!;
+    if ((a.mask && a.mask[n] === 0) || max === -Infinity) {
       grad.fill(0, begin, begin + a.stride);
       continue;
     }
@@ -272,14 +272,14 @@ function logprobBackward(a: LogprobBackwardArgs): void {
       grad.fill(encode(NaN), begin, begin + a.V);
       continue;
     }
-    const targets = a.gradLogprob ? Array.from(a.targets!.subarray(n * a.K, (n + 1) * a.K)) : [];
+    const targets = a.gradLogProbs ? Array.from(a.targets!.subarray(n * a.K, (n + 1) * a.K)) : [];
     // Read first: the gradient may lie in the logits' memory. Undefined outside the shard.
     const targetLogits = targets.map((id) => x[id - a.vocabStart]);
-    const log1pSum = a.log1pSum[n]!;
+    const log1pSum = a.log1pSums[n]!;
     let sum = 0;
-    for (let k = 0; k < targets.length; ++k) sum += a.gradLogprob![n * a.K + k]!;
-    const h = a.gradEntropy ? a.gradEntropy[n]! : 0;
-    const meanGap = a.gradEntropy ? a.meanGap![n]! : 0;
+    for (let k = 0; k < targets.length; ++k) sum += a.gradLogProbs![n * a.K + k]!;
+    const h = a.gradEntropies ? a.gradEntropies[n]! : 0;
+    const meanGap = a.gradEntropies ? a.meanGaps![n]! : 0;
     for (let j = 0; j < x.length; ++j) {
       const logit = x[j]!;
       const gap = map.belowMax(logit, max);

@@ -8,14 +8,14 @@ export type Figures = Record<LossFigure, number>;
 const finite = (weight: number): number => weight + (weight - weight);
 
 /** What a row's losses count for. */
-export function rowWeight({ rowWeight: weights }: LossTokenArgs, b: number): number {
+export function rowWeight({ rowWeights: weights }: LossTokenArgs, b: number): number {
   return weights ? finite(weights[b]!) : 1;
 }
 
 /** What a row's losses count for, and its KL. */
 export function rowScale(a: LossTokenArgs, b: number): { readonly weight: number; readonly klScale: number } {
   const weight = rowWeight(a, b);
-  return { weight, klScale: scaled(a.klWeight ? finite(a.klWeight[b]!) : weight, a.kl.coefficient) };
+  return { weight, klScale: scaled(a.klRowWeights ? finite(a.klRowWeights[b]!) : weight, a.kl.coefficient) };
 }
 
 // One literal: made of pairs or of others it would have another shape every time, and the loops over it be compiled anew.

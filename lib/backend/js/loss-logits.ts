@@ -5,13 +5,13 @@ import { LOSS_SUMS, type LossLogitsArgs, type LossTokenArgs } from "../contract/
 import { logprobOps } from "./logprob";
 
 /** Every token a row of its own. */
-function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array): LossTokenArgs {
+function asTokens(a: LossLogitsArgs, logProbs: Float32Array, gradLogProbs: Float64Array): LossTokenArgs {
   return {
     ...a,
     dtype: DTYPE_CODE.float64,
-    current: Float64Array.from(logprob),
-    rowWeight: a.weight,
-    mask: a.keep,
+    logProbs: Float64Array.from(logProbs),
+    rowWeights: a.weights,
+    klRowWeights: a.klWeights,
     offsets: null,
     members: null,
     groupOffsets: null,
@@ -19,40 +19,38 @@ function asTokens(a: LossLogitsArgs, logprob: Float32Array, grad: Float64Array):
     B: a.N,
     T: 1,
     G: 0,
-    oldPerRow: 0,
-    advantagePerToken: 1,
-    factorPerToken: 1,
+    oldLogProbsPerRow: 0,
+    advantagesPerToken: 1,
+    factorsPerToken: 1,
     reduce: 0,
     figureCount: LOSS_SUMS,
-    loss: null,
-    ratio: null,
+    losses: null,
+    ratios: null,
     klValues: null,
     clipped: null,
-    grad,
+    gradLogProbs,
     figures: null,
   };
 }
 
 export function lossLogits(a: LossLogitsArgs, lossToken: (args: LossTokenArgs) => void): void {
   const row = (given: Float32Array | null) => given ?? new Float32Array(a.N);
-  const { logprob, maxLogit, log1pSum, meanGap } = {
-    logprob: row(a.logprob),
-    maxLogit: row(a.maxLogit),
-    log1pSum: row(a.log1pSum),
-    meanGap: row(a.meanGap),
+  const results = {
+    logProbs: row(a.logProbs),
+    maxLogits: row(a.maxLogits),
+    log1pSums: row(a.log1pSums),
+    meanGaps: row(a.meanGaps),
   };
-  logprobOps.logprobForward({ ...a, K: 1, logprob, maxLogit, log1pSum, meanGap });
-  const grad = new Float64Array(a.N);
-  lossToken(asTokens(a, logprob, grad));
+  logprobOps.logprobForward({ ...a, K: 1, ...results });
+  const gradLogProbs = new Float64Array(a.N);
+  lossToken(asTokens(a, results.logProbs, gradLogProbs));
   logprobOps.logprobBackward({
     ...a,
+    ...results,
     K: 1,
     vocabStart: 0,
     vocabSize: a.V,
-    maxLogit,
-    log1pSum,
-    meanGap,
-    gradLogprob: Float32Array.from(grad),
-    gradEntropy: a.entropyWeight && Float32Array.from(a.entropyWeight),
+    gradLogProbs: Float32Array.from(gradLogProbs),
+    gradEntropies: a.entropyWeights && Float32Array.from(a.entropyWeights),
   });
 }

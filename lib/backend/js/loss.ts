@@ -71,16 +71,16 @@ const LN_LOW = Math.log(1e-8);
 const LN_HIGH = 20;
 
 function tokenAt(a: LossTokenArgs, b: number, i: number): Token {
-  const current = a.current[i]!;
-  const old = a.old && !a.oldPerRow ? a.old[i]! : null;
+  const current = a.logProbs[i]!;
+  const old = a.oldLogProbs && !a.oldLogProbsPerRow ? a.oldLogProbs[i]! : null;
   return {
     i,
     current,
     old: old ?? current,
     x: old === null ? (Number.isNaN(current) ? NaN : 0) : current - old,
     marked: a.marks !== null && a.marks[i] !== 0,
-    A: a.advantage[a.advantagePerToken ? i : b]!,
-    factor: a.factor ? a.factor[a.factorPerToken ? i : b]! : 1,
+    A: a.advantages[a.advantagesPerToken ? i : b]!,
+    factor: a.factors ? a.factors[a.factorsPerToken ? i : b]! : 1,
     term: !a.termMask || a.termMask[i] !== 0,
   };
 }
@@ -108,7 +108,7 @@ type RowFormula = (a: LossTokenArgs, b: number, tokens: readonly Token[], p: Los
 /** Log ratio of the row, and how it moves with each kept token. */
 function rowLogRatio(a: LossTokenArgs, b: number, tokens: readonly Token[]) {
   const divisor = a.reduce === RATIO_REDUCTIONS.indexOf("sum") || tokens.length === 0 ? 1 : tokens.length;
-  const sum = a.oldPerRow ? sumOf(tokens, (t) => t.current) - a.old![b]! : sumOf(tokens, (t) => t.x);
+  const sum = a.oldLogProbsPerRow ? sumOf(tokens, (t) => t.current) - a.oldLogProbs![b]! : sumOf(tokens, (t) => t.x);
   return { s: sum / divisor, divisor };
 }
 
@@ -137,8 +137,8 @@ function clippedRow(kind: "each" | "once" | "local"): RowFormula {
     const flat = terms.map((t) => ({ ...t, slope: 0 }));
     if (kind === "each")
       return { tokens: flat, once: null, through: sumOf(terms, (t) => t.slope) / divisor, ratio, klRatio };
-    const factor = a.factor ? a.factor[b]! : 1;
-    const { loss, slope, clipped, limited } = clipTerm(s, a.advantage[b]!, p);
+    const factor = a.factors ? a.factors[b]! : 1;
+    const { loss, slope, clipped, limited } = clipTerm(s, a.advantages[b]!, p);
     const through = scaled(factor, slope) / divisor;
     return { tokens: flat, once: scaled(factor, loss), clipped, limited, through, ratio, klRatio };
   };
@@ -158,9 +158,9 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
       t.A === 0 && !Number.isNaN(t.x) ? 0 : t.A !== t.A ? NaN : clamp(t.x, low(t), high(t));
     const terms = tokens.filter((t) => t.term);
     const d = p.countEpsilon > 0 ? terms.length + p.countEpsilon : Math.max(terms.length, 1);
-    const logFactors = a.factor ? sumOf(terms, (t) => Math.log(t.factor)) : 0;
+    const logFactors = a.factors ? sumOf(terms, (t) => Math.log(t.factor)) : 0;
     const ratio = Math.exp((sumOf(terms, within) + logFactors) / d);
-    const once = -scaled(a.advantagePerToken ? sumOf(terms, (t) => t.A) / d : a.advantage[b]!, ratio);
+    const once = -scaled(a.advantagesPerToken ? sumOf(terms, (t) => t.A) / d : a.advantages[b]!, ratio);
     return {
       tokens: tokens.map((t) => ({
         loss: 0,
@@ -178,8 +178,8 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
 
   gamma: (a, b, tokens, p) => {
     const logFactor = (factor: number) => clamp(Math.log(factor), LN_LOW, LN_HIGH);
-    const perRow = a.factor ? logFactor(a.factor[b]!) : 0;
-    const logFactors = a.factorPerToken
+    const perRow = a.factors ? logFactor(a.factors[b]!) : 0;
+    const logFactors = a.factorsPerToken
       ? clamp(
           sumOf(tokens, (t) => logFactor(t.factor)),
           LN_LOW,
@@ -202,15 +202,15 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
       }),
       once: null,
       through: 0,
-      ratio: a.advantagePerToken ? mean : weightFor(a.advantage[b]!),
+      ratio: a.advantagesPerToken ? mean : weightFor(a.advantages[b]!),
       klRatio: (k) => ownRatio(tokens[k]!.x, p),
     };
   },
 
   squared: (a, b, tokens, p) => {
     const { s, divisor } = rowLogRatio(a, b, tokens);
-    const factor = a.factor ? a.factor[b]! : 1;
-    const distance = p.coefficient * s - a.advantage[b]!;
+    const factor = a.factors ? a.factors[b]! : 1;
+    const distance = p.coefficient * s - a.advantages[b]!;
     const clamped = clampLogRatio(s, p);
     const ratio = Math.exp(clamped);
     const band = Math.min(ratio, p.ratioCap);
@@ -226,8 +226,8 @@ const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
 
 /** KL of one token before any ratio. The clamps belong to the estimator of the value. */
 function klOf(a: LossTokenArgs, current: number, i: number): KlTerm {
-  if (!a.reference) return { value: 0, slope: 0 };
-  const d = current - a.reference[i]!;
+  if (!a.referenceLogProbs) return { value: 0, slope: 0 };
+  const d = current - a.referenceLogProbs[i]!;
   if (Number.isNaN(d)) return { value: NaN, slope: NaN };
   const { kind, gradientKind, logClamp, valueClamp } = a.kl;
   const near = clamp(d, -logClamp, logClamp);
@@ -269,7 +269,9 @@ function storeRow(
   figures.rowRatio = row.ratio;
   const kls = tokens.map((t, k) => {
     const { value, slope } = klOf(a, t.current, t.i);
-    return a.reference && a.kl.timesRatio ? klTimes({ value, slope }, row.klRatio(k)) : { value, slope, shared: 0 };
+    return a.referenceLogProbs && a.kl.timesRatio
+      ? klTimes({ value, slope }, row.klRatio(k))
+      : { value, slope, shared: 0 };
   });
   const through =
     scaled(weight, row.through) +
@@ -280,25 +282,25 @@ function storeRow(
 
   const whole = a.form === ROW_FORM.clipOnce || a.form === ROW_FORM.squared;
   for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
-    if (row.once === null) put(a.loss, i, 0);
+    if (row.once === null) put(a.losses, i, 0);
     put(a.klValues, i, 0);
     if (!whole) put(a.clipped, i, 0);
-    put(a.grad, i, 0);
+    put(a.gradLogProbs, i, 0);
   }
   tokens.forEach((t, k) => {
     const said = row.tokens[k]!;
     const kl = kls[k]!;
-    if (row.once === null) put(a.loss, t.i, said.loss);
+    if (row.once === null) put(a.losses, t.i, said.loss);
     put(a.klValues, t.i, kl.value);
     if (!whole) put(a.clipped, t.i, said.clipped ? 1 : 0);
-    put(a.grad, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
+    put(a.gradLogProbs, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
     addToken(figures, t, said, kl.value);
     addBand(figures, said.band, band[0], band[1], t.A);
-    if (!a.oldPerRow) addLogRatio(figures, t.x, a.parameters.logClamp);
+    if (!a.oldLogProbsPerRow) addLogRatio(figures, t.x, a.parameters.logClamp);
   });
-  if (a.oldPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.parameters.logClamp);
+  if (a.oldLogProbsPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.parameters.logClamp);
   if (row.once !== null) {
-    put(a.loss, b, row.once);
+    put(a.losses, b, row.once);
     figures.loss = row.once;
   }
   if (whole) {
@@ -318,7 +320,15 @@ function ratioSum(kept: number, ratio: number): number {
 /** Nothing but sums is asked of the tokens, and nothing but log-probs is read of them. */
 function isBare(a: LossTokenArgs): boolean {
   const sums = a.figures === null || a.figureCount === LOSS_SUMS;
-  return sums && a.old !== null && !a.oldPerRow && !a.factorPerToken && !a.reference && !a.termMask && !a.klValues;
+  return (
+    sums &&
+    a.oldLogProbs !== null &&
+    !a.oldLogProbsPerRow &&
+    !a.factorsPerToken &&
+    !a.referenceLogProbs &&
+    !a.termMask &&
+    !a.klValues
+  );
 }
 
 /** The figures of a row of a bare call. */
@@ -354,8 +364,17 @@ function clipTokens(a: LossTokenArgs): void {
   const free =
     p.dualClip === Infinity && p.ratioCap === Infinity && p.logClamp === Infinity && p.maxLogRatio === Infinity;
   const [low, high] = [1 - p.clipLow, 1 + p.clipHigh];
-  const { mask, current, advantage, advantagePerToken, loss, ratio, clipped, grad } = a;
-  const old = a.old!;
+  const {
+    mask,
+    logProbs: current,
+    advantages: advantage,
+    advantagesPerToken: advantagePerToken,
+    losses: loss,
+    ratios: ratio,
+    clipped,
+    gradLogProbs: grad,
+  } = a;
+  const old = a.oldLogProbs!;
   for (let b = 0; b < a.B; ++b) {
     const weight = rowWeight(a, b);
     const plain = free && weight !== 0 && !Number.isNaN(weight);
@@ -413,8 +432,8 @@ function unitRows(a: LossTokenArgs, u: number): ArrayLike<number> {
 /** One clipped ratio for a row or for a group of rows, in a bare call: a term a row, one gradient for all tokens. */
 function clipUnits(a: LossTokenArgs): void {
   const p = a.parameters;
-  const { mask, current, grad } = a;
-  const old = a.old!;
+  const { mask, logProbs: current, gradLogProbs: grad } = a;
+  const old = a.oldLogProbs!;
   const units = a.groupOffsets ? a.G : a.B;
   for (let u = 0; u < units; ++u) {
     const rows = unitRows(a, u);
@@ -436,11 +455,11 @@ function clipUnits(a: LossTokenArgs): void {
     let slope = 0;
     for (let r = 0; r < rows.length; ++r) {
       const [b, kept] = [rows[r]!, keptOf[r]!];
-      const t = clipTerm(sum / divisor, a.advantage[b]!, p);
-      const factor = a.factor ? a.factor[b]! : 1;
+      const t = clipTerm(sum / divisor, a.advantages[b]!, p);
+      const factor = a.factors ? a.factors[b]! : 1;
       const loss = scaled(factor, t.loss) + 0;
-      put(a.loss, b, loss);
-      put(a.ratio, b, t.ratio);
+      put(a.losses, b, loss);
+      put(a.ratios, b, t.ratio);
       put(a.clipped, b, t.clipped ? 1 : 0);
       const counts = Math.max(kept, 1);
       storeSums(a, b, loss, kept, t.clipped ? counts : 0, t.limited ? counts : 0, t.ratio, ratioSum(kept, t.ratio));
@@ -456,7 +475,7 @@ function clipUnits(a: LossTokenArgs): void {
 }
 
 function lossToken(a: LossTokenArgs): void {
-  if (a.form === LOSS_FORM.clip && isBare(a) && !a.factor) {
+  if (a.form === LOSS_FORM.clip && isBare(a) && !a.factors) {
     clipTokens(a);
     return;
   }
@@ -479,7 +498,7 @@ function lossToken(a: LossTokenArgs): void {
       const loss = t.term ? scaled(t.factor, said.loss) : 0;
       const slope = t.term ? scaled(t.factor, said.slope) : 0;
       const own = klOf(a, t.current, i);
-      const kl = a.reference && a.kl.timesRatio ? klTimes(own, ownRatio(t.x, p)) : own;
+      const kl = a.referenceLogProbs && a.kl.timesRatio ? klTimes(own, ownRatio(t.x, p)) : own;
       const grad = scaled(scale.weight, slope) + scaled(scale.klScale, kl.slope);
       storeToken(a, i, loss, said.ratio, kl.value, said.clipped ? 1 : 0, grad);
       if (!a.figures) continue;
@@ -503,11 +522,11 @@ function storeToken(
   clipped: number,
   grad: number,
 ): void {
-  if (a.loss) a.loss[i] = loss + 0;
-  if (a.ratio) a.ratio[i] = ratio;
+  if (a.losses) a.losses[i] = loss + 0;
+  if (a.ratios) a.ratios[i] = ratio;
   if (a.klValues) a.klValues[i] = kl + 0;
   if (a.clipped) a.clipped[i] = clipped;
-  if (a.grad) a.grad[i] = grad + 0;
+  if (a.gradLogProbs) a.gradLogProbs[i] = grad + 0;
 }
 
 function lossRow(a: LossTokenArgs): void {
@@ -521,7 +540,7 @@ function lossRow(a: LossTokenArgs): void {
   for (let b = 0; b < a.B; ++b) {
     const tokens = keptTokens(a, b);
     const row = ROW_LOSSES[name](a, b, tokens, p);
-    put(a.ratio, b, row.ratio);
+    put(a.ratios, b, row.ratio);
     storeRow(a, b, tokens, row, band);
   }
 }

@@ -22,7 +22,7 @@ function unitRows(a: RatioLogArgs, u: number): ArrayLike<number> {
 
 /** The log ratio of a unit: the mean or sum of the differences over its kept tokens. */
 function unitLogRatio(a: RatioLogArgs, rows: ArrayLike<number>): number {
-  const { mask, current, old } = a;
+  const { mask, logProbs: current, oldLogProbs: old } = a;
   let sum = 0;
   let kept = 0;
   for (let r = 0; r < rows.length; ++r) {
@@ -37,7 +37,14 @@ function unitLogRatio(a: RatioLogArgs, rows: ArrayLike<number>): number {
 }
 
 // Loops over tokens read the fields of `a` once and store by themselves: `put` has seen arrays of all kinds.
-function logTokens({ n, mask, current, old, logRatio, ratio }: RatioLogArgs): void {
+function logTokens({
+  n,
+  mask,
+  logProbs: current,
+  oldLogProbs: old,
+  logRatios: logRatio,
+  ratios: ratio,
+}: RatioLogArgs): void {
   for (let i = 0; i < n; ++i) {
     const kept = mask === null || mask[i] !== 0;
     const x = kept ? current[i]! - old[i]! : 0;
@@ -54,8 +61,8 @@ function ratioLog(a: RatioLogArgs): void {
   const units = a.level === SEQUENCE ? a.B : a.G;
   for (let u = 0; u < units; ++u) {
     const x = unitLogRatio(a, unitRows(a, u));
-    put(a.logRatio, u, x);
-    put(a.ratio, u, Math.exp(x));
+    put(a.logRatios, u, x);
+    put(a.ratios, u, Math.exp(x));
   }
 }
 

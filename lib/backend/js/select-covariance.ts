@@ -51,11 +51,11 @@ function meanOf(a: Args, value: (i: number, b: number) => number): number {
 }
 
 export function selectCovariance(a: Args): void {
-  const advantage = (i: number, b: number): number => a.advantage[a.advantagePerToken ? i : b]!;
+  const advantage = (i: number, b: number): number => a.advantages[a.advantagesPerToken ? i : b]!;
   const meanAdvantage = meanOf(a, advantage);
-  const meanCurrent = meanOf(a, (i) => a.current[i]!);
+  const meanCurrent = meanOf(a, (i) => a.logProbs[i]!);
   const covariance = (i: number, b: number): number =>
-    (advantage(i, b) - meanAdvantage) * (a.current[i]! - meanCurrent);
+    (advantage(i, b) - meanAdvantage) * (a.logProbs[i]! - meanCurrent);
   const isCandidate = (i: number): boolean => (!a.mask || a.mask[i] !== 0) && !(a.excluded && a.excluded[i] !== 0);
   // A token's flag is written after its `excluded` was read for the last time: both may be the same byte.
   let selected = 0;
@@ -81,5 +81,5 @@ export function selectCovariance(a: Args): void {
       a.selected[i] = isCandidate(i) && takes(covariance(i, b)) ? 1 : 0;
     });
   }
-  if (a.count) a.count[0] = selected;
+  if (a.counts) a.counts[0] = selected;
 }

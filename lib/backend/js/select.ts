@@ -60,7 +60,7 @@ function thresholdOf({ count, sorted }: Unit, q: number): number {
 function selectQuantile(a: SelectQuantileArgs): void {
   eachUnit(a, (unit) => {
     const threshold = thresholdOf(unit, a.q);
-    if (a.threshold) a.threshold[unit.number] = threshold;
+    if (a.thresholds) a.thresholds[unit.number] = threshold;
     if (!a.selected) return;
     for (let i = unit.begin; i < unit.end; ++i) a.selected[i] = kept(a, i) && a.values[i]! >= threshold ? 1 : 0;
   });
@@ -69,7 +69,7 @@ function selectQuantile(a: SelectQuantileArgs): void {
 function selectTop(a: SelectTopArgs): void {
   eachUnit(a, ({ number, begin, end, count, sorted }) => {
     const k = topCount(a, count);
-    if (a.count) a.count[number] = k;
+    if (a.counts) a.counts[number] = k;
     const takes = topCut(sorted, k);
     for (let i = begin; i < end; ++i) a.selected[i] = kept(a, i) && takes(a.values[i]!) ? 1 : 0;
   });

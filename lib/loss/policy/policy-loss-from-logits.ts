@@ -109,7 +109,7 @@ function rowsOf(op: string, logits: Logits, targets: TokenIds, batch: PolicyInpu
   const where = {
     ...rest,
     shape: [rows.n, V] as const,
-    keep: mask ?? undefined,
+    mask: mask ?? undefined,
     backend: loss.backend,
   };
   return { ids: needIds(op, "targets", targets, rows.n, rows.meaning), where, memory: out && { out } };

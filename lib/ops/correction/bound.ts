@@ -35,8 +35,8 @@ export interface BoundMismatchResult {
 
 /** The same on a device, where the first array lies. */
 export function boundMismatch(
-  current: DeviceFloatArray,
-  old: AnyFloatArray,
+  logProbs: DeviceFloatArray,
+  oldLogProbs: AnyFloatArray,
   options: Anywhere<BoundMismatchOptions>,
 ): OnDevice<BoundMismatchResult>;
 /**
@@ -47,27 +47,31 @@ export function boundMismatch(
  *
  * A statistic of NaN is not kept and weighs NaN. A factor of exactly 0 gives 0, even for an infinite statistic.
  *
- * @param current log-probs under one policy, nats; [n] as `shape` or `offsets` say
- * @param old log-probs under the other, same shape
+ * @param logProbs log-probs under one policy, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs log-probs under the other, same shape
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function boundMismatch(current: FloatArray, old: FloatArray, options: BoundMismatchOptions): BoundMismatchResult;
 export function boundMismatch(
-  current: AnyFloatArray,
-  old: AnyFloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
+  options: BoundMismatchOptions,
+): BoundMismatchResult;
+export function boundMismatch(
+  logProbs: AnyFloatArray,
+  oldLogProbs: AnyFloatArray,
   anywhere: BoundMismatchOptions | Anywhere<BoundMismatchOptions>,
 ): BoundMismatchResult | OnDevice<BoundMismatchResult> {
   const options = anywhere as BoundMismatchOptions;
   const op = "boundMismatch";
-  const stream = streamOf(op, options, current, old, options.mask, options.rowFactors);
-  const { rows, dtype, common } = needPair(op, current, old, options);
+  const stream = streamOf(op, options, logProbs, oldLogProbs, options.mask, options.rowFactors);
+  const { rows, dtype, common } = needPair(op, logProbs, oldLogProbs, options);
   const outside = needWord(op, "outside", options.outside ?? "clamp", OUTSIDE_RULES);
-  const factors = optionalFloats(op, "rowFactors", options.rowFactors, rows.B, "one per row");
-  const masked = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { infinite: true });
+  const rowFactors = optionalFloats(op, "rowFactors", options.rowFactors, rows.B, "one per row");
+  const maskedWeight = needNumber(op, "maskedWeight", options.maskedWeight ?? 0, { infinite: true });
   const weights = outputOr(op, "weights", options.out?.weights, dtype, rows.n, stream);
   const kept = flagsOr(op, "kept", options.out?.kept, rows.n, stream);
   const { mask, offsets } = common;
-  const inputs = { current: common.current, old: common.old, offsets, rowFactors: factors };
+  const inputs = { logProbs: common.logProbs, oldLogProbs: common.oldLogProbs, offsets, rowFactors };
   refuseOverlap(op, { weights, kept }, inputs);
   const same = mask && overlaps(kept, mask) && kept.byteOffset === mask.byteOffset;
   refuseOverlap(op, { weights }, { mask });
@@ -75,11 +79,11 @@ export function boundMismatch(
   const keptCounts = int32Or(op, "", undefined, rows.B, stream);
   selectBackend(op, options.backend, stream).ops.correctionBound({
     outside,
-    masked,
-    rowFactor: factors && (asFloat(factors, "float64") as Float64Array),
+    maskedWeight,
+    rowFactors: rowFactors && (asFloat(rowFactors, "float64") as Float64Array),
     weights,
     kept,
-    keptCount: keptCounts,
+    keptCounts,
     ...common,
   });
   return { weights, kept, keptCounts };

@@ -19,7 +19,7 @@ export interface MismatchMeasures {
   readonly moments: Moments;
   /** Of the statistic moved into [low, high]. */
   readonly bounded: Moments;
-  /** Σ (current − old) over the kept tokens, not clamped. */
+  /** Σ (logProbs − oldLogProbs) over the kept tokens, not clamped. */
   readonly differences: Float64Array;
   /** Tokens with the statistic above `high`; a NaN counts here. */
   readonly above: Int32Array;
@@ -37,33 +37,37 @@ export type DeviceMismatchMeasures = OnDevice<Omit<Figures, "moments" | "bounded
 
 /** The same on a device, where the first array lies. */
 export function measureMismatch(
-  current: DeviceFloatArray,
-  old: AnyFloatArray,
+  logProbs: DeviceFloatArray,
+  oldLogProbs: AnyFloatArray,
   options: Anywhere<MismatchOptions>,
 ): DeviceMismatchMeasures;
 /**
  * How far two policies' log-probs of the same tokens are apart: moments of a statistic of both, of the bounded statistic, and
  * how many tokens lie outside of the bounds, in one pass and per row. A row's figures depend on nothing but its kept tokens.
  *
- * @param current log-probs under one policy, nats; [n] as `shape` or `offsets` say
- * @param old log-probs under the other, same shape
+ * @param logProbs log-probs under one policy, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs log-probs under the other, same shape
  * @returns figures per row, in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function measureMismatch(current: FloatArray, old: FloatArray, options: MismatchOptions): MismatchMeasures;
 export function measureMismatch(
-  current: AnyFloatArray,
-  old: AnyFloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
+  options: MismatchOptions,
+): MismatchMeasures;
+export function measureMismatch(
+  logProbs: AnyFloatArray,
+  oldLogProbs: AnyFloatArray,
   anywhere: MismatchOptions | Anywhere<MismatchOptions>,
 ): MismatchMeasures | DeviceMismatchMeasures {
   const options = anywhere as MismatchOptions;
   const op = "measureMismatch";
-  const stream = streamOf(op, options, current, old, options.mask);
-  if (!stream) return measurePair(op, current as FloatArray, old as FloatArray, options);
+  const stream = streamOf(op, options, logProbs, oldLogProbs, options.mask);
+  if (!stream) return measurePair(op, logProbs as FloatArray, oldLogProbs as FloatArray, options);
   const figures = figuresOf(
     op,
-    current as FloatArray,
-    old as FloatArray,
+    logProbs as FloatArray,
+    oldLogProbs as FloatArray,
     options,
     stream,
   ) as unknown as OnDevice<Figures>;
@@ -73,16 +77,22 @@ export function measureMismatch(
 /** As measureMismatch, in the name of the public function `op`. */
 export function measurePair(
   op: string,
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   options: MismatchOptions,
 ): MismatchMeasures {
-  const { moments, bounded, ...rest } = figuresOf(op, current, old, options, null);
+  const { moments, bounded, ...rest } = figuresOf(op, logProbs, oldLogProbs, options, null);
   return { moments: new Moments(moments), bounded: new Moments(bounded), ...rest };
 }
 
-function figuresOf(op: string, current: FloatArray, old: FloatArray, options: MismatchOptions, stream: Stream | null) {
-  const { rows, common } = needPair(op, current, old, options);
+function figuresOf(
+  op: string,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
+  options: MismatchOptions,
+  stream: Stream | null,
+) {
+  const { rows, common } = needPair(op, logProbs, oldLogProbs, options);
   const sums = (width: number) => float64Or(op, "", undefined, rows.B * width, stream);
   const counts = () => int32Or(op, "", undefined, rows.B, stream);
   const figures = {

@@ -11,9 +11,9 @@ import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 /** Options that the correction ops share. */
 export interface MismatchOptions extends RowLayout, BackendOption {
   /**
-   * What is formed of d = current − old, clamped to ±logClamp:
+   * What is formed of d = logProbs − oldLogProbs, clamped to ±logClamp:
    * `"k1"` −d, `"k2"` d²/2, `"k3"` exp(d) − 1 − d, `"ratio"` exp(d);
-   * or of the probabilities p = exp(current) and q = exp(old): `"distance"` |p − q|, `"current"` p, `"old"` q, `"total"` p + q.
+   * or of the probabilities p = exp(logProbs) and q = exp(oldLogProbs): `"distance"` |p − q|, `"current"` p, `"old"` q, `"total"` p + q.
    */
   readonly statistic: MismatchStatistic;
   /** Largest |d| that enters, > 0, nats. Default: no limit. Not used by the statistics of probabilities. */
@@ -32,8 +32,8 @@ export interface Pair {
   readonly dtype: FloatDType;
   readonly common: {
     readonly dtype: DTypeCode;
-    readonly current: FloatArray;
-    readonly old: FloatArray;
+    readonly logProbs: FloatArray;
+    readonly oldLogProbs: FloatArray;
     readonly mask: Uint8Array | null;
     readonly offsets: Int32Array | null;
     readonly n: number;
@@ -46,11 +46,11 @@ export interface Pair {
   };
 }
 
-export function needPair(op: string, current: unknown, old: unknown, options: MismatchOptions): Pair {
+export function needPair(op: string, logProbs: unknown, oldLogProbs: unknown, options: MismatchOptions): Pair {
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
-  const ours = needFloats(op, "current", current, n, meaning);
-  const theirs = needFloats(op, "old", old, n, meaning);
+  const ours = needFloats(op, "logProbs", logProbs, n, meaning);
+  const theirs = needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const statistic = needWord(op, "statistic", options.statistic, MISMATCH_STATISTICS);
   const logClamp = needNumber(op, "logClamp", options.logClamp ?? Infinity, { min: 0, above: true, infinite: true });
@@ -59,6 +59,6 @@ export function needPair(op: string, current: unknown, old: unknown, options: Mi
   if (low > high) throw argumentError("ERR_SURPRISAL_OPTION", op, "low", low, `at most high = ${high}`);
   const dtype = widestFloat(ours, theirs);
   const code = DTYPE_CODE[dtype];
-  const both = { current: asFloat(ours, dtype), old: asFloat(theirs, dtype) };
+  const both = { logProbs: asFloat(ours, dtype), oldLogProbs: asFloat(theirs, dtype) };
   return { rows, dtype, common: { dtype: code, ...both, mask, offsets, n, B, T, statistic, logClamp, low, high } };
 }

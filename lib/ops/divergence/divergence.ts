@@ -29,7 +29,7 @@ export interface DivergenceOptions extends LogitPairLayout, SupportOptions, Back
   /** Divides both logits, > 0. Default 1. */
   readonly temperature?: number;
   /** One flag a row; a row with 0 is not read: its divergence is 0, its gradient exactly 0. Default: all 1. */
-  readonly keep?: Uint8Array;
+  readonly mask?: Uint8Array;
 }
 
 export interface DivergenceBackwardOptions extends DivergenceOptions {
@@ -51,7 +51,7 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
     options,
     student,
     teacher,
-    options.keep,
+    options.mask,
     options.support,
     wanted.gradDivergences,
     wanted.divergences,
@@ -61,8 +61,8 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
   const { N, V, dtype } = pair.student;
   const beta = needNumber(op, "beta", options.beta, { min: 0, max: 1 });
   const temperature = needNumber(op, "temperature", options.temperature ?? 1, { min: 1e-30, max: 1e30 });
-  const keep = optionalMask(op, "keep", options.keep, N, "one a row");
-  const support = needSupport(op, options, N, V, keep);
+  const mask = optionalMask(op, "mask", options.mask, N, "one a row");
+  const support = needSupport(op, options, N, V, mask);
   const divergence = wanted.divergences ?? null;
   const given = wanted.gradDivergences && needFloats(op, "gradDivergences", wanted.gradDivergences, N, "one a row");
   const weight = given ? (asFloat(given, "float64") as Float64Array) : null;
@@ -70,23 +70,23 @@ function prepare(op: string, student: unknown, teacher: unknown, options: Diverg
   const grad = gradient && gradient.grad;
   const x = pair.student.logits;
   const inPlace = grad && !support.support && grad.buffer === x.buffer && grad.byteOffset === x.byteOffset;
-  const inputs = { teacher: pair.teacher.logits, keep, gradDivergences: weight, support: support.support };
+  const inputs = { teacher: pair.teacher.logits, mask, gradDivergences: weight, support: support.support };
   const outputs = { divergences: divergence, gradient: grad };
   refuseOverlap(op, outputs, { ...inputs, student: inPlace ? undefined : x });
   const args: DivergenceRowsArgs = {
     dtype,
     student: x,
     teacher: pair.teacher.logits,
-    keep,
-    weight,
+    mask,
+    gradDivergences: weight,
     N,
     V,
     studentStride: pair.student.stride,
     teacherStride: pair.teacher.stride,
     beta,
     temperature,
-    divergence,
-    grad,
+    divergences: divergence,
+    gradStudent: grad,
     ...support,
   };
   return { args, stream, gradient: gradient && gradient.view, arrays: { student: x, ...inputs, ...outputs } };
@@ -123,7 +123,7 @@ function needDivergences(
   teacher: WideLogits,
   options: DivergenceOptions & { readonly out?: Float64Array },
 ) {
-  const stream = streamOf(op, options, student, teacher, options.keep, options.support, options.out);
+  const stream = streamOf(op, options, student, teacher, options.mask, options.support, options.out);
   const rows = needPair(op, student, teacher, options).student.N;
   return options.out === undefined
     ? float64Or(op, "", undefined, rows, stream)
@@ -158,7 +158,7 @@ export function divergence(
  *
  * @param student logits, [rows, vocab]: float32, float64, or half types
  * @param teacher logits of the same shape and type; they get no gradient
- * @returns [rows], float64 whatever the logits' type; 0 for rows that `keep` leaves out
+ * @returns [rows], float64 whatever the logits' type; 0 for rows that `mask` leaves out
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (an id outside the vocabulary, or twice in a row) or _BUFFER
  * @see Agarwal et al. 2024, On-Policy Distillation of Language Models (generalized Jensen-Shannon divergence)
  */

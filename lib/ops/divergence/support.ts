@@ -27,10 +27,10 @@ export interface CheckedSupport {
 }
 
 /** Every id of a row that is read lies in the vocabulary and is there once. */
-function checkIds(op: string, ids: Int32Array, K: number, N: number, V: number, keep: Uint8Array | null): void {
+function checkIds(op: string, ids: Int32Array, K: number, N: number, V: number, mask: Uint8Array | null): void {
   const lastRow = new Int32Array(V).fill(-1);
   for (let n = 0; n < N; ++n) {
-    if (keep && keep[n] === 0) continue;
+    if (mask && mask[n] === 0) continue;
     for (let i = n * K; i < (n + 1) * K; ++i) {
       const id = ids[i]!;
       if (id < 0 || id >= V) throw argumentError("ERR_SURPRISAL_RANGE", op, `support[${i}]`, id, `0..${V - 1} (vocab)`);
@@ -46,7 +46,7 @@ export function needSupport(
   options: SupportOptions,
   N: number,
   V: number,
-  keep: Uint8Array | null,
+  mask: Uint8Array | null,
 ): CheckedSupport {
   const tailFloor = needNumber(op, "tailFloor", options.tailFloor ?? 1e-7, { min: 1e-12, max: 0.5 });
   if (options.support == null) {
@@ -68,6 +68,6 @@ export function needSupport(
       `K ids for each of ${N} rows, K in 1..${V}`,
     );
   // What lies on a device is left to the kernel.
-  if (!DeviceArray.is(support) && !DeviceArray.is(keep)) checkIds(op, support, K, N, V, keep);
+  if (!DeviceArray.is(support) && !DeviceArray.is(mask)) checkIds(op, support, K, N, V, mask);
   return N === 0 ? { support: null, K: 0, outside: 0, tailFloor } : { support, K, outside, tailFloor };
 }

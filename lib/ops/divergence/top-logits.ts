@@ -18,7 +18,7 @@ takesDeviceArrays("topLogits");
 
 export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOption {
   /** One flag a row; the ids of a row with 0 are 0, and it is not read. Default: all 1. */
-  readonly keep?: Uint8Array;
+  readonly mask?: Uint8Array;
   /** Memory for the ids, [rows, k]. */
   readonly out?: Int32Array;
 }
@@ -44,15 +44,15 @@ export function topLogits(
 ): Int32Array | DeviceArray<"int32"> {
   const options = anywhere as TopLogitsOptions;
   const op = "topLogits";
-  const stream = streamOf(op, options, logits, options.keep, options.out);
+  const stream = streamOf(op, options, logits, options.mask, options.out);
   const { logits: x, dtype, N, V, stride } = needWideLogits(op, "logits", logits, options);
   const K = needNumber(op, "k", k, { min: 0, max: V, integer: true });
-  const keep = optionalMask(op, "keep", options.keep, N, "one a row");
+  const mask = optionalMask(op, "mask", options.mask, N, "one a row");
   const ids =
     options.out === undefined
       ? int32Or(op, "", undefined, N * K, stream)
       : needInt32(op, "out", options.out, N * K, "rows * k");
-  refuseOverlap(op, { ids }, { logits: x, keep });
-  selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, keep, N, V, stride, K, ids });
+  refuseOverlap(op, { ids }, { logits: x, mask });
+  selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, mask, N, V, stride, K, ids });
   return ids;
 }

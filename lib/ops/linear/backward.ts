@@ -116,31 +116,31 @@ function needArgs(
   result: LinearLogprobGradients,
 ): LinearBackwardArgs {
   const { N, wide } = head;
-  const gradLogprob = asWide(
+  const gradLogProbs = asWide(
     op,
     "gradLogProbs",
     optionalFloats(op, "gradLogProbs", options.gradLogProbs, N, "one a row"),
     wide,
   );
-  const gradEntropy = asWide(
+  const gradEntropies = asWide(
     op,
     "gradEntropies",
     optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"),
     wide,
   );
-  if (!gradLogprob && !gradEntropy)
+  if (!gradLogProbs && !gradEntropies)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
-  if (gradLogprob && !head.targets)
+  if (gradLogProbs && !head.targets)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", null, "the ids that gradLogProbs belong to");
   const given = (name: keyof LinearLogprobState) =>
     needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
   return {
     ...head,
-    maxLogit: given("maxLogits"),
-    log1pSum: given("log1pSums"),
-    meanGap: gradEntropy && given("meanGaps"),
-    gradLogprob,
-    gradEntropy,
+    maxLogits: given("maxLogits"),
+    log1pSums: given("log1pSums"),
+    meanGaps: gradEntropies && given("meanGaps"),
+    gradLogProbs,
+    gradEntropies,
     accumulate: options.accumulate ? 1 : 0,
     gradHidden: result.gradHidden && bitsOf(result.gradHidden),
     gradWeight: result.gradWeight,
@@ -161,7 +161,7 @@ function prepare(
   arrays: Readonly<Record<string, ArrayBufferView | null>>;
   stream: Stream | null;
 } {
-  const { gradLogProbs, gradEntropies, bias, keep } = options;
+  const { gradLogProbs, gradEntropies, bias, mask } = options;
   const stream = streamOf(
     op,
     options,
@@ -171,7 +171,7 @@ function prepare(
     gradLogProbs,
     gradEntropies,
     bias,
-    keep,
+    mask,
     ...Object.values(state),
   );
   const head = needHead(op, hidden, weight, targets, options);
@@ -183,12 +183,12 @@ function prepare(
     weight: args.weight,
     bias: args.bias,
     targets: args.targets,
-    keep: args.keep,
-    maxLogits: args.maxLogit,
-    log1pSums: args.log1pSum,
-    meanGaps: args.meanGap,
-    gradLogProbs: args.gradLogprob,
-    gradEntropies: args.gradEntropy,
+    mask: args.mask,
+    maxLogits: args.maxLogits,
+    log1pSums: args.log1pSums,
+    meanGaps: args.meanGaps,
+    gradLogProbs: args.gradLogProbs,
+    gradEntropies: args.gradEntropies,
   };
   refuseOverlap(op, outputs, inputs);
   return { args, result, arrays: { ...inputs, ...outputs }, stream };

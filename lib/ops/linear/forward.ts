@@ -72,19 +72,14 @@ function prepare(
   targets: TokenIds | null | undefined,
   options: LinearLogprobOptions,
 ) {
-  const stream = streamOf(op, options, hidden, weight, targets, options.bias, options.keep);
+  const stream = streamOf(op, options, hidden, weight, targets, options.bias, options.mask);
   const head = needHead(op, hidden, weight, targets, options);
   const result = needResult(op, options.out, head, stream);
-  const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, keep: head.keep };
+  const inputs = { hidden: head.hidden, weight: head.weight, bias: head.bias, targets: head.targets, mask: head.mask };
   refuseOverlap(op, { ...result }, inputs);
   const args: LinearForwardArgs = {
-    logprob: head.targets && result.logProbs,
-    entropy: result.entropies,
-    lse: result.logSumExps,
-    sumSq: result.sumSquares,
-    maxLogit: result.maxLogits,
-    log1pSum: result.log1pSums,
-    meanGap: result.meanGaps,
+    ...result,
+    logProbs: head.targets && result.logProbs,
     ...head,
   };
   return { args, result, inputs, stream };

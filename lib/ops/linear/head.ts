@@ -30,7 +30,7 @@ export interface LinearHeadOptions extends LogitMapOptions, BackendOption {
   /** Added to the logits, one a row of weight; −∞ masks an id. Default: none. */
   readonly bias?: HeadTensor;
   /** One flag a row; a row with 0 is not read: its results are 0, and it adds to no gradient. Default: all 1. */
-  readonly keep?: Uint8Array;
+  readonly mask?: Uint8Array;
   /** A row whose target is this id is left out as well; trainers use −100. Default: none. */
   readonly ignoreIndex?: number;
   /**
@@ -50,12 +50,12 @@ export interface CheckedHead extends LogitMapArgs {
   readonly weight: WideLogitArray;
   readonly bias: WideLogitArray | null;
   readonly targets: Int32Array | null;
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   readonly N: number;
   readonly D: number;
   readonly V: number;
   readonly padded: number;
-  readonly chunk: number;
+  readonly chunkRows: number;
 }
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
@@ -108,10 +108,10 @@ export function needHead(
   const padded = needHeadRows(op, head.view.length, D, head.own);
   needLength(op, "weight", head.view, padded * D, "rows of weight * dim");
   const V = needSize(op, "vocab", options.vocab ?? padded, padded);
-  const given = optionalMask(op, "keep", options.keep, N, "one a row");
+  const given = optionalMask(op, "mask", options.mask, N, "one a row");
   const ids = targets == null ? null : needIds(op, "targets", targets, N, "one a row");
-  const keep = keptRows(op, given, options.ignoreIndex, ids, N, 1);
-  checkTargets(op, { targets: ids, keep, N, K: 1 }, V);
+  const mask = keptRows(op, given, options.ignoreIndex, ids, N, 1);
+  checkTargets(op, { targets: ids, mask, N, K: 1 }, V);
   return {
     ...needLogitMap(op, options),
     view: states.view,
@@ -121,12 +121,12 @@ export function needHead(
     weight: bitsOf(head.view),
     bias: needBias(op, options, states.dtype, padded),
     targets: ids,
-    keep,
+    mask,
     N,
     D,
     V,
     padded,
-    chunk:
+    chunkRows:
       options.chunkRows === undefined
         ? 0
         : needNumber(op, "chunkRows", options.chunkRows, { min: 1, max: 2 ** 31 - 1, integer: true }),

@@ -61,43 +61,33 @@ function prepare(
   state: LogprobState,
   options: LogprobBackwardOptions,
 ) {
-  const { gradLogProbs, gradEntropies, out, keep } = options;
-  const stream = streamOf(
-    op,
-    options,
-    logits,
-    targets,
-    gradLogProbs,
-    gradEntropies,
-    out,
-    keep,
-    ...Object.values(state),
-  );
+  const { gradLogProbs: ofLogProbs, gradEntropies: ofEntropies, out, mask } = options;
+  const stream = streamOf(op, options, logits, targets, ofLogProbs, ofEntropies, out, mask, ...Object.values(state));
   const rows = needLogitRows(op, logits, targets, options, options);
   const { N, K } = rows;
-  const gradLogprob = asFloat32(
+  const gradLogProbs = asFloat32(
     op,
     "gradLogProbs",
-    optionalFloats(op, "gradLogProbs", options.gradLogProbs, N * K, "one a target"),
+    optionalFloats(op, "gradLogProbs", ofLogProbs, N * K, "one a target"),
   );
-  const gradEntropy = asFloat32(
+  const gradEntropies = asFloat32(
     op,
     "gradEntropies",
-    optionalFloats(op, "gradEntropies", options.gradEntropies, N, "one a row"),
+    optionalFloats(op, "gradEntropies", ofEntropies, N, "one a row"),
   );
-  if (!gradLogprob && !gradEntropy)
+  if (!gradLogProbs && !gradEntropies)
     throw new SurprisalError("ERR_SURPRISAL_OPTION", `${op}: neither gradLogProbs nor gradEntropies is given`, {
       op,
       name: "gradLogProbs",
       got: undefined,
       want: "gradLogProbs, gradEntropies or both",
     });
-  if (gradLogprob && !rows.targets)
+  if (gradLogProbs && !rows.targets)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "targets", targets, "the ids that gradLogProbs belong to");
-  const maxLogit = needRowState(op, "maxLogits", state, N);
-  const log1pSum = needRowState(op, "log1pSums", state, N);
-  const meanGap = gradEntropy && needRowState(op, "meanGaps", state, N);
-  const { view, grad } = needGradient(op, rows, options.out, stream);
+  const maxLogits = needRowState(op, "maxLogits", state, N);
+  const log1pSums = needRowState(op, "log1pSums", state, N);
+  const meanGaps = gradEntropies && needRowState(op, "meanGaps", state, N);
+  const { view, grad } = needGradient(op, rows, out, stream);
   const inPlace = grad.buffer === rows.logits.buffer && grad.byteOffset === rows.logits.byteOffset;
   refuseOverlap(
     op,
@@ -105,15 +95,23 @@ function prepare(
     {
       logits: inPlace ? undefined : rows.logits,
       targets: rows.targets,
-      keep: rows.keep,
-      maxLogits: maxLogit,
-      log1pSums: log1pSum,
-      meanGaps: meanGap,
-      gradLogProbs: gradLogprob,
-      gradEntropies: gradEntropy,
+      mask: rows.mask,
+      maxLogits,
+      log1pSums,
+      meanGaps,
+      gradLogProbs,
+      gradEntropies,
     },
   );
-  const args: LogprobBackwardArgs = { maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad, ...rows };
+  const args: LogprobBackwardArgs = {
+    maxLogits,
+    log1pSums,
+    meanGaps,
+    gradLogProbs,
+    gradEntropies,
+    gradLogits: grad,
+    ...rows,
+  };
   return { args, view, stream };
 }
 
@@ -173,8 +171,28 @@ export async function logprobBackwardAsync<L extends Logits>(
 ): Promise<LogitViewOf<L>> {
   options.signal?.throwIfAborted();
   const { args, view } = prepare("logprobBackwardAsync", logits, targets, state, options);
-  const { logits: x, targets: ids, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, grad } = args;
-  const arrays = { logits: x, targets: ids, keep, maxLogit, log1pSum, meanGap, gradLogprob, gradEntropy, out: grad };
+  const {
+    logits: x,
+    targets: ids,
+    mask,
+    maxLogits,
+    log1pSums,
+    meanGaps,
+    gradLogProbs,
+    gradEntropies,
+    gradLogits: grad,
+  } = args;
+  const arrays = {
+    logits: x,
+    targets: ids,
+    mask,
+    maxLogits,
+    log1pSums,
+    meanGaps,
+    gradLogProbs,
+    gradEntropies,
+    out: grad,
+  };
   await runByRows("logprobBackwardAsync", "logprobBackward", args, arrays, options);
   return view as LogitViewOf<L>;
 }

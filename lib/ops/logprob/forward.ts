@@ -9,7 +9,7 @@ import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { Anywhere, OnDevice } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
-import { asOutputs, type LogprobResult, needResult } from "./results";
+import { type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./logit-rows";
 
 takesDeviceArrays("logprob");
@@ -20,11 +20,11 @@ export interface LogprobOptions extends LogitRowsOptions {
 }
 
 function prepare(op: string, logits: Logits, targets: TokenIds | null | undefined, options: LogprobOptions) {
-  const stream = streamOf(op, options, logits, targets, options.keep);
+  const stream = streamOf(op, options, logits, targets, options.mask);
   const rows = needLogitRows(op, logits, targets, options);
   const result = needResult(op, options.out, rows.N, rows.K, stream);
-  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
-  const args: LogprobForwardArgs = { ...rows, ...asOutputs(result) };
+  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
+  const args: LogprobForwardArgs = { ...rows, ...result };
   return { args, result, stream };
 }
 
@@ -70,7 +70,7 @@ export async function logprobAsync(
 ): Promise<LogprobResult> {
   options.signal?.throwIfAborted();
   const { args, result } = prepare("logprobAsync", logits, targets, options);
-  const arrays = { logits: args.logits, targets: args.targets, keep: args.keep, ...result };
+  const arrays = { logits: args.logits, targets: args.targets, mask: args.mask, ...result };
   await runByRows("logprobAsync", "logprobForward", args, arrays, options);
   return result;
 }

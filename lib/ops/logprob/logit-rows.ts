@@ -19,7 +19,7 @@ export interface LogitMapOptions {
 
 export interface LogitRowsOptions extends LogitLayout, LogitMapOptions, BackendOption {
   /** One flag a row; a row with 0 is not read: its results are 0, its gradient is exactly 0. Default: all 1. */
-  readonly keep?: Uint8Array;
+  readonly mask?: Uint8Array;
   /** A row whose targets are this id is left out as well; trainers use −100. Default: none. */
   readonly ignoreIndex?: number;
 }
@@ -37,7 +37,7 @@ export type LogitMapArgs = Pick<LogprobForwardArgs, "temperature" | "scale" | "s
 
 export interface CheckedRows extends CheckedLogits, LogitMapArgs {
   readonly targets: Int32Array | null;
-  readonly keep: Uint8Array | null;
+  readonly mask: Uint8Array | null;
   readonly K: number;
 }
 
@@ -80,42 +80,42 @@ function needTargets(op: string, value: unknown, N: number): { targets: Int32Arr
   return { targets, K };
 }
 
-/** Flags of the rows to read, or null for all: those that `keep` keeps and whose targets are not all `ignoreIndex`. */
+/** Flags of the rows to read, or null for all: those that the mask keeps and whose targets are not all `ignoreIndex`. */
 export function keptRows(
   op: string,
-  keep: Uint8Array | null,
+  mask: Uint8Array | null,
   ignoreIndex: unknown,
   targets: Int32Array | null,
   N: number,
   K: number,
 ): Uint8Array | null {
-  if (ignoreIndex === undefined) return keep;
+  if (ignoreIndex === undefined) return mask;
   const id = needNumber(op, "ignoreIndex", ignoreIndex, { min: -(2 ** 31), max: 2 ** 31 - 1, integer: true });
-  if (!targets || K === 0) return keep;
-  if (DeviceArray.is(targets) || DeviceArray.is(keep))
+  if (!targets || K === 0) return mask;
+  if (DeviceArray.is(targets) || DeviceArray.is(mask))
     throw argumentError(
       "ERR_SURPRISAL_OPTION",
       op,
       "ignoreIndex",
       id,
-      "nothing where targets or keep lie on a device",
-      "keep, an array of flags, leaves rows out",
+      "nothing where targets or mask lie on a device",
+      "mask, an array of flags, leaves rows out",
     );
-  const kept = keep ? Uint8Array.from(keep) : new Uint8Array(N).fill(1);
+  const kept = mask ? Uint8Array.from(mask) : new Uint8Array(N).fill(1);
   for (let n = 0; n < N; ++n) if (targets.subarray(n * K, (n + 1) * K).every((target) => target === id)) kept[n] = 0;
   return kept;
 }
 
 export function checkTargets(
   op: string,
-  { targets, keep, N, K }: Pick<CheckedRows, "targets" | "keep" | "N" | "K">,
+  { targets, mask, N, K }: Pick<CheckedRows, "targets" | "mask" | "N" | "K">,
   vocabSize: number,
-  hint = "ignoreIndex or keep leave rows out",
+  hint = "ignoreIndex or a mask leaves rows out",
 ): void {
   // What lies on a device is left to the kernel, which reports it at the next read.
-  if (!targets || DeviceArray.is(targets) || DeviceArray.is(keep)) return;
+  if (!targets || DeviceArray.is(targets) || DeviceArray.is(mask)) return;
   for (let n = 0; n < N; ++n) {
-    if (keep && keep[n] === 0) continue;
+    if (mask && mask[n] === 0) continue;
     for (let i = n * K; i < (n + 1) * K; ++i)
       if (targets[i]! < 0 || targets[i]! >= vocabSize)
         throw argumentError(
@@ -141,9 +141,9 @@ export function needLogitRows(
   const { N, V } = checked;
   const map = needLogitMap(op, options);
   const ids = needTargets(op, targets, N);
-  const given = optionalMask(op, "keep", options.keep, N, "one a row");
-  const keep = keptRows(op, given, options.ignoreIndex, ids.targets, N, ids.K);
+  const given = optionalMask(op, "mask", options.mask, N, "one a row");
+  const mask = keptRows(op, given, options.ignoreIndex, ids.targets, N, ids.K);
   const place = needShard(op, V, shard ?? {});
-  checkTargets(op, { ...ids, keep, N }, place.vocabSize);
-  return { ...checked, ...map, ...ids, keep, ...place };
+  checkTargets(op, { ...ids, mask, N }, place.vocabSize);
+  return { ...checked, ...map, ...ids, mask, ...place };
 }

@@ -1,5 +1,4 @@
 // The arrays that a forward pass fills.
-import type { LogprobForwardArgs } from "../../backend/contract/logprob";
 import { outputOr } from "../../core/arrays";
 import type { Stream } from "../../core/stream";
 
@@ -42,19 +41,5 @@ export function needResult(
     log1pSums: array("log1pSums", N),
     meanGaps: array("meanGaps", N),
     sumSquares: array("sumSquares", N),
-  };
-}
-
-export function asOutputs(
-  result: LogprobResult,
-): Pick<LogprobForwardArgs, "logprob" | "entropy" | "lse" | "maxLogit" | "log1pSum" | "meanGap" | "sumSq"> {
-  return {
-    logprob: result.logProbs,
-    entropy: result.entropies,
-    lse: result.logSumExps,
-    maxLogit: result.maxLogits,
-    log1pSum: result.log1pSums,
-    meanGap: result.meanGaps,
-    sumSq: result.sumSquares,
   };
 }

@@ -10,7 +10,7 @@ import { typedArrayName } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import type { Anywhere } from "../../core/on-device";
 import type { DeviceLogits, Logits } from "./logits";
-import { asOutputs, type LogprobResult, needResult } from "./results";
+import { type LogprobResult, needResult } from "./results";
 import {
   type LogitMapOptions,
   type LogitRowsOptions,
@@ -66,15 +66,15 @@ export function logprobPartial(
 ): Float64Array | DeviceArray<"float64"> {
   const options = anywhere as LogprobPartialOptions;
   const op = "logprobPartial";
-  const stream = streamOf(op, options, logits, targets, options.keep, options.out);
+  const stream = streamOf(op, options, logits, targets, options.mask, options.out);
   const rows = needLogitRows(op, logits, targets, options, options);
   const length = rows.N * (STATE_SUMS + rows.K);
   const state =
     options.out === undefined
       ? float64Or(op, "", undefined, length, stream)
       : needFloat64(op, "out", options.out, length, "rows * (4 + targets a row)");
-  refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
-  selectBackend(op, options.backend, stream).ops.logprobPartial({ state, ...rows });
+  refuseOverlap(op, { states: state }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
+  selectBackend(op, options.backend, stream).ops.logprobPartial({ states: state, ...rows });
   return state;
 }
 
@@ -135,7 +135,7 @@ export function logprobMerge(states: readonly Float64Array[], options: LogprobMe
   const result = needResult(op, options.out, N, K, null);
   // `joined` is a copy; an output inside a state would still destroy what the caller may merge again.
   refuseOverlap(op, { ...result }, Object.fromEntries(states.map((state, p) => [`states[${p}]`, state])));
-  mergeJoined(op, { ...map, ...asOutputs(result), states: joined, P: states.length, N, K }, options);
+  mergeJoined(op, { ...map, ...result, states: joined, P: states.length, N, K }, options);
   return result;
 }
 

@@ -10,7 +10,7 @@ import { argumentError } from "../../core/errors";
 import { needNumber } from "../../core/option-checks";
 import { concatenated, gatherIntegers, gatherRagged, needAgreement } from "../../core/row-partials";
 import { type Logits, needLogits } from "./logits";
-import { asOutputs, type LogprobResult, needResult } from "./results";
+import { type LogprobResult, needResult } from "./results";
 import { type LogitRowsOptions, needLogitRows } from "./logit-rows";
 import { mergeJoined } from "./shards";
 
@@ -108,7 +108,7 @@ export function logprobTogether(
   needAgreement(op, "the number of rows", collective, N);
   needAgreement(op, "targets a row", collective, K);
   const result = needResult(op, options.out, N, K, null);
-  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, keep: rows.keep });
+  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
 
   const { ops } = selectBackend(op, options.backend);
   const size = N * (STATE_SUMS + K);
@@ -118,7 +118,7 @@ export function logprobTogether(
     const begin = count === 1 ? 0 : p * block;
     statesOf(
       ops,
-      { ...rows, state: states.subarray(p * size, (p + 1) * size) },
+      { ...rows, states: states.subarray(p * size, (p + 1) * size) },
       begin,
       Math.min(V, begin + Math.min(block, V)),
     );
@@ -127,7 +127,7 @@ export function logprobTogether(
   const { temperature, scale, softcap } = rows;
   mergeJoined(
     op,
-    { temperature, scale, softcap, ...asOutputs(result), states: all, P: size === 0 ? 1 : all.length / size, N, K },
+    { temperature, scale, softcap, ...result, states: all, P: size === 0 ? 1 : all.length / size, N, K },
     options,
   );
   return { ...result, ...place };

@@ -89,7 +89,7 @@ interface ClippedArrays {
   readonly ratios: FloatArray;
   /** 1 where the clipped branch is strictly smaller and so cuts the gradient off; shape of `losses`. */
   readonly clipped: Uint8Array;
-  /** d objective / d current, [n]; 0 under the mask, and where clipped. */
+  /** d objective / d logProbs, [n]; 0 under the mask, and where clipped. */
   readonly gradLogProbs: FloatArray;
 }
 
@@ -206,15 +206,15 @@ function summarize(all: Float64Array, own: Float64Array, ofTokens: boolean): Cli
 /** A checked call: what a backend needs, and the result once it has run. */
 function clippedCall<Output extends ClippedOutput>(
   op: string,
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   advantages: FloatArray,
   options: ClippedObjectiveOptions<Output>,
   rowMemory: (rows: number) => RowMemory,
 ) {
   const { collective } = options;
-  const stream = streamOf(op, options, current, old, advantages, options.mask, options.rowWeights);
-  const units = needUnits(op, current, old, options);
+  const stream = streamOf(op, options, logProbs, oldLogProbs, advantages, options.mask, options.rowWeights);
+  const units = needUnits(op, logProbs, oldLogProbs, options);
   const { rows, common } = units;
   if (collective && units.level === "group")
     throw argumentError(
@@ -226,13 +226,13 @@ function clippedCall<Output extends ClippedOutput>(
     );
   const advantage = needAdvantages(op, advantages, units, options.advantagesPer);
   const form = needForm(op, options, units);
-  const dtype = widestFloat(units.current, units.old, advantage.array);
+  const dtype = widestFloat(units.logProbs, units.oldLogProbs, advantage.array);
   const wanted: readonly ClippedOutput[] = options.outputs ?? DEFAULT_OUTPUTS;
   const memory = needLossMemory(op, dtype, form, rows, wanted, options.out, stream, OUTPUTS);
   const { mask, offsets, members, groupOffsets } = common;
   const arrays = {
-    current: units.current,
-    old: units.old,
+    logProbs: units.logProbs,
+    oldLogProbs: units.oldLogProbs,
     advantages: advantage.array,
     mask,
     offsets,
@@ -245,7 +245,7 @@ function clippedCall<Output extends ClippedOutput>(
   const own = rowMemory(stream ? 0 : rows.B);
   const inputs: LossInputs = {
     rows,
-    old: units.old,
+    old: units.oldLogProbs,
     advantage,
     factor: null,
     rowWeights: negated(op, rowWeights, stream ? new Float64Array(rows.B) : own.weights),
@@ -256,7 +256,7 @@ function clippedCall<Output extends ClippedOutput>(
     groups: groupOffsets && { G: common.G, members, offsets: groupOffsets },
   };
   const sums = stream ? float64Or(op, "", undefined, rows.B * LOSS_SUMS, stream) : own.sums;
-  const args = lossArgs(dtype, form, units.current, inputs, memory, sums, LOSS_SUMS);
+  const args = lossArgs(dtype, form, units.logProbs, inputs, memory, sums, LOSS_SUMS);
 
   const ofTokens = units.level === "token";
   const finish = (): ClippedObjectiveResult<Output> => {
@@ -279,20 +279,20 @@ function clippedCall<Output extends ClippedOutput>(
 /** As clippedObjective, in the name of the public function `op`. */
 export function evaluateClipped<Output extends ClippedOutput>(
   op: string,
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   advantages: FloatArray,
   options: ClippedObjectiveOptions<Output>,
 ): ClippedObjectiveResult<Output> {
-  const { stream, run, args, finish } = clippedCall(op, current, old, advantages, options, memoryOf);
+  const { stream, run, args, finish } = clippedCall(op, logProbs, oldLogProbs, advantages, options, memoryOf);
   selectBackend(op, options.backend, stream).ops[run](args);
   return finish();
 }
 
 /** The same on a device, where the first array lies. */
 export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
-  current: DeviceFloatArray,
-  old: AnyFloatArray,
+  logProbs: DeviceFloatArray,
+  oldLogProbs: AnyFloatArray,
   advantages: AnyFloatArray,
   options: Anywhere<ClippedObjectiveOptions<Output>>,
 ): DeviceClippedObjectiveResult<Output>;
@@ -307,8 +307,8 @@ export function clippedObjective<const Output extends ClippedOutput = "gradLogPr
  * to its token, row or group, and to the sums it enters. With a `collective` the objective, its gradient and the figures are those
  * of the batch on all its workers (not at level "group").
  *
- * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
- * @param old log-probs under the policy that sampled, same shape; constants for the gradient
+ * @param logProbs log-probs under the current policy, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs log-probs under the policy that sampled, same shape; constants for the gradient
  * @param advantages [rows], or [n] at token level; constants for the gradient
  * @returns the objective to maximise, its figures, and the arrays that `outputs` lists; arrays float64 if an input is, else float32
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
@@ -317,19 +317,23 @@ export function clippedObjective<const Output extends ClippedOutput = "gradLogPr
  * Reinforcement Learning (dual clip)
  */
 export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   advantages: FloatArray,
   options: ClippedObjectiveOptions<Output>,
 ): ClippedObjectiveResult<Output>;
 export function clippedObjective<const Output extends ClippedOutput = "gradLogProbs">(
-  current: AnyFloatArray,
-  old: AnyFloatArray,
+  logProbs: AnyFloatArray,
+  oldLogProbs: AnyFloatArray,
   advantages: AnyFloatArray,
   anywhere: ClippedObjectiveOptions<Output> | Anywhere<ClippedObjectiveOptions<Output>>,
 ): ClippedObjectiveResult<Output> | DeviceClippedObjectiveResult<Output> {
   const options = anywhere as ClippedObjectiveOptions<Output>;
-  const [ours, theirs, gains] = [current, old, advantages] as unknown as readonly [FloatArray, FloatArray, FloatArray];
+  const [ours, theirs, gains] = [logProbs, oldLogProbs, advantages] as unknown as readonly [
+    FloatArray,
+    FloatArray,
+    FloatArray,
+  ];
   return evaluateClipped("clippedObjective", ours, theirs, gains, options);
 }
 
@@ -337,14 +341,21 @@ export function clippedObjective<const Output extends ClippedOutput = "gradLogPr
  * `clippedObjective` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
  */
 export async function clippedObjectiveAsync<const Output extends ClippedOutput = "gradLogProbs">(
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   advantages: FloatArray,
   options: Omit<ClippedObjectiveOptions<Output>, "collective"> & AsyncOption,
 ): Promise<ClippedObjectiveResult<Output>> {
   const op = "clippedObjectiveAsync";
   // Memory of its own: another call may begin before this one ends.
-  const { run, args, finish, arrays, memory } = clippedCall<Output>(op, current, old, advantages, options, newMemory);
+  const { run, args, finish, arrays, memory } = clippedCall<Output>(
+    op,
+    logProbs,
+    oldLogProbs,
+    advantages,
+    options,
+    newMemory,
+  );
   await runWhole(op, run, args, { ...arrays, ...memory }, options);
   return finish();
 }

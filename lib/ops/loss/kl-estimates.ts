@@ -50,12 +50,12 @@ export type { KlKind };
 
 /** The same on a device, where the first array lies. */
 export function klEstimates(
-  current: DeviceFloatArray,
-  reference: AnyFloatArray,
+  logProbs: DeviceFloatArray,
+  referenceLogProbs: AnyFloatArray,
   options: Anywhere<KlEstimatesOptions>,
 ): DeviceKlEstimatesResult;
 /**
- * KL estimates of tokens, from d = current − reference:
+ * KL estimates of tokens, from d = logProbs − referenceLogProbs:
  *
  *     k1   d                   unbiased
  *     abs  |d|
@@ -63,21 +63,25 @@ export function klEstimates(
  *     k3   exp(−d) − 1 + d     unbiased, never negative
  *
  * @param current log-probs under the policy, nats; [n] as `shape` or `offsets` say
- * @param reference log-probs under the reference model, same shape
+ * @param referenceLogProbs log-probs under the reference model, same shape
  * @returns arrays float64 if an input is, else float32; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman 2020, Approximating KL Divergence, http://joschu.net/blog/kl-approx.html
  */
-export function klEstimates(current: FloatArray, reference: FloatArray, options: KlEstimatesOptions): KlEstimatesResult;
 export function klEstimates(
-  current: AnyFloatArray,
-  reference: AnyFloatArray,
+  logProbs: FloatArray,
+  referenceLogProbs: FloatArray,
+  options: KlEstimatesOptions,
+): KlEstimatesResult;
+export function klEstimates(
+  logProbs: AnyFloatArray,
+  referenceLogProbs: AnyFloatArray,
   anywhere: KlEstimatesOptions | Anywhere<KlEstimatesOptions>,
 ): KlEstimatesResult | DeviceKlEstimatesResult {
   return evaluateKlEstimates(
     "klEstimates",
-    current as FloatArray,
-    reference as FloatArray,
+    logProbs as FloatArray,
+    referenceLogProbs as FloatArray,
     anywhere as KlEstimatesOptions,
   );
 }
@@ -85,14 +89,14 @@ export function klEstimates(
 /** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
 export function evaluateKlEstimates(
   op: string,
-  current: FloatArray,
-  reference: FloatArray,
+  logProbs: FloatArray,
+  referenceLogProbs: FloatArray,
   options: KlEstimatesOptions,
 ): KlEstimatesResult {
   const { kind, gradientKind, logClamp, valueClamp, out, ...where } = options;
   const { n, B, meaning } = needRows(op, where);
-  const logProbs = needFloats(op, "current", current, n, meaning);
-  const referenceLogProbs = needFloats(op, "reference", reference, n, meaning);
+  needFloats(op, "logProbs", logProbs, n, meaning);
+  needFloats(op, "referenceLogProbs", referenceLogProbs, n, meaning);
   const memory: Partial<LossArrays> = {
     klValues: out?.values && needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n),
     gradLogProbs: out?.gradLogProbs,
@@ -100,7 +104,7 @@ export function evaluateKlEstimates(
   refuseOverlap(
     op,
     { values: out?.values, gradLogProbs: out?.gradLogProbs },
-    { current, reference, mask: where.mask, offsets: where.offsets },
+    { logProbs, referenceLogProbs, mask: where.mask, offsets: where.offsets },
   );
   const noPolicyTerm = { form: "linear", advantages: new Float32Array(B), advantagesPer: "row" } as const;
   const kl = {

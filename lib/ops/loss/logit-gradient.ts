@@ -18,7 +18,7 @@ import {
   needGradient,
   needLogits,
 } from "../logprob/logits";
-import { asOutputs, type LogprobResult, needResult } from "../logprob/results";
+import { type LogprobResult, needResult } from "../logprob/results";
 import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
 import type { LossBand } from "./parameters";
 import { needLossInputs } from "./loss-inputs";
@@ -98,7 +98,7 @@ function prepare(
   const checked = needTokenLogits(op, logits, n, options);
   const map = needLogitMap(op, options);
   const ids = needIds(op, "targets", targets, n, meaning);
-  checkTargets(op, { targets: ids, keep: mask, N: n, K: 1 }, checked.V, "mask leaves tokens out");
+  checkTargets(op, { targets: ids, mask, N: n, K: 1 }, checked.V, "mask leaves tokens out");
   const result = needResult(op, undefined, n, 1, null);
   const { view, grad } = needGradient(op, checked, options.out, null);
   const inPlace = grad.buffer === checked.logits.buffer && grad.byteOffset === checked.logits.byteOffset;
@@ -119,24 +119,24 @@ function prepare(
     parameters: form.parameters,
     kl: kl.parameters,
     ...map,
-    ...asOutputs(result),
+    ...result,
     dtype: checked.dtype,
     logits: checked.logits,
     targets: ids,
-    keep: mask,
-    old: old && perToken(rows, old, true),
-    advantage: perToken(rows, advantage.array, advantage.perToken),
-    factor: factor && perToken(rows, factor.array, factor.perToken),
-    reference: kl.reference && perToken(rows, kl.reference, true),
-    weight: rowWeights && perToken(rows, rowWeights, false),
-    klWeight: kl.weights && perToken(rows, kl.weights, false),
-    entropyWeight,
+    mask,
+    oldLogProbs: old && perToken(rows, old, true),
+    advantages: perToken(rows, advantage.array, advantage.perToken),
+    factors: factor && perToken(rows, factor.array, factor.perToken),
+    referenceLogProbs: kl.reference && perToken(rows, kl.reference, true),
+    weights: rowWeights && perToken(rows, rowWeights, false),
+    klWeights: kl.weights && perToken(rows, kl.weights, false),
+    entropyWeights: entropyWeight,
     termMask,
     marks,
     N: n,
     V: checked.V,
     stride: checked.stride,
-    grad,
+    gradLogits: grad,
   };
   return { args, result, view };
 }
@@ -168,8 +168,8 @@ export async function differentiateLogitsAsync<L extends Logits>(
   klAt = "kl.",
 ): Promise<TokenLogitsResult<L>> {
   const { args, result, view } = prepare(op, logits, targets, options, entropyWeights, klAt);
-  const { logits: x, grad, targets: ids, keep, termMask, marks } = args;
-  const arrays = { logits: x, targets: ids, keep, termMask, marks, ...result, out: grad };
+  const { logits: x, gradLogits: grad, targets: ids, mask, termMask, marks } = args;
+  const arrays = { logits: x, targets: ids, mask, termMask, marks, ...result, out: grad };
   await runByRows(op, "lossLogits", args, arrays, options);
   return { ...result, gradLogits: view as LogitViewOf<L> };
 }

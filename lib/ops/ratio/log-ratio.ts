@@ -25,45 +25,49 @@ export interface LogRatioResult {
 
 /** The same on a device, where the first array lies. */
 export function logRatio(
-  current: DeviceFloatArray,
-  old: AnyFloatArray,
+  logProbs: DeviceFloatArray,
+  oldLogProbs: AnyFloatArray,
   options: Anywhere<LogRatioOptions>,
 ): OnDevice<LogRatioResult>;
 /**
  * Log ratios of a current and an old policy, from log-probs of the same tokens.
  *
- *     token     x[t] = current[t] − old[t]
- *     sequence  x[b] = mean (or sum) of current − old over the kept tokens of row b
+ *     token     x[t] = logProbs[t] − oldLogProbs[t]
+ *     sequence  x[b] = mean (or sum) of logProbs − oldLogProbs over the kept tokens of row b
  *     group     the same over the kept tokens of all rows of a group
  *
- * @param current log-probs under the current policy, nats; [n] as `shape` or `offsets` say
- * @param old log-probs under the policy that sampled, same shape
+ * @param logProbs log-probs under the current policy, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs log-probs under the policy that sampled, same shape
  * @returns log ratios and ratios, float64 if an input is, else float32; differences and sums in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  */
-export function logRatio(current: FloatArray, old: FloatArray, options: LogRatioOptions): LogRatioResult;
+export function logRatio(logProbs: FloatArray, oldLogProbs: FloatArray, options: LogRatioOptions): LogRatioResult;
 export function logRatio(
-  current: AnyFloatArray,
-  old: AnyFloatArray,
+  logProbs: AnyFloatArray,
+  oldLogProbs: AnyFloatArray,
   anywhere: LogRatioOptions | Anywhere<LogRatioOptions>,
 ): LogRatioResult | OnDevice<LogRatioResult> {
   const options = anywhere as LogRatioOptions;
   const op = "logRatio";
-  const stream = streamOf(op, options, current, old, options.mask);
-  const units = needUnits(op, current, old, options);
+  const stream = streamOf(op, options, logProbs, oldLogProbs, options.mask);
+  const units = needUnits(op, logProbs, oldLogProbs, options);
   const { count, common } = units;
-  const dtype = widestFloat(units.current, units.old);
+  const dtype = widestFloat(units.logProbs, units.oldLogProbs);
   const logRatios = outputOr(op, "logRatios", options.out?.logRatios, dtype, count, stream);
   const ratios = outputOr(op, "ratios", options.out?.ratios, dtype, count, stream);
   const { mask, offsets, groupOffsets } = common;
-  refuseOverlap(op, { logRatios, ratios }, { current: units.current, old: units.old, mask, offsets, groupOffsets });
+  refuseOverlap(
+    op,
+    { logRatios, ratios },
+    { logProbs: units.logProbs, oldLogProbs: units.oldLogProbs, mask, offsets, groupOffsets },
+  );
   selectBackend(op, options.backend, stream).ops.ratioLog({
     ...common,
     dtype: DTYPE_CODE[dtype],
-    current: asFloat(units.current, dtype),
-    old: asFloat(units.old, dtype),
-    logRatio: logRatios,
-    ratio: ratios,
+    logProbs: asFloat(units.logProbs, dtype),
+    oldLogProbs: asFloat(units.oldLogProbs, dtype),
+    logRatios,
+    ratios,
   });
   return { logRatios, ratios };
 }

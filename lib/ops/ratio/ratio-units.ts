@@ -31,8 +31,8 @@ export interface RatioOptions extends RowLayout, GroupLayout, BackendOption {
 export interface Units {
   readonly rows: Rows;
   readonly level: RatioLevel;
-  readonly current: FloatArray;
-  readonly old: FloatArray;
+  readonly logProbs: FloatArray;
+  readonly oldLogProbs: FloatArray;
   /** How many units have a ratio: n, B or G. */
   readonly count: number;
   readonly common: {
@@ -49,7 +49,7 @@ export interface Units {
   };
 }
 
-export function needUnits(op: string, current: unknown, old: unknown, options: RatioOptions): Units {
+export function needUnits(op: string, logProbs: unknown, oldLogProbs: unknown, options: RatioOptions): Units {
   const rows = needRows(op, options);
   const { n, B, T, offsets, meaning } = rows;
   const level = needWord(op, "level", options.level, RATIO_LEVELS);
@@ -62,8 +62,8 @@ export function needUnits(op: string, current: unknown, old: unknown, options: R
   return {
     rows,
     level: options.level,
-    current: needFloats(op, "current", current, n, meaning),
-    old: needFloats(op, "old", old, n, meaning),
+    logProbs: needFloats(op, "logProbs", logProbs, n, meaning),
+    oldLogProbs: needFloats(op, "oldLogProbs", oldLogProbs, n, meaning),
     count: [n, B, G][level]!,
     common: {
       mask: optionalMask(op, "mask", options.mask, n, meaning),

@@ -112,18 +112,18 @@ function covarianceCall(op: string, logProbs: FloatArray, advantages: FloatArray
   const count = int32Or(op, "", undefined, 1, stream);
   const args = {
     dtype: DTYPE_CODE[dtype],
-    advantage: asFloat(array, dtype),
-    current: asFloat(logProbs, dtype),
+    advantages: asFloat(array, dtype),
+    logProbs: asFloat(logProbs, dtype),
     mask,
     excluded,
     offsets,
     n,
     B,
     T,
-    advantagePerToken: perToken ? 1 : 0,
+    advantagesPerToken: perToken ? 1 : 0,
     countEpsilon,
     selected,
-    count,
+    counts: count,
     ...choice,
   };
   return { stream, args, arrays: { logProbs, advantages, mask, excluded, offsets, selected, count }, selected, count };

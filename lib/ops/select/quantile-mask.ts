@@ -36,7 +36,7 @@ function quantileCall(op: string, values: FloatArray, options: QuantileMaskOptio
   refuseOverlap(op, { selected, thresholds }, { values, mask, offsets });
   return {
     stream,
-    args: { q, threshold: thresholds, selected, ...args },
+    args: { q, thresholds, selected, ...args },
     arrays: { values, mask, offsets, selected, thresholds },
     result: { selected, thresholds },
   };

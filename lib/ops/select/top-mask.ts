@@ -33,7 +33,7 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   refuseOverlap(op, { selected, counts }, { values, mask, offsets });
   return {
     stream,
-    args: { selected, count: counts, ...args, ...top },
+    args: { selected, counts, ...args, ...top },
     arrays: { values, mask, offsets, selected, counts },
     result: { selected, counts },
   };

@@ -1,11 +1,11 @@
 /* How far two policies' log-probs of the same tokens are apart, and what is done about it: bounded weights and masks.
  *
- *   x[t], the statistic, of d = current[t] - old[t] clamped to [-log_clamp, log_clamp]:
- *             K1        -d                     log(old / current)
+ *   x[t], the statistic, of d = log_probs[t] - old_log_probs[t] clamped to [-log_clamp, log_clamp]:
+ *             K1        -d                     log(old / new)
  *             K2        d^2 / 2
  *             K3        exp(d) - 1 - d         >= 0, without cancelling at small d
  *             RATIO     exp(d)
- *             and of p = exp(current[t]), q = exp(old[t]), where log_clamp is not read:
+ *             and of p = exp(log_probs[t]), q = exp(old_log_probs[t]), where log_clamp is not read:
  *             DISTANCE  |p - q|                from the difference of the logs, so that close ones do not cancel
  *             CURRENT   p
  *             OLD       q
@@ -14,17 +14,17 @@
  *   measure   of the kept tokens of row b
  *             moments[b]      of x: count, sum, mean, M2, min, max as in reduce.h, for srp_reduce_merge
  *             bounded[b]      of min(max(x, low), high), likewise
- *             differences[b]  sum of current - old, not clamped
+ *             differences[b]  sum of log_probs - old_log_probs, not clamped
  *             above[b], below[b]  how many have x > high, x < low
  *
- *   bound     f[b] = row_factor[b], 1 without
+ *   bound     f[b] = row_factors[b], 1 without
  *             weights[t]      f[b] * min(max(x, low), high)  for SRP_OUTSIDE_CLAMP
- *                             f[b] * x inside [low, high], else 0  for SRP_OUTSIDE_ZERO;  `masked` under the mask
+ *                             f[b] * x inside [low, high], else 0  for SRP_OUTSIDE_ZERO;  masked_weight under the mask
  *             kept[t]         1 where the mask is, low <= x <= high and f[b] is not 0, else 0
- *             kept_count[b]   how many
+ *             kept_counts[b]  how many
  *
  * empty       rows without kept tokens: the moments of nothing, differences 0, counts 0
- * zero        a row_factor of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
+ * zero        a row factor of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
  * nan         x is NaN: counts as above, is not kept, and its weight is NaN; so are its row's moments. No other row's
  * order       as reduce.h: host backends cut a row into chunks of 4096 positions, and merge one after the other; device
  *             backends take a row at once, in a fixed order that depends on its length alone. Masked positions add nothing, to the bit
@@ -53,10 +53,10 @@ typedef enum { SRP_OUTSIDE_CLAMP = 0, SRP_OUTSIDE_ZERO = 1 } srp_outside_rule;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;             /* SRP_F32 or SRP_F64: of current, old */
-  const void *current, *old; /* [n] */
-  const uint8_t* mask;       /* [n] or NULL */
-  const int32_t* offsets;    /* [B + 1] or NULL = padded */
+  int32_t dtype;                         /* SRP_F32 or SRP_F64: of log_probs, old_log_probs */
+  const void *log_probs, *old_log_probs; /* [n] */
+  const uint8_t* mask;                   /* [n] or NULL */
+  const int32_t* offsets;                /* [B + 1] or NULL = padded */
   int64_t n, B, T;
   int32_t statistic;         /* srp_mismatch_statistic */
   double log_clamp;          /* > 0, infinity = off */
@@ -68,19 +68,19 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;             /* SRP_F32 or SRP_F64: of current, old, weights */
-  const void *current, *old; /* [n] */
-  const uint8_t* mask;       /* [n] or NULL */
-  const int32_t* offsets;    /* [B + 1] or NULL = padded */
-  const double* row_factor;  /* [B] or NULL = 1 */
+  int32_t dtype;                         /* SRP_F32 or SRP_F64: of log_probs, old_log_probs, weights */
+  const void *log_probs, *old_log_probs; /* [n] */
+  const uint8_t* mask;                   /* [n] or NULL */
+  const int32_t* offsets;                /* [B + 1] or NULL = padded */
+  const double* row_factors;             /* [B] or NULL = 1 */
   int64_t n, B, T;
   int32_t statistic; /* srp_mismatch_statistic */
   int32_t outside;   /* srp_outside_rule */
   double log_clamp, low, high;
-  double masked;       /* the weight under the mask */
-  void* weights;       /* [n] or NULL */
-  uint8_t* kept;       /* [n] or NULL, may be the memory of mask */
-  int32_t* kept_count; /* [B] or NULL */
+  double masked_weight; /* the weight under the mask */
+  void* weights;        /* [n] or NULL */
+  uint8_t* kept;        /* [n] or NULL, may be the memory of mask */
+  int32_t* kept_counts; /* [B] or NULL */
 } srp_correction_bound_args;
 
 #endif

@@ -5,21 +5,22 @@
  *   beta 0      D = KL(T || S) = sum T ln(T / S)
  *   beta 1      D = KL(S || T) = sum S ln(S / T)
  *   else        M = (1 - beta) S + beta T,  D = beta KL(T || M) + (1 - beta) KL(S || M): generalized Jensen-Shannon
- *   grad[j]     weight (h[j] - S[j] sum h) / temperature, with h = dD / d ln S up to a multiple of S:
+ *   grad_student[j] = w (h[j] - S[j] sum h) / temperature, with w = grad_divergences of the row, h = dD / d ln S up to a
+ *               multiple of S:
  *               S - T;  S ln(S / T);  (1 - beta) S ln(S / M)
  *
  * support   K ids a row; the outcomes are these and
  *             SRP_OUTSIDE_DROPPED  nothing else: both distributions are renormalised over the support; grad 0 outside
  *             SRP_OUTSIDE_POOLED   one more, the pool of all other ids, of log-probability ln(-expm1(min(L, -tail_floor))),
  *                                  L = the log of the support's probability. Ids of the pool get
- *                                  grad[j] = weight S[j] (h_pool / S_pool - sum h) / temperature. A student's pool at the floor is
+ *                                  grad_student[j] = w S[j] (h_pool / S_pool - sum h) / temperature. A student's pool at the floor is
  *                                  a constant: the derivative through it is 0
  * top       the ids of the K largest logits of a row, ascending; of equal logits the smaller ids. NaN is below everything
  * shapes    logits row-major of which the first V columns count (a padded vocabulary has stride > V); per-row arrays [N];
- *           grad [N, student_stride], 0 in the padding
+ *           grad_student [N, student_stride], 0 in the padding
  * scalars   beta in [0, 1]; temperature in [1e-30, 1e30]; tail_floor in [1e-12, 0.5], read with a pool
- * keep      [N] or NULL: a row with keep 0 is not read, nor are its weight and support; its outputs are 0
- * weight    [N] or NULL = 1: dL/dD. A weight of 0 gives a gradient row of exactly 0
+ * mask      [N] or NULL: a row with mask 0 is not read, nor are its grad_divergences and support; its outputs are 0
+ * grad_divergences  [N] or NULL = 1: dL/dD. One of 0 gives a gradient row of exactly 0
  * -inf      a logit of -infinity is a masked id, of probability 0: 0 ln 0 = 0. Masked on both sides it adds nothing. On one side
  *           the mixture stays finite; KL(P || Q) is +infinity where Q alone lacks the id. KL(T || S) keeps its gradient S - T;
  *           KL(S || T) has none: NaN where S > 0, else 0
@@ -30,9 +31,9 @@
  *           Ids of a row are distinct; with a repeated one the results of the row are unspecified
  * precision float64 throughout; the summed terms P ln(P / Q) - P + Q are >= 0, so that nearly equal rows keep relative
  *           accuracy. |dD| <= 1e-12 D + 1e-14 without a pool. The probability of a pool is known to 1e-15, so that one of
- *           1e-7 is known to 1e-8 of itself: with one of 1e-4 or more |dD| <= 1e-11. Gradient within 1e-12 weight / temperature,
+ *           1e-7 is known to 1e-8 of itself: with one of 1e-4 or more |dD| <= 1e-11. Gradient within 1e-12 w / temperature,
  *           with such a pool 1e-11, before its rounding to the logits' dtype
- * memory    grad may be the same memory as student without a support (in place); no other overlap */
+ * memory    grad_student may be the same memory as student without a support (in place); no other overlap */
 #ifndef SURPRISAL_DIVERGENCE_H
 #define SURPRISAL_DIVERGENCE_H
 
@@ -43,26 +44,26 @@ typedef enum { SRP_OUTSIDE_DROPPED = 0, SRP_OUTSIDE_POOLED = 1 } srp_outside;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of student, teacher and grad */
-  const void* student;    /* [N, student_stride] */
-  const void* teacher;    /* [N, teacher_stride] */
-  const uint8_t* keep;    /* [N] or NULL */
-  const double* weight;   /* [N] or NULL = 1; read with grad */
-  const int32_t* support; /* [N, K] or NULL = the whole vocabulary, with K 0 */
-  int64_t N;              /* independent rows */
+  int32_t dtype;                  /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of student, teacher and grad_student */
+  const void* student;            /* [N, student_stride] */
+  const void* teacher;            /* [N, teacher_stride] */
+  const uint8_t* mask;            /* [N] or NULL */
+  const double* grad_divergences; /* [N] or NULL = 1; read with grad_student */
+  const int32_t* support;         /* [N, K] or NULL = the whole vocabulary, with K 0 */
+  int64_t N;                      /* independent rows */
   int64_t V, student_stride, teacher_stride, K;
   double beta, temperature;
   int32_t outside; /* srp_outside; 0 without a support */
   double tail_floor;
-  double* divergence; /* [N] or NULL */
-  void* grad;         /* [N, student_stride] or NULL, not both. Without a support it may be the memory of student */
+  double* divergences; /* [N] or NULL */
+  void* grad_student;  /* [N, student_stride] or NULL, not both. Without a support it may be the memory of student */
 } srp_divergence_rows_args;
 
 typedef struct {
   uint32_t size;
   int32_t dtype;        /* SRP_F32, SRP_F16, SRP_BF16 or SRP_F64: of logits */
   const void* logits;   /* [N, stride] */
-  const uint8_t* keep;  /* [N] or NULL: ids of a row with keep 0 are 0 */
+  const uint8_t* mask;  /* [N] or NULL: ids of a row with mask 0 are 0 */
   int64_t N;            /* independent rows */
   int64_t V, stride, K; /* K <= V */
   int32_t* ids;         /* [N, K] */

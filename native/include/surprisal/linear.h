@@ -1,39 +1,39 @@
 /* A linear head and the log-probs of its logits in one, forward and backward: the logits are never in memory as a whole.
  *
  *   x[n,j]      = sum over d of hidden[n,d] weight[j,d]  (+ bias[j])
- *   z, logprob, entropy, lse, sum_sq, max_logit, log1p_sum, mean_gap of row n: as logprob.h has them, from x[n,:]
- *   g[n,j]      = dL/dx[n,j], as logprob.h has it, with a = grad_logprob[n] and h = grad_entropy[n]
+ *   z, log_probs, entropies, log_sum_exps, sum_squares, max_logits, log1p_sums, mean_gaps of row n: as logprob.h has them, from x[n,:]
+ *   g[n,j]      = dL/dx[n,j], as logprob.h has it, with a = grad_log_probs[n] and h = grad_entropies[n]
  *   grad_hidden[n,d] = sum over j of g[n,j] weight[j,d]
  *   grad_weight[j,d] = sum over n of g[n,j] hidden[n,d]     grad_bias[j] = sum over n of g[n,j]     (+ what they held before)
  *
  * shapes    hidden [N,D], weight [padded,D] and bias [padded] of which the first V rows count (padded >= V), all row-major
  *           and of one dtype; targets [N], 0 <= id < V; per-row results [N]; gradients as what they belong to
  * dtypes    hidden, weight, bias: float32, float16, bfloat16 or float64. "Wide" is float64 where they are, else float32:
- *           logprob, entropy, lse, sum_sq, their gradients, grad_weight and grad_bias are wide, the last two because
+ *           log_probs, entropies, log_sum_exps, sum_squares, their gradients, grad_weight and grad_bias are wide, the last two because
  *           micro-batches add up in them, and a half type drops what is 2^-8 of the sum. grad_hidden has hidden's dtype.
- *           max_logit, log1p_sum and mean_gap are float64: backward forms p from them, and x is not a float32 number
+ *           max_logits, log1p_sums and mean_gaps are float64: backward forms p from them, and x is not a float32 number
  * scalars   as logprob.h
- * keep      [N] or NULL: a row with keep 0 is not read, nor are its target, its state and its gradients; its results are 0,
+ * mask      [N] or NULL: a row with mask 0 is not read, nor are its target, its state and its gradients; its results are 0,
  *           its grad_hidden exactly 0, and it adds nothing to grad_weight and grad_bias
  * accumulate 1: the sums are added to what grad_weight and grad_bias hold (in float64, rounded once). 0: they replace it, and
  *           rows V ... padded - 1 become 0 (with 1 they stay)
- * chunk     rows in work at a time, rounded up to the backend's tile, no more than 2^20; 0 = the backend's own number. Changes
+ * chunk_rows  rows in work at a time, rounded up to the backend's tile, no more than 2^20; 0 = the backend's own number. Changes
  *           memory and speed, no bit
  * edges     rows of logits with -infinity (a bias of -infinity masks an id), without a finite logit, with NaN or +infinity:
  *           as logprob.h. A weight or a kept hidden that is not finite makes NaN of the gradients that it would multiply.
  *           N 0: nothing but grad_weight and grad_bias is written. V 0: no finite logit. D 0: x = bias
- * NULL      bias, targets (logprob then NULL too), keep, any result; in backward either of grad_logprob (then targets) and
- *           grad_entropy (then mean_gap), and any gradient that is not wanted: a frozen head wants grad_hidden alone
- * device    a target out of range raises the queue's flag; its logprob is NaN, the gradients unspecified
- * order     sums run over d, over j and over n upwards, whatever the chunk, with no atomics: the same bits in every run
+ * NULL      bias, targets (log_probs then NULL too), mask, any result; in backward either of grad_log_probs (then targets) and
+ *           grad_entropies (then mean_gaps), and any gradient that is not wanted: a frozen head wants grad_hidden alone
+ * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradients unspecified
+ * order     sums run over d, over j and over n upwards, whatever chunk_rows, with no atomics: the same bits in every run
  * precision CPU: sums in float64, one rounding. CUDA: products of float32 in float32 over 32 terms, float64 beyond; of float64
  *           all float64. So x is within 2e-6 of sum |hidden weight| there, a gradient within 3e-6 of the sum of its terms'
  *           absolute values, each before its rounding, beside what the error of x does to p
- * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk rounded up, or N where less:
+ * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk_rows rounded up, or N where less:
  *             CPU   a thread, beside 2^18: forward R D 8 + R 1072, grad_hidden R D 16 + R 1088, grad_weight and grad_bias D 2560 +
- *                   2^18 more (chunk: 264); 128 ids of a chunk's logits at a time
+ *                   2^18 more (default: 264); 128 ids of a chunk's logits at a time
  *             CUDA  forward R (S 32 + 8) with S = V / 1024 rounded up; backward R 4096 of g, and of sums max(R, 1024) D 8 with
- *                   grad_hidden, 1024 D 8 without, + 8192 (chunk: 2048)
+ *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048)
  *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together. No output
  *           may overlap anything */
 #ifndef SURPRISAL_LINEAR_H
@@ -48,15 +48,15 @@ typedef struct {
   const void* hidden;     /* [N, D] */
   const void* weight;     /* [padded, D] */
   const void* bias;       /* [padded] or NULL */
-  const int32_t* targets; /* [N] or NULL without logprob */
-  const uint8_t* keep;    /* [N] or NULL */
+  const int32_t* targets; /* [N] or NULL without log_probs */
+  const uint8_t* mask;    /* [N] or NULL */
   int64_t N, D, V, padded;
-  int64_t chunk; /* rows; 0 = the backend's own */
+  int64_t chunk_rows; /* rows; 0 = the backend's own */
   double temperature, scale, softcap;
-  void *logprob, *entropy;       /* wide [N] or NULL */
-  void *lse, *sum_sq;            /* wide [N] or NULL */
-  double *max_logit, *log1p_sum; /* [N] or NULL */
-  double* mean_gap;              /* [N] or NULL */
+  void *log_probs, *entropies;      /* wide [N] or NULL */
+  void *log_sum_exps, *sum_squares; /* wide [N] or NULL */
+  double *max_logits, *log1p_sums;  /* [N] or NULL */
+  double* mean_gaps;                /* [N] or NULL */
 } srp_linear_forward_args;
 
 typedef struct {
@@ -65,14 +65,14 @@ typedef struct {
   const void* hidden;     /* [N, D] */
   const void* weight;     /* [padded, D] */
   const void* bias;       /* [padded] or NULL */
-  const int32_t* targets; /* [N] or NULL without grad_logprob */
-  const uint8_t* keep;    /* [N] or NULL */
-  const double *max_logit, *log1p_sum; /* [N] */
-  const double* mean_gap;              /* [N] or NULL without grad_entropy */
-  const void* grad_logprob;            /* wide [N] or NULL */
-  const void* grad_entropy;            /* wide [N] or NULL */
+  const int32_t* targets; /* [N] or NULL without grad_log_probs */
+  const uint8_t* mask;    /* [N] or NULL */
+  const double *max_logits, *log1p_sums; /* [N] */
+  const double* mean_gaps;               /* [N] or NULL without grad_entropies */
+  const void* grad_log_probs;            /* wide [N] or NULL */
+  const void* grad_entropies;            /* wide [N] or NULL */
   int64_t N, D, V, padded;
-  int64_t chunk;
+  int64_t chunk_rows;
   double temperature, scale, softcap;
   int32_t accumulate; /* 1: grad_weight and grad_bias are added to */
   void* grad_hidden;  /* [N, D] or NULL */

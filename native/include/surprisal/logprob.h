@@ -3,37 +3,38 @@
  *   z[j]      = scale x[j] / temperature                                    without softcap (softcap 0)
  *             = softcap tanh(scale x[j] / softcap) / temperature            with
  *   M = max z,  S' = sum over j != argmax of exp(z[j] - M),  W = sum of exp(z[j] - M) (z[j] - M)
- *   lse       = M + log1p(S')
- *   logprob   = (z[y] - M) - log1p(S')
- *   entropy   = log1p(S') - W / (1 + S')
- *   sum_sq    = sum p^2 = (1 + sum over j != argmax of exp(2 (z[j] - M))) / (1 + S')^2
- *   backward  dL/dz[j] = sum_k a_k ([j = y_k] - p_j) - h p_j (log p_j + H),  a = grad_logprob, h = grad_entropy
+ *   log_sum_exps = M + log1p(S')
+ *   log_probs    = (z[y] - M) - log1p(S')
+ *   entropies    = log1p(S') - W / (1 + S')
+ *   sum_squares  = sum p^2 = (1 + sum over j != argmax of exp(2 (z[j] - M))) / (1 + S')^2
+ *   backward  dL/dz[j] = sum_k a_k ([j = y_k] - p_j) - h p_j (log p_j + H),  a = grad_log_probs, h = grad_entropies
  *             dL/dx[j] = dL/dz[j] dz[j]/dx[j]
  *
- *   mean_gap  = -W / (1 + S') = M - sum p z >= 0, so that entropy = log1p_sum + mean_gap and log p_j + H = z[j] - M + mean_gap
+ *   log1p_sums   = log1p(S')
+ *   mean_gaps    = -W / (1 + S') = M - sum p z >= 0, so that H = log1p_sums + mean_gaps and log p_j + H = z[j] - M + mean_gaps
  *
  * The maximum stays out of the sums, so that a nearly deterministic row (S' = 1e-9) keeps its full relative accuracy; the
- * first index of the maximum is the one that is left out. A log-prob is never rebuilt from a rounded lse, nor a gradient
- * from a rounded entropy: (max_logit, log1p_sum, mean_gap) is what backward takes, each exact to its own last bit.
- * max_logit is the raw logit x, exact in float32 for every logits dtype.
+ * first index of the maximum is the one that is left out. A log-prob is never rebuilt from a rounded log_sum_exps, nor a gradient
+ * from a rounded entropy: (max_logits, log1p_sums, mean_gaps) is what backward takes, each exact to its own last bit.
+ * max_logits is the raw logit x, exact in float32 for every logits dtype.
  *
  * shapes    logits [N, stride] row-major, of which the first V columns count (a padded vocabulary has stride > V);
- *           targets [N,K]: 0 <= id < V of the whole vocabulary; per-row outputs [N]; grad [N, stride], 0 in the padding
+ *           targets [N,K]: 0 <= id < V of the whole vocabulary; per-row outputs [N]; grad_logits [N, stride], 0 in the padding
  * scalars   temperature, scale > 0, softcap 0 (none) or > 0, all finite; scale / temperature, and with a softcap
  *           scale / softcap and softcap / temperature, in [1e-30, 1e30]
- * keep      [N] or NULL: a row with keep 0 is not read, nor are its targets; its outputs are 0 and its gradient row exactly 0
- * -inf      a logit of -infinity is a masked id, with a softcap too: contributes nothing, gradient 0. A target there: logprob
+ * mask      [N] or NULL: a row with mask 0 is not read, nor are its targets; its outputs are 0 and its gradient row exactly 0
+ * -inf      a logit of -infinity is a masked id, with a softcap too: contributes nothing, gradient 0. A target there: log-prob
  *           -infinity, gradient by the formula with p = 0 (dz/dx there: scale / temperature, with a softcap 0)
- * no finite logit in a row (all -infinity, or V 0): max_logit -infinity, all other outputs NaN, gradient 0
+ * no finite logit in a row (all -infinity, or V 0): max_logits -infinity, all other outputs NaN, gradient 0
  * NaN, +inf in a row: all outputs of the row and its gradient NaN (but for the padding)
  * partial   one shard of the vocabulary, columns vocab_start ... vocab_start + V - 1: state [N, 4+K] float64 =
- *           (max_logit, S', W, sum over j != argmax of exp(2 (z[j] - M)), raw target logits). A target outside the shard is
+ *           (max_logits, S', W, sum over j != argmax of exp(2 (z[j] - M)), raw target logits). A target outside the shard is
  *           +infinity there (unambiguous: a real +infinity makes the row NaN by its maximum). No finite logit: max -infinity.
  *           An ignored row: S' = -1, all else 0
  * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A row that any shard ignored is
  *           ignored. A target of another row that no shard has is SRP_OUT_OF_RANGE
- * backward of a shard: V and vocab_start of the shard, max_logit, log1p_sum and mean_gap of the whole row
- * device    a target out of range raises the queue's flag; its logprob is NaN, the gradient of its row unspecified
+ * backward of a shard: V and vocab_start of the shard, max_logits, log1p_sums and mean_gaps of the whole row
+ * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradient of its row unspecified
  * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
  *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
  *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
@@ -41,14 +42,14 @@
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many
  *           threads share it
- * memory    grad may be the same memory as logits (in place); no other overlap */
+ * memory    grad_logits may be the same memory as logits (in place); no other overlap */
 #ifndef SURPRISAL_LOGPROB_H
 #define SURPRISAL_LOGPROB_H
 
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-/* Numbers of a state in front of its target logits: (max_logit, S', W, sum of squares). */
+/* Numbers of a state in front of its target logits: (max_logits, S', W, sum of squares). */
 enum { SRP_STATE_SUMS = 4 };
 
 /* S' in the state of an ignored row. */
@@ -59,33 +60,33 @@ typedef struct {
   int32_t dtype;          /* SRP_F32, SRP_F16 or SRP_BF16: of logits */
   const void* logits;     /* [N, stride] */
   const int32_t* targets; /* [N, K] or NULL with K 0 */
-  const uint8_t* keep;    /* [N] or NULL */
+  const uint8_t* mask;    /* [N] or NULL */
   int64_t N;              /* independent rows */
   int64_t V, stride, K;
-  double temperature, scale;    /* > 0 */
-  double softcap;               /* > 0, or 0 = none */
-  float* logprob;               /* [N, K] or NULL */
-  float *entropy, *lse;         /* [N] or NULL */
-  float *max_logit, *log1p_sum; /* [N] or NULL */
-  float* mean_gap;              /* [N] or NULL */
-  float* sum_sq;                /* [N] or NULL */
+  double temperature, scale;       /* > 0 */
+  double softcap;                  /* > 0, or 0 = none */
+  float* log_probs;                /* [N, K] or NULL */
+  float *entropies, *log_sum_exps; /* [N] or NULL */
+  float *max_logits, *log1p_sums;  /* [N] or NULL */
+  float* mean_gaps;                /* [N] or NULL */
+  float* sum_squares;              /* [N] or NULL */
 } srp_logprob_forward_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                      /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad */
-  const void* logits;                 /* [N, stride] */
-  const int32_t* targets;             /* [N, K] or NULL without grad_logprob; ids of the whole vocabulary */
-  const uint8_t* keep;                /* [N] or NULL */
-  const float *max_logit, *log1p_sum; /* [N] */
-  const float* mean_gap;              /* [N] or NULL without grad_entropy */
-  const float* grad_logprob;          /* [N, K] or NULL */
-  const float* grad_entropy;          /* [N] or NULL */
-  int64_t N;                          /* independent rows */
+  int32_t dtype;                        /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad_logits */
+  const void* logits;                   /* [N, stride] */
+  const int32_t* targets;               /* [N, K] or NULL without grad_log_probs; ids of the whole vocabulary */
+  const uint8_t* mask;                  /* [N] or NULL */
+  const float *max_logits, *log1p_sums; /* [N] */
+  const float* mean_gaps;               /* [N] or NULL without grad_entropies */
+  const float* grad_log_probs;          /* [N, K] or NULL */
+  const float* grad_entropies;          /* [N] or NULL */
+  int64_t N;                            /* independent rows */
   int64_t V, stride, K;
   int64_t vocab_start, vocab_size; /* 0 and V for the whole vocabulary */
   double temperature, scale, softcap;
-  void* grad; /* [N, stride], may be the memory of logits */
+  void* grad_logits; /* [N, stride], may be the memory of logits */
 } srp_logprob_backward_args;
 
 typedef struct {
@@ -93,12 +94,12 @@ typedef struct {
   int32_t dtype;          /* SRP_F32, SRP_F16 or SRP_BF16: of logits */
   const void* logits;     /* [N, stride] of this shard */
   const int32_t* targets; /* [N, K] or NULL with K 0; ids of the whole vocabulary */
-  const uint8_t* keep;    /* [N] or NULL */
+  const uint8_t* mask;    /* [N] or NULL */
   int64_t N;              /* independent rows */
   int64_t V, stride, K;
   int64_t vocab_start, vocab_size;
   double temperature, scale, softcap;
-  double* state; /* [N, SRP_STATE_SUMS + K] */
+  double* states; /* [N, SRP_STATE_SUMS + K] */
 } srp_logprob_partial_args;
 
 typedef struct {
@@ -106,11 +107,11 @@ typedef struct {
   const double* states; /* [P, N, SRP_STATE_SUMS + K] */
   int64_t P, N, K;
   double temperature, scale, softcap;
-  float* logprob;               /* [N, K] or NULL */
-  float *entropy, *lse;         /* [N] or NULL */
-  float *max_logit, *log1p_sum; /* [N] or NULL */
-  float* mean_gap;              /* [N] or NULL */
-  float* sum_sq;                /* [N] or NULL */
+  float* log_probs;                /* [N, K] or NULL */
+  float *entropies, *log_sum_exps; /* [N] or NULL */
+  float *max_logits, *log1p_sums;  /* [N] or NULL */
+  float* mean_gaps;                /* [N] or NULL */
+  float* sum_squares;              /* [N] or NULL */
 } srp_logprob_merge_args;
 
 #endif

@@ -1,27 +1,28 @@
 /* Losses over rows of tokens, with their gradients: what each kept token costs and how that changes with its log-prob.
  *
- *   x[t]      current[t] - old[t] over kept tokens; 0 where old is NULL ("old is current": the ratio is 1, its gradient not 0)
- *   (l, g)    the form's loss and its derivative to current[t] (srp_loss_form), l *= factor, g *= factor
- *   v[t]      KL estimate of d[t] = current[t] - reference[t] (kl.kind), where reference is given
- *   total     sum over b of  row_weight[b] * (sum over terms of row b of l)
- *                          + kl_weight[b] * kl.coefficient * (sum over kept tokens of row b of v)
- *   grad[t]   d total / d current[t]
+ *   x[t]      log_probs[t] - old_log_probs[t] over kept tokens; 0 where old_log_probs is NULL (the old policy is the
+ *             current one: the ratio is 1, its gradient not 0)
+ *   (l, g)    the form's loss and its derivative to log_probs[t] (srp_loss_form), l *= factor, g *= factor
+ *   v[t]      KL estimate of d[t] = log_probs[t] - reference_log_probs[t] (kl.kind), where reference is given
+ *   total     sum over b of  row_weights[b] * (sum over terms of row b of l)
+ *                          + kl_row_weights[b] * kl.coefficient * (sum over kept tokens of row b of v)
+ *   grad_log_probs[t]  d total / d log_probs[t]
  *
  *   loss_token  one pass: the form sees one token at a time
  *   loss_row    sums of the row first, then the pass: s[b] = sum of x over the row / divisor (mean or sum, `reduce`), and the
- *               form sees s. A form whose gradient goes through s (THROUGH) sends it to every kept token u: d s / d current[u] =
+ *               form sees s. A form whose gradient goes through s (THROUGH) sends it to every kept token u: d s / d log_probs[u] =
  *               1 / divisor. A form whose value is one number a row counts it once (ONCE), else once for every term
  *               A row without kept tokens has divisor 1.
  *               SRP_ROW_CLIP_ONCE takes groups of rows (group_offsets, members; rows.h): s and divisor are of all kept tokens of
- *               the row's group, and grad[t] = (sum over the group's rows b of row_weight[b] * slope[b]) / divisor. old is [n]
- *               then, there is no KL, and figures are SRP_LOSS_SUMS
+ *               the row's group, and grad_log_probs[t] = (sum over the group's rows b of row_weights[b] * slope[b]) / divisor.
+ *               old_log_probs is [n] then, there is no KL, and figures are SRP_LOSS_SUMS
  *   loss_logits  loss_token between the logits and their gradient (below)
  *
  * kept      mask[t] != 0. Masked tokens are not read: every [n] output is 0 there
  * terms     kept tokens with term_mask[t] != 0: those that enter the policy loss. KL and figures see all kept tokens.
- *           SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED have none: term_mask is NULL there, and advantage and factor are [B]
+ *           SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED have none: term_mask is NULL there, and advantages and factors are [B]
  * marks     tokens that a form treats apart (SRP_LOSS_MARKED); read by no other form
- * factor    constant for the gradient: [n], [B] or NULL = 1. SRP_ROW_GAMMA and SRP_ROW_GEOMETRIC take its logarithm into the row's
+ * factors   constant for the gradient: [n], [B] or NULL = 1. SRP_ROW_GAMMA and SRP_ROW_GEOMETRIC take its logarithm into the row's
  *           sum instead of multiplying
  * KL        clamps of d and v (log_clamp, value_clamp); where a clamp is active the derivative is 0. gradient_kind names the estimator
  *           that gives the derivative (straight-through: the value of one, the gradient of another, which no clamp of the value
@@ -30,7 +31,7 @@
  *           token's own ratio elsewhere
  * zero      an advantage, factor or weight of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
  * weights   of rows are finite: an infinite one counts as NaN
- * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (row_weight 0 leaves it out)
+ * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (a weight of 0 leaves it out)
  * nan       spreads to its row (loss_token: to its token and the row's figures), nowhere else. A form does not spread what it
  *           does not read: old, say, in SRP_LOSS_LINEAR. Where l or v is NaN, its derivative is
  * clipped   tokens whose gradient the clipping cut off; of SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED rows
@@ -47,7 +48,7 @@
 #include "surprisal/ratio.h" /* srp_ratio_reduction */
 #include "surprisal/status.h"
 
-/* A = advantage, g = d loss / d current, x = log ratio (clamped where log_clamp says so), r = exp(x). */
+/* A = advantage, g = d loss / d log_prob, x = log ratio (clamped where log_clamp says so), r = exp(x). */
 typedef enum {
   SRP_LOSS_CLIP = 1, /* max(-A min(r, ratio_cap), -A clip(r, 1 - clip_low, 1 + clip_high)), for A < 0 at most
       -A dual_clip; g = -A r where the first is at least the second and nothing holds r, else 0;
@@ -87,7 +88,7 @@ typedef enum {
   SRP_ROW_FORMS
 } srp_row_form;
 
-/* d = current - reference. */
+/* d = log_prob - reference_log_prob. */
 typedef enum {
   SRP_KL_K1 = 1, /* d */
   SRP_KL_ABS,    /* |d| */
@@ -147,35 +148,36 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                /* SRP_F32 or SRP_F64: of every float array that is not double below */
-  const void* current;          /* [n] log-probs of the policy (or values): what the gradient is for */
-  const void* old;              /* [old_per_row ? B : n] or NULL */
-  const void* advantage;        /* [advantage_per_token ? n : B]: advantages (or returns) */
-  const void* factor;           /* [factor_per_token ? n : B] or NULL = 1 */
-  const void* reference;        /* [n] or NULL = no KL */
-  const double* row_weight;     /* [B] or NULL = 1 */
-  const double* kl_weight;      /* [B] or NULL = row_weight */
-  const uint8_t* mask;          /* [n] or NULL */
-  const uint8_t* term_mask;     /* [n] or NULL = every kept token */
-  const uint8_t* marks;         /* [n] or NULL = none: 1 = a marked token */
-  const int32_t* offsets;       /* [B + 1] or NULL = padded */
-  const int32_t* members;       /* [B] or NULL = identity; with group_offsets only */
-  const int32_t* group_offsets; /* [G + 1] or NULL = a row is on its own */
+  int32_t dtype;                   /* SRP_F32 or SRP_F64: of every float array that is not double below */
+  const void* log_probs;           /* [n] log-probs of the policy (or values): what the gradient is for */
+  const void* old_log_probs;       /* [old_log_probs_per_row ? B : n] or NULL */
+  const void* advantages;          /* [advantages_per_token ? n : B]: advantages (or returns) */
+  const void* factors;             /* [factors_per_token ? n : B] or NULL = 1 */
+  const void* reference_log_probs; /* [n] or NULL = no KL */
+  const double* row_weights;       /* [B] or NULL = 1 */
+  const double* kl_row_weights;    /* [B] or NULL = row_weights */
+  const uint8_t* mask;             /* [n] or NULL */
+  const uint8_t* term_mask;        /* [n] or NULL = every kept token */
+  const uint8_t* marks;            /* [n] or NULL = none: 1 = a marked token */
+  const int32_t* offsets;          /* [B + 1] or NULL = padded */
+  const int32_t* members;          /* [B] or NULL = identity; with group_offsets only */
+  const int32_t* group_offsets;    /* [G + 1] or NULL = a row is on its own */
   int64_t n, B, T, G;
-  int32_t form;        /* srp_loss_form in loss_token, srp_row_form in loss_row */
-  int32_t old_per_row; /* 1: CLIP* and SQUARED of loss_row: s = (sum of current - old[b]) / divisor, x is undefined and
-                          figures of x count s, once a row */
-  int32_t advantage_per_token, factor_per_token;
+  int32_t form;                  /* srp_loss_form in loss_token, srp_row_form in loss_row */
+  int32_t old_log_probs_per_row; /* 1: CLIP* and SQUARED of loss_row: s = (sum of log_probs - old_log_probs[b]) /
+                                    divisor, x is undefined and figures of x count s, once a row */
+  int32_t advantages_per_token, factors_per_token;
   int32_t reduce;       /* srp_ratio_reduction: how s is made; loss_row only */
   int32_t figure_count; /* SRP_LOSS_SUMS or SRP_LOSS_FIGURES */
   srp_loss_parameters parameters;
   srp_kl_parameters kl;
-  void* loss;  /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or NULL */
-  void* ratio; /* [form >= SRP_ROW_CLIP ? B : n] or NULL */
-  void* kl_values;  /* [n] or NULL: v */
-  uint8_t* clipped; /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or NULL */
-  void* grad;       /* [n] or NULL */
-  double* figures;  /* [B, figure_count] or NULL */
+  void*
+      losses; /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_GEOMETRIC || form == SRP_ROW_SQUARED ? B : n] or NULL */
+  void* ratios;         /* [form >= SRP_ROW_CLIP ? B : n] or NULL */
+  void* kl_values;      /* [n] or NULL: v */
+  uint8_t* clipped;     /* [form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED ? B : n] or NULL */
+  void* grad_log_probs; /* [n] or NULL */
+  double* figures;      /* [B, figure_count] or NULL */
 } srp_loss_token_args;
 
 typedef srp_loss_token_args srp_loss_row_args;
@@ -183,11 +185,11 @@ typedef srp_loss_token_args srp_loss_row_args;
 /* From the logits of each token to their gradient, a row of V logits at a time while it is near: logprob.h, loss_token and
  * logprob.h's backward in one.
  *
- *   current[i]      logprob of targets[i], as logprob.h has it, rounded to float32
- *   (l, g), v[i]    as loss_token has them for current[i]
- *   total     sum over i of  weight[i] l + kl_weight[i] kl.coefficient v[i] + entropy_weight[i] entropy[i]
- *   grad      d total / d logits: logprob.h's backward of grad_logprob[i] = d total / d current[i], rounded to float32, and
- *             grad_entropy[i] = entropy_weight[i], rounded to float32
+ *   log_probs[i]    log-prob of targets[i], as logprob.h has it, rounded to float32
+ *   (l, g), v[i]    as loss_token has them for log_probs[i]
+ *   total     sum over i of  weights[i] l + kl_weights[i] kl.coefficient v[i] + entropy_weights[i] entropies[i]
+ *   grad_logits  d total / d logits: logprob.h's backward of grad_log_probs[i] = d total / d log_probs[i], rounded to float32, and
+ *             grad_entropies[i] = entropy_weights[i], rounded to float32
  *
  * So the results are, to the bit, those of logprob_forward, loss_token and logprob_backward on one backend. What the tokens
  * cost (l, ratios, v, figures of rows) is loss_token's on logprob: 4 bytes a token.
@@ -196,40 +198,40 @@ typedef srp_loss_token_args srp_loss_row_args;
  *           flags, since a row of logits dwarfs it. Rows of tokens, and what they weigh, are the caller's
  * forms     srp_loss_form: those that see one token at a time. A form of rows needs the log-probs of its row first: forward,
  *           loss_row, backward
- * keep      [N] or NULL: a token with keep 0 is not read, nor is anything else of it; its outputs are 0, its gradient row too
+ * mask      [N] or NULL: a token with mask 0 is not read, nor is anything else of it; its outputs are 0, its gradient row too
  * -inf, NaN as in the three ops: a row without a finite logit has gradient 0, one with NaN or +inf NaN
  * device    a target out of range raises the queue's flag; the token's outputs are unspecified
  * precision that of the three ops: a slope moves with the float32 log-prob, whose error is 1e-6 |logprob|, so that the gradient is
  *           within 2e-6 (1 + |logprob|) of the row's largest term, before its rounding
- * memory    grad may be the same memory as logits (in place); no other overlap. A CPU call needs nothing beside its arguments,
+ * memory    grad_logits may be the same memory as logits (in place); no other overlap. A CPU call needs nothing beside its arguments,
  *           nor does a CUDA call */
 typedef struct {
   uint32_t size;
-  int32_t dtype;                /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad */
-  const void* logits;           /* [N, stride] */
-  const int32_t* targets;       /* [N]: 0 <= id < V */
-  const uint8_t* keep;          /* [N] or NULL */
-  const double* old;            /* [N] or NULL = current */
-  const double* advantage;      /* [N] */
-  const double* factor;         /* [N] or NULL = 1 */
-  const double* reference;      /* [N] or NULL = no KL */
-  const double* weight;         /* [N] or NULL = 1 */
-  const double* kl_weight;      /* [N] or NULL = weight */
-  const double* entropy_weight; /* [N] or NULL = 0; a bonus is negative */
-  const uint8_t* term_mask;     /* [N] or NULL = every kept token */
-  const uint8_t* marks;         /* [N] or NULL = none: 1 = a marked token */
-  int64_t N;                    /* independent rows */
+  int32_t dtype;                     /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad_logits */
+  const void* logits;                /* [N, stride] */
+  const int32_t* targets;            /* [N]: 0 <= id < V */
+  const uint8_t* mask;               /* [N] or NULL */
+  const double* old_log_probs;       /* [N] or NULL = log_probs */
+  const double* advantages;          /* [N] */
+  const double* factors;             /* [N] or NULL = 1 */
+  const double* reference_log_probs; /* [N] or NULL = no KL */
+  const double* weights;             /* [N] or NULL = 1 */
+  const double* kl_weights;          /* [N] or NULL = weights */
+  const double* entropy_weights;     /* [N] or NULL = 0; a bonus is negative */
+  const uint8_t* term_mask;          /* [N] or NULL = every kept token */
+  const uint8_t* marks;              /* [N] or NULL = none: 1 = a marked token */
+  int64_t N;                         /* independent rows */
   int64_t V, stride;
   double temperature, scale, softcap; /* logprob.h */
   int32_t form;                       /* srp_loss_form */
   srp_loss_parameters parameters;
   srp_kl_parameters kl;
-  float* logprob;               /* [N] or NULL */
-  float *entropy, *lse;         /* [N] or NULL */
-  float *max_logit, *log1p_sum; /* [N] or NULL */
-  float* mean_gap;              /* [N] or NULL */
-  float* sum_sq;                /* [N] or NULL */
-  void* grad;                   /* [N, stride], may be the memory of logits */
+  float* log_probs;                /* [N] or NULL */
+  float *entropies, *log_sum_exps; /* [N] or NULL */
+  float *max_logits, *log1p_sums;  /* [N] or NULL */
+  float* mean_gaps;                /* [N] or NULL */
+  float* sum_squares;              /* [N] or NULL */
+  void* grad_logits;               /* [N, stride], may be the memory of logits */
 } srp_loss_logits_args;
 
 #endif

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x2e14c835u
+#define SRP_ABI 0xb1a8c86au
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

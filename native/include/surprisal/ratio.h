@@ -1,6 +1,6 @@
 /* Log ratios of a new and an old policy, per token, per sequence or per group of sequences.
  *
- *   log       d[t] = current[t] - old[t] over kept tokens
+ *   log       d[t] = log_probs[t] - old_log_probs[t] over kept tokens
  *             TOKEN     x[t] = d[t]
  *             SEQUENCE  x[b] = sum of d over row b / kept tokens of row b  (MEAN; exp of it is the geometric mean ratio)
  *                       or the sum itself                                  (SUM)
@@ -23,16 +23,17 @@ typedef enum { SRP_REDUCE_MEAN = 0, SRP_REDUCE_SUM = 1 } srp_ratio_reduction;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;                /* SRP_F32 or SRP_F64: of current, old, log_ratio, ratio */
-  const void *current, *old;    /* [n] */
-  const uint8_t* mask;          /* [n] or NULL */
-  const int32_t* offsets;       /* [B + 1] or NULL = padded */
-  const int32_t* members;       /* [B] or NULL = identity; GROUP only */
-  const int32_t* group_offsets; /* [G + 1] or NULL; GROUP only */
+  int32_t dtype;                         /* SRP_F32 or SRP_F64: of log_probs, old_log_probs, log_ratios, ratios */
+  const void *log_probs, *old_log_probs; /* [n] */
+  const uint8_t* mask;                   /* [n] or NULL */
+  const int32_t* offsets;                /* [B + 1] or NULL = padded */
+  const int32_t* members;                /* [B] or NULL = identity; GROUP only */
+  const int32_t* group_offsets;          /* [G + 1] or NULL; GROUP only */
   int64_t n, B, T, G;
-  int32_t level;           /* srp_ratio_level */
-  int32_t reduce;          /* srp_ratio_reduction; not read at TOKEN level */
-  void *log_ratio, *ratio; /* [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or NULL, not both */
+  int32_t level;  /* srp_ratio_level */
+  int32_t reduce; /* srp_ratio_reduction; not read at TOKEN level */
+  void *log_ratios,
+      *ratios; /* [level == SRP_LEVEL_TOKEN ? n : level == SRP_LEVEL_SEQUENCE ? B : G] or NULL, not both */
 } srp_ratio_log_args;
 
 #endif

@@ -8,8 +8,8 @@
  *   top       k = max(least, floor(share * count)) of the unit, or `k` itself where share is NaN; at most count
  *             selected[t] = 1 for the k largest candidates; equal values: the smaller index first
  *
- *   covariance  of advantage and log-prob over the kept tokens of the whole batch:
- *             cov[t] = (A[t] - mean A) (current[t] - mean current), mean = sum over kept / (kept + count_epsilon); the mean of
+ *   covariance  of advantages and log-probs over the kept tokens of the whole batch:
+ *             cov[t] = (A[t] - mean A) (log_probs[t] - mean log_probs), mean = sum over kept / (kept + count_epsilon); the mean of
  *             equal finite values is that value times kept / (kept + count_epsilon), so it is the value itself without epsilon
  *             candidates = kept tokens with excluded[t] = 0; the excluded ones are part of the means
  *               RANGE   the candidates with low < cov < high
@@ -46,10 +46,10 @@ typedef struct {
   const uint8_t* mask;    /* [n] or NULL */
   const int32_t* offsets; /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t over;      /* SRP_OVER_ROW or SRP_OVER_ALL */
-  double q;          /* 0..1 */
-  double* threshold; /* [over == SRP_OVER_ALL ? 1 : B] or NULL, not both */
-  uint8_t* selected; /* [n] or NULL */
+  int32_t over;       /* SRP_OVER_ROW or SRP_OVER_ALL */
+  double q;           /* 0..1 */
+  double* thresholds; /* [over == SRP_OVER_ALL ? 1 : B] or NULL, not both */
+  uint8_t* selected;  /* [n] or NULL */
 } srp_select_quantile_args;
 
 typedef struct {
@@ -63,28 +63,28 @@ typedef struct {
   double share;      /* 0..1, or NaN: use k */
   int64_t k, least;  /* >= 0 */
   uint8_t* selected; /* [n] */
-  int32_t* count;    /* [over == SRP_OVER_ALL ? 1 : B] or NULL: how many were selected */
+  int32_t* counts;   /* [over == SRP_OVER_ALL ? 1 : B] or NULL: how many were selected */
 } srp_select_top_args;
 
 typedef enum { SRP_COVARIANCE_RANGE = 0, SRP_COVARIANCE_TOP = 1 } srp_covariance_mode;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;           /* SRP_F32 or SRP_F64: of advantage and current */
-  const void* advantage;   /* [advantage_per_token ? n : B] */
-  const void* current;     /* [n] log-probs */
+  int32_t dtype;           /* SRP_F32 or SRP_F64: of advantages and log_probs */
+  const void* advantages;  /* [advantages_per_token ? n : B] */
+  const void* log_probs;   /* [n] log-probs */
   const uint8_t* mask;     /* [n] or NULL */
   const uint8_t* excluded; /* [n] or NULL = none */
   const int32_t* offsets;  /* [B + 1] or NULL = padded */
   int64_t n, B, T;
-  int32_t advantage_per_token;
+  int32_t advantages_per_token;
   int32_t mode;         /* srp_covariance_mode */
   double count_epsilon; /* >= 0 */
   double low, high;     /* RANGE: not NaN; low >= high selects nothing */
   double share;         /* TOP: 0..1, or NaN: use k */
   int64_t k, least;     /* TOP: >= 0 */
   uint8_t* selected;    /* [n], may be the memory of excluded */
-  int32_t* count;       /* [1] or NULL: how many were selected */
+  int32_t* counts;      /* [1] or NULL: how many were selected */
 } srp_select_covariance_args;
 
 #endif

@@ -129,7 +129,7 @@ eachBackend((backend) => {
       for (const seed of [11, 12, 13]) {
         const c = constants(seed);
         const logits = rng(seed + 100).normal(N * V);
-        const where = { shape: [N, V] as const, keep: MASK, backend };
+        const where = { shape: [N, V] as const, mask: MASK, backend };
         const state = logprob(logits, c.targets, where);
         const result = evaluate(name, c, backend, { logProbs: state.logProbs, entropies: state.entropies });
         const gradient = logprobBackward<Float32Array>(logits, c.targets, state, {
@@ -168,7 +168,7 @@ eachBackend((backend) => {
     const r = rng(22);
     const hidden = r.f64(N * D, -1.5, 1.5);
     const head = r.f64(V * D, -1, 1);
-    const where = { shape: [N, D] as const, keep: MASK, backend };
+    const where = { shape: [N, D] as const, mask: MASK, backend };
     const state = linearLogprob(hidden, head, c.targets, where);
     const result = evaluate(name, c, backend, { logProbs: state.logProbs, entropies: state.entropies });
     const { gradHidden, gradWeight } = linearLogprobBackward(hidden, head, c.targets, state, {

@@ -34,8 +34,8 @@ void inputs(Call<Args>& call, const Setting& s, const std::vector<uint8_t>& mask
   call.args.low = random.one_of({-0.1, 0.01, -double{INFINITY}});
   call.args.high = random.one_of({0.1, 1.1, double{INFINITY}});
   call.rows(s.rows);
-  call.in("current", &Args::current, reals(s.dtype, current));
-  call.in("old", &Args::old, reals(s.dtype, old));
+  call.in("log_probs", &Args::log_probs, reals(s.dtype, current));
+  call.in("old_log_probs", &Args::old_log_probs, reals(s.dtype, old));
 }
 
 Call<MeasureArgs> measure(const Setting& s) {
@@ -61,12 +61,12 @@ Call<BoundArgs> bound(const Setting& s) {
   const int64_t n = s.rows.n, B = s.rows.B, absent = random.integer(0, 9);
   inputs(call, s, random.flags(n, 0.7));
   call.args.outside = random.one_of({SRP_OUTSIDE_CLAMP, SRP_OUTSIDE_ZERO});
-  call.args.masked = random.one_of({0.0, 1.0});
+  call.args.masked_weight = random.one_of({0.0, 1.0});
   if (random.chance(0.5)) {
     std::vector<double> factors = random.reals(B, 0, 2);
     for (double& factor : factors)
       if (random.chance(0.3)) factor = 0;
-    call.in("row_factor", &BoundArgs::row_factor, reals(SRP_F64, factors));
+    call.in("row_factors", &BoundArgs::row_factors, reals(SRP_F64, factors));
   }
   const bool masked = call.arrays.front().name == std::string("mask");
   const Tolerance ulps = Tolerance{s.dtype == SRP_F32 ? 1.2e-7 : 2e-15, 0};
@@ -75,7 +75,7 @@ Call<BoundArgs> bound(const Setting& s) {
     call.in_place("mask", &BoundArgs::kept, Tolerance::exact());
   else if (absent != 1)
     call.out("kept", &BoundArgs::kept, SRP_U8, n, Tolerance::exact());
-  if (absent != 2) call.out("kept_count", &BoundArgs::kept_count, SRP_I32, B, Tolerance::exact());
+  if (absent != 2) call.out("kept_counts", &BoundArgs::kept_counts, SRP_I32, B, Tolerance::exact());
   return call;
 }
 
@@ -98,7 +98,7 @@ void refuse(Runner& run, const Call<Args>& good, const Rows& rows) {
   refuse_values(run, good, "log_clamp", &Args::log_clamp, {0.0, -1.0, double{NAN}}, SRP_BAD_ARGUMENT);
   refuse_values(run, good, "low", &Args::low, {double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
   refuse_values(run, good, "high", &Args::high, {double{NAN}, -double{INFINITY}}, SRP_BAD_ARGUMENT);
-  refuse_null(run, good, &Args::current, &Args::old);
+  refuse_null(run, good, &Args::log_probs, &Args::old_log_probs);
   run.agree(good);
 }
 

@@ -15,10 +15,10 @@ struct Shape {
 };
 
 // Rows as they are hard: flat, far from 0, with masked ids, without a finite logit, with NaN or +infinity.
-std::vector<double> logits(Random& random, const Shape& shape, int64_t stride, const std::vector<uint8_t>& keep) {
+std::vector<double> logits(Random& random, const Shape& shape, int64_t stride, const std::vector<uint8_t>& mask) {
   std::vector<double> x(static_cast<size_t>(shape.N * stride), NAN);  // NaN: the padding is not read
   for (int64_t n = 0; n < shape.N; ++n) {
-    if (!keep.empty() && !keep[n]) continue;
+    if (!mask.empty() && !mask[n]) continue;
     const int64_t kind = random.integer(0, 11);
     double* const row = x.data() + n * stride;
     for (int64_t j = 0; j < shape.V; ++j) {
@@ -61,32 +61,32 @@ Call<RowsArgs> rows(Random& random, int32_t dtype, const Shape& shape, double be
   a.temperature = random.one_of({1.0, 0.7, 3.0});
   a.outside = pooled ? SRP_OUTSIDE_POOLED : SRP_OUTSIDE_DROPPED;
   a.tail_floor = random.one_of({1e-7, 0.3});
-  const std::vector<uint8_t> keep = random.chance(0.5) ? random.flags(shape.N, 0.8) : std::vector<uint8_t>();
-  call.in("student", &RowsArgs::student, reals(dtype, logits(random, shape, a.student_stride, keep)));
-  call.in("teacher", &RowsArgs::teacher, reals(dtype, logits(random, shape, a.teacher_stride, keep)));
-  if (!keep.empty()) call.in("keep", &RowsArgs::keep, flags(keep));
+  const std::vector<uint8_t> mask = random.chance(0.5) ? random.flags(shape.N, 0.8) : std::vector<uint8_t>();
+  call.in("student", &RowsArgs::student, reals(dtype, logits(random, shape, a.student_stride, mask)));
+  call.in("teacher", &RowsArgs::teacher, reals(dtype, logits(random, shape, a.teacher_stride, mask)));
+  if (!mask.empty()) call.in("mask", &RowsArgs::mask, flags(mask));
   if (random.chance(0.7)) {
     std::vector<double> weight = random.reals(shape.N, -1, 1);
     for (int64_t n = 0; n < shape.N; ++n) {
       if (random.chance(0.1)) weight[n] = 0;
-      if (!keep.empty() && !keep[n]) weight[n] = NAN;
+      if (!mask.empty() && !mask[n]) weight[n] = NAN;
     }
-    call.in("weight", &RowsArgs::weight, reals(SRP_F64, weight));
+    call.in("grad_divergences", &RowsArgs::grad_divergences, reals(SRP_F64, weight));
   }
   if (shape.K > 0) {
     std::vector<int32_t> ids = supports(random, shape);
-    for (int64_t i = 0; i < shape.N * shape.K && !keep.empty(); ++i)
-      if (!keep[i / shape.K]) ids[i] = INT32_MIN;
+    for (int64_t i = 0; i < shape.N * shape.K && !mask.empty(); ++i)
+      if (!mask[i / shape.K]) ids[i] = INT32_MIN;
     call.in("support", &RowsArgs::support, ints(ids));
   }
   const bool with_grad = random.chance(present);
   if (!with_grad || random.chance(present))
-    call.out("divergence", &RowsArgs::divergence, SRP_F64, shape.N, values(pooled));
+    call.out("divergences", &RowsArgs::divergences, SRP_F64, shape.N, values(pooled));
   if (!with_grad) return call;
   if (shape.K == 0 && random.chance(0.5))
-    call.in_place("student", &RowsArgs::grad, gradients(dtype, pooled));
+    call.in_place("student", &RowsArgs::grad_student, gradients(dtype, pooled));
   else
-    call.out("grad", &RowsArgs::grad, dtype, shape.N * a.student_stride, gradients(dtype, pooled));
+    call.out("grad_student", &RowsArgs::grad_student, dtype, shape.N * a.student_stride, gradients(dtype, pooled));
   return call;
 }
 
@@ -98,12 +98,12 @@ Call<TopArgs> top(Random& random, int32_t dtype, const Shape& shape) {
   a.V = shape.V;
   a.K = shape.K;
   a.stride = shape.V + random.integer(0, 3);
-  const std::vector<uint8_t> keep = random.chance(0.5) ? random.flags(shape.N, 0.8) : std::vector<uint8_t>();
-  std::vector<double> x = logits(random, shape, a.stride, keep);
+  const std::vector<uint8_t> mask = random.chance(0.5) ? random.flags(shape.N, 0.8) : std::vector<uint8_t>();
+  std::vector<double> x = logits(random, shape, a.stride, mask);
   if (random.chance(0.5))
     for (double& value : x) value = nearbyint(value);  // ties, and both zeros
   call.in("logits", &TopArgs::logits, reals(dtype, x));
-  if (!keep.empty()) call.in("keep", &TopArgs::keep, flags(keep));
+  if (!mask.empty()) call.in("mask", &TopArgs::mask, flags(mask));
   call.out("ids", &TopArgs::ids, SRP_I32, shape.N * shape.K, Tolerance::exact());
   return call;
 }
@@ -155,11 +155,11 @@ void divergence_refuses(Runner& run) {
                 {0.0, -1.0, double{NAN}, double{INFINITY}, 1e-40, 1e40}, SRP_BAD_ARGUMENT);
   refuse_values(run, good, "tail_floor", &RowsArgs::tail_floor, {0.0, 1e-13, 0.6, double{NAN}}, SRP_BAD_ARGUMENT);
   run.refused("no output", good.with([](RowsArgs& a) {
-    a.divergence = nullptr;
-    a.grad = nullptr;
+    a.divergences = nullptr;
+    a.grad_student = nullptr;
   }),
               SRP_BAD_ARGUMENT);
-  run.refused("in place with a support", good.with([](RowsArgs& a) { a.grad = const_cast<void*>(a.student); }),
+  run.refused("in place with a support", good.with([](RowsArgs& a) { a.grad_student = const_cast<void*>(a.student); }),
               SRP_BAD_ARGUMENT);
   run.refused("more ids than the vocabulary", good.with([](RowsArgs& a) { a.K = a.V + 1; }), SRP_BAD_SHAPE);
   run.refused("a row is shorter than V", good.with([](RowsArgs& a) { a.teacher_stride = a.V - 1; }), SRP_BAD_SHAPE);

@@ -19,7 +19,7 @@ struct Problem {
   double temperature, scale, softcap;
   std::vector<double> hidden, weight, bias;  // bias empty: none
   std::vector<int32_t> targets;
-  std::vector<uint8_t> keep;  // empty: all kept
+  std::vector<uint8_t> mask;  // empty: all kept
 };
 
 int32_t wide(const Problem& p) { return p.dtype == SRP_F64 ? SRP_F64 : SRP_F32; }
@@ -42,12 +42,12 @@ Problem problem(Random& random, int32_t dtype, const Shape& shape, double softca
   if (random.chance(0.6)) p.bias = random.reals(V + padding, -1, 1);
   for (double& shift : p.bias)
     if (random.chance(0.05)) shift = -INFINITY;
-  if (random.chance(0.6)) p.keep = random.flags(N, 0.7);
+  if (random.chance(0.6)) p.mask = random.flags(N, 0.7);
   // Padding and rows that are not kept are not read.
   for (int64_t i = V * D; i < (V + padding) * D; ++i) p.weight[i] = NAN;
   for (int64_t j = V; j < V + padding && !p.bias.empty(); ++j) p.bias[j] = NAN;
-  for (int64_t n = 0; n < N && !p.keep.empty(); ++n) {
-    if (p.keep[n]) continue;
+  for (int64_t n = 0; n < N && !p.mask.empty(); ++n) {
+    if (p.mask[n]) continue;
     for (int64_t d = 0; d < D; ++d) p.hidden[n * D + d] = NAN;
     p.targets[n] = INT32_MIN;
   }
@@ -62,7 +62,7 @@ void inputs(Call<Args>& call, const Problem& p) {
   a.D = p.shape.D;
   a.V = p.shape.V;
   a.padded = p.shape.V + p.shape.padding;
-  a.chunk = p.chunk;
+  a.chunk_rows = p.chunk;
   a.temperature = p.temperature;
   a.scale = p.scale;
   a.softcap = p.softcap;
@@ -70,7 +70,7 @@ void inputs(Call<Args>& call, const Problem& p) {
   call.in("weight", &Args::weight, reals(p.dtype, p.weight));
   if (!p.bias.empty()) call.in("bias", &Args::bias, reals(p.dtype, p.bias));
   call.in("targets", &Args::targets, ints(p.targets));
-  if (!p.keep.empty()) call.in("keep", &Args::keep, flags(p.keep));
+  if (!p.mask.empty()) call.in("mask", &Args::mask, flags(p.mask));
 }
 
 // A logit is within 2e-6 of sum |hidden weight| <= 3 on the device, its z within 1.5 times that; log-probs of -20 and more
@@ -83,13 +83,13 @@ Call<ForwardArgs> forward(Random& random, const Problem& p, double present) {
   const auto out = [&](const char* name, auto field, int32_t dtype) {
     if (random.chance(present)) call.out(name, field, dtype, p.shape.N, of_rows(p));
   };
-  out("logprob", &ForwardArgs::logprob, wide(p));
-  out("entropy", &ForwardArgs::entropy, wide(p));
-  out("lse", &ForwardArgs::lse, wide(p));
-  out("sum_sq", &ForwardArgs::sum_sq, wide(p));
-  out("max_logit", &ForwardArgs::max_logit, SRP_F64);
-  out("log1p_sum", &ForwardArgs::log1p_sum, SRP_F64);
-  out("mean_gap", &ForwardArgs::mean_gap, SRP_F64);
+  out("log_probs", &ForwardArgs::log_probs, wide(p));
+  out("entropies", &ForwardArgs::entropies, wide(p));
+  out("log_sum_exps", &ForwardArgs::log_sum_exps, wide(p));
+  out("sum_squares", &ForwardArgs::sum_squares, wide(p));
+  out("max_logits", &ForwardArgs::max_logits, SRP_F64);
+  out("log1p_sums", &ForwardArgs::log1p_sums, SRP_F64);
+  out("mean_gaps", &ForwardArgs::mean_gaps, SRP_F64);
   return call;
 }
 
@@ -111,13 +111,14 @@ Call<BackwardArgs> backward(Random& random, const Problem& p, const Wanted& want
   Call<BackwardArgs> call(&srp_backend::linear_backward);
   inputs(call, p);
   call.args.accumulate = accumulate;
-  call.in("max_logit", &BackwardArgs::max_logit, result("max_logit"));
-  call.in("log1p_sum", &BackwardArgs::log1p_sum, result("log1p_sum"));
+  call.in("max_logits", &BackwardArgs::max_logits, result("max_logits"));
+  call.in("log1p_sums", &BackwardArgs::log1p_sums, result("log1p_sums"));
   const auto [N, D, V, padding] = p.shape;
-  if (wanted.of_logprob) call.in("grad_logprob", &BackwardArgs::grad_logprob, reals(wide(p), random.reals(N, -1, 1)));
+  if (wanted.of_logprob)
+    call.in("grad_log_probs", &BackwardArgs::grad_log_probs, reals(wide(p), random.reals(N, -1, 1)));
   if (wanted.of_entropy) {
-    call.in("mean_gap", &BackwardArgs::mean_gap, result("mean_gap"));
-    call.in("grad_entropy", &BackwardArgs::grad_entropy, reals(wide(p), random.reals(N, -1, 1)));
+    call.in("mean_gaps", &BackwardArgs::mean_gaps, result("mean_gaps"));
+    call.in("grad_entropies", &BackwardArgs::grad_entropies, reals(wide(p), random.reals(N, -1, 1)));
   }
   const auto sum = [&](const char* name, void* BackwardArgs::* field, int64_t count) {
     call.out(name, field, wide(p), count, of_gradient(p, wide(p)));
@@ -137,7 +138,7 @@ template <class Args>
 void refuse_head(Runner& run, const Call<Args>& good) {
   expect_struct_checks(run, good);
   refuse_values(run, good, "dtype", &Args::dtype, {0, -1, SRP_I32, SRP_U8, SRP_I64, INT32_MAX}, SRP_BAD_DTYPE);
-  refuse_negative(run, good, &Args::N, &Args::D, &Args::V, &Args::padded, &Args::chunk);
+  refuse_negative(run, good, &Args::N, &Args::D, &Args::V, &Args::padded, &Args::chunk_rows);
   refuse_null(run, good, &Args::hidden, &Args::weight, &Args::targets);
   run.refused("fewer rows of weight than ids", good.with([](Args& a) { a.padded = a.V - 1; }), SRP_BAD_SHAPE);
   run.refused("more ids than int32", good.with([](Args& a) { a.V = a.padded = int64_t{1} << 31; }), SRP_BAD_SHAPE);
@@ -178,7 +179,7 @@ void linear_agrees(Runner& run) {
 void linear_refuses(Runner& run) {
   Random random(92);
   Problem p = problem(random, SRP_BF16, {4, 5, 9, 0}, 0);
-  p.keep.clear();
+  p.mask.clear();
   p.hidden = random.reals(20, -1, 1);
   p.targets = {0, 3, 5, 8};
 
@@ -190,7 +191,7 @@ void linear_refuses(Runner& run) {
   run.begin("linear_backward", "refuses");
   const Call<BackwardArgs> grad = backward(random, p, {true, true, true, true, true}, 0);
   refuse_head(run, grad);
-  refuse_null(run, grad, &BackwardArgs::max_logit, &BackwardArgs::log1p_sum, &BackwardArgs::mean_gap);
+  refuse_null(run, grad, &BackwardArgs::max_logits, &BackwardArgs::log1p_sums, &BackwardArgs::mean_gaps);
   refuse_enumerators(run, grad, "accumulate", &BackwardArgs::accumulate, 1);
   run.agree(grad);
 }

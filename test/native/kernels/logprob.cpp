@@ -26,7 +26,7 @@ struct Problem {
   double temperature, scale, softcap;
   std::vector<double> logits;  // [N, V]
   std::vector<int32_t> targets;  // [N, K]
-  std::vector<uint8_t> keep;  // empty: all kept
+  std::vector<uint8_t> mask;  // empty: all kept
 };
 
 // Rows as they are hard: peaked, flat, hot, with masked ids, without a finite logit, with NaN or +infinity.
@@ -45,10 +45,10 @@ Problem problem(Random& random, int32_t dtype, const Shape& shape, double softca
   p.logits.resize(static_cast<size_t>(shape.N * shape.V));
   p.targets = random.integers(shape.N * shape.K, 0, shape.V - 1);
   for (int64_t n = 0; n < shape.N; ++n) fill_row(random, p.logits.data() + n * shape.V, shape.V);
-  if (random.chance(0.5)) p.keep = random.flags(shape.N, 0.8);
+  if (random.chance(0.5)) p.mask = random.flags(shape.N, 0.8);
   // Nothing of an ignored row is read.
-  for (int64_t n = 0; n < shape.N && !p.keep.empty(); ++n) {
-    if (p.keep[n]) continue;
+  for (int64_t n = 0; n < shape.N && !p.mask.empty(); ++n) {
+    if (p.mask[n]) continue;
     for (int64_t j = 0; j < shape.V; ++j) p.logits[n * shape.V + j] = NAN;
     for (int64_t k = 0; k < shape.K; ++k) p.targets[n * shape.K + k] = INT32_MIN;
   }
@@ -77,7 +77,7 @@ void inputs(Call<Args>& call, const Problem& p, const Shard& shard) {
     for (int64_t j = 0; j < shard.V; ++j) logits[n * a.stride + j] = p.logits[n * vocabulary + shard.start + j];
   call.in("logits", &Args::logits, reals(p.dtype, logits));
   call.in("targets", &Args::targets, ints(p.targets));
-  if (!p.keep.empty()) call.in("keep", &Args::keep, flags(p.keep));
+  if (!p.mask.empty()) call.in("mask", &Args::mask, flags(p.mask));
   if constexpr (!std::is_same_v<Args, ForwardArgs>) {
     a.vocab_start = shard.start;
     a.vocab_size = vocabulary;
@@ -89,13 +89,13 @@ void outputs(Call<Args>& call, Random& random, const Shape& shape, double presen
   const auto out = [&](const char* name, float* Args::* field, int64_t count, Tolerance tolerance) {
     if (random.chance(present)) call.out(name, field, SRP_F32, count, tolerance);
   };
-  out("logprob", &Args::logprob, shape.N * shape.K, terms);
-  out("entropy", &Args::entropy, shape.N, terms);
-  out("lse", &Args::lse, shape.N, lse);
-  out("max_logit", &Args::max_logit, shape.N, Tolerance::exact());
-  out("log1p_sum", &Args::log1p_sum, shape.N, terms);
-  out("mean_gap", &Args::mean_gap, shape.N, terms);
-  out("sum_sq", &Args::sum_sq, shape.N, terms);
+  out("log_probs", &Args::log_probs, shape.N * shape.K, terms);
+  out("entropies", &Args::entropies, shape.N, terms);
+  out("log_sum_exps", &Args::log_sum_exps, shape.N, lse);
+  out("max_logits", &Args::max_logits, shape.N, Tolerance::exact());
+  out("log1p_sums", &Args::log1p_sums, shape.N, terms);
+  out("mean_gaps", &Args::mean_gaps, shape.N, terms);
+  out("sum_squares", &Args::sum_squares, shape.N, terms);
 }
 
 Call<ForwardArgs> forward(Random& random, const Problem& p, int64_t padding, double present) {
@@ -108,7 +108,7 @@ Call<ForwardArgs> forward(Random& random, const Problem& p, int64_t padding, dou
 Call<PartialArgs> partial(const Problem& p, const Shard& shard) {
   Call<PartialArgs> call(&srp_backend::logprob_partial);
   inputs(call, p, shard);
-  call.out("state", &PartialArgs::state, SRP_F64, p.shape.N * (4 + p.shape.K), kFloat32Terms);
+  call.out("states", &PartialArgs::states, SRP_F64, p.shape.N * (4 + p.shape.K), kFloat32Terms);
   return call;
 }
 
@@ -141,18 +141,18 @@ Call<BackwardArgs> backward(Random& random, const Problem& p, const Shard& shard
   const auto result = [&](const char* name) { return rows.arrays[whole.index_of(name)]; };
   Call<BackwardArgs> call(&srp_backend::logprob_backward);
   inputs(call, p, shard);
-  call.in("max_logit", &BackwardArgs::max_logit, result("max_logit"));
-  call.in("log1p_sum", &BackwardArgs::log1p_sum, result("log1p_sum"));
+  call.in("max_logits", &BackwardArgs::max_logits, result("max_logits"));
+  call.in("log1p_sums", &BackwardArgs::log1p_sums, result("log1p_sums"));
   const int64_t N = p.shape.N, K = p.shape.K;
-  if (of_logprob) call.in("grad_logprob", &BackwardArgs::grad_logprob, reals(SRP_F32, random.reals(N * K, -1, 1)));
+  if (of_logprob) call.in("grad_log_probs", &BackwardArgs::grad_log_probs, reals(SRP_F32, random.reals(N * K, -1, 1)));
   if (of_entropy) {
-    call.in("mean_gap", &BackwardArgs::mean_gap, result("mean_gap"));
-    call.in("grad_entropy", &BackwardArgs::grad_entropy, reals(SRP_F32, random.reals(N, -1, 1)));
+    call.in("mean_gaps", &BackwardArgs::mean_gaps, result("mean_gaps"));
+    call.in("grad_entropies", &BackwardArgs::grad_entropies, reals(SRP_F32, random.reals(N, -1, 1)));
   }
   if (random.chance(0.5))
-    call.in_place("logits", &BackwardArgs::grad, gradient_tolerance(p));
+    call.in_place("logits", &BackwardArgs::grad_logits, gradient_tolerance(p));
   else
-    call.out("grad", &BackwardArgs::grad, p.dtype, N * call.args.stride, gradient_tolerance(p));
+    call.out("grad_logits", &BackwardArgs::grad_logits, p.dtype, N * call.args.stride, gradient_tolerance(p));
   return call;
 }
 
@@ -171,7 +171,7 @@ Data merged_input(const Problem& p, const std::vector<Shard>& shards) {
   Data states = untouched(SRP_F64, 0);
   for (const Shard& shard : shards) {
     const Call<PartialArgs> call = partial(p, shard);
-    const Data state = on_cpu(call).arrays[call.index_of("state")];
+    const Data state = on_cpu(call).arrays[call.index_of("states")];
     states.bytes.insert(states.bytes.end(), state.bytes.begin(), state.bytes.end());
   }
   return states;
@@ -259,7 +259,7 @@ void logprob_agrees(Runner& run) {
     std::vector<double> states = random.reals(3 * 5 * 6, -9, 9);
     for (double& x : states)
       if (random.chance(0.2)) x = random.one_of({double{NAN}, double{INFINITY}, -double{INFINITY}, -1.0});
-    const auto without_logprob = [](MergeArgs& a) { a.logprob = nullptr; };
+    const auto without_logprob = [](MergeArgs& a) { a.log_probs = nullptr; };
     run.agree(merge(random, p, reals(SRP_F64, states), 3).with(without_logprob));
   }
 }
@@ -267,7 +267,7 @@ void logprob_agrees(Runner& run) {
 void logprob_refuses(Runner& run) {
   Random random(12);
   Problem p = problem(random, SRP_BF16, {4, 37, 3}, 0);
-  p.keep.clear();
+  p.mask.clear();
   for (double& logit : p.logits) logit = random.real(-8, 8);
   for (int32_t& id : p.targets) id = static_cast<int32_t>(random.integer(0, 36));
 
@@ -286,8 +286,8 @@ void logprob_refuses(Runner& run) {
     refuse_logits(run, grad);
     refuse_map(run, grad);
     refuse_shards(run, grad);
-    refuse_null(run, grad, &BackwardArgs::targets, &BackwardArgs::max_logit, &BackwardArgs::log1p_sum,
-                &BackwardArgs::mean_gap, &BackwardArgs::grad);
+    refuse_null(run, grad, &BackwardArgs::targets, &BackwardArgs::max_logits, &BackwardArgs::log1p_sums,
+                &BackwardArgs::mean_gaps, &BackwardArgs::grad_logits);
     mislead_indices(run, grad, "targets", 2, p.shape.V);
     run.agree(grad);
   }
@@ -297,7 +297,7 @@ void logprob_refuses(Runner& run) {
   refuse_logits(run, shard);
   refuse_map(run, shard);
   refuse_shards(run, shard);
-  refuse_null(run, shard, &PartialArgs::targets, &PartialArgs::state);
+  refuse_null(run, shard, &PartialArgs::targets, &PartialArgs::states);
   mislead_indices(run, shard, "targets", 11, p.shape.V);
   run.agree(shard);
 

@@ -30,13 +30,13 @@ void inputs(Call<Args>& call, const Setting& s) {
   const int64_t n = s.rows.n, B = s.rows.B;
   a.dtype = s.dtype;
   a.form = s.form;
-  a.advantage_per_token = s.whole() ? 0 : random.one_of({0, 1});
-  a.old_per_row = s.row && !s.sums_its_own() && !s.groups && random.chance(0.2) ? 1 : 0;
+  a.advantages_per_token = s.whole() ? 0 : random.one_of({0, 1});
+  a.old_log_probs_per_row = s.row && !s.sums_its_own() && !s.groups && random.chance(0.2) ? 1 : 0;
   std::vector<double> old = random.reals(n, -4, 0), current = old, reference = old;
   for (double& value : current) value += random.real(-0.4, 0.4);
   for (double& value : reference) value += random.real(-0.4, 0.4);
   if (n > 1 && random.chance(0.2)) current[random.integer(0, n - 1)] = random.one_of({double{NAN}, -double{INFINITY}});
-  std::vector<double> advantage = random.reals(a.advantage_per_token ? n : B, -2, 2);
+  std::vector<double> advantage = random.reals(a.advantages_per_token ? n : B, -2, 2);
   for (double& value : advantage)
     if (random.chance(0.1)) value = 0;
   const std::vector<uint8_t> mask = random.flags(n, 0.7);
@@ -45,26 +45,26 @@ void inputs(Call<Args>& call, const Setting& s) {
     poison(current, mask);
     poison(old, mask);
     poison(reference, mask);
-    if (a.advantage_per_token) poison(advantage, mask);
+    if (a.advantages_per_token) poison(advantage, mask);
   }
   call.rows(s.rows);
-  call.in("current", &Args::current, reals(s.dtype, current));
-  if (a.old_per_row)
-    call.in("old", &Args::old, reals(s.dtype, random.reals(B, -4, 0)));
+  call.in("log_probs", &Args::log_probs, reals(s.dtype, current));
+  if (a.old_log_probs_per_row)
+    call.in("old_log_probs", &Args::old_log_probs, reals(s.dtype, random.reals(B, -4, 0)));
   else if (s.groups || random.chance(0.85))
-    call.in("old", &Args::old, reals(s.dtype, old));
-  call.in("advantage", &Args::advantage, reals(s.dtype, advantage));
+    call.in("old_log_probs", &Args::old_log_probs, reals(s.dtype, old));
+  call.in("advantages", &Args::advantages, reals(s.dtype, advantage));
   if (!s.plain && random.chance(0.5)) {
-    a.factor_per_token = s.whole() ? 0 : random.one_of({0, 1});
-    std::vector<double> factor = random.reals(a.factor_per_token ? n : B, 0.1, 2);
-    if (masked && a.factor_per_token) poison(factor, mask);
-    call.in("factor", &Args::factor, reals(s.dtype, factor));
+    a.factors_per_token = s.whole() ? 0 : random.one_of({0, 1});
+    std::vector<double> factor = random.reals(a.factors_per_token ? n : B, 0.1, 2);
+    if (masked && a.factors_per_token) poison(factor, mask);
+    call.in("factors", &Args::factors, reals(s.dtype, factor));
   }
   const bool with_reference = !s.groups && !s.plain && random.chance(0.6);
-  if (with_reference) call.in("reference", &Args::reference, reals(s.dtype, reference));
+  if (with_reference) call.in("reference_log_probs", &Args::reference_log_probs, reals(s.dtype, reference));
   a.kl = kl_parameters(random, with_reference);
-  if (random.chance(0.5)) call.in("row_weight", &Args::row_weight, reals(SRP_F64, random.reals(B, 0, 1)));
-  if (random.chance(0.5)) call.in("kl_weight", &Args::kl_weight, reals(SRP_F64, random.reals(B, 0, 1)));
+  if (random.chance(0.5)) call.in("row_weights", &Args::row_weights, reals(SRP_F64, random.reals(B, 0, 1)));
+  if (random.chance(0.5)) call.in("kl_row_weights", &Args::kl_row_weights, reals(SRP_F64, random.reals(B, 0, 1)));
   if (masked) call.in("mask", &Args::mask, flags(mask));
   if (!s.whole() && !s.plain && random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(n, 0.6)));
   if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(n, 0.3)));
@@ -87,11 +87,11 @@ Call<Args> loss(const Setting& s) {
   const int64_t n = s.rows.n, B = s.rows.B;
   const Tolerance sums = Tolerance::sums(s.dtype);
   const auto present = [&] { return random.chance(0.85); };
-  if (present()) call.out("loss", &Args::loss, s.dtype, s.once() ? B : n, sums);
-  if (present()) call.out("ratio", &Args::ratio, s.dtype, s.row ? B : n, sums);
+  if (present()) call.out("losses", &Args::losses, s.dtype, s.once() ? B : n, sums);
+  if (present()) call.out("ratios", &Args::ratios, s.dtype, s.row ? B : n, sums);
   if (!s.groups && !s.plain && present()) call.out("kl_values", &Args::kl_values, s.dtype, n, sums);
   if (present()) call.out("clipped", &Args::clipped, SRP_U8, s.whole() ? B : n, Tolerance::exact());
-  if (present()) call.out("grad", &Args::grad, s.dtype, n, sums);
+  if (present()) call.out("grad_log_probs", &Args::grad_log_probs, s.dtype, n, sums);
   const int32_t count = s.groups || random.chance(0.4) ? SRP_LOSS_SUMS : SRP_LOSS_FIGURES;
   call.args.figure_count = count;
   if (present()) call.out("figures", &Args::figures, SRP_F64, B * count, Tolerance::sums(SRP_F64));
@@ -147,16 +147,17 @@ void refuse(Runner& run, Random& random, bool row) {
     const Setting setting{row, SRP_F32, form, rows, random};
     const Call<Args> good = loss(setting);
     refuse_rows(run, good, rows);
-    refuse_null(run, good, &Args::current, &Args::advantage);
-    refuse_enumerators(run, good, "advantage_per_token", &Args::advantage_per_token, setting.whole() ? 0 : 1);
-    refuse_values(run, good, "old_per_row", &Args::old_per_row, {-1, 2, INT32_MAX}, SRP_BAD_ARGUMENT);
+    refuse_null(run, good, &Args::log_probs, &Args::advantages);
+    refuse_enumerators(run, good, "advantages_per_token", &Args::advantages_per_token, setting.whole() ? 0 : 1);
+    refuse_values(run, good, "old_log_probs_per_row", &Args::old_log_probs_per_row, {-1, 2, INT32_MAX},
+                  SRP_BAD_ARGUMENT);
     run.refused("a factor per token without factors", good.with([](Args& a) {
-      a.factor = nullptr;
-      a.factor_per_token = 1;
+      a.factors = nullptr;
+      a.factors_per_token = 1;
     }),
                 SRP_BAD_ARGUMENT);
     if (!row || setting.sums_its_own())
-      run.refused("old per row", good.with([](Args& a) { a.old_per_row = 1; }), SRP_BAD_ARGUMENT);
+      run.refused("old per row", good.with([](Args& a) { a.old_log_probs_per_row = 1; }), SRP_BAD_ARGUMENT);
     if (setting.whole()) {
       static const uint8_t terms[512] = {};
       run.refused("terms of a whole row", good.with([](Args& a) { a.term_mask = terms; }), SRP_BAD_ARGUMENT);
@@ -191,11 +192,11 @@ void refuse_groups_of_rows(Runner& run, Random& random) {
   mislead_offsets(run, good, "group_offsets", four.G, four.n);
   mislead_indices(run, good, "members", 0, four.n);
   mislead_indices(run, good, "members", four.n - 1, four.n);
-  refuse_null(run, good, &Args::old);
-  refuse_values(run, good, "old_per_row", &Args::old_per_row, {1}, SRP_BAD_ARGUMENT);
+  refuse_null(run, good, &Args::old_log_probs);
+  refuse_values(run, good, "old_log_probs_per_row", &Args::old_log_probs_per_row, {1}, SRP_BAD_ARGUMENT);
   refuse_values(run, good, "figure_count", &Args::figure_count, {SRP_LOSS_FIGURES}, SRP_BAD_ARGUMENT);
   run.refused("a KL term", good.with([](Args& a) {
-    a.reference = a.current;
+    a.reference_log_probs = a.log_probs;
     a.kl.kind = a.kl.gradient_kind = SRP_KL_K1;
   }),
               SRP_BAD_ARGUMENT);

@@ -12,10 +12,10 @@ struct Shape {
 };
 
 // Log-probs of a few nats, and now and then a row with masked ids, without a finite logit, with NaN or with +infinity.
-std::vector<double> rows(Random& random, const Shape& s, const std::vector<uint8_t>& keep) {
+std::vector<double> rows(Random& random, const Shape& s, const std::vector<uint8_t>& mask) {
   std::vector<double> logits(static_cast<size_t>(s.N * (s.V + s.padding)), NAN);  // the padding is not read
   for (int64_t n = 0; n < s.N; ++n) {
-    if (!keep.empty() && !keep[n]) continue;
+    if (!mask.empty() && !mask[n]) continue;
     double* const row = logits.data() + n * (s.V + s.padding);
     const int64_t kind = random.integer(0, 15);
     for (int64_t j = 0; j < s.V; ++j)
@@ -35,14 +35,14 @@ void logits(Call<Args>& call, Random& random, int32_t dtype, const Shape& s, dou
   a.temperature = random.one_of({1.0, 0.7});
   a.scale = random.one_of({1.0, 0.5});
   a.softcap = softcap;
-  std::vector<uint8_t> keep;
-  if (random.chance(0.6)) keep = random.flags(s.N, 0.7);
+  std::vector<uint8_t> mask;
+  if (random.chance(0.6)) mask = random.flags(s.N, 0.7);
   std::vector<int32_t> targets = random.integers(s.N, 0, s.V - 1);
-  for (int64_t n = 0; n < s.N && !keep.empty(); ++n)
-    if (!keep[n]) targets[n] = INT32_MIN;
-  call.in("logits", &Args::logits, reals(dtype, rows(random, s, keep)));
+  for (int64_t n = 0; n < s.N && !mask.empty(); ++n)
+    if (!mask[n]) targets[n] = INT32_MIN;
+  call.in("logits", &Args::logits, reals(dtype, rows(random, s, mask)));
   call.in("targets", &Args::targets, ints(targets));
-  if (!keep.empty()) call.in("keep", &Args::keep, flags(keep));
+  if (!mask.empty()) call.in("mask", &Args::mask, flags(mask));
 }
 
 // What logprob_forward makes of them on the CPU: old and reference log-probs lie near.
@@ -60,9 +60,9 @@ std::vector<double> log_probs(const Call<Args>& call) {
   using Forward = srp_logprob_forward_args;
   forward.in("logits", &Forward::logits, call.arrays[0].data);
   forward.in("targets", &Forward::targets, call.arrays[1].data);
-  if (call.arrays.size() > 2) forward.in("keep", &Forward::keep, call.arrays[2].data);
-  forward.out("logprob", &Forward::logprob, SRP_F32, a.N, Tolerance::exact());
-  const Data found = on_cpu(forward).arrays[forward.index_of("logprob")];
+  if (call.arrays.size() > 2) forward.in("mask", &Forward::mask, call.arrays[2].data);
+  forward.out("log_probs", &Forward::log_probs, SRP_F32, a.N, Tolerance::exact());
+  const Data found = on_cpu(forward).arrays[forward.index_of("log_probs")];
   std::vector<double> values(static_cast<size_t>(a.N));
   for (int64_t n = 0; n < a.N; ++n) values[n] = found.at(n);
   return values;
@@ -84,14 +84,14 @@ void losses(Call<Args>& call, Random& random, int32_t form) {
     for (int64_t n = 0; n < N; ++n) values[n] += current[n] == current[n] && current[n] > -50 ? current[n] : -1;
     return values;
   };
-  if (random.chance(0.85)) tokens("old", &Args::old, near());
-  tokens("advantage", &Args::advantage, random.reals(N, -2, 2));
-  if (random.chance(0.5)) tokens("factor", &Args::factor, random.reals(N, 0.1, 2));
+  if (random.chance(0.85)) tokens("old_log_probs", &Args::old_log_probs, near());
+  tokens("advantages", &Args::advantages, random.reals(N, -2, 2));
+  if (random.chance(0.5)) tokens("factors", &Args::factors, random.reals(N, 0.1, 2));
   const bool with_reference = random.chance(0.6);
-  if (with_reference) tokens("reference", &Args::reference, near());
-  if (random.chance(0.7)) tokens("weight", &Args::weight, random.reals(N, 0, 1));
-  if (random.chance(0.5)) tokens("kl_weight", &Args::kl_weight, random.reals(N, 0, 1));
-  if (random.chance(0.5)) tokens("entropy_weight", &Args::entropy_weight, random.reals(N, -1, 1));
+  if (with_reference) tokens("reference_log_probs", &Args::reference_log_probs, near());
+  if (random.chance(0.7)) tokens("weights", &Args::weights, random.reals(N, 0, 1));
+  if (random.chance(0.5)) tokens("kl_weights", &Args::kl_weights, random.reals(N, 0, 1));
+  if (random.chance(0.5)) tokens("entropy_weights", &Args::entropy_weights, random.reals(N, -1, 1));
   if (random.chance(0.4)) call.in("term_mask", &Args::term_mask, flags(random.flags(N, 0.6)));
   if (random.chance(0.5)) call.in("marks", &Args::marks, flags(random.flags(N, 0.3)));
   a.parameters = loss_parameters(random);
@@ -112,17 +112,17 @@ Call<Args> loss(Random& random, int32_t dtype, const Shape& s, double softcap, i
   const auto out = [&](const char* name, float* Args::* field, double atol) {
     if (random.chance(0.85)) call.out(name, field, SRP_F32, s.N, {2.2e-6, atol});
   };
-  out("logprob", &Args::logprob, 1e-6);
-  out("entropy", &Args::entropy, 1e-12);
-  out("lse", &Args::lse, 2e-5);
-  out("max_logit", &Args::max_logit, 0);
-  out("log1p_sum", &Args::log1p_sum, 1e-12);
-  out("mean_gap", &Args::mean_gap, 1e-12);
-  out("sum_sq", &Args::sum_sq, 1e-12);
+  out("log_probs", &Args::log_probs, 1e-6);
+  out("entropies", &Args::entropies, 1e-12);
+  out("log_sum_exps", &Args::log_sum_exps, 2e-5);
+  out("max_logits", &Args::max_logits, 0);
+  out("log1p_sums", &Args::log1p_sums, 1e-12);
+  out("mean_gaps", &Args::mean_gaps, 1e-12);
+  out("sum_squares", &Args::sum_squares, 1e-12);
   if (in_place)
-    call.in_place("logits", &Args::grad, of_gradient(dtype));
+    call.in_place("logits", &Args::grad_logits, of_gradient(dtype));
   else
-    call.out("grad", &Args::grad, dtype, s.N * (s.V + s.padding), of_gradient(dtype));
+    call.out("grad_logits", &Args::grad_logits, dtype, s.N * (s.V + s.padding), of_gradient(dtype));
   return call;
 }
 
@@ -148,7 +148,7 @@ void loss_logits_refuses(Runner& run) {
   expect_struct_checks(run, good);
   refuse_values(run, good, "dtype", &Args::dtype, {0, -1, SRP_F64, SRP_I32, SRP_U8, INT32_MAX}, SRP_BAD_DTYPE);
   refuse_negative(run, good, &Args::N, &Args::V);
-  refuse_null(run, good, &Args::logits, &Args::targets, &Args::advantage, &Args::grad);
+  refuse_null(run, good, &Args::logits, &Args::targets, &Args::advantages, &Args::grad_logits);
   run.refused("a stride below V", good.with([](Args& a) { a.stride = a.V - 1; }), SRP_BAD_SHAPE);
   run.refused("N * stride overflows", good.with([](Args& a) { a.N = a.stride = int64_t{1} << 40; }), SRP_BAD_SHAPE);
   refuse_values(run, good, "form", &Args::form, {0, -1, SRP_LOSS_FORMS, INT32_MAX, INT32_MIN}, SRP_BAD_ARGUMENT);

@@ -64,7 +64,7 @@ void refuse_loss_numbers(Runner& run, const Call<Args>& good) {
   for (int32_t Kl::* number : {&Kl::kind, &Kl::gradient_kind}) kl(number, {-1, SRP_KL_K3 + 1, INT32_MAX, INT32_MIN});
   kl(&Kl::times_ratio, {-1, 2, INT32_MAX, INT32_MIN});
   run.refused("a KL term without reference", good.with([](Args& a) {
-    a.reference = nullptr;
+    a.reference_log_probs = nullptr;
     a.kl.kind = a.kl.gradient_kind = SRP_KL_K1;
   }),
               SRP_BAD_ARGUMENT);

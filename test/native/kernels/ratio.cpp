@@ -35,8 +35,8 @@ Groups inputs(Call<LogArgs>& call, const Setting& s) {
   call.args.level = s.level;
   call.args.reduce = s.reduce;
   call.rows(s.rows);
-  call.in("current", &LogArgs::current, reals(s.dtype, current));
-  call.in("old", &LogArgs::old, reals(s.dtype, old));
+  call.in("log_probs", &LogArgs::log_probs, reals(s.dtype, current));
+  call.in("old_log_probs", &LogArgs::old_log_probs, reals(s.dtype, old));
   if (s.level != SRP_LEVEL_GROUP) return {};
   const Groups groups = s.groups ? *s.groups : groups_of(random, s.rows.B);
   call.args.G = groups.G;
@@ -48,8 +48,8 @@ Groups inputs(Call<LogArgs>& call, const Setting& s) {
 Call<LogArgs> log_ratios(const Setting& s) {
   Call<LogArgs> call(&srp_backend::ratio_log);
   const int64_t count = units(s, inputs(call, s)), absent = s.random.integer(0, 3);
-  if (absent != 1) call.out("log_ratio", &LogArgs::log_ratio, s.dtype, count, Tolerance::sums(s.dtype));
-  if (absent != 2) call.out("ratio", &LogArgs::ratio, s.dtype, count, Tolerance::sums(s.dtype));
+  if (absent != 1) call.out("log_ratios", &LogArgs::log_ratios, s.dtype, count, Tolerance::sums(s.dtype));
+  if (absent != 2) call.out("ratios", &LogArgs::ratios, s.dtype, count, Tolerance::sums(s.dtype));
   return call;
 }
 
@@ -78,7 +78,7 @@ void refuse(Runner& run, const Call<LogArgs>& good, const Rows& rows, const Grou
   refuse_enumerators(run, good, "level", &LogArgs::level, SRP_LEVEL_GROUP);
   refuse_enumerators(run, good, "reduce", &LogArgs::reduce, SRP_REDUCE_SUM);
   refuse_negative(run, good, &LogArgs::n, &LogArgs::B, &LogArgs::T);
-  refuse_null(run, good, &LogArgs::current, &LogArgs::old);
+  refuse_null(run, good, &LogArgs::log_probs, &LogArgs::old_log_probs);
   run.refused("there is no row for the tokens", good.with([](LogArgs& a) { a.B = 0; }), SRP_BAD_SHAPE);
   // The log ratio of a token has nothing to do with rows.
   const bool rowless = good.args.level == SRP_LEVEL_TOKEN;
@@ -108,7 +108,8 @@ void ratio_refuses(Runner& run) {
   for (const int32_t level : {SRP_LEVEL_TOKEN, SRP_LEVEL_SEQUENCE, SRP_LEVEL_GROUP}) {
     const Call<LogArgs> good = log_ratios({SRP_F32, level, SRP_REDUCE_MEAN, rows, random, &four});
     refuse(run, good, rows, four);
-    run.refused("there is no output", good.with([](LogArgs& a) { a.log_ratio = a.ratio = nullptr; }), SRP_BAD_ARGUMENT);
+    run.refused("there is no output", good.with([](LogArgs& a) { a.log_ratios = a.ratios = nullptr; }),
+                SRP_BAD_ARGUMENT);
   }
 }
 

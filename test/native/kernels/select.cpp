@@ -34,7 +34,7 @@ Call<QuantileArgs> quantile(Random& random, int32_t dtype, int32_t over, const R
   inputs(call, random, dtype, over, rows);
   call.args.q = random.one_of({0.0, 0.5, 0.8, 0.33, 1.0});
   const int64_t absent = random.integer(0, 3);
-  if (absent != 1) call.out("threshold", &QuantileArgs::threshold, SRP_F64, units(over, rows), kSame());
+  if (absent != 1) call.out("thresholds", &QuantileArgs::thresholds, SRP_F64, units(over, rows), kSame());
   if (absent != 2) call.out("selected", &QuantileArgs::selected, SRP_U8, rows.n, kSame());
   return call;
 }
@@ -46,7 +46,7 @@ Call<TopArgs> top(Random& random, int32_t dtype, int32_t over, const Rows& rows)
   call.args.k = random.one_of({0, 1, 5, 300, INT32_MAX});
   call.args.least = random.one_of({0, 1, 1000});
   call.out("selected", &TopArgs::selected, SRP_U8, rows.n, kSame());
-  if (random.chance(0.7)) call.out("count", &TopArgs::count, SRP_I32, units(over, rows), kSame());
+  if (random.chance(0.7)) call.out("counts", &TopArgs::counts, SRP_I32, units(over, rows), kSame());
   return call;
 }
 
@@ -58,14 +58,14 @@ Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, con
   const bool masked = random.chance(0.7);
   call.args.dtype = dtype;
   call.args.mode = mode;
-  call.args.advantage_per_token = random.one_of({0, 1});
-  std::vector<double> advantages = items(random, call.args.advantage_per_token ? rows.n : rows.B);
+  call.args.advantages_per_token = random.one_of({0, 1});
+  std::vector<double> advantages = items(random, call.args.advantages_per_token ? rows.n : rows.B);
   std::vector<double> current = items(random, rows.n);
-  if (masked && call.args.advantage_per_token) poison(advantages, mask);
+  if (masked && call.args.advantages_per_token) poison(advantages, mask);
   if (masked) poison(current, mask);
   call.rows(rows);
-  call.in("advantage", &Args::advantage, reals(dtype, advantages));
-  call.in("current", &Args::current, reals(dtype, current));
+  call.in("advantages", &Args::advantages, reals(dtype, advantages));
+  call.in("log_probs", &Args::log_probs, reals(dtype, current));
   if (masked) call.in("mask", &Args::mask, flags(mask));
   const int64_t excluded = random.integer(0, 2);
   if (excluded) call.in("excluded", &Args::excluded, flags(random.flags(rows.n, 0.3)));
@@ -80,7 +80,7 @@ Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, con
     call.in_place("excluded", &Args::selected, kSame());
   else
     call.out("selected", &Args::selected, SRP_U8, rows.n, kSame());
-  if (random.chance(0.7)) call.out("count", &Args::count, SRP_I32, 1, kSame());
+  if (random.chance(0.7)) call.out("counts", &Args::counts, SRP_I32, 1, kSame());
   return call;
 }
 
@@ -155,7 +155,7 @@ void select_refuses(Runner& run) {
     refuse(run, good, over, rows);
     refuse_values(run, good, "q", &QuantileArgs::q, {-0.1, 1.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     run.refused("there is no output", good.with([](QuantileArgs& a) {
-      a.threshold = nullptr;
+      a.thresholds = nullptr;
       a.selected = nullptr;
     }),
                 SRP_BAD_ARGUMENT);
@@ -179,10 +179,10 @@ void select_refuses(Runner& run) {
     refuse_dtypes(run, good);
     refuse_rows(run, good, rows);
     refuse_enumerators(run, good, "mode", &Args::mode, SRP_COVARIANCE_TOP);
-    refuse_enumerators(run, good, "advantage_per_token", &Args::advantage_per_token, 1);
+    refuse_enumerators(run, good, "advantages_per_token", &Args::advantages_per_token, 1);
     refuse_values(run, good, "count_epsilon", &Args::count_epsilon, {-1, double{NAN}, double{INFINITY}},
                   SRP_BAD_ARGUMENT);
-    refuse_null(run, good, &Args::advantage, &Args::current, &Args::selected);
+    refuse_null(run, good, &Args::advantages, &Args::log_probs, &Args::selected);
     run.refused("tokens beyond int32", good.with([](Args& a) {
       a.offsets = nullptr;
       a.B = 1;

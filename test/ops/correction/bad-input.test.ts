@@ -60,8 +60,8 @@ registerBackends(
         const refused = expect.objectContaining({ code: "ERR_SURPRISAL_RANGE" }) as Error;
         const rows = {
           dtype: 1,
-          current: six,
-          old: six,
+          logProbs: six,
+          oldLogProbs: six,
           mask: null,
           offsets: Int32Array.from(list),
           n: 6,
@@ -73,7 +73,7 @@ registerBackends(
         const measures = { moments, bounded: null, differences: null, above: null, below: null };
         expect(() => ops.correctionMeasure({ ...rows, ...rule, ...measures })).toThrow(refused);
         const kept = new Uint8Array(6).fill(9);
-        const results = { rowFactor: null, outside: 0, masked: 0, weights: null, kept, keptCount: null };
+        const results = { rowFactors: null, outside: 0, maskedWeight: 0, weights: null, kept, keptCounts: null };
         expect(() => ops.correctionBound({ ...rows, ...rule, ...results })).toThrow(refused);
         expect([...moments, ...kept]).toEqual(new Array(18).fill(9));
       },

@@ -35,8 +35,8 @@ eachBackend((backend) => {
     ["a beta of NaN", { beta: NaN }, "ERR_SURPRISAL_OPTION"],
     ["a temperature of 0", { temperature: 0 }, "ERR_SURPRISAL_OPTION"],
     ["an infinite temperature", { temperature: Infinity }, "ERR_SURPRISAL_OPTION"],
-    ["keep of another length", { keep: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
-    ["keep as int32", { keep: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
+    ["mask of another length", { mask: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
+    ["mask as int32", { mask: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
     ["outside without a support", { outside: "pooled" }, "ERR_SURPRISAL_OPTION"],
     ["a support without outside", { support: [0, 1] }, "ERR_SURPRISAL_OPTION"],
     ["an unknown outside", { support: [0, 1], outside: "kept" }, "ERR_SURPRISAL_OPTION"],
@@ -92,8 +92,8 @@ eachBackend((backend) => {
       dtype: 1 as const,
       student,
       teacher,
-      keep: null,
-      weight: null,
+      mask: null,
+      gradDivergences: null,
       support: null,
       N: 2,
       V: 3,
@@ -104,8 +104,8 @@ eachBackend((backend) => {
       temperature: 1,
       outside: 0,
       tailFloor: 1e-7,
-      divergence: new Float64Array(2),
-      grad: null,
+      divergences: new Float64Array(2),
+      gradStudent: null,
     };
     ops.divergenceRows(args);
     for (const bad of [
@@ -115,7 +115,7 @@ eachBackend((backend) => {
       { outside: 7 },
       { K: 2 },
       { studentStride: 2 },
-      { divergence: null },
+      { divergences: null },
       { support: Int32Array.of(0, 5), K: 1 },
     ])
       expect(errorCode(() => ops.divergenceRows({ ...args, ...bad }))).toMatch(/^ERR_SURPRISAL_/);

@@ -101,35 +101,35 @@ eachBackend((backend) => {
     fc.assert(
       fc.property(sizes, fc.integer(), betas, forms, (size, seed, beta, outside) => {
         const { N, V, student, teacher, form } = batchOf(size, seed, beta, outside);
-        const keep = rng(seed + 2).mask(N, 0.6);
+        const mask = rng(seed + 2).mask(N, 0.6);
         const weights = rng(seed + 3).f64(N, 0.5, 2);
-        const clean = bothOf(student, teacher, weights, { shape: [N, V], keep, ...form });
+        const clean = bothOf(student, teacher, weights, { shape: [N, V], mask, ...form });
         const K = form.support ? form.support.length / N : 0;
         const spread = (x: Float64Array, stride: number) =>
           Float64Array.from({ length: N * stride }, (_, i) => {
             const [n, j] = [Math.floor(i / stride), i % stride];
-            return j < V && keep[n] === 1 ? x[n * V + j]! : NaN;
+            return j < V && mask[n] === 1 ? x[n * V + j]! : NaN;
           });
         const poisoned = bothOf(
           spread(student, V + 3),
           spread(teacher, V + 1),
-          weights.map((w, n) => (keep[n] ? w : NaN)),
+          weights.map((w, n) => (mask[n] ? w : NaN)),
           {
             shape: [N, V],
             stride: V + 3,
             teacherStride: V + 1,
-            keep,
+            mask,
             ...form,
-            ...(form.support && { support: form.support.map((id, i) => (keep[Math.floor(i / K)] ? id : -7)) }),
+            ...(form.support && { support: form.support.map((id, i) => (mask[Math.floor(i / K)] ? id : -7)) }),
           },
         );
         expect(poisoned.values).toEqual(clean.values);
         clean.values.forEach((value, n) => {
-          if (!keep[n]) expect(Object.is(value, 0)).toBe(true);
+          if (!mask[n]) expect(Object.is(value, 0)).toBe(true);
         });
         poisoned.grad.forEach((g, i) => {
           const [n, j] = [Math.floor(i / (V + 3)), i % (V + 3)];
-          const want = j < V && keep[n] === 1 ? clean.grad[n * V + j] : 0;
+          const want = j < V && mask[n] === 1 ? clean.grad[n * V + j] : 0;
           expect(g).toBe(want);
         });
       }),
@@ -191,7 +191,7 @@ eachBackend((backend) => {
     const V = 151_936;
     const values = rng(9).normal(4099);
     const x = Float32Array.from({ length: 2 * V }, (_, i) => (i < V ? values[i % 4099]! : NaN));
-    const got = topLogits(x, 64, { shape: [2, V], keep: Uint8Array.of(1, 0), backend });
+    const got = topLogits(x, 64, { shape: [2, V], mask: Uint8Array.of(1, 0), backend });
     const threshold = Array.from(x.subarray(0, V)).sort((a, b) => b - a)[63]!;
     const ids = Array.from(got.subarray(0, 64));
     expect(ids.every((id, i) => x[id]! >= threshold && (i === 0 || id > ids[i - 1]!))).toBe(true);

@@ -182,10 +182,10 @@ eachBackend((backend) => {
   test("rows that are not kept are not read and add nothing; the padding gets 0, or stays when adding up", () => {
     const p = problem([70, 6, 9], "float32", 6);
     const { N, D, V } = p;
-    const keep = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || n > 65 ? 0 : 1));
-    const kept = Array.from(keep.keys()).filter((n) => keep[n]);
+    const mask = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || n > 65 ? 0 : 1));
+    const kept = Array.from(mask.keys()).filter((n) => mask[n]);
     const pick = <A extends Float32Array | Int32Array>(x: A, width = 1): A =>
-      x.filter((_, i) => keep[Math.floor(i / width)] === 1) as A;
+      x.filter((_, i) => mask[Math.floor(i / width)] === 1) as A;
     const few = {
       ...p,
       N: kept.length,
@@ -196,16 +196,16 @@ eachBackend((backend) => {
     const alone = run({ ...few, hidden: { ...p.hidden, view: pick(p.hidden.view as Float32Array, D) } }, backend, {});
 
     const poison = (x: Float32Array, width: number) =>
-      x.map((v, i) => (keep[Math.floor(i / width)] ? v : NaN)) as Float32Array;
+      x.map((v, i) => (mask[Math.floor(i / width)] ? v : NaN)) as Float32Array;
     const pad = (x: Float32Array, width: number) =>
       Float32Array.from({ length: (V + 3) * width }, (_, i) => x[i] ?? NaN);
     const hidden = poison(p.hidden.view as Float32Array, D);
     const weight = pad(p.weight.view as Float32Array, D);
-    const targets = p.targets.map((id, n) => (keep[n] ? id : -5));
-    const options = { shape: [N, D] as const, vocab: V, keep, bias: pad(p.bias.view as Float32Array, 1), backend };
+    const targets = p.targets.map((id, n) => (mask[n] ? id : -5));
+    const options = { shape: [N, D] as const, vocab: V, mask, bias: pad(p.bias.view as Float32Array, 1), backend };
     const state = linearLogprob(hidden, weight, targets, options);
     for (const name of ["maxLogits", "log1pSums", "meanGaps"] as const)
-      state[name].forEach((_, n) => keep[n] || (state[name][n] = NaN));
+      state[name].forEach((_, n) => mask[n] || (state[name][n] = NaN));
     const given = { gradLogProbs: poison(p.gradLogProbs, 1), gradEntropies: poison(p.gradEntropies, 1) };
     const got = linearLogprobBackward(hidden, weight, targets, state, { ...options, ...given });
     const near = backend === "js" || backend === "cpu" ? { rtol: 0, atol: 0 } : { rtol: 1e-5, atol: 1e-5 }; // other steps of 32 rows
@@ -213,7 +213,7 @@ eachBackend((backend) => {
     expect(got.gradBias!.subarray(0, V)).toBeAllClose(alone.gradBias, near);
     expect(pick(got.gradHidden as Float32Array, D)).toEqual(alone.gradHidden);
     (got.gradHidden as Float32Array).forEach((g, i) => {
-      if (!keep[Math.floor(i / D)]) expect(Object.is(g, 0)).toBe(true);
+      if (!mask[Math.floor(i / D)]) expect(Object.is(g, 0)).toBe(true);
     });
     expect([...got.gradWeight!.subarray(V * D), ...got.gradBias!.subarray(V)]).toEqual(new Array(3 * D + 3).fill(0));
 

@@ -47,8 +47,8 @@ eachBackend((backend) => {
     ["a type that the array does not hold", { dtype: "bfloat16" }, "ERR_SURPRISAL_DTYPE"],
     ["float targets", { targets: Float32Array.of(0, 1) }, "ERR_SURPRISAL_DTYPE"],
     ["targets of another length", { targets: Int32Array.of(0, 1, 2) }, "ERR_SURPRISAL_SHAPE"],
-    ["keep as int32", { keep: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
-    ["keep of another length", { keep: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
+    ["mask as int32", { mask: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
+    ["mask of another length", { mask: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
     ["an id past the vocabulary", { targets: Int32Array.of(0, 4) }, "ERR_SURPRISAL_RANGE"],
     ["an id in the padding", { vocab: 3 }, "ERR_SURPRISAL_RANGE"],
     ["−100 without ignoreIndex", { targets: Int32Array.of(-100, 0) }, "ERR_SURPRISAL_RANGE"],
@@ -69,7 +69,7 @@ eachBackend((backend) => {
     const g = Float32Array.of(1, 1);
 
     function backward(change: Record<string, unknown>): string | undefined {
-      const { targets = ids, state: s = state, ...options } = change;
+      const { targets = ids, states: s = state, ...options } = change;
       const out = { gradHidden: new Float32Array(6).fill(SENTINEL), gradWeight: new Float32Array(12).fill(SENTINEL) };
       const call = { shape, backend, gradLogProbs: g, out, ...options };
       const code = errorCode(() =>
@@ -88,11 +88,11 @@ eachBackend((backend) => {
       ["gradients of another length", { gradLogProbs: new Float32Array(3) }, "ERR_SURPRISAL_SHAPE"],
       ["integer gradients", { gradEntropies: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
       ["gradLogProbs without targets", { targets: null }, "ERR_SURPRISAL_DTYPE"],
-      ["a state in float32", { state: { ...state, maxLogits: new Float32Array(2) } }, "ERR_SURPRISAL_DTYPE"],
-      ["a state of other rows", { state: { ...state, log1pSums: new Float64Array(3) } }, "ERR_SURPRISAL_SHAPE"],
+      ["a state in float32", { states: { ...state, maxLogits: new Float32Array(2) } }, "ERR_SURPRISAL_DTYPE"],
+      ["a state of other rows", { states: { ...state, log1pSums: new Float64Array(3) } }, "ERR_SURPRISAL_SHAPE"],
       [
         "a state without meanGaps",
-        { state: { ...state, meanGaps: undefined }, gradEntropies: g },
+        { states: { ...state, meanGaps: undefined }, gradEntropies: g },
         "ERR_SURPRISAL_DTYPE",
       ],
       ["an unknown gradient", { gradients: ["head"] }, "ERR_SURPRISAL_OPTION"],
@@ -115,14 +115,23 @@ eachBackend((backend) => {
     "native code itself refuses ids past the vocabulary (js trusts its callers)",
     () => {
       const { ops } = selectBackend("test", backend);
-      const head = { dtype: 1 as const, hidden, weight, bias: null, targets: Int32Array.of(0, 4), keep: null };
-      const sizes = { N: 2, D: 3, V: 4, padded: 4, chunk: 0, temperature: 1, scale: 1, softcap: 0 };
+      const head = { dtype: 1 as const, hidden, weight, bias: null, targets: Int32Array.of(0, 4), mask: null };
+      const sizes = { N: 2, D: 3, V: 4, padded: 4, chunkRows: 0, temperature: 1, scale: 1, softcap: 0 };
       const logprob = new Float32Array(2).fill(SENTINEL);
       const grad = new Float32Array(6).fill(SENTINEL);
-      const none = { entropy: null, lse: null, sumSq: null, maxLogit: null, log1pSum: null, meanGap: null };
-      const state = { maxLogit: Float64Array.of(1, 1), log1pSum: Float64Array.of(1, 1), meanGap: null };
-      const given = { gradLogprob: Float32Array.of(1, 1), gradEntropy: null, accumulate: 0 as const };
-      expect(errorCode(() => ops.linearForward({ ...head, ...sizes, ...none, logprob }))).toBe("ERR_SURPRISAL_RANGE");
+      const none = {
+        entropies: null,
+        logSumExps: null,
+        sumSquares: null,
+        maxLogits: null,
+        log1pSums: null,
+        meanGaps: null,
+      };
+      const state = { maxLogits: Float64Array.of(1, 1), log1pSums: Float64Array.of(1, 1), meanGaps: null };
+      const given = { gradLogProbs: Float32Array.of(1, 1), gradEntropies: null, accumulate: 0 as const };
+      expect(errorCode(() => ops.linearForward({ ...head, ...sizes, ...none, logProbs: logprob }))).toBe(
+        "ERR_SURPRISAL_RANGE",
+      );
       expect(
         errorCode(() =>
           ops.linearBackward({

@@ -104,10 +104,10 @@ eachBackend((backend) => {
 
   test("rows that are not kept and padding are not read; their results are 0", () => {
     const { N, D, V, hidden, weight, bias, targets } = problem([70, 6, 9], "float32", 6);
-    const keep = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || n > 65 ? 0 : 1));
-    const ids = targets.map((id, n) => (n % 5 === 0 ? -100 : keep[n] ? id : 2 ** 30));
-    const read = (n: number) => keep[n] === 1 && n % 5 !== 0;
-    const options = { shape: [N, D] as const, vocab: V, keep, ignoreIndex: -100, backend };
+    const mask = Uint8Array.from({ length: N }, (_, n) => (n % 3 === 1 || n > 65 ? 0 : 1));
+    const ids = targets.map((id, n) => (n % 5 === 0 ? -100 : mask[n] ? id : 2 ** 30));
+    const read = (n: number) => mask[n] === 1 && n % 5 !== 0;
+    const options = { shape: [N, D] as const, vocab: V, mask, ignoreIndex: -100, backend };
     const poisoned = Float32Array.from(hidden.view as Float32Array, (h, i) => (read(Math.floor(i / D)) ? h : NaN));
     const padded = Float32Array.from({ length: (V + 4) * D }, (_, i) =>
       i < V * D ? (weight.view as Float32Array)[i]! : NaN,

@@ -6,7 +6,7 @@ eachBackend((backend) => {
   const [N, V] = [6, 33];
   const logits = rng(1).normal(N * V, 0, 3);
   const targets = rng(2).i32(N * 2, 0, V);
-  const options = { shape: [N, V] as const, temperature: 0.9, backend, keep: Uint8Array.of(1, 1, 0, 1, 1, 1) };
+  const options = { shape: [N, V] as const, temperature: 0.9, backend, mask: Uint8Array.of(1, 1, 0, 1, 1, 1) };
   const given = { gradLogProbs: rng(3).normal(N * 2), gradEntropies: rng(4).normal(N) };
 
   test("the asynchronous forms give what the synchronous ones give", async () => {

@@ -205,13 +205,13 @@ eachBackend((backend) => {
   test.each(["out of place", "in place"])("%s, padding and ignored rows are not read and get exactly 0", (where) => {
     const r = rng(12);
     const [N, V, stride] = [6, 33, 40];
-    const keep = Uint8Array.of(1, 0, 1, 1, 0, 1);
+    const mask = Uint8Array.of(1, 0, 1, 1, 0, 1);
     const targets = Int32Array.of(1, -100, 3, -100, 9, 32);
-    const read = (n: number) => keep[n] === 1 && targets[n] !== -100;
+    const read = (n: number) => mask[n] === 1 && targets[n] !== -100;
     const logits = r
       .normal(N * stride)
       .map((x, i) => (i % stride < V && read(Math.floor(i / stride)) ? x : NaN)) as Float32Array;
-    const options = { shape: [N, V] as const, stride, keep, ignoreIndex: -100, backend };
+    const options = { shape: [N, V] as const, stride, mask, ignoreIndex: -100, backend };
     const state = logprob(logits, targets, options);
     const gradLogProbs = r.normal(N).map((g, n) => (read(n) ? g : NaN)) as Float32Array;
     const given = { gradLogProbs, gradEntropies: gradLogProbs };

@@ -58,8 +58,8 @@ eachBackend((backend) => {
       "ERR_SURPRISAL_DTYPE",
     ],
     ["float targets", { targets: Float32Array.of(0, 1) }, "ERR_SURPRISAL_DTYPE"],
-    ["keep as int32", { keep: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
-    ["keep of another length", { keep: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
+    ["mask as int32", { mask: Int32Array.of(1, 1) }, "ERR_SURPRISAL_DTYPE"],
+    ["mask of another length", { mask: Uint8Array.of(1) }, "ERR_SURPRISAL_SHAPE"],
     ["an id past the vocabulary", { targets: Int32Array.of(0, 3) }, "ERR_SURPRISAL_RANGE"],
     ["a negative id", { targets: Int32Array.of(-1, 0) }, "ERR_SURPRISAL_RANGE"],
     ["−100 without ignoreIndex", { targets: Int32Array.of(-100, 0) }, "ERR_SURPRISAL_RANGE"],
@@ -111,7 +111,7 @@ eachBackend((backend) => {
     const g = Float32Array.of(1, 1);
 
     function backward(change: Record<string, unknown>): ErrorCode | "no error" {
-      const { logits: x = logits, targets = ids, state: s = state, ...options } = change;
+      const { logits: x = logits, targets = ids, states: s = state, ...options } = change;
       const out = new Float32Array(6).fill(SENTINEL);
       const call = { shape, backend, gradLogProbs: g, out, ...options };
       const code = codeOf(() => logprobBackward(x as Float32Array, targets as Int32Array, s as typeof state, call));
@@ -131,10 +131,10 @@ eachBackend((backend) => {
       ],
       [
         "a state without meanGaps",
-        { state: { ...state, meanGaps: undefined }, gradEntropies: g },
+        { states: { ...state, meanGaps: undefined }, gradEntropies: g },
         "ERR_SURPRISAL_DTYPE",
       ],
-      ["a state of other rows", { state: { ...state, maxLogits: new Float32Array(1) } }, "ERR_SURPRISAL_SHAPE"],
+      ["a state of other rows", { states: { ...state, maxLogits: new Float32Array(1) } }, "ERR_SURPRISAL_SHAPE"],
       ["out of another kind", { out: new Float64Array(6) }, "ERR_SURPRISAL_DTYPE"],
       ["out of another length", { out: new Float32Array(5) }, "ERR_SURPRISAL_SHAPE"],
       ["an id past the vocabulary", { targets: Int32Array.of(0, 3) }, "ERR_SURPRISAL_RANGE"],
@@ -197,7 +197,7 @@ eachBackend((backend) => {
         dtype: 1 as const,
         logits,
         targets: Int32Array.of(0, 3),
-        keep: null,
+        mask: null,
         N: 2,
         V: 3,
         stride: 3,
@@ -205,23 +205,32 @@ eachBackend((backend) => {
         ...map,
       };
       const shard = { vocabStart: 0, vocabSize: 3 };
-      const none = { entropy: null, lse: null, maxLogit: null, log1pSum: null, meanGap: null, sumSq: null };
+      const none = {
+        entropies: null,
+        logSumExps: null,
+        maxLogits: null,
+        log1pSums: null,
+        meanGaps: null,
+        sumSquares: null,
+      };
       const logProbs = new Float32Array(2).fill(SENTINEL);
       const grad = new Float32Array(6).fill(SENTINEL);
       const state = new Float64Array(10).fill(SENTINEL);
       const given = {
-        maxLogit: Float32Array.of(3, 6),
-        log1pSum: Float32Array.of(1, 1),
-        meanGap: null,
-        gradLogprob: logProbs,
-        gradEntropy: null,
+        maxLogits: Float32Array.of(3, 6),
+        log1pSums: Float32Array.of(1, 1),
+        meanGaps: null,
+        gradLogProbs: logProbs,
+        gradEntropies: null,
       };
-      expect(codeOf(() => ops.logprobForward({ ...rows, ...none, logprob: logProbs }))).toBe("ERR_SURPRISAL_RANGE");
-      expect(codeOf(() => ops.logprobBackward({ ...rows, ...shard, ...given, grad }))).toBe("ERR_SURPRISAL_RANGE");
-      expect(codeOf(() => ops.logprobPartial({ ...rows, ...shard, state }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(codeOf(() => ops.logprobForward({ ...rows, ...none, logProbs: logProbs }))).toBe("ERR_SURPRISAL_RANGE");
+      expect(codeOf(() => ops.logprobBackward({ ...rows, ...shard, ...given, gradLogits: grad }))).toBe(
+        "ERR_SURPRISAL_RANGE",
+      );
+      expect(codeOf(() => ops.logprobPartial({ ...rows, ...shard, states: state }))).toBe("ERR_SURPRISAL_RANGE");
       const absent = Float64Array.of(1, 0, 0, 0, Infinity, 2, 0, 0, 0, 2);
       expect(
-        codeOf(() => ops.logprobMerge({ ...map, ...none, logprob: logProbs, states: absent, P: 1, N: 2, K: 1 })),
+        codeOf(() => ops.logprobMerge({ ...map, ...none, logProbs: logProbs, states: absent, P: 1, N: 2, K: 1 })),
       ).toBe("ERR_SURPRISAL_RANGE");
       expect([...logProbs, ...grad, ...state].every((x) => x === SENTINEL)).toBe(true);
     },

@@ -24,13 +24,13 @@ eachBackend(
         const stride = V + 2;
         const many =
           dtype === "float32" ? new Float32Array(N * stride).fill(NaN) : new Uint16Array(N * stride).fill(0x7fff);
-        const keep = new Uint8Array(N);
+        const mask = new Uint8Array(N);
         for (const n of [0, 1, 2, 3, 299, N - 1]) {
           many.set(row, n * stride);
-          keep[n] = 1;
+          mask[n] = 1;
         }
-        const among = logprob(many, new Int32Array(N).fill(17), { shape: [N, V], stride, keep, dtype, backend });
-        keep.forEach((kept, n) => {
+        const among = logprob(many, new Int32Array(N).fill(17), { shape: [N, V], stride, mask, dtype, backend });
+        mask.forEach((kept, n) => {
           if (kept) expect(bits(among, n)).toEqual(bits(alone, 0));
         });
       },

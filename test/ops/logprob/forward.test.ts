@@ -181,17 +181,17 @@ eachBackend((backend) => {
     expect(logprob(padded, targets, { ...options, stride: 40 })).toEqual(logprob(batch.logits, targets, options));
   });
 
-  test("rows that keep or ignoreIndex leave out are not read and give zeros", () => {
+  test("rows that mask or ignoreIndex leave out are not read and give zeros", () => {
     const batch = hardBatch(33, "float32");
     const targets = someTargets(batch);
     const options = { shape: [batch.N, 33] as const, backend };
     const whole = logprob(batch.logits, targets, options);
-    const keep = Uint8Array.from(batch.rows, (_, n) => (n % 3 === 0 ? 0 : 1));
-    const poisoned = batch.logits.map((x, i) => (keep[Math.floor(i / 33)] ? x : NaN)) as Float32Array;
-    const unread = targets.map((id, n) => (keep[n] ? id : -100));
-    const byKeep = logprob(poisoned, unread, { ...options, keep });
+    const mask = Uint8Array.from(batch.rows, (_, n) => (n % 3 === 0 ? 0 : 1));
+    const poisoned = batch.logits.map((x, i) => (mask[Math.floor(i / 33)] ? x : NaN)) as Float32Array;
+    const unread = targets.map((id, n) => (mask[n] ? id : -100));
+    const byKeep = logprob(poisoned, unread, { ...options, mask });
     for (const [name, values] of Object.entries(whole) as [keyof LogprobResult, Float32Array][])
-      expect(byKeep[name]).toEqual(values.map((x, n) => (keep[n] ? x : 0)));
+      expect(byKeep[name]).toEqual(values.map((x, n) => (mask[n] ? x : 0)));
     expect(logprob(poisoned, unread, { ...options, ignoreIndex: -100 })).toEqual(byKeep);
   });
 

@@ -111,7 +111,7 @@ function composed(p: Problem, map: LogitMapOptions, backend: BackendName) {
     stride,
     dtype,
     backend,
-    ...(options.mask && { keep: options.mask }),
+    ...(options.mask && { mask: options.mask }),
   };
   const state = logprob(p.logits, p.targets, where);
   const outputs = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as const;

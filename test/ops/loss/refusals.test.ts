@@ -114,10 +114,10 @@ test.each([
 
 test("klEstimates names itself and its own arguments", () => {
   expect(() => klEstimates(new Float32Array(5), new Float32Array(6), { shape: [2, 3], kind: "k1" })).toThrow(
-    /klEstimates: current/,
+    /klEstimates: logProbs/,
   );
   expect(() => klEstimates(new Float32Array(6), new Float32Array(5), { shape: [2, 3], kind: "k1" })).toThrow(
-    /klEstimates: reference/,
+    /klEstimates: referenceLogProbs/,
   );
   expect(() => klEstimates(new Float32Array(6), new Float32Array(6), { shape: [2, 3], kind: "k9" as "k1" })).toThrow(
     /klEstimates: kind/,

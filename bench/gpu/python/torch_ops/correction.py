@@ -22,7 +22,7 @@ def checks(device):
     low, high = 0.6, 1.5
     for name, statistic in STATISTICS.items():
         x = statistic(d)
-        inputs = {"current": current, "old": old, "mask": data.mask}
+        inputs = {"log_probs": current, "old_log_probs": old, "mask": data.mask}
         numbers = {"dtype": "SRP_F32", **ROWS, "statistic": "SRP_STATISTIC_" + name, "log_clamp": 20.0, "low": low, "high": high}
         outputs = {
             "moments": (moments(x, kept), torch.float64, F64),
@@ -34,5 +34,5 @@ def checks(device):
         yield Check("correction_measure", name, inputs, numbers, outputs)
         inside = kept & (x >= low) & (x <= high)
         weights = torch.where(inside, x, torch.zeros_like(x))
-        outputs = {"weights": (weights, torch.float32, F32), "kept": (inside.to(torch.uint8), torch.uint8, EXACT), "kept_count": (inside.sum(1), torch.int32, EXACT)}
-        yield Check("correction_bound", name, inputs, {**numbers, "outside": "SRP_OUTSIDE_ZERO", "masked": 0.0}, outputs)
+        outputs = {"weights": (weights, torch.float32, F32), "kept": (inside.to(torch.uint8), torch.uint8, EXACT), "kept_counts": (inside.sum(1), torch.int32, EXACT)}
+        yield Check("correction_bound", name, inputs, {**numbers, "outside": "SRP_OUTSIDE_ZERO", "masked_weight": 0.0}, outputs)

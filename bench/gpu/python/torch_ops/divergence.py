@@ -26,9 +26,9 @@ def checks(device):
         leaf = student.double().requires_grad_()
         value = divergence(leaf / 0.8, teacher.double() / 0.8, beta)
         (gradient,) = torch.autograd.grad((weight * value).sum(), leaf)
-        inputs = {"student": student, "teacher": teacher, "weight": weight}
+        inputs = {"student": student, "teacher": teacher, "grad_divergences": weight}
         numbers = {"dtype": "SRP_F32", "N": N, "V": V, "student_stride": V, "teacher_stride": V, "K": 0, "beta": beta, "temperature": 0.8, "outside": 0, "tail_floor": 1e-7}
-        outputs = {"divergence": (value.detach(), torch.float64, (1e-11, 1e-10)), "grad": (gradient, torch.float32, (1e-10, 1e-6))}
+        outputs = {"divergences": (value.detach(), torch.float64, (1e-11, 1e-10)), "grad_student": (gradient, torch.float32, (1e-10, 1e-6))}
         yield Check("divergence_rows", "beta %g" % beta, inputs, numbers, outputs)
     ids = student.topk(K, -1).indices.sort(-1).values.int()
     yield Check("divergence_top", "%d of %d" % (K, V), {"logits": student}, {"dtype": "SRP_F32", "N": N, "V": V, "stride": V, "K": K}, {"ids": (ids, torch.int32, (0.0, 0.0))})

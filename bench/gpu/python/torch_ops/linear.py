@@ -20,12 +20,12 @@ def checks(device):
     top = logits.max(-1).values.detach()
     lse = torch.logsumexp(logits, -1).detach()
     inputs = {"hidden": hidden, "weight": weight, "bias": bias, "targets": targets}
-    numbers = {"dtype": "SRP_F32", "N": N, "D": D, "V": V, "padded": V, "chunk": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+    numbers = {"dtype": "SRP_F32", "N": N, "D": D, "V": V, "padded": V, "chunk_rows": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
     near, f32 = (1e-5, 1e-5), torch.float32
-    outputs = {"logprob": (chosen.detach(), f32, near), "entropy": (entropy.detach(), f32, near), "lse": (lse, f32, near), "max_logit": (top, torch.float64, near)}
+    outputs = {"log_probs": (chosen.detach(), f32, near), "entropies": (entropy.detach(), f32, near), "log_sum_exps": (lse, f32, near), "max_logits": (top, torch.float64, near)}
     yield Check("linear_forward", "float32", inputs, numbers, outputs)
 
-    state = {"max_logit": top, "log1p_sum": lse - top, "mean_gap": (entropy.detach() - (lse - top))}
-    inputs = {**inputs, **state, "grad_logprob": a, "grad_entropy": h}
+    state = {"max_logits": top, "log1p_sums": lse - top, "mean_gaps": (entropy.detach() - (lse - top))}
+    inputs = {**inputs, **state, "grad_log_probs": a, "grad_entropies": h}
     outputs = {"grad_" + name: (gradient, f32, (3e-5, 1e-5)) for name, gradient in zip(("hidden", "weight", "bias"), gradients)}
     yield Check("linear_backward", "float32", inputs, {**numbers, "accumulate": 0}, outputs)

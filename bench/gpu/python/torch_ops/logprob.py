@@ -45,11 +45,11 @@ def checks(device):
             exact = torch.log1p(torch.expm1(lse - top / TEMPERATURE).clamp(min=0)).detach()
             gap = (entropy - (lse - top / TEMPERATURE)).detach()
             outputs = {
-                "logprob": (chosen.detach(), f32, near),
-                "entropy": (entropy.detach(), f32, near),
-                "lse": (lse.detach(), f32, (1e-6, 1e-6)),
-                "sum_sq": (squares.detach(), f32, (1e-9, 2e-6)),
-                "max_logit": (top, f32, (0.0, 0.0)),
+                "log_probs": (chosen.detach(), f32, near),
+                "entropies": (entropy.detach(), f32, near),
+                "log_sum_exps": (lse.detach(), f32, (1e-6, 1e-6)),
+                "sum_squares": (squares.detach(), f32, (1e-9, 2e-6)),
+                "max_logits": (top, f32, (0.0, 0.0)),
             }
             yield Check("logprob_forward", title, {"logits": logits, "targets": targets}, numbers, outputs)
 
@@ -61,8 +61,8 @@ def checks(device):
             rounding = {torch.float32: 1e-7, torch.float16: 1e-3, torch.bfloat16: 8e-3}[dtype]
             bound = 4e-6 * largest[:, None] / TEMPERATURE + (6e-8 if dtype == torch.float16 else 0)
             backward = {**numbers, "vocab_start": 0, "vocab_size": vocab}
-            inputs = {"logits": logits, "targets": targets, "max_logit": top.float(), "log1p_sum": exact.float(), "mean_gap": gap.float(), "grad_logprob": a, "grad_entropy": h}
-            yield Check("logprob_backward", title, inputs, backward, {"grad": (gradient, dtype, (bound, rounding))})
+            inputs = {"logits": logits, "targets": targets, "max_logits": top.float(), "log1p_sums": exact.float(), "mean_gaps": gap.float(), "grad_log_probs": a, "grad_entropies": h}
+            yield Check("logprob_backward", title, inputs, backward, {"grad_logits": (gradient, dtype, (bound, rounding))})
 
     logits, targets = rows(data, 4096, f32)
     chosen, entropy, lse, squares, _ = definition(logits.double(), targets)
@@ -72,10 +72,10 @@ def checks(device):
         state = shard_state(part.double() / TEMPERATURE, part.double(), targets.long() - begin)
         states.append(state)
         numbers = {"dtype": "SRP_F32", "N": N, "V": end - begin, "stride": end - begin, "K": 1, "vocab_start": begin, "vocab_size": 4096, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
-        yield Check("logprob_partial", "columns %d to %d" % (begin, end), {"logits": part, "targets": targets}, numbers, {"state": (state, torch.float64, (1e-9, 2e-6))})
+        yield Check("logprob_partial", "columns %d to %d" % (begin, end), {"logits": part, "targets": targets}, numbers, {"states": (state, torch.float64, (1e-9, 2e-6))})
     inputs = {"states": torch.stack(states)}
     numbers = {"P": 2, "N": N, "K": 1, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
-    outputs = {"logprob": (chosen, f32, near), "entropy": (entropy, f32, near), "lse": (lse, f32, (1e-6, 1e-6)), "sum_sq": (squares, f32, (1e-9, 2e-6))}
+    outputs = {"log_probs": (chosen, f32, near), "entropies": (entropy, f32, near), "log_sum_exps": (lse, f32, (1e-6, 1e-6)), "sum_squares": (squares, f32, (1e-9, 2e-6))}
     yield Check("logprob_merge", "two shards", inputs, numbers, outputs)
 
 

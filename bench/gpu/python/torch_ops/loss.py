@@ -28,30 +28,30 @@ def clip(x, advantage):
 
 def weighted(t):
     weight = t["x"].clamp(-CLAMP, CLAMP).exp().clamp(max=CAP).clamp(1 - LOW, 1 + HIGH).detach()
-    return -weight * t["advantage"] * t["current"]
+    return -weight * t["advantages"] * t["log_probs"]
 
 
 def sigmoid(t):
-    tau = torch.where(t["advantage"] > 0, torch.full_like(t["x"], POSITIVE), torch.full_like(t["x"], NEGATIVE))
-    return -t["advantage"] * torch.sigmoid(tau * (t["x"].clamp(-CLAMP, CLAMP).exp() - 1)) * 4 / tau
+    tau = torch.where(t["advantages"] > 0, torch.full_like(t["x"], POSITIVE), torch.full_like(t["x"], NEGATIVE))
+    return -t["advantages"] * torch.sigmoid(tau * (t["x"].clamp(-CLAMP, CLAMP).exp() - 1)) * 4 / tau
 
 
 def bounded(t):
-    high, low = t["old"] + math.log1p(HIGH), t["old"] + math.log1p(-LOW)
-    return -t["advantage"] * torch.where(t["advantage"] > 0, torch.minimum(t["current"], high), torch.maximum(t["current"], low))
+    high, low = t["old_log_probs"] + math.log1p(HIGH), t["old_log_probs"] + math.log1p(-LOW)
+    return -t["advantages"] * torch.where(t["advantages"] > 0, torch.minimum(t["log_probs"], high), torch.maximum(t["log_probs"], low))
 
 
 def squared(t):
-    banded = torch.maximum(torch.minimum(t["current"], t["old"] + HIGH), t["old"] - LOW)
-    return 0.5 * torch.maximum((t["current"] - t["advantage"]) ** 2, (banded - t["advantage"]) ** 2)
+    banded = torch.maximum(torch.minimum(t["log_probs"], t["old_log_probs"] + HIGH), t["old_log_probs"] - LOW)
+    return 0.5 * torch.maximum((t["log_probs"] - t["advantages"]) ** 2, (banded - t["advantages"]) ** 2)
 
 
 TOKEN_FORMS = {
-    "CLIP": lambda t: clip(t["x"], t["advantage"]),
-    "LINEAR": lambda t: -t["advantage"] * t["current"],
+    "CLIP": lambda t: clip(t["x"], t["advantages"]),
+    "LINEAR": lambda t: -t["advantages"] * t["log_probs"],
     "WEIGHTED": weighted,
     "SIGMOID": sigmoid,
-    "MARKED": lambda t: -t["advantage"] * t["x"].exp() + torch.where(t["marks"], COEFFICIENT * t["x"].abs(), torch.zeros_like(t["x"])),
+    "MARKED": lambda t: -t["advantages"] * t["x"].exp() + torch.where(t["marks"], COEFFICIENT * t["x"].abs(), torch.zeros_like(t["x"])),
     "BOUNDED": bounded,
     "SQUARED": squared,
 }
@@ -69,7 +69,7 @@ def shared_numbers(form, kl):
 
 
 def rows_numbers(form, kl):
-    own = {"old_per_row": 0, "advantage_per_token": 1, "factor_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_FIGURES", "G": 0}
+    own = {"old_log_probs_per_row": 0, "advantages_per_token": 1, "factors_per_token": 1, "reduce": "SRP_REDUCE_MEAN", "figure_count": "SRP_LOSS_FIGURES", "G": 0}
     return {"dtype": "SRP_F32", **ROWS, **shared_numbers(form, kl), **own}
 
 
@@ -81,16 +81,16 @@ def token_checks(data):
     marks = data.integers(0, 2, B, T, dtype=torch.uint8)
     weight = data.uniform(B, dtype=torch.float64)
     kept = data.kept
-    inputs = {"current": current, "old": old, "advantage": advantage, "factor": factor, "reference": reference, "row_weight": weight, "mask": data.mask, "marks": marks}
+    inputs = {"log_probs": current, "old_log_probs": old, "advantages": advantage, "factors": factor, "reference_log_probs": reference, "row_weights": weight, "mask": data.mask, "marks": marks}
     for i, (name, form) in enumerate(TOKEN_FORMS.items()):
         kl_name, kl_form = list(KL_FORMS.items())[i % len(KL_FORMS)]
         leaf = current.double().requires_grad_()
-        tokens = {"current": leaf, "old": old.double(), "x": leaf - old.double(), "advantage": advantage.double(), "marks": marks.bool()}
+        tokens = {"log_probs": leaf, "old_log_probs": old.double(), "x": leaf - old.double(), "advantages": advantage.double(), "marks": marks.bool()}
         loss = dot_mask(form(tokens) * factor.double(), kept)
         kl = dot_mask(kl_form(leaf - reference.double()), kept)
         total = (weight * (loss.sum(1) + KL * kl.sum(1))).sum()
         (gradient,) = torch.autograd.grad(total, leaf)
-        outputs = {"loss": (loss.detach(), torch.float32, F32), "kl_values": (kl.detach(), torch.float32, F32), "grad": (dot_mask(gradient, kept), torch.float32, F32)}
+        outputs = {"losses": (loss.detach(), torch.float32, F32), "kl_values": (kl.detach(), torch.float32, F32), "grad_log_probs": (dot_mask(gradient, kept), torch.float32, F32)}
         yield Check("loss_token", "%s, KL %s" % (name, kl_name), inputs, rows_numbers("SRP_LOSS_" + name, "SRP_KL_" + kl_name), outputs)
 
 
@@ -99,11 +99,11 @@ def row_checks(data):
     current = old + data.normal(B, T, scale=0.4)
     advantage, weight, kept = data.normal(B, T), data.uniform(B, dtype=torch.float64), data.kept
     count = kept.sum(1).clamp(min=1)
-    inputs = {"current": current, "old": old, "row_weight": weight, "mask": data.mask}
+    inputs = {"log_probs": current, "old_log_probs": old, "row_weights": weight, "mask": data.mask}
 
     def outputs_of(leaf, loss, total):
         (gradient,) = torch.autograd.grad(total, leaf)
-        return {"loss": (loss.detach(), torch.float32, F32), "grad": (dot_mask(gradient, kept), torch.float32, F32)}
+        return {"losses": (loss.detach(), torch.float32, F32), "grad_log_probs": (dot_mask(gradient, kept), torch.float32, F32)}
 
     def ratio_of(leaf):
         return dot_mask(leaf - old.double(), kept).sum(1) / count
@@ -112,41 +112,41 @@ def row_checks(data):
         return current.double().requires_grad_()
 
     def numbers(form, **more):
-        return {**rows_numbers("SRP_ROW_" + form, 0), "factor_per_token": 0, **more}
+        return {**rows_numbers("SRP_ROW_" + form, 0), "factors_per_token": 0, **more}
 
     leaf = leaf_of()
     loss = dot_mask(clip(ratio_of(leaf)[:, None].expand(B, T), advantage.double()), kept)
-    yield Check("loss_row", "CLIP", {**inputs, "advantage": advantage}, numbers("CLIP"), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
+    yield Check("loss_row", "CLIP", {**inputs, "advantages": advantage}, numbers("CLIP"), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
 
     leaf = leaf_of()
     carried = ratio_of(leaf).detach()[:, None] + leaf - leaf.detach()
     loss = dot_mask(clip(carried, advantage.double()), kept)
-    yield Check("loss_row", "CLIP_LOCAL", {**inputs, "advantage": advantage}, numbers("CLIP_LOCAL"), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
+    yield Check("loss_row", "CLIP_LOCAL", {**inputs, "advantages": advantage}, numbers("CLIP_LOCAL"), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
 
     single = data.normal(B)
     leaf = leaf_of()
     loss = clip(ratio_of(leaf), single.double())
-    yield Check("loss_row", "CLIP_ONCE", {**inputs, "advantage": single}, numbers("CLIP_ONCE", advantage_per_token=0), outputs_of(leaf, loss, (weight * loss).sum()))
+    yield Check("loss_row", "CLIP_ONCE", {**inputs, "advantages": single}, numbers("CLIP_ONCE", advantages_per_token=0), outputs_of(leaf, loss, (weight * loss).sum()))
 
     leaf = leaf_of()
     ratio = log_ratios(leaf, old.double(), data, "GROUP")[data.group]
     loss = clip(ratio, single.double())
     outputs = {
         **outputs_of(leaf, loss, (weight * loss).sum()),
-        "ratio": (ratio.detach().clamp(-CLAMP, CLAMP).exp(), torch.float32, F32),
+        "ratios": (ratio.detach().clamp(-CLAMP, CLAMP).exp(), torch.float32, F32),
         "clipped": ((-single.double() * ratio.exp().clamp(1 - LOW, 1 + HIGH) > -single.double() * ratio.exp().clamp(max=CAP)).to(torch.uint8), torch.uint8, EXACT),
     }
-    yield Check("loss_row", "CLIP_ONCE of groups", {**inputs, "advantage": single, "group_offsets": data.group_offsets}, numbers("CLIP_ONCE", advantage_per_token=0, G=GROUPS, figure_count="SRP_LOSS_SUMS"), outputs)
+    yield Check("loss_row", "CLIP_ONCE of groups", {**inputs, "advantages": single, "group_offsets": data.group_offsets}, numbers("CLIP_ONCE", advantages_per_token=0, G=GROUPS, figure_count="SRP_LOSS_SUMS"), outputs)
 
     leaf = leaf_of()
     loss = (0.5 * ratio_of(leaf) - single.double()) ** 2
-    yield Check("loss_row", "SQUARED", {**inputs, "advantage": single}, numbers("SQUARED", advantage_per_token=0, parameters={**PARAMETERS, "coefficient": 0.5}), outputs_of(leaf, loss, (weight * loss).sum()))
+    yield Check("loss_row", "SQUARED", {**inputs, "advantages": single}, numbers("SQUARED", advantages_per_token=0, parameters={**PARAMETERS, "coefficient": 0.5}), outputs_of(leaf, loss, (weight * loss).sum()))
 
     leaf = leaf_of()
     x, a = leaf - old.double(), single.double()[:, None].expand(B, T)
     held = torch.where(a > 0, x.clamp(max=HIGH), torch.where(a < 0, x.clamp(min=-LOW), torch.zeros_like(x)))
     loss = -single.double() * (dot_mask(held, kept).sum(1) / count).exp()
-    yield Check("loss_row", "GEOMETRIC", {**inputs, "advantage": single}, numbers("GEOMETRIC", advantage_per_token=0), outputs_of(leaf, loss, (weight * loss).sum()))
+    yield Check("loss_row", "GEOMETRIC", {**inputs, "advantages": single}, numbers("GEOMETRIC", advantages_per_token=0), outputs_of(leaf, loss, (weight * loss).sum()))
 
     near = old + data.normal(B, T, scale=0.02)
     leaf = near.double().requires_grad_()
@@ -155,7 +155,7 @@ def row_checks(data):
     k, rate = torch.where(up, logs.new_tensor(2.0), logs.new_tensor(3.0)), torch.where(up, logs.new_tensor(1.0), logs.new_tensor(2.5))
     p = torch.exp(rate + k * logs - rate * logs.exp())
     loss = dot_mask(-(p * single.double())[:, None] * leaf, kept)
-    yield Check("loss_row", "GAMMA", {**inputs, "current": near, "advantage": single}, numbers("GAMMA", advantage_per_token=0), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
+    yield Check("loss_row", "GAMMA", {**inputs, "log_probs": near, "advantages": single}, numbers("GAMMA", advantages_per_token=0), outputs_of(leaf, loss, (weight * loss.sum(1)).sum()))
 
 
 def logits_checks(data):
@@ -176,12 +176,12 @@ def logits_checks(data):
         (gradient,) = torch.autograd.grad(total, leaf)
         largest = gradient.abs().max(-1).values + (weight * advantage).abs()
         bound = 1e-5 * (1 + current.detach().abs()) * largest
-        inputs = {"logits": logits, "targets": targets, "old": old, "advantage": advantage, "reference": reference, "weight": weight, "entropy_weight": bonus}
+        inputs = {"logits": logits, "targets": targets, "old_log_probs": old, "advantages": advantage, "reference_log_probs": reference, "weights": weight, "entropy_weights": bonus}
         numbers = {"dtype": SRP[dtype], "N": rows, "V": vocab, "stride": vocab, "temperature": 1.0, "scale": 1.0, "softcap": 0.0, **shared_numbers("SRP_LOSS_CLIP", "SRP_KL_K3")}
         outputs = {
-            "logprob": (current.detach(), torch.float32, (1e-9, 1.2e-6)),
-            "entropy": (entropy.detach(), torch.float32, (1e-9, 1.2e-6)),
-            "grad": (gradient, dtype, (bound[:, None], 1e-7 if dtype == torch.float32 else 8e-3)),
+            "log_probs": (current.detach(), torch.float32, (1e-9, 1.2e-6)),
+            "entropies": (entropy.detach(), torch.float32, (1e-9, 1.2e-6)),
+            "grad_logits": (gradient, dtype, (bound[:, None], 1e-7 if dtype == torch.float32 else 8e-3)),
         }
         yield Check("loss_logits", "%s, CLIP with K3 and entropy" % str(dtype).split(".")[1], inputs, numbers, outputs)
 

@@ -28,5 +28,5 @@ def checks(device):
         if level == "TOKEN":
             ratio = dot_mask(ratio, data.kept)
         numbers = {"dtype": "SRP_F32", **ROWS, "G": GROUPS if level == "GROUP" else 0, "level": "SRP_LEVEL_" + level, "reduce": "SRP_REDUCE_MEAN"}
-        inputs = {"current": current, "old": old, "mask": data.mask, **groups}
-        yield Check("ratio_log", level.lower(), inputs, numbers, {"log_ratio": (x, f32, F32), "ratio": (ratio, f32, F32)})
+        inputs = {"log_probs": current, "old_log_probs": old, "mask": data.mask, **groups}
+        yield Check("ratio_log", level.lower(), inputs, numbers, {"log_ratios": (x, f32, F32), "ratios": (ratio, f32, F32)})
