@@ -46,10 +46,17 @@ export function replay(choices: readonly number[]): Draw {
   return new Draw([...choices], () => 0);
 }
 
-/** The shortest and plainest list found for which `fails` holds, as it does for `choices`. */
-export function shrink(choices: readonly number[], fails: (choices: readonly number[]) => boolean): number[] {
+/** The shortest and plainest list found by so many tries for which `fails` holds, as it does for `choices`. */
+export function shrink(
+  choices: readonly number[],
+  fails: (choices: readonly number[]) => boolean,
+  tries = 3000,
+): number[] {
   let best = [...choices];
+  let left = tries;
   const accept = (candidate: number[]): boolean => {
+    if (left === 0) return false;
+    --left;
     if (!fails(candidate)) return false;
     best = candidate;
     return true;

@@ -39,6 +39,7 @@
  *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
  *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
  *           largest term |sum_k a_k ...| or |h p ...| plus 1e-38, before its rounding to the logits' dtype.
+ *           Where that term is beyond the range of float32, elements of the row may be infinite that are not in float64.
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many
  *           threads share it
