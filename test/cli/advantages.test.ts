@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { advantageNames, computeAdvantages, empgAdvantage, grpoAdvantage, ppoLoss, policyLossNames } from "../../lib";
+import LOSSES from "../../lib/loss/policy/losses";
 import { readAllRollouts } from "../../lib/io";
 import { documentOf, jsonl, surprisal, temporaryFolder } from "./in-process";
 import { records, recordText } from "./records";
@@ -189,10 +190,6 @@ test("--report writes a page that holds the estimator and loads nothing", async 
 describe("surprisal loss", () => {
   const OPTIONS: Readonly<Record<string, readonly string[]>> = {
     cispo: ["--clip-high", "0.2"],
-    sapo: [],
-    vespo: [],
-    reinforce: [],
-    klCov: [],
     clipCov: ["--clip", "0.2", "--seed", "1"],
     optimalValue: ["--beta", "0.1"],
     bypass: ["--objective", "clip", "--clip", "0.2"],
@@ -211,7 +208,7 @@ describe("surprisal loss", () => {
       input,
       "-l",
       name,
-      ...(OPTIONS[name] ?? ["--clip", "0.2"]),
+      ...(OPTIONS[name] ?? ("clip" in LOSSES[name].options ? ["--clip", "0.2"] : [])),
       "--field",
       "logProbs=reference_logprobs",
       "--json",
