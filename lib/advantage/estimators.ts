@@ -233,7 +233,7 @@ const ESTIMATORS = {
     about: "a teacher's verdict on each token, early disagreement first",
     page: "distillation",
     answers: "token",
-    reads: { teacherLogProbs: "need", rolloutLogProbs: "need", mask: "take" },
+    reads: { teacherLogProbs: "need", samplerLogProbs: "need", mask: "take" },
     options: { gamma: "number", epsilon: "number" },
   }),
   puff: estimator(puffAdvantage, {

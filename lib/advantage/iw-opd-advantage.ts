@@ -11,7 +11,7 @@ export interface IwOpdBatch extends RowLayout {
   /** Log-probs of the sampled tokens under the teacher, nats; [n] as `shape` or `offsets` say. */
   readonly teacherLogProbs: FloatArray;
   /** The same tokens under the policy that sampled: the student itself, where it did. */
-  readonly rolloutLogProbs: FloatArray;
+  readonly samplerLogProbs: FloatArray;
   /** 1 = a token of the response, 0 = never read. Default: all 1. */
   readonly mask?: Uint8Array;
 }
@@ -52,7 +52,7 @@ export function iwOpdAdvantage(batch: IwOpdBatch, options: IwOpdAdvantageOptions
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0, above: true });
   const rows = needRows(op, batch);
   const teacher = needFloats(op, "teacherLogProbs", batch.teacherLogProbs, rows.n, rows.meaning);
-  const rollout = needFloats(op, "rolloutLogProbs", batch.rolloutLogProbs, rows.n, rows.meaning);
+  const rollout = needFloats(op, "samplerLogProbs", batch.samplerLogProbs, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const common = { ...layoutOf(batch), mask: mask ?? undefined, backend: options.backend };
   const { logRatios: differences } = logRatio(teacher, rollout, { ...common, level: "token" });

@@ -27,9 +27,9 @@ eachBackend((backend) => {
       const { logits, labels, tokens, temperature } = student(inputs);
       const mask = Uint8Array.from(labels, (label) => (label === -100 ? 0 : 1));
       const forward = logprob(logits, tokens, { temperature, backend });
-      const rolloutLogProbs = inputs.has("rollout_logprobs") ? inputs.floats("rollout_logprobs") : forward.logProbs;
+      const samplerLogProbs = inputs.has("rollout_logprobs") ? inputs.floats("rollout_logprobs") : forward.logProbs;
       const { advantages } = iwOpdAdvantage(
-        { shape: inputs.shape2("labels"), mask, teacherLogProbs: inputs.floats("teacher_logprobs"), rolloutLogProbs },
+        { shape: inputs.shape2("labels"), mask, teacherLogProbs: inputs.floats("teacher_logprobs"), samplerLogProbs },
         { gamma: inputs.number("gamma"), epsilon: inputs.number("epsilon"), backend },
       );
       // The loss −Σ advantage·log p / count, and its gradient, spelled out here: the function is about the advantage.
@@ -57,7 +57,7 @@ eachBackend((backend) => {
         shape: [1, 4],
         mask: Uint8Array.of(1, 0, 1, 1),
         teacherLogProbs: Float64Array.of(-1, NaN, -2, -4),
-        rolloutLogProbs: Float64Array.of(-2, NaN, -4, -3),
+        samplerLogProbs: Float64Array.of(-2, NaN, -4, -3),
       },
       { gamma: 0.8, backend },
     );
@@ -68,7 +68,7 @@ eachBackend((backend) => {
 
   test("IW-OPD: a row in which both agree has weight 1 + gamma and advantage 0", () => {
     const logProbs = Float64Array.of(-1, -2);
-    const batch = { shape: [1, 2], teacherLogProbs: logProbs, rolloutLogProbs: logProbs } as const;
+    const batch = { shape: [1, 2], teacherLogProbs: logProbs, samplerLogProbs: logProbs } as const;
     expect(iwOpdAdvantage(batch, { gamma: 0.5, backend })).toEqual({
       advantages: Float64Array.of(0, 0),
       weights: Float64Array.of(1.5, 1.5),
@@ -92,7 +92,7 @@ eachBackend((backend) => {
 
 test("bad input is refused by name", () => {
   const two = Float64Array.of(1, 2);
-  const batch = { shape: [1, 2], teacherLogProbs: two, rolloutLogProbs: two, studentLogProbs: two } as const;
+  const batch = { shape: [1, 2], teacherLogProbs: two, samplerLogProbs: two, studentLogProbs: two } as const;
   expect(errorCode(() => iwOpdAdvantage(batch, { gamma: -1 }))).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => iwOpdAdvantage(batch, { gamma: 1, epsilon: 0 }))).toBe("ERR_SURPRISAL_OPTION");
   expect(errorCode(() => iwOpdAdvantage({ ...batch, shape: [1, 3] }, { gamma: 1 }))).toBe("ERR_SURPRISAL_SHAPE");

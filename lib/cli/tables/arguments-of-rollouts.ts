@@ -28,7 +28,6 @@ export const ARGUMENTS = {
   studentLogProbs: token("recomputed_logprobs", "old_logprobs", "sampler_logprobs"),
   referenceLogProbs: token("reference_logprobs"),
   samplerLogProbs: token("sampler_logprobs"),
-  rolloutLogProbs: token("sampler_logprobs"),
   teacherLogProbs: token("meta.teacher_logprobs"),
   sumSquares: token("meta.sum_squares"),
   importanceWeights: token("meta.importance_weights"),

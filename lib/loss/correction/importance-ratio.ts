@@ -93,13 +93,13 @@ function rowFactors(batch: Mismatch, bounds: Bounds): Float64Array {
  *     rowMean   exp(D_t) where low <= exp(mean of D over the row) <= high, else 0
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
- * @param rolloutLogProbs u: of the sampler, the same tokens
+ * @param samplerLogProbs u: of the sampler, the same tokens
  * @returns at sequence level one ratio per row; a row without tokens has 1, bounded
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function importanceRatio(
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray,
+  samplerLogProbs: FloatArray,
   options: ImportanceRatioOptions,
 ): ImportanceRatioResult {
   const op = "importanceRatio";
@@ -117,16 +117,16 @@ export function importanceRatio(
     );
   const bounds = needBounds(op, settings);
   const maskedRatio = needNumber(op, "maskedRatio", settings.maskedRatio ?? 0, { min: 0, max: 1, integer: true });
-  const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs, settings);
+  const batch = new Mismatch(op, oldLogProbs, samplerLogProbs, settings);
   if (level === "sequence") {
     const exact = batch.differences.map(Math.exp);
     const ratios = exact.map((ratio) => bound(ratio, bounds, outside));
     return {
-      ratios: widestFloat(oldLogProbs, rolloutLogProbs) === "float64" ? ratios : Float32Array.from(ratios),
+      ratios: widestFloat(oldLogProbs, samplerLogProbs) === "float64" ? ratios : Float32Array.from(ratios),
       kept: Uint8Array.from(exact, (ratio) => (inside(ratio, bounds) ? 1 : 0)),
     };
   }
-  const { weights, kept } = boundMismatch(oldLogProbs, rolloutLogProbs, {
+  const { weights, kept } = boundMismatch(oldLogProbs, samplerLogProbs, {
     ...batch.layout,
     statistic: "ratio",
     outside,

@@ -26,7 +26,7 @@ function perplexities(name: string, logs: readonly number[]): CorrectionMetrics 
 export function compareMismatch(batch: Mismatch): CorrectionMetrics {
   const { tokens, logClamp, layout, countedRows, differences } = batch;
   const training = logPerplexities(batch, batch.oldLogProbs);
-  const rollout = logPerplexities(batch, batch.rolloutLogProbs);
+  const rollout = logPerplexities(batch, batch.samplerLogProbs);
   const apart = training.map((x, r) => x - rollout[r]!);
   const k3 = batch.measure("k3", Infinity).moments;
   const ratios = mergeMoments(batch.measure("ratio", logClamp).moments, { backend: layout.backend });
@@ -53,17 +53,17 @@ export function compareMismatch(batch: Mismatch): CorrectionMetrics {
  * estimators, and χ² of tokens and sequences, under the names of verl's dashboards. 0 everywhere where nothing is kept.
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
- * @param rolloutLogProbs u: of the sampler, the same tokens; null = unknown, then only the training perplexity is there
+ * @param samplerLogProbs u: of the sampler, the same tokens; null = unknown, then only the training perplexity is there
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function mismatchMetrics(
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray | null,
+  samplerLogProbs: FloatArray | null,
   options: MismatchMetricsOptions,
 ): MismatchMetricsResult {
   const op = "mismatchMetrics";
   const settings = resolvePreset(op, options.preset, options);
-  const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs ?? oldLogProbs, settings);
-  if (rolloutLogProbs !== null) return { metrics: compareMismatch(batch) };
+  const batch = new Mismatch(op, oldLogProbs, samplerLogProbs ?? oldLogProbs, settings);
+  if (samplerLogProbs !== null) return { metrics: compareMismatch(batch) };
   return { metrics: perplexities("training", logPerplexities(batch, oldLogProbs)) };
 }

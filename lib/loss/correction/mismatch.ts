@@ -56,7 +56,7 @@ export class Mismatch {
   constructor(
     readonly op: string,
     readonly oldLogProbs: FloatArray,
-    readonly rolloutLogProbs: FloatArray,
+    readonly samplerLogProbs: FloatArray,
     options: RolloutOptions,
     /** Where the caller wrote the conventions: a path that ends in a point, or nothing. */
     at = "",
@@ -64,7 +64,7 @@ export class Mismatch {
     this.rows = needRows(op, options);
     const { n, meaning } = this.rows;
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
-    needFloats(op, "rolloutLogProbs", rolloutLogProbs, n, meaning);
+    needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
     this.mask = optionalMask(op, "mask", options.mask, n, meaning);
     this.epsilon = needNumber(op, `${at}epsilon`, options.epsilon ?? 0, { min: 0 });
     this.logClamp = needNumber(op, `${at}logClamp`, options.logClamp ?? 20, { min: 0, above: true, infinite: true });
@@ -82,7 +82,7 @@ export class Mismatch {
     const taken = this.#taken.get(key);
     if (taken && (!bounds || (taken.bounds?.low === bounds.low && taken.bounds.high === bounds.high)))
       return taken.measures;
-    const measures = measurePair(this.op, this.oldLogProbs, this.rolloutLogProbs, {
+    const measures = measurePair(this.op, this.oldLogProbs, this.samplerLogProbs, {
       ...this.layout,
       statistic,
       logClamp,

@@ -30,27 +30,27 @@ export interface RolloutCorrectionResult {
  * `rolloutRejectionMask` and `mismatchMetrics` together; what they share is computed once.
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
- * @param rolloutLogProbs u: of the sampler, the same tokens
+ * @param samplerLogProbs u: of the sampler, the same tokens
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function rolloutCorrection(
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray,
+  samplerLogProbs: FloatArray,
   options: RolloutCorrectionOptions,
 ): RolloutCorrectionResult {
   const op = "rolloutCorrection";
-  return correctMismatch(op, oldLogProbs, rolloutLogProbs, resolvePreset(op, options.preset, options));
+  return correctMismatch(op, oldLogProbs, samplerLogProbs, resolvePreset(op, options.preset, options));
 }
 
 /** As rolloutCorrection, in the name of the public function `op` whose caller wrote rules and conventions under `at`. */
 export function correctMismatch(
   op: string,
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray,
+  samplerLogProbs: FloatArray,
   options: RolloutOptions & CorrectionRules,
   at = "",
 ): RolloutCorrectionResult {
-  const batch = new Mismatch(op, oldLogProbs, rolloutLogProbs, options, at);
+  const batch = new Mismatch(op, oldLogProbs, samplerLogProbs, options, at);
   const weighed = options.weights && weigh(op, batch, options.weights, `${at}weights.`);
   const rejected = options.rejection && rejectMismatch(op, batch, options.rejection, `${at}rejection.`);
   const all = { ...weighed?.metrics, ...rejected?.metrics, ...compareMismatch(batch) };

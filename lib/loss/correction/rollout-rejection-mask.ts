@@ -111,7 +111,7 @@ function rowOptionFigures(
 
 /** The mask after the rows' verdicts and every token option. Each call takes the mask of the one before. */
 function reject(batch: Mismatch, rules: readonly RejectionRule[], keepRows: Uint8Array) {
-  const { oldLogProbs, rolloutLogProbs, layout, logClamp } = batch;
+  const { oldLogProbs, samplerLogProbs, layout, logClamp } = batch;
   const tokenRules = rules.filter(({ over }) => over === "token");
   const passes = tokenRules.length > 0 ? tokenRules : [{ statistic: "k1", bounds: UNBOUNDED } as const];
   const rowFactors = Float64Array.from(keepRows);
@@ -120,7 +120,7 @@ function reject(batch: Mismatch, rules: readonly RejectionRule[], keepRows: Uint
   for (const { statistic, bounds } of passes) {
     const own = mask ? { mask, out: { kept: mask } } : {};
     const pass = { ...layout, ...own, statistic, logClamp, ...bounds, rowFactors };
-    const result = boundMismatch(oldLogProbs, rolloutLogProbs, pass);
+    const result = boundMismatch(oldLogProbs, samplerLogProbs, pass);
     mask = result.kept;
     counts = Int32Array.from(result.keptCounts);
   }
@@ -163,15 +163,15 @@ export function rejectMismatch(
  *     k2, k3  kept where statistic <= U
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
- * @param rolloutLogProbs u: of the sampler, the same tokens
+ * @param samplerLogProbs u: of the sampler, the same tokens
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function rolloutRejectionMask(
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray,
+  samplerLogProbs: FloatArray,
   options: RolloutRejectionMaskOptions,
 ): RolloutRejectionMaskResult {
   const op = "rolloutRejectionMask";
   const settings = resolvePreset(op, options.preset, options);
-  return rejectMismatch(op, new Mismatch(op, oldLogProbs, rolloutLogProbs, settings), settings);
+  return rejectMismatch(op, new Mismatch(op, oldLogProbs, samplerLogProbs, settings), settings);
 }

@@ -64,14 +64,14 @@ function spreadFigures(
 /** Truncated at the threshold and divided by `norm`. */
 function tokenWeights(batch: Mismatch, threshold: number, norm: number): FloatArray {
   const rowFactors = new Float64Array(batch.rows.B).fill(1 / norm);
-  const { oldLogProbs, rolloutLogProbs, layout, logClamp } = batch;
+  const { oldLogProbs, samplerLogProbs, layout, logClamp } = batch;
   const rule = {
     statistic: "ratio",
     logClamp,
     high: threshold,
     rowFactors: norm !== 1 ? rowFactors : undefined,
   } as const;
-  return boundMismatch(oldLogProbs, rolloutLogProbs, { ...layout, ...rule }).weights;
+  return boundMismatch(oldLogProbs, samplerLogProbs, { ...layout, ...rule }).weights;
 }
 
 function ofTokens(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWeightsResult {
@@ -133,7 +133,7 @@ function ofRows(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWei
   const norm = normalize && mean > SMALLEST_MEAN ? mean : 1;
   if (normalize) metrics[`${PREFIX}_batch_norm_factor`] = norm;
   const perRow = norm === 1 ? truncated : truncated.map((w) => w / norm);
-  const row = widestFloat(batch.oldLogProbs, batch.rolloutLogProbs) === "float64" ? perRow : Float32Array.from(perRow);
+  const row = widestFloat(batch.oldLogProbs, batch.samplerLogProbs) === "float64" ? perRow : Float32Array.from(perRow);
   return { weights: broadcastRows("rolloutWeights", "weights", row, layout), metrics };
 }
 
@@ -153,15 +153,15 @@ export function weigh(op: string, batch: Mismatch, rule: WeightRule, at = ""): R
  *     sequence  w_bt = min(exp(clip(Σ_t m_bt·(o_bt − u_bt), ±logClamp)), threshold)
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
- * @param rolloutLogProbs u: of the sampler, the same tokens
+ * @param samplerLogProbs u: of the sampler, the same tokens
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function rolloutWeights(
   oldLogProbs: FloatArray,
-  rolloutLogProbs: FloatArray,
+  samplerLogProbs: FloatArray,
   options: RolloutWeightsOptions,
 ): RolloutWeightsResult {
   const op = "rolloutWeights";
   const settings = resolvePreset(op, options.preset, options);
-  return weigh(op, new Mismatch(op, oldLogProbs, rolloutLogProbs, settings), settings);
+  return weigh(op, new Mismatch(op, oldLogProbs, samplerLogProbs, settings), settings);
 }

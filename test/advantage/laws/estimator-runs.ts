@@ -125,7 +125,7 @@ export const miniLlm =
 export const iwOpd: Run = (batch, backend) => ({
   ...computeAdvantages(
     "iwOpd",
-    { ...whereOf(batch), rolloutLogProbs: batch.tokens.b, teacherLogProbs: batch.tokens.c },
+    { ...whereOf(batch), samplerLogProbs: batch.tokens.b, teacherLogProbs: batch.tokens.c },
     { gamma: 0.5, backend },
   ),
 });

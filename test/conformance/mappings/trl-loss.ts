@@ -286,7 +286,7 @@ export const trlLoss: readonly Mapping[] = [
       const student = logprob(tensor, targets, { temperature, backend });
       const rollout = inputs.has("rollout_logprobs") ? inputs.floats("rollout_logprobs") : student.logProbs;
       const { advantages } = iwOpdAdvantage(
-        { shape, mask, rolloutLogProbs: rollout, teacherLogProbs: inputs.floats("teacher_logprobs") },
+        { shape, mask, samplerLogProbs: rollout, teacherLogProbs: inputs.floats("teacher_logprobs") },
         { gamma: inputs.number("gamma"), epsilon: inputs.number("epsilon"), backend },
       );
       const { loss, gradLogProbs } = reinforceLoss(

@@ -8,16 +8,16 @@ export const T = 9;
 export function batchOf(seed: number, spread = 0.4) {
   const n = 6 * T;
   const r = rng(seed);
-  const rolloutLogProbs = r.f64(n, -3, -0.3);
+  const samplerLogProbs = r.f64(n, -3, -0.3);
   const shift = r.normal(n, 0.02, spread);
-  const oldLogProbs = rolloutLogProbs.map((x, i) => x + shift[i]!);
+  const oldLogProbs = samplerLogProbs.map((x, i) => x + shift[i]!);
   const mask = r
     .mask(n, 0.7)
     .fill(0, 2 * T, 3 * T)
     .fill(0, 4 * T, 5 * T);
   mask[4 * T + 2] = 1;
-  const rows = keptRows(oldLogProbs, rolloutLogProbs, mask, T);
-  return { oldLogProbs, rolloutLogProbs, mask, rows, shape: [6, T] as const };
+  const rows = keptRows(oldLogProbs, samplerLogProbs, mask, T);
+  return { oldLogProbs, samplerLogProbs, mask, rows, shape: [6, T] as const };
 }
 
 /** Spreads numbers of kept tokens over the mask. */

@@ -10,9 +10,9 @@ const low = 0.8;
 const high = 1.3;
 
 eachBackend((backend) => {
-  const { oldLogProbs, rolloutLogProbs, mask, rows, shape } = batchOf(4);
+  const { oldLogProbs, samplerLogProbs, mask, rows, shape } = batchOf(4);
   const ratio = (options: Omit<ImportanceRatioOptions, "shape">) =>
-    importanceRatio(oldLogProbs, rolloutLogProbs, { shape, mask, backend, ...options });
+    importanceRatio(oldLogProbs, samplerLogProbs, { shape, mask, backend, ...options });
   const tokens = rows.flatMap((row) => statistics("ratio", row));
   const cut = (x: number): number => (x >= low && x <= high ? x : 0);
   const clamp = (x: number): number => Math.min(Math.max(x, low), high);
@@ -74,9 +74,9 @@ eachBackend((backend) => {
     for (const mode of ["trl/token_mask", "openrlhf/tis", "openrlhf/seq-mask-tis", "trl/sequence_mask"] as const) {
       const want = ratio({ mode, low, high });
       const poisoned = oldLogProbs.map((x, i) => (mask[i] ? x : NaN));
-      expect(importanceRatio(poisoned, rolloutLogProbs, { shape, mask, mode, low, high, backend })).toEqual(want);
+      expect(importanceRatio(poisoned, samplerLogProbs, { shape, mask, mode, low, high, backend })).toEqual(want);
       const offsets = Int32Array.from({ length: 7 }, (_, b) => 9 * b);
-      expect(importanceRatio(poisoned, rolloutLogProbs, { offsets, mask, mode, low, high, backend })).toEqual(want);
+      expect(importanceRatio(poisoned, samplerLogProbs, { offsets, mask, mode, low, high, backend })).toEqual(want);
       const nan = importanceRatio(Float32Array.of(NaN), Float32Array.of(-1), {
         shape: [1, 1],
         mode,

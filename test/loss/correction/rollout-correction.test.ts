@@ -8,12 +8,12 @@ import { batchOf } from "./batch";
 const CLOSE = { rtol: 1e-11, atol: 1e-14 };
 
 eachBackend((backend) => {
-  const { oldLogProbs, rolloutLogProbs, mask, rows, shape } = batchOf(3);
+  const { oldLogProbs, samplerLogProbs, mask, rows, shape } = batchOf(3);
   const where = { shape, mask, backend };
   const live = rows.filter((row) => row.old.length > 0);
 
   test("mismatchMetrics: every metric is its definition", () => {
-    const { metrics } = mismatchMetrics(oldLogProbs, rolloutLogProbs, where);
+    const { metrics } = mismatchMetrics(oldLogProbs, samplerLogProbs, where);
     const training = live.map((row) => -mean(row.current));
     const rollout = live.map((row) => -mean(row.old));
     const apart = training.map((x, b) => x - rollout[b]!);
@@ -42,9 +42,9 @@ eachBackend((backend) => {
     const { metrics } = mismatchMetrics(oldLogProbs, oldLogProbs, where);
     expect(metrics).toMatchObject({ kl: 0, k3_kl: 0, log_ppl_diff: 0, ppl_ratio: 1, chi2_token: 0, chi2_seq: 0 });
     const alone = mismatchMetrics(oldLogProbs, null, where).metrics;
-    const { training_ppl, training_log_ppl } = mismatchMetrics(oldLogProbs, rolloutLogProbs, where).metrics;
+    const { training_ppl, training_log_ppl } = mismatchMetrics(oldLogProbs, samplerLogProbs, where).metrics;
     expect(alone).toEqual({ training_ppl, training_log_ppl });
-    const nothing = mismatchMetrics(oldLogProbs, rolloutLogProbs, { ...where, mask: new Uint8Array(54) }).metrics;
+    const nothing = mismatchMetrics(oldLogProbs, samplerLogProbs, { ...where, mask: new Uint8Array(54) }).metrics;
     for (const value of Object.values(nothing)) expect(value).toBe(0);
     const none = new Float32Array(0);
     for (const value of Object.values(mismatchMetrics(none, none, { shape: [0, 2], backend }).metrics))
@@ -55,10 +55,10 @@ eachBackend((backend) => {
     const weights = { level: "token", threshold: 1.3, batchNormalize: true } as const;
     const rejection = { options: ["token_k1", "seq_mean_k3"], thresholds: ["0.7_1.4", 0.1] } as const;
     const conventions = { ...where, ...(preset && { preset }) };
-    const got = rolloutCorrection(oldLogProbs, rolloutLogProbs, { ...conventions, weights, rejection });
-    const weighed = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...conventions, ...weights });
-    const rejected = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, { ...conventions, ...rejection });
-    const compared = mismatchMetrics(oldLogProbs, rolloutLogProbs, conventions);
+    const got = rolloutCorrection(oldLogProbs, samplerLogProbs, { ...conventions, weights, rejection });
+    const weighed = rolloutWeights(oldLogProbs, samplerLogProbs, { ...conventions, ...weights });
+    const rejected = rolloutRejectionMask(oldLogProbs, samplerLogProbs, { ...conventions, ...rejection });
+    const compared = mismatchMetrics(oldLogProbs, samplerLogProbs, conventions);
     expect(got.weights).toEqual(weighed.weights);
     expect(got.mask).toEqual(rejected.mask);
     const all = Object.entries({ ...weighed.metrics, ...rejected.metrics, ...compared.metrics });
@@ -66,18 +66,18 @@ eachBackend((backend) => {
   });
 
   test("without weights and rejection: null, the mask in memory of its own, the diagnostics", () => {
-    const got = rolloutCorrection(oldLogProbs, rolloutLogProbs, where);
+    const got = rolloutCorrection(oldLogProbs, samplerLogProbs, where);
     expect(got.weights).toBeNull();
     expect(got.mask).toEqual(mask);
     expect(got.mask).not.toBe(mask);
     expect(Object.keys(got.metrics)).toHaveLength(13);
-    const unmasked = rolloutCorrection(oldLogProbs, rolloutLogProbs, { shape, backend });
+    const unmasked = rolloutCorrection(oldLogProbs, samplerLogProbs, { shape, backend });
     expect(new Set(unmasked.mask)).toEqual(new Set([1]));
   });
 
   test("bad rules name their argument, and say so before anything is computed", () => {
     const call = (options: object): string | undefined =>
-      errorCode(() => rolloutCorrection(oldLogProbs, rolloutLogProbs, { ...where, ...options }));
+      errorCode(() => rolloutCorrection(oldLogProbs, samplerLogProbs, { ...where, ...options }));
     expect(call({ weights: { level: "row" } })).toBe("ERR_SURPRISAL_OPTION");
     expect(call({ rejection: { options: "k1", thresholds: 1 } })).toBe("ERR_SURPRISAL_OPTION");
     expect(call({ mask: new Uint8Array(3) })).toBe("ERR_SURPRISAL_SHAPE");

@@ -26,7 +26,7 @@ function thresholdOf(option: RejectionOption): { threshold: RejectionThreshold; 
 }
 
 eachBackend((backend) => {
-  const { oldLogProbs, rolloutLogProbs, mask, rows, shape } = batchOf(2);
+  const { oldLogProbs, samplerLogProbs, mask, rows, shape } = batchOf(2);
   const where = { shape, mask, backend };
   const N = sum(rows.map((row) => row.old.length));
   const positions = Array.from(mask.keys()).filter((i) => mask[i]);
@@ -67,7 +67,7 @@ eachBackend((backend) => {
 
   test.each(TOKEN)("%s: mask and metrics", (option) => {
     const { threshold, low, high } = thresholdOf(option);
-    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, {
+    const got = rolloutRejectionMask(oldLogProbs, samplerLogProbs, {
       ...where,
       options: option,
       thresholds: threshold,
@@ -87,7 +87,7 @@ eachBackend((backend) => {
 
   test.each(ROW)("%s: mask and metrics", (option) => {
     const { threshold, low, high } = thresholdOf(option);
-    const got = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, {
+    const got = rolloutRejectionMask(oldLogProbs, samplerLogProbs, {
       ...where,
       options: option,
       thresholds: threshold,
@@ -112,9 +112,9 @@ eachBackend((backend) => {
 
   test("several options: kept where all keep; each reports against the whole mask; repeats are dropped", () => {
     const one = (options: RejectionOption, thresholds: RejectionThreshold) =>
-      rolloutRejectionMask(oldLogProbs, rolloutLogProbs, { ...where, options, thresholds });
+      rolloutRejectionMask(oldLogProbs, samplerLogProbs, { ...where, options, thresholds });
     const parts = [one("token_k1", "0.8_1.3"), one("seq_max_k3", 0.3), one("token_k2", 0.05)];
-    const both = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, {
+    const both = rolloutRejectionMask(oldLogProbs, samplerLogProbs, {
       ...where,
       options: ["token_k1", "seq_max_k3", "token_k2", "token_k1"],
       thresholds: ["0.8_1.3", 0.3, 0.05, 9],
@@ -159,20 +159,20 @@ eachBackend((backend) => {
 
   test("NaN is rejected: the token, or the whole row", () => {
     const spoilt = oldLogProbs.map((x, i) => (i === positions[0] ? NaN : x));
-    const token = rolloutRejectionMask(spoilt, rolloutLogProbs, { ...where, options: "token_k2", thresholds: 1e6 });
+    const token = rolloutRejectionMask(spoilt, samplerLogProbs, { ...where, options: "token_k2", thresholds: 1e6 });
     expect(Array.from(token.mask)).toEqual(Array.from(mask, (flag, i) => (i === positions[0] ? 0 : flag)));
-    const row = rolloutRejectionMask(spoilt, rolloutLogProbs, { ...where, options: "seq_max_k2", thresholds: 1e6 });
+    const row = rolloutRejectionMask(spoilt, samplerLogProbs, { ...where, options: "seq_max_k2", thresholds: 1e6 });
     expect(Array.from(row.mask)).toEqual(Array.from(mask, (flag, i) => (i < T ? 0 : flag)));
   });
 
   test("poison under the mask, rows in another order, no rows", () => {
     const options = { options: ["token_k3", "seq_mean_k1"], thresholds: [0.1, 1.15] } as const;
-    const want = rolloutRejectionMask(oldLogProbs, rolloutLogProbs, { ...where, ...options });
+    const want = rolloutRejectionMask(oldLogProbs, samplerLogProbs, { ...where, ...options });
     const poisoned = oldLogProbs.map((x, i) => (mask[i] ? x : NaN));
-    expect(rolloutRejectionMask(poisoned, rolloutLogProbs, { ...where, ...options })).toEqual(want);
+    expect(rolloutRejectionMask(poisoned, samplerLogProbs, { ...where, ...options })).toEqual(want);
     const turn = <A extends Float64Array | Uint8Array>(array: A): A =>
       array.map((_, i) => array[(5 - Math.floor(i / T)) * T + (i % T)]!) as A;
-    const turned = rolloutRejectionMask(turn(oldLogProbs), turn(rolloutLogProbs), {
+    const turned = rolloutRejectionMask(turn(oldLogProbs), turn(samplerLogProbs), {
       shape,
       mask: turn(mask),
       ...options,

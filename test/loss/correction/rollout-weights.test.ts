@@ -9,13 +9,13 @@ const CLOSE = { rtol: 1e-12, atol: 1e-14 }; // float64 sums of some tens of numb
 const IS = "rollout_is";
 
 eachBackend((backend) => {
-  const { oldLogProbs, rolloutLogProbs, mask, rows, shape } = batchOf(1);
+  const { oldLogProbs, samplerLogProbs, mask, rows, shape } = batchOf(1);
   const live = rows.filter((row) => row.old.length > 0);
   const where = { shape, mask, backend };
 
   test("token: truncated ratios, and every metric of the ratios before", () => {
     const threshold = 1.5;
-    const got = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token", threshold });
+    const got = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token", threshold });
     const w = live.flatMap((row) => statistics("ratio", row));
     expect(got.weights).toBeAllClose(
       placed(
@@ -41,7 +41,7 @@ eachBackend((backend) => {
 
   test("sequence: one weight a row, and every metric", () => {
     const threshold = 1.6;
-    const got = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "sequence", threshold });
+    const got = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "sequence", threshold });
     const logs = live.map((row) => sum(statistics("k1", row).map((x) => -x)));
     const perRow = logs.map(Math.exp);
     const w = live.flatMap((row, b) => row.old.map(() => perRow[b]!));
@@ -67,13 +67,13 @@ eachBackend((backend) => {
   });
 
   test("normalised weights have mean 1: over tokens, or of the rows", () => {
-    const token = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token", batchNormalize: true });
+    const token = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token", batchNormalize: true });
     const kept = Array.from(token.weights).filter((_, i) => mask[i]);
     expect(mean(kept)).toBeCloseTo(1, 14);
-    const plain = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token" });
+    const plain = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token" });
     const factor = token.metrics[`${IS}_batch_norm_factor`]!;
     expect(token.weights.map((w) => w * factor)).toBeAllClose(plain.weights, CLOSE);
-    const sequence = rolloutWeights(oldLogProbs, rolloutLogProbs, {
+    const sequence = rolloutWeights(oldLogProbs, samplerLogProbs, {
       ...where,
       level: "sequence",
       batchNormalize: true,
@@ -104,8 +104,8 @@ eachBackend((backend) => {
   });
 
   test("preset verl counts rows without tokens and adds its epsilon", () => {
-    const skip = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token" }).metrics;
-    const count = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level: "token", preset: "verl" }).metrics;
+    const skip = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token" }).metrics;
+    const count = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token", preset: "verl" }).metrics;
     expect(count[`${IS}_seq_mean`]).toBeAllClose((skip[`${IS}_seq_mean`]! * 5) / 6, { rtol: 1e-7, atol: 0 });
     expect(count[`${IS}_seq_min`]).toBe(0);
     expect(skip[`${IS}_seq_min`]).toBeGreaterThan(0.3);
@@ -118,7 +118,7 @@ eachBackend((backend) => {
       expect(nothing.weights).toHaveLength(0);
       const masked = rolloutWeights(
         oldLogProbs.map(() => NaN),
-        rolloutLogProbs,
+        samplerLogProbs,
         { ...where, mask: new Uint8Array(54), level },
       );
       expect(new Set(masked.weights)).toEqual(new Set([0]));
@@ -131,9 +131,9 @@ eachBackend((backend) => {
     const poisoned = oldLogProbs.map((x, i) => (mask[i] ? x : NaN));
     const offsets = Int32Array.from({ length: 7 }, (_, b) => b * T);
     for (const level of ["token", "sequence"] as const) {
-      const want = rolloutWeights(oldLogProbs, rolloutLogProbs, { ...where, level });
-      expect(rolloutWeights(poisoned, rolloutLogProbs, { ...where, level })).toEqual(want);
-      expect(rolloutWeights(poisoned, rolloutLogProbs, { offsets, mask, level, backend })).toEqual(want);
+      const want = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level });
+      expect(rolloutWeights(poisoned, samplerLogProbs, { ...where, level })).toEqual(want);
+      expect(rolloutWeights(poisoned, samplerLogProbs, { offsets, mask, level, backend })).toEqual(want);
     }
   });
 });
