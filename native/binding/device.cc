@@ -19,9 +19,8 @@ void Arguments::check(srp_status status, const Queue& queue) {
 
 Napi::Value Arguments::status() { return Napi::Number::New(env(), status_); }
 
-std::shared_ptr<Queue> Arguments::queue(size_t i) {
-  const int64_t number = info_[i].IsNumber() ? info_[i].As<Napi::Number>().Int64Value() : -1;
-  Session* const session = find_session(environment_, number);
+std::shared_ptr<Queue> Arguments::open_queue(size_t i) {
+  Session* const session = find_session(env(), info_[i]);
   if (!session) {
     status_ = SRP_BAD_ARGUMENT;  // find_session left the text
     return nullptr;
@@ -59,18 +58,6 @@ Handle* Arguments::array(size_t i, const std::shared_ptr<Queue>& queue) {
   if (status == SRP_OK) return handle;
   refuse(status, "the array " + error);
   return nullptr;
-}
-
-Event* Arguments::event(size_t i) {
-  Event* const event = unwrap<Event>(env(), info_[i]);
-  if (!event) refuse(SRP_BAD_ARGUMENT, "not an event");
-  return event;
-}
-
-Graph* Arguments::graph(size_t i) {
-  Graph* const graph = unwrap<Graph>(env(), info_[i]);
-  if (!graph) refuse(SRP_BAD_ARGUMENT, "not a graph");
-  return graph;
 }
 
 int64_t Arguments::integer(size_t i) {
@@ -113,40 +100,9 @@ napi_value new_array(napi_env env, std::shared_ptr<Owner> owner, unsigned char* 
 }
 
 void export_device(Napi::Env env, Napi::Object exports) {
-  static constexpr struct {
-    const char* name;
-    Napi::Value (*function)(const Napi::CallbackInfo&);
-  } kFunctions[] = {
-      {"deviceAlloc", device_alloc},
-      {"deviceView", device_view},
-      {"deviceRelease", device_release},
-      {"deviceWrite", device_write},
-      {"deviceRead", device_read},
-      {"deviceReadAsync", device_read_async},
-      {"deviceCopy", device_copy},
-      {"openStream", open_stream},
-      {"closeStream", close_stream},
-      {"streamSync", stream_sync},
-      {"streamSyncAsync", stream_sync_async},
-      {"streamDone", stream_done},
-      {"eventRecord", event_record},
-      {"eventWait", event_wait},
-      {"eventSync", event_sync},
-      {"eventDone", event_done},
-      {"eventElapsed", event_elapsed},
-      {"captureBegin", capture_begin},
-      {"captureEnd", capture_end},
-      {"graphLaunch", graph_launch},
-      {"graphRelease", graph_release},
-      {"memoryStats", memory_stats},
-      {"memoryLimit", memory_limit},
-      {"memoryTrim", memory_trim},
-      {"ipcExport", ipc_export},
-      {"ipcOpen", ipc_open},
-      {"fromPointer", from_pointer},
-      {"pointerOf", pointer_of},
-  };
-  for (const auto& [name, function] : kFunctions) exports[name] = Napi::Function::New(env, function, name);
+#define SRP_FUNCTION(name, function) exports[#name] = Napi::Function::New(env, function, #name);
+#include "device_functions.inc"
+#undef SRP_FUNCTION
 }
 
 }  // namespace srp::binding

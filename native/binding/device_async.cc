@@ -2,25 +2,21 @@
 // another.
 #include <string.h>
 
+#include "async_work.h"
 #include "device.h"
 #include "hold.h"
-#include "outcome.h"
 
 namespace srp::binding {
 namespace {
 
-struct Waiting {
+struct Waiting : AsyncWork {
   std::shared_ptr<Queue> queue;
   srp_fence* fence = nullptr;
   void* to = nullptr;  // NULL = nothing is read
   size_t bytes = 0;
   bool shared = false;  // `to` lies in memory that nothing takes away
   std::shared_ptr<void> share;  // in other memory; without it `to` is filled on the JavaScript thread
-  srp_status status = SRP_OK;
   std::string error;
-  napi_deferred deferred = nullptr;
-  napi_async_work work = nullptr;
-  napi_ref array = nullptr;  // keeps the memory of `to`
 
   bool stays() const { return shared || share; }
 
@@ -45,36 +41,26 @@ void fill(napi_env env, const Waiting& waiting) {
   napi_value array = nullptr;
   void* to = nullptr;
   size_t length = 0;
-  napi_get_reference_value(env, waiting.array, &array);
+  napi_get_reference_value(env, waiting.kept, &array);
   napi_get_typedarray_info(env, array, nullptr, &length, &to, nullptr, nullptr);
   if (to && length > 0) memcpy(to, waiting.queue->functions()->fence_data(waiting.fence), waiting.bytes);
 }
 
 // JavaScript thread.
-void settle(napi_env env, napi_status, void* data) {
+void complete(napi_env env, napi_status, void* data) {
   const std::unique_ptr<Waiting> waiting(static_cast<Waiting*>(data));
   if (waiting->status == SRP_OK && waiting->bytes > 0 && !waiting->stays()) fill(env, *waiting);
-  napi_resolve_deferred(env, waiting->deferred, outcome(env, waiting->status, waiting->error));
-  if (waiting->array) napi_delete_reference(env, waiting->array);
-  napi_delete_async_work(env, waiting->work);
+  settle(env, *waiting, waiting->error);
 }
 
-Napi::Value start(Arguments& arguments, std::unique_ptr<Waiting> waiting, const void* from, napi_value array) {
-  const Napi::Env env = arguments.env();
-  const Queue& queue = *waiting->queue;
-  arguments.check(queue.functions()->fence_create(queue.get(), from, waiting->bytes, &waiting->fence), queue);
-  if (!arguments.good()) return arguments.status();
-  napi_value promise = nullptr, name = nullptr;
-  napi_create_string_utf8(env, "surprisal", NAPI_AUTO_LENGTH, &name);
-  if ((array && napi_create_reference(env, array, 1, &waiting->array) != napi_ok) ||
-      napi_create_async_work(env, nullptr, name, wait, settle, waiting.get(), &waiting->work) != napi_ok ||
-      napi_create_promise(env, &waiting->deferred, &promise) != napi_ok ||
-      napi_queue_async_work(env, waiting->work) != napi_ok) {
-    arguments.refuse(SRP_OUT_OF_MEMORY, "the call could not be queued");
-    return arguments.status();
-  }
-  waiting.release();  // settle() owns it now
-  return Napi::Value(env, promise);
+Napi::Value start(QueueArguments& call, std::unique_ptr<Waiting> waiting, const void* from, napi_value array) {
+  waiting->queue = call.queue;
+  call.check(call.queue->functions()->fence_create(call.queue->get(), from, waiting->bytes, &waiting->fence));
+  if (!call.good()) return call.status();
+  if (const napi_value promise = start_async(call.env(), waiting, array, wait, complete))
+    return Napi::Value(call.env(), promise);
+  call.refuse(SRP_OUT_OF_MEMORY, "the call could not be queued");
+  return call.status();
 }
 
 void hold_array(napi_env env, napi_value array, Waiting& waiting) {
@@ -89,23 +75,19 @@ void hold_array(napi_env env, napi_value array, Waiting& waiting) {
 }  // namespace
 
 Napi::Value device_read_async(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
+  QueueArguments call(info);
+  const Handle* const from = call.array(1);
   auto waiting = std::make_unique<Waiting>();
-  waiting->queue = arguments.queue(0);
-  const Handle* const from = waiting->queue ? arguments.array(1, waiting->queue) : nullptr;
-  waiting->to = from ? arguments.host(2, *from) : nullptr;
-  if (!waiting->to) return arguments.status();
+  waiting->to = from ? call.host(2, *from) : nullptr;
+  if (!waiting->to) return call.status();
   waiting->bytes = from->bytes;
   hold_array(info.Env(), info[2], *waiting);
-  return start(arguments, std::move(waiting), from->pointer, info[2]);
+  return start(call, std::move(waiting), from->pointer, info[2]);
 }
 
 Napi::Value stream_sync_async(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  auto waiting = std::make_unique<Waiting>();
-  waiting->queue = arguments.queue(0);
-  if (!waiting->queue) return arguments.status();
-  return start(arguments, std::move(waiting), nullptr, nullptr);
+  QueueArguments call(info);
+  return call.queue ? start(call, std::make_unique<Waiting>(), nullptr, nullptr) : call.status();
 }
 
 }  // namespace srp::binding

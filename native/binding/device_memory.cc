@@ -4,16 +4,15 @@
 namespace srp::binding {
 
 Napi::Value device_alloc(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  QueueArguments call(info);
   int32_t dtype = 0;
-  const int64_t bytes = arguments.bytes(1, 2, &dtype);
-  if (!arguments.good()) return arguments.status();
+  const int64_t bytes = call.bytes(1, 2, &dtype);
+  if (!call.good()) return call.status();
   void* pointer = nullptr;
-  arguments.check(queue->backend().alloc(queue->get(), static_cast<size_t>(bytes), &pointer), *queue);
-  if (!arguments.good()) return arguments.status();
-  const auto owner = std::make_shared<Owner>(Origin::kAllocated, pointer, queue);
-  if (queue->capture) queue->capture->adopt(owner);
+  call.check(call.queue->backend().alloc(call.queue->get(), static_cast<size_t>(bytes), &pointer));
+  if (!call.good()) return call.status();
+  const auto owner = std::make_shared<Owner>(Origin::kAllocated, pointer, call.queue);
+  if (call.queue->capture) call.queue->capture->adopt(owner);
   return Napi::Value(info.Env(), new_array(info.Env(), owner, owner->pointer(), bytes, dtype));
 }
 
@@ -40,52 +39,48 @@ Napi::Value device_release(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value device_write(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const Handle* const to = queue ? arguments.array(1, queue) : nullptr;
-  const void* const from = to ? arguments.host(2, *to) : nullptr;
-  if (from) arguments.check(queue->backend().copy(queue->get(), to->pointer, from, to->bytes, SRP_TO_DEVICE), *queue);
-  return arguments.status();
+  QueueArguments call(info);
+  const Handle* const to = call.array(1);
+  const void* const from = to ? call.host(2, *to) : nullptr;
+  if (from) call.check(call.queue->backend().copy(call.queue->get(), to->pointer, from, to->bytes, SRP_TO_DEVICE));
+  return call.status();
 }
 
 Napi::Value device_read(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const Handle* const from = queue ? arguments.array(1, queue) : nullptr;
-  void* const to = from ? arguments.host(2, *from) : nullptr;
+  QueueArguments call(info);
+  const Handle* const from = call.array(1);
+  void* const to = from ? call.host(2, *from) : nullptr;
   // A fault found on the device must leave the array as it was.
-  if (to) arguments.check(queue->backend().sync(queue->get()), *queue);
-  if (arguments.good())
-    arguments.check(queue->backend().copy(queue->get(), to, from->pointer, from->bytes, SRP_TO_HOST), *queue);
-  return arguments.status();
+  if (to) call.check(call.queue->backend().sync(call.queue->get()));
+  if (call.good())
+    call.check(call.queue->backend().copy(call.queue->get(), to, from->pointer, from->bytes, SRP_TO_HOST));
+  return call.status();
 }
 
 Napi::Value device_copy(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const Handle* const to = queue ? arguments.array(1, queue) : nullptr;
-  const Handle* const from = to ? arguments.array(2, queue) : nullptr;
-  if (!from) return arguments.status();
+  QueueArguments call(info);
+  const Handle* const to = call.array(1);
+  const Handle* const from = to ? call.array(2) : nullptr;
+  if (!from) return call.status();
   const bool apart = to->pointer + to->bytes <= from->pointer || from->pointer + from->bytes <= to->pointer;
   if (to->dtype != from->dtype)
-    arguments.refuse(SRP_BAD_DTYPE, "the arrays have different dtypes");
+    call.refuse(SRP_BAD_DTYPE, "the arrays have different dtypes");
   else if (to->bytes != from->bytes)
-    arguments.refuse(SRP_BAD_SHAPE,
-                     "one array has " + std::to_string(to->bytes) + " bytes, the other " + std::to_string(from->bytes));
+    call.refuse(SRP_BAD_SHAPE,
+                "one array has " + std::to_string(to->bytes) + " bytes, the other " + std::to_string(from->bytes));
   else if (!apart && to->pointer != from->pointer)
-    arguments.refuse(SRP_BAD_ARGUMENT, "the arrays overlap");
+    call.refuse(SRP_BAD_ARGUMENT, "the arrays overlap");
   else if (to->pointer != from->pointer)
-    arguments.check(queue->backend().copy(queue->get(), to->pointer, from->pointer, to->bytes, SRP_ON_DEVICE), *queue);
-  return arguments.status();
+    call.check(call.queue->backend().copy(call.queue->get(), to->pointer, from->pointer, to->bytes, SRP_ON_DEVICE));
+  return call.status();
 }
 
 Napi::Value memory_stats(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  QueueArguments call(info);
   srp_memory_stats stats = {};
   stats.size = sizeof stats;
-  if (queue) arguments.check(queue->functions()->memory_stats(queue->get(), &stats), *queue);
-  if (!arguments.good()) return arguments.status();
+  if (call.queue) call.check(call.queue->functions()->memory_stats(call.queue->get(), &stats));
+  if (!call.good()) return call.status();
   Napi::Object out = Napi::Object::New(info.Env());
   out["inUse"] = static_cast<double>(stats.in_use);
   out["reserved"] = static_cast<double>(stats.reserved);
@@ -98,18 +93,16 @@ Napi::Value memory_stats(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value memory_limit(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const int64_t bytes = arguments.integer(1);
-  if (arguments.good()) arguments.check(queue->functions()->memory_limit(queue->get(), bytes), *queue);
-  return arguments.status();
+  QueueArguments call(info);
+  const int64_t bytes = call.integer(1);
+  if (call.good()) call.check(call.queue->functions()->memory_limit(call.queue->get(), bytes));
+  return call.status();
 }
 
 Napi::Value memory_trim(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  if (queue) arguments.check(queue->functions()->memory_trim(queue->get()), *queue);
-  return arguments.status();
+  QueueArguments call(info);
+  if (call.queue) call.check(call.queue->functions()->memory_trim(call.queue->get()));
+  return call.status();
 }
 
 }  // namespace srp::binding

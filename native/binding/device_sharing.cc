@@ -19,14 +19,13 @@ Napi::Value adopt(Arguments& arguments, const std::shared_ptr<Owner>& owner, con
 }  // namespace
 
 Napi::Value ipc_export(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const Handle* const handle = queue ? arguments.array(1, queue) : nullptr;
-  if (!handle) return arguments.status();
+  QueueArguments call(info);
+  const Handle* const handle = call.array(1);
+  if (!handle) return call.status();
   uint8_t exported[SRP_IPC_HANDLE_BYTES];
   int64_t offset = 0;
-  arguments.check(queue->functions()->ipc_export(queue->get(), handle->pointer, exported, &offset), *queue);
-  if (!arguments.good()) return arguments.status();
+  call.check(call.queue->functions()->ipc_export(call.queue->get(), handle->pointer, exported, &offset));
+  if (!call.good()) return call.status();
   Napi::Uint8Array bytes = Napi::Uint8Array::New(info.Env(), SRP_IPC_HANDLE_BYTES);
   std::copy(exported, exported + SRP_IPC_HANDLE_BYTES, bytes.Data());
   Napi::Object out = Napi::Object::New(info.Env());
@@ -36,35 +35,33 @@ Napi::Value ipc_export(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value ipc_open(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const int64_t offset = arguments.integer(2);
+  QueueArguments call(info);
+  const int64_t offset = call.integer(2);
   int32_t dtype = 0;
-  const int64_t bytes = arguments.bytes(3, 4, &dtype);
+  const int64_t bytes = call.bytes(3, 4, &dtype);
   const bool is_handle = info[1].IsTypedArray() &&
                          info[1].As<Napi::TypedArray>().TypedArrayType() == napi_uint8_array &&
                          info[1].As<Napi::TypedArray>().ByteLength() == SRP_IPC_HANDLE_BYTES;
-  if (!is_handle) arguments.refuse(SRP_BAD_SHAPE, "a handle is a Uint8Array of 64 bytes");
-  if (!arguments.good()) return arguments.status();
+  if (!is_handle) call.refuse(SRP_BAD_SHAPE, "a handle is a Uint8Array of 64 bytes");
+  if (!call.good()) return call.status();
   void* base = nullptr;
   const uint8_t* const handle = info[1].As<Napi::Uint8Array>().Data();
-  arguments.check(queue->functions()->ipc_open(queue->get(), handle, &base), *queue);
-  if (!arguments.good()) return arguments.status();
-  return adopt(arguments, std::make_shared<Owner>(Origin::kOpened, base, queue), *queue, offset, bytes, dtype);
+  call.check(call.queue->functions()->ipc_open(call.queue->get(), handle, &base));
+  if (!call.good()) return call.status();
+  return adopt(call, std::make_shared<Owner>(Origin::kOpened, base, call.queue), *call.queue, offset, bytes, dtype);
 }
 
 Napi::Value from_pointer(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  QueueArguments call(info);
   int32_t dtype = 0;
-  const int64_t bytes = arguments.bytes(2, 3, &dtype);
+  const int64_t bytes = call.bytes(2, 3, &dtype);
   uint64_t address = 0;
   bool lossless = false;
   if (napi_get_value_bigint_uint64(info.Env(), info[1], &address, &lossless) != napi_ok || !lossless)
-    arguments.refuse(SRP_BAD_ARGUMENT, "an address is a BigInt of 64 bits");
-  if (!arguments.good()) return arguments.status();
+    call.refuse(SRP_BAD_ARGUMENT, "an address is a BigInt of 64 bits");
+  if (!call.good()) return call.status();
   void* const pointer = reinterpret_cast<void*>(static_cast<uintptr_t>(address));
-  return adopt(arguments, std::make_shared<Owner>(Origin::kForeign, pointer, queue), *queue, 0, bytes, dtype);
+  return adopt(call, std::make_shared<Owner>(Origin::kForeign, pointer, call.queue), *call.queue, 0, bytes, dtype);
 }
 
 Napi::Value pointer_of(const Napi::CallbackInfo& info) {

@@ -6,8 +6,8 @@
 namespace srp::binding {
 
 Napi::Value open_stream(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> beside = arguments.queue(0);
+  QueueArguments arguments(info);
+  const std::shared_ptr<Queue>& beside = arguments.queue;
   if (!beside) return Napi::String::New(info.Env(), environment(info.Env()).error);
   auto queue = std::make_shared<Queue>(beside->backend(), beside->device());
   if (queue->open() != SRP_OK) return Napi::String::New(info.Env(), beside->backend().last_error());
@@ -17,9 +17,7 @@ Napi::Value open_stream(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value close_stream(const Napi::CallbackInfo& info) {
-  Environment& environment = binding::environment(info.Env());
-  const int64_t number = info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
-  if (Session* const session = find_session(environment, number)) {
+  if (Session* const session = find_session(info.Env(), info[0])) {
     // Arrays that were used on it last keep the queue until they are used elsewhere.
     session->closed = true;
     session->queue.reset();
@@ -28,40 +26,36 @@ Napi::Value close_stream(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value stream_sync(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  if (queue) arguments.check(queue->backend().sync(queue->get()), *queue);
-  return arguments.status();
+  QueueArguments call(info);
+  if (call.queue) call.check(call.queue->backend().sync(call.queue->get()));
+  return call.status();
 }
 
 // What failed is done: the next call that waits tells.
 Napi::Value stream_done(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
+  QueueArguments call(info);
   int32_t done = 1;
-  if (queue) arguments.check(queue->functions()->queue_query(queue->get(), &done), *queue);
-  return Napi::Boolean::New(info.Env(), done != 0 || !arguments.good());
+  if (call.queue) call.check(call.queue->functions()->queue_query(call.queue->get(), &done));
+  return Napi::Boolean::New(info.Env(), done != 0 || !call.good());
 }
 
 Napi::Value event_record(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  if (!queue) return arguments.status();
-  const srp_device_functions& device = *queue->functions();
+  QueueArguments call(info);
+  if (!call.queue) return call.status();
+  const srp_device_functions& device = *call.queue->functions();
   auto event = std::make_unique<Event>();
-  event->queue = queue;
-  arguments.check(device.event_create(queue->get(), SRP_EVENT_TIMED, &event->event), *queue);
-  if (arguments.good()) arguments.check(device.event_record(queue->get(), event->event), *queue);
-  if (!arguments.good()) return arguments.status();
+  event->queue = call.queue;
+  call.check(device.event_create(call.queue->get(), SRP_EVENT_TIMED, &event->event));
+  if (call.good()) call.check(device.event_record(call.queue->get(), event->event));
+  if (!call.good()) return call.status();
   return Napi::Value(info.Env(), wrap(info.Env(), std::move(event)));
 }
 
 Napi::Value event_wait(const Napi::CallbackInfo& info) {
-  Arguments arguments(info);
-  const std::shared_ptr<Queue> queue = arguments.queue(0);
-  const Event* const event = arguments.event(1);
-  if (arguments.good()) arguments.check(queue->functions()->event_wait(queue->get(), event->event), *queue);
-  return arguments.status();
+  QueueArguments call(info);
+  const Event* const event = call.event(1);
+  if (call.good()) call.check(call.queue->functions()->event_wait(call.queue->get(), event->event));
+  return call.status();
 }
 
 Napi::Value event_sync(const Napi::CallbackInfo& info) {

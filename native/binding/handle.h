@@ -19,7 +19,7 @@ struct Handle {
   size_t bytes;
   int32_t dtype;
 
-  static const napi_type_tag tag;
+  static constexpr napi_type_tag tag = {0x7372705f68616e64, 0x6c655f6d656d6f72};
 };
 
 struct Event {
@@ -27,7 +27,7 @@ struct Event {
   srp_event* event;
 
   ~Event() { queue->functions()->event_destroy(event); }
-  static const napi_type_tag tag;
+  static constexpr napi_type_tag tag = {0x7372705f6576656e, 0x745f6d61726b6564};
 };
 
 // Without graph: released.
@@ -42,7 +42,7 @@ struct Graph {
     owners.clear();
   }
   ~Graph() { release(); }
-  static const napi_type_tag tag;
+  static constexpr napi_type_tag tag = {0x7372705f67726170, 0x685f7265636f7264};
 };
 
 // A new JavaScript object that owns `value`; NULL if there is none to be had, and `value` is deleted.

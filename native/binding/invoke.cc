@@ -2,8 +2,8 @@
 #include <memory>
 #include <new>
 
+#include "async_work.h"
 #include "call.h"
-#include "outcome.h"
 #include "surprisal/cpu.h"
 
 namespace srp::binding {
@@ -25,9 +25,7 @@ bool unpack(napi_env env, napi_callback_info info, Request* request) {
   request->environment = &environment(env);
   if (napi_get_cb_info(env, info, &request->count, request->values, nullptr, &op) != napi_ok) return false;
   request->op = static_cast<const Op*>(op);
-  int64_t number = -1;
-  if (request->count > 0) napi_get_value_int64(env, request->values[0], &number);
-  request->session = find_session(*request->environment, number);
+  request->session = find_session(env, request->values[0]);
   return request->session != nullptr;
 }
 
@@ -52,7 +50,7 @@ const int32_t* stop_of(napi_env env, napi_value stop) {
 }
 
 // Everything a call on another thread needs, and the promise it settles on the JavaScript thread.
-struct Pending {
+struct Pending : AsyncWork {
   explicit Pending(const Op& op) : call(op) {}
 
   Call call;
@@ -61,10 +59,6 @@ struct Pending {
   bool host_memory = false;
   int32_t threads = 0;
   const int32_t* stop = nullptr;
-  srp_status status = SRP_OK;
-  napi_deferred deferred = nullptr;
-  napi_async_work work = nullptr;
-  napi_ref arguments = nullptr;  // keeps every array alive until the promise is settled
 };
 
 // libuv thread: no napi_env in here.
@@ -83,7 +77,7 @@ void execute(napi_env, void* data) {
 void copy_back(napi_env env, Pending& pending) {
   napi_value kept = nullptr, values[kMaxFields] = {};
   uint32_t count = 0;
-  napi_get_reference_value(env, pending.arguments, &kept);
+  napi_get_reference_value(env, pending.kept, &kept);
   napi_get_array_length(env, kept, &count);
   for (uint32_t i = 2; i < count; ++i) napi_get_element(env, kept, i, &values[i - 2]);
   pending.call.copy_back(env, values);
@@ -93,9 +87,7 @@ void copy_back(napi_env env, Pending& pending) {
 void complete(napi_env env, napi_status, void* data) {
   const std::unique_ptr<Pending> pending(static_cast<Pending*>(data));
   if (pending->status == SRP_OK && pending->call.copied()) copy_back(env, *pending);
-  napi_resolve_deferred(env, pending->deferred, outcome(env, pending->status, pending->call.error()));
-  napi_delete_reference(env, pending->arguments);
-  napi_delete_async_work(env, pending->work);
+  settle(env, *pending, pending->call.error());
 }
 
 // On the session's queue, which is in place.
@@ -151,17 +143,11 @@ napi_value call_async(napi_env env, napi_callback_info info) {
   pending->threads = request.environment->threads;
   pending->stop = stop_of(env, request.values[1]);
 
-  napi_value promise = nullptr, name = nullptr, kept = nullptr;
+  napi_value kept = nullptr;
   napi_create_array_with_length(env, request.count, &kept);
   for (size_t i = 0; i < request.count; ++i) napi_set_element(env, kept, static_cast<uint32_t>(i), request.values[i]);
-  napi_create_string_utf8(env, "surprisal", NAPI_AUTO_LENGTH, &name);
-  if (napi_create_reference(env, kept, 1, &pending->arguments) != napi_ok ||
-      napi_create_async_work(env, nullptr, name, execute, complete, pending.get(), &pending->work) != napi_ok ||
-      napi_create_promise(env, &pending->deferred, &promise) != napi_ok ||
-      napi_queue_async_work(env, pending->work) != napi_ok)
-    return failed(env, SRP_OUT_OF_MEMORY, "the call could not be queued");
-  pending.release();  // complete() owns it now
-  return promise;
+  const napi_value promise = start_async(env, pending, kept, execute, complete);
+  return promise ? promise : failed(env, SRP_OUT_OF_MEMORY, "the call could not be queued");
 }
 
 }  // namespace srp::binding

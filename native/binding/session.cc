@@ -51,7 +51,10 @@ Environment& environment(napi_env env) {
   return *static_cast<Environment*>(data);
 }
 
-Session* find_session(Environment& environment, int64_t number) {
+Session* find_session(napi_env env, napi_value value) {
+  Environment& environment = binding::environment(env);
+  int64_t number = -1;
+  napi_get_value_int64(env, value, &number);
   const bool known = number >= 0 && number < static_cast<int64_t>(environment.sessions.size());
   if (known && !environment.sessions[number].closed) return &environment.sessions[number];
   environment.error =
@@ -84,8 +87,7 @@ Napi::Value open_library(const Napi::CallbackInfo& info) {
 
 Napi::Value describe(const Napi::CallbackInfo& info) {
   const Napi::Env env = info.Env();
-  const int64_t number = info.Length() > 0 && info[0].IsNumber() ? info[0].As<Napi::Number>().Int64Value() : -1;
-  const Session* const session = find_session(environment(env), number);
+  const Session* const session = find_session(env, info[0]);
   if (!session) return env.Null();
   srp_description description = {};
   description.size = sizeof description;

@@ -34,8 +34,8 @@ class Environment {
 
 Environment& environment(napi_env env);
 
-// The session of a JavaScript number, or NULL with env's error set.
-Session* find_session(Environment& environment, int64_t number);
+// The session of a JavaScript number, or NULL with the environment's error set.
+Session* find_session(napi_env env, napi_value number);
 
 // Creates the queue on first use; SRP_OK with the queue in place, else the backend's refusal.
 srp_status ensure_queue(Session& session);
