@@ -35,7 +35,7 @@ export interface SequencePolicyOptions extends RowLayout, GroupLayout, ClipRange
 export interface SequencePolicyResult<Grad = FloatArray> {
   /** Mean over the sequences of min(ratio·A, clip(ratio)·A), float64, to be maximised. A loss is its negative. */
   readonly objective: number;
-  /** d objective / d current; 0 under the mask, where clipped and where the advantage is 0. */
+  /** d objective / d logProbs; 0 under the mask, where clipped and where the advantage is 0. */
   readonly gradLogProbs: Grad;
   /** Standardised rewards, one per sequence. */
   readonly advantages: FloatArray;
@@ -60,8 +60,8 @@ const OP = "sequencePolicyObjective";
 
 /** Flat log-probs of both policies, and how they lie. */
 interface Flat {
-  readonly current: FloatArray;
-  readonly old: FloatArray;
+  readonly logProbs: FloatArray;
+  readonly oldLogProbs: FloatArray;
   readonly layout: RowLayout;
 }
 
@@ -72,7 +72,7 @@ function needSequences(name: string, value: unknown): readonly FloatArray[] {
       OP,
       name,
       value,
-      "an array of one float array per sequence, like current",
+      "an array of one float array per sequence, like logProbs",
     );
   value.forEach((sequence: unknown, b) => {
     if (!isFloatArray(sequence))
@@ -82,24 +82,24 @@ function needSequences(name: string, value: unknown): readonly FloatArray[] {
 }
 
 /** One flat array behind the other, in the widest type of both. */
-function concatenate(currentList: unknown, oldList: unknown): Flat {
-  const sequences = needSequences("current", currentList);
-  const others = needSequences("old", oldList);
+function concatenate(logProbLists: unknown, oldLogProbLists: unknown): Flat {
+  const sequences = needSequences("logProbs", logProbLists);
+  const others = needSequences("oldLogProbs", oldLogProbLists);
   if (others.length !== sequences.length)
     throw new SurprisalError(
       "ERR_SURPRISAL_SHAPE",
-      `${OP}: old has ${others.length} sequences, expected ${sequences.length}, as current`,
+      `${OP}: oldLogProbs has ${others.length} sequences, expected ${sequences.length}, as logProbs`,
       {
         op: OP,
-        name: "old",
+        name: "oldLogProbs",
         got: others.length,
-        want: `${sequences.length}, as current`,
+        want: `${sequences.length}, as logProbs`,
       },
     );
   const offsets = new Int32Array(sequences.length + 1);
   sequences.forEach((sequence, b) => {
-    needFloats(OP, `current[${b}]`, sequence, sequence.length, "its own length");
-    needFloats(OP, `old[${b}]`, others[b], sequence.length, `the length of current[${b}]`);
+    needFloats(OP, `logProbs[${b}]`, sequence, sequence.length, "its own length");
+    needFloats(OP, `oldLogProbs[${b}]`, others[b], sequence.length, `the length of logProbs[${b}]`);
     offsets[b + 1] = offsets[b]! + sequence.length;
   });
   const n = offsets[sequences.length]!;
@@ -109,13 +109,13 @@ function concatenate(currentList: unknown, oldList: unknown): Flat {
     list.forEach((sequence, b) => flat.set(sequence, offsets[b]));
     return flat;
   };
-  return { current: join(sequences), old: join(others), layout: { offsets } };
+  return { logProbs: join(sequences), oldLogProbs: join(others), layout: { offsets } };
 }
 
-function flatten(current: unknown, old: unknown, options: SequencePolicyOptions): Flat {
-  if (isFloatArray(current)) {
+function flatten(logProbs: unknown, oldLogProbs: unknown, options: SequencePolicyOptions): Flat {
+  if (isFloatArray(logProbs)) {
     const { shape, offsets } = options;
-    return { current, old: old as FloatArray, layout: { shape, offsets } };
+    return { logProbs, oldLogProbs: oldLogProbs as FloatArray, layout: { shape, offsets } };
   }
   for (const name of ["shape", "offsets", "mask"] as const)
     if (options[name] !== undefined)
@@ -126,7 +126,7 @@ function flatten(current: unknown, old: unknown, options: SequencePolicyOptions)
         options[name],
         "nothing where log-probs come as one array per sequence",
       );
-  return concatenate(current, old);
+  return concatenate(logProbs, oldLogProbs);
 }
 
 function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
@@ -137,7 +137,7 @@ function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
       throw new SurprisalError(
         "ERR_SURPRISAL_SHAPE",
         `${OP}: sequence ${b} has no token, expected at least one; drop it, or set emptySequence: "skip"`,
-        { op: OP, name: "current", got: 0, want: "at least one token" },
+        { op: OP, name: "logProbs", got: 0, want: "at least one token" },
       );
   }
 }
@@ -146,41 +146,41 @@ function refuseEmpty(rows: Rows, mask: Uint8Array | null): void {
  * Sequence-level clipped policy objective: rewards → group-standardised advantages → sequence ratios → objective, gradient.
  *
  *     A_i = (reward_i − mean) / (std + epsilon)          per group, population std; all 0 where the rewards are equal
- *     ratio_i = exp(mean over tokens of current − old)   the geometric mean of the token ratios
+ *     ratio_i = exp(mean over tokens of logProbs − oldLogProbs)   the geometric mean of the token ratios
  *     objective = mean over sequences of min(ratio_i·A_i, clip(ratio_i, 1 − clipLow, 1 + clipHigh)·A_i)
  *     gradient of each token = A_i·ratio_i / (sequences · tokens_i), 0 where the clipped term is strictly smaller
  *
  * Every sequence weighs the same, whatever its length. With several groups the advantages are per group, the mean is over
  * all sequences; with a `collective` those of all its workers. An infinite ratio with advantage 0 adds 0; NaN spreads to its sequence and to the objective.
  *
- * @param current log-probs under the current policy, nats: flat with `shape` or `offsets`, or one array per sequence
- * @param old log-probs under the policy that sampled, in the same form
+ * @param logProbs log-probs under the current policy, nats: flat with `shape` or `offsets`, or one array per sequence
+ * @param oldLogProbs log-probs under the policy that sampled, in the same form
  * @param rewards one per sequence
  * @returns the objective to maximise, its gradient and all intermediates; arrays float64 if an input is, else float32
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (empty sequences too), _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER
  * @see Zheng et al. 2025, Group Sequence Policy Optimization, equations 5 to 7 (the objective, advantages, ratio)
  */
 export function sequencePolicyObjective(
-  current: FloatArray,
-  old: FloatArray,
+  logProbs: FloatArray,
+  oldLogProbs: FloatArray,
   rewards: FloatArray,
   options: SequencePolicyOptions,
 ): SequencePolicyResult;
 export function sequencePolicyObjective(
-  current: readonly FloatArray[],
-  old: readonly FloatArray[],
+  logProbs: readonly FloatArray[],
+  oldLogProbs: readonly FloatArray[],
   rewards: FloatArray,
   options: SequencePolicyOptions,
 ): SequencePolicyResult<FloatArray[]>;
 export function sequencePolicyObjective(
-  current: FloatArray | readonly FloatArray[],
-  old: FloatArray | readonly FloatArray[],
+  logProbs: FloatArray | readonly FloatArray[],
+  oldLogProbs: FloatArray | readonly FloatArray[],
   rewards: FloatArray,
   options: SequencePolicyOptions,
 ): SequencePolicyResult<FloatArray | FloatArray[]> {
   const clip = needClipRange(OP, options);
   const emptySequence = EMPTY_SEQUENCE[needWord(OP, "emptySequence", options.emptySequence ?? "throw", EMPTY_SEQUENCE)];
-  const flat = flatten(current, old, options);
+  const flat = flatten(logProbs, oldLogProbs, options);
   const rows = needRows(OP, flat.layout);
   const mask = optionalMask(OP, "mask", options.mask, rows.n, rows.meaning);
   if (emptySequence === "throw") refuseEmpty(rows, mask);
@@ -188,11 +188,11 @@ export function sequencePolicyObjective(
   const { groups, groupOffsets, backend, maxLogRatio } = options;
   const where = { backend, collective: options.collective };
   const checked = needFloats(OP, "rewards", rewards, rows.B, "one per sequence");
-  const wide = asFloat(checked, widestFloat(checked, flat.current, flat.old));
+  const wide = asFloat(checked, widestFloat(checked, flat.logProbs, flat.oldLogProbs));
   const items = needItems(OP, "rewards", wide, { groups, groupOffsets });
   const { normalized, means, stds } = normalizeItems(OP, items, { ddof: 0, epsilon: options.epsilon ?? 0, ...where });
 
-  const result = evaluateClipped(OP, flat.current, flat.old, normalized, {
+  const result = evaluateClipped(OP, flat.logProbs, flat.oldLogProbs, normalized, {
     level: "sequence",
     ...flat.layout,
     ...clip,
@@ -206,7 +206,7 @@ export function sequencePolicyObjective(
   const perRow = (_: unknown, b: number): FloatArray => gradLogProbs.subarray(rowBegin(rows, b), rowEnd(rows, b));
   return {
     objective,
-    gradLogProbs: isFloatArray(current) ? gradLogProbs : Array.from({ length: rows.B }, perRow),
+    gradLogProbs: isFloatArray(logProbs) ? gradLogProbs : Array.from({ length: rows.B }, perRow),
     advantages: normalized,
     rewardMean: means,
     rewardStd: stds,

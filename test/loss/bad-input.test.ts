@@ -201,15 +201,15 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
   sequencePolicyObjective: {
     call: plain(
       sequencePolicyObjective,
-      { current: f32(6), old: f32(6), rewards: f32(2) },
+      { logProbs: f32(6), oldLogProbs: f32(6), rewards: f32(2) },
       { shape: [2, 3], clip: 0.2 },
     ),
     cases: [
       ...LAYOUT,
       ...BACKEND,
       ...BAND.filter((each) => each !== PRESET),
-      ["current", { current: f32(5) }, SHAPE],
-      ["old", { old: f32(7) }, SHAPE],
+      ["logProbs", { logProbs: f32(5) }, SHAPE],
+      ["oldLogProbs", { oldLogProbs: f32(7) }, SHAPE],
       ["rewards", { rewards: f32(3) }, SHAPE],
       ["epsilon", { epsilon: -1 }, OPTION],
       ["maxLogRatio", { maxLogRatio: NaN }, OPTION],
