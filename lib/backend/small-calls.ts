@@ -13,7 +13,7 @@ export function bySize(small: Backend, large: Backend): Backend {
   const ops: BackendOps = {
     ...large.ops,
     groupNormalize: (args) => opsFor("groupNormalize", args.values).groupNormalize(args),
-    scanGae: (args) => opsFor("scanGae", args.reward).scanGae(args),
+    scanGae: (args) => opsFor("scanGae", args.rewards).scanGae(args),
     ratioLog: (args) => opsFor("ratioLog", args.logProbs).ratioLog(args),
     lossToken: (args) => opsFor("lossToken", args.logProbs).lossToken(args),
     lossRow: (args) => opsFor("lossRow", args.logProbs).lossRow(args),

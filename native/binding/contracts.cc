@@ -80,7 +80,7 @@ const Field fields[] = {
     SRP_INPUT(head_ids, "headIds", SRP_I32, a.head_size),
     SRP_INPUT(head_offsets, "headOffsets", SRP_I32, plus(a.head_count, 1)),
     SRP_OUTPUT(spans, "spans", SRP_I32, times(a.capacity, 3)),
-    SRP_OUTPUT(which, "which", SRP_I32, times(a.capacity, 2)),
+    SRP_OUTPUT(alternatives, "alternatives", SRP_I32, times(a.capacity, 2)),
     SRP_OUTPUT(count, "count", SRP_I64, 1),
 };
 }  // namespace delim_spans
@@ -97,7 +97,7 @@ const Field fields[] = {
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
     SRP_INPUT(spans, "spans", SRP_I32, times(a.S, 3)),
     SRP_OUTPUT(means, "means", SRP_F64, a.S),
-    SRP_INPUT(found, "found", SRP_I64, 1),
+    SRP_INPUT(count, "count", SRP_I64, 1),
 };
 }  // namespace delim_means
 
@@ -111,7 +111,7 @@ const Field fields[] = {
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
     SRP_INPUT(spans, "spans", SRP_I32, times(a.S, 3)),
     SRP_OUTPUT(mask, "mask", SRP_U8, a.n),
-    SRP_INPUT(found, "found", SRP_I64, 1),
+    SRP_INPUT(count, "count", SRP_I64, 1),
 };
 }  // namespace delim_mask
 
@@ -184,9 +184,9 @@ const Field fields[] = {
     SRP_INPUT(members, "members", SRP_I32, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.G, 1)),
     SRP_OUTPUT(normalized, "normalized", kOwnDtype, a.n),
-    SRP_OUTPUT(mean, "mean", kOwnDtype, a.G),
-    SRP_OUTPUT(std, "std", kOwnDtype, a.G),
-    SRP_OUTPUT(count, "count", SRP_I32, a.G),
+    SRP_OUTPUT(means, "means", kOwnDtype, a.G),
+    SRP_OUTPUT(stds, "stds", kOwnDtype, a.G),
+    SRP_OUTPUT(counts, "counts", SRP_I32, a.G),
     SRP_INPUT(weights, "weights", kOwnDtype, a.n),
 };
 }  // namespace group_normalize
@@ -203,8 +203,8 @@ const Field fields[] = {
     SRP_INPUT(members, "members", SRP_I32, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.G, 1)),
     SRP_OUTPUT(weights, "weights", kOwnDtype, a.n),
-    SRP_OUTPUT(lse, "lse", kOwnDtype, a.G),
-    SRP_OUTPUT(soft_mean, "softMean", kOwnDtype, a.G),
+    SRP_OUTPUT(log_sum_exps, "logSumExps", kOwnDtype, a.G),
+    SRP_OUTPUT(soft_means, "softMeans", kOwnDtype, a.G),
 };
 }  // namespace group_softmax
 
@@ -232,13 +232,13 @@ const Field fields[] = {
     SRP_NUMBER(dtype, "dtype"),
     SRP_NUMBER(n, "n"),
     SRP_NUMBER(G, "G"),
-    SRP_NUMBER(normalized, "normalized"),
+    SRP_NUMBER(normalize, "normalize"),
     SRP_NUMBER(least, "least"),
     SRP_INPUT(values, "values", kOwnDtype, a.n),
     SRP_INPUT(members, "members", SRP_I32, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.G, 1)),
-    SRP_OUTPUT(entropy, "entropy", kOwnDtype, a.G),
-    SRP_OUTPUT(evenness, "evenness", kOwnDtype, a.G),
+    SRP_OUTPUT(entropies, "entropies", kOwnDtype, a.G),
+    SRP_OUTPUT(evennesses, "evennesses", kOwnDtype, a.G),
 };
 }  // namespace group_entropy
 
@@ -253,8 +253,8 @@ const Field fields[] = {
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.G, 1)),
     SRP_OUTPUT(best, "best", SRP_I32, a.G),
     SRP_OUTPUT(second, "second", SRP_I32, a.G),
-    SRP_OUTPUT(best_value, "bestValue", kOwnDtype, a.G),
-    SRP_OUTPUT(second_value, "secondValue", kOwnDtype, a.G),
+    SRP_OUTPUT(best_values, "bestValues", kOwnDtype, a.G),
+    SRP_OUTPUT(second_values, "secondValues", kOwnDtype, a.G),
 };
 }  // namespace group_top2
 
@@ -649,14 +649,14 @@ using Args = srp_modulate_steps_args;
 const Field fields[] = {
     SRP_NUMBER(S, "S"),
     SRP_NUMBER(k, "k"),
-    SRP_NUMBER(k_f, "kF"),
+    SRP_NUMBER(k_future, "kFuture"),
     SRP_NUMBER(epsilon, "epsilon"),
     SRP_NUMBER(finite, "finite"),
-    SRP_INPUT(entropy, "entropy", SRP_F64, a.S),
-    SRP_OUTPUT(entropy_norm, "entropyNorm", SRP_F64, a.S),
-    SRP_OUTPUT(scale, "scale", SRP_F64, a.S),
-    SRP_OUTPUT(clarity, "clarity", SRP_F64, a.S),
-    SRP_INPUT(found, "found", SRP_I64, 1),
+    SRP_INPUT(entropies, "entropies", SRP_F64, a.S),
+    SRP_OUTPUT(entropy_norms, "entropyNorms", SRP_F64, a.S),
+    SRP_OUTPUT(scales, "scales", SRP_F64, a.S),
+    SRP_OUTPUT(clarities, "clarities", SRP_F64, a.S),
+    SRP_INPUT(count, "count", SRP_I64, 1),
 };
 }  // namespace modulate_steps
 
@@ -674,11 +674,11 @@ const Field fields[] = {
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
     SRP_INPUT(spans, "spans", SRP_I32, times(a.S, 3)),
-    SRP_INPUT(scale, "scale", SRP_F64, a.S),
-    SRP_INPUT(clarity, "clarity", SRP_F64, a.S),
+    SRP_INPUT(scales, "scales", SRP_F64, a.S),
+    SRP_INPUT(clarities, "clarities", SRP_F64, a.S),
     SRP_IN_PLACE(out, "out", kOwnDtype, a.n, 7),
     SRP_OUTPUT(mean, "mean", SRP_F64, 1),
-    SRP_INPUT(found, "found", SRP_I64, 1),
+    SRP_INPUT(count, "count", SRP_I64, 1),
 };
 }  // namespace modulate_spans
 
@@ -701,21 +701,21 @@ const Field fields[] = {
     SRP_NUMBER(low_negative, "lowNegative"),
     SRP_NUMBER(high_negative, "highNegative"),
     SRP_NUMBER(empty_isolate, "emptyIsolate"),
-    SRP_NUMBER(nonfinite, "nonfinite"),
+    SRP_NUMBER(non_finite, "nonFinite"),
     SRP_NUMBER(singleton_one, "singletonOne"),
     SRP_NUMBER(singleton_zero_mean, "singletonZeroMean"),
     SRP_NUMBER(zero_one, "zeroOne"),
-    SRP_INPUT(entropy, "entropy", kOwnDtype, a.n),
+    SRP_INPUT(values, "values", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(positive, "positive", SRP_U8, a.B),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
     SRP_INPUT(members, "members", SRP_I32, a.B),
     SRP_INPUT(group_offsets, "groupOffsets", SRP_I32, plus(a.G, 1)),
-    SRP_OUTPUT(sequence_entropy, "sequenceEntropy", SRP_F64, a.B),
-    SRP_OUTPUT(group_mean, "groupMean", SRP_F64, a.B),
-    SRP_OUTPUT(ratio, "ratio", SRP_F64, a.B),
-    SRP_OUTPUT(weight, "weight", SRP_F64, a.B),
-    SRP_OUTPUT(length, "length", SRP_I32, a.B),
+    SRP_OUTPUT(sequence_entropies, "sequenceEntropies", SRP_F64, a.B),
+    SRP_OUTPUT(group_mean_entropies, "groupMeanEntropies", SRP_F64, a.B),
+    SRP_OUTPUT(entropy_ratios, "entropyRatios", SRP_F64, a.B),
+    SRP_OUTPUT(weights, "weights", SRP_F64, a.B),
+    SRP_OUTPUT(lengths, "lengths", SRP_I32, a.B),
     SRP_OUTPUT(valid, "valid", SRP_U8, a.B),
 };
 }  // namespace modulate_rows
@@ -845,11 +845,11 @@ const Field fields[] = {
     SRP_NUMBER(shape_negative, "shapeNegative"),
     SRP_NUMBER(rate_negative, "rateNegative"),
     SRP_NUMBER(all_factors, "allFactors"),
-    SRP_INPUT(values, "values", kOwnDtype, a.n),
-    SRP_INPUT(factor, "factor", kOwnDtype, a.n),
+    SRP_INPUT(log_ratios, "logRatios", kOwnDtype, a.n),
+    SRP_INPUT(factors, "factors", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
-    SRP_INPUT(sign, "sign", kOwnDtype, a.B),
+    SRP_INPUT(signs, "signs", kOwnDtype, a.B),
     SRP_OUTPUT(weights, "weights", kOwnDtype, a.B),
     SRP_OUTPUT(log_weights, "logWeights", kOwnDtype, a.B),
 };
@@ -878,9 +878,9 @@ const Field fields[] = {
     SRP_NUMBER(lambda, "lambda"),
     SRP_NUMBER(mask_mode, "maskMode"),
     SRP_NUMBER(transform_masked, "transformMasked"),
-    SRP_INPUT(reward, "reward", kOwnDtype, a.n),
-    SRP_INPUT(value, "value", kOwnDtype, a.n),
-    SRP_INPUT(discount, "discount", kOwnDtype, a.n),
+    SRP_INPUT(rewards, "rewards", kOwnDtype, a.n),
+    SRP_INPUT(values, "values", kOwnDtype, a.n),
+    SRP_INPUT(gammas, "gammas", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(bootstrap, "bootstrap", kOwnDtype, a.B),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
@@ -899,8 +899,8 @@ const Field fields[] = {
     SRP_NUMBER(gamma, "gamma"),
     SRP_NUMBER(mask_mode, "maskMode"),
     SRP_NUMBER(transform_masked, "transformMasked"),
-    SRP_INPUT(reward, "reward", kOwnDtype, a.n),
-    SRP_INPUT(discount, "discount", kOwnDtype, a.n),
+    SRP_INPUT(rewards, "rewards", kOwnDtype, a.n),
+    SRP_INPUT(gammas, "gammas", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(bootstrap, "bootstrap", kOwnDtype, a.B),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
@@ -922,10 +922,10 @@ const Field fields[] = {
     SRP_NUMBER(pg_rho_bar, "pgRhoBar"),
     SRP_NUMBER(mask_mode, "maskMode"),
     SRP_NUMBER(delta, "delta"),
-    SRP_INPUT(reward, "reward", kOwnDtype, a.n),
-    SRP_INPUT(value, "value", kOwnDtype, a.n),
-    SRP_INPUT(weight, "weight", kOwnDtype, a.n),
-    SRP_INPUT(discount, "discount", kOwnDtype, a.n),
+    SRP_INPUT(rewards, "rewards", kOwnDtype, a.n),
+    SRP_INPUT(values, "values", kOwnDtype, a.n),
+    SRP_INPUT(weights, "weights", kOwnDtype, a.n),
+    SRP_INPUT(gammas, "gammas", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(bootstrap, "bootstrap", kOwnDtype, a.B),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
@@ -962,9 +962,9 @@ const Field fields[] = {
     SRP_NUMBER(T, "T"),
     SRP_NUMBER(exclusive, "exclusive"),
     SRP_INPUT(values, "values", kOwnDtype, a.n),
-    SRP_INPUT(log_prob, "logProb", kOwnDtype, a.n),
+    SRP_INPUT(log_probs, "logProbs", kOwnDtype, a.n),
     SRP_INPUT(sum_squares, "sumSquares", kOwnDtype, a.n),
-    SRP_INPUT(weight, "weight", kOwnDtype, a.n),
+    SRP_INPUT(weights, "weights", kOwnDtype, a.n),
     SRP_INPUT(mask, "mask", SRP_U8, a.n),
     SRP_INPUT(offsets, "offsets", SRP_I32, plus(a.B, 1)),
     SRP_OUTPUT(terms, "terms", kOwnDtype, a.n),
@@ -1052,7 +1052,7 @@ const Field fields[] = {
 
 }  // namespace
 
-const char* const contracts = "b1a8c86a";
+const char* const contracts = "db1cca79";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.

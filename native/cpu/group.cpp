@@ -39,9 +39,9 @@ void normalize_group(const srp_group_normalize_args& a, int64_t g) {
     each_item(a, g, [&](int64_t i) {
       store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
     });
-  if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
-  if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
-  if (a.count) a.count[g] = statistics.count();
+  if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
+  if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
+  if (a.counts) a.counts[g] = statistics.count();
 }
 
 template <class F>
@@ -76,8 +76,8 @@ void softmax(const srp_group_softmax_args& a) {
     const int64_t count = a.offsets[g + 1] - a.offsets[g];
     if (weights)
       each_item(a, g, [&](int64_t i) { store(weights, i, with_floor(softmax_weight(term(i), sum), a.floor, count)); });
-    if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
-    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, count));
+    if (a.log_sum_exps) store(static_cast<F*>(a.log_sum_exps), g, log_sum_exp(shift, sum, a.temperature));
+    if (a.soft_means) store(static_cast<F*>(a.soft_means), g, soft_mean(shift, sum, a.temperature, count));
   }
 }
 
@@ -102,10 +102,10 @@ void entropy(const srp_group_entropy_args& a) {
   const F* const values = static_cast<const F*>(a.values);
   for (int64_t g = 0; g < a.G; ++g) {
     double sum = 0, result = 0;
-    if (a.normalized) each_item(a, g, [&](int64_t i) { sum += at_least(load(values, i), a.least); });
+    if (a.normalize) each_item(a, g, [&](int64_t i) { sum += at_least(load(values, i), a.least); });
     each_item(a, g, [&](int64_t i) { result += entropy_term<F>(a, sum, i); });
-    if (a.entropy) store(static_cast<F*>(a.entropy), g, result);
-    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(result, a.offsets[g + 1] - a.offsets[g]));
+    if (a.entropies) store(static_cast<F*>(a.entropies), g, result);
+    if (a.evennesses) store(static_cast<F*>(a.evennesses), g, evenness(result, a.offsets[g + 1] - a.offsets[g]));
   }
 }
 
@@ -132,8 +132,8 @@ void top2(const srp_group_top2_args& a) {
     const int64_t second = best_item<F>(a, g, best);
     a.best[g] = static_cast<int32_t>(best);
     a.second[g] = static_cast<int32_t>(second);
-    if (a.best_value) store(static_cast<F*>(a.best_value), g, value(best));
-    if (a.second_value) store(static_cast<F*>(a.second_value), g, value(second));
+    if (a.best_values) store(static_cast<F*>(a.best_values), g, value(best));
+    if (a.second_values) store(static_cast<F*>(a.second_values), g, value(second));
   }
 }
 

@@ -29,19 +29,19 @@ double lower(double a, double b) { return (a != a || a <= b) ? a : b; }
 double upper(double a, double b) { return (a != a || a >= b) ? a : b; }
 
 void weigh_steps(const srp_modulate_steps_args& a) {
-  double low = a.entropy[0], high = a.entropy[0];
+  double low = a.entropies[0], high = a.entropies[0];
   for (int64_t s = 1; s < a.S; ++s) {
-    low = lower(low, a.entropy[s]);
-    high = upper(high, a.entropy[s]);
+    low = lower(low, a.entropies[s]);
+    high = upper(high, a.entropies[s]);
   }
   double sum = 0;
   for (int64_t s = 0; s < a.S; ++s) sum += step_weights(a, low, high, s).calibrated;
   const double mean = sum / static_cast<double>(a.S);
   for (int64_t s = 0; s < a.S; ++s) {
     const StepWeights weights = step_weights(a, low, high, s);
-    if (a.entropy_norm) a.entropy_norm[s] = weights.norm;
-    if (a.scale) a.scale[s] = weights.calibrated / (mean + a.epsilon);
-    if (a.clarity) a.clarity[s] = weights.clarity;
+    if (a.entropy_norms) a.entropy_norms[s] = weights.norm;
+    if (a.scales) a.scales[s] = weights.calibrated / (mean + a.epsilon);
+    if (a.clarities) a.clarities[s] = weights.clarity;
   }
 }
 
@@ -110,7 +110,7 @@ void compound(const srp_modulate_spans_args& a, Range row, const RowSpans& spans
     const Span span = span_at(a.spans, s);
     const double bonus = span_bonus(a, s);
     for (int64_t t = span.begin; t < span.finish; ++t) {
-      to.modulated[t] = to.modulated[t] * a.scale[s] + bonus;
+      to.modulated[t] = to.modulated[t] * a.scales[s] + bonus;
       to.inside[t] = true;
     }
   }
@@ -128,7 +128,7 @@ double mean_of_heads(const srp_modulate_spans_args& a, const RowBuffer& buffer) 
     for (int64_t s = first; s < spans.last; ++s) {
       const int64_t begin = span_at(a.spans, s).begin;
       const double head = load(static_cast<const F*>(a.advantages), row.begin + begin);
-      sum += spans.apart ? head * a.scale[s] + span_bonus(a, s) : buffer.modulated[begin];
+      sum += spans.apart ? head * a.scales[s] + span_bonus(a, s) : buffer.modulated[begin];
     }
   }
   return a.S > 0 ? sum / static_cast<double>(a.S) : 0;
@@ -164,7 +164,7 @@ void modulate_row(const srp_modulate_spans_args& a, Range row, const RowSpans& s
     const Span span = span_at(a.spans, s);
     modulate_part<F>(a, at, row.begin + span.begin, plain, false);
     SpanMap<F> map = plain;
-    map.scale = a.scale[s];
+    map.scale = a.scales[s];
     map.bonus = span_bonus(a, s);
     at = row.begin + span.finish;
     modulate_part<F>(a, row.begin + span.begin, at, map, true);
@@ -234,7 +234,7 @@ struct RowEntropy {
 
 template <class F>
 LogSum sum_of_row(const srp_modulate_rows_args& a, Range range) {
-  const F* const entropy = static_cast<const F*>(a.entropy);
+  const F* const entropy = static_cast<const F*>(a.values);
   if (const Kernels* const level = kernels())
     return level->floats.of<F>().reduce.sum(entropy, a.mask, range.begin, range.end);
   LogSum row = {0, 0};
@@ -283,11 +283,11 @@ void weigh_rows(const srp_modulate_rows_args& a, const RowEntropy* rows) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t b = member(a.members, i);
       const double ratio = row_ratio(a, group, rows[b].mean, rows[b].valid);
-      if (a.sequence_entropy) a.sequence_entropy[b] = rows[b].mean;
-      if (a.group_mean) a.group_mean[b] = group.mean;
-      if (a.ratio) a.ratio[b] = ratio;
-      if (a.weight) a.weight[b] = row_weight(a, b, ratio);
-      if (a.length) a.length[b] = static_cast<int32_t>(rows[b].length);
+      if (a.sequence_entropies) a.sequence_entropies[b] = rows[b].mean;
+      if (a.group_mean_entropies) a.group_mean_entropies[b] = group.mean;
+      if (a.entropy_ratios) a.entropy_ratios[b] = ratio;
+      if (a.weights) a.weights[b] = row_weight(a, b, ratio);
+      if (a.lengths) a.lengths[b] = static_cast<int32_t>(rows[b].length);
       if (a.valid) a.valid[b] = rows[b].valid;
     }
   }
@@ -300,10 +300,10 @@ srp_status modulate_steps(srp_queue*, const srp_modulate_steps_args* given) {
   srp_modulate_steps_args a = *given;
   SRP_TRY(keep_found(&a));
   for (int64_t s = 0; a.finite && s < a.S; ++s)
-    if (!is_finite(a.entropy[s]))
+    if (!is_finite(a.entropies[s]))
       return fail(SRP_OUT_OF_RANGE, "entropy[%lld] is %g, expected a finite number", static_cast<long long>(s),
-                  a.entropy[s]);
-  for (double* const out : {a.entropy_norm, a.scale, a.clarity})
+                  a.entropies[s]);
+  for (double* const out : {a.entropy_norms, a.scales, a.clarities})
     for (int64_t s = a.S; out && s < given->S; ++s) out[s] = 0;
   if (a.S > 0) weigh_steps(a);
   return SRP_OK;

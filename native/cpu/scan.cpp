@@ -22,9 +22,9 @@ void scan_slowly(const Args& a, int64_t b) {
 
 template <class F>
 ScanRows<F> rows_of(const srp_scan_gae_args& a) {
-  return {static_cast<const F*>(a.reward),
-          static_cast<const F*>(a.value),
-          static_cast<const F*>(a.discount),
+  return {static_cast<const F*>(a.rewards),
+          static_cast<const F*>(a.values),
+          static_cast<const F*>(a.gammas),
           a.mask,
           static_cast<const F*>(a.bootstrap),
           a.offsets,
@@ -39,9 +39,9 @@ ScanRows<F> rows_of(const srp_scan_gae_args& a) {
 
 template <class F>
 ScanRows<F> rows_of(const srp_scan_returns_args& a) {
-  return {static_cast<const F*>(a.reward),
+  return {static_cast<const F*>(a.rewards),
           nullptr,
-          static_cast<const F*>(a.discount),
+          static_cast<const F*>(a.gammas),
           a.mask,
           static_cast<const F*>(a.bootstrap),
           a.offsets,

@@ -22,7 +22,7 @@ __device__ int64_t warp_row() { return blockIdx.x * static_cast<int64_t>(kRowsPe
 template <class F>
 __global__ void span_means_kernel(srp_delim_means_args a, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  const int64_t live = checked_spans(a.found, a.S, faults);
+  const int64_t live = checked_spans(a.count, a.S, faults);
   if (s >= live) {
     if (s < a.S) a.means[s] = 0;
     return;
@@ -43,7 +43,7 @@ __global__ void span_means_kernel(srp_delim_means_args a, uint32_t* faults) {
 // threads   128
 __global__ void span_reach_kernel(srp_delim_mask_args a, int32_t* reach, uint32_t* faults) {
   const int64_t s = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (s >= checked_spans(a.found, a.S, faults)) return;
+  if (s >= checked_spans(a.count, a.S, faults)) return;
   const Range span = span_range(a.spans, a.offsets, a.n, a.B, a.T, s);
   if (!span.valid) raise(faults, SRP_FAULT_INDEX);
   if (span.begin < span.end) atomicMax(reach + span.begin, a.spans[3 * s + 2]);

@@ -69,9 +69,9 @@ struct SpanWrite {
     a.spans[3 * s] = static_cast<int32_t>(row);
     a.spans[3 * s + 1] = static_cast<int32_t>(begin);
     a.spans[3 * s + 2] = static_cast<int32_t>(finish);
-    if (!a.which) return;
-    a.which[2 * s] = start_alternative;
-    a.which[2 * s + 1] = end_alternative;
+    if (!a.alternatives) return;
+    a.alternatives[2 * s] = start_alternative;
+    a.alternatives[2 * s + 1] = end_alternative;
   }
 };
 

@@ -33,9 +33,9 @@ struct Normalize {
       walk.write(static_cast<F*>(a.normalized),
                  [&](int64_t i, double x) { return statistics.normalized(x, item_weight<F>(a.weights, i)); });
     if (!walk.leads()) return;
-    if (a.mean) store(static_cast<F*>(a.mean), g, statistics.mean());
-    if (a.std) store(static_cast<F*>(a.std), g, statistics.std());
-    if (a.count) a.count[g] = statistics.count();
+    if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
+    if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
+    if (a.counts) a.counts[g] = statistics.count();
   }
 };
 
@@ -57,8 +57,8 @@ struct Softmax {
         return with_floor(softmax_weight(softmax_term(x, shift, a.temperature), sum), a.floor, items);
       });
     if (!walk.leads()) return;
-    if (a.lse) store(static_cast<F*>(a.lse), g, log_sum_exp(shift, sum, a.temperature));
-    if (a.soft_mean) store(static_cast<F*>(a.soft_mean), g, soft_mean(shift, sum, a.temperature, items));
+    if (a.log_sum_exps) store(static_cast<F*>(a.log_sum_exps), g, log_sum_exp(shift, sum, a.temperature));
+    if (a.soft_means) store(static_cast<F*>(a.soft_means), g, soft_mean(shift, sum, a.temperature, items));
   }
 };
 
@@ -86,13 +86,13 @@ struct Entropy {
   template <class F, class Walk>
   static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
     Total whole;
-    if (a.normalized)
+    if (a.normalize)
       whole = walk.template total<Total>([&](Total& t, int64_t, double x) { t.sum += at_least(x, a.least); });
     const double entropy =
         walk.template total<Total>([&](Total& t, int64_t i, double) { t.sum += entropy_term<F>(a, whole.sum, i); }).sum;
     if (!live || !walk.leads()) return;
-    if (a.entropy) store(static_cast<F*>(a.entropy), g, entropy);
-    if (a.evenness) store(static_cast<F*>(a.evenness), g, evenness(entropy, items));
+    if (a.entropies) store(static_cast<F*>(a.entropies), g, entropy);
+    if (a.evennesses) store(static_cast<F*>(a.evennesses), g, evenness(entropy, items));
   }
 };
 
@@ -132,8 +132,8 @@ struct Top2 {
     const F* const values = static_cast<const F*>(a.values);
     a.best[g] = best;
     a.second[g] = second;
-    if (a.best_value) store(static_cast<F*>(a.best_value), g, best < 0 ? NAN : load(values, best));
-    if (a.second_value) store(static_cast<F*>(a.second_value), g, second < 0 ? NAN : load(values, second));
+    if (a.best_values) store(static_cast<F*>(a.best_values), g, best < 0 ? NAN : load(values, best));
+    if (a.second_values) store(static_cast<F*>(a.second_values), g, second < 0 ? NAN : load(values, second));
   }
 };
 

@@ -31,9 +31,9 @@ __device__ void chunk_extremes(const srp_modulate_steps_args& a, const StepScrat
                                uint32_t* faults) {
   double low = INFINITY, high = -INFINITY;
   for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
-    if (a.finite && !is_finite(a.entropy[s])) raise(faults, SRP_FAULT_FINITE);
-    low = Min{}(low, a.entropy[s]);
-    high = Max{}(high, a.entropy[s]);
+    if (a.finite && !is_finite(a.entropies[s])) raise(faults, SRP_FAULT_FINITE);
+    low = Min{}(low, a.entropies[s]);
+    high = Max{}(high, a.entropies[s]);
   }
   low = block_reduce(low, Min{});
   high = block_reduce(high, Max{});
@@ -48,9 +48,9 @@ __device__ void chunk_weights(const srp_modulate_steps_args& a, const StepScratc
   double sum = 0;
   for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
     const StepWeights weights = step_weights(a, low, high, s);
-    if (a.entropy_norm) a.entropy_norm[s] = weights.norm;
-    if (a.clarity) a.clarity[s] = weights.clarity;
-    if (a.scale) a.scale[s] = weights.calibrated;
+    if (a.entropy_norms) a.entropy_norms[s] = weights.norm;
+    if (a.clarities) a.clarities[s] = weights.clarity;
+    if (a.scales) a.scales[s] = weights.calibrated;
     sum += weights.calibrated;
   }
   sum = block_sum(sum);
@@ -59,16 +59,16 @@ __device__ void chunk_weights(const srp_modulate_steps_args& a, const StepScratc
 
 __device__ void chunk_scales(const srp_modulate_steps_args& a, double mean, int64_t chunk) {
   for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads)
-    a.scale[s] /= mean + a.epsilon;
+    a.scales[s] /= mean + a.epsilon;
 }
 
 // Behind the last step.
 __device__ void clear_chunk(const srp_modulate_steps_args& a, int64_t live, int64_t chunk) {
   for (int64_t s = chunk * kStepChunk + threadIdx.x; s < a.S && s < (chunk + 1) * kStepChunk; s += kThreads) {
     if (s < live) continue;
-    if (a.entropy_norm) a.entropy_norm[s] = 0;
-    if (a.scale) a.scale[s] = 0;
-    if (a.clarity) a.clarity[s] = 0;
+    if (a.entropy_norms) a.entropy_norms[s] = 0;
+    if (a.scales) a.scales[s] = 0;
+    if (a.clarities) a.clarities[s] = 0;
   }
 }
 
@@ -98,7 +98,7 @@ __device__ double mean_of(const StepScratch& scratch, int64_t S) {
 // values    S 4096, outputs 3
 __global__ void __launch_bounds__(kThreads)
     few_steps_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
-  const int64_t live = checked_spans(a.found, a.S, faults);
+  const int64_t live = checked_spans(a.count, a.S, faults);
   for (int64_t k = 0; k < chunks_of_steps(a.S); ++k) clear_chunk(a, live, k);
   a.S = live;
   const int64_t chunks = chunks_of_steps(live);
@@ -108,7 +108,7 @@ __global__ void __launch_bounds__(kThreads)
   for (int64_t k = 0; k < chunks; ++k) chunk_weights(a, scratch, low, high, k);
   __syncthreads();
   const double mean = mean_of(scratch, live);
-  for (int64_t k = 0; a.scale && k < chunks; ++k) chunk_scales(a, mean, k);
+  for (int64_t k = 0; a.scales && k < chunks; ++k) chunk_scales(a, mean, k);
 }
 
 // A block a chunk.
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads)
 // notes     a block takes 1024 steps; the first of three launches
 __global__ void __launch_bounds__(kThreads)
     step_extremes_kernel(srp_modulate_steps_args a, StepScratch scratch, uint32_t* faults) {
-  const int64_t live = checked_spans(a.found, a.S, faults);
+  const int64_t live = checked_spans(a.count, a.S, faults);
   clear_chunk(a, live, blockIdx.x);
   a.S = live;
   if (blockIdx.x < chunks_of_steps(live)) chunk_extremes(a, scratch, blockIdx.x, faults);
@@ -131,7 +131,7 @@ __global__ void __launch_bounds__(kThreads)
 // notes     three exponentials a step in float64
 // values    outputs 3
 __global__ void __launch_bounds__(kThreads) step_weights_kernel(srp_modulate_steps_args a, StepScratch scratch) {
-  a.S = live_spans(a.found, a.S);
+  a.S = live_spans(a.count, a.S);
   const int64_t chunks = chunks_of_steps(a.S);
   if (blockIdx.x < chunks) chunk_weights(a, scratch, low_of(scratch, chunks), high_of(scratch, chunks), blockIdx.x);
 }
@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kThreads) step_weights_kernel(srp_modulate_ste
 // limit     latency
 // notes     divides by the mean
 __global__ void __launch_bounds__(kThreads) step_scales_kernel(srp_modulate_steps_args a, StepScratch scratch) {
-  a.S = live_spans(a.found, a.S);
+  a.S = live_spans(a.count, a.S);
   if (blockIdx.x < chunks_of_steps(a.S)) chunk_scales(a, mean_of(scratch, a.S), blockIdx.x);
 }
 
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kPieceLanes, 2)
   Piece piece;
   const int64_t slot = Team::slot();
   if (slot >= rows.slots() || !piece_in(rows, slot, faults, piece)) return;  // the whole team
-  const F* const entropy = static_cast<const F*>(a.entropy);
+  const F* const entropy = static_cast<const F*>(a.values);
   const bool aligned = aligned16(entropy, piece.begin * int64_t{sizeof(F)});
   const EntropySum sum = Team::total(piece.lanes<F>(), [&](int lane) {
     Held<F> held;
@@ -269,11 +269,11 @@ __global__ void __launch_bounds__(kPieceLanes, 2)
       const RowEntropy row = row_entropy(a, rows, sums, b);
       const bool row_counts = row_valid(a, row.mean, row.length);
       const double ratio = row_ratio(a, statistics, row.mean, row_counts);
-      if (a.sequence_entropy) a.sequence_entropy[b] = row.mean;
-      if (a.group_mean) a.group_mean[b] = statistics.mean;
-      if (a.ratio) a.ratio[b] = ratio;
-      if (a.weight) a.weight[b] = row_weight(a, b, ratio);
-      if (a.length) a.length[b] = static_cast<int32_t>(row.length);
+      if (a.sequence_entropies) a.sequence_entropies[b] = row.mean;
+      if (a.group_mean_entropies) a.group_mean_entropies[b] = statistics.mean;
+      if (a.entropy_ratios) a.entropy_ratios[b] = ratio;
+      if (a.weights) a.weights[b] = row_weight(a, b, ratio);
+      if (a.lengths) a.lengths[b] = static_cast<int32_t>(row.length);
       if (a.valid) a.valid[b] = row_counts;
     }
   });
@@ -301,7 +301,7 @@ srp_status modulate_steps(srp_queue* queue, const srp_modulate_steps_args* a) {
   }
   SRP_LAUNCH(step_extremes_kernel, grid, block, 0, queue->stream, *a, scratch, queue->faults);
   SRP_LAUNCH(step_weights_kernel, grid, block, 0, queue->stream, *a, scratch);
-  if (a->scale) SRP_LAUNCH(step_scales_kernel, grid, block, 0, queue->stream, *a, scratch);
+  if (a->scales) SRP_LAUNCH(step_scales_kernel, grid, block, 0, queue->stream, *a, scratch);
   return launched(op);
 }
 

@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     check_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* faults) {
   const int64_t s = int64_t{blockIdx.x} * kThreads + threadIdx.x;
   if (s < a.B && !row_range(a.offsets, a.T, a.n, s).valid) raise(faults, SRP_FAULT_OFFSETS);
-  a.S = checked_spans(a.found, a.S, faults);
+  a.S = checked_spans(a.count, a.S, faults);
   if (int64_t{blockIdx.x} * kThreads >= a.S) return;  // the whole block
   double first = 0;
   bool ordered = true;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       ordered = ordered && before.valid && before.end <= span.begin;
     }
     if (bad) raise(faults, SRP_FAULT_INDEX);
-    if (span.valid) first = load(static_cast<const F*>(a.advantages), span.begin) * a.scale[s] + span_bonus(a, s);
+    if (span.valid) first = load(static_cast<const F*>(a.advantages), span.begin) * a.scales[s] + span_bonus(a, s);
     scratch.first[s] = first;
   }
   first = add_warps(warp_total(first));
@@ -146,7 +146,7 @@ struct WarpTokens {
       const bool reaches = span.begin < end && span.end > begin && span.end > span.begin;
       const int from = reaches && span.begin > begin ? static_cast<int>(span.begin - begin) : 0;
       const int to = reaches ? static_cast<int>((span.end < end ? span.end : end) - begin) : 0;
-      const double scale = reaches ? a.scale[own] : 0, bonus = reaches ? span_bonus(a, own) : 0;
+      const double scale = reaches ? a.scales[own] : 0, bonus = reaches ? span_bonus(a, own) : 0;
       for (unsigned those = __ballot_sync(kFullWarp, reaches); those != 0; those &= those - 1) {
         const int k = __ffs(static_cast<int>(those)) - 1;
         cover(__shfl_sync(kFullWarp, from, k), __shfl_sync(kFullWarp, to, k), __shfl_sync(kFullWarp, scale, k),
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     first_tokens_kernel(srp_modulate_spans_args a, SpanScratch scratch, uint32_t* ticket) {
   SRP_SHARED(double, modulated, kWarps* kWarpTokens);
   SRP_SHARED(bool, comes_last, 1);
-  a.S = live_spans(a.found, a.S);
+  a.S = live_spans(a.count, a.S);
   if (in_order(a, scratch)) return;  // every block alike
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int64_t begin = int64_t{blockIdx.x} * kBlockTokens + warp * kWarpTokens;
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads, 2)
 template <class F>
 __global__ void __launch_bounds__(kThreads, 2) apply_spans_kernel(srp_modulate_spans_args a, SpanScratch scratch) {
   using Lane = typename WarpTokens<F>::Lane;
-  a.S = live_spans(a.found, a.S);
+  a.S = live_spans(a.count, a.S);
   const int64_t begin = int64_t{blockIdx.x} * kBlockTokens + static_cast<int>(threadIdx.x) / kWarp * kWarpTokens;
   WarpTokens<F> tokens(a, begin);
   double mean = 0;

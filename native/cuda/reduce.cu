@@ -174,7 +174,7 @@ struct GammaSum {
 
   template <class Team, class F>
   static __device__ double of(const Args& a, const Piece& piece) {
-    const F *const values = static_cast<const F*>(a.values), *const factor = static_cast<const F*>(a.factor);
+    const F *const values = static_cast<const F*>(a.log_ratios), *const factor = static_cast<const F*>(a.factors);
     const bool aligned = aligned16(values, piece.begin * int64_t{sizeof(F)});
     const bool factors_aligned = aligned16(factor, piece.begin * int64_t{sizeof(F)});
     return Team::total(piece.lanes<F>(), [&](int lane) {

@@ -61,8 +61,8 @@ template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_gae_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
   if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
-  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-  const double reward = kept ? number_at<F>(a.reward, i) : 0, value = kept ? number_at<F>(a.value, i) : 0;
+  const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+  const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
   return {value, reward - value, gamma, gamma * a.lambda, CarryMap::kAffine};
 }
 
@@ -70,17 +70,17 @@ template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_returns_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
   if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
-  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-  return {0, kept ? number_at<F>(a.reward, i) : 0, 0, gamma, CarryMap::kAffine};
+  const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+  return {0, kept ? number_at<F>(a.rewards, i) : 0, 0, gamma, CarryMap::kAffine};
 }
 
 template <class F>
 __device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int64_t i) {
   const bool kept = kept_at(a, i);
   if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
-  const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-  const double reward = kept ? number_at<F>(a.reward, i) : 0, value = kept ? number_at<F>(a.value, i) : 0;
-  const double weight = kept ? number_at<F>(a.weight, i) : 1;
+  const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+  const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
+  const double weight = kept ? number_at<F>(a.weights, i) : 1;
   const double rho = VtraceScan<F>::cap(weight, a.rho_bar),
                decay = gamma * a.lambda * VtraceScan<F>::cap(weight, a.c_bar);
   if (a.delta == SRP_DELTA_REWARD) return {value, rho * reward - value, gamma, decay, CarryMap::kAffine};
@@ -122,21 +122,21 @@ __device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
 
 template <class Visit>
 __device__ __forceinline__ void each_input(srp_scan_gae_args& a, const Visit& visit) {
-  visit(a.reward);
-  visit(a.value);
-  visit(a.discount);
+  visit(a.rewards);
+  visit(a.values);
+  visit(a.gammas);
 }
 template <class Visit>
 __device__ __forceinline__ void each_input(srp_scan_returns_args& a, const Visit& visit) {
-  visit(a.reward);
-  visit(a.discount);
+  visit(a.rewards);
+  visit(a.gammas);
 }
 template <class Visit>
 __device__ __forceinline__ void each_input(srp_scan_vtrace_args& a, const Visit& visit) {
-  visit(a.reward);
-  visit(a.value);
-  visit(a.weight);
-  visit(a.discount);
+  visit(a.rewards);
+  visit(a.values);
+  visit(a.weights);
+  visit(a.gammas);
 }
 template <class Visit>
 __device__ __forceinline__ void each_output(srp_scan_gae_args& a, const Visit& visit) {

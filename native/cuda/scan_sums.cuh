@@ -87,13 +87,13 @@ class PrefixRun {
       for (int e = 0; e < kRun; ++e) terms_[e] = kept_ >> e & 1 ? double{values.at[e]} : 0;
       return;
     }
-    const RunOf<F> log_probs = tile_.numbers<F>(a.log_prob), squares = tile_.numbers<F>(a.sum_squares);
+    const RunOf<F> log_probs = tile_.numbers<F>(a.log_probs), squares = tile_.numbers<F>(a.sum_squares);
     RunOf<F> weights;
-    if (a.weight) weights = tile_.numbers<F>(a.weight);
+    if (a.weights) weights = tile_.numbers<F>(a.weights);
     SRP_UNROLL
     for (int e = 0; e < kRun; ++e)
       terms_[e] = kept_ >> e & 1
-                      ? PrefixScan<F>::norm(log_probs.at[e], squares.at[e], a.weight ? double{weights.at[e]} : 1)
+                      ? PrefixScan<F>::norm(log_probs.at[e], squares.at[e], a.weights ? double{weights.at[e]} : 1)
                       : 0;
   }
   __device__ __forceinline__ Part part(const Args&) const {

@@ -62,10 +62,10 @@ inline srp_status check_count(const char* name, int64_t value) {
 // On the CPU: leaves of a list the spans that there are.
 template <class Args>
 srp_status keep_found(Args* args) {
-  if (args->found && *args->found > args->S)
-    return fail(SRP_BAD_SHAPE, "found %lld spans, and there is room for %lld", static_cast<long long>(*args->found),
+  if (args->count && *args->count > args->S)
+    return fail(SRP_BAD_SHAPE, "found %lld spans, and there is room for %lld", static_cast<long long>(*args->count),
                 static_cast<long long>(args->S));
-  args->S = live_spans(args->found, args->S);
+  args->S = live_spans(args->count, args->S);
   return SRP_OK;
 }
 

@@ -214,7 +214,7 @@ template <class F>
 SRP_HD double entropy_term(const srp_group_entropy_args& a, double sum, int64_t i) {
   const double x = load(static_cast<const F*>(a.values), i);
   const double raised = at_least(x, a.least);
-  return a.normalized ? entropy_term(raised / sum, raised / sum) : entropy_term(x, raised);
+  return a.normalize ? entropy_term(raised / sum, raised / sum) : entropy_term(x, raised);
 }
 SRP_HD double evenness(double entropy, int64_t count) {
   if (count < 2) return isnan(entropy) ? NAN : 0;
@@ -282,9 +282,9 @@ inline srp_status check(const srp_group_softmax_args* a) {
   SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
   SRP_TRY(check_range("temperature", a->temperature, 0, DBL_MAX));
   SRP_TRY(check_range("floor", a->floor, 0, DBL_MAX));
-  if (a->temperature == 0 && (a->lse || a->soft_mean))
-    return fail(SRP_BAD_ARGUMENT, "temperature is 0, expected more where lse or soft_mean is asked for");
-  return a->lse || a->soft_mean ? SRP_OK : check_pointer("weights", a->weights, a->n);
+  if (a->temperature == 0 && (a->log_sum_exps || a->soft_means))
+    return fail(SRP_BAD_ARGUMENT, "temperature is 0, expected more where log_sum_exps or soft_means are asked for");
+  return a->log_sum_exps || a->soft_means ? SRP_OK : check_pointer("weights", a->weights, a->n);
 }
 
 inline srp_status check(const srp_group_tilt_args* a) {
@@ -299,9 +299,9 @@ inline srp_status check(const srp_group_tilt_args* a) {
 inline srp_status check(const srp_group_entropy_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_groups(a->dtype, a->values, a->offsets, a->n, a->G));
-  SRP_TRY(check_enum("normalized", a->normalized, 1));
+  SRP_TRY(check_enum("normalize", a->normalize, 1));
   SRP_TRY(check_range("least", a->least, 0, DBL_MAX));
-  return check_pointer("entropy and evenness", a->entropy ? a->entropy : a->evenness, a->G);
+  return check_pointer("entropies and evennesses", a->entropies ? a->entropies : a->evennesses, a->G);
 }
 
 inline srp_status check(const srp_group_top2_args* a) {

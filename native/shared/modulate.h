@@ -18,8 +18,8 @@ struct StepWeights {
 
 SRP_HD StepWeights step_weights(const srp_modulate_steps_args& a, double low, double high, int64_t s) {
   const double width = high - low + a.epsilon;
-  const double norm = width == 0 ? 0.0 : (a.entropy[s] - low) / width;  // 0 only for equal entropies and epsilon 0
-  return {norm, exp(-a.k * norm), exp(-a.k_f * norm)};
+  const double norm = width == 0 ? 0.0 : (a.entropies[s] - low) / width;  // 0 only for equal entropies and epsilon 0
+  return {norm, exp(-a.k * norm), exp(-a.k_future * norm)};
 }
 
 struct Span {
@@ -31,7 +31,7 @@ SRP_HD Span span_at(const int32_t* spans, int64_t s) { return {spans[3 * s], spa
 // What span s adds to the tokens it covers: the clarity of the step behind it, nothing behind the last step of a row.
 SRP_HD double span_bonus(const srp_modulate_spans_args& a, int64_t s) {
   const bool followed = s + 1 < a.S && a.spans[3 * (s + 1)] == a.spans[3 * s];
-  return followed ? a.zeta * a.clarity[s + 1] : 0.0;
+  return followed ? a.zeta * a.clarities[s + 1] : 0.0;
 }
 
 // Whether the step mean is subtracted from a token.
@@ -42,12 +42,12 @@ SRP_HD bool in_scope(const srp_modulate_spans_args& a, int64_t i, bool inside) {
 
 SRP_HD bool row_valid(const srp_modulate_rows_args& a, double entropy, int64_t length) {
   if (length == 0 && a.empty_isolate) return false;
-  return a.nonfinite == SRP_NONFINITE_PROPAGATE || is_finite(entropy);
+  return a.non_finite == SRP_NONFINITE_PROPAGATE || is_finite(entropy);
 }
 
 // A row that is not valid, yet makes the mean of its group NaN.
 SRP_HD bool row_poisons(const srp_modulate_rows_args& a, double entropy) {
-  return a.nonfinite == SRP_NONFINITE_GROUP && !is_finite(entropy);
+  return a.non_finite == SRP_NONFINITE_GROUP && !is_finite(entropy);
 }
 
 struct GroupEntropy {
@@ -78,7 +78,7 @@ SRP_HD double row_ratio(const srp_modulate_rows_args& a, const GroupEntropy& gro
     const double spread = group.deviation < a.epsilon ? a.epsilon : group.deviation;
     ratio = 1 + a.beta * clamp((group.mean - entropy) / spread, -a.z_clip, a.z_clip);
   }
-  return a.nonfinite == SRP_NONFINITE_PROPAGATE || is_finite(ratio) ? ratio : 1;
+  return a.non_finite == SRP_NONFINITE_PROPAGATE || is_finite(ratio) ? ratio : 1;
 }
 
 SRP_HD double row_weight(const srp_modulate_rows_args& a, int64_t b, double ratio) {
@@ -90,11 +90,11 @@ inline srp_status check(const srp_modulate_steps_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_count("S", a->S));
   SRP_TRY(check_finite("k", a->k));
-  SRP_TRY(check_finite("k_f", a->k_f));
+  SRP_TRY(check_finite("k_future", a->k_future));
   SRP_TRY(check_finite("epsilon", a->epsilon));
   SRP_TRY(check_range("epsilon", a->epsilon, 0, INFINITY));
   SRP_TRY(check_enum("finite", a->finite, 1));
-  return check_pointer("entropy", a->entropy, a->S);
+  return check_pointer("entropies", a->entropies, a->S);
 }
 
 inline srp_status check(const srp_modulate_spans_args* a) {
@@ -109,8 +109,8 @@ inline srp_status check(const srp_modulate_spans_args* a) {
   SRP_TRY(check_pointer("mean", a->mean, 1));
   SRP_TRY(check_pointer("mask", a->mask, a->scope == SRP_SCOPE_MASK ? a->n : 0));
   SRP_TRY(check_pointer("spans", a->spans, a->S));
-  SRP_TRY(check_pointer("scale", a->scale, a->S));
-  return check_pointer("clarity", a->clarity, a->S);
+  SRP_TRY(check_pointer("scales", a->scales, a->S));
+  return check_pointer("clarities", a->clarities, a->S);
 }
 
 inline srp_status check_bounds(const char* name, double low, double high) {
@@ -125,7 +125,7 @@ inline srp_status check(const srp_modulate_rows_args* a) {
   if (a->B > INT32_MAX) return fail(SRP_BAD_SHAPE, "B is %lld, group offsets are int32", static_cast<long long>(a->B));
   SRP_TRY(check_group_count(a->B, a->G));
   SRP_TRY(check_enum("form", a->form, SRP_WEIGHT_ZSCORE));
-  SRP_TRY(check_enum("nonfinite", a->nonfinite, SRP_NONFINITE_GROUP));
+  SRP_TRY(check_enum("non_finite", a->non_finite, SRP_NONFINITE_GROUP));
   SRP_TRY(check_finite("epsilon", a->epsilon));
   SRP_TRY(check_range("epsilon", a->epsilon, 0, INFINITY));
   SRP_TRY(check_finite("beta", a->beta));
@@ -133,7 +133,7 @@ inline srp_status check(const srp_modulate_rows_args* a) {
   SRP_TRY(check_range("variance_floor", a->variance_floor, 0, INFINITY));
   SRP_TRY(check_bounds("positive", a->low_positive, a->high_positive));
   SRP_TRY(check_bounds("negative", a->low_negative, a->high_negative));
-  SRP_TRY(check_pointer("entropy", a->entropy, a->n));
+  SRP_TRY(check_pointer("values", a->values, a->n));
   return check_pointer("group_offsets", a->group_offsets, 1);
 }
 

@@ -188,14 +188,14 @@ SRP_HD double gamma_factor(const srp_reduce_gamma_args& a, double factor) {
 template <class F>
 SRP_HD double gamma_term(const srp_reduce_gamma_args& a, int64_t i) {
   const bool kept = !a.mask || a.mask[i];
-  const double term = kept ? gamma_value(a, load(static_cast<const F*>(a.values), i)) : 0;
-  if (!a.factor || !(kept || a.all_factors)) return term;
-  return term + gamma_factor(a, load(static_cast<const F*>(a.factor), i));
+  const double term = kept ? gamma_value(a, load(static_cast<const F*>(a.log_ratios), i)) : 0;
+  if (!a.factors || !(kept || a.all_factors)) return term;
+  return term + gamma_factor(a, load(static_cast<const F*>(a.factors), i));
 }
 
 template <class F>
 SRP_HD void store_gamma(const srp_reduce_gamma_args& a, int64_t b, double sum) {
-  const bool positive = load(static_cast<const F*>(a.sign), b) >= 0;
+  const bool positive = load(static_cast<const F*>(a.signs), b) >= 0;
   const double shape = positive ? a.shape_positive : a.shape_negative;
   const double rate = positive ? a.rate_positive : a.rate_negative;
   const double l = clip(sum, log(kTiny), a.bound);
@@ -279,8 +279,8 @@ inline srp_status check(const srp_reduce_gamma_args* a) {
   SRP_TRY(check_range("rate_positive", a->rate_positive, 0, DBL_MAX));
   SRP_TRY(check_range("shape_negative", a->shape_negative, 0, DBL_MAX));
   SRP_TRY(check_range("rate_negative", a->rate_negative, 0, DBL_MAX));
-  SRP_TRY(check_pointer("values", a->values, a->n));
-  SRP_TRY(check_pointer("sign", a->sign, a->B));
+  SRP_TRY(check_pointer("log_ratios", a->log_ratios, a->n));
+  SRP_TRY(check_pointer("signs", a->signs, a->B));
   return check_pointer("weights and log_weights", a->weights ? a->weights : a->log_weights, a->B);
 }
 

@@ -38,13 +38,13 @@ struct GaeScan {
       if (cut) next_value = next_advantage = 0;
       if (advantages) store(advantages, i, a.transform_masked ? next_advantage : 0.0);
       if (returns)
-        store(returns, i, a.transform_masked ? next_advantage + load(static_cast<const F*>(a.value), i) : 0.0);
+        store(returns, i, a.transform_masked ? next_advantage + load(static_cast<const F*>(a.values), i) : 0.0);
       return;
     }
     const bool read = kept || cut;
-    const double gamma = read ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-    const double reward = read ? load(static_cast<const F*>(a.reward), i) : 0;
-    const double value = read ? load(static_cast<const F*>(a.value), i) : 0;
+    const double gamma = read ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+    const double reward = read ? load(static_cast<const F*>(a.rewards), i) : 0;
+    const double value = read ? load(static_cast<const F*>(a.values), i) : 0;
     next_advantage = reward + gamma * next_value - value + gamma * a.lambda * next_advantage;
     next_value = value;
     if (advantages) store(advantages, i, next_advantage);
@@ -71,8 +71,8 @@ struct ReturnsScan {
       return;
     }
     const bool read = kept || cut;
-    const double gamma = read ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-    const double reward = read ? load(static_cast<const F*>(a.reward), i) : 0;
+    const double gamma = read ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+    const double reward = read ? load(static_cast<const F*>(a.rewards), i) : 0;
     next_return = reward + gamma * next_return;
     store(returns, i, next_return);
     if (cut) next_return = 0;
@@ -103,10 +103,10 @@ struct VtraceScan {
       if (out) out[i] = F(0);
       return;
     }
-    const double gamma = kept ? discount_at<F>(a.discount, a.gamma, i) : a.gamma;
-    const double reward = kept ? load(static_cast<const F*>(a.reward), i) : 0;
-    const double value = kept ? load(static_cast<const F*>(a.value), i) : 0;
-    const double weight = kept ? load(static_cast<const F*>(a.weight), i) : 1;
+    const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
+    const double reward = kept ? load(static_cast<const F*>(a.rewards), i) : 0;
+    const double value = kept ? load(static_cast<const F*>(a.values), i) : 0;
+    const double weight = kept ? load(static_cast<const F*>(a.weights), i) : 1;
     const double rho = cap(weight, a.rho_bar);
     const double delta = a.delta == SRP_DELTA_REWARD ? rho * reward + gamma * next_value - value
                                                      : rho * (reward + gamma * next_value - value);
@@ -166,8 +166,8 @@ struct PrefixScan {
 
   static SRP_HD double term(const Args& a, int64_t i) {
     if (a.values) return load(static_cast<const F*>(a.values), i);
-    return norm(load(static_cast<const F*>(a.log_prob), i), load(static_cast<const F*>(a.sum_squares), i),
-                a.weight ? load(static_cast<const F*>(a.weight), i) : 1);
+    return norm(load(static_cast<const F*>(a.log_probs), i), load(static_cast<const F*>(a.sum_squares), i),
+                a.weights ? load(static_cast<const F*>(a.weights), i) : 1);
   }
 
   SRP_HD void step(const Args& a, int64_t i) {
@@ -231,8 +231,8 @@ inline srp_status check(const srp_scan_gae_args* a) {
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
   SRP_TRY(check_range("lambda", a->lambda, 0, 1));
   SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
-  SRP_TRY(check_pointer("reward", a->reward, a->n));
-  SRP_TRY(check_pointer("value", a->value, a->n));
+  SRP_TRY(check_pointer("rewards", a->rewards, a->n));
+  SRP_TRY(check_pointer("values", a->values, a->n));
   return check_pointer("advantages and returns", a->advantages ? a->advantages : a->returns, a->n);
 }
 
@@ -240,7 +240,7 @@ inline srp_status check(const srp_scan_returns_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
   SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
-  SRP_TRY(check_pointer("reward", a->reward, a->n));
+  SRP_TRY(check_pointer("rewards", a->rewards, a->n));
   return check_pointer("returns", a->returns, a->n);
 }
 
@@ -251,9 +251,9 @@ inline srp_status check(const srp_scan_vtrace_args* a) {
   SRP_TRY(check_range("rho_bar", a->rho_bar, 0, INFINITY));
   SRP_TRY(check_range("c_bar", a->c_bar, 0, INFINITY));
   SRP_TRY(check_range("pg_rho_bar", a->pg_rho_bar, 0, INFINITY));
-  SRP_TRY(check_pointer("reward", a->reward, a->n));
-  SRP_TRY(check_pointer("value", a->value, a->n));
-  SRP_TRY(check_pointer("weight", a->weight, a->n));
+  SRP_TRY(check_pointer("rewards", a->rewards, a->n));
+  SRP_TRY(check_pointer("values", a->values, a->n));
+  SRP_TRY(check_pointer("weights", a->weights, a->n));
   SRP_TRY(check_enum("delta", a->delta, SRP_DELTA_REWARD));
   const void* const first = a->targets ? a->targets : a->advantages;
   return check_pointer("targets, advantages and accumulated", first ? first : a->accumulated, a->n);
@@ -275,7 +275,7 @@ inline srp_status check(const srp_scan_prefix_args* a) {
   SRP_TRY(check_rows(a->offsets, a->n, a->B, a->T));
   SRP_TRY(check_enum("exclusive", a->exclusive, 1));
   if (!a->values) {
-    SRP_TRY(check_pointer("log_prob", a->log_prob, a->n));
+    SRP_TRY(check_pointer("log_probs", a->log_probs, a->n));
     SRP_TRY(check_pointer("sum_squares", a->sum_squares, a->n));
   }
   return check_pointer("terms and sums", a->terms ? a->terms : a->sums, a->n);

@@ -27,14 +27,14 @@ static int run_gae(void) {
   memset(&args, 0, sizeof args);
   args.size = sizeof args;
   args.dtype = SRP_F32;
-  args.reward = upload(reward, sizeof reward);
-  args.value = upload(zero, sizeof zero);
+  args.rewards = upload(reward, sizeof reward);
+  args.values = upload(zero, sizeof zero);
   args.advantages = upload(advantages, sizeof advantages);
   args.n = 4;
   args.B = 2;
   args.T = 2;
   args.gamma = args.lambda = 1;
-  if (!args.reward || !args.value || !args.advantages) return failed("upload");
+  if (!args.rewards || !args.values || !args.advantages) return failed("upload");
   if (table->scan_gae(queue, &args) != SRP_OK) return failed("scan_gae");
   if (table->copy(queue, advantages, args.advantages, sizeof advantages, SRP_TO_HOST) != SRP_OK) return failed("copy");
   if (table->sync(queue) != SRP_OK) return failed("sync");
@@ -55,8 +55,8 @@ static int run_gae(void) {
   if (table->scan_gae(queue, &args) != SRP_OK) return failed("scan_gae with offsets");
   if (table->sync(queue) != SRP_OUT_OF_RANGE) return failed("bad offsets were accepted");
   if (table->sync(queue) != SRP_OK) return failed("the fault was reported twice");
-  table->free(queue, (void*)args.reward);
-  table->free(queue, (void*)args.value);
+  table->free(queue, (void*)args.rewards);
+  table->free(queue, (void*)args.values);
   table->free(queue, (void*)args.offsets);
   table->free(queue, args.advantages);
   return 0;

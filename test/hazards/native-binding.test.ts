@@ -19,9 +19,9 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
     const advantages = new Float32Array(4);
     const good: OpArgs<"scanGae"> = {
       dtype: 1,
-      reward,
-      value: new Float32Array(4),
-      discount: null,
+      rewards: reward,
+      values: new Float32Array(4),
+      gammas: null,
       mask: null,
       bootstrap: null,
       offsets: null,
@@ -52,11 +52,11 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
     });
 
     test.each<[string, object, RegExp]>([
-      ["an array too short for the sizes", { reward: new Float32Array(3) }, /reward has 3 elements, expected 4/],
-      ["a detached array", { reward: detached }, /reward has 0 elements/],
-      ["an array of another type", { reward: new Float64Array(4) }, /reward has another element type/],
-      ["no array where one is needed", { reward: null }, /reward is NULL/],
-      ["something that is no array", { reward: { length: 4 } }, /reward is not a typed array/],
+      ["an array too short for the sizes", { rewards: new Float32Array(3) }, /rewards has 3 elements, expected 4/],
+      ["a detached array", { rewards: detached }, /rewards has 0 elements/],
+      ["an array of another type", { rewards: new Float64Array(4) }, /rewards has another element type/],
+      ["no array where one is needed", { rewards: null }, /rewards is NULL/],
+      ["something that is no array", { rewards: { length: 4 } }, /rewards is not a typed array/],
       ["sizes that contradict each other", { T: 3 }, /expected B \* T/],
       ["a negative size", { n: -1 }, /n|cannot have the sizes/],
       ["a size past 2^53", { n: 2 ** 60 }, /n is/],
@@ -66,7 +66,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       ["NaN as gamma", { gamma: NaN }, /gamma is/],
       ["an unknown dtype", { dtype: 99 }, /element type|dtype/],
       ["an unknown mask mode", { maskMode: 7 }, /mask_mode is 7/],
-      ["an output over an input", { advantages: reward }, /advantages overlaps reward/],
+      ["an output over an input", { advantages: reward }, /advantages overlaps rewards/],
       ["an output partly over another", { returns: advantages.subarray(0) }, /overlaps/],
       ["offsets that go down", { offsets: Int32Array.of(0, 3, 2), B: 2 }, /offsets/],
       ["offsets past the end", { offsets: Int32Array.of(0, 2, 5) }, /offsets ends at 5/],
@@ -99,8 +99,8 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
     const returns = new Float32Array(2);
     const args: OpArgs<"scanReturns"> = {
       dtype: 1,
-      reward: Float32Array.of(1, 2),
-      discount: null,
+      rewards: Float32Array.of(1, 2),
+      gammas: null,
       mask: null,
       bootstrap: null,
       offsets: null,

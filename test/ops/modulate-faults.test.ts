@@ -18,8 +18,8 @@ registerBackends(
         mask: null,
         offsets,
         spans: Int32Array.from(spans),
-        scale: new Float64Array(S).fill(1),
-        clarity: new Float64Array(S),
+        scales: new Float64Array(S).fill(1),
+        clarities: new Float64Array(S),
         n: 6,
         B: 2,
         T: 3,
@@ -28,7 +28,7 @@ registerBackends(
         scope: 0,
         out: new Float32Array(6),
         mean: new Float64Array(1),
-        found: null,
+        count: null,
       });
     }
 
@@ -61,7 +61,7 @@ registerBackends(
     ): void {
       ops.modulateRows({
         dtype: 1,
-        entropy: Float32Array.of(1, 2, 3, 4),
+        values: Float32Array.of(1, 2, 3, 4),
         mask: null,
         positive: null,
         offsets,
@@ -82,15 +82,15 @@ registerBackends(
         lowNegative: 0,
         highNegative: 2,
         emptyIsolate: 1,
-        nonfinite: 1,
+        nonFinite: 1,
         singletonOne: 1,
         singletonZeroMean: 0,
         zeroOne: 1,
-        sequenceEntropy: new Float64Array(2),
-        groupMean: null,
-        ratio: null,
-        weight: new Float64Array(2),
-        length: null,
+        sequenceEntropies: new Float64Array(2),
+        groupMeanEntropies: null,
+        entropyRatios: null,
+        weights: new Float64Array(2),
+        lengths: null,
         valid: null,
       });
     }

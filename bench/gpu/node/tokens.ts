@@ -38,7 +38,7 @@ function gae(shape: Shape, rows: number, steps: number): DeviceCase {
       const output = (name: string): DeviceOutput => ({ dtype: "float32", length: n, budget: ofLargest(1e-6, name) });
       return {
         numbers: { dtype: F32, n, B: rows, T: steps, gamma: 1, lambda: 0.95, maskMode: 0, transformMasked: 0 },
-        inputs: { reward: rewards, value: values, mask },
+        inputs: { rewards, values, mask },
         outputs: { advantages: output("advantages"), returns: output("returns") },
       };
     },

@@ -94,7 +94,7 @@ def fused(name, rows, vocab, dtype, device):
 
 
 def gae_eager(t):
-    reward, value, kept = t["reward"], t["value"], t["mask"].to(torch.float32)
+    reward, value, kept = t["rewards"], t["values"], t["mask"].to(torch.float32)
     out, after, carry = torch.empty_like(reward), torch.zeros_like(reward[:, 0]), torch.zeros_like(reward[:, 0])
     for step in reversed(range(reward.shape[1])):
         keep = kept[:, step]
@@ -107,7 +107,7 @@ def gae_eager(t):
 def gae(name, rows, steps, device, with_peer):
     def make(seed):
         generator = torch.Generator(device=device).manual_seed(seed)
-        tensors = {key: torch.randn(rows, steps, generator=generator, device=device) for key in ("reward", "value")}
+        tensors = {key: torch.randn(rows, steps, generator=generator, device=device) for key in ("rewards", "values")}
         lengths = torch.randint(steps // 2, steps + 1, (rows, 1), generator=generator, device=device)
         tensors["mask"] = (torch.arange(steps, device=device)[None] < lengths).to(torch.uint8)
         return tensors, {key: torch.empty(rows, steps, device=device) for key in ("advantages", "returns")}

@@ -1,7 +1,7 @@
 // Generated from native/include/surprisal/delim.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray } from "../../core/dtype";
 
-/** In `which`, where a span was not opened by a start alternative, or not closed by an end alternative. */
+/** In `alternatives`, where a span was not opened by a start alternative, or not closed by an end alternative. */
 export const ROW_STARTS_OPEN = -1;
 export const HEAD_SPAN = -2;
 export const UNTERMINATED = -1;
@@ -59,7 +59,7 @@ export interface DelimSpansArgs {
   /** [capacity, 3]. */
   readonly spans: Int32Array;
   /** [capacity, 2] or null. */
-  readonly which: Int32Array | null;
+  readonly alternatives: Int32Array | null;
   /** [1]. */
   readonly count: BigInt64Array;
 }
@@ -81,7 +81,7 @@ export interface DelimMeansArgs {
   /** [S]. */
   readonly means: Float64Array;
   /** [1] or null = S: how many of the spans there are. */
-  readonly found: BigInt64Array | null;
+  readonly count: BigInt64Array | null;
 }
 
 /** srp_delim_mask_args. */
@@ -97,7 +97,7 @@ export interface DelimMaskArgs {
   /** [n]. */
   readonly mask: Uint8Array;
   /** [1] or null = S: how many of the spans there are. */
-  readonly found: BigInt64Array | null;
+  readonly count: BigInt64Array | null;
 }
 
 /** srp_delim_ngrams_args. */

@@ -23,7 +23,7 @@ export type NanPolicy = (typeof NAN_POLICIES)[number];
 
 /** srp_group_normalize_args. */
 export interface GroupNormalizeArgs {
-  /** float32 or float64: of values, normalized, mean, std, weights. */
+  /** float32 or float64: of values, normalized, means, stds, weights. */
   readonly dtype: DTypeCode;
   /** [n]. */
   readonly values: FloatArray;
@@ -50,11 +50,11 @@ export interface GroupNormalizeArgs {
   /** [n] or null. */
   readonly normalized: FloatArray | null;
   /** [G] or null. */
-  readonly mean: FloatArray | null;
+  readonly means: FloatArray | null;
   /** [G] or null. */
-  readonly std: FloatArray | null;
+  readonly stds: FloatArray | null;
   /** [G] or null: items that entered the statistics (all of them under SRP_NAN_PROPAGATE). */
-  readonly count: Int32Array | null;
+  readonly counts: Int32Array | null;
   /** [n] or null = 1; >= 0. */
   readonly weights: FloatArray | null;
   /** >= 0; 1 = as it is. */
@@ -63,7 +63,7 @@ export interface GroupNormalizeArgs {
 
 /** srp_group_softmax_args. */
 export interface GroupSoftmaxArgs {
-  /** float32 or float64: of values, weights, lse, softMean. */
+  /** float32 or float64: of values, weights, logSumExps, softMeans. */
   readonly dtype: DTypeCode;
   /** [n]. */
   readonly values: FloatArray;
@@ -78,10 +78,10 @@ export interface GroupSoftmaxArgs {
   /** [n] or null. */
   readonly weights: FloatArray | null;
   /** [G] or null; of an empty group -infinity and NaN. */
-  readonly lse: FloatArray | null;
+  readonly logSumExps: FloatArray | null;
   /** [G] or null; of an empty group -infinity and NaN. */
-  readonly softMean: FloatArray | null;
-  /** >= 0, of the weights; not of lse and softMean. */
+  readonly softMeans: FloatArray | null;
+  /** >= 0, of the weights; not of logSumExps and softMeans. */
   readonly floor: number;
 }
 
@@ -113,7 +113,7 @@ export interface GroupTiltArgs {
 
 /** srp_group_entropy_args. */
 export interface GroupEntropyArgs {
-  /** float32 or float64: of values, entropy, evenness. */
+  /** float32 or float64: of values, entropies, evennesses. */
   readonly dtype: DTypeCode;
   /** [n]. */
   readonly values: FloatArray;
@@ -124,18 +124,18 @@ export interface GroupEntropyArgs {
   readonly n: number;
   readonly G: number;
   /** 0 or 1. */
-  readonly normalized: number;
+  readonly normalize: number;
   /** >= 0. */
   readonly least: number;
   /** [G] or null, not both. */
-  readonly entropy: FloatArray | null;
+  readonly entropies: FloatArray | null;
   /** [G] or null, not both. */
-  readonly evenness: FloatArray | null;
+  readonly evennesses: FloatArray | null;
 }
 
 /** srp_group_top2_args. */
 export interface GroupTop2Args {
-  /** float32 or float64: of values, bestValue, secondValue. */
+  /** float32 or float64: of values, bestValues, secondValues. */
   readonly dtype: DTypeCode;
   /** [n]. */
   readonly values: FloatArray;
@@ -150,9 +150,9 @@ export interface GroupTop2Args {
   /** [G]: item indices, -1 where there is none. */
   readonly second: Int32Array;
   /** [G] or null. */
-  readonly bestValue: FloatArray | null;
+  readonly bestValues: FloatArray | null;
   /** [G] or null. */
-  readonly secondValue: FloatArray | null;
+  readonly secondValues: FloatArray | null;
 }
 
 /** srp_group_columns_args. */

@@ -16,22 +16,22 @@ export type NonFiniteRows = (typeof NON_FINITE_ROWS)[number];
 /** srp_modulate_steps_args. */
 export interface ModulateStepsArgs {
   /** [S] nats. */
-  readonly entropy: Float64Array;
+  readonly entropies: Float64Array;
   readonly S: number;
-  /** k, kF finite; epsilon >= 0. */
+  /** k, kFuture finite; epsilon >= 0. */
   readonly k: number;
-  /** k, kF finite; epsilon >= 0. */
-  readonly kF: number;
-  /** k, kF finite; epsilon >= 0. */
+  /** k, kFuture finite; epsilon >= 0. */
+  readonly kFuture: number;
+  /** k, kFuture finite; epsilon >= 0. */
   readonly epsilon: number;
   /** [S] or null. */
-  readonly entropyNorm: Float64Array | null;
+  readonly entropyNorms: Float64Array | null;
   /** [S] or null. */
-  readonly scale: Float64Array | null;
+  readonly scales: Float64Array | null;
   /** [S] or null. */
-  readonly clarity: Float64Array | null;
+  readonly clarities: Float64Array | null;
   /** [1] or null = S: how many of the steps there are. */
-  readonly found: BigInt64Array | null;
+  readonly count: BigInt64Array | null;
   /** 1: a NaN or infinite H is SRP_OUT_OF_RANGE. */
   readonly finite: number;
 }
@@ -49,9 +49,9 @@ export interface ModulateSpansArgs {
   /** [S, 3]: row, begin, finish. */
   readonly spans: Int32Array;
   /** [S]. */
-  readonly scale: Float64Array;
+  readonly scales: Float64Array;
   /** [S]. */
-  readonly clarity: Float64Array;
+  readonly clarities: Float64Array;
   readonly n: number;
   readonly B: number;
   readonly T: number;
@@ -64,15 +64,15 @@ export interface ModulateSpansArgs {
   /** [1]. */
   readonly mean: Float64Array;
   /** [1] or null = S: how many of the spans there are. */
-  readonly found: BigInt64Array | null;
+  readonly count: BigInt64Array | null;
 }
 
 /** srp_modulate_rows_args. */
 export interface ModulateRowsArgs {
-  /** float32 or float64: of entropy. */
+  /** float32 or float64: of values. */
   readonly dtype: DTypeCode;
   /** [n] per-token entropy or negative log-likelihood, nats. */
-  readonly entropy: FloatArray;
+  readonly values: FloatArray;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [B] or null = all positive. */
@@ -89,7 +89,7 @@ export interface ModulateRowsArgs {
   readonly G: number;
   /** srp_weight_form. */
   readonly form: number;
-  /** 1: entropy holds log-probs. */
+  /** 1: values are log-probs. */
   readonly negate: number;
   readonly epsilon: number;
   readonly beta: number;
@@ -101,20 +101,20 @@ export interface ModulateRowsArgs {
   readonly highNegative: number;
   readonly emptyIsolate: number;
   /** srp_non_finite_rows. */
-  readonly nonfinite: number;
+  readonly nonFinite: number;
   readonly singletonOne: number;
   readonly singletonZeroMean: number;
   readonly zeroOne: number;
   /** [B] or null. */
-  readonly sequenceEntropy: Float64Array | null;
+  readonly sequenceEntropies: Float64Array | null;
   /** [B] or null. */
-  readonly groupMean: Float64Array | null;
+  readonly groupMeanEntropies: Float64Array | null;
   /** [B] or null. */
-  readonly ratio: Float64Array | null;
+  readonly entropyRatios: Float64Array | null;
   /** [B] or null. */
-  readonly weight: Float64Array | null;
+  readonly weights: Float64Array | null;
   /** [B] or null. */
-  readonly length: Int32Array | null;
+  readonly lengths: Int32Array | null;
   /** [B] or null. */
   readonly valid: Uint8Array | null;
 }

@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "b1a8c86a";
+export const CONTRACTS = "db1cca79";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -150,7 +150,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.headIds,
       a.headOffsets,
       a.spans,
-      a.which,
+      a.alternatives,
       a.count,
     );
   },
@@ -160,14 +160,14 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.S;
-    return call(session, stop, a.values, a.offsets, a.spans, a.means, a.found);
+    return call(session, stop, a.values, a.offsets, a.spans, a.means, a.count);
   },
   delimMask(call, numbers, session, stop, a: DelimMaskArgs) {
     numbers[0] = a.n;
     numbers[1] = a.B;
     numbers[2] = a.T;
     numbers[3] = a.S;
-    return call(session, stop, a.offsets, a.spans, a.mask, a.found);
+    return call(session, stop, a.offsets, a.spans, a.mask, a.count);
   },
   delimNgrams(call, numbers, session, stop, a: DelimNgramsArgs) {
     numbers[0] = a.n;
@@ -219,7 +219,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.singleton;
     numbers[9] = a.nanPolicy;
     numbers[10] = a.gain;
-    return call(session, stop, a.values, a.members, a.offsets, a.normalized, a.mean, a.std, a.count, a.weights);
+    return call(session, stop, a.values, a.members, a.offsets, a.normalized, a.means, a.stds, a.counts, a.weights);
   },
   groupSoftmax(call, numbers, session, stop, a: GroupSoftmaxArgs) {
     numbers[0] = a.dtype;
@@ -227,7 +227,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.G;
     numbers[3] = a.temperature;
     numbers[4] = a.floor;
-    return call(session, stop, a.values, a.members, a.offsets, a.weights, a.lse, a.softMean);
+    return call(session, stop, a.values, a.members, a.offsets, a.weights, a.logSumExps, a.softMeans);
   },
   groupTilt(call, numbers, session, stop, a: GroupTiltArgs) {
     numbers[0] = a.dtype;
@@ -242,15 +242,15 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[0] = a.dtype;
     numbers[1] = a.n;
     numbers[2] = a.G;
-    numbers[3] = a.normalized;
+    numbers[3] = a.normalize;
     numbers[4] = a.least;
-    return call(session, stop, a.values, a.members, a.offsets, a.entropy, a.evenness);
+    return call(session, stop, a.values, a.members, a.offsets, a.entropies, a.evennesses);
   },
   groupTop2(call, numbers, session, stop, a: GroupTop2Args) {
     numbers[0] = a.dtype;
     numbers[1] = a.n;
     numbers[2] = a.G;
-    return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValue, a.secondValue);
+    return call(session, stop, a.values, a.members, a.offsets, a.best, a.second, a.bestValues, a.secondValues);
   },
   groupColumns(call, numbers, session, stop, a: GroupColumnsArgs) {
     numbers[0] = a.dtype;
@@ -610,10 +610,10 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
   modulateSteps(call, numbers, session, stop, a: ModulateStepsArgs) {
     numbers[0] = a.S;
     numbers[1] = a.k;
-    numbers[2] = a.kF;
+    numbers[2] = a.kFuture;
     numbers[3] = a.epsilon;
     numbers[4] = a.finite;
-    return call(session, stop, a.entropy, a.entropyNorm, a.scale, a.clarity, a.found);
+    return call(session, stop, a.entropies, a.entropyNorms, a.scales, a.clarities, a.count);
   },
   modulateSpans(call, numbers, session, stop, a: ModulateSpansArgs) {
     numbers[0] = a.dtype;
@@ -623,7 +623,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.S;
     numbers[5] = a.zeta;
     numbers[6] = a.scope;
-    return call(session, stop, a.advantages, a.mask, a.offsets, a.spans, a.scale, a.clarity, a.out, a.mean, a.found);
+    return call(session, stop, a.advantages, a.mask, a.offsets, a.spans, a.scales, a.clarities, a.out, a.mean, a.count);
   },
   modulateRows(call, numbers, session, stop, a: ModulateRowsArgs) {
     numbers[0] = a.dtype;
@@ -642,24 +642,24 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[13] = a.lowNegative;
     numbers[14] = a.highNegative;
     numbers[15] = a.emptyIsolate;
-    numbers[16] = a.nonfinite;
+    numbers[16] = a.nonFinite;
     numbers[17] = a.singletonOne;
     numbers[18] = a.singletonZeroMean;
     numbers[19] = a.zeroOne;
     return call(
       session,
       stop,
-      a.entropy,
+      a.values,
       a.mask,
       a.positive,
       a.offsets,
       a.members,
       a.groupOffsets,
-      a.sequenceEntropy,
-      a.groupMean,
-      a.ratio,
-      a.weight,
-      a.length,
+      a.sequenceEntropies,
+      a.groupMeanEntropies,
+      a.entropyRatios,
+      a.weights,
+      a.lengths,
       a.valid,
     );
   },
@@ -746,7 +746,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[7] = a.shapeNegative;
     numbers[8] = a.rateNegative;
     numbers[9] = a.allFactors;
-    return call(session, stop, a.values, a.factor, a.mask, a.offsets, a.sign, a.weights, a.logWeights);
+    return call(session, stop, a.logRatios, a.factors, a.mask, a.offsets, a.signs, a.weights, a.logWeights);
   },
   reduceCounts(call, numbers, session, stop, a: ReduceCountsArgs) {
     numbers[0] = a.n;
@@ -763,7 +763,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.lambda;
     numbers[6] = a.maskMode;
     numbers[7] = a.transformMasked;
-    return call(session, stop, a.reward, a.value, a.discount, a.mask, a.bootstrap, a.offsets, a.advantages, a.returns);
+    return call(session, stop, a.rewards, a.values, a.gammas, a.mask, a.bootstrap, a.offsets, a.advantages, a.returns);
   },
   scanReturns(call, numbers, session, stop, a: ScanReturnsArgs) {
     numbers[0] = a.dtype;
@@ -773,7 +773,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[4] = a.gamma;
     numbers[5] = a.maskMode;
     numbers[6] = a.transformMasked;
-    return call(session, stop, a.reward, a.discount, a.mask, a.bootstrap, a.offsets, a.returns);
+    return call(session, stop, a.rewards, a.gammas, a.mask, a.bootstrap, a.offsets, a.returns);
   },
   scanVtrace(call, numbers, session, stop, a: ScanVtraceArgs) {
     numbers[0] = a.dtype;
@@ -790,10 +790,10 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     return call(
       session,
       stop,
-      a.reward,
-      a.value,
-      a.weight,
-      a.discount,
+      a.rewards,
+      a.values,
+      a.weights,
+      a.gammas,
       a.mask,
       a.bootstrap,
       a.offsets,
@@ -819,7 +819,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[2] = a.B;
     numbers[3] = a.T;
     numbers[4] = a.exclusive;
-    return call(session, stop, a.values, a.logProb, a.sumSquares, a.weight, a.mask, a.offsets, a.terms, a.sums);
+    return call(session, stop, a.values, a.logProbs, a.sumSquares, a.weights, a.mask, a.offsets, a.terms, a.sums);
   },
   scanShares(call, numbers, session, stop, a: ScanSharesArgs) {
     numbers[0] = a.dtype;

@@ -137,18 +137,18 @@ export interface ReduceClampArgs {
 
 /** srp_reduce_gamma_args. */
 export interface ReduceGammaArgs {
-  /** float32 or float64: of values, factor, sign, weights, logWeights. */
+  /** float32 or float64: of logRatios, factors, signs, weights, logWeights. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly values: FloatArray;
+  readonly logRatios: FloatArray;
   /** [n] or null = 1. */
-  readonly factor: FloatArray | null;
+  readonly factors: FloatArray | null;
   /** [n] or null. */
   readonly mask: Uint8Array | null;
   /** [B + 1] or null = padded. */
   readonly offsets: Int32Array | null;
   /** [B]. */
-  readonly sign: FloatArray;
+  readonly signs: FloatArray;
   readonly n: number;
   readonly B: number;
   readonly T: number;

@@ -14,11 +14,11 @@ export interface ScanGaeArgs {
   /** float32 or float64: of every float array here. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly reward: FloatArray;
+  readonly rewards: FloatArray;
   /** [n]. */
-  readonly value: FloatArray;
+  readonly values: FloatArray;
   /** [n] or null = gamma everywhere. */
-  readonly discount: FloatArray | null;
+  readonly gammas: FloatArray | null;
   /** [n] or null = all kept. */
   readonly mask: Uint8Array | null;
   /** [B] or null = 0. */
@@ -45,9 +45,9 @@ export interface ScanReturnsArgs {
   /** float32 or float64: of every float array here. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly reward: FloatArray;
+  readonly rewards: FloatArray;
   /** [n] or null = gamma everywhere. */
-  readonly discount: FloatArray | null;
+  readonly gammas: FloatArray | null;
   /** [n] or null = all kept. */
   readonly mask: Uint8Array | null;
   /** [B] or null = 0. */
@@ -70,13 +70,13 @@ export interface ScanVtraceArgs {
   /** float32 or float64: of every float array here. */
   readonly dtype: DTypeCode;
   /** [n]. */
-  readonly reward: FloatArray;
+  readonly rewards: FloatArray;
   /** [n]. */
-  readonly value: FloatArray;
+  readonly values: FloatArray;
   /** [n] importance weights pi/mu, not logarithms. */
-  readonly weight: FloatArray;
+  readonly weights: FloatArray;
   /** [n] or null = gamma everywhere. */
-  readonly discount: FloatArray | null;
+  readonly gammas: FloatArray | null;
   /** [n] or null = all kept. */
   readonly mask: Uint8Array | null;
   /** [B] or null = 0. */
@@ -138,11 +138,11 @@ export interface ScanPrefixArgs {
   /** [n] or null: the terms come from the next three. */
   readonly values: FloatArray | null;
   /** [n] or null with values. */
-  readonly logProb: FloatArray | null;
+  readonly logProbs: FloatArray | null;
   /** [n] or null with values. */
   readonly sumSquares: FloatArray | null;
   /** [n] or null = 1. */
-  readonly weight: FloatArray | null;
+  readonly weights: FloatArray | null;
   /** [n] or null = all kept. */
   readonly mask: Uint8Array | null;
   /** [B + 1] or null = padded. */

@@ -114,9 +114,9 @@ function delimSpans(a: DelimSpansArgs): void {
       a.spans[3 * count] = b;
       a.spans[3 * count + 1] = begin;
       a.spans[3 * count + 2] = finish;
-      if (a.which) {
-        a.which[2 * count] = startAlternative;
-        a.which[2 * count + 1] = endAlternative;
+      if (a.alternatives) {
+        a.alternatives[2 * count] = startAlternative;
+        a.alternatives[2 * count + 1] = endAlternative;
       }
     }
     ++count;

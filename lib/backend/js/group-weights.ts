@@ -36,8 +36,8 @@ export function groupSoftmax(a: GroupSoftmaxArgs): void {
     // Mixed with the uniform weights. In this form a group of one and uniform weights stay what they are, exactly.
     const mixed = (weight: number): number => weight + floor * (1 - count * weight);
     if (weights) eachItem(a, g, (i) => (weights[i] = mixed(weightOf(term(i), sum))));
-    if (a.lse) a.lse[g] = shift / a.temperature + Math.log(sum);
-    if (a.softMean) a.softMean[g] = shift + a.temperature * Math.log(sum / count);
+    if (a.logSumExps) a.logSumExps[g] = shift / a.temperature + Math.log(sum);
+    if (a.softMeans) a.softMeans[g] = shift + a.temperature * Math.log(sum / count);
   }
 }
 
@@ -61,7 +61,7 @@ export function groupTilt(a: GroupTiltArgs): void {
 }
 
 export function groupEntropy(a: GroupEntropyArgs): void {
-  const normalized = a.normalized !== 0;
+  const normalized = a.normalize !== 0;
   const raised = (i: number): number => Math.max(a.values[i]!, a.least);
   const term = (x: number, inside: number): number => (x === 0 ? 0 : -x * Math.log(inside));
   for (let g = 0; g < a.G; ++g) {
@@ -73,8 +73,8 @@ export function groupEntropy(a: GroupEntropyArgs): void {
       entropy += normalized ? term(share, share) : term(a.values[i]!, raised(i));
     });
     const count = a.offsets[g + 1]! - a.offsets[g]!;
-    if (a.entropy) a.entropy[g] = entropy;
-    if (a.evenness) a.evenness[g] = count < 2 ? (Number.isNaN(entropy) ? NaN : 0) : entropy / Math.log(count);
+    if (a.entropies) a.entropies[g] = entropy;
+    if (a.evennesses) a.evennesses[g] = count < 2 ? (Number.isNaN(entropy) ? NaN : 0) : entropy / Math.log(count);
   }
 }
 

@@ -184,9 +184,9 @@ function groupNormalize(a: GroupNormalizeArgs): void {
         const x = values[i]!;
         normalized[i] = gain * (Number.isNaN(x) ? missing : group.normalized(a, x, weights === null ? 1 : weights[i]!));
       }
-    if (a.mean) a.mean[g] = group.mean;
-    if (a.std) a.std[g] = group.std;
-    if (a.count) a.count[g] = group.count;
+    if (a.means) a.means[g] = group.mean;
+    if (a.stds) a.stds[g] = group.std;
+    if (a.counts) a.counts[g] = group.count;
   }
 }
 
@@ -208,8 +208,8 @@ function groupTop2(a: GroupTop2Args): void {
     const second = bestItem(a, g, best);
     a.best[g] = best;
     a.second[g] = second;
-    if (a.bestValue) a.bestValue[g] = value(best);
-    if (a.secondValue) a.secondValue[g] = value(second);
+    if (a.bestValues) a.bestValues[g] = value(best);
+    if (a.secondValues) a.secondValues[g] = value(second);
   }
 }
 

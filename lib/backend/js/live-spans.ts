@@ -2,11 +2,11 @@
 import { SurprisalError } from "../../core/errors";
 
 /** How many of the S spans of a call there are. */
-export function liveSpans({ S, found }: { readonly S: number; readonly found: BigInt64Array | null }): number {
-  const count = found ? Number(found[0]) : S;
-  if (count <= S) return count;
+export function liveSpans({ S, count }: { readonly S: number; readonly count: BigInt64Array | null }): number {
+  const live = count ? Number(count[0]) : S;
+  if (live <= S) return live;
   throw new SurprisalError(
     "ERR_SURPRISAL_SHAPE",
-    `${count} spans were found, but there is room for ${S}; pass a larger capacity`,
+    `${live} spans were found, but there is room for ${S}; pass a larger capacity`,
   );
 }

@@ -20,8 +20,8 @@ const GROUP = NON_FINITE_ROWS.indexOf("group");
 
 function modulateSteps(a: ModulateStepsArgs): void {
   const S = liveSpans(a);
-  const entropy = a.entropy.subarray(0, S);
-  for (const out of [a.entropyNorm, a.scale, a.clarity]) out?.fill(0, S);
+  const entropy = a.entropies.subarray(0, S);
+  for (const out of [a.entropyNorms, a.scales, a.clarities]) out?.fill(0, S);
   if (S === 0) return;
   const wrong = a.finite !== 0 ? entropy.findIndex((h) => !Number.isFinite(h)) : -1;
   if (wrong >= 0)
@@ -36,9 +36,9 @@ function modulateSteps(a: ModulateStepsArgs): void {
   const norm = entropy.map((h) => (width === 0 ? 0 : (h - low) / width));
   const calibrated = norm.map((h) => Math.exp(-a.k * h));
   const mean = calibrated.reduce((sum, g) => sum + g, 0) / S;
-  a.entropyNorm?.set(norm);
-  a.scale?.set(calibrated.map((g) => g / (mean + a.epsilon)));
-  a.clarity?.set(norm.map((h) => Math.exp(-a.kF * h)));
+  a.entropyNorms?.set(norm);
+  a.scales?.set(calibrated.map((g) => g / (mean + a.epsilon)));
+  a.clarities?.set(norm.map((h) => Math.exp(-a.kFuture * h)));
 }
 
 function modulateSpans(a: ModulateSpansArgs): void {
@@ -48,10 +48,10 @@ function modulateSpans(a: ModulateSpansArgs): void {
   const first = (s: number): number => rowBegin(a, a.spans[3 * s]!) + a.spans[3 * s + 1]!;
   for (let s = 0; s < S; ++s) {
     const followed = s + 1 < S && a.spans[3 * (s + 1)] === a.spans[3 * s];
-    const bonus = followed ? a.zeta * a.clarity[s + 1]! : 0;
+    const bonus = followed ? a.zeta * a.clarities[s + 1]! : 0;
     const begin = first(s);
     const finish = begin + a.spans[3 * s + 2]! - a.spans[3 * s + 1]!;
-    for (let i = begin; i < finish; ++i) modulated[i] = modulated[i]! * a.scale[s]! + bonus;
+    for (let i = begin; i < finish; ++i) modulated[i] = modulated[i]! * a.scales[s]! + bonus;
     inside.fill(1, begin, finish);
   }
   let sum = 0;
@@ -75,11 +75,11 @@ function measureRow(a: ModulateRowsArgs, b: number): Row {
   let length = 0;
   for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
     if (a.mask && a.mask[i] === 0) continue;
-    sum += a.entropy[i]!;
+    sum += a.values[i]!;
     ++length;
   }
   const mean = length > 0 ? (a.negate ? -sum : sum) / length : 0;
-  const valid = (length > 0 || !a.emptyIsolate) && (a.nonfinite === PROPAGATE || Number.isFinite(mean));
+  const valid = (length > 0 || !a.emptyIsolate) && (a.nonFinite === PROPAGATE || Number.isFinite(mean));
   return { mean, length, valid };
 }
 
@@ -93,7 +93,7 @@ interface Group {
 function measureGroup(a: ModulateRowsArgs, rows: readonly Row[]): Group {
   const valid = rows.filter((row) => row.valid);
   if (valid.length === 0) return { mean: NaN, deviation: NaN, one: false };
-  const poisoned = a.nonfinite === GROUP && rows.some((row) => !Number.isFinite(row.mean));
+  const poisoned = a.nonFinite === GROUP && rows.some((row) => !Number.isFinite(row.mean));
   const mean = poisoned ? NaN : valid.reduce((sum, row) => sum + row.mean, 0) / valid.length;
   if (valid.length === 1 && a.singletonOne) return { mean, deviation: 1, one: true };
   if (valid.length === 1 && a.singletonZeroMean) return { mean: 0, deviation: 1, one: false };
@@ -112,7 +112,7 @@ function rowRatio(a: ModulateRowsArgs, row: Row, group: Group): number {
     a.form === RATIO
       ? group.mean / (row.mean + a.epsilon)
       : 1 + a.beta * clamp((group.mean - row.mean) / Math.max(group.deviation, a.epsilon), -a.zClip, a.zClip);
-  return a.nonfinite === PROPAGATE || Number.isFinite(ratio) ? ratio : 1;
+  return a.nonFinite === PROPAGATE || Number.isFinite(ratio) ? ratio : 1;
 }
 
 function modulateRows(a: ModulateRowsArgs): void {
@@ -134,11 +134,11 @@ function modulateRows(a: ModulateRowsArgs): void {
       const weight = positive
         ? clamp(ratio, a.lowPositive, a.highPositive)
         : clamp(ratio, a.lowNegative, a.highNegative);
-      if (a.sequenceEntropy) a.sequenceEntropy[b] = row.mean;
-      if (a.groupMean) a.groupMean[b] = group.mean;
-      if (a.ratio) a.ratio[b] = ratio;
-      if (a.weight) a.weight[b] = weight;
-      if (a.length) a.length[b] = row.length;
+      if (a.sequenceEntropies) a.sequenceEntropies[b] = row.mean;
+      if (a.groupMeanEntropies) a.groupMeanEntropies[b] = group.mean;
+      if (a.entropyRatios) a.entropyRatios[b] = ratio;
+      if (a.weights) a.weights[b] = weight;
+      if (a.lengths) a.lengths[b] = row.length;
       if (a.valid) a.valid[b] = row.valid ? 1 : 0;
     }
   }

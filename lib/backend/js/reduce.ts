@@ -194,11 +194,11 @@ function reduceGamma(a: ReduceGammaArgs): void {
     let sum = 0;
     for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) {
       const kept = !a.mask || a.mask[i] !== 0;
-      const term = kept ? clip(a.values[i]!, -a.bound, a.bound) : 0;
-      const multiplies = a.factor && (kept || a.allFactors !== 0);
-      sum += multiplies ? term + clip(Math.log(a.factor[i]!), Math.log(TINY), a.bound) : term;
+      const term = kept ? clip(a.logRatios[i]!, -a.bound, a.bound) : 0;
+      const multiplies = a.factors && (kept || a.allFactors !== 0);
+      sum += multiplies ? term + clip(Math.log(a.factors[i]!), Math.log(TINY), a.bound) : term;
     }
-    const positive = a.sign[b]! >= 0;
+    const positive = a.signs[b]! >= 0;
     const shape = positive ? a.shapePositive : a.shapeNegative;
     const rate = positive ? a.ratePositive : a.rateNegative;
     const logWeight = clip(sum, Math.log(TINY), a.bound);

@@ -28,7 +28,7 @@ const finite = (discount: number): number => discount + (discount - discount);
 
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
-  const { mask, reward, value: values, gamma } = a;
+  const { mask, rewards: reward, values: values, gamma } = a;
   const decay = gamma * a.lambda;
   for (let b = 0; b < a.B; ++b) {
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
@@ -51,7 +51,17 @@ function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray):
 
 function scanGae(a: ScanGaeArgs): void {
   // Read once: the loop's stores might change them, for all that a compiler knows.
-  const { mask, maskMode, transformMasked, discount, lambda, reward, value: values, advantages, returns } = a;
+  const {
+    mask,
+    maskMode,
+    transformMasked,
+    gammas: discount,
+    lambda,
+    rewards: reward,
+    values: values,
+    advantages,
+    returns,
+  } = a;
   if (advantages && returns && !discount && !transformMasked && (maskMode === SKIP || !mask)) {
     gaeOfKept(a, advantages, returns);
     return;
@@ -94,8 +104,8 @@ function scanReturns(a: ScanReturnsArgs): void {
         continue;
       }
       const read = kept || cut;
-      const gamma = read && a.discount ? finite(a.discount[i]!) : a.gamma;
-      next = (read ? a.reward[i]! : 0) + gamma * next;
+      const gamma = read && a.gammas ? finite(a.gammas[i]!) : a.gamma;
+      next = (read ? a.rewards[i]! : 0) + gamma * next;
       a.returns[i] = next;
       if (cut) next = 0;
     }
@@ -121,10 +131,10 @@ function scanVtrace(a: ScanVtraceArgs): void {
         put(a.accumulated, i, 0);
         continue;
       }
-      const gamma = kept && a.discount ? finite(a.discount[i]!) : a.gamma;
-      const reward = kept ? a.reward[i]! : 0;
-      const value = kept ? a.value[i]! : 0;
-      const weight = kept ? a.weight[i]! : 1;
+      const gamma = kept && a.gammas ? finite(a.gammas[i]!) : a.gamma;
+      const reward = kept ? a.rewards[i]! : 0;
+      const value = kept ? a.values[i]! : 0;
+      const weight = kept ? a.weights[i]! : 1;
       const rho = cap(weight, a.rhoBar);
       const delta =
         a.delta === OF_REWARD ? rho * reward + gamma * nextValue - value : rho * (reward + gamma * nextValue - value);
@@ -164,8 +174,8 @@ function scanTail(a: ScanTailArgs): void {
 
 function prefixTerm(a: ScanPrefixArgs, i: number): number {
   if (a.values) return a.values[i]!;
-  const norm = 1 - 2 * Math.exp(a.logProb![i]!) + a.sumSquares![i]!;
-  return a.weight ? norm * (a.weight[i]! * a.weight[i]!) : norm;
+  const norm = 1 - 2 * Math.exp(a.logProbs![i]!) + a.sumSquares![i]!;
+  return a.weights ? norm * (a.weights[i]! * a.weights[i]!) : norm;
 }
 
 function scanPrefix(a: ScanPrefixArgs): void {

@@ -80,7 +80,7 @@ function needLengths(op: string, value: unknown, rows: Rows): Int32Array | null 
 export type DeviceFindSpansOptions = Omit<FindSpansOptions, "lengths"> &
   StreamOption & { readonly lengths?: TokenIds | DeviceArray<"int32"> };
 
-type SearchArgs = Omit<DelimSpansArgs, "capacity" | "spans" | "which" | "count">;
+type SearchArgs = Omit<DelimSpansArgs, "capacity" | "spans" | "alternatives" | "count">;
 
 /** A checked search: where it runs, what a backend needs, and the room to begin with. */
 function prepareSearch(op: string, tokens: TokenIds | DeviceArray<"int32">, options: FindSpansOptions) {
@@ -123,14 +123,14 @@ function prepareSearch(op: string, tokens: TokenIds | DeviceArray<"int32">, opti
   return { args, room: Math.min(capacity, most), stream };
 }
 
-type Search = DelimSpansArgs & { readonly which: Int32Array };
+type Search = DelimSpansArgs & { readonly alternatives: Int32Array };
 
 /** The arguments with room for so many spans: the backend counts them all and writes those that have room. */
 function withRoom(args: SearchArgs, room: number): Search {
   return {
     capacity: room,
     spans: new Int32Array(3 * room),
-    which: new Int32Array(2 * room),
+    alternatives: new Int32Array(2 * room),
     count: new BigInt64Array(1),
     ...args,
   };
@@ -141,11 +141,11 @@ const foundBy = ({ count }: Search): number => Number(count[0]);
 /** With the room that there is: the device alone learns how many spans there are. */
 function findOnDevice(stream: Stream, ops: DelimOps, room: number, args: SearchArgs): DeviceSpans {
   const spans = allocateOn(stream, "int32", [room, 3]);
-  const which = allocateOn(stream, "int32", [room, 2]);
+  const alternatives = allocateOn(stream, "int32", [room, 2]);
   const count = allocateOn(stream, "int64", [1]);
-  const outputs = { spans, which, count } as unknown as Pick<DelimSpansArgs, "spans" | "which" | "count">;
+  const outputs = { spans, alternatives, count } as unknown as Pick<DelimSpansArgs, "spans" | "alternatives" | "count">;
   ops.delimSpans({ ...args, capacity: room, ...outputs });
-  return new DeviceSpans(spans, which, count);
+  return new DeviceSpans(spans, alternatives, count);
 }
 
 /** The same on a device, where the tokens lie. Delimiters are packed on the host, and copied. */
@@ -172,7 +172,7 @@ export function findSpans(
   const run = (wanted: Search): Search => (ops.delimSpans(wanted), wanted);
   let done = run(withRoom(args, room));
   if (foundBy(done) > room) done = run(withRoom(args, foundBy(done)));
-  return listSpans(foundBy(done), done.spans, done.which);
+  return listSpans(foundBy(done), done.spans, done.alternatives);
 }
 
 /** `findSpans` off the event loop. The arrays must not be touched until it resolves. */
@@ -186,5 +186,5 @@ export async function findSpansAsync(tokens: TokenIds, options: FindSpansOptions
   };
   let done = await run(withRoom(args, room));
   if (foundBy(done) > room) done = await run(withRoom(args, foundBy(done)));
-  return listSpans(foundBy(done), done.spans, done.which);
+  return listSpans(foundBy(done), done.spans, done.alternatives);
 }

@@ -30,24 +30,24 @@ export interface SpanMaskOptions extends RowLayout, BackendOption {
 /** Spans on a device: those of `findSpans`, or [S,3] that are all there. */
 export type DeviceSpanList = DeviceSpans | DeviceArray<"int32">;
 
-/** Spans as backends take them. `found`: how many of the S there are, where a device alone knows; null = all. */
+/** Spans as backends take them. `count`: how many of the S there are, where a device alone knows; null = all. */
 interface CheckedSpans {
   readonly spans: Int32Array;
   readonly S: number;
-  readonly found: BigInt64Array | null;
+  readonly count: BigInt64Array | null;
 }
 
 /** What a kernel looks at itself. */
 export function deviceSpans(op: string, value: unknown): CheckedSpans | null {
-  const found = value instanceof DeviceSpans ? value.count : null;
+  const count = value instanceof DeviceSpans ? value.count : null;
   const spans = value instanceof DeviceSpans ? value.spans : value;
   if (!DeviceArray.is(spans)) return null;
   const S = Math.floor(spans.length / 3);
-  found?.handle(op, "spans");
+  count?.handle(op, "spans");
   return {
     spans: needInt32(op, "spans", spans, 3 * S, "three numbers a span: row, begin, finish"),
     S,
-    found: found as BigInt64Array | null,
+    count: count as BigInt64Array | null,
   };
 }
 
@@ -82,7 +82,7 @@ function needSpans(op: string, value: SpanList, rows: Rows): CheckedSpans {
       },
     );
   }
-  return { spans, S, found: null };
+  return { spans, S, count: null };
 }
 
 /** The same on a device, where the values lie: [capacity], 0 behind the last span. */

@@ -67,10 +67,10 @@ export function groupEntropy(
     groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
   selectBackend(op, options.backend, stream).ops.groupEntropy({
-    normalized: options.normalize === true ? 1 : 0,
+    normalize: options.normalize === true ? 1 : 0,
     least,
-    entropy: result.entropies,
-    evenness: result.evennesses,
+    entropies: result.entropies,
+    evennesses: result.evennesses,
     ...itemArgs(items),
   });
   return result;

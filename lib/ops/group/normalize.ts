@@ -145,9 +145,9 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   if (weights) refuseOverlap(op, outputs, { weights });
   selectBackend(op, options.backend, stream).ops.groupNormalize({
     normalized,
-    mean: means,
-    std: stds,
-    count: counts,
+    means: means,
+    stds: stds,
+    counts: counts,
     weights: weights && asFloat(weights, dtype),
     gain,
     ddof: conventions.ddof,

@@ -58,8 +58,8 @@ export function groupSoftmax(
   selectBackend(op, options.backend, stream).ops.groupSoftmax({
     temperature,
     weights: found,
-    lse: null,
-    softMean: null,
+    logSumExps: null,
+    softMeans: null,
     floor,
     ...itemArgs(all),
   });
@@ -117,8 +117,8 @@ export function groupLogSumExp(
   selectBackend(op, options.backend, stream).ops.groupSoftmax({
     temperature,
     weights: null,
-    lse: result.logSumExps,
-    softMean: result.softMeans,
+    logSumExps: result.logSumExps,
+    softMeans: result.softMeans,
     floor: 0,
     ...itemArgs(items),
   });

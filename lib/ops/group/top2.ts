@@ -58,8 +58,8 @@ export function groupTop2(
   selectBackend(op, options.backend, stream).ops.groupTop2({
     best: result.best,
     second: result.second,
-    bestValue: result.bestValues,
-    secondValue: result.secondValues,
+    bestValues: result.bestValues,
+    secondValues: result.secondValues,
     ...itemArgs(items),
   });
   return result;

@@ -102,10 +102,10 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   const {
     spans: checked,
     S,
-    found,
-  } = deviceSpans(op, spans) ?? { spans: needSpans(op, spans, rows), S: spans.length / 3, found: null };
-  const scale = needFloat64(op, "scales", options.scales, S, "one per span");
-  const clarity = needFloat64(op, "clarities", options.clarities, S, "one per span");
+    count,
+  } = deviceSpans(op, spans) ?? { spans: needSpans(op, spans, rows), S: spans.length / 3, count: null };
+  const scales = needFloat64(op, "scales", options.scales, S, "one per span");
+  const clarities = needFloat64(op, "clarities", options.clarities, S, "one per span");
   const zeta = needNumber(op, "zeta", options.zeta ?? 0.1);
   const scopeName = options.scope ?? "mask";
   const scope = needWord(op, "scope", scopeName, SCOPES);
@@ -123,7 +123,7 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
   refuseOverlap(
     op,
     { advantages: out },
-    { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales: scale, clarities: clarity },
+    { advantages: inPlace ? null : input, mask, offsets, spans: checked, scales, clarities },
   );
   const mean = float64Or(op, "", undefined, 1, stream);
   const args = {
@@ -132,8 +132,8 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
     mask,
     offsets,
     spans: checked,
-    scale,
-    clarity,
+    scales,
+    clarities,
     n,
     B,
     T,
@@ -141,13 +141,13 @@ function spansCall(op: string, advantages: FloatArray, spans: Int32Array, option
     zeta,
     scope,
     mean,
-    found,
+    count,
     out,
   };
   return {
     stream,
     args,
-    arrays: { advantages: input, mask, offsets, spans: checked, scales: scale, clarities: clarity, mean, out },
+    arrays: { advantages: input, mask, offsets, spans: checked, scales, clarities, mean, out },
   };
 }
 
@@ -197,8 +197,8 @@ function modulateTogether(op: string, collective: Collective, ops: ModulateOps, 
     mask: new Uint8Array(count),
     offsets: null,
     spans: Int32Array.from({ length: 3 * count }, (_, i) => [i / 3, 0, 1][i % 3]!),
-    scale: unit,
-    clarity: unit,
+    scales: unit,
+    clarities: unit,
     n: count,
     B: count,
     T: 1,
@@ -206,7 +206,7 @@ function modulateTogether(op: string, collective: Collective, ops: ModulateOps, 
     zeta: 0,
     out: new Float64Array(count),
     mean,
-    found: null,
+    count: null,
   });
   const shift = mean[0]!;
   const subtract = inScope(a);

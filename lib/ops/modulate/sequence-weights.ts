@@ -129,17 +129,12 @@ function emptyWeights(B: number, stream: Stream | null): SequenceWeights {
   };
 }
 
-type RowsArgs = Omit<ModulateRowsArgs, "sequenceEntropy" | "groupMean" | "ratio" | "weight" | "length" | "valid">;
+type RowsArgs = Omit<ModulateRowsArgs, keyof SequenceWeights>;
 
 function run(ops: ModulateOps, args: RowsArgs, stream: Stream | null = null): SequenceWeights {
   const result = emptyWeights(args.B, stream);
   ops.modulateRows({
-    sequenceEntropy: result.sequenceEntropies,
-    groupMean: result.groupMeanEntropies,
-    ratio: result.entropyRatios,
-    weight: result.weights,
-    length: result.lengths,
-    valid: result.valid,
+    ...result,
     ...args,
   });
   return result;
@@ -171,7 +166,7 @@ function weighTogether(
     ...args,
     dtype: DTYPE_CODE.float64,
     // The op negates again, and -0 stays -0.
-    entropy: field(0).map((entropy) => (args.negate ? -entropy : entropy)),
+    values: field(0).map((entropy) => (args.negate ? -entropy : entropy)),
     mask: Uint8Array.from(lengths, (length) => (length > 0 ? 1 : 0)),
     positive: allPositive,
     offsets: null,
@@ -214,7 +209,7 @@ export function weighSequences(
   const { ops } = selectBackend(op, options.backend, stream);
   const args: RowsArgs = {
     dtype: DTYPE_CODE[floatDType(entropy)],
-    entropy,
+    values: entropy,
     mask,
     positive,
     offsets,
@@ -235,7 +230,7 @@ export function weighSequences(
     lowNegative: negativeBounds[0],
     highNegative: negativeBounds[1],
     emptyIsolate: 1 - needWord(op, "emptyRows", options.emptyRows ?? "exclude", ["exclude", "zero"]),
-    nonfinite: needWord(op, "nonFinite", options.nonFinite ?? "isolate", NON_FINITE_ROWS),
+    nonFinite: needWord(op, "nonFinite", options.nonFinite ?? "isolate", NON_FINITE_ROWS),
     singletonOne: singleton === "one" ? 1 : 0,
     singletonZeroMean: singleton === "standard" ? 1 : 0,
     zeroOne: 1 - needWord(op, "zeroMean", options.zeroMean ?? "one", ["one", "formula"]),

@@ -63,15 +63,15 @@ export function weighSteps(
   name: string,
   entropies: FloatArray,
   options: StepWeightsOptions,
-  found: BigInt64Array | null = null,
+  count: BigInt64Array | null = null,
 ): StepWeights {
   const stream = streamOf(op, options, entropies);
   const given = needFloats(op, name, entropies, lengthOf(entropies), "one per step");
   const k = needNumber(op, "k", options.k ?? 1);
-  const kF = needNumber(op, "kFuture", options.kFuture ?? 1);
+  const kFuture = needNumber(op, "kFuture", options.kFuture ?? 1);
   const epsilon = needNumber(op, "epsilon", options.epsilon ?? 1e-8, { min: 0 });
   const throws = needWord(op, "nonFinite", options.nonFinite ?? "throw", ["throw", "propagate"]) === 0;
-  if (stream) return weighOnDevice(op, stream, given, found, { k, kF, epsilon, finite: throws ? 1 : 0 });
+  if (stream) return weighOnDevice(op, stream, given, count, { k, kFuture, epsilon, finite: throws ? 1 : 0 });
   if (throws) checkTogether(op, options.collective, () => refuseNonFinite(op, name, given));
   const { partials: entropy, begin, end } = gatherRowPartials(op, options.collective, Float64Array.from(given));
   const all = entropy.length;
@@ -79,15 +79,15 @@ export function weighSteps(
   const scales = new Float64Array(all);
   const clarities = new Float64Array(all);
   selectBackend(op, options.backend).ops.modulateSteps({
-    entropy,
+    entropies: entropy,
     S: all,
     k,
-    kF,
+    kFuture,
     epsilon,
-    entropyNorm: entropyNorms,
-    scale: scales,
-    clarity: clarities,
-    found: null,
+    entropyNorms,
+    scales,
+    clarities,
+    count: null,
     finite: 0, // seen to above, on all workers
   });
   const own = (values: Float64Array): Float64Array => (options.collective ? values.slice(begin, end) : values);
@@ -99,19 +99,17 @@ function weighOnDevice(
   op: string,
   stream: Stream,
   entropies: FloatArray,
-  found: BigInt64Array | null,
-  settings: Pick<ModulateStepsArgs, "k" | "kF" | "epsilon" | "finite">,
+  count: BigInt64Array | null,
+  settings: Pick<ModulateStepsArgs, "k" | "kFuture" | "epsilon" | "finite">,
 ): StepWeights {
   const S = entropies.length;
   const output = () => float64Or(op, "", undefined, S, stream);
   const weights = { entropyNorms: output(), scales: output(), clarities: output() };
   selectBackend(op, undefined, stream).ops.modulateSteps({
-    entropy: asFloat(entropies, "float64") as Float64Array,
+    entropies: asFloat(entropies, "float64") as Float64Array,
     S,
-    entropyNorm: weights.entropyNorms,
-    scale: weights.scales,
-    clarity: weights.clarities,
-    found,
+    ...weights,
+    count,
     ...settings,
   });
   return weights;

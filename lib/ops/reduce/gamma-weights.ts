@@ -83,7 +83,7 @@ export function weighByGamma(
 ): GammaWeightsResult {
   const stream = streamOf(op, options, logRatios, signs, options.factors, options.mask);
   const { n, B, T, offsets, meaning } = needRows(op, options);
-  const values = needFloats(op, "logRatios", logRatios, n, meaning);
+  const numbers = needFloats(op, "logRatios", logRatios, n, meaning);
   const sign = needFloats(op, "signs", signs, B, "one per row");
   const factor = optionalFloats(op, "factors", options.factors, n, meaning);
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
@@ -97,15 +97,15 @@ export function weighByGamma(
   };
   const positive = of("positive", { shape: 2, rate: 3 });
   const negative = of("negative", { shape: 3, rate: 2 });
-  const dtype = widestFloat(values, sign, factor);
+  const dtype = widestFloat(numbers, sign, factor);
   const result = { weights: allocateFloat(dtype, B, stream), logWeights: allocateFloat(dtype, B, stream) };
   selectBackend(op, options.backend, stream).ops.reduceGamma({
     dtype: DTYPE_CODE[dtype],
-    values: asFloat(values, dtype),
-    factor: factor && asFloat(factor, dtype),
+    logRatios: asFloat(numbers, dtype),
+    factors: factor && asFloat(factor, dtype),
     mask,
     offsets,
-    sign: asFloat(sign, dtype),
+    signs: asFloat(sign, dtype),
     n,
     B,
     T,

@@ -55,8 +55,8 @@ function gaeCall(
   const args = {
     ...commonArgs(call),
     transformMasked: call.transformMasked,
-    reward: asFloat(arrays.rewards, dtype),
-    value: asFloat(arrays.values!, dtype),
+    rewards: asFloat(arrays.rewards, dtype),
+    values: asFloat(arrays.values!, dtype),
     lambda,
     advantages,
     returns,
@@ -76,7 +76,7 @@ function returnsCall(
   const args = {
     ...commonArgs(call),
     transformMasked: call.transformMasked,
-    reward: asFloat(arrays.rewards, dtype),
+    rewards: asFloat(arrays.rewards, dtype),
     returns,
   };
   return { args, arrays, result: returns, stream };

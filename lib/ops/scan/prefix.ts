@@ -46,9 +46,9 @@ export function prefixSums(
   selectBackend(op, options.backend, stream).ops.scanPrefix({
     dtype: DTYPE_CODE[dtype],
     values: given,
-    logProb: null,
+    logProbs: null,
     sumSquares: null,
-    weight: null,
+    weights: null,
     mask,
     offsets,
     n,
@@ -110,9 +110,9 @@ export function scoreNorms(
   selectBackend(op, options.backend, stream).ops.scanPrefix({
     dtype: DTYPE_CODE[dtype],
     values: null,
-    logProb: asFloat(logProb, dtype),
+    logProbs: asFloat(logProb, dtype),
     sumSquares: asFloat(squares, dtype),
-    weight: weight && asFloat(weight, dtype),
+    weights: weight && asFloat(weight, dtype),
     mask,
     offsets,
     n,

@@ -105,10 +105,10 @@ export function commonArgs({
   rows,
   gamma,
   maskMode,
-}: PreparedScan): Omit<ScanReturnsArgs, "reward" | "returns" | "transformMasked"> {
+}: PreparedScan): Omit<ScanReturnsArgs, "rewards" | "returns" | "transformMasked"> {
   return {
     dtype: DTYPE_CODE[dtype],
-    discount: arrays.gamma && asFloat(arrays.gamma, dtype),
+    gammas: arrays.gamma && asFloat(arrays.gamma, dtype),
     mask: arrays.mask,
     bootstrap: arrays.bootstrap && asFloat(arrays.bootstrap, dtype),
     offsets: arrays.offsets,

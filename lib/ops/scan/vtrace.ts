@@ -87,9 +87,9 @@ export function vtrace(
   refuseOverlap("vtrace", { targets, advantages, accumulated }, arrays);
   selectBackend("vtrace", options.backend, stream).ops.scanVtrace({
     ...commonArgs(call),
-    reward: asFloat(arrays.rewards, dtype),
-    value: asFloat(arrays.values!, dtype),
-    weight: asFloat(arrays.weights!, dtype),
+    rewards: asFloat(arrays.rewards, dtype),
+    values: asFloat(arrays.values!, dtype),
+    weights: asFloat(arrays.weights!, dtype),
     lambda,
     rhoBar,
     cBar,

@@ -184,9 +184,9 @@ SRP_INLINE void scale_block(const srp_group_normalize_args& a, int64_t g, GroupB
     block->groups = at * kHalf;
   }
   for (int64_t at = 0; at * kHalf < block->groups; ++at) {
-    if (a.mean) store_wide(static_cast<F*>(a.mean) + g + at * kHalf, block->mean[at] + block->residue[at]);
-    if (a.std) store_wide(static_cast<F*>(a.std) + g + at * kHalf, block->std[at]);
-    if (a.count) store_narrowed(a.count + g + at * kHalf, block->sizes[at]);
+    if (a.means) store_wide(static_cast<F*>(a.means) + g + at * kHalf, block->mean[at] + block->residue[at]);
+    if (a.stds) store_wide(static_cast<F*>(a.stds) + g + at * kHalf, block->std[at]);
+    if (a.counts) store_narrowed(a.counts + g + at * kHalf, block->sizes[at]);
     if (centred) continue;
     block->mean[at] = F64{};
     block->residue[at] = F64{};

@@ -11,11 +11,11 @@
  *   4. overlapping 0: the scan resumes at j + m; an unclosed start ends it. overlapping 1: it resumes at i + 1.
  *
  * spans     int32 [capacity,3]: row, begin, finish, within the row, 0-based, end exclusive; sorted by row, in the order above
- * which     int32 [capacity,2] or NULL: index of the start alternative (-1: starts_open, -2: a head span) and of the end
+ * alternatives int32 [capacity,2] or NULL: index of the start alternative (-1: starts_open, -2: a head span) and of the end
  *           alternative (-1: unterminated; the head's own alternative for a head span)
  * count     int64 [1]: spans found, also when they are more than capacity; then only the first capacity are written
  * ids       int32 or, as tokens alone, int64. An int64 that is no int32 is SRP_OUT_OF_RANGE: count is untouched, spans and
- *           which hold anything then. Tokens behind a row's length are not read
+ *           alternatives hold anything then. Tokens behind a row's length are not read
  * matching  stays inside a row (with lengths: inside its valid tokens); a row shorter than a delimiter has no match;
  *           n or B 0: count 0. B and T are below 2^31, since spans are int32
  *
@@ -27,7 +27,7 @@
  *
  * spans given to means and mask may come from anywhere, in any order: a row outside [0,B) or a range outside the row is
  *           SRP_OUT_OF_RANGE
- * found     of means and mask: NULL, or how many of the S spans there are, count of the op above as it lies on a device; means
+ * count     of means and mask: NULL, or how many of the S spans there are, that of the op above as it lies on a device; means
  *           behind them are 0. More than S: SRP_BAD_SHAPE, from a device at the next sync()
  * cost      spans and mask are linear in tokens (times the alternatives tried at a token), overlapping or not; ngrams in
  *           tokens times length, on average (an open hash table of two int32 a token; equal hashes are compared by id)
@@ -39,7 +39,7 @@
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
 
-/* In `which`, where a span was not opened by a start alternative, or not closed by an end alternative. */
+/* In `alternatives`, where a span was not opened by a start alternative, or not closed by an end alternative. */
 enum { SRP_ROW_STARTS_OPEN = -1, SRP_HEAD_SPAN = -2, SRP_UNTERMINATED = -1 };
 
 typedef enum { SRP_END_ALL = 0, SRP_END_FIRST = 1, SRP_END_NONE = 2 } srp_include_end;
@@ -64,7 +64,7 @@ typedef struct {
   int32_t include_end;                    /* srp_include_end */
   int32_t unterminated_keep, starts_open; /* 0 or 1 */
   int32_t* spans;                         /* [capacity, 3] */
-  int32_t* which;                         /* [capacity, 2] or NULL */
+  int32_t* alternatives;                  /* [capacity, 2] or NULL */
   int64_t* count;                         /* [1] */
 } srp_delim_spans_args;
 
@@ -76,7 +76,7 @@ typedef struct {
   const int32_t* spans;   /* [S, 3] */
   int64_t n, B, T, S;
   double* means;        /* [S] */
-  const int64_t* found; /* [1] or NULL = S: how many of the spans there are */
+  const int64_t* count; /* [1] or NULL = S: how many of the spans there are */
 } srp_delim_means_args;
 
 typedef struct {
@@ -85,7 +85,7 @@ typedef struct {
   const int32_t* spans;   /* [S, 3] */
   int64_t n, B, T, S;
   uint8_t* mask;        /* [n] */
-  const int64_t* found; /* [1] or NULL = S: how many of the spans there are */
+  const int64_t* count; /* [1] or NULL = S: how many of the spans there are */
 } srp_delim_mask_args;
 
 typedef struct {

@@ -12,13 +12,13 @@
  *                       leave-one-out (sum w x - w_i x_i) / (sum w - w_i). Weight 0: the item is in no statistic; a group of
  *                       weight 0 has mean and std NaN and outputs 0
  *   softmax     p_i = exp((x_i - max) / temperature) / sum_j exp((x_j - max) / temperature)
- *               temperature 0: its limit, the items equal to the largest share the group equally (then without lse, soft_mean)
+ *               temperature 0: its limit, the items equal to the largest share the group equally (then without log_sum_exps, soft_means)
  *               w_i = p_i + f (1 - count p_i),  f = min(floor, 1 / count): mixed with the uniform weights, none below f
- *               lse = ln sum_j exp(x_j / temperature),  soft_mean = temperature (lse - ln count); a group of equal numbers
- *               has that number as soft_mean, exactly
+ *               log_sum_exps = ln sum_j exp(x_j / temperature),  soft_means = temperature (log_sum_exps - ln count); a group of equal numbers
+ *               has that number as its soft mean, exactly
  *   tilt        z_i = ln max(x_i, least) + coefficient l_i,  p = softmax of z as above,  w_i = p_i m_i / sum_j p_j m_j:
  *               p is proportional to x^(1 / temperature) exp(l coefficient / temperature).  m_i = max(count_i, 1)
- *   entropy     H = -sum x_i ln max(x_i, least), of the numbers as they are; or, normalized, of y_i = max(x_i, least) / sum_j
+ *   entropy     H = -sum x_i ln max(x_i, least), of the numbers as they are; or, with normalize, of y_i = max(x_i, least) / sum_j
  *               max(x_j, least).  evenness = H / ln count, 0 for a group of one.  0 ln 0 = 0
  *   top2        best = largest value, second = largest of the rest; ties to the smaller item index
  *   columns     column t of the rows of a group: position t from the row's begin. Over the rows with a kept token there
@@ -76,7 +76,7 @@ typedef enum { SRP_NAN_PROPAGATE = 0, SRP_NAN_ABSTAIN = 1 } srp_nan_policy;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, normalized, mean, std, weights */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, normalized, means, stds, weights */
   const void* values;     /* [n] */
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
@@ -89,23 +89,23 @@ typedef struct {
   int32_t singleton;     /* srp_group_singleton */
   int32_t nan_policy;    /* srp_nan_policy */
   void* normalized;      /* [n] or NULL */
-  void *mean, *std;      /* [G] or NULL */
-  int32_t* count;        /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
+  void *means, *stds;    /* [G] or NULL */
+  int32_t* counts;       /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
   const void* weights;   /* [n] or NULL = 1; >= 0 */
   double gain;           /* >= 0; 1 = as it is */
 } srp_group_normalize_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, weights, lse, soft_mean */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, weights, log_sum_exps, soft_means */
   const void* values;     /* [n] */
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  double temperature;    /* >= 0 */
-  void* weights;         /* [n] or NULL */
-  void *lse, *soft_mean; /* [G] or NULL; of an empty group -infinity and NaN */
-  double floor;          /* >= 0, of the weights; not of lse and soft_mean */
+  double temperature;              /* >= 0 */
+  void* weights;                   /* [n] or NULL */
+  void *log_sum_exps, *soft_means; /* [G] or NULL; of an empty group -infinity and NaN */
+  double floor;                    /* >= 0, of the weights; not of log_sum_exps and soft_means */
 } srp_group_softmax_args;
 
 typedef struct {
@@ -125,25 +125,25 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, entropy, evenness */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, entropies, evennesses */
   const void* values;     /* [n] */
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  int32_t normalized;       /* 0 or 1 */
-  double least;             /* >= 0 */
-  void *entropy, *evenness; /* [G] or NULL, not both */
+  int32_t normalize;            /* 0 or 1 */
+  double least;                 /* >= 0 */
+  void *entropies, *evennesses; /* [G] or NULL, not both */
 } srp_group_entropy_args;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, best_value, second_value */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, best_values, second_values */
   const void* values;     /* [n] */
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  int32_t *best, *second;          /* [G]: item indices, -1 where there is none */
-  void *best_value, *second_value; /* [G] or NULL */
+  int32_t *best, *second;            /* [G]: item indices, -1 where there is none */
+  void *best_values, *second_values; /* [G] or NULL */
 } srp_group_top2_args;
 
 typedef struct {

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0xb1a8c86au
+#define SRP_ABI 0xdb1cca79u
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

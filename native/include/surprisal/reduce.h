@@ -14,9 +14,9 @@
  *   counts    counts[b] = kept tokens of row b; all of them without a mask. Whole numbers, exact
  *   clamp     out[t] = min(max(x[t], low), high); high where low > high. NaN stays NaN
  *             counts[b] = (kept tokens, those of them with x < low or x > high), as SRP_CLAMPED_* says
- *   gamma     l = min(max(sum of clip(x[t], -bound, bound) + sum of clip(ln factor[t], ln(tiny), bound), ln(tiny)), bound),
+ *   gamma     l = min(max(sum of clip(log_ratios[t], -bound, bound) + sum of clip(ln factors[t], ln(tiny), bound), ln(tiny)), bound),
  *             over the kept tokens of the row (factors with all_factors: over all its positions), tiny 1e-8;  weights[b] = exp(rate + shape l - rate e^l), 0 where that is not
- *             finite; log_weights[b] = l. (shape, rate) are those of a positive row where sign[b] >= 0, else of a negative
+ *             finite; log_weights[b] = l. (shape, rate) are those of a positive row where signs[b] >= 0, else of a negative
  *             one. A weight is a gamma density in e^l without its scale; it is 1 at l = 0
  *
  * constant    min == max, finite: mean is that value and M2 is 0, exactly; so with count_epsilon 0 whitening such a unit
@@ -129,12 +129,12 @@ typedef struct {
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, factor, sign, weights, log_weights */
-  const void* values;     /* [n] */
-  const void* factor;     /* [n] or NULL = 1 */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of log_ratios, factors, signs, weights, log_weights */
+  const void* log_ratios; /* [n] */
+  const void* factors;    /* [n] or NULL = 1 */
   const uint8_t* mask;    /* [n] or NULL */
   const int32_t* offsets; /* [B + 1] or NULL = padded */
-  const void* sign;       /* [B] */
+  const void* signs;      /* [B] */
   int64_t n, B, T;
   double bound;                                                        /* >= 0 */
   double shape_positive, rate_positive, shape_negative, rate_negative; /* >= 0 */

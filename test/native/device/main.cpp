@@ -44,7 +44,7 @@ void enqueue_fault(const Queue& queue) {
   srp_scan_returns_args args = {};
   args.size = sizeof args;
   args.dtype = SRP_F32;
-  args.reward = values;
+  args.rewards = values;
   args.offsets = static_cast<int32_t*>(offsets);
   args.n = 4;
   args.B = 2;

@@ -64,7 +64,8 @@ Call<SpansArgs> spans(Random& random, const Rows& rows, const Delimiters& d, int
   // Room for none, for a few, for all there can be: one a token, one for a row that starts open, one for its head.
   a.capacity = random.one_of({int64_t{0}, int64_t{5}, rows.n + 2 * rows.B + 3});
   call.out("spans", &SpansArgs::spans, SRP_I32, 3 * a.capacity, Tolerance::exact());
-  if (random.chance(0.7)) call.out("which", &SpansArgs::which, SRP_I32, 2 * a.capacity, Tolerance::exact());
+  if (random.chance(0.7))
+    call.out("alternatives", &SpansArgs::alternatives, SRP_I32, 2 * a.capacity, Tolerance::exact());
   call.out("count", &SpansArgs::count, SRP_I64, 1, Tolerance::exact());
   return call;
 }

@@ -40,9 +40,9 @@ Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& group
   if (random.chance(0.5)) call.in("weights", &NormalizeArgs::weights, reals(dtype, weights(random, groups.n)));
   const int64_t absent = random.integer(0, 7);
   if (absent != 1) call.out("normalized", &NormalizeArgs::normalized, dtype, groups.n, Tolerance::sums(dtype));
-  if (absent != 2) call.out("mean", &NormalizeArgs::mean, dtype, groups.G, Tolerance::sums(dtype));
-  if (absent != 3) call.out("std", &NormalizeArgs::std, dtype, groups.G, Tolerance::sums(dtype));
-  if (absent != 4) call.out("count", &NormalizeArgs::count, SRP_I32, groups.G, Tolerance::exact());
+  if (absent != 2) call.out("means", &NormalizeArgs::means, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 3) call.out("stds", &NormalizeArgs::stds, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 4) call.out("counts", &NormalizeArgs::counts, SRP_I32, groups.G, Tolerance::exact());
   return call;
 }
 
@@ -53,8 +53,8 @@ Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
   call.args.floor = random.one_of({0.0, 1e-6, 0.4});
   const int64_t absent = random.integer(0, 4);
   if (absent != 1) call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
-  if (absent != 2) call.out("lse", &SoftmaxArgs::lse, dtype, groups.G, Tolerance::sums(dtype));
-  if (absent != 3) call.out("soft_mean", &SoftmaxArgs::soft_mean, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 2) call.out("log_sum_exps", &SoftmaxArgs::log_sum_exps, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 3) call.out("soft_means", &SoftmaxArgs::soft_means, dtype, groups.G, Tolerance::sums(dtype));
   return call;
 }
 
@@ -87,11 +87,11 @@ Call<EntropyArgs> entropy(Random& random, int32_t dtype, int32_t normalized, con
   call.in("values", &EntropyArgs::values, reals(dtype, weights(random, groups.n)));
   if (!groups.members.empty()) call.in("members", &EntropyArgs::members, ints(groups.members));
   if (groups.G > 0) call.in("offsets", &EntropyArgs::offsets, ints(groups.offsets));
-  call.args.normalized = normalized;
+  call.args.normalize = normalized;
   call.args.least = random.one_of({0.0, 1e-12, 0.3});
   const int64_t absent = random.integer(0, 3);
-  if (absent != 1) call.out("entropy", &EntropyArgs::entropy, dtype, groups.G, Tolerance::sums(dtype));
-  if (absent != 2) call.out("evenness", &EntropyArgs::evenness, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 1) call.out("entropies", &EntropyArgs::entropies, dtype, groups.G, Tolerance::sums(dtype));
+  if (absent != 2) call.out("evennesses", &EntropyArgs::evennesses, dtype, groups.G, Tolerance::sums(dtype));
   return call;
 }
 
@@ -100,8 +100,8 @@ Call<Top2Args> top2(Random& random, int32_t dtype, const Groups& groups) {
   inputs(call, random, dtype, groups);
   call.out("best", &Top2Args::best, SRP_I32, groups.G, Tolerance::exact());
   call.out("second", &Top2Args::second, SRP_I32, groups.G, Tolerance::exact());
-  if (random.chance(0.7)) call.out("best_value", &Top2Args::best_value, dtype, groups.G, Tolerance::exact());
-  if (random.chance(0.7)) call.out("second_value", &Top2Args::second_value, dtype, groups.G, Tolerance::exact());
+  if (random.chance(0.7)) call.out("best_values", &Top2Args::best_values, dtype, groups.G, Tolerance::exact());
+  if (random.chance(0.7)) call.out("second_values", &Top2Args::second_values, dtype, groups.G, Tolerance::exact());
   return call;
 }
 
@@ -198,12 +198,13 @@ void group_refuses(Runner& run) {
   for (const Groups& groups : {small, large}) {
     const Call<SoftmaxArgs> good = softmax(random, SRP_F64, groups);
     refuse(run, good, groups);
-    run.refused("there is no output", good.with([](SoftmaxArgs& a) { a.weights = a.lse = a.soft_mean = nullptr; }),
+    run.refused("there is no output",
+                good.with([](SoftmaxArgs& a) { a.weights = a.log_sum_exps = a.soft_means = nullptr; }),
                 SRP_BAD_ARGUMENT);
     for (double SoftmaxArgs::* scalar : {&SoftmaxArgs::temperature, &SoftmaxArgs::floor})
       refuse_values(run, good, "a scalar", scalar, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     Call<SoftmaxArgs> cold = cold_softmax(random, SRP_F64, groups);
-    cold.out("lse", &SoftmaxArgs::lse, SRP_F64, groups.G, Tolerance::exact());
+    cold.out("log_sum_exps", &SoftmaxArgs::log_sum_exps, SRP_F64, groups.G, Tolerance::exact());
     run.refused("temperature 0 has no lse", cold, SRP_BAD_ARGUMENT);
   }
 
@@ -220,9 +221,9 @@ void group_refuses(Runner& run) {
   for (const Groups& groups : {small, large}) {
     const Call<EntropyArgs> good = entropy(random, SRP_F64, 1, groups);
     refuse(run, good, groups);
-    run.refused("there is no output", good.with([](EntropyArgs& a) { a.entropy = a.evenness = nullptr; }),
+    run.refused("there is no output", good.with([](EntropyArgs& a) { a.entropies = a.evennesses = nullptr; }),
                 SRP_BAD_ARGUMENT);
-    refuse_enumerators(run, good, "normalized", &EntropyArgs::normalized, 1);
+    refuse_enumerators(run, good, "normalize", &EntropyArgs::normalize, 1);
     refuse_values(run, good, "least", &EntropyArgs::least, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
   }
 

@@ -18,13 +18,13 @@ Call<StepsArgs> steps(Random& random, int64_t S) {
   if (random.chance(0.2)) entropy.assign(static_cast<size_t>(S), 0.7);
   call.args.S = S;
   call.args.k = random.one_of({1.0, 0.0, -0.5});
-  call.args.k_f = random.one_of({1.0, 0.3});
+  call.args.k_future = random.one_of({1.0, 0.3});
   call.args.epsilon = random.one_of({1e-8, 1e-3, 0.0});
-  call.in("entropy", &StepsArgs::entropy, reals(SRP_F64, entropy));
+  call.in("entropies", &StepsArgs::entropies, reals(SRP_F64, entropy));
   const int64_t absent = random.integer(0, 5);
-  if (absent != 1) call.out("entropy_norm", &StepsArgs::entropy_norm, SRP_F64, S, kSums);
-  if (absent != 2) call.out("scale", &StepsArgs::scale, SRP_F64, S, kSums);
-  if (absent != 3) call.out("clarity", &StepsArgs::clarity, SRP_F64, S, kSums);
+  if (absent != 1) call.out("entropy_norms", &StepsArgs::entropy_norms, SRP_F64, S, kSums);
+  if (absent != 2) call.out("scales", &StepsArgs::scales, SRP_F64, S, kSums);
+  if (absent != 3) call.out("clarities", &StepsArgs::clarities, SRP_F64, S, kSums);
   return call;
 }
 
@@ -64,8 +64,8 @@ Call<SpansArgs> spans(Random& random, int32_t dtype, int32_t scope, const Rows& 
   call.in("advantages", &SpansArgs::advantages, reals(dtype, random.reals(rows.n, -1, 1)));
   if (scope == SRP_SCOPE_MASK || random.chance(0.3)) call.in("mask", &SpansArgs::mask, flags(mask));
   call.in("spans", &SpansArgs::spans, ints(spans));
-  call.in("scale", &SpansArgs::scale, reals(SRP_F64, random.reals(S, 0.5, 1.2)));
-  call.in("clarity", &SpansArgs::clarity, reals(SRP_F64, random.reals(S, 0.3, 1)));
+  call.in("scales", &SpansArgs::scales, reals(SRP_F64, random.reals(S, 0.5, 1.2)));
+  call.in("clarities", &SpansArgs::clarities, reals(SRP_F64, random.reals(S, 0.3, 1)));
   if (random.chance(0.5))
     call.out("out", &SpansArgs::out, dtype, rows.n, Tolerance::sums(dtype));
   else
@@ -80,7 +80,7 @@ Call<RowsArgs> rows(Random& random, int32_t dtype, int32_t form, int32_t nonfini
   RowsArgs& a = call.args;
   a.dtype = dtype;
   a.form = form;
-  a.nonfinite = nonfinite;
+  a.non_finite = nonfinite;
   a.negate = random.chance(0.5);
   a.epsilon = random.one_of({1e-6, 1e-2});
   a.beta = random.one_of({0.5, -1.0});
@@ -108,7 +108,7 @@ Call<RowsArgs> rows(Random& random, int32_t dtype, int32_t form, int32_t nonfini
     poison(entropy, mask);
     call.in("mask", &RowsArgs::mask, flags(mask));
   }
-  call.in("entropy", &RowsArgs::entropy, reals(dtype, entropy));
+  call.in("values", &RowsArgs::values, reals(dtype, entropy));
   if (random.chance(0.7)) call.in("positive", &RowsArgs::positive, flags(random.flags(shape.B, 0.5)));
   a.G = groups.G;
   call.in("group_offsets", &RowsArgs::group_offsets, ints(groups.offsets));
@@ -118,11 +118,11 @@ Call<RowsArgs> rows(Random& random, int32_t dtype, int32_t form, int32_t nonfini
   const int64_t B = shape.B;
   // A mean of rows is within 1e-15 of the other backend's, and the z-score divides by epsilon, 1e-6, or more.
   const Tolerance weights = {1e-12, 1e-9};
-  if (present()) call.out("sequence_entropy", &RowsArgs::sequence_entropy, SRP_F64, B, kSums);
-  if (present()) call.out("group_mean", &RowsArgs::group_mean, SRP_F64, B, kSums);
-  if (present()) call.out("ratio", &RowsArgs::ratio, SRP_F64, B, weights);
-  if (present()) call.out("weight", &RowsArgs::weight, SRP_F64, B, weights);
-  if (present()) call.out("length", &RowsArgs::length, SRP_I32, B, Tolerance::exact());
+  if (present()) call.out("sequence_entropies", &RowsArgs::sequence_entropies, SRP_F64, B, kSums);
+  if (present()) call.out("group_mean_entropies", &RowsArgs::group_mean_entropies, SRP_F64, B, kSums);
+  if (present()) call.out("entropy_ratios", &RowsArgs::entropy_ratios, SRP_F64, B, weights);
+  if (present()) call.out("weights", &RowsArgs::weights, SRP_F64, B, weights);
+  if (present()) call.out("lengths", &RowsArgs::lengths, SRP_I32, B, Tolerance::exact());
   if (present()) call.out("valid", &RowsArgs::valid, SRP_U8, B, Tolerance::exact());
   return call;
 }
@@ -132,8 +132,8 @@ void refuse_steps(Runner& run, Random& random) {
   const Call<A> good = steps(random, 9);
   expect_struct_checks(run, good);
   refuse_negative(run, good, &A::S);
-  refuse_null(run, good, &A::entropy);
-  for (double A::* scalar : {&A::k, &A::k_f, &A::epsilon})
+  refuse_null(run, good, &A::entropies);
+  for (double A::* scalar : {&A::k, &A::k_future, &A::epsilon})
     refuse_values(run, good, "a scalar", scalar, {double{NAN}, double{INFINITY}, -double{INFINITY}}, SRP_BAD_ARGUMENT);
   refuse_values(run, good, "epsilon", &A::epsilon, {-1.0}, SRP_BAD_ARGUMENT);
 }
@@ -148,7 +148,7 @@ void refuse_spans(Runner& run, Random& random) {
     refuse_dtypes(run, good);
     refuse_enumerators(run, good, "scope", &A::scope, SRP_SCOPE_SEGMENTS);
     refuse_negative(run, good, &A::n, &A::B, &A::T, &A::S);
-    refuse_null(run, good, &A::advantages, &A::spans, &A::scale, &A::clarity, &A::out, &A::mean);
+    refuse_null(run, good, &A::advantages, &A::spans, &A::scales, &A::clarities, &A::out, &A::mean);
     if (scope == SRP_SCOPE_MASK) refuse_null(run, good, &A::mask);
     refuse_values(run, good, "zeta", &A::zeta, {double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
     run.refused("there is no row for the tokens", good.with([](A& a) { a.B = 0; }), SRP_BAD_SHAPE);
@@ -176,9 +176,9 @@ void refuse_rows(Runner& run, Random& random) {
     expect_struct_checks(run, good);
     refuse_dtypes(run, good);
     refuse_enumerators(run, good, "form", &A::form, SRP_WEIGHT_ZSCORE);
-    refuse_enumerators(run, good, "nonfinite", &A::nonfinite, SRP_NONFINITE_GROUP);
+    refuse_enumerators(run, good, "non_finite", &A::non_finite, SRP_NONFINITE_GROUP);
     refuse_negative(run, good, &A::n, &A::B, &A::T);
-    refuse_null(run, good, &A::entropy);
+    refuse_null(run, good, &A::values);
     refuse_groups(run, good, &A::group_offsets);
     for (double A::* scalar : {&A::epsilon, &A::beta, &A::z_clip, &A::variance_floor, &A::low_positive,
                                &A::high_positive, &A::low_negative, &A::high_negative})

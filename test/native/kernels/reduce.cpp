@@ -28,6 +28,12 @@ const Rows& uneven_rows() {
   return shape;
 }
 
+// The numbers that an op takes per token.
+template <class Args>
+constexpr auto numbers = &Args::values;
+template <>
+constexpr auto numbers<GammaArgs> = &GammaArgs::log_ratios;
+
 // Values and mask. NaN lies under the mask unless it is read.
 template <class Args>
 void inputs(Call<Args>& call, Random& random, int32_t dtype, const Rows& rows, bool reads_masked) {
@@ -37,7 +43,7 @@ void inputs(Call<Args>& call, Random& random, int32_t dtype, const Rows& rows, b
   if (masked && !reads_masked) poison(values, mask);
   call.args.dtype = dtype;
   call.rows(rows);
-  call.in("values", &Args::values, reals(dtype, values));
+  call.in("values", numbers<Args>, reals(dtype, values));
   if (masked) call.in("mask", &Args::mask, flags(mask));
 }
 
@@ -123,8 +129,8 @@ Call<ClampArgs> clamp(Random& random, int32_t dtype, const Rows& rows) {
 Call<GammaArgs> gamma(Random& random, int32_t dtype, const Rows& rows) {
   Call<GammaArgs> call(&srp_backend::reduce_gamma);
   inputs(call, random, dtype, rows, false);
-  if (random.chance(0.5)) call.in("factor", &GammaArgs::factor, reals(dtype, random.reals(rows.n, 0.5, 2)));
-  call.in("sign", &GammaArgs::sign, reals(dtype, random.reals(rows.B, -1, 1)));
+  if (random.chance(0.5)) call.in("factors", &GammaArgs::factors, reals(dtype, random.reals(rows.n, 0.5, 2)));
+  call.in("signs", &GammaArgs::signs, reals(dtype, random.reals(rows.B, -1, 1)));
   call.args.bound = random.one_of({20.0, 1.0});
   call.args.all_factors = random.one_of({0, 1});
   call.args.shape_positive = call.args.rate_negative = 2;
@@ -176,7 +182,7 @@ template <class Args>
 void refuse(Runner& run, const Call<Args>& good, const Rows& rows) {
   expect_struct_checks(run, good);
   refuse_dtypes(run, good);
-  refuse_null(run, good, &Args::values);
+  refuse_null(run, good, numbers<Args>);
   refuse_rows(run, good, rows);
   run.agree(good);
 }
@@ -294,7 +300,7 @@ void reduce_refuses(Runner& run) {
   for (const Rows& rows : shapes) {
     Call<GammaArgs> good(&srp_backend::reduce_gamma);
     inputs(good, random, SRP_F64, rows, false);
-    good.in("sign", &GammaArgs::sign, reals(SRP_F64, random.reals(rows.B, -1, 1)));
+    good.in("signs", &GammaArgs::signs, reals(SRP_F64, random.reals(rows.B, -1, 1)));
     good.args.bound = 20;
     good.out("weights", &GammaArgs::weights, SRP_F64, rows.B, kPartials);
     refuse(run, good, rows);
@@ -303,7 +309,7 @@ void reduce_refuses(Runner& run) {
     for (double GammaArgs::* shape :
          {&GammaArgs::shape_positive, &GammaArgs::rate_positive, &GammaArgs::shape_negative, &GammaArgs::rate_negative})
       refuse_values(run, good, "a shape", shape, {-1.0, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
-    refuse_null(run, good, &GammaArgs::sign, &GammaArgs::weights);
+    refuse_null(run, good, &GammaArgs::signs, &GammaArgs::weights);
   }
 
   run.begin("reduce_counts", "refuses");

@@ -39,19 +39,19 @@ void inputs(Call<Args>& call, const Setting& s) {
   call.args.mask_mode = s.mask_mode;
   call.args.gamma = random.one_of({1.0, 0.99, 0.5, 0.0});
   call.rows(s.rows);
-  call.in("reward", &Args::reward, tokens(-1, 1));
+  call.in("rewards", &Args::rewards, tokens(-1, 1));
   if constexpr (!std::is_same_v<Args, srp_scan_returns_args>) {
     call.args.lambda = random.one_of({1.0, 0.95, 0.0});
-    call.in("value", &Args::value, tokens(-1, 1));
+    call.in("values", &Args::values, tokens(-1, 1));
   }
   if constexpr (std::is_same_v<Args, srp_scan_vtrace_args>) {
     call.args.rho_bar = random.one_of({1.0, 2.0, double{INFINITY}});
     call.args.c_bar = random.one_of({1.0, 0.5, double{INFINITY}});
     call.args.pg_rho_bar = random.one_of({1.0, 0.0, double{INFINITY}});
-    call.in("weight", &Args::weight, tokens(0, 3));
+    call.in("weights", &Args::weights, tokens(0, 3));
   }
   if (masked) call.in("mask", &Args::mask, flags(mask));
-  if (random.chance(0.5)) call.in("discount", &Args::discount, tokens(0, 1));
+  if (random.chance(0.5)) call.in("gammas", &Args::gammas, tokens(0, 1));
   if (random.chance(0.5)) call.in("bootstrap", &Args::bootstrap, reals(s.dtype, random.reals(s.rows.B, -1, 1)));
 }
 
@@ -148,9 +148,9 @@ Prefix prefix(const Setting& s, bool given) {
   if (given) {
     call.in("values", &Args::values, tokens(-1, 1));
   } else {
-    call.in("log_prob", &Args::log_prob, tokens(-5, 0));
+    call.in("log_probs", &Args::log_probs, tokens(-5, 0));
     call.in("sum_squares", &Args::sum_squares, tokens(0, 1));
-    if (random.chance(0.5)) call.in("weight", &Args::weight, tokens(-2, 2));
+    if (random.chance(0.5)) call.in("weights", &Args::weights, tokens(-2, 2));
   }
   if (masked) call.in("mask", &Args::mask, flags(mask));
   outputs(call, s, "terms", &Args::terms, "sums", &Args::sums);
@@ -175,7 +175,7 @@ void refuse(Runner& run, const Call<Args>& good, const Rows& rows) {
   refuse_dtypes(run, good);
   refuse_enumerators(run, good, "mask_mode", &Args::mask_mode, SRP_MASK_CUT);
   refuse_values(run, good, "gamma", &Args::gamma, {-0.1, 1.1, double{NAN}, double{INFINITY}}, SRP_BAD_ARGUMENT);
-  refuse_null(run, good, &Args::reward);
+  refuse_null(run, good, &Args::rewards);
   refuse_rows(run, good, rows);
   run.agree(good);
 }
@@ -202,7 +202,7 @@ void refuse_prefix(Runner& run, const Prefix& good, const Rows& rows, bool given
   if (given)
     refuse_null(run, good, &Args::values);  // then the three others are needed, and are not there
   else
-    refuse_null(run, good, &Args::log_prob, &Args::sum_squares);
+    refuse_null(run, good, &Args::log_probs, &Args::sum_squares);
   run.refused("there is no output", good.with([](Args& a) { a.terms = a.sums = nullptr; }), SRP_BAD_ARGUMENT);
   refuse_rows(run, good, rows);
   run.agree(good);
@@ -264,7 +264,7 @@ void scan_refuses(Runner& run) {
   const Gae advantages = gae(setting);
   refuse(run, advantages, rows);
   refuse_values(run, advantages, "lambda", &srp_scan_gae_args::lambda, {-0.1, 1.1, double{NAN}}, SRP_BAD_ARGUMENT);
-  refuse_null(run, advantages, &srp_scan_gae_args::value);
+  refuse_null(run, advantages, &srp_scan_gae_args::values);
   refuse_enumerators(run, advantages, "transform_masked", &srp_scan_gae_args::transform_masked, 1);
   run.refused("there is no output", advantages.with([](srp_scan_gae_args& a) { a.advantages = a.returns = nullptr; }),
               SRP_BAD_ARGUMENT);
@@ -282,7 +282,7 @@ void scan_refuses(Runner& run) {
   refuse_values(run, targets, "lambda", &Args::lambda, {-0.1, 1.1, double{NAN}}, SRP_BAD_ARGUMENT);
   for (double Args::* bar : {&Args::rho_bar, &Args::c_bar, &Args::pg_rho_bar})
     refuse_values(run, targets, "a cap", bar, {-0.1, double{NAN}}, SRP_BAD_ARGUMENT);
-  refuse_null(run, targets, &Args::value, &Args::weight);
+  refuse_null(run, targets, &Args::values, &Args::weights);
   run.refused("there is no output", targets.with([](Args& a) { a.targets = a.advantages = a.accumulated = nullptr; }),
               SRP_BAD_ARGUMENT);
   refuse_enumerators(run, targets, "delta", &Args::delta, SRP_DELTA_REWARD);

@@ -170,7 +170,7 @@ eachBackend((backend) => {
       const { ops } = selectBackend("test", backend);
       const outputs = () => ({
         spans: new Int32Array(12).fill(7),
-        which: new Int32Array(8).fill(7),
+        alternatives: new Int32Array(8).fill(7),
         count: BigInt64Array.of(7n),
       });
       const good = {
@@ -230,7 +230,7 @@ eachBackend((backend) => {
 
       test("spans outside their rows", () => {
         const spans = Int32Array.of(0, 0, 1, 1, 0, 2 ** 30);
-        const common = { offsets: null, spans, n: 4, B: 2, T: 2, S: 2, found: null };
+        const common = { offsets: null, spans, n: 4, B: 2, T: 2, S: 2, count: null };
         expect(() => ops.delimMask({ ...common, mask: new Uint8Array(4) })).toThrow(code("RANGE"));
         const means = new Float64Array(2);
         expect(() => ops.delimMeans({ ...common, dtype: 1, values: new Float32Array(4), means })).toThrow(

@@ -34,7 +34,7 @@ def checks(device):
 
     normalized, mean, std = normalize(data, wide)
     fields = {"ddof": 1.0, "epsilon": 1e-6, "variance_floor": 0.0, "center": "SRP_CENTER_MEAN", "scale": "SRP_SCALE_STD", "singleton": "SRP_SINGLETON_ZERO", "nan_policy": "SRP_NAN_PROPAGATE", "gain": 1.0}
-    yield Check("group_normalize", "mean and std", {"values": rewards, **groups}, {**numbers, **fields}, {"normalized": (normalized, f32, F32), "mean": (mean, f32, F32), "std": (std, f32, F32)})
+    yield Check("group_normalize", "mean and std", {"values": rewards, **groups}, {**numbers, **fields}, {"normalized": (normalized, f32, F32), "means": (mean, f32, F32), "stds": (std, f32, F32)})
 
     weights = by_group(wide, data, lambda x: torch.softmax(x / 0.5, 0))
     yield Check("group_softmax", "temperature 0.5", {"values": rewards, **groups}, {**numbers, "temperature": 0.5, "floor": 0.0}, {"weights": (weights, f32, F32)})
@@ -49,8 +49,8 @@ def checks(device):
         p = part / part.sum() if part.numel() else part
         entropies.append(-(p * p.log()).sum())
         evenness.append(entropies[-1] / math.log(part.numel()) if part.numel() > 1 else entropies[-1] * 0)
-    outputs = {"entropy": (torch.stack(entropies), f32, F32), "evenness": (torch.stack(evenness), f32, F32)}
-    yield Check("group_entropy", "normalized", {"values": positive, **groups}, {**numbers, "normalized": 1, "least": 1e-12}, outputs)
+    outputs = {"entropies": (torch.stack(entropies), f32, F32), "evennesses": (torch.stack(evenness), f32, F32)}
+    yield Check("group_entropy", "normalized", {"values": positive, **groups}, {**numbers, "normalize": 1, "least": 1e-12}, outputs)
 
     best, second = [], []
     for g in range(GROUPS):

@@ -63,6 +63,6 @@ def checks(device):
     weights = torch.exp(rate + shape * logs - rate * logs.exp())
     fields = {"bound": bound, "shape_positive": 2.0, "rate_positive": 1.0, "shape_negative": 3.0, "rate_negative": 2.5, "all_factors": 0}
     outputs = {"weights": (weights, f32, (2e-6, 1e-5)), "log_weights": (logs, f32, F32)}
-    yield Check("reduce_gamma", "with factors", {"values": small, "factor": factor, "sign": sign, "mask": data.mask}, {**rows, **fields}, outputs)
+    yield Check("reduce_gamma", "with factors", {"log_ratios": small, "factors": factor, "signs": sign, "mask": data.mask}, {**rows, **fields}, outputs)
 
     yield Check("reduce_counts", "mask", {"mask": data.mask}, ROWS, {"counts": (kept.sum(1), torch.float64, EXACT)})

@@ -33,7 +33,7 @@ def checks(device):
         return (now, now + v[:, t]), (v[:, t], now)
 
     advantages, returns = skip_loop(kept, gae, (last, zero))
-    inputs = {"reward": reward, "value": value, "bootstrap": bootstrap, "mask": data.mask}
+    inputs = {"rewards": reward, "values": value, "bootstrap": bootstrap, "mask": data.mask}
     numbers = {"dtype": "SRP_F32", **ROWS, "gamma": GAMMA, "lambda": LAMBDA, "mask_mode": "SRP_MASK_SKIP", "transform_masked": 0}
     outputs = {"advantages": (advantages, f32, long), "returns": (returns, f32, long)}
     yield Check("scan_gae", "padded, with holes", inputs, numbers, outputs)
@@ -41,7 +41,7 @@ def checks(device):
     # The same rows packed: what is kept of each, end to end, without a mask.
     lengths = kept.sum(1)
     offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]).int()
-    packed = {"reward": reward[kept], "value": value[kept], "bootstrap": bootstrap, "offsets": offsets}
+    packed = {"rewards": reward[kept], "values": value[kept], "bootstrap": bootstrap, "offsets": offsets}
     numbers = {**numbers, "n": int(lengths.sum()), "T": 0}
     yield Check("scan_gae", "packed", packed, numbers, {"advantages": (advantages[kept], f32, long), "returns": (returns[kept], f32, long)})
 
@@ -51,7 +51,7 @@ def checks(device):
 
     (sums,) = skip_loop(kept, discounted, (last,))
     numbers = {"dtype": "SRP_F32", **ROWS, "gamma": GAMMA, "mask_mode": "SRP_MASK_SKIP", "transform_masked": 0}
-    yield Check("scan_returns", "with bootstrap", {"reward": reward, "bootstrap": bootstrap, "mask": data.mask}, numbers, {"returns": (sums, f32, long)})
+    yield Check("scan_returns", "with bootstrap", {"rewards": reward, "bootstrap": bootstrap, "mask": data.mask}, numbers, {"returns": (sums, f32, long)})
 
     weight = data.uniform(B, T, low=0.2, high=2.0)
     w = weight.double()
@@ -64,7 +64,7 @@ def checks(device):
         return (v[:, t] + now, advantage), (v[:, t], v[:, t] + now, now)
 
     targets, advantages = skip_loop(kept, vtrace, (last, last, zero))
-    inputs = {"reward": reward, "value": value, "weight": weight, "bootstrap": bootstrap, "mask": data.mask}
+    inputs = {"rewards": reward, "values": value, "weights": weight, "bootstrap": bootstrap, "mask": data.mask}
     numbers = {"dtype": "SRP_F32", **ROWS, "gamma": GAMMA, "lambda": LAMBDA, "rho_bar": 1.0, "c_bar": 0.9, "pg_rho_bar": 1.1, "mask_mode": "SRP_MASK_SKIP", "delta": "SRP_DELTA_CORRECTED"}
     yield Check("scan_vtrace", "three caps", inputs, numbers, {"targets": (targets, f32, long), "advantages": (advantages, f32, long)})
 
