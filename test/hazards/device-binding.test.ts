@@ -31,9 +31,9 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
     return [...out];
   };
   /** Sums from each element to the end. */
-  const sums = (on: Backend, reward: unknown, returns: unknown, n = 4, change: object = {}): void => {
-    const rest = { discount: null, mask: null, bootstrap: null, offsets: null, maskMode: 0, transformMasked: 0 };
-    const args = { dtype: FLOAT32, reward, ...rest, n, B: 1, T: n, gamma: 1, returns, ...change };
+  const sums = (on: Backend, rewards: unknown, returns: unknown, n = 4, change: object = {}): void => {
+    const rest = { gammas: null, mask: null, bootstrap: null, offsets: null, maskMode: 0, transformMasked: 0 };
+    const args = { dtype: FLOAT32, rewards, ...rest, n, B: 1, T: n, gamma: 1, returns, ...change };
     (on.ops.scanReturns as (args: unknown) => void)(args);
   };
   const refused = (call: () => unknown, code: ErrorCode, text: RegExp): void => {
@@ -74,26 +74,26 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
         "ERR_SURPRISAL_OPTION",
         /returns is in host memory/,
       ],
-      ["too short", (out) => sums(home, upload([1, 2]), out), "ERR_SURPRISAL_SHAPE", /reward has 8 bytes, expected 16/],
+      ["too short", (out) => sums(home, upload([1, 2]), out), "ERR_SURPRISAL_SHAPE", /rewards has 8 bytes, expected 16/],
       [
         "another dtype",
         (out) => sums(home, device.alloc(16, INT32), out),
         "ERR_SURPRISAL_DTYPE",
-        /reward has another element type/,
+        /rewards has another element type/,
       ],
       ["released", releasedOutput, "ERR_SURPRISAL_OPTION", /returns was released/],
       [
         "an overlap",
         (out) => sums(home, device.view(out, 0, 12, FLOAT32), device.view(out, 4, 12, FLOAT32), 3),
         "ERR_SURPRISAL_OPTION",
-        /returns overlaps reward/,
+        /returns overlaps rewards/,
       ],
-      ["an object that is none", (out) => sums(home, {}, out), "ERR_SURPRISAL_DTYPE", /reward is not a typed array/],
+      ["an object that is none", (out) => sums(home, {}, out), "ERR_SURPRISAL_DTYPE", /rewards is not a typed array/],
       [
         "the prototype of one",
         (out) => sums(home, Object.create(out), out),
         "ERR_SURPRISAL_DTYPE",
-        /reward is not a typed array/,
+        /rewards is not a typed array/,
       ],
     ])("refuse %s", (_, call, code, text) => {
       const out = device.alloc(16, FLOAT32);
@@ -107,8 +107,8 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
       refused(() => sums(cpu, on, out), "ERR_SURPRISAL_OPTION", /lies on a device/);
       const args = {
         dtype: FLOAT32,
-        reward: on,
-        discount: null,
+        rewards: on,
+        gammas: null,
         mask: null,
         bootstrap: null,
         offsets: null,

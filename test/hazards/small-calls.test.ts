@@ -23,7 +23,7 @@ afterEach(() => {
 
 test.each([
   ["groupNormalize", "values"],
-  ["scanGae", "reward"],
+  ["scanGae", "rewards"],
   ["ratioLog", "logProbs"],
   ["lossToken", "logProbs"],
   ["lossRow", "logProbs"],
