@@ -74,7 +74,12 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
         "ERR_SURPRISAL_OPTION",
         /returns is in host memory/,
       ],
-      ["too short", (out) => sums(home, upload([1, 2]), out), "ERR_SURPRISAL_SHAPE", /rewards has 8 bytes, expected 16/],
+      [
+        "too short",
+        (out) => sums(home, upload([1, 2]), out),
+        "ERR_SURPRISAL_SHAPE",
+        /rewards has 8 bytes, expected 16/,
+      ],
       [
         "another dtype",
         (out) => sums(home, device.alloc(16, INT32), out),
