@@ -31,7 +31,7 @@ else()
   target_compile_options(surprisal PRIVATE -ffp-contract=off -fno-exceptions -fno-rtti $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
-  # now: a function that nobody wrote fails the load. nodelete: the thread pool outlives the last worker that loaded the addon.
+  # now: an undefined function fails the load. nodelete: the thread pool outlives the last worker that loaded the addon.
   target_link_options(surprisal PRIVATE
     -static-libstdc++ -Wl,--exclude-libs,ALL -Wl,--gc-sections -Wl,-z,now -Wl,-z,nodelete)
   target_link_libraries(surprisal PRIVATE dl pthread)

@@ -41,7 +41,7 @@ int32_t Call::wanted_dtype(const Field& field) const {
   return field.dtype == kOwnDtype || own == SRP_F64 ? own : static_cast<int32_t>(SRP_F32);
 }
 
-// An array that was given, wherever it lies, if it is what its field needs.
+// Reads an array, in host memory or on a device, and checks that it is what its field needs.
 srp_status Call::add(Array array, bool has_dtype, size_t elements) {
   const Field& field = *array.field;
   if (!has_dtype) return refuse(SRP_BAD_DTYPE, field, "has another element type than dtype says");
@@ -68,7 +68,7 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
   if (!read_typed_array(env, value, &given)) {
     napi_valuetype kind;
     const bool absent = napi_typeof(env, value, &kind) == napi_ok && (kind == napi_null || kind == napi_undefined);
-    if (absent) return SRP_OK;  // the op says whether it needs it
+    if (absent) return SRP_OK;  // the op refuses it if it needs it
     const Handle* const handle = unwrap<Handle>(env, value);
     return handle ? read_handle(*handle, field) : refuse(SRP_BAD_DTYPE, field, "is not a typed array");
   }
@@ -77,7 +77,7 @@ srp_status Call::read_array(napi_env env, napi_value value, const Field& field) 
              given.length);
 }
 
-// Whether the output is the input that it may be the memory of.
+// Whether the output is the very input that it may share memory with.
 bool Call::stands_for(const Array& output, const Array& input) const {
   const int32_t place = output.field->in_place_of;
   return place && input.field == op_.fields + place && output.given == input.given;
@@ -119,7 +119,7 @@ srp_status Call::read(napi_env env, const double* numbers, const napi_value* arr
 }
 
 srp_status Call::copy_array(Array& array) {
-  // An in-place output goes where its input, which stands before it in the table, went.
+  // An in-place output follows its input, which comes before it in the table.
   for (PrivateCopy& copy : copies_) {
     if (copy.original != array.given || !array.field->in_place_of) continue;
     array.given = array.device = copy.memory.get();
@@ -150,11 +150,11 @@ srp_status Call::copy_unsteady(napi_env env, bool off_thread) {
   for (size_t i = 0; i < array_count_; ++i) {
     Array& array = arrays_[i];
     if (array.handle || array.bytes == 0) continue;
-    // Floats that change under a call make its numbers wrong. Indexes and masks that do would make it leave its arrays.
+    // Floats that change during a call make its results wrong. Indices and masks that change could make it leave its arrays.
     const int32_t dtype = wanted_dtype(*array.field);
     const bool indexes = dtype == SRP_I32 || dtype == SRP_I64 || dtype == SRP_U8;
     if (!off_thread && !indexes) continue;
-    bool own = false;  // memory of this thread's JavaScript alone, which can give it away
+    bool own = false;  // memory that only this thread's JavaScript uses, and can transfer away
     napi_is_arraybuffer(env, array.buffer, &own);
     const bool unsteady = own ? off_thread && !hold_array(env, array) : indexes;
     const srp_status status = unsteady ? copy_array(array) : SRP_OK;
@@ -181,7 +181,8 @@ srp_status Call::refuse(srp_status status, const std::string& what) {
   return status;
 }
 
-// Device memory for what lies in the host's, and its content. All memory first: where it runs out nothing was copied.
+// Allocates device memory for arrays in host memory, and copies them. All allocations come first, so that nothing was copied if
+// memory runs out.
 srp_status Call::stage_in(const srp_backend& backend, srp_queue* queue) {
   for (size_t i = 0; i < array_count_; ++i)
     if (!arrays_[i].handle) arrays_[i].device = nullptr;
@@ -220,7 +221,7 @@ srp_status Call::stage_out(const srp_backend& backend, srp_queue* queue) {
   return SRP_OK;
 }
 
-// What was staged: freed in the order of the queue, so after the op has run.
+// Frees what was staged, in the order of the queue, so after the op has run.
 void Call::release(const srp_backend& backend, srp_queue* queue) {
   for (size_t i = 0; i < array_count_; ++i) {
     bool shared = false;

@@ -1,9 +1,9 @@
 // One call of one op: arguments read from JavaScript into the ABI's struct, and run. Where the backend has memory of its own,
 // arrays in host memory are staged. Of two kinds of calls:
 //
-//   all arrays in host memory   copied there, run, waited for, copied back. Where memory runs out a call of an op whose rows
+//   all arrays in host memory   are copied there and back, and the call waits. If memory runs out, a call of an op whose rows
 //                               are independent is cut into fewer rows, as often as needed
-//   an array on the device      all outputs must be; inputs in host memory are copied there, and the call returns before it ran
+//   an array on the device      all outputs must be there; inputs in host memory are copied, and the call returns before it has run
 #ifndef SURPRISAL_BINDING_CALL_H
 #define SURPRISAL_BINDING_CALL_H
 
@@ -36,7 +36,7 @@ struct Array {
 // A copy of an array's content, which the op reads or writes in place of the array.
 struct PrivateCopy {
   std::unique_ptr<unsigned char, decltype(&free)> memory;
-  unsigned char* original;  // compared, never followed: it may be gone by the time the call ends
+  unsigned char* original;  // compared, never dereferenced: it may be gone by the time the call ends
   size_t bytes;
   size_t value;  // as Array has it
   bool output;
@@ -67,7 +67,7 @@ class Call {
   // JavaScript thread, with an array on the device.
   srp_status enqueue(const std::shared_ptr<Queue>& queue);
 
-  // Makes a refusal of the whole call: text for error().
+  // Refuses the whole call: sets the text for error().
   srp_status refuse(srp_status status, const std::string& what);
 
   const std::string& error() const { return error_; }

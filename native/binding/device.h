@@ -1,5 +1,5 @@
-// What the addon exports for the memory, streams and graphs of a device. Each function returns what device_functions.inc says, or a
-// status whose text lastError() has.
+// What the addon exports for the memory, streams and graphs of a device. Each function returns what device_functions.inc lists, or a
+// status; lastError() returns its text.
 #ifndef SURPRISAL_BINDING_DEVICE_H
 #define SURPRISAL_BINDING_DEVICE_H
 
@@ -13,7 +13,7 @@
 
 namespace srp::binding {
 
-// The arguments of one call, read one after the other. status() and lastError() tell the first that is wrong.
+// The arguments of one call, read one after the other. status() and lastError() describe the first that is wrong.
 class Arguments {
  public:
   explicit Arguments(const Napi::CallbackInfo& info) : info_(info), environment_(environment(info.Env())) {}

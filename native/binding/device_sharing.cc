@@ -4,7 +4,7 @@
 namespace srp::binding {
 namespace {
 
-// An array over memory that the queue's device can use, as far as it can be asked.
+// An array over memory, which must be usable by the queue's device as far as the backend can tell.
 Napi::Value adopt(Arguments& arguments, const std::shared_ptr<Owner>& owner, const Queue& queue, int64_t offset,
                   int64_t bytes, int32_t dtype) {
   unsigned char* const pointer = owner->pointer() + offset;

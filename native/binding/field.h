@@ -14,8 +14,8 @@ namespace srp::binding {
 
 enum class Kind : uint8_t { kInt32, kInt64, kFloat64, kInput, kOutput };
 
-constexpr int32_t kOwnDtype = 0;  // what the struct's dtype field says
-constexpr int32_t kWideDtype = -1;  // float64 where that says so, else float32
+constexpr int32_t kOwnDtype = 0;  // the struct's dtype
+constexpr int32_t kWideDtype = -1;  // float64 where the struct's dtype is, else float32
 
 struct Field {
   const char* name;

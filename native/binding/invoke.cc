@@ -19,7 +19,7 @@ struct Request {
   Session* session;
 };
 
-// False if there is no call to make; for a session that is not there the environment's error says so.
+// False if there is no call to make; for an unknown session it sets the environment's error.
 bool unpack(napi_env env, napi_callback_info info, Request* request) {
   void* op = nullptr;
   request->count = kMaxFields + 2;

@@ -1,4 +1,4 @@
-// Memory on a device and who may still use it.
+// Memory on a device, and the queue that may still use it.
 //
 // Order across queues: an owner remembers the queue that used it last, and a use on another one waits for that first. So
 // the last queue comes after all uses, and freeing the memory there is safe.
@@ -28,7 +28,7 @@ class Owner {
   unsigned char* pointer() const { return pointer_; }
   const Queue& queue() const { return *last_; }
 
-  // Before work on `queue` that reads or writes the memory. On failure `error` says why.
+  // Before work on `queue` that reads or writes the memory. On failure it sets `error`.
   static srp_status use(const std::shared_ptr<Owner>& owner, const std::shared_ptr<Queue>& queue, std::string* error);
 
  private:

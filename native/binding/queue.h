@@ -28,10 +28,10 @@ class Queue {
   int32_t device() const { return device_; }
   bool same_device(const Queue& other) const { return &backend_ == &other.backend_ && device_ == other.device_; }
 
-  // What is asked of this queue from now on runs after all that was asked of `other`.
+  // Work enqueued here from now on runs after all work enqueued on `other` so far.
   srp_status wait_for(Queue& other);
 
-  std::unique_ptr<Capture> capture;  // under way
+  std::unique_ptr<Capture> capture;  // in progress
 
  private:
   const srp_backend& backend_;

@@ -1,4 +1,4 @@
-// The CPU backend's table: memory is the host's, everything runs at once on the calling thread.
+// The CPU backend's table: it works in host memory, and every call runs on the calling thread before it returns.
 #include "backend.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-// Affinity says on which CPUs a process may run, a quota for how much of the time: both bound the threads worth having.
+// The affinity of a process lists the CPUs that it may run on; a quota limits its processor time. Both bound the number of threads
+// that are of use.
 #include "cores.h"
 
 #include <limits.h>
@@ -16,7 +17,7 @@
 namespace srp::cpu {
 namespace {
 
-// Numbers at the start of a file, as many as are there; "max" is none.
+// Reads the numbers at the start of a file, as many as there are; "max" is not a number.
 int read_numbers(const char* path, long long* first, long long* second) {
   FILE* const file = fopen(path, "re");
   if (!file) return 0;
@@ -25,7 +26,7 @@ int read_numbers(const char* path, long long* first, long long* second) {
   return found > 0 ? found : 0;
 }
 
-// Of one folder: "quota period" in cpu.max (version 2), or a file for each (version 1), quota -1 = none.
+// The quota of one folder: "quota period" in cpu.max (version 2), or a file for each (version 1); a quota of -1 is none.
 int32_t quota_in(const char* folder) {
   char path[PATH_MAX + 32];
   long long quota = 0, period = 0;
@@ -43,7 +44,7 @@ int32_t quota_in(const char* folder) {
 
 int32_t smaller_quota(int32_t a, int32_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
-// From the group's own folder up to the mount point, which in a container is all that can be seen.
+// The smallest quota from the group's own folder up to the mount point. A container sees no more than that.
 int32_t quota_above(const char* root, const char* group) {
   char folder[PATH_MAX];
   if (snprintf(folder, sizeof folder, "%s%s", root, group) >= static_cast<int>(sizeof folder)) return 0;
@@ -56,7 +57,7 @@ int32_t quota_above(const char* root, const char* group) {
   }
 }
 
-// A list of controllers, "cpu,cpuacct", that has the word cpu.
+// Whether a list of controllers, such as "cpu,cpuacct", has the word cpu.
 bool has_cpu(const char* controllers) {
   const size_t length = strcspn(controllers, ",");
   if (length == 3 && strncmp(controllers, "cpu", 3) == 0) return true;
@@ -66,7 +67,7 @@ bool has_cpu(const char* controllers) {
 int32_t count_cpus() {
   long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 #if defined(__linux__)
-  cpu_set_t set;  // the kernel refuses it where there are more than 1024 CPUs: then all count
+  cpu_set_t set;  // the kernel refuses this size above 1024 CPUs; all CPUs count then
   if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);
 #endif
   const int32_t quota = quota_of("/proc/self/cgroup", "/sys/fs/cgroup");
@@ -103,7 +104,7 @@ int32_t quota_of(const char* groups, const char* mount) {
 }  // namespace srp::cpu
 
 int32_t srp_cpu_available_threads(void) {
-  // Two threads may both find out; a guard that only one passes would be shut for ever in a child forked meanwhile.
+  // Several threads may compute this at once. A lock instead could stay locked for ever in a child process that is forked meanwhile.
   static std::atomic<int32_t> known{0};
   int32_t available = known.load(std::memory_order_relaxed);
   if (available == 0) known.store(available = srp::cpu::count_cpus(), std::memory_order_relaxed);

@@ -87,7 +87,7 @@ void bound(const srp_correction_bound_args& a, int64_t first, int64_t last) {
   }
 }
 
-constexpr int64_t kBytesPerToken = 64;  // a token takes as long as reading this many
+constexpr int64_t kBytesPerToken = 64;  // a token costs as much time as reading this many
 
 }  // namespace
 

@@ -13,8 +13,8 @@
 namespace srp::cpu {
 namespace {
 
-// A delimiter with what its alternatives begin with, made once a call: a few ids are compared one by one, many through a
-// filter.
+// A delimiter and the ids that its alternatives begin with, built once per call: a few ids are compared one by one, many ids
+// go through a filter.
 struct Pattern {
   explicit Pattern(const Delimiter& d) : delimiter(d) {
     for (int64_t k = 0; k < d.count; ++k) {
@@ -29,7 +29,7 @@ struct Pattern {
     }
   }
 
-  // The first position in [from, to) that may begin a match, kStrange where a token on the way is no int32.
+  // The first position in [from, to) that may begin a match; kStrange if a token before it is no int32.
   template <class Id>
   int64_t candidate(const Id* row, int64_t from, int64_t to) const {
     const Kernels* const level = kernels();
@@ -47,8 +47,8 @@ struct Pattern {
   int64_t few = 0;  // different first ids, kMostFound + 1 for more
 };
 
-// A walk asks for every token of a row but those of a match, so it meets every one that is no int32: `strange` is set, and
-// the rest of the walk has no meaning.
+// A walk reads every token of a row except those inside a match, so it finds every token that is no int32. It then sets `strange`,
+// and the rest of the walk has no meaning.
 template <class Id>
 class TokenFinder {
  public:
@@ -75,7 +75,7 @@ class TokenFinder {
   bool* const strange_;
 };
 
-// Counts every span and writes those that have room.
+// Counts every span, and writes as many as the list has room for.
 struct SpanWriter {
   const srp_delim_spans_args& a;
   int64_t row;
@@ -122,7 +122,7 @@ void means(const srp_delim_means_args& a) {
   }
 }
 
-// Counts the n-grams of a row with a table of where each was seen first; slots are -1 or a position in the row.
+// Counts the n-grams of a row. A table holds where each was first seen; a slot is -1 or a position in the row.
 void ngrams_of_row(const srp_delim_ngrams_args& a, int64_t b, int32_t* table) {
   const Range row = row_range(a.offsets, a.T, a.n, b);
   const int64_t slots = 2 * (row.end - row.begin);
@@ -141,7 +141,7 @@ void ngrams_of_row(const srp_delim_ngrams_args& a, int64_t b, int32_t* table) {
   a.counts[2 * b + 1] = distinct;
 }
 
-// What a row holds that a walk of it called strange.
+// The error for a row in which a walk found a token that is no int32.
 srp_status refuse_token(const int64_t* tokens, Range range) {
   int64_t i = range.begin;
   while (i < range.end && is_int32(tokens[i])) ++i;
@@ -217,7 +217,7 @@ srp_status delim_mask(srp_queue*, const srp_delim_mask_args* given) {
   SRP_TRY(keep_found(&a));
   SRP_TRY(check_spans(a));
   if (a.n == 0) return SRP_OK;
-  // How far the spans that begin at a token reach; a running maximum of it covers nested spans in one pass.
+  // For each token, how far the spans that begin there reach. The running maximum covers nested spans in one pass.
   const std::unique_ptr<int64_t, void (*)(void*)> reach(
       static_cast<int64_t*>(calloc(static_cast<size_t>(a.n), sizeof(int64_t))), free);
   if (!reach) return fail(SRP_OUT_OF_MEMORY, "out of memory: %lld tokens", static_cast<long long>(a.n));

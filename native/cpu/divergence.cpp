@@ -1,6 +1,6 @@
 // Divergence of two rows of logits and its gradient (contract: surprisal/divergence.h), in float64: the maxima, the sums
-// of both softmaxes, the terms, the gradient. What goes over a whole vocabulary goes through the level's kernels; supports, and
-// everything on the level "portable", one id at a time.
+// of both softmaxes, the terms, the gradient. Loops over a whole vocabulary use the level's kernels; supports, and everything on
+// the level "portable", are computed one id at a time.
 #include <algorithm>
 #include <memory>
 #include <new>
@@ -140,9 +140,9 @@ srp_status rows(const srp_divergence_rows_args& a) {
   });
 }
 
-constexpr int64_t kLookedThrough = 32;  // logits one by one where the level found one of them to be large
+constexpr int64_t kLookedThrough = 32;  // logits to look at one by one, once the level found a large one among them
 
-// The k best of a row in a heap whose front is the worst of them.
+// The k best logits of a row, in a heap with the worst of them at its front.
 template <class F>
 srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t last) {
   using Key = decltype(order_key(to_float(F{})));
@@ -166,7 +166,7 @@ srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t 
     std::make_heap(begin, end);
     const Kernels* const level = kernels();
     for (int64_t j = a.K; j < a.V;) {
-      if (level && begin->key != 0)  // 0 is NaN's, which everything is above
+      if (level && begin->key != 0)  // the key 0 is that of NaN, and every other key is above it
         j = level->divergence.of<F>().above(x, j, a.V, key_value(begin->key));
       for (const int64_t stop = std::min(j + kLookedThrough, a.V); j < stop; ++j) {
         const Key key = order_key(to_float(x[j]));

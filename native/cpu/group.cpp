@@ -52,7 +52,7 @@ srp_status normalize(const srp_group_normalize_args& a) {
     const bool plain = level && !a.members && !a.weights && a.center != SRP_CENTER_RUNNER_UP;
     for (int64_t g = begin; g < end;) {
       if (plain) g = level->floats.of<F>().normalize(a, g, end);
-      // What the level leaves: all without one, else as many groups as share a register.
+      // The groups that the level's kernel leaves: all of them without a level, else as many as share a register.
       const int64_t next = plain && end - g > level->lanes / 2 ? g + level->lanes / 2 : end;
       for (; g < next; ++g) normalize_group<F>(a, g);
     }
@@ -67,7 +67,7 @@ void softmax(const srp_group_softmax_args& a) {
     double largest = -INFINITY;
     each_item(a, g, [&](int64_t i) {
       const double x = load(values, i);
-      if (x > largest) largest = x;  // passes over NaN; the sum does not
+      if (x > largest) largest = x;  // a NaN is not larger; the sum still becomes NaN
     });
     const double shift = softmax_shift(largest);
     const auto term = [&](int64_t i) { return softmax_term(load(values, i), shift, a.temperature); };
@@ -109,7 +109,7 @@ void entropy(const srp_group_entropy_args& a) {
   }
 }
 
-// The best item of group g but `except`: largest value, ties to the smaller index; NaN never. -1 = none.
+// The best item of group g other than `except`: the largest value, the smaller index on a tie, never a NaN. -1 = none.
 template <class F>
 int64_t best_item(const srp_group_top2_args& a, int64_t g, int64_t except) {
   const F* const values = static_cast<const F*>(a.values);

@@ -1,5 +1,5 @@
-// What a level of the CPU backend computes by itself: rows and streams. The ops around them (checks, threads, what a row's
-// sums come to) are written once, in native/cpu/<family>.cpp.
+// The kernels that each level of the CPU backend compiles for itself: loops over rows and streams. The code around them (checks,
+// threads, results from a row's sums) is written once, in native/cpu/<family>.cpp.
 #ifndef SURPRISAL_CPU_KERNELS_H
 #define SURPRISAL_CPU_KERNELS_H
 
@@ -44,7 +44,7 @@ struct LogprobGradient {
 
 template <class T>
 struct LogprobKernels {
-  // False: not a row for this kernel (NaN, an infinity); the caller sums it one by one. The first two without a softcap, the
+  // Returns false for a row with NaN or an infinity, which the caller sums one by one. The first two are without a softcap, the
   // third with one.
   bool (*sums)(const T* x, int64_t V, double slope, RowSums* out);
   bool (*sums_and_squares)(const T* x, int64_t V, double slope, RowSums* out);
@@ -99,10 +99,10 @@ struct ClampCounts {
   int32_t kept, outside;
 };
 
-// Of one row, or of kChunk positions of it.
+// The kernels take one row, or kChunk positions of it.
 template <class F>
 struct ReduceKernels {
-  // False: not for this kernel (NaN or an infinity among what is kept).
+  // Returns false, and no moments, if a kept value is NaN or infinite.
   bool (*moments)(const F* values, const uint8_t* mask, bool abstain, int64_t begin, int64_t end, Moments* out);
   void (*map)(const RowMap<F>&, int64_t begin, int64_t end, bool past_cache);
   ClampCounts (*clamp)(const RowClamp<F>&, int64_t begin, int64_t end, bool past_cache);
@@ -132,7 +132,7 @@ struct PairRow {
 template <class F>
 struct PairKernels {
   void (*sums)(const PairRow<F>&, int64_t begin, int64_t end, PairLanes* empty);
-  // selected = candidate and low < covariance < high; answers how many.
+  // selected = candidate and low < covariance < high; returns how many.
   int64_t (*between)(const PairRow<F>&, const PairMeans&, double low, double high, int64_t begin, int64_t end,
                      uint8_t* selected);
 };
@@ -154,7 +154,7 @@ struct WideningKernels {
   void (*widen)(const T* x, const T* next, int64_t count, double* wide);
 };
 
-// What a linear head is made of (linear.h), on logits [ids, rows of the batch], `step` apart.
+// The kernels of a linear head (linear.h), on logits [ids, rows of the batch] whose rows are `step` apart.
 struct HeadKernels {
   int64_t lanes;  // rows are padded to a multiple of this
   void (*product)(const Product&);
@@ -180,7 +180,7 @@ struct LossTokens {
   const F *advantage, *factor;  // per token, or NULL = row_advantage, row_factor
   const uint8_t *mask, *term_mask, *marks;  // or NULL
   double row_advantage, row_factor;
-  double policy, kl_scale;  // what the row's sums count for in the total
+  double policy, kl_scale;  // weights of the row's sums in the total
   int32_t form;
   bool all_figures;  // or SRP_LOSS_SUMS
   LossParameters parameters;
@@ -202,9 +202,9 @@ template <class F>
 struct LossRowKernels {
   LossSums (*sums)(const LossRow<F>&, int64_t begin, int64_t end);
   // What tokens cost, and the gradient of forms where each token has its own (NULL elsewhere). Figures: all but the total, the tokens
-  // and terms, which the sums count; of the row's ratio the sum of the terms' weights. Answers the sum of the slopes.
+  // and terms, which the sums count; of the row's ratio the sum of the terms' weights. Returns the sum of the slopes.
   double (*values)(const LossRow<F>&, int64_t begin, int64_t end);
-  // Gradients of tokens with a KL term in forms that send one through the row.
+  // Gradients of tokens with a KL term, in forms whose gradient goes through the row.
   void (*gradients)(const LossRow<F>&, int64_t begin, int64_t end, double through);
 };
 
@@ -234,7 +234,7 @@ struct BoundRow {
 
 template <class F>
 struct CorrectionKernels {
-  // Of at most kChunk tokens. False: not for this kernel (NaN or an infinity in a sum).
+  // Takes at most kChunk tokens. Returns false, and no sums, if a sum is NaN or infinite.
   bool (*measure)(const MismatchRow<F>&, int64_t begin, int64_t end, MismatchChunk* out);
   int32_t (*bound)(const BoundRow<F>&, int64_t begin, int64_t end, bool past_cache);  // how many are kept
 };
@@ -255,13 +255,13 @@ struct DivergenceRow {
 
 template <class T>
 struct DivergenceKernels {
-  // Of any row; one with NaN or +infinity has it as its maximum, and no sum.
+  // Takes any row; a NaN or +infinity in it becomes its maximum, and the row then has no sum.
   void (*softmax)(const T* x, int64_t V, double temperature, Softmax* out);
   // The divergence and the sum of h.
   void (*sums)(const DivergenceRow<T>&, double* value, double* slope);
   // grad = factor (h - S slope), of finite sums; `grad` may be the student.
   void (*gradient)(const DivergenceRow<T>&, double factor, double slope, T* grad);
-  // Where to go on looking in [from, to) for a logit above `value`, which is one of the type: none lies before that. NaN is
+  // The place in [from, to) from which to search on for a logit above `value`, a number of that type: none lies before it. NaN is
   // above nothing.
   int64_t (*above)(const T* x, int64_t from, int64_t to, double value);
 };
@@ -277,12 +277,12 @@ struct TokenKernels {
   int64_t (*find)(const Id* ids, int64_t from, int64_t to, const int32_t* values, int64_t count);
 };
 
-// What takes float32 and float64 alike.
+// Kernels that exist for float32 and float64.
 template <class F>
 struct FloatKernels {
   void (*scan)(const ScanRows<F>&, int64_t begin, int64_t end, bool past_cache);
-  // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once, and
-  // the answer is where it stopped.
+  // Groups of 2 ... kMostLaneItems items, next to each other, without weights; see simd/group.h. Half of `lanes` at once. Returns
+  // the group at which it stopped.
   int64_t (*normalize)(const srp_group_normalize_args&, int64_t begin, int64_t end);
   LogSum (*differences)(const F* log_probs, const F* old_log_probs, const uint8_t* mask, int64_t begin, int64_t end);
   void (*spread)(F* out, const uint8_t* mask, int64_t begin, int64_t end, double value);

@@ -1,6 +1,6 @@
 // Instruction-set levels of the CPU backend: which this build has, which this machine runs, which one is used.
 //
-//   portable   one element at a time in float64: the slow truth, and all there is for an unknown compiler or processor
+//   portable   one element at a time in float64: the reference, and the only level for an unknown compiler or processor
 //   baseline   16-byte vectors, which every x86-64 has      avx2, avx512   x86-64      neon   AArch64
 //
 // The best level is chosen once, at the first call; SURPRISAL_CPU names another. Results repeat bit for bit on one level.
@@ -9,7 +9,7 @@
 
 #include "kernels.h"
 
-// A build may be told to have none (-DSRP_HAS_LEVELS=0).
+// -DSRP_HAS_LEVELS=0 builds the level "portable" alone.
 #ifndef SRP_HAS_LEVELS
 #if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
 #define SRP_HAS_LEVELS 1
@@ -33,7 +33,7 @@ extern const Kernels* const kNeon;
 // The kernels in use; NULL on the level "portable".
 const Kernels* kernels();
 
-// Name of the level in use. Empty when SURPRISAL_CPU names none that runs here: `problem` says so.
+// Name of the level in use. Empty if SURPRISAL_CPU names a level that does not run here; `problem` then has the message.
 const char* level_name();
 const char* level_problem();
 

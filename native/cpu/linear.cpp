@@ -14,12 +14,12 @@ namespace {
 constexpr int64_t kIds = 128;  // a block of ids
 constexpr int64_t kDepth = 128;  // of hidden and weight at a time: a block of weight that stays in the cache
 constexpr int64_t kChunk =
-    264;  // rows that stay in the cache while the head streams by: a multiple of every panel's width
+    264;  // rows that stay in the cache while the weights of the head are read: a multiple of every panel's width
 constexpr int64_t kHeadChunk = 192;  // the same beside the sums of a block of the head's gradient
 
 const HeadKernels& head() { return kernels() ? kernels()->head : kPortableHead; }
 
-// Numbers from a multiple of 64 bytes on: a register that lies across two lines of the cache takes twice the time.
+// An array that begins at a multiple of 64 bytes: loading a register from two cache lines takes twice the time.
 class Buffer {
  public:
   explicit Buffer(int64_t count) : memory_(new (std::nothrow) double[static_cast<size_t>(count + kLine)]) {
@@ -45,7 +45,7 @@ srp_status out_of_memory(int64_t D) {
 
 int64_t in_lanes(int64_t count) { return (count + head().lanes - 1) / head().lanes * head().lanes; }
 
-// run(first, width) for the panels of so many columns, a multiple of the lanes.
+// Calls run(first, width) for each panel of that many columns, a multiple of the lanes.
 template <class Run>
 void for_panels(int64_t columns, const Run& run) {
   const int64_t most = kPanelVectors * head().lanes;
@@ -60,7 +60,7 @@ struct Rows {
   const int64_t most;
   int64_t count = 0, columns = 0;  // columns: with the empty lanes behind
 
-  // The next ones from n on and before `end`; n behind them.
+  // Takes the next kept rows from n on and before `end`, and moves n behind them.
   void take(const uint8_t* mask, int64_t& n, int64_t end) {
     for (count = 0; n < end && count < most; ++n)
       if (kept(mask, n)) row[count++] = n;
@@ -68,7 +68,7 @@ struct Rows {
   }
 };
 
-// hidden of rows as panels [D, width]; lanes without a row are 0.
+// The rows' hidden as panels [D, width]; lanes without a row are 0.
 template <class T>
 void pack_rows(const void* hidden, const Rows& rows, int64_t D, double* packed) {
   constexpr int64_t kStep = 16;
@@ -85,8 +85,8 @@ void pack_rows(const void* hidden, const Rows& rows, int64_t D, double* packed) 
   });
 }
 
-// `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on. Rows lie a page apart, where the
-// processor does not see which comes next.
+// `width` columns from d on of rows at(0), at(1) ... as [count, width]; 0 from D on. Rows lie a page apart, so the
+// processor cannot prefetch the next one.
 template <class T, class At>
 void pack_columns(const void* from, const At& at, int64_t count, int64_t D, int64_t d, int64_t width, double* packed) {
   constexpr int64_t kAhead = 4;
@@ -136,7 +136,7 @@ int64_t ids_of_block(const Args& a, int64_t first) {
   return a.V - first < kIds ? a.V - first : kIds;
 }
 
-// Rows of a piece: as many as stay in the cache, or few enough for a piece a thread. No bit depends on it.
+// Rows of a piece: as many as stay in the cache, but few enough for every thread to get a piece. No bit of a result depends on it.
 template <class Args>
 int64_t piece_rows(const Args& a) {
   const int64_t lanes = head().lanes, panel = kPanelVectors * lanes;
@@ -191,7 +191,7 @@ srp_status forward_piece(const srp_linear_forward_args& a, int64_t begin, int64_
 
 template <class T>
 srp_status forward_rows(const srp_linear_forward_args& a) {
-  if (a.N == 0) return SRP_OK;  // and D may be any number
+  if (a.N == 0) return SRP_OK;  // N = 0 fits in memory with any D
   return parallel_pieces(a.N, piece_rows(a),
                          [&](int64_t begin, int64_t end) { return forward_piece<T>(a, begin, end); });
 }

@@ -46,7 +46,7 @@ srp_status partial_rows(const srp_logprob_partial_args& a) {
   });
 }
 
-// `at_targets` has room for K gradients: in place, the targets' logits must be read before they are overwritten.
+// `at_targets` has room for K gradients: where the gradient overwrites the logits, those of the targets must be read first.
 template <class T>
 void backward_row(const srp_logprob_backward_args& a, const LogitMap& map, int64_t n, double* at_targets,
                   bool past_cache) {

@@ -61,7 +61,7 @@ LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
   return sums;
 }
 
-// What the tokens of a row cost. Answers the sum of the slopes.
+// Computes what the tokens of a row cost, and returns the sum of the slopes.
 template <class F>
 double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums, const RowForm& form,
                  LossFigures* figures) {
@@ -83,7 +83,7 @@ double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const Lo
   return slope;
 }
 
-// A row's gradients, but those that its values had of their own.
+// The gradients of a row that values_of() has not written.
 template <class F>
 void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const RowForm& form, double through) {
   if (!a.grad_log_probs) return;
@@ -125,7 +125,7 @@ int64_t kept_of(const LossArgs& a, int64_t b) {
   return kept;
 }
 
-// A group's rows have one ratio, and their terms one gradient.
+// The rows of a group share one ratio, and all their terms one gradient.
 template <class F>
 void group_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a.parameters);
@@ -154,7 +154,7 @@ void group_losses(const LossArgs& a, int64_t first, int64_t last) {
   }
 }
 
-// Where tokens have an exponential and a dozen other operations each, they take as long as reading this many bytes.
+// A token with an exponential and a dozen other operations costs as much time as reading this many bytes.
 constexpr int64_t kBytesPerToken = 128;
 
 template <class F>

@@ -39,7 +39,7 @@ void lose_token(const LossLogitsArgs& a, const LossArgs& tokens, const LossParam
     return fill(grad, a.stride, 0);
   }
   const RowResult row = finish_row(map, sum_row(map, x, a.V, a.sum_squares != nullptr));
-  const double logit = load(x, a.targets[n]);  // in place, it will be gone
+  const double logit = load(x, a.targets[n]);  // read first: the gradient may overwrite it
   const double logprob = target_logprob(map, row, logit);
   const RowSlopes slopes = lose_row(a, n, row, logprob, slope_of(tokens, p, n, rounded(logprob)));
   fill(grad + a.V, a.stride - a.V, 0);

@@ -1,4 +1,4 @@
-// Entropy modulation (contract: surprisal/modulate.h), each formula in the order of its text.
+// Entropy modulation (contract: surprisal/modulate.h). Operations follow the order of the formulas there.
 #include <math.h>
 
 #include <initializer_list>
@@ -24,7 +24,7 @@ Buffer<T> allocate(int64_t count) {
 
 srp_status no_memory(const char* op) { return fail(SRP_OUT_OF_MEMORY, "%s: out of memory", op); }
 
-// NaN wins: fmin and fmax would drop it.
+// Returns NaN if either is NaN, unlike fmin and fmax.
 double lower(double a, double b) { return (a != a || a <= b) ? a : b; }
 double upper(double a, double b) { return (a != a || a >= b) ? a : b; }
 
@@ -76,7 +76,7 @@ int64_t longest_row(const srp_modulate_spans_args& a) {
   return most;
 }
 
-// The spans [first, last) of one row, and whether each begins where those before it have ended.
+// The spans [first, last) of one row, and whether each begins only after all before it have ended.
 struct RowSpans {
   int64_t first, last;
   bool apart;
@@ -93,7 +93,7 @@ RowSpans spans_from(const srp_modulate_spans_args& a, int64_t first) {
   return spans;
 }
 
-// Tokens of a row in float64, as long as its spans compound: a token in several of them is rounded once.
+// The tokens of a row in float64 while overlapping spans are applied, so that a token in several spans is rounded once.
 struct RowBuffer {
   Buffer<double> modulated;
   Buffer<bool> inside;
@@ -116,7 +116,7 @@ void compound(const srp_modulate_spans_args& a, Range row, const RowSpans& spans
   }
 }
 
-// The mean over spans of the modulated advantage where each begins.
+// The mean over spans of the modulated advantage at each span's first token.
 template <class F>
 double mean_of_heads(const srp_modulate_spans_args& a, const RowBuffer& buffer) {
   double sum = 0;
@@ -134,7 +134,7 @@ double mean_of_heads(const srp_modulate_spans_args& a, const RowBuffer& buffer) 
   return a.S > 0 ? sum / static_cast<double>(a.S) : 0;
 }
 
-// Tokens [begin, end), which one span or none covers.
+// Modulates tokens [begin, end), all of which lie in the same single span or in none.
 template <class F>
 void modulate_part(const srp_modulate_spans_args& a, int64_t begin, int64_t end, SpanMap<F> map, bool inside) {
   const bool shifts = a.scope == SRP_SCOPE_ALL || a.scope == SRP_SCOPE_MASK || inside;

@@ -1,8 +1,8 @@
-// The thread pool (contract: pool.h). One for the process, never destroyed: at exit its threads may still be at work.
+// The thread pool (contract: pool.h). A process has one, which is never destroyed, since its threads may still be working at exit.
 //
-// Order of memory: the mutex alone. A job is published, joined and left under it, so all that its caller wrote
-// happens before a helper's pieces, and those before the caller goes on. `next` and `failed` only hand out numbers and
-// are relaxed; `stop` is a wish, read relaxed.
+// Only the mutex orders memory. A job is published, joined and left while the mutex is held, so all that its caller wrote happens
+// before a helper's pieces, and those happen before the caller continues. `next` and `failed` only hand out numbers and are
+// relaxed; `stop` is read relaxed, since seeing it late does no harm.
 #include "pool.h"
 
 #include <pthread.h>
@@ -18,7 +18,8 @@
 namespace srp::cpu {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{1} << 18;  // long against handing it out, short against a call
+constexpr int64_t kPieceBytes = int64_t{1}
+                                << 18;  // large enough to make handing it out cheap, small enough to divide a call
 constexpr size_t kStackBytes = size_t{1} << 21;  // musl would give 128 KiB
 
 thread_local int32_t allowed_threads = 0;  // 0 = those available
@@ -31,9 +32,9 @@ struct Job {
   const int32_t* stop;
 
   std::atomic<int64_t> next{0};  // where the next piece begins
-  std::atomic<int64_t> failed{INT64_MAX};  // where the first failed piece begins, as far as is known
+  std::atomic<int64_t> failed{INT64_MAX};  // where the first failed piece begins, of those known so far
 
-  // Under the pool's mutex.
+  // The pool's mutex guards these.
   int32_t seats = 0;  // helpers that may still join
   int32_t helpers = 0;  // helpers at work
   srp_status status = SRP_OK;  // of the piece at `failed`
@@ -44,7 +45,7 @@ struct Pool {
   pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
   pthread_cond_t wake = PTHREAD_COND_INITIALIZER;  // there may be a job with a free seat
   pthread_cond_t left = PTHREAD_COND_INITIALIZER;  // the last helper has left
-  // Under the mutex.
+  // The mutex guards these.
   int32_t threads = 0;
   bool taken = false;  // by one caller, from before its job is published until its helpers have left
   Job* job = nullptr;
@@ -96,14 +97,14 @@ void* serve(void* data) {
   return nullptr;
 }
 
-// Under the mutex. Fewer threads than wanted, where the system gives no more, are fewer helpers.
+// Call it with the mutex held. If the system refuses more threads, there are fewer helpers.
 void start_threads(Pool& pool, int32_t wanted) {
   if (pool.threads >= wanted) return;
   pthread_attr_t attributes;
   if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, before;  // signals are for the process's own threads
+  sigset_t all, before;  // signals must reach the process's own threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
@@ -112,10 +113,10 @@ void start_threads(Pool& pool, int32_t wanted) {
   pthread_attr_destroy(&attributes);
 }
 
-// A child has none of the threads, and the mutex as some thread may have held it: it leaves the pool behind.
+// A forked child has none of the threads, and another thread may have held the mutex at the fork: the child makes a new pool.
 void forget_pool() { pool_of_process.store(nullptr, std::memory_order_relaxed); }
 
-// When the library is loaded, and not on first need: a fork in the middle of that would find it half done for ever.
+// This runs when the library is loaded, not on first need: a fork during a registration on first need would leave it half done for ever.
 const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
 
 // NULL where there is no memory.
@@ -125,7 +126,7 @@ Pool* get_pool() {
   if (pool) return pool;
   Pool* const fresh = new (std::nothrow) Pool;
   if (!fresh || pool_of_process.compare_exchange_strong(pool, fresh, std::memory_order_acq_rel)) return fresh;
-  delete fresh;  // another thread was first
+  delete fresh;  // another thread has made the pool meanwhile
   return pool;
 }
 
@@ -138,7 +139,7 @@ srp_status run_alone(int64_t count, int64_t size, void* context, RunPiece run) {
   return SRP_OK;
 }
 
-// False where another call has the pool.
+// Returns false if another call is using the pool.
 bool open_job(Pool& pool, Job& job, int32_t helpers) {
   pthread_mutex_lock(&pool.mutex);
   const bool open = !pool.taken;
@@ -155,7 +156,7 @@ bool open_job(Pool& pool, Job& job, int32_t helpers) {
 
 void close_job(Pool& pool, Job& job) {
   pthread_mutex_lock(&pool.mutex);
-  pool.job = nullptr;  // nobody joins any more
+  pool.job = nullptr;  // no helper can join from here on
   while (job.helpers > 0) pthread_cond_wait(&pool.left, &pool.mutex);
   pool.taken = false;
   pthread_mutex_unlock(&pool.mutex);

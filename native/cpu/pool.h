@@ -1,12 +1,12 @@
 // Runs the pieces of one call on several threads.
 //
-// pieces    ranges [begin, end) of consecutive rows. Which thread runs a piece, and when, is left open:
-//           a piece writes nothing that another one reads or writes. So results do not depend on the number of threads
-// status    that of the first piece, in order, that answers anything but SRP_OK, with its text; which it is does not depend
-//           on threads either. Later pieces may not have run. SRP_STOPPED when the caller's stop was set (surprisal/cpu.h)
+// pieces    ranges [begin, end) of consecutive rows. Any thread may run a piece, at any time: a piece writes nothing that
+//           another one reads or writes. So results do not depend on the number of threads
+// status    that of the first piece, in order, that returns anything but SRP_OK, with its text; it does not depend on threads
+//           either. Later pieces may not have run. SRP_STOPPED when the caller's stop was set (surprisal/cpu.h)
 // memory    nothing is allocated per call. What the caller wrote before is seen by every piece; what pieces wrote is seen
 //           by the caller afterwards
-// nesting   a call inside a piece, or beside another thread's call that has the pool, runs on its own thread alone
+// nesting   a call inside a piece, or while another thread's call uses the pool, runs on its calling thread alone
 #ifndef SURPRISAL_CPU_POOL_H
 #define SURPRISAL_CPU_POOL_H
 
@@ -20,22 +20,22 @@ namespace srp::cpu {
 
 using RunPiece = srp_status (*)(void* context, int64_t begin, int64_t end);
 
-// Threads that the caller may use. Only where pieces are cut may depend on it.
+// Threads that the caller may use. Nothing but the cut into pieces may depend on it.
 int32_t threads_of_call();
 
-// [0, count) in pieces of `size` (the last one may be shorter), on as many threads as the caller may use.
+// Runs [0, count) in pieces of `size` (the last one may be shorter), on as many threads as the caller may use.
 srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run);
 
-// Rows in a piece, for a row that moves this many bytes or takes as long as that many.
+// Rows in a piece, for rows that move this many bytes each, or cost as much time.
 int64_t rows_in_piece(int64_t bytes_per_row);
 
-// Below this many bytes a call stays on its thread: reading them takes 50 microseconds, of the order of waking another.
+// Below this many bytes a call stays on its thread: reading them takes 50 microseconds, about as long as waking another thread.
 constexpr int64_t kParallelBytes = int64_t{1} << 20;
 
-// [0, rows) in pieces of rows_in_piece; on the calling thread alone below kParallelBytes.
+// Runs [0, rows) in pieces of rows_in_piece; on the calling thread alone below kParallelBytes.
 srp_status run_rows(int64_t rows, int64_t bytes_per_row, void* context, RunPiece run);
 
-// The same with anything that several threads may call as run(begin, end), answering a status or nothing.
+// The same with anything that several threads may call as run(begin, end), which returns a status or nothing.
 template <class Run>
 srp_status call_piece(void* context, int64_t begin, int64_t end) {
   const Run& run = *static_cast<const Run*>(context);
@@ -57,14 +57,14 @@ srp_status parallel_rows(int64_t rows, int64_t bytes_per_row, const Run& run) {
   return run_rows(rows, bytes_per_row, const_cast<Run*>(&run), call_piece<Run>);
 }
 
-// The same for rows with `positions` in all, which move this many bytes each or take as long. Rows may differ in length: their
-// mean says what a piece is.
+// The same for rows with `positions` in all, which move this many bytes each or cost as much time. Rows may differ in length:
+// their mean decides the size of a piece.
 template <class Run>
 srp_status parallel_rows_of(int64_t rows, int64_t positions, int64_t bytes_per_position, const Run& run) {
   return rows == 0 ? SRP_OK : parallel_rows(rows, bytes_per_position * (positions / rows + 1), run);
 }
 
-// `run` takes rows first..last of `a`.
+// Calls run(a, first, last) for ranges of rows.
 template <class Args>
 srp_status each_row(const Args& a, int64_t bytes_per_position, void (*run)(const Args&, int64_t, int64_t)) {
   return parallel_rows_of(a.B, a.n, bytes_per_position, [&](int64_t begin, int64_t end) { run(a, begin, end); });

@@ -9,7 +9,7 @@
 namespace srp::cpu {
 namespace {
 
-// A unit's ratio has the bits that a token's would have.
+// The ratio of a unit has the same bits as that of a token with the same log ratio.
 double exp_of(double x) {
   const Kernels* const level = kernels();
   return level ? level->exponential(x) : exponential(x);
@@ -50,7 +50,7 @@ LogSum sum_group(const srp_ratio_log_args& a, int64_t g) {
   return group;
 }
 
-// Tokens do not know of rows here: pieces are of this many.
+// Per-token ratios do not depend on rows: work is cut into pieces of this many tokens.
 constexpr int64_t kTokensInPiece = 4096;
 
 template <class F>

@@ -42,7 +42,7 @@ void moments(const srp_reduce_moments_args& a, int64_t first, int64_t last) {
   }
 }
 
-// mapped = map(value) over the kept tokens of a row; the others as transform_masked says.
+// Writes map(value) for the kept tokens of a row; transform_masked decides about the others.
 template <class F, class Args, class Map>
 void map_row(const Args& a, int64_t b, const Map& map) {
   const F* const values = static_cast<const F*>(a.values);
@@ -52,7 +52,7 @@ void map_row(const Args& a, int64_t b, const Map& map) {
   for (int64_t i = row.begin; i < row.end; ++i) store(mapped, i, !mask || mask[i] ? map(load(values, i)) : 0.0);
 }
 
-// What a level's kernel needs to know of row b beside its numbers.
+// The map of row b as the level's kernel takes it.
 template <class F, class Args>
 RowMap<F> mapped_row(const Args& a) {
   RowMap<F> row = {};
@@ -82,7 +82,7 @@ void whiten(const srp_reduce_whiten_args& a, int64_t first, int64_t last) {
     row.back = whitening.back();
     row.whitens = true;
     row.abstain = a.nan_policy == SRP_NAN_ABSTAIN;
-    // A factor is as good where the result is rounded to float32, and takes an eighth of the time.
+    // Multiplying by a reciprocal is exact enough where the result is rounded to float32, and takes an eighth of the time.
     if (sizeof(F) == sizeof(float))
       row.scale = 1 / whitening.divisor();
     else
@@ -119,7 +119,7 @@ ClampCounts clamp_slowly(const srp_reduce_clamp_args& a, Range row) {
 
 template <class F>
 void clamp(const srp_reduce_clamp_args& a, int64_t first, int64_t last) {
-  // Masked positions that are clamped but not counted are a case of their own.
+  // Masked positions that are clamped but not counted need a path of their own.
   const Kernels* const level = a.transform_masked && a.mask ? nullptr : kernels();
   const RowClamp<F> clamped = {static_cast<const F*>(a.values), a.mask, static_cast<F*>(a.clamped), a.low, a.high};
   for (int64_t b = first; b < last; ++b) {
@@ -156,7 +156,7 @@ void counts(const srp_reduce_counts_args& a, int64_t first, int64_t last) {
   }
 }
 
-// Bytes that a position moves, or takes as long as.
+// The cost of a position, as the number of bytes that could be moved in that time.
 constexpr int64_t kMomentBytes = 10, kMapBytes = 16, kGammaBytes = 64;
 
 }  // namespace

@@ -58,7 +58,7 @@ template <template <class> class Scan, class F, class Args>
 srp_status scan_rows(const Args& a) {
   constexpr int64_t kArrays = std::is_same_v<Args, srp_scan_returns_args> ? 2 : 4;
   const int64_t mean_bytes = a.B == 0 ? 0 : a.n / a.B * kArrays * int64_t{sizeof(F)};
-  // From the last row to the first, as tokens within them: the stream through memory has one direction.
+  // Rows go from last to first, as do tokens within them, so that memory is read in one direction.
   return parallel_rows(a.B, mean_bytes, [&](int64_t from, int64_t to) {
     const int64_t begin = a.B - to, end = a.B - from;
     if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {

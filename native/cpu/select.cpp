@@ -1,5 +1,5 @@
-// Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank costs one pass over the unit and a
-// list of what is near it; where that fails, a pass a digit of its keys and no memory, whatever the values are.
+// Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank takes one pass over the unit and a
+// list of the candidates near it. Where that fails, it takes one pass for each digit of the keys and no memory, whatever the values.
 #include "backend.h"
 #include "pool.h"
 #include "select_ranks.h"
@@ -52,7 +52,7 @@ int64_t kept_in(const Kernels& level, const uint8_t* mask, Range range) {
   return mask ? level.count_bytes(mask, range.begin, range.end) : range.end - range.begin;
 }
 
-// The threshold of a unit and its flags. False: not in this way.
+// Finds the threshold of a unit and its flags from a shortlist. False: no shortlist could be made.
 template <class F>
 bool quantile_of_list(const srp_select_quantile_args& a, Range range, Shortlist<F>* list, double* threshold) {
   const Kernels* const level = kernels();
@@ -87,11 +87,11 @@ void quantile(const srp_select_quantile_args& a, int64_t first, int64_t last) {
   }
 }
 
-// The flags of a unit, k of them. False: not in this way.
+// Finds the k flags of a unit from a shortlist. False: no shortlist could be made.
 template <class F>
 bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64_t k, Shortlist<F>* list) {
   if (k == 0) {
-    // An empty unit may have no memory.
+    // The pointers of an empty unit may be NULL.
     if (range.end > range.begin) memset(a.selected + range.begin, 0, static_cast<size_t>(range.end - range.begin));
     return true;
   }
@@ -127,7 +127,7 @@ void top(const srp_select_top_args& a, int64_t first, int64_t last) {
 
 constexpr int64_t kBytesPerValue = 32;  // a value is read once a digit of its key
 
-// `run` takes units first..last.
+// Calls run(first, last) for ranges of units.
 template <class Args>
 srp_status each_unit(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
   return parallel_rows_of(unit_count(a), a.n, kBytesPerValue, [&](int64_t begin, int64_t end) { run(a, begin, end); });

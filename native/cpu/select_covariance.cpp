@@ -1,5 +1,5 @@
-// Selection by covariance (contract: surprisal/select.h): a pass for the means, then one that compares, or the passes that a
-// rank costs. Covariances are computed anew in each.
+// Selection by covariance (contract: surprisal/select.h): one pass finds the means, then one pass compares, or several passes find
+// a rank. Each pass computes the covariances again.
 #include "backend.h"
 #include "level.h"
 #include "select_ranks.h"
@@ -8,7 +8,7 @@
 namespace srp::cpu {
 namespace {
 
-// As the lanes of a device add up: 32 by halves, and eight such sums in order.
+// Adds up as the lanes of a device do: 32 lanes by halves, then eight such sums in order.
 struct Lanes {
   static constexpr int kWarp = 32;
   PairSums lanes[kSumLanes];

@@ -1,4 +1,4 @@
-// Ranks among candidates, which are whatever has
+// Ranks among candidates, an object with
 //
 //   Key           an unsigned integer type
 //   each(visit)   calls visit(index, key) for every candidate, in index order
@@ -16,7 +16,7 @@ int64_t count_candidates(const Candidates& candidates) {
   return count;
 }
 
-// 0 <= rank < number of candidates. A pass over them a digit.
+// 0 <= rank < number of candidates. Takes one pass over them for each digit.
 template <class Candidates, class Key = typename Candidates::Key>
 RankedKey<Key> key_at_rank(const Candidates& candidates, int64_t rank) {
   RankedKey<Key> found = {0, 0, 0};
@@ -33,7 +33,7 @@ RankedKey<Key> key_at_rank(const Candidates& candidates, int64_t rank) {
   return found;
 }
 
-// Says of the candidates, asked in index order, whether they are among the k largest of `count`.
+// Tells for each candidate, in index order, whether it is among the k largest of `count`.
 template <class Key>
 class TopCut {
  public:

@@ -1,6 +1,6 @@
-// The candidates of a unit near a rank, found in one pass: a sample says between which two values the rank must lie, a
-// register of candidates at a time is put below, between or above, and only what lies between is ranked. Where the sample
-// was wrong nothing is found and the caller ranks digit by digit; so what comes out never depends on it.
+// The candidates of a unit near a rank, found in one pass. A sample gives two values between which the rank should lie; candidates
+// are counted below, between and above them, a register at a time, and only those between are ranked. If the sample misled, nothing
+// is found and the caller ranks digit by digit: the result never depends on the sample.
 #ifndef SURPRISAL_CPU_SELECT_SHORTLIST_H
 #define SURPRISAL_CPU_SELECT_SHORTLIST_H
 
@@ -38,8 +38,8 @@ class Shortlist {
  public:
   using Key = decltype(order_key(F{}));
 
-  // Of the `count` candidates of a unit those whose ranks are near `first` ... `last`; flags are as the kernel says. False
-  // where not all of these ranks are among them, or there is no memory.
+  // Lists those of the `count` candidates of a unit whose ranks are near `first` ... `last`; flags are those of the kernel.
+  // False if the list lacks one of these ranks, or there is no memory.
   bool build(const F* values, const uint8_t* mask, Range range, int64_t count, int64_t first, int64_t last,
              uint8_t* flags) {
     F low = -INFINITY, high = INFINITY;
@@ -68,13 +68,13 @@ class Shortlist {
   bool has_nan() const { return counts_.nans > 0; }
   int64_t above() const { return counts_.above; }
 
-  // The key at a rank that was asked for. Those behind it in the list are not smaller afterwards.
+  // The key at one of these ranks. The list is reordered: keys behind it are not smaller afterwards.
   Key at(int64_t rank) {
     Key* const place = keys_.get() + (rank - below_);
     std::nth_element(keys_.get(), place, keys_.get() + counts_.listed);
     return *place;
   }
-  // The key at the rank behind the one that at() was asked for last.
+  // The key at the rank behind that of the last call of at().
   Key behind(int64_t rank) const {
     return *std::min_element(keys_.get() + (rank - below_) + 1, keys_.get() + counts_.listed);
   }
@@ -95,7 +95,7 @@ class Shortlist {
     return *capacity == count;
   }
 
-  // Bounds that hold the ranks but for one unit in some hundreds: three standard deviations of a rank in a sample. A sample
+  // Bounds that fail for one unit in some hundreds: three standard deviations of a rank in a sample. A sample
   // of n^(2/3) / 2 leaves about as much to rank as it costs.
   bool bracket(const F* values, const uint8_t* mask, Range range, int64_t count, int64_t first, int64_t last, F* low,
                F* high) {
@@ -106,8 +106,8 @@ class Shortlist {
     const int64_t stride = length / wanted;
     int64_t m = 0;
     for (int64_t j = 0; j < wanted; ++j) {
-      const int64_t jitter =
-          static_cast<int64_t>(static_cast<uint32_t>(j) * 2654435761u >> 8) % stride;  // against periods
+      const int64_t jitter = static_cast<int64_t>(static_cast<uint32_t>(j) * 2654435761u >> 8) %
+                             stride;  // scattered, so that a periodic unit does not mislead the sample
       const int64_t i = range.begin + j * stride + jitter;
       if (candidate(mask, i) && values[i] == values[i]) sample_[m++] = values[i];
     }

@@ -1,5 +1,5 @@
-// The table of the CUDA backend: device, queue and memory functions. The emulated backend is the same text over the
-// fake runtime of native/emulation.
+// The table of the CUDA backend: device, queue and memory functions. The emulated backend compiles the same
+// sources against the fake runtime of native/emulation.
 #include "backend.cuh"
 
 #include <mutex>
@@ -55,7 +55,7 @@ srp_status describe(int32_t device, srp_description* out) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess || count == 0) {
     explain(out, error);
-    cudaGetLastError();  // the refusal is reported here; a later op must not find it
+    cudaGetLastError();  // this call reports the refusal, so a later op must not find it
     return SRP_OK;
   }
   out->device_count = count;
@@ -143,7 +143,7 @@ srp_status release(srp_queue* queue, void* pointer) {
   if (!pointer) return SRP_OK;
   if (!queue) return fail(SRP_BAD_ARGUMENT, "queue is NULL");
   SRP_TRY(check_lost(queue->device));
-  const srp_status entered = enter(queue);  // whatever it says, the memory goes back
+  const srp_status entered = enter(queue);  // even if this fails, the memory is freed
   const srp_status given = give_memory(queue, pointer);
   return given == SRP_OK ? entered : given;
 }

@@ -16,7 +16,7 @@ struct Sum {
     return a + b;
   }
 };
-// NaN wins over every number: a comparison with it is false, so it must be asked for.
+// NaN wins over every number. Comparisons with NaN are false, so NaN needs a test of its own.
 struct Max {
   template <class T>
   __device__ __forceinline__ T operator()(T a, T b) const {
@@ -64,7 +64,8 @@ __device__ __forceinline__ T block_sum(T value) {
 // Sticky: an OR of bits does not depend on order.
 __device__ __forceinline__ void raise(uint32_t* faults, uint32_t fault) { atomicOr(faults, fault); }
 
-// How many of the S spans of a list there are. Every thread of a launch asks; the first one tells of more than room.
+// How many of the S spans of a list there are. Every thread of a launch calls it; the first one raises a flag if there are more than
+// the list has room for.
 __device__ __forceinline__ int64_t checked_spans(const int64_t* found, int64_t S, uint32_t* faults) {
   if (found && *found > S && blockIdx.x == 0 && threadIdx.x == 0) raise(faults, SRP_FAULT_ROOM);
   return live_spans(found, S);

@@ -12,7 +12,7 @@ constexpr size_t kChunk = size_t{4} << 20;
 
 size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// The bytes as they are now belong to the graph, which copies them at each launch.
+// The graph keeps the bytes as they are now, and copies them at each launch.
 srp_status record_copy(srp_queue* queue, void* to, const void* from, size_t bytes) {
   Pinned* memory = nullptr;
   SRP_TRY(queue->home->pinned.make(bytes, &memory));
@@ -21,7 +21,7 @@ srp_status record_copy(srp_queue* queue, void* to, const void* from, size_t byte
   return check_cuda(cudaMemcpyAsync(to, memory->pointer, bytes, cudaMemcpyHostToDevice, queue->stream), "copy");
 }
 
-// Where there is no page-locked memory: the runtime has some of its own.
+// The copy if there is no page-locked memory left: the runtime then uses its own.
 srp_status copy_and_wait(srp_queue* queue, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
   SRP_TRY(check_cuda(cudaMemcpyAsync(to, from, bytes, kind, queue->stream), "copy"));
   return check_cuda(cudaStreamSynchronize(queue->stream), "copy");
@@ -50,7 +50,7 @@ srp_status copy_to_device(srp_queue* queue, void* to, const void* from, size_t b
   return SRP_OK;
 }
 
-// While one chunk is copied out of page-locked memory the next one is on its way there.
+// While one chunk is copied out of page-locked memory, the device copies the next one into it.
 srp_status copy_to_host(srp_queue* queue, void* to, const void* from, size_t bytes) {
   SRP_TRY(refuse_capture(queue, "copy to the host"));
   PinnedMemory& pinned = queue->home->pinned;
@@ -77,7 +77,7 @@ srp_status copy_to_host(srp_queue* queue, void* to, const void* from, size_t byt
       break;
     }
     const size_t part = smaller(kChunk, bytes - done);
-    // The last one waits for the stream itself, which answers sooner than an event that sleeps.
+    // The last chunk waits for the stream itself, which returns sooner than a wait for a blocking event.
     const bool last = done + part == bytes;
     status = check_cuda(last ? cudaStreamSynchronize(queue->stream) : cudaEventSynchronize(oldest->event), "copy");
     if (status == SRP_OK) memcpy(static_cast<char*>(to) + done, oldest->pointer, part);

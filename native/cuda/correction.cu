@@ -11,7 +11,7 @@
 namespace srp::cuda {
 namespace {
 
-constexpr int kReadAhead = 4;  // tokens of a lane whose inputs are under way
+constexpr int kReadAhead = 4;  // tokens of a lane whose inputs are being loaded
 
 // visit(i, kept, log_prob, old_log_prob) for a lane's tokens of the strip [begin, end).
 template <class F, class Args, class Visit>
@@ -65,7 +65,7 @@ __device__ __forceinline__ MismatchSums sums_of_row(const srp_correction_measure
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 2) measure_kernel(srp_correction_measure_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const Range row = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
   const MismatchSums sums = sums_of_row<F, kTogether>(a, row);
   const ChunkSums bounded_sums = sums.bounded_sums(a);

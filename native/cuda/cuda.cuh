@@ -15,8 +15,8 @@
 #define SRP_DYN_SHARED(T, name)                                       \
   extern __shared__ __align__(16) unsigned char srp_dynamic_shared[]; \
   T* const name = reinterpret_cast<T*>(srp_dynamic_shared)
-// Behind a launch that was refused nothing is launched until launched() has reported it: what the next kernel would read, and take
-// for places to write to, was never written.
+// After a refused launch nothing is launched until launched() has reported it: the next kernel would read memory that was never
+// written, and could use it as addresses.
 #define SRP_LAUNCH(kernel, grid, block, shared_bytes, stream, ...)                                                \
   do {                                                                                                            \
     if (cudaPeekAtLastError() == cudaSuccess) kernel<<<(grid), (block), (shared_bytes), (stream)>>>(__VA_ARGS__); \

@@ -74,8 +74,8 @@ __global__ void span_mask_kernel(srp_delim_mask_args a, const int32_t* reach, ui
   }
 }
 
-// A block takes a row. A slot is taken by compare-and-swap; who takes it for an n-gram does not change how many are taken,
-// since equal n-grams walk the same slots and the first of them stops the others.
+// A block takes a row. Threads take slots by compare-and-swap. The number of slots taken does not depend on which of several equal
+// n-grams takes one: they walk the same slots, and each stops at the first that holds an equal n-gram.
 //
 // ledger    delim_ngrams
 // bytes     4 n + mask n + 16 n + 8 B

@@ -52,7 +52,7 @@ struct RowFinders {
       : start(start_of(a), marks, tokens, row), end(end_of(a), marks + words, tokens, row) {}
 };
 
-// Walks from `s` through the matches that begin before `stop`. Answers whether it met one.
+// Walks from `s` through the matches that begin before `stop`. Returns whether it met one.
 template <class Id, class Emit>
 __device__ bool walk_tile(const srp_delim_spans_args& a, RowFinders<Id>& find, int64_t stop, WalkState& s, Emit& emit) {
   bool met = false;
@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kPairThreads)
   if (place.empty()) return;  // the whole warp
   RowFinders<Id> find(a, tokens, marks, words, place.row);
   TileSummary& found = summaries[place.b * tiles + place.tile];
-  // One text for both walks, and what one finds is stored ahead of the next: sm_80 spilled where they stood side by side.
+  // A loop over both walks, which stores the result of one before the next begins: unrolled, it spilled registers on sm_80.
   for (int32_t open = 0; open < 2; ++open) {
     const TileExit exit = exit_of(a, find, place.stop, {place.begin, open ? place.begin - 1 : 0, 0, open});
     if (lane0) (open ? found.open : found.closed) = exit;

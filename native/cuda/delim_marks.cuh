@@ -7,7 +7,7 @@ namespace srp::cuda {
 
 constexpr int kPairThreads = 128;
 
-// The marks of one delimiter in a row. All lanes of the warp call it with the same positions and get the same answer.
+// The marks of one delimiter in a row. All lanes of the warp call it with the same positions and get the same result.
 template <class Id>
 class MarkFinder {
  public:
@@ -38,7 +38,7 @@ class MarkFinder {
 
   __device__ Match match(int64_t position) const {
     const Match match = match_at(delimiter_, row_, end_ - begin_, position);
-    // Marked for another row, where offsets go down and rows share tokens: the walk must end all the same.
+    // Where offsets go down, rows share tokens and a mark can belong to another row. The walk must end all the same.
     return match.alternative < 0 ? Match{match.alternative, 1} : match;
   }
 

@@ -1,8 +1,8 @@
 // Spans between delimiters (contract: surprisal/delim.h). Integers only, so the result equals the CPU's exactly.
 //
 //   marks   the one pass over the tokens, for all alternatives of start, end and head: a bit a token and delimiter, set where one
-//           matches. A table of first ids in shared memory sorts out most tokens; a warp takes 256 of them, eight loads a lane on
-//           their way
+//           matches. A table of first ids in shared memory rules out most tokens; a warp takes 256 of them, eight loads a lane at
+//           a time
 //   pairs   a warp a row walks from mark to mark as the CPU does, 1024 tokens' marks in its registers: to count the row's
 //           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than 528 rows that may have
 //           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many warps (delim_long.cuh)
@@ -41,7 +41,7 @@ __device__ void fill_table(const srp_delim_spans_args& a, uint32_t* table, uint3
   __syncthreads();
   for (int d = 0; d < kDelimiters; ++d) {
     const Delimiter delimiter = delimiter_of(a, d);
-    // The host could not look at the alternatives: a bad one never matches, and is reported, by the first block.
+    // The host could not read the alternatives. A bad one never matches, and the first block reports it.
     const bool reports = blockIdx.x == 0;
     const bool whole =
         delimiter.count == 0 || (delimiter.offsets[0] == 0 && delimiter.offsets[delimiter.count] == delimiter.size);
@@ -59,7 +59,7 @@ __device__ void fill_table(const srp_delim_spans_args& a, uint32_t* table, uint3
   __syncthreads();
 }
 
-// The row of token i. Where offsets go down, some row, which may not hold it.
+// The row of token i; if offsets go down, some row, which need not hold it.
 __device__ int64_t row_of(const srp_delim_spans_args& a, int64_t i) {
   return a.offsets ? row_at(a.offsets, i, 0, a.B) : i / a.T;
 }
@@ -101,11 +101,11 @@ __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks)
   uint32_t candidates = 0;  // three bits a token
   SRP_UNROLL
   for (int k = 0; k < kTokensOfLane; ++k) {
-    // Of an id beyond int32 the low half is asked for: a match compares all of it.
+    // The table is indexed by the low half of an int64 id; a match compares all of it.
     const uint32_t hash = first_id_bit(static_cast<int32_t>(ids[k]));
     const uint32_t known = sizeof(Id) > 4 && !is_int32(ids[k]) ? 7u : table[hash / 4] >> (hash % 4 * 8) & 7u;
     const uint32_t those =
-        begin + k * kWarp + lane < a.n ? known : 0u;  // a token that is no int32 is looked at closely
+        begin + k * kWarp + lane < a.n ? known : 0u;  // match() compares a token that is no int32 in full
     candidates |= those << (kDelimiters * k);
   }
   uint32_t mine[kDelimiters] = {};  // lane k: the word of the warp's k-th 32 tokens
@@ -142,7 +142,7 @@ __device__ void walk_row(const srp_delim_spans_args& a, const Id* tokens, const 
 // ledger    delim_spans
 // bytes     n / 8 delimiters + 12 S + 8 S alternatives
 // limit     latency
-// notes     a warp a row goes from mark to mark twice; S spans
+// notes     a warp a row goes from mark to mark twice; S: the number of spans
 template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_pairs_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,

@@ -1,4 +1,4 @@
-// What the queues of one device share. Made at the first use of the device and never destroyed: a finalizer may still free
+// State that the queues of one device share. Made at the first use of the device and never destroyed: a finalizer may still free
 // memory while the process ends.
 #pragma once
 #include <mutex>
@@ -10,15 +10,15 @@ namespace srp::cuda {
 
 struct Device {
   int index;
-  std::mutex mutex;  // of all below but `pinned`, which has its own
+  std::mutex mutex;  // guards all below but `pinned`, which has a mutex of its own
   Memory memory;
   srp_queue* queues = nullptr;  // all of them, linked by `next`
-  int captures = 0;  // under way
+  int captures = 0;  // in progress
   PinnedMemory pinned;
 
   void add(srp_queue* queue);
   void remove(srp_queue* queue);
-  // Waits for everything enqueued; with the lock held. Not while there are captures.
+  // Waits for everything enqueued. Call it with the lock held, and not during a capture.
   srp_status wait_for_queues() const;
 };
 

@@ -36,7 +36,7 @@ __device__ void fill_row(F* to, int64_t begin, int64_t end, double value) {
   for (int64_t j = begin + threadIdx.x; j < end; j += blockDim.x) store(to, j, value);
 }
 
-// Whether an id of the row points outside. All threads get the same answer.
+// Whether an id of the row points outside. All threads get the same result.
 __device__ bool points_outside(const int32_t* ids, int64_t K, int64_t V) {
   int bad = 0;
   for (int64_t i = threadIdx.x; i < K; i += blockDim.x) bad |= ids[i] < 0 || ids[i] >= V;
@@ -94,7 +94,7 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
       store(grad, j, factor * end.pool_gradient(rows.S.log_prob(load(rows.student.logits, j), rows.log_S)));
   else if (rows.student.ids)
     fill_row(grad, 0, a.V, 0);
-  if (rows.student.ids) __syncthreads();  // the support's gradients go over those of the pool
+  if (rows.student.ids) __syncthreads();  // the support's gradients overwrite those of the pool
   for (int64_t i = threadIdx.x; i < rows.student.count; i += blockDim.x)
     store(grad, rows.student.id(i), factor * end.inside_gradient(rows.log_student(i), rows.log_teacher(i), a.beta));
 }

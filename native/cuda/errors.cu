@@ -12,11 +12,11 @@ struct Lost {
 };
 
 Lost& lost(int device) {
-  static Lost devices[kMaxDevices];  // never destroyed: nothing in it needs to be
+  static Lost devices[kMaxDevices];  // has nothing to destroy
   return devices[device >= 0 && device < kMaxDevices ? device : 0];
 }
 
-// After these the runtime answers nothing else until the process ends.
+// After one of these errors the runtime returns nothing else until the process ends.
 bool is_fatal(cudaError_t error) {
   switch (error) {
     case cudaErrorECCUncorrectable:
@@ -41,7 +41,7 @@ void lose(int device, const char* text) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> lock(mutex);
   Lost& entry = lost(device);
-  if (entry.lost) return;  // the first failure is the one to tell
+  if (entry.lost) return;  // keep the first failure
   snprintf(entry.text, sizeof entry.text, "%s", text);
   entry.lost.store(true, std::memory_order_release);
 }

@@ -7,10 +7,10 @@ namespace srp::cuda {
 
 constexpr int kMaxDevices = 64;
 
-// The device that enter() chose for this thread: whose error it is.
+// The device that enter() chose for this thread. Errors are reported for it.
 inline thread_local int current_device = 0;
 
-// Takes the error away from the runtime, or marks the current device as lost where it cannot be taken away.
+// Clears the runtime's error, or marks the current device as lost if the error is one that cannot be cleared.
 srp_status failed_cuda(cudaError_t error, const char* what);
 
 inline srp_status check_cuda(cudaError_t error, const char* what) {
@@ -20,10 +20,10 @@ inline srp_status check_cuda(cudaError_t error, const char* what) {
 // SRP_DEVICE_LOST with the text of what ended the device.
 srp_status check_lost(int device);
 
-// After a call whose failure means no more than "not yet" or "not here": a later launch must not find it.
+// For a call whose failure means only "not yet" or "not here": clears the error, so that the next launch does not report it.
 inline void forget_error() { cudaGetLastError(); }
 
-// Of a call that gives something back: nobody is left to be told.
+// For calls that release something: their failure is dropped, since no caller could act on it.
 inline void ignore_cuda(cudaError_t error) {
   if (error != cudaSuccess) forget_error();
 }

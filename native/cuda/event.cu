@@ -20,7 +20,7 @@ srp_status enter_event(const srp_event* event) {
   return check_cuda(cudaSetDevice(event->device), "cudaSetDevice");
 }
 
-// "Not yet" is an answer.
+// cudaErrorNotReady is a result here, not a failure.
 srp_status answer(cudaError_t error, const char* what, int32_t* done) {
   *done = error == cudaSuccess;
   if (error != cudaErrorNotReady) return check_cuda(error, what);

@@ -1,4 +1,4 @@
-// Waiting for a queue, and telling what went wrong on it. A fence does so for another thread, with a copy of device memory.
+// Waiting for a queue, and reporting its faults. A fence lets another thread wait, and can bring a copy of device memory.
 #include "fence.cuh"
 
 #include <cstring>
@@ -27,7 +27,7 @@ srp_status report(uint32_t faults) {
 
 size_t flags_at(size_t bytes) { return (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t); }
 
-// Flags are taken away in the order of the queue: what is raised later is the next one's.
+// Flags are read and cleared in the order of the queue: a fault raised later belongs to the next fence.
 srp_status enqueue(srp_queue* queue, const void* from, size_t bytes, Pinned* memory) {
   unsigned char* const flags = memory->pointer + flags_at(bytes);
   if (bytes)

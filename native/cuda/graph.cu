@@ -7,7 +7,7 @@
 namespace srp::cuda {
 namespace {
 
-// What the recorded kernels raised becomes the flag of the queue that ran them.
+// Moves the faults that recorded kernels raised to the flag of the queue that ran them.
 //
 // ledger    sync and fences
 // bytes     8
@@ -97,7 +97,7 @@ void graph_destroy(srp_graph* graph) {
     current_device = device.index;
     ignore_cuda(cudaSetDevice(device.index));
     if (graph->launched) {
-      ignore_cuda(cudaEventSynchronize(graph->launched));  // at once where it was never launched
+      ignore_cuda(cudaEventSynchronize(graph->launched));  // returns at once if the graph was never launched
       ignore_cuda(cudaEventDestroy(graph->launched));
     }
     if (graph->launchable) ignore_cuda(cudaGraphExecDestroy(graph->launchable));

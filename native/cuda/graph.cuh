@@ -1,4 +1,4 @@
-// Recorded work and what it needs to stay (surprisal/device.h).
+// Recorded work and the memory that must outlive it (surprisal/device.h).
 #pragma once
 #include "memory.cuh"
 #include "pinned.cuh"
@@ -8,9 +8,9 @@ struct srp_graph {
   cudaGraphExec_t launchable;
   cudaEvent_t launched;       // behind the last launch
   uint32_t* faults;           // the flag that the recorded kernels raise
-  uint32_t* queue_faults;     // while it is recorded: the queue's own
-  srp::cuda::Block* blocks;   // whose addresses the recorded work has
-  srp::cuda::Pinned* pinned;  // from which it copies
+  uint32_t* queue_faults;     // during recording: the queue's own flag
+  srp::cuda::Block* blocks;   // memory that the recorded work uses
+  srp::cuda::Pinned* pinned;  // memory that it copies from
 
   void add(srp::cuda::Block* block) {
     block->graph = this;

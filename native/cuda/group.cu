@@ -1,9 +1,9 @@
-// Group statistics (contract: surprisal/group.h), each op in one launch. group_teams.cuh says who walks a group, and in which order;
-// the launch chooses by the average group alone, which changes no bit:
+// Group statistics (contract: surprisal/group.h), each op in one launch. group_teams.cuh says which threads walk a group, and in which
+// order; the launch chooses by the average size of a group, which changes no bit:
 //
 //   below 512 items  as many lanes a group as leave most of them eight items to do: the statistics of a group, with divisions and a
 //                    root, cost far more than an item, and in one lane of a warp as much as in 32
-//   512 and more     a block a group: a warp would leave the others of few groups idle
+//   512 and more     a block a group: with few groups, a warp for each would leave most warps idle
 #include "backend.cuh"
 #include "group_teams.cuh"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kBlockFrom = 512;
 
-// Every op: run(a, walk, g, items, live) for one group, whose threads all call it.
+// Every op has run(a, walk, g, items, live) for one group, which all threads of the group call.
 
 struct Normalize {
   using Args = srp_group_normalize_args;
@@ -45,7 +45,7 @@ struct Softmax {
   template <class F, class Walk>
   static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
     const Largest largest = walk.template total<Largest>([](Largest& l, int64_t, double x) {
-      if (x > l.number) l.number = x;  // passes over NaN; the sum does not
+      if (x > l.number) l.number = x;  // a NaN is not larger; the sum still becomes NaN
     });
     const double shift = softmax_shift(largest.number);
     const double sum =
@@ -113,7 +113,7 @@ struct Weigh {
 struct Top2 {
   using Args = srp_group_top2_args;
 
-  // The best item but `except`: largest value, ties to the smaller index; NaN never. -1 = none.
+  // The best item other than `except`: the largest value, the smaller index on a tie, never a NaN. -1 = none.
   template <class Walk>
   static __device__ __forceinline__ int32_t best_item(const Walk& walk, int32_t except) {
     const Largest largest = walk.template total<Largest>([&](Largest& l, int64_t i, double x) {

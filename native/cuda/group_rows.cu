@@ -1,6 +1,6 @@
 // Numbers of rows spread over their tokens (contract: surprisal/group.h): a warp or a block a row, by the rule of row_strips.cuh.
 //
-//   broadcast  the mask's bytes by fours, four words of a thread under way, and 16-byte stores: 5 bytes a token of float32
+//   broadcast  the mask's bytes by fours, four words of a thread at a time, and 16-byte stores: 5 bytes a token of float32
 //   place      the last kept token of the row first, over the mask alone, then the tokens
 #include "backend.cuh"
 #include "quads.cuh"
@@ -17,7 +17,7 @@ namespace {
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) broadcast_rows_kernel(srp_group_broadcast_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
   const double row = load(static_cast<const F*>(a.row), b);
   const double value = a.row_factors ? row * load(static_cast<const F*>(a.row_factors), b) : row;
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(kRowThreads, 4) place_rows_kernel(srp_group_pl
   const int64_t last = a.row ? last_kept<kTogether>(a.mask, row) : -1;
   F* const placed = static_cast<F*>(a.placed);
   for (int64_t first = row.begin + worker<kTogether>(); first < row.end; first += kQuad * workers<kTogether>()) {
-    double tokens[kQuad];  // all on their way before the first is stored
+    double tokens[kQuad];  // all are loaded before the first is stored
     SRP_UNROLL
     for (int u = 0; u < kQuad; ++u) {
       const int64_t i = first + u * workers<kTogether>();

@@ -1,9 +1,9 @@
-// Who adds up the items of a group, and in which order. The order depends on the group's own size, never on the other groups:
+// Which threads add up the items of a group, and in which order. The order depends on the group's own size, never on the other groups:
 //
 //   up to 256 items   lane l of a warp has items 8 l to 8 l + 7, in registers: they are read once, by 16 bytes where neighbours in
 //                     the group are neighbours in memory, and added one after the other; then the lanes by halves. A group of
-//                     8 is a lane's, one of 64 that of eight lanes: the absent ones would add zeros, so as many groups as
-//                     fit share a warp
+//                     8 takes one lane, one of 64 eight lanes. The other lanes would add zeros, so as many groups as fit
+//                     share a warp
 //   more              256 walkers, walker w has items w, w + 256, ...: the 32 of each warp are added by halves, the eight
 //                     warps in order. They are the threads of a block, or a warp plays one after the other
 #pragma once
@@ -17,7 +17,7 @@ constexpr int kTeamThreads = 256;
 constexpr int kOfTeamLane = 8;
 constexpr int64_t kTeamItems = kWarp * kOfTeamLane;  // of the largest group whose items fit registers
 
-// ---- what is added up, number by number
+// ---- sums, number by number
 
 template <class Visit>
 __device__ __forceinline__ void each_number(Tally& a, Tally& b, const Visit& visit) {
@@ -67,8 +67,8 @@ __device__ __forceinline__ void each_number(Span& a, Span& b, const Visit& visit
   visit(a.high, b.high, Max{});
 }
 
-// ---- the three ways to walk a group. `total` adds up what visit(total, i, x) is told of item i, number x, for every thread of the
-// group; `write` stores make(i, x) as element i of an array.
+// ---- the three ways to walk a group. `total` calls visit(total, i, x) for every item i with number x and adds up, for every thread of
+// the group; `write` stores make(i, x) as element i of an array.
 
 template <class F>
 struct Group {
@@ -144,13 +144,13 @@ class TeamWalk {
     }
   }
 
-  // Whether somebody of the warp says so.
+  // Whether any lane of the warp passes true.
   static __device__ __forceinline__ bool any(bool says) { return __any_sync(kFullWarp, says); }
   __device__ __forceinline__ bool leads() const { return static_cast<int>(threadIdx.x) % lanes_ == 0; }
 
  private:
   __device__ __forceinline__ QuadPlace place(int q) const { return {first_ + q * kQuad, group_.begin, group_.end}; }
-  // Looked up again: registers are dearer.
+  // Looked up again, to save registers.
   __device__ __forceinline__ int64_t item(int s) const {
     return there_ >> s & 1u ? member(group_.members, first_ + s) : -1;
   }
@@ -195,11 +195,13 @@ class LongWalk {
     walk(threadIdx.x % kThreads, kThreads, [&](int64_t i, double x) { store(out, i, make(i, x)); });
   }
 
-  static __device__ __forceinline__ bool any(bool says) { return says; }  // all of the group's threads say the same
+  static __device__ __forceinline__ bool any(bool says) {
+    return says;
+  }  // all threads of the group pass the same value
   __device__ __forceinline__ bool leads() const { return threadIdx.x % (kTogether ? kTeamThreads : kWarp) == 0; }
 
  private:
-  // Four items under way.
+  // Loads four items at a time.
   template <class Visit>
   __device__ __forceinline__ void walk(int64_t from, int64_t stride, const Visit& visit) const {
     constexpr int kUnderWay = 4;
@@ -221,7 +223,7 @@ class LongWalk {
   uint32_t* const faults_;
 };
 
-// ---- who takes which group
+// ---- groups of a warp or block
 
 // Lanes for groups of `items` on average, so that most lanes have work: 1, 2, 4, ..., 32.
 inline int lanes_for(int64_t items) {

@@ -43,7 +43,7 @@ __device__ __forceinline__ void add_product(int64_t terms, const Left& left, con
   SRP_SHARED(Number, rows, kStep * kPitch);
   SRP_SHARED(Number, columns, kStep * kPitch);
   for (int64_t begin = 0; begin < terms; begin += kStep) {
-    __syncthreads();  // the step before is read
+    __syncthreads();  // all threads have read the previous step
     fill_tile<kLeftAlong>(rows, left, begin, terms);
     fill_tile<kRightAlong>(columns, right, begin, terms);
     __syncthreads();
@@ -69,7 +69,7 @@ __device__ __forceinline__ void add_product(int64_t terms, const Left& left, con
   }
 }
 
-// ---- what is multiplied
+// ---- operands
 
 // hidden of the rows from `first` on; rows that are not kept are 0, unread.
 template <class T>
@@ -147,7 +147,7 @@ __device__ RowSums merge_lanes(const LogitMap& map, RowSums mine) {
   return mine;
 }
 
-// Where a chunk of rows keeps what its strips find: states [rows, strips, kStateSums], then the targets' logits [rows].
+// The results of the strips of a chunk of rows: states [rows, strips, kStateSums], then the targets' logits [rows].
 struct Strips {
   double *states, *at_target;
   int64_t first_row, rows, strips;
@@ -314,7 +314,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-// Two blocks at least: left alone, the compiler makes room for three on sm_120, and spills.
+// At least two blocks: by itself the compiler aims at three on sm_120, and spills.
 //
 // ledger    linear_backward
 // bytes     w N V + s D N + w D V
@@ -405,7 +405,7 @@ void launch_gradients(srp_queue* queue, const srp_linear_backward_args& a, const
   if (blocks > 0) SRP_LAUNCH((gradient_kernel<T>), static_cast<unsigned>(blocks), kThreads, 0, queue->stream, a, g);
 }
 
-// A strip is done even if there is no id, and a chunk even if there is no row: the sums of nothing are stored too.
+// There is a strip even without ids, and a chunk even without rows: their empty sums must be stored too.
 template <class T>
 void hidden_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradients<Wide<T>> g, double* waiting) {
   const unsigned blocks = static_cast<unsigned>(g.rows / kTile * tiles_of(a.D));

@@ -14,7 +14,7 @@ template <class T>
 constexpr int64_t kTile = int64_t{kThreads} * kSteps * Vector<T>::kCount;  // elements: 4096 or 8192
 constexpr int64_t kMostBlocks = int64_t{1} << 30;  // more tiles than this take turns
 
-// Which columns of a tile are targets. Alone in its row, a target is compared with; several set bits that all threads read.
+// Which columns of a tile are targets. A single target of a row is compared with; several targets set bits that all threads read.
 template <class T>
 class Targets {
  public:
@@ -31,7 +31,7 @@ class Targets {
       return;
     }
     if (count_ == 0) return;
-    __syncthreads();  // the bits of the tile before are read
+    __syncthreads();  // all threads have read the bits of the previous tile
     for (int w = threadIdx.x; w < kWords; w += kThreads) bits[w] = 0;
     __syncthreads();
     double part = 0;
@@ -42,7 +42,7 @@ class Targets {
       const int64_t column = ids[k] - a.vocab_start - first;
       if (column >= 0 && column < kTile<T> && first + column < a.V) atomicOr(bits + column / 32, 1u << (column % 32));
     }
-    sum_ = static_cast<float>(block_sum(part));  // its barriers part the bits' writes from their reads
+    sum_ = static_cast<float>(block_sum(part));  // its barriers also separate the writes of the bits from their reads
   }
 
   __device__ float sum() const { return sum_; }
@@ -60,7 +60,7 @@ class Targets {
   }
 
  private:
-  // The first tile of the row reports.
+  // The first tile of the row raises the fault.
   __device__ void note(const srp_logprob_backward_args& a, int32_t id, int64_t first, uint32_t* faults) {
     known_ = id >= 0 && id < a.vocab_size;
     if (!known_ && first == 0) raise(faults, SRP_FAULT_INDEX);

@@ -1,5 +1,5 @@
 // Log-probs and entropy of logits, and the sums of a shard (contract: surprisal/logprob.h): each logit is read once.
-// Who sums a row: logprob_team.cuh; how: logprob_sums.cuh.
+// Which warps sum a row: logprob_team.cuh; how: logprob_sums.cuh.
 //
 // Minimum bytes: s V N (logits) + 4 K N (targets) + 4 bytes a row and output; partial: s V N + 4 K N + 8 (4 + K) N.
 #include "backend.cuh"
@@ -14,8 +14,8 @@ constexpr int kMostBlocks = 4;  // with five, sm_75 spills in bfloat16
 constexpr int kMostBlocks = 5;
 #endif
 
-// Five blocks of 128 threads, each thread with 64 bytes on the way: 40 KB in flight on a multiprocessor, where 24 are enough for
-// 4.5 TB/s at 0.7 us. The sum of squares leaves registers for four blocks, 32 KB; so do the two tanh of a softcap.
+// Five blocks of 128 threads, each thread with loads of 64 bytes in flight: 40 KB on a multiprocessor, where 24 KB are enough for
+// 4.5 TB/s at a latency of 0.7 us. The sum of squares leaves registers for four blocks, 32 KB; so do the two tanh of a softcap.
 //
 // ledger    logprob_forward
 // bytes     s V N + 4 K N + 4 N outputs

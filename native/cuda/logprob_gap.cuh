@@ -16,7 +16,7 @@ namespace srp::cuda {
 constexpr double kLog2e = 1.4426950408889634, kLn2 = 0.6931471805599453;
 constexpr float kNoTerm = -150.0f;  // 2^-150 is 0 in float32
 
-// Of a kernel that knows whether there is a softcap: without one, no tanh is compiled.
+// For kernels compiled with or without a softcap: without one, they contain no tanh.
 template <bool kCapped, class Args>
 __device__ __forceinline__ LogitMap map_of(const Args& a) {
   LogitMap map = LogitMap::of(a);
@@ -37,7 +37,7 @@ struct Gap {
     return deep ? exact * 0x1p-32f : exact;
   }
 
-  // What stands in for arg and low in a product with the term: 0 * -infinity is not 0.
+  // Replaces arg and low in a product with the term, since 0 * -infinity is not 0.
   __device__ __forceinline__ float finite_arg() const { return fmaxf(arg, kNoTerm); }
   __device__ __forceinline__ float finite_low() const { return arg > -INFINITY ? low : 0.0f; }
 };
@@ -56,7 +56,7 @@ class GapFrom<T, false> {
     low_ = static_cast<float>(slope - high_);
   }
 
-  // No finite top, no sums: any number will do in its place.
+  // Without a finite top there are no sums, so any number can replace it.
   __device__ __forceinline__ void set_top(float top) { top_ = fabsf(top) < INFINITY ? top : 0.0f; }
 
   // From here on a power alone, without low, is within 5e-7.

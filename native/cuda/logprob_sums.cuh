@@ -2,8 +2,8 @@
 //
 // A row is cut into slices of 4096 ids. A warp sums a slice, 64 bytes a lane at a time: one power of two an id, against the
 // largest logit that the warp has met, which is the same for all its lanes and stays out of the sums together with its equals.
-// They are counted instead: 1 apiece is their share, less one for the maximum itself. Only where some lane meets a logit as
-// large are the sums scaled and single ids tested; only there, and where no logit comes near, do terms take their last bits. A
+// They are counted instead: each adds 1, less one for the maximum itself. Only where some lane meets a logit that is at least as
+// large are the sums scaled and single ids tested; only there, and in chunks far below the largest, are terms computed to the last bit. A
 // chunk's terms are added in float32 (16 or 32 of them a lane), chunks in float64, lanes by a fixed tree; slices merge in their
 // order, 32 by a tree and then one such band to the next.
 //
@@ -15,7 +15,7 @@
 
 namespace srp::cuda {
 
-// Positions in a row are 32-bit, V being an int32 by contract: registers are what bounds the loads in flight.
+// Positions in a row are 32-bit, V being an int32 by contract. Registers bound the number of loads in flight, so they are saved.
 constexpr uint32_t kSlice = 4096;
 constexpr int kParts = 4;  // vectors of a lane's chunk
 template <class T>
@@ -126,8 +126,8 @@ class SliceSums {
   double rest_ = 0, weighted_ = 0, squares_ = 0;  // of the others; weighted_ in powers of two
 };
 
-// This warp's slices: `first`, then every `step`-th, before `end`. Slice s goes to states[s - base]. The next chunk is on its
-// way while the one at hand is added up.
+// This warp's slices: `first`, then every `step`-th, before `end`. Slice s goes to states[s - base]. The next chunk is loaded while
+// the current one is added up.
 template <bool kCapped, bool kSquares, bool kLast, class T>
 __device__ __forceinline__ void sum_slices(const LogitMap& map, const T* x, uint32_t V, uint32_t first, uint32_t end,
                                            uint32_t step, uint32_t base, RowSums* states) {
@@ -152,7 +152,7 @@ __device__ __forceinline__ void sum_slices(const LogitMap& map, const T* x, uint
 
 // ---- a row
 
-// From memory that other blocks wrote while this one ran: not by way of the multiprocessor's own cache.
+// Reads memory that other blocks wrote while this one ran, so not through the multiprocessor's own cache.
 __device__ __forceinline__ RowSums fresh(const RowSums* s) {
   return {__ldcg(&s->max_logit), __ldcg(&s->rest), __ldcg(&s->weighted), __ldcg(&s->squares)};
 }

@@ -1,9 +1,9 @@
-// Who sums which row of logits, and where the slices of a row meet.
+// Which warps sum which row of logits, and where the slices of a row are merged.
 //
-//   V <= 4096 ids        one warp a row, four rows a block: no barrier's wait, no lane without work
+//   V <= 4096 ids        one warp a row, four rows a block: no barriers, and every lane has work
 //   V <= 8192            two warps a row: as many as it has slices
 //   more                 a block of four warps a row
-//   few of those rows    several blocks a row, down to one slice a warp, until 660 blocks are at work (5 on each of 132
+//   few of those rows    several blocks a row, down to one slice a warp, until 660 blocks are working (5 on each of 132
 //                        multiprocessors): fewer rows than a GPU has room for would leave it idle. The last block to finish
 //                        merges the row, in slice order
 //
@@ -52,8 +52,8 @@ struct Place {
   }
 };
 
-// Sums the rows of this block: of rows that are not `read`, nothing. All threads call it. The warp for which it answers true has
-// its row's sums, in every lane, and finishes the row.
+// Sums the rows of this block, except rows that are not `read`. All threads call it. The warp for which it returns true has its
+// row's sums, in every lane, and finishes the row.
 template <bool kCapped, bool kSquares, class T>
 __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32_t V, const Teams& teams,
                                          const Place& place, bool read, RowSums* scratch, uint32_t* tickets,
@@ -63,7 +63,7 @@ __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32
   sums = no_sums(-INFINITY);
   if (teams.blocks == 1) {
     for (uint32_t page = 0; page == 0 || page < teams.slices; page += kPage) {
-      if (page > 0) __syncthreads();  // the page before is merged
+      if (page > 0) __syncthreads();  // the previous page has been merged
       const uint32_t end = page + kPage < teams.slices ? page + kPage : teams.slices;
       RowSums* const states = page_states + place.slot;
       if (read) sum_slices<kCapped, kSquares, true>(map, x, V, page + place.worker, end, place.workers, page, states);
@@ -75,7 +75,7 @@ __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32
   if (!read) return false;  // the whole block: it has one row
   RowSums* const states = scratch + place.row * teams.slices;
   sum_slices<kCapped, kSquares, true>(map, x, V, place.worker, teams.slices, place.workers, 0, states);
-  __threadfence();  // what this thread stored is seen before the ticket
+  __threadfence();  // this thread's stores become visible before its ticket
   __syncthreads();
   if (threadIdx.x == 0) {
     comes_last[0] = atomicAdd(tickets + place.row, 1u) == static_cast<uint32_t>(teams.blocks) - 1;

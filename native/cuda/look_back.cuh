@@ -1,8 +1,9 @@
 // Running totals over the blocks of a grid in one launch: a block adds up what the blocks before it have published, as far back
-// as the first that knows its own total from the beginning (decoupled look-back). Integers only: which words a block finds
+// as the first that has published its total from the beginning (decoupled look-back). Integers only: which words a block finds
 // depends on timing, their sum does not.
 //
-// Blocks are numbered as they start, so that whom a block waits for is at work or done. Memory: 1 + blocks words, 0 before.
+// Blocks are numbered as they start, so a block waits only for blocks that are running or done. Memory: 1 + blocks words, which
+// must be 0 before the launch.
 #pragma once
 #include "common.cuh"
 
@@ -30,7 +31,7 @@ class LookBack {
     if (lane == 0) atomicExch(published_ + block, (block == 0 ? kFromStart : kOwn) | static_cast<Word>(total));
     int64_t sum = 0;
     for (int64_t last = block - 1; last >= 0; last -= kWarp) {
-      Word word = kFromStart;  // of no block: nothing
+      Word word = kFromStart;  // before the first block
       if (last >= lane) do
           word = atomicAdd(published_ + (last - lane), Word{0});
         while (word < kOwn);

@@ -2,13 +2,13 @@
 // the bits are the same). Groups of rows are in loss_groups.cu.
 //
 //   loss_token  one walk
-//   loss_row    the row's sums first, then its values, which a form with nothing to say about tokens leaves out. The gradient
+//   loss_row    the row's sums first, then its values, unless the form has none for tokens. The gradient
 //               comes with the values where every token's is its own; where it goes through the row it needs the sums of the
 //               values: a third walk, over the mask alone unless there is a KL term
 //
-// Memory is read once as far as the caches reach: a warp's row of 512 tokens lies in the nearest for the later walks, a block goes
+// Memory is read once as long as rows fit the caches: a warp's row of 512 tokens lies in the nearest for the later walks, a block goes
 // back through the strips of its row, from the nearest cache into L2. Everything is float64 by contract. With figures that is about
-// 100 operations a token, by count: on sm_90 they take as long as the token's bytes, where there are fewer units longer.
+// 100 operations a token, by count: on sm_90 they take as long as moving the token's bytes, and longer on GPUs with fewer float64 units.
 #include "backend.cuh"
 #include "loss_figures.cuh"
 #include "loss_groups.cuh"
@@ -28,7 +28,7 @@ template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a, uint32_t* faults) {
   SRP_DYN_SHARED(unsigned char, memory);
   const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const Range range = own_range<kTogether>(a.offsets, a.T, a.n, b, faults);
   const LossParameters p = loss_parameters(a.parameters);
   const RowScale scale = row_scale(a, b);
@@ -108,7 +108,7 @@ __device__ __forceinline__ void gradients_through_row(const LossArgs& a, int64_t
                 [&](const LossArgs& few, int i, int64_t o) { row_grad<F>(few, b, i, o, p, scale, row, through); });
 }
 
-// Blocks of a multiprocessor: two leave a thread 128 registers, of which compilers for GPUs before sm_90 would spill.
+// Blocks of a multiprocessor. Two leave a thread 128 registers, which are too few before sm_90: the compiler would spill.
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
 constexpr int kRowLossBlocks = 1;
 #else

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
     if (threadIdx.x == 0) row_grad[0] = slope / divisor(unit.kept, a.reduce) + 0.0;
   }
   if (!a.grad_log_probs) return;
-  __syncthreads();  // the gradient is there for all
+  __syncthreads();  // the gradient is visible to all threads
   for (int64_t m = group.begin + block; m < group.end; m += blocks) {
     const int64_t b = member(a.members, m);
     if (b < 0 || b >= a.B) continue;

@@ -28,7 +28,7 @@ __device__ __forceinline__ RowSums sum_row(const LogitMap& map, const T* x, uint
   RowSums sums = no_sums(-INFINITY);
   for (uint32_t page = 0; page < slices; page += kPage) {
     const uint32_t end = page + kPage < slices ? page + kPage : slices;
-    __syncthreads();  // the page before, or the row before, is merged
+    __syncthreads();  // the previous page, or the previous row, has been merged
     sum_slices<kCapped, true, false>(map, x, V, page + warp, end, warps, page, states);
     __syncthreads();
     if (warp == 0) sums = merge_slices<false>(map, sums, states, end - page);
@@ -43,7 +43,7 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
   const RowGradient<T, kCapped> gradient(map, row);
   const bool aligned = aligned16(x) && aligned16(grad);
   const int64_t step = int64_t{blockDim.x} * kCount, tile = kSteps * step;
-  // From the end, which was read last and is the likeliest to be in L2.
+  // Backwards: the end was read last and is the most likely to be in L2.
   for (int64_t first = (stride - 1) / tile * tile; first >= 0; first -= tile) {
     Vector<T> from[kSteps];
     SRP_UNROLL
@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(kLargeThreads, 1)
     if (threadIdx.x == 0) {
       if (!inside) raise(faults, SRP_FAULT_INDEX);
       const RowResult row = finish_row(map, sums);
-      const double logit = inside ? load(x, target) : NAN;  // in place, it will be gone
+      const double logit = inside ? load(x, target) : NAN;  // read first: the gradient may overwrite it
       const RowSlopes slopes = lose_row(a, tokens, p, n, row, target_logprob(map, row, logit));
       found[0] = {slopes, target_gradient(map, slopes, slopes.sum, 0, logit)};
     }
@@ -110,7 +110,7 @@ __global__ void __launch_bounds__(kLargeThreads, 1)
       fill_row(grad, 0, a.V, row.max_logit == -INFINITY ? 0.0f : NAN, aligned);
       fill_row(grad, a.V, a.stride, 0.0f, aligned);
     }
-    __syncthreads();  // the next row overwrites what was found
+    __syncthreads();  // the next row overwrites the shared results
   }
 }
 

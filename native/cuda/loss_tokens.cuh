@@ -1,6 +1,6 @@
-// The inputs of a lane's tokens, read ahead: all of several tokens' numbers are on their way before the first is used, which the
-// text of the losses (shared/loss.h), where a store follows every token, would not allow. They wait in shared memory, where
-// only the lane that brought them looks.
+// The inputs of a lane's tokens, read ahead: the numbers of several tokens are loaded before the first is used. The compiler cannot
+// do that by itself, since a store follows every token in the code of the losses (shared/loss.h). They wait in shared memory,
+// where only the lane that loaded them reads them.
 #pragma once
 #include "row_strips.cuh"
 #include "shared/loss.h"

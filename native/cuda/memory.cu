@@ -9,10 +9,11 @@ namespace srp::cuda {
 namespace {
 
 constexpr size_t kSmallest = 512;
-constexpr size_t kLargest = size_t{1} << 60;  // nobody has more, and sizes below can be rounded
+constexpr size_t kLargest =
+    size_t{1} << 60;  // more than any device has; smaller sizes can be rounded up without overflow
 
 #if defined(SRP_EMULATED)
-constexpr bool kPoison = true;  // memory that was kept looks fresh: NaNs
+constexpr bool kPoison = true;  // memory is filled with NaNs when it is lent again
 #else
 constexpr bool kPoison = false;
 #endif
@@ -49,7 +50,7 @@ srp_status Memory::refuse(const Device& device, size_t size) {
               device.index, mib(size), mib(in_use_), mib(reserved_), limit);
 }
 
-// From the driver, without a second try.
+// Allocates from the driver, without a second try.
 srp_status Memory::lend(Device& device, size_t size, Block** out) {
   if (limit_ && (size > limit_ || reserved_ > limit_ - size)) return refuse(device, size);
   Block* const block = new (std::nothrow) Block{};
@@ -77,25 +78,25 @@ srp_status Memory::lend(Device& device, size_t size, Block** out) {
   return SRP_OK;
 }
 
-// The queue's own first: it need not wait for anybody.
+// Prefers a block that the same queue freed, which needs no wait.
 Block* Memory::find_kept(const srp_queue* queue, size_t size) {
   Block* other = nullptr;
   for (Block* block = kept_[class_of(size)]; block; block = block->next) {
     if (!block->queue || block->queue == queue) return block;
-    // Where its queue is being captured, an event could not be recorded any more.
+    // An event cannot be recorded while the block's queue is being captured.
     if (!other && (block->marked || !block->queue->graph)) other = block;
   }
   return other;
 }
 
-// What was freed while the same graph was recorded: its work comes before this one's in every launch.
+// Finds a block that was freed while the same graph was recorded: its earlier uses come first in every launch.
 Block* Memory::find_in_graph(srp_graph* graph, size_t size) {
   for (Block* block = graph->blocks; block; block = block->graph_next)
     if (!block->lent && block->bytes == size && block->from_capture) return block;
   return nullptr;
 }
 
-// Takes a kept block out of its list, ordered behind those who used it.
+// Takes a kept block out of its list, and orders the queue behind the block's last use.
 srp_status Memory::hand_over(Block* block, srp_queue* queue) {
   if (block->queue && block->queue != queue) {
     if (!block->marked) SRP_TRY(mark(block));
@@ -152,7 +153,7 @@ srp_status Memory::give(srp_queue* queue, void* pointer) {
   if (block->graph) return SRP_OK;
   if (queue->graph) {
     queue->graph->add(block);
-    block->from_capture = false;  // work from before the capture may use it: not for this graph's own needs
+    block->from_capture = false;  // work from before the capture may still use it, so this graph must not take it again
     return SRP_OK;
   }
   in_use_ -= block->bytes;
@@ -166,7 +167,7 @@ void Memory::give_idle(void* pointer) {
   keep(block, nullptr);
 }
 
-// Behind the last use of a kept block, on the queue that it was freed on.
+// Records an event behind the last use of a kept block, on the queue that it was freed on.
 srp_status Memory::mark(Block* block) {
   if (!block->event)
     SRP_TRY(check_cuda(cudaEventCreateWithFlags(&block->event, cudaEventDisableTiming), "cudaEventCreate"));
@@ -175,7 +176,7 @@ srp_status Memory::mark(Block* block) {
   return SRP_OK;
 }
 
-// `queue`: that may still use it; NULL = nobody does.
+// `queue` may still use the block; NULL = nothing uses it.
 srp_status Memory::keep(Block* block, srp_queue* queue) {
   if (!caching) {
     const srp_status waited = queue ? check_cuda(cudaStreamSynchronize(queue->stream), "free") : SRP_OK;
@@ -187,12 +188,12 @@ srp_status Memory::keep(Block* block, srp_queue* queue) {
   Block*& list = kept_[class_of(block->bytes)];
   block->next = list;
   list = block;
-  // Where others might take it, they should wait for no more than they must.
+  // With several queues the event is recorded now, so that another queue waits for this use alone.
   const bool alone = !queue || (queue->home->queues == queue && !queue->next);
   return alone ? SRP_OK : mark(block);
 }
 
-// To the driver. The block is in no list any more.
+// Returns a block to the driver. It must be in no list any more.
 srp_status Memory::return_block(Block* block) {
   ++driver_calls_;
   reserved_ -= block->bytes;
@@ -242,9 +243,9 @@ void Memory::release(srp_graph* graph) {
   while (Block* const block = graph->blocks) {
     graph->blocks = block->graph_next;
     block->graph = nullptr;
-    if (block->lent) continue;  // somebody's array, as any other from now on
+    if (block->lent) continue;  // the caller still owns it, as any other block from now on
     in_use_ -= block->bytes;
-    keep(block, nullptr);  // nothing is enqueued for it: there is nothing to fail
+    keep(block, nullptr);  // cannot fail, since nothing is enqueued for it
   }
 }
 

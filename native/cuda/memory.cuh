@@ -8,18 +8,18 @@
 
 namespace srp::cuda {
 
-// One allocation of the driver. It is lent, kept for the next one who asks for its size, or held by a graph.
+// One allocation of the driver. It is lent to a caller, kept for the next request of its size, or held by a graph.
 struct Block {
   char* pointer;
   size_t bytes;
   bool lent;
-  srp_graph* graph;    // whose launches use it; NULL = none
+  srp_graph* graph;    // the graph whose launches use it; NULL = none
   Block* graph_next;   // of the same graph
-  bool from_capture;   // lent while the graph was recorded: nothing from before uses it
-  srp_queue* queue;    // kept: that may still use it; NULL = nobody does
+  bool from_capture;   // lent while the graph was recorded, so no earlier work uses it
+  srp_queue* queue;    // kept: the queue that may still use it; NULL = none
   cudaEvent_t event;   // made when first needed
-  bool marked;         // kept: the event stands behind the last use
-  Block* next;         // kept, of the same size
+  bool marked;         // kept: the event is recorded behind the last use
+  Block* next;         // the next kept block of the same size
 };
 
 // Every function is called with the device's lock held, and the device entered.
@@ -31,13 +31,13 @@ class Memory {
   srp_status limit(Device& device, size_t bytes);
   void stats(srp_memory_stats* out) const;
 
-  // `queue` ended: nothing on it is under way.
+  // Call it when `queue` has ended, with all its work done.
   void forget(const srp_queue* queue);
-  // `graph` ended, and so have its launches.
+  // Call it when `graph` has ended, and all its launches.
   void release(srp_graph* graph);
-  // As give(), where nothing uses the memory any more.
+  // As give(), for memory that nothing uses any more.
   void give_idle(void* pointer);
-  // The block around an address, lent or not; NULL = not ours.
+  // The block around an address, lent or not; NULL = not allocated here.
   Block* around(const void* pointer);
 
   bool caching = true;

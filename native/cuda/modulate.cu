@@ -1,8 +1,8 @@
 // Entropy modulation of steps and rows (contract: surprisal/modulate.h); of spans: modulate_spans.cu.
 //
 //   steps  the extremes, the sum of the weights, the results, 1024 steps a block. At most 4096 steps: one launch of one block, which
-//          goes over them three times; more: three launches, each of which adds up what the blocks of the one before left. The same
-//          bits. A step takes three exponentials in float64, which is why one block alone would be slow
+//          goes over them three times; more: three launches, each of which adds up the blocks' results of the one before. Both give the
+//          same bits. A step takes three exponentials in float64, which is why one block alone would be slow
 //   rows   a piece of a row adds up as in reduce.cu, then a block or, where groups have at most 32 rows on average, a warp a group
 //          for mu, sigma, ratios and weights
 #include "backend.cuh"
@@ -22,7 +22,7 @@ constexpr int64_t kFewSteps = 4 * kStepChunk;
 
 SRP_HD int64_t chunks_of_steps(int64_t S) { return (S + kStepChunk - 1) / kStepChunk; }
 
-// What the chunks hand on: one number each.
+// The chunks' results, one number each.
 struct StepScratch {
   double *lows, *highs, *sums;
 };
@@ -42,7 +42,7 @@ __device__ void chunk_extremes(const srp_modulate_steps_args& a, const StepScrat
   scratch.highs[chunk] = high;
 }
 
-// Everything but the scale, for which the weight stands as long as their mean is not known.
+// Everything but the scale: the weight is stored in its place until the mean of the weights is known.
 __device__ void chunk_weights(const srp_modulate_steps_args& a, const StepScratch& scratch, double low, double high,
                               int64_t chunk) {
   double sum = 0;
@@ -72,7 +72,7 @@ __device__ void clear_chunk(const srp_modulate_steps_args& a, int64_t live, int6
   }
 }
 
-// What all chunks' numbers come to. All threads of the block get it.
+// Combines the numbers of all chunks. All threads of the block get the result.
 template <class Combine>
 __device__ double over_chunks(const double* numbers, int64_t chunks, double none, Combine combine) {
   double all = none;
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(kThreads)
   a.S = live;
   const int64_t chunks = chunks_of_steps(live);
   for (int64_t k = 0; k < chunks; ++k) chunk_extremes(a, scratch, k, faults);
-  __syncthreads();  // the first thread's numbers are there
+  __syncthreads();  // the first thread's numbers are visible
   const double low = low_of(scratch, chunks), high = high_of(scratch, chunks);
   for (int64_t k = 0; k < chunks; ++k) chunk_weights(a, scratch, low, high, k);
   __syncthreads();
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(kThreads) step_scales_kernel(srp_modulate_step
 
 // ---- rows
 
-// What a row's kept tokens add up to. Of rows of several pieces, one a piece.
+// The sums over a row's kept tokens; rows of several pieces have one for each piece.
 struct EntropySum {
   double sum;
   int64_t kept;
@@ -207,7 +207,7 @@ __device__ __forceinline__ int64_t checked_member(const srp_modulate_rows_args& 
   return b >= 0 && b < a.B ? b : -1;
 }
 
-// What the valid rows of a lane add up to.
+// The sums over a lane's valid rows.
 struct GroupSum {
   double sum;
   int count;
@@ -219,7 +219,7 @@ __device__ __forceinline__ GroupSum joined(const GroupSum& a, const GroupSum& b)
   return {a.sum + b.sum, a.count + b.count};
 }
 
-// 256 lanes take turns at a group's rows: the threads of a block, or eight times those of a warp.
+// 256 lanes take a group's rows by turns: the threads of a block, or those of a warp, eight times each.
 //
 // ledger    modulate_rows
 // bytes     16 n / 4096 + 4 B members + 8 B outputs

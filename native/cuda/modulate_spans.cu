@@ -1,7 +1,7 @@
 // Step weights over spans of tokens (contract: surprisal/modulate.h), in three launches:
 //
 //   check   a thread a span: reports bad ones, and finds the modulated advantage at the span's first token as if no other span covered
-//           it; a block tells whether its spans lie one behind the other
+//           it; a block notes whether its spans lie one behind the other
 //   first   where some do not: a warp modulates 512 tokens as below, and finds the first tokens' advantages anew. Else nothing
 //   apply   a warp takes 512 tokens, whatever their rows: it searches for the first span that reaches them (where spans are not in
 //           order, it looks at all those of its rows), applies spans in their order and subtracts the mean, which each block adds up
@@ -22,7 +22,7 @@ constexpr int kWarps = kThreads / kWarp;
 constexpr int kWarpTokens = kWarp * kHeld;
 constexpr int64_t kBlockTokens = int64_t{kWarps} * kWarpTokens;
 
-// What the launches hand to each other.
+// Memory that the launches share.
 struct SpanScratch {
   double* first;  // [S] modulated advantage at a span's first token
   double* sums;  // of `first`, one a block of spans
@@ -106,7 +106,7 @@ struct WarpTokens {
   double at[kHeld];
   uint32_t inside = 0;  // a bit a token: some span covers it
 
-  // Asks for the advantages, for which modulate() waits. Behind the last token there is nothing to ask for.
+  // Begins to load the advantages, for which modulate() waits. Nothing is loaded behind the last token.
   __device__ WarpTokens(const srp_modulate_spans_args& a, int64_t from)
       : begin(from),
         end(from + kWarpTokens < a.n ? from + kWarpTokens : a.n),
@@ -129,7 +129,7 @@ struct WarpTokens {
     }
   }
 
-  // Every span that reaches these tokens, in order: 32 spans are looked at at a time.
+  // Every span that reaches these tokens, in order: 32 spans at a time.
   __device__ void modulate(const srp_modulate_spans_args& a, bool ordered) {
     int64_t s = 0, last = a.S;
     if (ordered) {
@@ -169,7 +169,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   SRP_SHARED(double, modulated, kWarps* kWarpTokens);
   SRP_SHARED(bool, comes_last, 1);
   a.S = live_spans(a.count, a.S);
-  if (in_order(a, scratch)) return;  // every block alike
+  if (in_order(a, scratch)) return;  // the same for every block
   const int warp = static_cast<int>(threadIdx.x) / kWarp;
   const int64_t begin = int64_t{blockIdx.x} * kBlockTokens + warp * kWarpTokens;
   if (begin < a.n) {
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       if (span.valid && span.begin >= begin && span.begin < tokens.end) scratch.first[s] = mine[span.begin - begin];
     }
   }
-  __threadfence();  // what this thread stored is seen before the ticket
+  __threadfence();  // this thread's stores become visible before its ticket
   __syncthreads();
   if (threadIdx.x == 0) {
     comes_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;

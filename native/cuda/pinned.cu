@@ -6,7 +6,7 @@ namespace srp::cuda {
 namespace {
 
 constexpr int kSmallestClass = 16;  // 64 KiB
-constexpr int kLargestClass = 22;   // 4 MiB; what is larger has a class in common
+constexpr int kLargestClass = 22;   // 4 MiB; all larger sizes share one class
 constexpr size_t kLarge = size_t{1} << kLargestClass;
 
 int class_of(size_t bytes) {
@@ -22,7 +22,7 @@ size_t rounded(size_t bytes) {
 
 }  // namespace
 
-// The oldest of its size, if its copies are over; `any`: in any case. NULL = there is none.
+// Takes the oldest of its size, if its copies are done or if `any` is true. NULL = there is none.
 Pinned* PinnedMemory::pop(size_t size, bool any) {
   Pinned** link = &kept_[class_of(size)];
   while (*link && (*link)->bytes != size) link = &(*link)->next;
@@ -79,7 +79,8 @@ srp_status PinnedMemory::borrow(size_t bytes, Pinned** out) {
 
 srp_status PinnedMemory::give_back(Pinned* memory, cudaStream_t stream) {
   const srp_status status = stream ? check_cuda(cudaEventRecord(memory->event, stream), "staging") : SRP_OK;
-  if (status != SRP_OK) ignore_cuda(cudaStreamSynchronize(stream));  // without a mark nobody could wait for the copy
+  if (status != SRP_OK)
+    ignore_cuda(cudaStreamSynchronize(stream));  // without its event no later user could wait for the copy
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stream || total_ <= kEnough) {

@@ -1,5 +1,5 @@
-// The log-probs of a lane's tokens under two policies, all on their way before the first is used. Also before the mask is known:
-// what lies under it is not looked at.
+// The log-probs of a lane's tokens under two policies, all loaded before the first is used, and before the mask is known. Those
+// under the mask are not used.
 #pragma once
 #include "row_strips.cuh"
 

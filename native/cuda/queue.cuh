@@ -32,7 +32,8 @@ namespace srp::cuda {
 constexpr int64_t kQueueTickets = 1023;
 constexpr size_t kFlagBytes = (1 + kQueueTickets) * sizeof(uint32_t);
 
-// Counters with which blocks learn who of them comes last: 0 between launches. Behind the flag, so that recorded work has its own.
+// Counters by which blocks find out which of them comes last; they are 0 between launches. They lie behind the flag, so that
+// recorded work has its own.
 inline uint32_t* tickets_of(const srp_queue* queue) { return queue->faults + 1; }
 
 // Makes the queue's device current for the calling thread: an async call arrives on a thread that never chose one.
@@ -43,16 +44,16 @@ inline srp_status enter(const srp_queue* queue) {
   return check_cuda(cudaSetDevice(queue->device), "cudaSetDevice");
 }
 
-// What would wait, or look at another queue, cannot be recorded.
+// Refuses a call that would wait or use another queue: it cannot be recorded.
 inline srp_status refuse_capture(const srp_queue* queue, const char* what) {
   if (!queue->graph) return SRP_OK;
   return fail(SRP_BAD_ARGUMENT, "%s: the queue is being captured; end the capture first", what);
 }
 
-// After the launches of an op: reports a launch that was refused. What a kernel does wrong later comes out of sync().
+// After the launches of an op: reports a launch that was refused. sync() reports faults of the kernels themselves.
 inline srp_status launched(const char* op) { return check_cuda(cudaGetLastError(), op); }
 
-// The table's alloc and free, for whoever has entered the device (memory.cuh).
+// The table's alloc and free, for callers that have entered the device (memory.cuh).
 srp_status take_memory(srp_queue* queue, size_t bytes, void** out);
 srp_status give_memory(srp_queue* queue, void* pointer);
 

@@ -41,7 +41,7 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
   if (worker<kTogether>() == 0) store_log_ratio<F>(a, b, log_ratio_of(row, a.reduce));
 }

@@ -18,7 +18,7 @@ __device__ __forceinline__ void add_differences(const Args& a, int64_t begin, in
   }
 }
 
-// All who share the row call it, and all get the sum.
+// All threads that share the row call it, and all get the sum.
 template <class F, bool kTogether, class Args>
 __device__ __forceinline__ LogSum sum_row(const Args& a, const Range& row) {
   const RowNumbers<2> numbers = add_row<kTogether, 2>(
@@ -26,7 +26,7 @@ __device__ __forceinline__ LogSum sum_row(const Args& a, const Range& row) {
   return {numbers.sums[0], static_cast<int64_t>(numbers.sums[1])};
 }
 
-// Of ratio_groups.cu.
+// Defined in ratio_groups.cu.
 template <class F>
 srp_status log_groups(srp_queue* queue, const srp_ratio_log_args& a);
 

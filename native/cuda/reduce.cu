@@ -87,12 +87,12 @@ __device__ __forceinline__ Moments merge_within_warp(Moments mine) {
   return mine;
 }
 
-// 256 lanes take turns at `count` moments, and merge theirs by a fixed tree of halves: those of a block, ...
+// 256 lanes take `count` moments by turns, and merge theirs by a fixed tree of halves: the threads of a block, ...
 struct BlockMerge {
   static __device__ __forceinline__ int64_t index() { return blockIdx.x; }
   static __device__ __forceinline__ bool leads() { return threadIdx.x == 0; }
 
-  // The whole, for the thread that leads. All threads of the block must call it, once.
+  // Returns the whole to the leading thread. All threads of the block must call it, once.
   template <class At>
   static __device__ Moments all(int64_t count, const At& at) {
     SRP_SHARED(double, lanes, kLanes* SRP_MOMENTS);
@@ -109,7 +109,7 @@ struct BlockMerge {
   }
 };
 
-// ... or eight times those of a warp.
+// ... or those of a warp, eight times each.
 struct WarpMerge {
   static constexpr int kTeams = kLanes / kWarp;
   static __device__ __forceinline__ int64_t index() {

@@ -1,6 +1,6 @@
 // Whitening, affine maps and clamping (contract: surprisal/reduce.h): pure streams, one launch each. A row is cut into pieces of 4096
-// positions (row_pieces.cuh); where rows have more than 512 tokens on average a block takes a piece, else a warp does. All loads of a
-// lane are on their way at once, before its first store.
+// positions (row_pieces.cuh); where rows have more than 512 tokens on average a block takes a piece, else a warp does. A lane
+// issues all its loads before its first store.
 //
 // Minimum bytes: of each token a number in and one out, and 1 for the mask.
 #include "backend.cuh"
@@ -15,7 +15,7 @@ class WhitenRow {
  public:
   using Args = srp_reduce_whiten_args;
 
-  // False: nothing to do.
+  // Returns false if there is nothing to do.
   __device__ bool begin(const Args& a, int64_t b, bool leads, uint32_t* faults) {
     const int64_t unit = unit_of(a, b);
     if (unit < 0) {
@@ -26,7 +26,7 @@ class WhitenRow {
     center_ = whitening.center();
     back_ = whitening.back();
     abstain_ = a.nan_policy == SRP_NAN_ABSTAIN;
-    // A factor is as good where the result is rounded to float32, and takes a tenth of the time.
+    // Multiplying by a reciprocal is exact enough where the result is rounded to float32, and takes a tenth of the time.
     scale_ = sizeof(F) == sizeof(float) ? 1 / whitening.divisor() : whitening.divisor();
     return true;
   }

@@ -1,6 +1,6 @@
 // Sums of log-prob differences over the rows of a group, from which the log ratios and losses of groups start: those of each row
-// in a launch of their own, since members scatters the rows of a group and blocks cannot wait for others, which may not have
-// started; then whoever needs a group's sum adds its rows up in member order.
+// in a launch of their own, since the rows of a group are scattered and a block cannot wait for others, which may not have started.
+// Then each warp that needs a group's sum adds its rows up in member order.
 #pragma once
 #include "ratio_rows.cuh"
 
@@ -13,7 +13,7 @@ namespace srp::cuda {
 template <class F, class Args, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) row_sums_kernel(Args a, LogSum* sums, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const LogSum row = sum_row<F, kTogether>(a, own_range<kTogether>(a.offsets, a.T, a.n, b, faults));
   if (worker<kTogether>() == 0) sums[b] = row;
 }

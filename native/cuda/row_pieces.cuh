@@ -2,8 +2,8 @@
 //
 // Lane v of a piece has positions (256 k + v) w + j of it, w = 16 / sizeof(F) of them side by side: counted from the row's first
 // element, never from an aligned address, so that no sum depends on where a row lies. Where a piece is not aligned its numbers are
-// read one by one. Who the 256 lanes are is left to a team: the threads of a block, or one warp, which is eight times 32 of them in
-// turn. Both add up in the same order (warps.cuh), so that which of them is at work changes no bit.
+// read one by one. The 256 lanes are a team: the threads of a block, or one warp, which plays eight times 32 of them by turns.
+// Both add up in the same order (warps.cuh), so the choice changes no bit.
 #pragma once
 #include "warps.cuh"
 
@@ -12,7 +12,7 @@ namespace srp::cuda {
 constexpr int kPieceLanes = 256;
 constexpr int kHeld = 16;  // positions of a lane
 constexpr int64_t kPiece = int64_t{kPieceLanes} * kHeld;
-// Rows of fewer tokens on average: a warp a piece, or most of a block's warps would have nothing to do.
+// Rows of fewer tokens on average take a warp a piece: with a block, most of its warps would have no work.
 constexpr int64_t kShortRow = 512;
 
 // Numbers of a lane, 16 bytes by 16 bytes. `kStride`: lanes that share the positions; 0: those of a lane lie side by side.
@@ -152,7 +152,7 @@ __device__ inline bool piece_in(const Rows& rows, int64_t slot, uint32_t* faults
   } else {
     if (slot < rows.B && threadIdx.x % kWarp == 0 && !row_range(rows.offsets, 0, rows.n, slot).valid)
       raise(faults, SRP_FAULT_OFFSETS);
-    // Never outside [0, B), whatever the offsets say.
+    // Always inside [0, B), even if offsets are wrong.
     piece.b = warp_first(1, rows.B, [&](int64_t b) { return rows.first_slot(b) > slot; }) - 1;
     piece.index = slot - rows.first_slot(piece.b);
   }
@@ -175,12 +175,12 @@ struct BlockPieces {
   static __device__ __forceinline__ void each_lane(int, const Visit& visit) {
     visit(static_cast<int>(threadIdx.x));
   }
-  // Of what `of` answers for every lane. All threads of the block get it.
+  // The sum of what `of` returns for every lane. All threads of the block get it.
   template <class Of>
   static __device__ __forceinline__ auto total(int, const Of& of) -> decltype(of(0)) {
     return add_warps(warp_total(of(static_cast<int>(threadIdx.x))));
   }
-  // Of what its threads have added up themselves.
+  // The sum over threads that have added up their own lanes.
   static __device__ __forceinline__ int together(int mine) { return add_warps(warp_total(mine)); }
 };
 

@@ -1,13 +1,13 @@
-// In which order the tokens of a row are added up, and by whom.
+// In which order the tokens of a row are added up, and by which threads.
 //
 //   strip    256 tokens, counted from the row's first: lane l of a warp adds up tokens l, l + 32, ..., l + 224, one after the
 //            other; then the lanes are added by halves
 //   segment  32 strips, 8192 tokens: in order
 //   row      its segments, in order
 //
-// A warp takes a row, or the warps of a block take its strips by turns. Both give the same bits, in which neither the other
-// rows nor the address have a part, so sizes may choose: rows of at most 512 tokens on average are a warp's, since six or more
-// of eight warps would wait for the others at the end of each.
+// A warp takes a row, or the warps of a block take its strips by turns. Both give the same bits, which depend neither on the other
+// rows nor on the address, so the launch may choose by size: rows of at most 512 tokens on average take a warp each, since in a block
+// six or more of eight warps would wait for the others at the end of each.
 //
 // A warp reads 32 neighbouring tokens at a time, 128 bytes of float32: whole sectors but for the ends, wherever the row begins.
 // What makes it fast is that a lane has the loads of its eight tokens of every array under way at once: 2 KB a warp of two
@@ -25,7 +25,7 @@ constexpr int kStripsOfSegment = 32;
 constexpr int64_t kSegment = kStrip * kStripsOfSegment;
 constexpr int64_t kWarpRow = 2 * kStrip;
 
-// ---- who takes which row
+// ---- rows of a warp or block
 
 inline bool takes_block(int64_t n, int64_t B) { return n / B > kWarpRow; }
 
@@ -38,7 +38,7 @@ template <bool kTogether>
 __device__ __forceinline__ int64_t own_row() {
   return kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * kRowWarps + threadIdx.x / kWarp;
 }
-// Of those who share a row.
+// The threads that share a row.
 template <bool kTogether>
 __device__ __forceinline__ int worker() {
   return static_cast<int>(kTogether ? threadIdx.x : threadIdx.x % kWarp);
@@ -57,7 +57,7 @@ __device__ __forceinline__ Range own_range(const int32_t* offsets, int64_t T, in
 
 // ---- sums
 
-// What a row adds up, and numbers of which it wants the largest.
+// The sums of a row, and numbers whose maximum it needs.
 template <int kSums, int kLargest = 0>
 struct RowNumbers {
   double sums[kSums];
@@ -148,7 +148,7 @@ __device__ __forceinline__ RowNumbers<kSums, kLargest> add_row_together(const Ra
     } else if (number < kWidth) {
       for (int s = 0; s < count; ++s) total = Max{}(total, strips[s * kWidth + number]);
     }
-    __syncthreads();  // the next segment overwrites the strips
+    __syncthreads();  // the next segment overwrites the strips' sums
   }
   if (number < kWidth) whole[number] = total;
   __syncthreads();
@@ -161,8 +161,8 @@ __device__ __forceinline__ RowNumbers<kSums, kLargest> add_row_together(const Ra
   return totals;
 }
 
-// All who share the row call it, and all get its numbers. visit(begin, end, mine) adds up a lane's tokens of a strip. A block's
-// second walk goes back (kBack): what the first read last is in the nearest cache.
+// All threads that share the row call it, and all get its numbers. visit(begin, end, mine) adds up a lane's tokens of a strip. With kBack
+// the walk goes backwards: a second walk finds in the nearest cache what the first read last.
 template <bool kTogether, int kSums, int kLargest = 0, bool kBack = false, class Visit>
 __device__ __forceinline__ RowNumbers<kSums, kLargest> add_row(const Range& row, const Visit& visit) {
   if constexpr (kTogether)

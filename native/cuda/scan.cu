@@ -1,10 +1,10 @@
 // Tail sums, prefix sums and shares (contract: surprisal/scan.h), each row cut into runs, tiles and strips (scan_sums.cuh). GAE, returns
 // and V-trace: scan_tiled.cu.
 //
-//   many rows     one launch. Rows of 512 tokens or less on average: a warp a row; longer ones: a block a row. What needs the sum of
-//                 the whole row first (shares; tails over a mask) goes over it twice, the second time in cache
-//   few long rows fewer than 264 (two blocks on each of 132 multiprocessors) that may be longer than a strip: three launches. What the
-//                 strips come to, a warp a row to go through them, the strips again with what comes into them
+//   many rows     one launch. Rows of 512 tokens or less on average: a warp a row; longer ones: a block a row. Scans that need
+//                 the sum of the whole row first (shares; tails over a mask) read it twice, the second time from the cache
+//   few long rows fewer than 264 (two blocks on each of 132 multiprocessors) that may be longer than a strip: three launches: the
+//                 sums of all strips, a warp a row to carry through them, the strips again with what comes into them
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (9 for a float32 sum); the
 // three launches read the inputs twice (14), the second time from L2 as far as it reaches.
@@ -39,7 +39,7 @@ template <class Scan, bool kTogether>
 __global__ void __launch_bounds__(kThreads, kSumBlocks) scan_sums_kernel(typename Scan::Args a, uint32_t* faults) {
   using Part = typename Scan::Part;
   const int64_t b = kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * kScanWarps + threadIdx.x / kWarp;
-  if (b >= a.B) return;  // the whole warp; together, no block has such a row
+  if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
   const Range row = row_range(a.offsets, a.T, a.n, b);
   if (!row.valid && threadIdx.x % (kTogether ? kThreads : kWarp) == 0) raise(faults, SRP_FAULT_OFFSETS);
   const int64_t strips = sum_strips_of(row.end - row.begin);
@@ -67,7 +67,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     scan_sum_strips_kernel(typename Scan::Args a, int64_t most, typename Scan::Part* parts,
                            const typename Scan::Part* totals, uint32_t* faults) {
   using Part = typename Scan::Part;
-  // The second time backwards: what the first launch read last is what L2 still holds.
+  // Backwards: L2 still holds what the first launch read last.
   const int64_t item = kWrite ? int64_t{gridDim.x} - 1 - blockIdx.x : blockIdx.x;
   const int64_t b = item / most, k = item - b * most;
   const Range row = row_range(a.offsets, a.T, a.n, b);
@@ -80,8 +80,8 @@ __global__ void __launch_bounds__(kThreads, 2)
   if (!kWrite && threadIdx.x == 0) parts[item] = mine;
 }
 
-// Makes of the strips' parts what comes before them, and of all of them the row's. A warp a row: 32 parts are read at a time, and
-// every lane goes through them all.
+// From the strips' parts computes what comes before each of them, and the part of the whole row. A warp takes a row: it reads 32
+// parts at a time, and every lane goes through them all.
 //
 // ledger    scan_tail, scan_prefix, scan_shares
 // bytes     64 n / 8192

@@ -118,7 +118,7 @@ __device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
   scan.accumulated = carry.sum;
 }
 
-// ---- the arrays of a scan, for whoever moves them
+// ---- the arrays of a scan, for the code that moves them
 
 template <class Visit>
 __device__ __forceinline__ void each_input(srp_scan_gae_args& a, const Visit& visit) {

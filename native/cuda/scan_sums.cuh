@@ -1,6 +1,6 @@
-// Tail sums, prefix sums and shares as runs of tokens whose sums compose, so that the runs of a row can be looked at side by side.
+// Tail sums, prefix sums and shares as runs of tokens whose sums compose, so that the runs of a row can be scanned in parallel.
 // Where a row is cut is counted from its first token and the same for every kernel, and so is the order in which runs are composed:
-// no bit depends on who scans what, on the other rows, or on where a row lies.
+// no bit depends on which threads scan what, on the other rows, or on where a row lies.
 //
 //   run     8 tokens side by side: a lane, one after the other
 //   tile    32 runs, 256 tokens: a warp, by a fixed tree
@@ -9,10 +9,10 @@
 //
 // A scan is
 //
-//   Part                      what is known of a run
+//   Part                      the state of a run
 //   kForward                  whether it goes from left to right
 //   then(first, second)       two runs, of which `first` comes first in the scan's direction
-//   needs_total(a)            whether a token needs to know what the whole row comes to
+//   needs_total(a)            whether a token needs the total of the whole row
 //   read(a, begin, end)       reads this lane's run of a tile
 //   part(a)                   of that run
 //   write(a, row, before, total)   its outputs, from what comes before it
@@ -281,7 +281,7 @@ __device__ typename Scan::Part scan_strip(const typename Scan::Args& a, const Ra
       before = then(before, mine);
       strip = then(strip, mine);
     } else {
-      __syncthreads();  // the parts of the round before are read
+      __syncthreads();  // all threads have read the parts of the previous round
       if (lane == 0) parts[worker] = mine;
       __syncthreads();
       for (int w = 0; w < workers; ++w) {

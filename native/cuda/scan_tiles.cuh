@@ -1,5 +1,5 @@
 // A scan from right to left, tile by tile. Where a row is cut is counted from its first token and the same for every kernel, and
-// so is the order in which maps are composed: no bit depends on who scans what, on the other rows, or on masked tokens behind
+// so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked tokens behind
 // the row.
 //
 //   run     7 tokens: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
@@ -36,7 +36,7 @@ class Tile {
 
   __device__ Tile(const Args& whole, unsigned char* memory) : whole_(whole), memory_(memory) {}
 
-  // Reads tokens [begin, begin + count) and answers the map of the tile: of its runs before the lane's own, in the order of
+  // Reads tokens [begin, begin + count) and returns the map of the tile: of its runs before the lane's own, in the order of
   // the scan, in `before`.
   __device__ CarryMap read(int64_t begin, int count, CarryMap& before) {
     begin_ = begin;
@@ -139,7 +139,7 @@ __device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t row, int64_t begin, 
       strip = then(strip, mine);
       continue;
     }
-    __syncthreads();  // the maps of the round before are read
+    __syncthreads();  // all threads have read the maps of the previous round
     if (threadIdx.x % kWarp == 0) maps[worker] = mine;
     __syncthreads();
     Carry into = carry;

@@ -3,7 +3,7 @@
 // integers: the order of additions does not matter. The last block of a launch finds the digits, of two ranks at once where an upper
 // neighbour is wanted. float32 has three digits of 11, 11 and 10 bits, float64 six.
 //
-// Whoever ranks says what is looked for as soon as the candidates are counted:
+// The object that ranks chooses the ranks as soon as the candidates are counted. It has
 //
 //   kRanks                    1 or 2
 //   ranks(count, nans, to)    the ranks, counted from the smallest; false: none are wanted
@@ -19,7 +19,7 @@ constexpr int64_t kBatchBlocks = 264;
 
 SRP_HD int64_t tiles_of(int64_t n) { return (n + kPiece - 1) / kPiece; }
 
-// What the launches of a ranking hand to each other. All 0 before.
+// Memory that the launches of a ranking share; all 0 before the first.
 template <class Key, int kRanks>
 struct Ranking {
   int64_t count, nans;  // of the candidates
@@ -45,8 +45,8 @@ struct Digits {
   static SRP_HD bool shares(Key key, Key found, int p) { return p == 0 || (key ^ found) >> (above(p) % kBits) == 0; }
 };
 
-// Adds one to the bin of every lane that has one (not negative); those with the first such lane's in one addition, since often most
-// keys begin alike. All lanes of a warp call it.
+// Adds one to the bin of every lane that has one (not negative); those that share the first such lane's bin in one addition, since most
+// keys often begin alike. All lanes of a warp call it.
 __device__ __forceinline__ void count_digit(uint32_t* bins, int bin) {
   const unsigned those = __ballot_sync(kFullWarp, bin >= 0);
   if (those == 0) return;
@@ -109,7 +109,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
   SRP_SHARED(uint32_t, own, kRanks* kBatchBins);
   SRP_SHARED(bool, comes_last, 1);
   Ranking<Key, kRanks> now = *state;
-  if (p > 0 && !now.wanted) return;  // every block alike
+  if (p > 0 && !now.wanted) return;  // the same for every block
   for (int d = threadIdx.x; d < kRanks * kBatchBins; d += kBatchThreads) own[d] = 0;
   __syncthreads();
   const bool apart = kRanks > 1 && p > 0 && now.found[0].key != now.found[kRanks - 1].key;
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
   const int64_t tiles = tiles_of(keys.n);
   for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
     Key mine[kHeld];
-    // To and fro: what a launch reads last is what L2 still holds.
+    // Launches alternate in direction: L2 still holds what the previous one read last.
     const uint32_t candidates = keys.read(p % 2 ? tiles - 1 - t : t, mine);
     SRP_UNROLL
     for (int e = 0; e < kHeld; ++e) {
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
     nans = add_warps(warp_total(nans));
     if (threadIdx.x == 0 && nans) atomicAdd(&counters->nans, static_cast<unsigned long long>(nans));
   }
-  __threadfence();  // what this thread added is seen before the ticket
+  __threadfence();  // this thread's additions become visible before its ticket
   __syncthreads();
   if (threadIdx.x == 0) {
     comes_last[0] = atomicAdd(&counters->ticket, 1u) == gridDim.x - 1;
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
   if (threadIdx.x == 0) *state = now;
 }
 
-// Scratch memory of a ranking, and behind it `more` bytes: zeroed in the order of the queue.
+// Scratch memory of a ranking and `more` bytes behind it, zeroed in the order of the queue.
 template <class Key, int kRanks>
 class BatchMemory {
  public:
@@ -179,7 +179,7 @@ class BatchMemory {
   Ranking<Key, kRanks>* state() const { return memory_.as<Ranking<Key, kRanks>>(); }
   RankCounters* counters() const { return reinterpret_cast<RankCounters*>(state() + 1); }
   uint32_t* bins(int p) const { return reinterpret_cast<uint32_t*>(counters() + 1) + p * kBins; }
-  // The bytes behind.
+  // The `more` bytes.
   void* more() const { return memory_.as<char>() + kBytes; }
 
  private:

@@ -1,6 +1,6 @@
 // Selection by covariance (contract: surprisal/select.h). A block a row sums it up, as the contract's order of additions has it, and the
 // last of them adds the rows to the means; then a tile of 4096 tokens a block compares, in one more launch, or ranks the batch, in
-// seven (select_batch.cuh, select_top.cuh). Covariances are computed anew in each.
+// seven (select_batch.cuh, select_top.cuh). Each launch computes the covariances again.
 //
 // Minimum bytes: of each token its numbers and flags once for the sums and once more for what is selected, and 1 selected.
 #include "backend.cuh"
@@ -17,7 +17,7 @@ __device__ ChunkSums block_merge(ChunkSums mine) {
   return mine;
 }
 
-// Tokens of a lane that are on their way at the same time.
+// Tokens of a lane that are loaded at the same time.
 constexpr int kAhead = 8;
 
 // The rows' sums, and by the last block to finish the means.
@@ -52,7 +52,7 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
   mine = {block_merge(mine.advantage), block_merge(mine.log_prob)};
   if (threadIdx.x == 0) {
     rows[b] = mine;
-    __threadfence();  // the row's sums are seen before the ticket
+    __threadfence();  // the row's sums become visible before the ticket
     comes_last[0] = atomicAdd(ticket, 1u) == gridDim.x - 1;
     if (comes_last[0]) atomicExch(ticket, 0u);  // as the next launch must find it
   }

@@ -1,5 +1,5 @@
-// Keys to rank, 16 of a lane at a time (row_pieces.cuh): those of values, or of covariances. Of a whole batch, whose rows do not
-// matter: tile t has its positions 4096 t ... 4096 t + 4095.
+// Keys to rank, 16 of a lane at a time (row_pieces.cuh): those of values, or of covariances. Rows of the
+// batch do not matter here: tile t has positions 4096 t ... 4096 t + 4095.
 #pragma once
 #include "row_pieces.cuh"
 #include "shared/select.h"
@@ -14,7 +14,7 @@ struct ValueKeys {
   const uint8_t* mask;
   int64_t n;
 
-  // Fills the keys of a tile's lane, and answers which of them are candidates'.
+  // Fills the keys of a tile's lane, and returns which of them belong to candidates.
   __device__ __forceinline__ uint32_t read(int64_t tile, Key (&keys)[kHeld]) const {
     const int lane = static_cast<int>(threadIdx.x);
     Lane held;
@@ -81,7 +81,7 @@ struct CovarianceKeys {
  private:
   __device__ __forceinline__ int64_t row_begin(int64_t b) const { return a.offsets ? a.offsets[b] : b * a.T; }
 
-  // The row of token i. Inside [low, high), whatever the offsets say.
+  // The row of token i, always inside [low, high), even if offsets are wrong.
   __device__ __forceinline__ int64_t row_of(int64_t i, int64_t low, int64_t high) const {
     if (!a.offsets) return static_cast<uint32_t>(i) / static_cast<uint32_t>(a.T);  // n, and so T, fit
     return row_at(a.offsets, i, low, high);

@@ -1,19 +1,19 @@
 // Ranks among the candidates of one block, digit by digit, by histograms in shared memory (counts are integers, so the order
-// of additions does not matter). Candidates are whatever has
+// of additions does not matter). Candidates are an object with
 //
 //   Key      an unsigned integer type
 //   range    positions, at most 2^31 - 1
 //   has(i)   whether position i is a candidate
 //   key(i)   its key
 //
-// All threads of the block call these functions with the same arguments and get the same answers.
+// All threads of the block call these functions with the same arguments and get the same results.
 #pragma once
 #include "common.cuh"
 #include "shared/select.h"
 
 namespace srp::cuda {
 
-// What the thread that finds the digit tells the others.
+// Shared memory by which the thread that finds the digit informs the others.
 struct Picked {
   uint32_t digit, before, count;
 };
@@ -93,8 +93,8 @@ __device__ inline FlagRank rank_flags(bool flag) {
   return rank;
 }
 
-// 1 for the k largest of `count` candidates, 0 for all other positions. Each position is asked for the last time by the
-// thread that then writes its flag.
+// 1 for the k largest of `count` candidates, 0 for all other positions. The thread that writes a position's flag is
+// the last to read that position.
 template <class Candidates>
 __device__ void mark_top(const Candidates& candidates, int64_t count, int64_t k, uint8_t* selected) {
   const Range range = candidates.range;

@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(kBatchThreads, kMarkBlocks)
   above &= candidates;
   ties &= candidates;
   uint32_t taken = now.wanted ? above | ties : 0;
-  if (some) {  // every block alike
+  if (some) {  // the same for every block
     const TileRanks<Lane> ranks(ties);
     if (lane < kWarp) {
       const int64_t before = look_back.before(tile, ranks.all);

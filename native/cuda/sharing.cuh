@@ -1,4 +1,4 @@
-// Memory that is not ours alone: other processes', other libraries' (surprisal/device.h).
+// Memory shared with other processes and other libraries (surprisal/device.h).
 #pragma once
 #include "queue.cuh"
 

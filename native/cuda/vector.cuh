@@ -26,7 +26,7 @@ __device__ __forceinline__ Vector<T> load_vector(const T* p) {
   const uint4 v = *reinterpret_cast<const uint4*>(p);
   return {{v.x, v.y, v.z, v.w}};
 }
-// Read for the last time: the first to leave the caches.
+// For data that is not read again: it leaves the caches first.
 template <class T>
 __device__ __forceinline__ Vector<T> load_last(const T* p) {
   const uint4 v = __ldcs(reinterpret_cast<const uint4*>(p));
@@ -88,7 +88,7 @@ __device__ __forceinline__ Vector<T> rounded(const float (&x)[8], T kind) {
            rounded_pair(x[6], x[7], kind)}};
 }
 
-// Written and not read again here.
+// For data that this kernel does not read again.
 template <class T>
 __device__ __forceinline__ void store_vector(T* p, const Vector<T>& v) {
   __stcs(reinterpret_cast<uint4*>(p), make_uint4(v.words[0], v.words[1], v.words[2], v.words[3]));

@@ -9,7 +9,7 @@
 namespace srp::cuda {
 
 // The first i of [low, high) for which `holds`, which holds from there on; high without one. All lanes of a warp call it alike: 32
-// places are asked at a time. Where `holds` does not keep its word, some i in [low, high].
+// places are tested at a time. If `holds` is not monotone, it returns some i in [low, high].
 template <class Holds>
 __device__ __forceinline__ int64_t warp_first(int64_t low, int64_t high, const Holds& holds) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;

@@ -33,7 +33,7 @@ void Block::note(std::string text) {
 
 void Block::give_up() {
   current_->fiber.suspend();
-  __builtin_unreachable();  // schedule() resumes nobody after an error
+  __builtin_unreachable();  // schedule() resumes no thread after an error
 }
 
 void Block::abandon_threads() {
@@ -116,7 +116,8 @@ void Block::run_thread(void* argument) {
   acquire(&block.begin_tag_);
   try {
     block.launch_->kernel.invoke(block.launch_->kernel.call);
-  } catch (...) {  // no CUDA kernel throws, but host code called by mistake may, and it must not leave the fiber
+  } catch (
+      ...) {  // CUDA kernels do not throw, but host code called by mistake may; the exception must not leave the fiber
     block.note(block.name(thread) + " threw a C++ exception");
   }
   block.on_return(thread);
@@ -169,7 +170,7 @@ void* Block::shared_array(const SharedArray& array, size_t bytes, size_t alignme
   return storage;
 }
 
-// Who waits where, one clause a place, with the first thread that waits there.
+// Which threads wait where: one clause for each place, with the first thread that waits there.
 std::string Block::deadlock() const {
   struct Place {
     const Thread* first;

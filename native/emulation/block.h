@@ -1,8 +1,8 @@
 // One block of CUDA threads, executed by one OS thread.
 //
-// A round resumes every thread that is ready; the rounds repeat until all threads have returned. A round in which nobody
-// is ready while somebody waits is a deadlock. The first broken rule ends the block: its threads are abandoned where they
-// stand, and run() answers with the text.
+// A round resumes every thread that is ready; the rounds repeat until all threads have returned. A round in which no thread
+// is ready and some wait is a deadlock. The first broken rule ends the block: its threads are abandoned where they
+// stand, and run() returns the text.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -63,8 +63,8 @@ class Block {
   void schedule();
   void switch_to(Thread& thread);
   void on_return(Thread& thread);
-  void note(std::string text);  // the first text stays
-  // After a note, in the running thread: back to the scheduler for ever. Callers hold nothing that needs a destructor.
+  void note(std::string text);  // keeps the first text
+  // After a note, in the running thread: returns to the scheduler and never comes back. Callers must hold nothing that needs a destructor.
   [[noreturn]] void give_up();
   void abandon_threads();
   std::string name(const Thread& thread) const;

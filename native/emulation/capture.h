@@ -34,7 +34,7 @@ class Capture {
   bool begun_here() const { return thread_ == std::this_thread::get_id(); }
   bool begun_in(const Stream* stream) const { return stream == origin_; }
   bool holds(const Stream* stream) const { return clocks_.count(stream) != 0; }
-  // Every stream's work lies before the end of the stream in which it began.
+  // Whether the work of every stream comes before the end of the stream that began the capture.
   bool joined() const;
 
   void add(const Stream* stream, Task task);
@@ -68,16 +68,16 @@ cudaError_t capture_task(const StreamRef& stream, Task& task, bool& captured);
 bool clock_of(const StreamRef& stream, CaptureRef& capture, Clock& clock);
 cudaError_t join_capture(const StreamRef& stream, const CaptureRef& capture, const Clock& point);
 
-// Where the stream captures: spoils the capture and answers the error. For what cannot be captured.
+// Where the stream captures: invalidates the capture and returns the error. For calls that cannot be captured.
 cudaError_t refuse_captured(const StreamRef& stream);
-// For work of the legacy stream, which a capturing blocking stream would have to wait for.
+// For work of the legacy stream, for which a capturing blocking stream would have to wait.
 cudaError_t refuse_implicit(int device);
-// For calls that CUDA calls potentially unsafe: whether a capture forbids them to this thread. Spoils that capture.
+// For calls that CUDA calls potentially unsafe: whether a capture forbids them to this thread. Invalidates that capture.
 cudaError_t refuse_unsafe();
-// What this thread asks for (cudaThreadExchangeStreamCaptureMode).
+// The capture mode of this thread (cudaThreadExchangeStreamCaptureMode).
 void exchange_capture_mode(cudaStreamCaptureMode& mode);
 
-// The first statement, behind SRP_BEGIN, of a function that is potentially unsafe while somebody captures.
+// The first statement, behind SRP_BEGIN, of a function that is potentially unsafe during a capture.
 #define SRP_SAFE()                                                                           \
   if (const cudaError_t unsafe_ = ::srp::emulation::refuse_unsafe(); unsafe_ != cudaSuccess) \
   return ::srp::emulation::record(unsafe_)

@@ -1,4 +1,4 @@
-// The devices of the emulation, all alike. They say what they are, and their limits are those that the machine enforces.
+// The devices of the emulation, all alike. They describe themselves; their limits are those that the machine enforces.
 #include <cstdio>
 #include <cstring>
 
@@ -53,7 +53,7 @@ cudaError_t cudaDriverGetVersion(int* version) {
   return cudaSuccess;
 }
 
-// Each device sees its own memory only; copies between two of them go.
+// Kernels of a device can use only its own memory; copies between two devices work.
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   SRP_BEGIN("cudaDeviceCanAccessPeer", Needs::nothing);
   if (!exists(device) || !exists(peer)) return record(cudaErrorInvalidDevice);

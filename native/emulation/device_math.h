@@ -18,7 +18,7 @@ inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline int __clz(int x) {
   return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
-}  // the builtin has no answer for 0
+}  // the builtin is undefined for 0
 inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll(static_cast<unsigned long long>(x)); }
 
 namespace srp::emulation {
@@ -43,7 +43,7 @@ T __ldg(const T* address) {
   return *address;
 }
 
-// Loads and stores with a word to the caches, of which there are none here.
+// Loads and stores with cache hints, which mean nothing here.
 template <class T>
 T __ldcg(const T* address) {
   return *address;
@@ -57,7 +57,7 @@ void __stcs(T* address, T value) {
   *address = value;
 }
 
-// CUDA's global min and max. Those of floats are fmin and fmax: a NaN loses against a number.
+// CUDA's global min and max. Those of floats are fmin and fmax: if one is NaN, the result is the other.
 #define SRP_MIN_MAX(T)                             \
   inline T min(T a, T b) { return b < a ? b : a; } \
   inline T max(T a, T b) { return a < b ? b : a; }

@@ -17,8 +17,8 @@ using Moment = std::chrono::steady_clock::time_point;
 struct Mark {
   StreamRef stream;
   Stream::Ticket ticket = 0;
-  Moment moment;  // written before the ticket is done, read behind it
-  // Recorded while capturing: a place in a graph, which is never reached.
+  Moment moment;  // written before the ticket is done, read after that
+  // Whether it was recorded during a capture: the mark is then part of a graph and is never reached.
   CaptureRef capture;
   Clock clock;
 
@@ -43,7 +43,7 @@ EventHandles& handles() { return process_wide<EventHandles>(); }
 
 constexpr unsigned kKnownFlags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
 
-// The mark to look at, or the error that looking at it is.
+// The mark to wait for, or the error of a mark that cannot be waited for.
 cudaError_t look(cudaEvent_t handle, std::shared_ptr<Mark>& mark) {
   const std::shared_ptr<Event> event = handles().find(handle);
   if (!event) return cudaErrorInvalidResourceHandle;
@@ -67,7 +67,7 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return cudaSuccess;
 }
 
-// A record that is under way goes on without the event.
+// A record in progress continues without the event.
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   const Release release("cudaEventDestroy");
   return release.end(handles().remove(event) ? cudaSuccess : cudaErrorInvalidResourceHandle);
@@ -95,7 +95,7 @@ cudaError_t cudaEventRecord(cudaEvent_t handle, cudaStream_t stream_handle) {
   return cudaSuccess;
 }
 
-// The latest record at this moment; none is nothing to wait for.
+// Waits for the latest record so far; without one there is nothing to wait for.
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream_handle, cudaEvent_t handle, unsigned flags) {
   SRP_BEGIN("cudaStreamWaitEvent");
   const std::shared_ptr<Event> event = handles().find(handle);

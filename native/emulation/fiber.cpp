@@ -10,10 +10,10 @@
 namespace srp::emulation {
 
 namespace {
-// Only touched pages cost memory. ASan puts red zones round every local, so frames grow several times.
+// Only pages that are touched cost memory. Under ASan frames are several times larger, for red zones around every local.
 constexpr size_t kStackSize = 64 << 10;
 constexpr size_t kStackSizeAsan = 256 << 10;
-// TSan: a switch is not a synchronisation; the barriers say themselves what they order.
+// For TSan a switch does not synchronise; the barriers declare what they order.
 constexpr unsigned kNoSync = 1;
 }  // namespace
 

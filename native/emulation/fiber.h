@@ -1,4 +1,4 @@
-// A stack of its own that can be left in the middle of a call and taken up again.
+// A stack that can be left in the middle of a call and resumed later.
 #pragma once
 #include <cstddef>
 

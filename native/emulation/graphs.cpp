@@ -1,4 +1,4 @@
-// Capturing the work of a stream, and doing it again.
+// Capturing the work of a stream, and replaying it.
 #include <mutex>
 
 #include "capture.h"
@@ -44,7 +44,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mo
   return record(begin_capture(stream, mode) ? cudaSuccess : cudaErrorIllegalState);
 }
 
-// Ends the capture whatever comes of it.
+// Ends the capture even if it fails.
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   const Release release("cudaStreamEndCapture");
   if (!graph) return release.end(cudaErrorInvalidValue);
@@ -75,7 +75,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return cudaSuccess;
 }
 
-// The number only: nodes have no handles here.
+// Returns only their number: nodes have no handles here.
 cudaError_t cudaGraphGetNodes(cudaGraph_t handle, cudaGraphNode_t* nodes, size_t* count) {
   SRP_BEGIN("cudaGraphGetNodes");
   const std::shared_ptr<Graph> graph = graphs().find(handle);
@@ -119,7 +119,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t handle, cudaStream_t stream_handle) 
   return cudaSuccess;
 }
 
-// Launches under way go on.
+// Launches in progress continue.
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
   const Release release("cudaGraphExecDestroy");
   return release.end(executables().remove(executable) ? cudaSuccess : cudaErrorInvalidValue);

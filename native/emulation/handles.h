@@ -6,7 +6,7 @@
 
 namespace srp::emulation {
 
-// T is what stands behind the handle; who holds a reference may go on using it after the handle is gone.
+// T is what stands behind the handle; a reference to it stays valid after the handle is gone.
 template <class Handle, class T>
 class Handles {
  public:

@@ -17,7 +17,7 @@ struct Order {
   cudaError_t error = cudaSuccess;
 };
 
-// What such a function may well answer.
+// An error that such a function can return.
 cudaError_t likely(const std::string& function) {
   if (function.find("Malloc") != std::string::npos || function.find("Alloc") != std::string::npos)
     return cudaErrorMemoryAllocation;
@@ -73,7 +73,7 @@ class Injection {
     const std::string text = found ? found : "";
     if (text == seen_) return;
     seen_ = text;
-    // An order that cannot be read must not look like one that never came true.
+    // An order that cannot be parsed must not look like one that never took effect.
     if (!set(text)) order_ = {"*", 1, cudaErrorInvalidValue};
   }
 

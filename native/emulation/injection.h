@@ -10,10 +10,10 @@ namespace srp::emulation {
 // Which state a runtime function needs: that of its device, which may be lost, or none.
 enum class Needs { device, nothing };
 
-// Begins a runtime function: counts the call, and answers the error that it shall end with, or cudaSuccess.
+// Begins a runtime function: counts the call, and returns the error that it must fail with, or cudaSuccess.
 cudaError_t begin_call(const char* function, Needs needs = Needs::device);
 
-// For functions that give something back. They do so even where they answer an error, as CUDA's do.
+// For functions that release something. They do so even if they return an error, as CUDA's do.
 class Release {
  public:
   explicit Release(const char* function) : refused_(begin_call(function)) {}

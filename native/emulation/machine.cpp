@@ -38,8 +38,8 @@ void memory_fence() {
 
 namespace {
 
-// Blocks with their stacks, kept for the next launch: mapping and guarding hundreds of stacks costs more than most
-// kernels do. Launches of several host threads each borrow their own.
+// Blocks with their stacks, kept for the next launch: mapping and guarding hundreds of stacks takes longer than most kernels.
+// Each launch borrows its own.
 class BlockPool {
  public:
   std::unique_ptr<Block> borrow() {
@@ -79,7 +79,7 @@ class Grid {
     try {
       while (helpers.size() + 1 < workers) helpers.emplace_back([this] { work(); });
     } catch (const std::system_error&) {
-      // No more threads to be had: those that run, and this one, do it all.
+      // The system refuses more threads: those that run, and this one, do all the work.
     }
     work();
     for (std::thread& helper : helpers) helper.join();
@@ -168,7 +168,7 @@ cudaError_t try_launch(const Launch& launch, cudaStream_t handle) {
   if (const cudaError_t error = check(launch, stream); error != cudaSuccess) return record(error);
   const auto* begin = static_cast<const char*>(launch.kernel.call);
   auto call = std::make_shared<const std::vector<char>>(begin, begin + launch.kernel.bytes);
-  // Moved: TSan does not see who drops the last reference.
+  // Moved, since TSan does not see which thread drops the last reference.
   auto work = [launch, call = std::move(call), device = stream->device()] {
     Launch mine = launch;
     mine.kernel.call = call->data();

@@ -1,4 +1,4 @@
-// What kernel code asks of the machine that executes it. Kernel files see this through emulation.h.
+// The interface between kernel code and the machine that executes it. Kernel files include it through emulation.h.
 //
 // One fiber stands for one CUDA thread. A thread runs until it meets a barrier or a warp intrinsic, waits there for its
 // partners, and goes on when they have come. Nothing here throws or prints: a broken rule ends the launch with a text.
@@ -76,15 +76,15 @@ struct Kernel {
   const char* name;
   void (*invoke)(const void* call);
   const void* call;
-  size_t checked;  // bytes of the call that are looked at for addresses of memory the kernel must not touch
+  size_t checked;  // bytes of the call that are searched for addresses of memory the kernel must not touch
   size_t bytes;  // of the call, which the machine copies: it runs later, and in a graph many times
 };
 
-// Puts the grid into the stream. A configuration that is refused is left for cudaGetLastError(); what goes wrong later
-// comes out of the calls that wait.
+// Puts the grid into the stream. cudaGetLastError() returns the error of a refused configuration; calls that wait
+// return faults of the run.
 void launch(const Kernel& kernel, dim3 grid, dim3 block, size_t shared_bytes, cudaStream_t stream);
 
-// What lies between arguments is whatever the stack held, an old address perhaps. Without this nobody looks.
+// Padding between arguments holds whatever was on the stack, perhaps an old address. Without this a search would find it.
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
 #define SRP_CLEAR_PADDING(object) __builtin_clear_padding(object)

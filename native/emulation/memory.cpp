@@ -9,7 +9,7 @@ using namespace srp::emulation;
 
 namespace {
 
-// From the host's point of view at once; in stream order for everybody else.
+// At once for the host; in stream order for all streams.
 cudaError_t give_back(const AllocationRef& block, const StreamRef& stream) {
   Stream::Ticket ticket = 0;
   const auto close = [block] {
@@ -34,7 +34,7 @@ cudaError_t pinned_memory(const char* function, void** pointer, size_t bytes) {
   return cudaSuccess;
 }
 
-// Memory that no stream's order protects goes back when every stream has done its work.
+// Memory outside the order of a stream is freed when every stream has done its work.
 cudaError_t give_back_now(const Release& release, void* pointer, bool pinned, bool foreign) {
   if (!pointer && !foreign) return release.end(cudaSuccess);
   const AllocationRef block = owned_allocation(pointer);
@@ -43,7 +43,7 @@ cudaError_t give_back_now(const Release& release, void* pointer, bool pinned, bo
   if (any_capture()) return release.end(cudaErrorStreamCaptureUnsupported);
   const cudaError_t error = settle_device(block->device);
   if (block->kind == Kind::pool) {
-    // cudaFree of stream-ordered memory is allowed, and then it is in order with everything.
+    // cudaFree of stream-ordered memory is allowed; it is then ordered behind all streams.
     const StreamRef legacy = find_stream(nullptr);
     give_back(block, legacy);
   } else {
@@ -141,7 +141,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   SRP_BEGIN("cudaPointerGetAttributes");
   if (!attributes) return record(cudaErrorInvalidValue);
   *attributes = {};
-  attributes->device = -2;  // as the runtime has it, of memory that is not its own
+  attributes->device = -2;  // as the runtime reports memory that it did not allocate
   const Where where = locate(pointer, 1);
   if (where.place == Place::pageable || where.place == Place::freed) return cudaSuccess;
   const bool pinned = where.place == Place::pinned;
@@ -161,7 +161,7 @@ cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer) {
   return cudaSuccess;
 }
 
-// A handle of this process is refused, as by CUDA.
+// CUDA refuses a handle of the same process, and so does this.
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned) {
   SRP_BEGIN("cudaIpcOpenMemHandle");
   if (!pointer) return record(cudaErrorInvalidValue);

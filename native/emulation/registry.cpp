@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kAlignment = 256;         // of cudaMalloc
 constexpr int kFresh = 0xff;               // all bits set: NaN, or -1
-constexpr size_t kMostKept = size_t{32} << 20;  // bytes that were given back and stay closed
+constexpr size_t kMostKept = size_t{32} << 20;  // bytes that were freed and stay poisoned
 
 struct Registry {
   std::mutex mutex;
@@ -48,7 +48,7 @@ bool has_room(int device, size_t bytes) {
   return used <= all && bytes <= all - used;
 }
 
-// Lets go of what has been closed longest. The caller holds the lock, and must drop the blocks after it gave it back.
+// Releases the blocks that were freed longest ago. The caller holds the lock, and must drop them after releasing it.
 std::deque<AllocationRef> surplus() {
   auto& r = registry();
   std::deque<AllocationRef> gone;
@@ -240,8 +240,7 @@ Where locate(const void* pointer, size_t bytes, bool usable) {
   return {block->kind == Kind::pinned ? Place::pinned : Place::device, block};
 }
 
-// Every aligned word that could be an address. That a number looks like one of these few addresses by chance does not
-// happen.
+// Looks at every aligned word. A number that equals one of these few addresses by chance is not to be expected.
 std::string misplaced_argument(const void* arguments, size_t bytes, int device) {
   auto& r = registry();
   std::lock_guard<std::mutex> lock(r.mutex);

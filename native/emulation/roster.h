@@ -1,4 +1,4 @@
-// Which kernels have run, by their names in SRP_LAUNCH: tests ask whether they forgot one.
+// Which kernels have run, by their names in SRP_LAUNCH: tests check that none is missing.
 #pragma once
 #include <cstddef>
 
@@ -8,5 +8,5 @@ void note_kernel(const char* name);
 
 }  // namespace srp::emulation
 
-// The names so far, a line each, as many as fit. Answers how many bytes all of them need, with the 0 at the end.
+// Writes the names so far, one on each line, as many as fit. Returns how many bytes all of them need, with the final 0.
 extern "C" __attribute__((visibility("default"))) size_t srp_emulation_kernels(char* out, size_t bytes);

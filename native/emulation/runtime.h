@@ -3,8 +3,8 @@
 // A stream does its work on a thread of its own, in order (stream.h); copies from pageable memory take a copy of it before
 // they return, those from pinned memory read it when their turn comes. Device memory is the host's, kept in a registry
 // (registry.h), so that a foreign pointer, a copy past an end or memory that was freed is refused; fresh memory holds NaNs.
-// A kernel that breaks a rule leaves a fault with its stream: the next call that waits for it answers cudaErrorLaunchFailure,
-// until cudaGetLastError() takes it away, and cudaGetErrorString() gives the machine's text. On a device such an error stays
+// A kernel that breaks a rule leaves a fault with its stream: the next call that waits for it returns cudaErrorLaunchFailure,
+// until cudaGetLastError() takes it away, and cudaGetErrorString() returns the machine's text. On a device such an error stays
 // until the process ends; so it does here where SURPRISAL_EMULATION_STICKY is 1.
 #pragma once
 #include <cstddef>
@@ -180,7 +180,7 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags);
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
-// Another process sees the memory of an emulated device where SURPRISAL_EMULATION_IPC says so; events it never does.
+// With SURPRISAL_EMULATION_IPC, other processes can open the memory of an emulated device; they can never open events.
 cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t* handle, void* pointer);
 cudaError_t cudaIpcOpenMemHandle(void** pointer, cudaIpcMemHandle_t handle, unsigned flags);
 cudaError_t cudaIpcCloseMemHandle(void* pointer);
@@ -243,14 +243,14 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 // For tests.
 extern "C" {
 #define SRP_EXPORTED __attribute__((visibility("default")))
-// The machine's report of the last fault that this host thread was told of; empty before one.
+// The machine's report of the last fault that a call of this host thread returned; empty before one.
 SRP_EXPORTED const char* srp_emulation_error();
 // "function:N" or "function:N:error": the N-th call of that function from now on, counted from 1, fails; "*" is any
-// function, "launch" a kernel's launch, and N = 0 counts only. Null or "" ends it. Answers 1 for what it cannot read.
+// function, "launch" a kernel's launch, and N = 0 counts only. Null or "" ends it. Returns 1 for a text that it cannot parse.
 SRP_EXPORTED int srp_emulation_fail(const char* what);
 // Calls of the function ("*": of all) since the last srp_emulation_fail().
 SRP_EXPORTED uint64_t srp_emulation_calls(const char* function);
-// How many there are and nobody has given back: "device" and "pinned" bytes, "streams", "events", "graphs". -1: unknown.
+// How many there are that have not been released: "device" and "pinned" bytes, "streams", "events", "graphs". -1: unknown.
 SRP_EXPORTED int64_t srp_emulation_live(const char* what);
 #undef SRP_EXPORTED
 }

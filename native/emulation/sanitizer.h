@@ -1,8 +1,8 @@
-// What the sanitizers must be told: that a stack was switched, what memory may not be touched, what happens before what.
+// Hooks that inform the sanitizers: which stack is in use, which memory is out of bounds, which work happens before which.
 //
 // The hooks are weak: absent, they are null and cost a test. So one text serves plain, ASan and TSan programs, and it is
-// the linked runtime that decides. Compile native/emulation without -fsanitize=thread always: a scheduler that TSan
-// instruments would be reported for reading the threads it schedules, and its own returns would unbalance their stacks.
+// the linked runtime that decides. Never compile native/emulation with -fsanitize=thread: TSan would report the scheduler
+// for reading the threads that it schedules, and the scheduler's returns would unbalance their stacks.
 #pragma once
 #include <cstddef>
 

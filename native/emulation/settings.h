@@ -11,7 +11,7 @@ namespace srp::emulation {
 enum class Order : int { forward = 0, reverse = 1, random = 2 };
 
 // When the work of a stream is done: before the call returns; by a thread of the stream's own; or by that thread after
-// delays that follow from a seed, so that what does not wait for it comes too early.
+// delays that follow from a seed, so that work which does not wait for it comes too early.
 enum class Streams : int { sync = 0, async = 1, delay = 2 };
 
 constexpr int kMostDevices = 8;
@@ -26,7 +26,8 @@ struct Settings {
   size_t memory = 0;  // bytes of each device; 0: as much as the host has
   bool sticky = false;  // a fault stays with its device until the process ends, as on hardware
   bool ipc = false;  // memory of cudaMalloc can be opened by other processes
-  std::string problem;  // not empty: an environment variable could not be read, and launches must fail saying so
+  std::string
+      problem;  // not empty: an environment variable could not be parsed, and every launch must fail with this text
 };
 
 // From the environment at first use, then as the exported functions set them.
@@ -62,6 +63,6 @@ __attribute__((visibility("default"))) int srp_emulation_set_threads(int threads
 __attribute__((visibility("default"))) int srp_emulation_set_streams(int streams, uint64_t seed);
 __attribute__((visibility("default"))) int srp_emulation_set_devices(int devices);
 __attribute__((visibility("default"))) int srp_emulation_set_memory(size_t bytes);
-// 0 also heals the devices that are lost, which no call can do on hardware.
+// 0 also restores lost devices, which no call can do on hardware.
 __attribute__((visibility("default"))) int srp_emulation_set_sticky(int sticky);
 }

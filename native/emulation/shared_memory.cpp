@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kRedZone = 32;
 constexpr size_t kArena = SharedMemory::kLimit + (32 << 10);  // red zones and alignment of several hundred arrays
 constexpr size_t kAlignment = 16;                             // what CUDA gives to every shared array
-// All bits set: a NaN as float, double and half, -1 as an integer. Memory that nobody wrote shows in the result.
+// All bits set: a NaN as float, double and half, -1 as an integer. Uninitialised memory shows in the result.
 constexpr int kPoison = 0xff;
 }  // namespace
 

@@ -11,7 +11,7 @@ namespace srp::emulation {
 
 class SharedMemory {
  public:
-  // What a kernel gets on every device without asking for more: static and dynamic together.
+  // What a kernel gets on every device without opting in to more: static and dynamic together.
   static constexpr size_t kLimit = 48 << 10;
 
   SharedMemory();  // throws std::bad_alloc
@@ -25,7 +25,7 @@ class SharedMemory {
   void* find(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic() const { return regions_.front().begin; }
   size_t used() const { return used_; }
-  // Names the array behind whose end somebody wrote, or is empty. ASan stops at the write itself, and at reads too.
+  // The name of an array behind whose end a thread wrote, or empty. ASan stops at the write itself, and at reads too.
   std::string overrun() const;
 
  private:

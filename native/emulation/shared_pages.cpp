@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kMark = 0x3130656c646e6168;  // "handle01"
 
-// The number of the file itself tells whether the owner has closed it and opened another under the same descriptor.
+// The inode tells whether the owner has closed the file and opened another under the same descriptor.
 struct Handle {
   uint64_t mark, bytes, inode;
   int32_t process, file;

@@ -1,5 +1,5 @@
 // Device memory that another process can open: pages of a file without a name, which the other one finds among the open
-// files of its owner. Only where SURPRISAL_EMULATION_IPC asks for it: such memory has no red zones under ASan.
+// files of its owner. Only with SURPRISAL_EMULATION_IPC: such memory has no red zones under ASan.
 #pragma once
 #include <cstddef>
 
@@ -7,7 +7,7 @@
 
 namespace srp::emulation {
 
-// Mapped into this process. The owner keeps the file open; who opened it has no file.
+// Pages mapped into this process. The owner keeps the file open; a process that opened a handle has no file.
 struct SharedPages {
   char* begin = nullptr;
   size_t bytes = 0;  // whole pages
@@ -16,7 +16,7 @@ struct SharedPages {
 
 // Both leave `pages` empty where they fail.
 bool make_pages(size_t bytes, SharedPages& pages);
-// What `bytes` of another process's memory are known by there; false for a handle of this process, or a stale one.
+// Maps `bytes` of another process's memory by its handle; false for a handle of this process, or a stale one.
 bool open_pages(const cudaIpcMemHandle_t& handle, SharedPages& pages, size_t& bytes);
 void drop_pages(SharedPages& pages);
 

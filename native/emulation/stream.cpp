@@ -11,7 +11,7 @@ namespace srp::emulation {
 
 namespace {
 constexpr std::chrono::microseconds kLongestPause{300};
-constexpr std::chrono::milliseconds kLongestHold{3};  // who only looks whether it is done shall see it done in the end
+constexpr std::chrono::milliseconds kLongestHold{3};  // a caller that only polls must see it done in the end
 }  // namespace
 
 Stream::Stream(int device, bool blocking, uint64_t number)
@@ -81,8 +81,8 @@ void Stream::close() {
   changed_.notify_all();
 }
 
-// Detached: the process may end while a stream waits for work that never comes. Without a thread to be had, submit() does
-// the work itself.
+// Detached: the process may end while a stream waits for work that never comes. If the system refuses a thread, submit() does the
+// work itself.
 void Stream::start_thread() {
   if (has_thread_) return;
   try {
@@ -102,7 +102,7 @@ void Stream::work_off() {
     hold(lock, entry.ticket);
     lock.unlock();
     run(entry.task);
-    entry.task = {};  // what it held is given back before anybody hears that it is done
+    entry.task = {};  // released before any waiter learns that it is done
     lock.lock();
     completed_ = entry.ticket;
     changed_.notify_all();

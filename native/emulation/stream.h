@@ -1,11 +1,11 @@
 // A stream: work in order, on a thread of its own.
 //
 // Each piece of work has a number, its ticket. Waiting for a ticket is the only synchronisation there is: events are
-// tickets, and one stream waits for another by waiting for a ticket of it. A ticket that somebody waits for has been given
-// out before, so no two streams wait for each other.
+// tickets, and one stream waits for another by waiting for a ticket of it. A ticket must exist before a stream can wait for
+// it, so no two streams wait for each other.
 //
-// SURPRISAL_EMULATION_STREAMS=delay holds work back: for a moment, or until somebody waits for it. What should have
-// waited and did not then comes first, and shows in the data.
+// SURPRISAL_EMULATION_STREAMS=delay holds work back: for a moment, or until a call waits for it. Work that should have
+// waited and did not then runs first, and the data shows it.
 #pragma once
 #include <condition_variable>
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace srp::emulation {
 
 struct Task {
   std::function<Fault()> work;
-  // Done behind a fault too, where kernels and copies are not: what others wait for, and what gives memory back.
+  // Whether the task runs even after a fault, unlike kernels and copies: others wait for it, or it frees memory.
   bool always = false;
 };
 
@@ -41,7 +41,7 @@ class Stream : public std::enable_shared_from_this<Stream> {
   Ticket last() const;
   bool done(Ticket ticket) const;
   void wait(Ticket ticket);
-  // What went wrong since the last time somebody asked.
+  // Returns the fault since the last call, and clears it.
   Fault take_fault();
   // No work will be submitted any more; the thread ends when it has done all.
   void close();
@@ -78,14 +78,14 @@ StreamRef find_stream(cudaStream_t handle);
 bool is_legacy(const StreamRef& stream);
 std::vector<StreamRef> streams_of(int device);
 
-// Handles that nobody has destroyed.
+// The number of handles that have not been destroyed.
 size_t live_streams();
 size_t live_events();
 size_t live_graphs();
 
 // Puts work into the stream, or into the graph that it captures; then `ticket` stays as it is.
 cudaError_t enqueue(const StreamRef& stream, Task task, Stream::Ticket* ticket = nullptr);
-// Waits, and takes what went wrong until then. Records it.
+// Waits, takes the fault of the work until then, and records it.
 cudaError_t settle(const StreamRef& stream, Stream::Ticket ticket);
 // All streams of the device.
 cudaError_t settle_device(int device);

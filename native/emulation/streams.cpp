@@ -16,7 +16,7 @@ namespace {
 using StreamHandles = Handles<cudaStream_t, Stream>;
 StreamHandles& handles() { return process_wide<StreamHandles>(); }
 
-// Streams whose handle is gone and whose work is not: what waits for a device waits for them, too.
+// Streams whose handle is gone but whose work is not done: calls that wait for a device wait for them, too.
 struct Ending {
   std::mutex mutex;
   std::vector<StreamRef> streams;

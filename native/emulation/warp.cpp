@@ -67,7 +67,7 @@ uint64_t Block::warp_call(const WarpCall& call) {
   return me.result;
 }
 
-// Completes each call of the warp for which nobody is missing any more.
+// Completes each call of the warp for which no lane is missing.
 void Block::complete_calls(unsigned warp) {
   uint32_t unseen = warps_[warp].waiting;
   while (unseen != 0) {
@@ -117,7 +117,7 @@ void Block::compute(unsigned warp, uint32_t participants) {
     return;
   }
   if (op == WarpOp::sync) {
-    // Through the thread that completes the call: from every arrival to every awakening.
+    // Every arrival happens before every awakening, by way of the thread that completes the call.
     for (unsigned i = 0; i < count; ++i) acquire(&lanes[i]->arrived);
     for (unsigned i = 0; i < count; ++i) release(&lanes[i]->woken);
     return;

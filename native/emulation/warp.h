@@ -1,5 +1,5 @@
 // Barriers and warp intrinsics by their CUDA names. The default arguments record the caller's file and line, which the
-// machine's reports name. __activemask() is left out on purpose: its answer depends on how the hardware schedules.
+// machine's reports name. __activemask() is left out on purpose: its result depends on how the hardware schedules.
 #pragma once
 #include "machine.h"
 

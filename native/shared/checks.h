@@ -59,7 +59,7 @@ inline srp_status check_count(const char* name, int64_t value) {
   return fail(SRP_BAD_SHAPE, "%s is %lld, expected 0 or more", name, static_cast<long long>(value));
 }
 
-// On the CPU: leaves of a list the spans that there are.
+// On the CPU: reduces a list to the spans that there are.
 template <class Args>
 srp_status keep_found(Args* args) {
   if (args->count && *args->count > args->S)
@@ -106,11 +106,11 @@ inline srp_status check_rows(const int32_t* offsets, int64_t n, int64_t B, int64
   return SRP_OK;
 }
 
-// Offsets in host memory: from 0 to n, never down.
+// Offsets in host memory: from 0 to n, never descending.
 inline srp_status check_offsets(const char* name, const int32_t* offsets, int64_t count, int64_t n) {
   if (!offsets) return SRP_OK;
   if (offsets[0] != 0) return fail(SRP_OUT_OF_RANGE, "%s[0] is %d, expected 0", name, offsets[0]);
-  int32_t down = 0;  // looked for without a branch, then once more for its place
+  int32_t down = 0;  // counted without a branch; a second pass finds the place
   for (int64_t i = 0; i < count; ++i) down |= offsets[i + 1] < offsets[i];
   for (int64_t i = 0; down && i < count; ++i)
     if (offsets[i + 1] < offsets[i])
@@ -121,7 +121,7 @@ inline srp_status check_offsets(const char* name, const int32_t* offsets, int64_
   return SRP_OK;
 }
 
-// Sizes of groups (surprisal/backend.h) of `items`, the offsets' own length included: int32 offsets have no use for 2^31 groups.
+// Sizes of groups (surprisal/backend.h) of `items`, the offsets' own length included: int32 offsets cannot number 2^31 groups.
 inline srp_status check_group_count(int64_t items, int64_t G) {
   SRP_TRY(check_count("G", G));
   if (G >= INT32_MAX)

@@ -1,5 +1,5 @@
 // What CPU and CUDA share of correction.h: one token's statistic, its bounds, a row's figures, and the checks of the
-// arguments. Who walks which tokens is the backend's business.
+// arguments. Each backend has its own loops over tokens.
 #ifndef SURPRISAL_SHARED_CORRECTION_H
 #define SURPRISAL_SHARED_CORRECTION_H
 
@@ -44,12 +44,12 @@ SRP_HD double statistic_of(int32_t statistic, double log_clamp, double log_prob,
       return exp(log_prob);
     case SRP_STATISTIC_OLD:
       return exp(old_log_prob);
-    default:  // the argument check admits known statistics only
+    default:  // the argument check refuses any other statistic
       return exp(log_prob) + exp(old_log_prob);
   }
 }
 
-// First walk over kept tokens: of a chunk, or of the tokens of one lane.
+// The first walk over kept tokens: those of a chunk, or of one lane.
 struct MismatchSums {
   ChunkSums x;
   double bounded = 0, difference = 0;
@@ -88,7 +88,7 @@ SRP_HD void store_measures(const srp_correction_measure_args& a, int64_t b, cons
   if (a.below) a.below[b] = below;
 }
 
-// Weight and flag of token i, which enters or lies under the mask; answers whether it is kept.
+// Weight and flag of token i, which enters or lies under the mask; returns whether it is kept.
 template <class F>
 SRP_HD bool bound_token(const srp_correction_bound_args& a, int64_t i, bool enters, double factor, double log_prob,
                         double old_log_prob) {

@@ -56,14 +56,14 @@ SRP_HD Match match_at(const Delimiter& d, const Id* row, int64_t length, int64_t
 }
 
 // Which ids may begin an alternative: a bit per hash value. A string has hundreds of alternatives when all that a tokenizer
-// can merge it with is listed; one look here sorts out most tokens, however many there are.
+// can merge it with is listed; one look here rules out most tokens, however many alternatives there are.
 constexpr int kFirstIdWords = 128;
 
 SRP_HD uint32_t first_id_bit(int32_t id) { return (static_cast<uint32_t>(id) * 0x9e3779b1u) >> 20; }  // 0..4095
 
 SRP_HD bool is_int32(int64_t id) { return id == static_cast<int32_t>(id); }
 
-// Of an id beyond int32 the low half is asked for: a match compares all of it.
+// The table is indexed by the low half of an int64 id; a match compares all of it.
 SRP_HD bool may_begin(const uint32_t* first_ids, int64_t id) {
   const uint32_t bit = first_id_bit(static_cast<int32_t>(id));
   return first_ids[bit / 32] >> (bit % 32) & 1u;
@@ -105,7 +105,7 @@ class RowWalk {
   }
 
  private:
-  // Emits the span whose content begins at b. Answers where a scan without overlap goes on.
+  // Emits the span whose content begins at b. Returns where a scan without overlap continues.
   SRP_WALK int64_t open(int64_t b, int32_t start_alternative) {
     const int64_t j = next_end(b);
     if (j == length_) {
@@ -118,7 +118,7 @@ class RowWalk {
     return j + match.length;
   }
 
-  // First end at or behind b. The last answer is kept with the position asked for: many starts share one far end, and
+  // First end at or behind b. The last result is kept with its position: many starts share one far end, and
   // searching it anew for each would be quadratic. A short start behind a long one can ask for a smaller b than before;
   // then only the few tokens between the two are searched.
   SRP_WALK int64_t next_end(int64_t b) {
@@ -136,7 +136,7 @@ class RowWalk {
   const int64_t length_;
   Finder &start_, &end_;
   Emit& emit_;
-  int64_t from_ = 0, at_ = -1;  // at_ is the first end at or behind from_; -1: nothing asked yet
+  int64_t from_ = 0, at_ = -1;  // at_ is the first end at or behind from_; -1: not searched yet
 };
 
 // Elements of span s in the flat array; not valid when it points outside. Its row must be a valid one.
@@ -219,7 +219,7 @@ SRP_HD bool same_ngram(const srp_delim_ngrams_args& a, int64_t i, int64_t j) {
   return true;
 }
 
-// The slot of a table of `slots` where the search for the n-gram at i begins. It decides about speed, not about the result.
+// The slot of a table of `slots` where the search for the n-gram at i begins. It affects speed, not the result.
 SRP_HD int64_t ngram_slot(const srp_delim_ngrams_args& a, int64_t i, int64_t slots) {
   uint64_t hash = 0x9e3779b97f4a7c15u;
   for (int64_t k = 0; k < a.length; ++k) {

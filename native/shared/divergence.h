@@ -1,5 +1,5 @@
 // What one outcome adds to a divergence and to its gradient (divergence.h), for every native backend, and the finish of a row.
-// How the sums are formed is a backend's own business.
+// Each backend forms the sums in its own way.
 #ifndef SURPRISAL_SHARED_DIVERGENCE_H
 #define SURPRISAL_SHARED_DIVERGENCE_H
 
@@ -62,7 +62,7 @@ SRP_HD Term divergence_term(double beta, double log_student, double log_teacher)
   return {beta * excess(T, M, u) + (1 - beta) * excess(S, M, v), S == 0 ? 0 : (1 - beta) * S * v};
 }
 
-// What the terms of a support leave over. `inside` does not count a maximum that the support has.
+// What remains outside the terms of a support. `inside` does not count a maximum that the support has.
 struct Side {
   double inside;
   bool has_first;

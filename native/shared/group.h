@@ -1,5 +1,5 @@
 // Arithmetic of group.h that every native backend shares, and the checks of its arguments. A backend walks a group twice
-// (Tally, then Deviations) and hands the outcome to GroupStatistics; in which order it adds is the backend's business.
+// (Tally, then Deviations) and hands the outcome to GroupStatistics; each backend has its own order of addition.
 #ifndef SURPRISAL_SHARED_GROUP_H
 #define SURPRISAL_SHARED_GROUP_H
 
@@ -11,8 +11,8 @@
 
 namespace srp {
 
-// First walk: what the numbers of a group are like. NaN is only counted, by its absence from `numbers`; an item of weight 0
-// counts as a number without being looked at.
+// First walk: sums and extremes of a group. A NaN is only missing from `numbers`; an item of weight 0 counts as a number, whatever
+// its value.
 struct Tally {
   double sum = 0, weight = 0;
   double low = INFINITY, high = -INFINITY;
@@ -30,8 +30,8 @@ struct Tally {
   }
 };
 
-// Second walk: deviations from the rounded mean, and who comes behind the largest. The sum of the deviations is what the
-// rounding of the mean left behind.
+// Second walk: deviations from the rounded mean, and the largest number below the largest. The sum of the deviations is the error
+// of the rounded mean.
 struct Deviations {
   double sum = 0, squares = 0;
   double second = -INFINITY;  // largest number below the largest
@@ -100,7 +100,7 @@ class GroupStatistics {
 
   SRP_HD void finish(const srp_group_normalize_args& a, const Deviations& d) {
     const double n = weight_;
-    // An infinite item has an infinite mean, and the deviations say nothing about its rounding.
+    // An infinite item has an infinite mean, and the deviations do not measure its rounding error.
     if (!isnan(d.sum) && !isinf(d.sum)) residue_ = d.sum / n;
     double variance = n > a.ddof ? (d.squares - n * residue_ * residue_) / (n - a.ddof) : NAN;
     if (variance < a.variance_floor) variance = a.variance_floor;  // NaN stays
@@ -171,7 +171,7 @@ SRP_HD double place_row(const srp_group_place_args& a, int64_t b) {
 
 // Softmax: the sum is of its terms. An infinite largest number can't be shifted by.
 SRP_HD double softmax_shift(double largest) { return isinf(largest) ? 0 : largest; }
-// At temperature 0 the largest numbers have 1 each; one beyond the shift is infinite, and so is its term.
+// At temperature 0 each of the largest numbers has 1; a number above the shift is infinite, and so is its term.
 SRP_HD double softmax_term(double x, double shift, double temperature) {
   if (temperature > 0) return exp((x - shift) / temperature);
   return isnan(x) ? NAN : x > shift ? INFINITY : x == shift ? 1 : 0;
@@ -188,7 +188,7 @@ SRP_HD double with_floor(double weight, double floor, int64_t count) {
   return weight + (floor < uniform ? floor : uniform) * (1 - n * weight);
 }
 
-// Not fmax, which passes over NaN.
+// Not fmax, which would drop a NaN.
 SRP_HD double at_least(double x, double least) { return x < least ? least : x; }
 
 // The exponent of item i, before the temperature.

@@ -1,5 +1,5 @@
-// What a row of logits comes to (surprisal/logprob.h), for every native backend: the map from logits to z, the finish of a row from
-// its sums, the merge of shards, and the checks of arguments. How the sums are formed is a backend's own business.
+// The results of a row of logits (surprisal/logprob.h), for every native backend: the map from logits to z, the results of a row from
+// its sums, the merge of shards, and the checks of arguments. Each backend forms the sums in its own way.
 #ifndef SURPRISAL_SHARED_LOGPROB_H
 #define SURPRISAL_SHARED_LOGPROB_H
 
@@ -24,7 +24,7 @@ struct LogitMap {
 
   SRP_HD double z(double x) const { return capped() ? height * tanh(rate * x) : slope * x; }
 
-  // z(x) - z(max) <= 0. A logit of -infinity is a masked id whatever the softcap says.
+  // z(x) - z(max) <= 0. A logit of -infinity is a masked id, also with a softcap.
   SRP_HD double below_max(double x, double max) const {
     if (!capped()) return (x - max) * slope;
     if (x == -INFINITY) return max == -INFINITY ? NAN : -INFINITY;

@@ -1,5 +1,5 @@
 // What CPU and CUDA share of surprisal/loss.h: one token's loss, KL term and gradient, the figures of a row, and the checks of the arguments.
-// Who walks which tokens is the backend's business (and where their inputs lie: an output's index is o): loss_token is
+// Each backend has its own loops over tokens, and may keep their inputs elsewhere (o is the index of an output): loss_token is
 // token_loss() for every token of a row, then store_figures(). The sums of a row, and what its form makes of them: loss_rows.h.
 #ifndef SURPRISAL_SHARED_LOSS_H
 #define SURPRISAL_SHARED_LOSS_H
@@ -18,7 +18,7 @@ SRP_HD LossParameters loss_parameters(const srp_loss_parameters& p) {
   return {p, -p.log_clamp, log_high, log1p(p.clip_low < 1 ? -p.clip_low : -1.0), log1p(p.clip_high)};
 }
 
-// What a row's sums count for in the total.
+// The weights of a row's sums in the total.
 struct RowScale {
   double policy, kl;
 };
@@ -135,7 +135,7 @@ using LossFigures = FiguresWith<CountsInPlace>;
 // Whether figures beyond the sums are wanted.
 SRP_HD bool wants_all(const LossArgs& a) { return a.figures && a.figure_count > SRP_LOSS_SUMS; }
 
-// NaN wins.
+// NaN wins over every number.
 SRP_HD double larger(double a, double b) { return a != a || a >= b ? a : b; }
 
 SRP_HD void store_figures(const LossArgs& a, int64_t b, LossFigures row) {
@@ -236,7 +236,7 @@ inline srp_status check_parameters(const srp_loss_parameters& p) {
   return check_range("count_epsilon", p.count_epsilon, 0, DBL_MAX);
 }
 
-// `given`: whether there is a reference; `may_be`: whether there may be one.
+// `given`: whether there is a reference; `may_be`: whether one is allowed.
 inline srp_status check_kl(const srp_kl_parameters& kl, bool given, bool may_be) {
   SRP_TRY(check_first("kl.kind", kl.kind, given ? 1 : 0, may_be ? SRP_KL_K3 : 0));
   SRP_TRY(check_first("kl.gradient_kind", kl.gradient_kind, given ? 1 : 0, may_be ? SRP_KL_K3 : 0));

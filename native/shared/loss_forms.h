@@ -7,7 +7,7 @@
 //   ratio, clipped_ratio   what is reported
 //   clipped  the clipped term is strictly larger, so that the ratio's own gradient is cut off
 //   limited  the bound behind the clipping (the dual clip's) is strictly smaller still, and took over
-// A form of rows is what loss_row (loss_rows.h) asks about a row's log ratio.
+// A form of rows has the functions that loss_row (loss_rows.h) calls with a row's log ratio.
 //
 // To add a form of tokens: an enumerator in surprisal/loss.h, a struct with `at` and a line in loss_term() of loss_forms.inc.
 // Parameters a form does not name are not read.
@@ -19,7 +19,7 @@
 
 namespace srp {
 
-// The numbers of a form, and what follows from them.
+// The parameters of a form, and numbers derived from them.
 struct LossParameters : srp_loss_parameters {
   double log_low, log_high;  // the log ratio is clamped to [log_low, log_high], no gradient outside. infinity = off
   double bound_low, bound_high;  // ln(1 - clip_low), ln(1 + clip_high)

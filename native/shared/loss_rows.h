@@ -1,4 +1,4 @@
-// What CPU and CUDA share of loss_row: what a row adds up, what its form makes of the sums, and its tokens after that. A row is
+// What CPU and CUDA share of loss_row: the sums of a row, what its form computes from them, and the values of its tokens. A row is
 // add_row_sums() for every token; row_form(); row_value() for every token; store_row(); row_grad() for every token.
 #ifndef SURPRISAL_SHARED_LOSS_ROWS_H
 #define SURPRISAL_SHARED_LOSS_ROWS_H
@@ -55,7 +55,7 @@ SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossPara
   }
 }
 
-// What a form makes of the row's sums: the same for all its tokens.
+// What a form computes from the row's sums; it is the same for all tokens of the row.
 struct RowForm {
   ClampedRatio<double> ratio;  // of s; not of GEOMETRIC and GAMMA
   double log_ratio;  // s
@@ -218,7 +218,7 @@ SRP_HD double row_through(const LossArgs& a, int64_t b, const RowForm& row, cons
   return (scaled(scale.policy, counts_once(a.form) ? row.slope : slope) + kl) / row.divisor;
 }
 
-// Whether the tokens of the row have anything to say beyond its sums.
+// Whether the row needs values of its tokens beyond its sums.
 SRP_HD bool wants_values(const LossArgs& a) {
   return !is_whole(a.form) || wants_all(a) || a.kl_values || (a.reference_log_probs && (a.figures || a.kl.times_ratio));
 }
@@ -263,7 +263,7 @@ SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const L
   store_real<F>(a.grad_log_probs, o, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
 }
 
-// s of a group is a sum of differences, and nothing but its terms is asked of the tokens.
+// s of a group is a sum of differences, and only the tokens' terms are needed besides.
 inline srp_status check_loss_groups(const LossArgs* a) {
   if (!a->group_offsets) return check_no_groups(a);
   if (a->form != SRP_ROW_CLIP_ONCE) return check_no_groups(a);

@@ -1,5 +1,5 @@
-// The formulas of modulate.h for one step, one token and one row, and the checks of their arguments. Reductions and loops
-// are the backend's business.
+// The formulas of modulate.h for one step, one token and one row, and the checks of their arguments. Each backend has its own
+// reductions and loops.
 #ifndef SURPRISAL_SHARED_MODULATE_H
 #define SURPRISAL_SHARED_MODULATE_H
 
@@ -9,7 +9,7 @@
 
 namespace srp {
 
-// Without isfinite(): one spelling that host and device compilers take.
+// Not isfinite(): host and device compilers both accept this.
 SRP_HD bool is_finite(double x) { return x - x == 0; }
 
 struct StepWeights {
@@ -59,7 +59,7 @@ SRP_HD GroupEntropy entropy_statistics(const srp_modulate_rows_args& a, int64_t 
   if (count == 1 && a.singleton_one) return {mean, 1, true};
   if (count == 1 && a.singleton_zero_mean) return {0, 1, false};
   const double variance = count > 1 ? squares / static_cast<double>(count - 1) : 0.0;
-  // Not fmax: a NaN variance must stay.
+  // Not fmax, which would drop a NaN variance.
   const double floored = variance < a.variance_floor ? a.variance_floor : variance;
   return {mean, sqrt(floored), a.zero_one && mean == 0};
 }

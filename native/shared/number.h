@@ -18,8 +18,8 @@
 
 namespace srp {
 
-// What a number counts as that must be finite, and is checked nowhere: an infinity as NaN, since arithmetic that is equal for finite
-// numbers, such as g (a + b) and g a + g b, is not for it.
+// For numbers that must be finite but are not checked: an infinity counts as NaN, since formulas that agree for finite numbers, such
+// as g (a + b) and g a + g b, differ for it.
 SRP_HD double finite_or_nan(double x) { return x + (x - x); }
 
 struct Half {

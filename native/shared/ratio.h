@@ -1,5 +1,5 @@
 // What CPU and CUDA share of surprisal/ratio.h: one token's difference, one unit's log ratio, and the checks of the arguments.
-// Who walks which tokens is the backend's business.
+// Each backend has its own loops over tokens.
 #ifndef SURPRISAL_SHARED_RATIO_H
 #define SURPRISAL_SHARED_RATIO_H
 

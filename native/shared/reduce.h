@@ -1,5 +1,5 @@
 // Arithmetic of reduce.h that every native backend shares, and the checks of its arguments. A backend walks a chunk twice
-// (ChunkSums, then ChunkDeviations), makes Moments of it and merges those; who walks is the backend's business.
+// (ChunkSums, then ChunkDeviations), makes Moments of it and merges those; each backend has its own loops.
 #ifndef SURPRISAL_SHARED_REDUCE_H
 #define SURPRISAL_SHARED_REDUCE_H
 
@@ -55,7 +55,7 @@ SRP_HD Moments merged(const Moments& a, const Moments& b) {
   m.low = least(a.low, b.low);
   m.high = greatest(a.high, b.high);
   const double distance = b.mean - a.mean;
-  // A mean that is infinite makes the distance infinite or NaN: only the sum still knows the sign.
+  // With an infinite mean the distance is infinite or NaN; only the sum still has the right sign.
   m.mean = isfinite(distance) ? a.mean + distance * (b.count / m.count) : m.sum / m.count;
   m.m2 = a.m2 + b.m2 + distance * distance * (a.count * (b.count / m.count));
   return m;
@@ -150,12 +150,12 @@ struct Clamped {
   const srp_reduce_clamp_args& a;
   int32_t kept = 0, outside = 0;
 
-  // What a number that is read becomes; `counts`: it is kept.
+  // Returns the clamped number; with `counts`, which kept tokens have, it is counted.
   SRP_HD double take(double x, bool counts) {
     const bool below = x<a.low, above = x> a.high;
     if (counts) ++kept;
     if (counts && (below || above)) ++outside;
-    // The upper bound comes last, as where the two are the wrong way round.
+    // The upper bound comes last, so that it wins if low > high.
     const double raised = below ? a.low : x;
     return raised > a.high ? a.high : raised;
   }

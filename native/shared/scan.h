@@ -1,5 +1,5 @@
 // One step of each scan in scan.h, and the checks of their arguments. A backend walks a row from its end to its begin, or the
-// other way where kForward says so, and hands every token to step(); who walks is the backend's business.
+// other way where kForward says so, and hands every token to step(); each backend has its own loops.
 #ifndef SURPRISAL_SHARED_SCAN_H
 #define SURPRISAL_SHARED_SCAN_H
 

@@ -67,7 +67,7 @@ struct RankedKey {
 
 SRP_HD bool candidate(const uint8_t* mask, int64_t i) { return !mask || mask[i]; }
 
-// A product rounded by itself. A compiler that fused it with the next addition would move a threshold by its last bit.
+// A product that is rounded by itself. A compiler that fused it with the next addition would move a threshold by its last bit.
 SRP_HD double product(double a, double b) {
 #if defined(__CUDA_ARCH__)
   return __dmul_rn(a, b);

@@ -1,4 +1,4 @@
-// Prints the sources of the addon for binding.gyp: all that its folders hold, so that nobody keeps a list.
+// Prints the sources of the addon for binding.gyp: all that its folders hold, so that no list has to be kept.
 
 import { filesBelow, shown } from "./paths.mjs";
 

@@ -35,7 +35,7 @@ const LINK = [
   "-static-libstdc++",
   "-Wl,--exclude-libs,ALL",
   "-Wl,--gc-sections",
-  "-Wl,-z,defs", // a function that nobody wrote is a link error, not a crash at its first call
+  "-Wl,-z,defs", // an undefined function is a link error, not a crash at its first call
   "-Wl,-z,nodelete",
 ];
 

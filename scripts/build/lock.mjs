@@ -28,7 +28,7 @@ function take() {
   return true;
 }
 
-/** A build that was killed leaves its lock: nobody has that process id any more. */
+/** A build that was killed leaves its lock: no process has that id any more. */
 function holderIsGone() {
   let holder;
   try {

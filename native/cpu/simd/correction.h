@@ -43,7 +43,7 @@ SRP_INLINE F64 statistic_lanes(int32_t statistic, double log_clamp, F64 log_prob
       return exponentials(log_prob).exp;
     case SRP_STATISTIC_OLD:
       return exponentials(old_log_prob).exp;
-    default:  // the argument check admits known statistics only
+    default:  // the argument check refuses any other statistic
       return exponentials(log_prob).exp + exponentials(old_log_prob).exp;
   }
 }
@@ -107,7 +107,7 @@ SRP_INLINE ChunkDeviations deviations_of(const DeviationLanes lanes[2]) {
   return d;
 }
 
-// At most kChunk tokens. False, and nothing is said of them, where a sum is not finite.
+// At most kChunk tokens. Returns false, and no sums, if a sum is not finite.
 template <class F>
 static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end, MismatchChunk* out) {
   double values[kChunk];

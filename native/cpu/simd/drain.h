@@ -1,12 +1,12 @@
-// Outputs that are made from the end of a stretch towards its begin, and may go past the cache: in whole lines.
+// Outputs that are computed from the end of a stretch towards its begin, and may be written past the cache in whole lines.
 //
-// An array begins anywhere (a typed array of JavaScript 16 bytes behind a page), so what a kernel makes at a time covers
-// lines in parts, and lines that go to memory in parts take far longer. Hence two rooms in the cache that are laid out like
-// the lines of the array: what is made fills one, while lines leave the other, one with each register or so that is made.
-// Streamed all at once they would fill the queue of stores, and no load could run ahead.
+// An array can begin anywhere (a typed array of JavaScript begins 16 bytes behind a page), so the results of one step cover parts
+// of lines, and writing a line in parts takes far longer. Hence two rooms in the cache that are laid out like the lines of the
+// array: results fill one room while lines leave the other, about one line for each register of results. If all lines left at
+// once, they would fill the store queue, and no load could run ahead.
 namespace srp::cpu::SRP_LEVEL {
 
-// Whole lines of a room, [first, end), on their way to where they belong, `apart` bytes from there.
+// Whole lines of a room, [first, end), which are being copied to the array, `apart` bytes away.
 template <class F>
 struct Leaving {
   const F *first, *end;
@@ -19,7 +19,7 @@ struct Drain {
   static constexpr int64_t kRoom = 32 * kLine;
 
   alignas(64) F rooms[2][kRoom];
-  F* out;  // or NULL: nothing is wanted
+  F* out;  // or NULL: not asked for
   F* first;  // out[base] goes there, to a room or to `out` itself
   int64_t base;  // in a room out[base] begins a line
   int64_t top;  // what has left the room that is filled begins there
@@ -75,7 +75,7 @@ SRP_INLINE void copy_part(const Drain<F>* drain, int64_t begin, int64_t end) {
   memcpy(drain->out + begin, place_of(drain, begin), sizeof(F) * static_cast<size_t>(end - begin));
 }
 
-// The other room is left, and then elements [begin, top) are about to leave this one, all but the lines in part behind them.
+// Writes out the rest of the other room; elements [begin, top) of this one follow, up to the last whole line.
 template <class F>
 SRP_INLINE void leave_from(Drain<F>* drain, int64_t begin) {
   leave_all(&drain->leaving);
@@ -88,7 +88,7 @@ SRP_INLINE void leave_from(Drain<F>* drain, int64_t begin) {
   drain->top = begin;
 }
 
-// Room below element `low` for a register. All from `low` on has been put.
+// Makes room for a register below element `low`. All elements from `low` on have been put.
 template <class F>
 SRP_INLINE void make_room(Drain<F>* drain, int64_t low) {
   if (low - drain->base >= kLanes || drain->first == drain->out) return;
@@ -100,7 +100,7 @@ SRP_INLINE void make_room(Drain<F>* drain, int64_t low) {
   drain->base = base;
 }
 
-// All leaves, from element `begin` on.
+// Writes out everything from element `begin` on.
 template <class F>
 SRP_INLINE void close_drain(Drain<F>* drain, int64_t begin) {
   if (drain->first == drain->out) return;

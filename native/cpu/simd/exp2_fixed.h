@@ -1,4 +1,4 @@
-// Terms e = 2^(x rate + kExp2Offset) of a sum over a row, where neither a fused multiply-add nor a look-up by lane is at hand.
+// Terms e = 2^(x rate + kExp2Offset) of a sum over a row, for levels that have neither a fused multiply-add nor a look-up by lane.
 //
 // t = x rate 2^23 as an integer is a fixed-point number: its upper bits are the whole powers of two, the lower ones those of an
 // m in [1, 2), and a polynomial of degree 5 makes 2^(m - 1) of it, with the offset in its coefficients. Fewer steps than in
@@ -20,7 +20,7 @@ struct Term {
   F32 t, e;
 };
 
-// t NaN: e is anything finite.
+// Where t is NaN, e is some finite number.
 SRP_INLINE Term term_of(const TermMap& map, F32 x) {
   const F32 t = max(splat(map.low), x * splat(map.rate));
   const I32 fixed = (I32)_mm_cvtps_epi32(t);
@@ -31,7 +31,7 @@ SRP_INLINE Term term_of(const TermMap& map, F32 x) {
   p = fma(p, m, splat(370660.8125f));
   p = fma(p, m, splat(522571.625f));
   static_assert(kExp2Offset == 20, "the coefficients hold it");
-  // Unsigned, since t NaN has any bits.
+  // Unsigned, since a NaN t gives arbitrary bits.
   return {t, (F32)((U32)p + ((U32)fixed & 0xff800000u))};
 }
 

@@ -1,5 +1,5 @@
-// exp(x) and exp(x) - 1 of one x. The latter keeps its digits near 0, where power is 1 and `rest` all there is: relatively within
-// 4e-16 where |x| < ln2 / 32, within 1e-15 elsewhere. The former as exp_wide.h has it, if not to the bit.
+// exp(x) and exp(x) - 1 of one x. exp(x) - 1 keeps its digits near 0, where power is 1 and `rest` is the result: relatively within
+// 4e-16 where |x| < ln2 / 32, within 1e-15 elsewhere. exp(x) is as accurate as that of exp_wide.h, but not the same bits.
 namespace srp::cpu::SRP_LEVEL {
 
 #if defined(SRP_LEVEL_AVX512)

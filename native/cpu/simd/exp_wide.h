@@ -1,8 +1,9 @@
 // exp in float64, within 2 ulp.
 //
 // x = k ln2 / kExpSteps + r, so that exp(x) = 2^(k / kExpSteps) exp(r), and a polynomial makes exp(r) - 1 of r. Adding kMagic
-// leaves k in the last bits of the sum. Beyond +-kExpWideLimit (and for NaN) a lane goes through the C library, which knows where
-// the range ends; no lane depends on its neighbours. Until then such a lane has any k: exponents are added as unsigned numbers.
+// leaves k in the last bits of the sum. Beyond +-kExpWideLimit (and for NaN) a lane goes through the C library, which handles
+// overflow and underflow; no lane depends on its neighbours. Until then k of such a lane is arbitrary, so exponents are added as
+// unsigned numbers.
 namespace srp::cpu::SRP_LEVEL {
 
 constexpr double kExpMagic = 6755399441055744.0;  // 1.5 * 2^52
@@ -71,7 +72,7 @@ SRP_INLINE ExpWide exp_parts(F64 x) {
 
 SRP_INLINE bool beyond_exp(F64 x) { return any(!at_most(absolute(x), splat(kExpWideLimit))); }
 
-// The lanes beyond the limit anew, by the C library.
+// Computes the lanes beyond the limit again, by the C library.
 static __attribute__((noinline)) void exp_by_library(const double* x, double* out) {
   for (int64_t lane = 0; lane < kHalf; ++lane)
     if (!(fabs(x[lane]) <= kExpWideLimit)) out[lane] = exp(x[lane]);

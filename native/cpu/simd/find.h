@@ -1,4 +1,4 @@
-// The next of a few ids in a row of tokens, 64 tokens at a time: a bit a token, so that one branch asks for all of them.
+// Finds the next of a few ids in a row of tokens, 64 tokens at a time: a bit for each token, so that one branch tests them all.
 namespace srp::cpu::SRP_LEVEL {
 
 template <class Id>

@@ -3,8 +3,8 @@
 //
 // Items come in tiles of kHalf from each group, turned over in registers. Groups of several sizes are walked to the end of
 // the longest; beyond its own a lane has zeros, and its deviations there do not count. The statistics of a register of groups
-// wait for roots and quotients, and those of the next do not wait for them: so first they are made of a whole block of
-// groups, and then its items are read once more, group after group as they lie, and written.
+// wait for roots and quotients, on which those of the next register do not depend. So the statistics of a whole block of groups
+// are computed first; then its items are read once more, group after group, and written.
 namespace srp::cpu::SRP_LEVEL {
 
 // Neighbouring groups of one size, a multiple of kHalf and no more than kItems.
@@ -72,7 +72,7 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
   const F* const values = static_cast<const F*>(a.values);
   const int64_t longest = groups[0].longest;
   F64 x[kWays][Groups::kMost], total[kWays] = {};
-  for (int w = 0; w < kWays; ++w) x[w][0] = F64{};  // there are items, which the compiler cannot know
+  for (int w = 0; w < kWays; ++w) x[w][0] = F64{};  // there is at least one item, but the compiler cannot know
   for (int64_t k = 0; k < longest; k += kHalf) {
     for (int w = 0; w < kWays; ++w) load_tile(groups[w], values, k, x[w] + k);
     for (int64_t j = 0; j < kHalf; ++j)
@@ -114,11 +114,11 @@ SRP_INLINE void sum_lanes(const srp_group_normalize_args& a, const Groups (&grou
   }
 }
 
-// Whether kLanes groups have 8 items each: the usual size, and the compiler is to know it.
+// Whether kLanes groups have 8 items each: the usual size, for which the compiler makes code of its own.
 SRP_INLINE bool eights(const int32_t* offsets) { return !any((load(offsets + 1) - load(offsets)) != 8); }
 
-// Groups g ... g + kHalf - 1, to register `at` of the block. False where they are not for this kernel: there is a group of
-// one, or one longer than kMostLaneItems, or one of no more than ddof.
+// Adds groups g ... g + kHalf - 1 as register `at` of the block. False if this kernel does not take them: one has a single item,
+// more than kMostLaneItems, or no more than ddof.
 template <class F>
 SRP_INLINE bool sum_groups(const srp_group_normalize_args& a, int64_t g, GroupBlock* block, int64_t at) {
   const int32_t* const offsets = a.offsets + g;
@@ -138,7 +138,7 @@ SRP_INLINE bool sum_groups(const srp_group_normalize_args& a, int64_t g, GroupBl
   return true;
 }
 
-// As many of the groups [begin, end) as fit into a block, and are for this kernel.
+// Fills the block with groups of [begin, end), as many as fit and as this kernel takes.
 template <class F>
 SRP_INLINE void sum_block(const srp_group_normalize_args& a, int64_t begin, int64_t end, GroupBlock* block) {
   block->some_constant = false;
@@ -229,8 +229,8 @@ SRP_INLINE void write_block(const srp_group_normalize_args& a, int64_t g, const 
   }
 }
 
-// Of groups [begin, end) as many as go: all ahead of the answer. The kHalf groups from there on, or as many as are left, are
-// not for this kernel: see sum_groups; or there is NaN or an infinity among them, or a quotient beyond float64.
+// Normalizes groups from `begin` on and returns the group at which it stopped. The kHalf groups from there on, or as many as are
+// left, are not for this kernel: see sum_groups; or one has a NaN, an infinity, or a quotient beyond float64.
 template <class F>
 static int64_t normalize_groups(const srp_group_normalize_args& a, int64_t begin, int64_t end) {
   const bool usual = a.center != SRP_CENTER_LEAVE_ONE_OUT && a.gain == 1;

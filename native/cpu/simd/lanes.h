@@ -24,7 +24,7 @@ SRP_INLINE Lanes exponential(Lanes a) { return exp_wide(a.x); }
 SRP_INLINE Lanes exponential_less_one(Lanes a) { return exponentials(a.x).less_one; }
 SRP_INLINE Lanes magnitude(Lanes a) { return absolute(a.x); }
 
-// All of it in the loop that asks: a call would pass registers through memory.
+// Everything is inlined into the calling loop: a call would pass registers through memory.
 #pragma push_macro("SRP_HD")
 #undef SRP_HD
 #define SRP_HD inline __attribute__((always_inline))

@@ -10,7 +10,7 @@
 // the one lane that it fell into is summed again without it.
 namespace srp::cpu::SRP_LEVEL {
 
-// What hides the latency of an addition; two where there are but 16 short registers.
+// As many accumulators as hide the latency of an addition; two where a level has only 16 short registers.
 #if SRP_LANES == 4 && defined(__SSE2__)
 constexpr int64_t kAccumulators = 2;
 constexpr int64_t kTerms = 32;

@@ -17,7 +17,7 @@ SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, 
   sums->k3 += pick(equal(e.less_one, splat(infinity)), e.less_one, e.less_one - x);
 }
 
-// Where the values of kept tokens lie to a band.
+// Where the values of kept tokens lie relative to a band.
 struct BandMasks {
   Mask below, above;
 };

@@ -1,9 +1,9 @@
 // Losses of rows with their KL terms and gradients (contract: surprisal/loss.h): the sums of a row, what its tokens cost once its
-// form is known, and gradients that go through it. An exponential only where a figure, a KL estimate or a ratio of the token's own
-// asks for one; logarithms of factors, lane by lane, are the C library's.
+// form is known, and gradients that go through it. An exponential is computed only where a figure, a KL estimate or the token's own
+// ratio needs one; logarithms of factors come from the C library, lane by lane.
 namespace srp::cpu::SRP_LEVEL {
 
-// Whose log ratio a form asks about.
+// Which log ratio a form uses.
 enum RowKind { kOfRow, kGeometric, kGamma };
 
 SRP_INLINE RowKind row_kind(int32_t form) {
@@ -26,7 +26,7 @@ SRP_INLINE GeometricLanes geometric_lanes(F64 x, F64 advantage, const LossParame
   return {pick(known, value, x + advantage), both(both(known, either(gains, loses)), !clipped), clipped};
 }
 
-// The sums
+// Sums
 
 struct LossSumLanes {
   F64 log_ratio[2], log_factor, advantage;
@@ -102,7 +102,7 @@ static LossSums loss_sums(const LossRow<F>& row, int64_t begin, int64_t end) {
   return kind == kGamma ? loss_sums_of<kGamma>(row, begin, end) : loss_sums_of<kOfRow>(row, begin, end);
 }
 
-// The values
+// Values
 
 struct RowLanes {
   FigureLanes figures;
@@ -118,7 +118,7 @@ struct RowConstants {
   BandMasks band;  // of kOfRow
   bool plain;  // plain_loss() of the ratio
   bool weighs;  // losses of tokens have factors
-  bool exponentials;  // of tokens are asked for
+  bool exponentials;  // whether tokens need one
 };
 
 template <RowKind kKind, class F>
@@ -258,7 +258,7 @@ static double loss_values(const LossRow<F>& row, int64_t begin, int64_t end) {
   return kind == kGamma ? loss_values_of<kGamma>(row, begin, end) : loss_values_of<kOfRow>(row, begin, end);
 }
 
-// The gradients that go through the row
+// Gradients that go through the row
 
 template <class F>
 SRP_INLINE LossHalf gradient_half(const LossRow<F>& row, double through, int64_t i) {

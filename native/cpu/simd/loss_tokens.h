@@ -59,7 +59,7 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   if (clips) {
     t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, row.parameters);
   } else {
-    // Copies: what a call is handed lies in memory, and what a store might reach is read again after it.
+    // These are copies: the compiler would read anything that a store might overwrite again after it.
     const LossPoint<Lanes> point = in.point;
     const F64 advantage = in.advantage;
     const LossParameters parameters = row.parameters;
@@ -92,7 +92,7 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   return out;
 }
 
-// Whole registers of tokens, from i while there are any. Answers where the others begin. One text in the code, since it is long:
+// Whole registers of tokens, from i while there are any. Returns where the others begin. Not inlined, since it is long:
 // a token takes many times what memory needs for it, so its results go through the caches at every size.
 template <class F>
 static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& given, int64_t i, int64_t end,
@@ -121,8 +121,7 @@ static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t
   cut.put(row);
 }
 
-// Plain rows: the clipped surrogate with neither cap nor clamps, factors or KL term, and a weight that multiplies. What most rows
-// are.
+// Plain rows, which most are: the clipped surrogate with neither cap nor clamps, factors or KL term, and a weight that multiplies.
 
 template <class F>
 SRP_INLINE bool is_plain(const LossTokens<F>& row) {
@@ -182,7 +181,7 @@ SRP_INLINE void put_plain(F* out, int64_t i, F64 low, F64 high) {
   if (!out) return;
   if (kPastCache) return put_wide<true>(out + i, low, high);
   store_wide(out + i,
-             low);  // two stores in the cache: to join halves that were narrowed takes longer than another store
+             low);  // two stores into the cache: joining the narrowed halves takes longer than a second store
   store_wide(out + i + kHalf, high);
 }
 
@@ -220,7 +219,7 @@ SRP_INLINE double largest_of(F64 lanes) {
   return largest;
 }
 
-// Tokens of a plain row for which its shorter text is not: added to the figures.
+// Tokens of a plain row that the shorter code does not take; their figures are added.
 template <class F>
 static __attribute__((noinline)) void add_apart(const LossTokens<F>& row, int64_t begin, int64_t end, double* figures) {
   LossLanes all = no_losses();
@@ -298,7 +297,7 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bo
     store_lanes(figures, all.figures, row.all_figures, row.parameters.log_clamp);
     figures[SRP_FIGURE_ROW_RATIO] = largest_of(all.largest);
   }
-  // Ratios are never negative: a sum of them that is NaN has met one, and the largest of no ratio is not 0.
+  // Ratios are never negative, so a NaN sum means that one of them was NaN. The largest of no ratios is not 0.
   const double ratios = figures[SRP_FIGURE_RATIO];
   if (ratios != ratios) figures[SRP_FIGURE_ROW_RATIO] = ratios;
   if (figures[SRP_FIGURE_KEPT] == 0) figures[SRP_FIGURE_ROW_RATIO] = -infinity;

@@ -1,4 +1,4 @@
-// Which of kHalf doubles: what their comparison answers, and what chooses among them. Comparisons with NaN are false, but for
+// Masks of kHalf doubles: what a comparison returns, and what a selection takes. Comparisons with NaN are false, but for
 // `unequal`.
 namespace srp::cpu::SRP_LEVEL {
 

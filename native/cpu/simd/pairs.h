@@ -1,7 +1,7 @@
 // Two vectors of logits at a time, from any of the three storage types.
 //
-// bfloat16 comes apart into its even and its odd elements, which costs one operation a vector instead of two; everything
-// that adds over a row does not mind the order.
+// bfloat16 is split into its even and its odd elements, which costs one operation a vector instead of two; sums over a row do not
+// depend on the order of the elements in a pair.
 namespace srp::cpu::SRP_LEVEL {
 
 constexpr int64_t kPair = 2 * kLanes;  // elements

@@ -6,7 +6,7 @@ SRP_INLINE void copy_out(T* to, const T* from, int64_t count) {
   if (to) memcpy(to, from, sizeof(T) * static_cast<size_t>(count));
 }
 
-// What the last tokens of a row become, fewer than a register: copies, masked behind the end.
+// Copies of the last tokens of a row, fewer than a register, masked behind the end.
 template <class F>
 struct CutTokens {
   F log_probs[kLanes] = {}, old_log_probs[kLanes] = {};
@@ -29,7 +29,7 @@ SRP_INLINE F64 log_ratio(const F* log_probs, const F* old_log_probs, Mask kept, 
   return kMasked ? pick(kept, d, F64{}) : d;
 }
 
-// Two stores in the cache: to join halves that were narrowed takes longer than another store.
+// Two stores into the cache: joining the narrowed halves takes longer than a second store.
 template <bool kPastCache, class F>
 SRP_INLINE void put_halves(F* out, int64_t i, Lanes low, Lanes high) {
   if (!out) return;

@@ -1,7 +1,7 @@
 // Moments of a chunk and maps of a row (contract: surprisal/reduce.h), float64 in every lane.
 namespace srp::cpu::SRP_LEVEL {
 
-// What two registers saw of a chunk.
+// The sums of two registers over a chunk.
 struct LaneSums {
   F64 sum[2], low[2], high[2];
   I64 kept;  // minus their number
@@ -32,7 +32,7 @@ SRP_INLINE LaneSums lane_sums(const F* values, const uint8_t* mask, bool abstain
   return s;
 }
 
-// Moments of at most kChunk positions. False, and nothing is said of them, where their sum is not finite.
+// Moments of at most kChunk positions. Returns false, and no moments, if their sum is not finite.
 template <class F>
 static bool moments_of_chunk(const F* values, const uint8_t* mask, bool abstain, int64_t begin, int64_t end,
                              Moments* out) {
@@ -51,7 +51,7 @@ static bool moments_of_chunk(const F* values, const uint8_t* mask, bool abstain,
     const F64 mean = splat(sums.mean());
     F64 left[2] = {}, squares[2] = {};
     each_register(values, mask, begin, end, [&](const F* x, const uint8_t* m) {
-      // The next chunk comes in behind the arithmetic. Not as a pointer: it may lie behind the array.
+      // Prefetches the next chunk during the arithmetic. An integer, not a pointer: the address may lie behind the array.
       prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(x) + kChunk * sizeof(F)));
       for (int64_t k = 0; k < 2; ++k) {
         const F64 v = load_wide(x + k * kHalf);

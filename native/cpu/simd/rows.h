@@ -20,7 +20,7 @@ SRP_INLINE void each_register(const F* values, const uint8_t* mask, int64_t begi
   visit(last, kept);
 }
 
-// The same where each visit answers kLanes results for `out`: map(values, mask, low, high). Past the cache `out` lies on a
+// The same where each visit returns kLanes results for `out`: map(values, mask, low, high). Past the cache `out` lies on a
 // multiple of 16.
 template <bool kPastCache, class F, class Map>
 SRP_INLINE void map_registers(const F* values, const uint8_t* mask, F* out, int64_t begin, int64_t end,

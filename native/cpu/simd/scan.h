@@ -66,7 +66,7 @@ SRP_INLINE void kept_tokens(const uint8_t* mask, bool* all, bool* none) {
   for (const Word word : words) unlike |= word ^ kOnes;
   *all = true;
   *none = false;
-  if (unlike == 0) return;  // the usual one, soonest
+  if (unlike == 0) return;  // the usual case first
   for (const Word word : words) {
     zeros |= (word - kOnes) & ~word & kTops;  // not 0 where a byte is 0
     any |= word;

@@ -1,7 +1,7 @@
-// tanh of kHalf float64 at once, and the exp that it and the softmax of a head take: of what is 0 at most.
+// tanh of kHalf float64 at once, and exp of numbers <= 0, which tanh and the softmax of a linear head use.
 namespace srp::cpu::SRP_LEVEL {
 
-// As exp_wide, without a way through the C library: exactly 0 below -708, where exp is below 4e-308; from 709 on the result is
+// As exp_wide, but without the C library: exactly 0 below -708, where exp is below 4e-308; from 709 on the result is
 // that of 709. NaN stays NaN.
 SRP_INLINE F64 exp_flushed(F64 x) {
   const I64 none = x < splat(-708.0);

@@ -1,4 +1,4 @@
-// Moves of two float64 lanes, for levels whose registers have no more.
+// Loads, stores and transposes of two float64 lanes, for levels whose registers hold two.
 namespace srp::cpu::SRP_LEVEL {
 
 SRP_INLINE void store_wide(float* p, F64 x) {

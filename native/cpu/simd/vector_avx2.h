@@ -1,7 +1,7 @@
 // AVX2, FMA, F16C: 8 lanes.
 namespace srp::cpu::SRP_LEVEL {
 
-constexpr int kTileRows = 4;  // of a product (product.h): three registers each, and what it takes to feed them
+constexpr int kTileRows = 4;  // of a product (product.h): three registers each, and the registers of their operands
 
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return _mm256_fmadd_pd(a, b, c); }

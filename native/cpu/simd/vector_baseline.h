@@ -1,7 +1,7 @@
-// What every x86-64 has (SSE2), and what the compiler makes of 16-byte vectors elsewhere: 4 lanes, no fused multiply-add.
+// SSE2, which every x86-64 has, and elsewhere the compiler's own 16-byte vectors: 4 lanes, no fused multiply-add.
 namespace srp::cpu::SRP_LEVEL {
 
-constexpr int kTileRows = 4;  // of a product (product.h): three registers each, and what it takes to feed them
+constexpr int kTileRows = 4;  // of a product (product.h): three registers each, and the registers of their operands
 
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return a * b + c; }  // two roundings
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return a * b + c; }

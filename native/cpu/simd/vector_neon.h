@@ -1,7 +1,7 @@
 // AArch64 Advanced SIMD: 4 lanes.
 namespace srp::cpu::SRP_LEVEL {
 
-constexpr int kTileRows = 8;  // of a product (product.h): three registers each, and what it takes to feed them
+constexpr int kTileRows = 8;  // of a product (product.h): three registers each, and the registers of their operands
 
 SRP_INLINE F32 fma(F32 a, F32 b, F32 c) { return (F32)vfmaq_f32((float32x4_t)c, (float32x4_t)a, (float32x4_t)b); }
 SRP_INLINE F64 fma(F64 a, F64 b, F64 c) { return (F64)vfmaq_f64((float64x2_t)c, (float64x2_t)a, (float64x2_t)b); }

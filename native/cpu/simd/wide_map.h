@@ -6,7 +6,7 @@ struct WideMap {
 };
 SRP_INLINE WideMap wide_map(const LogitMap& map) { return {splat(map.slope), splat(map.rate), splat(map.height)}; }
 
-// What the gap of a maximum is taken from.
+// The value of a maximum from which gaps are taken.
 template <bool kCapped>
 SRP_INLINE F64 top_of(const WideMap& map, F64 max) {
   return kCapped ? tanh_wide(map.rate * max).value : max;

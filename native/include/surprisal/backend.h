@@ -1,11 +1,11 @@
-/* The table of functions that a backend exports: the whole ABI between surprisal and whoever computes.
+/* The table of functions that a backend exports: the whole ABI between surprisal and the code that computes.
  *
  * A backend library (libsurprisal_cuda.so, libsurprisal_emulated.so) exports one symbol, srp_backend_get. The CPU backend is
- * linked into the Node addon. Nothing here knows Node: a C program or Python's ctypes can drive a library the same way.
+ * linked into the Node addon. Nothing here depends on Node: a C program or Python's ctypes can drive a library the same way.
  *
  * memory    every pointer in an args struct lies in the backend's own memory: host memory when describe() says
  *           host_memory 1, else memory from alloc() (or any pointer the same device can read); what memory, events and
- *           graphs of a device offer beyond this table stands in device.h
+ *           graphs of a device offer beyond this table is in device.h
  * queues    ops on one queue run in order; a device op may return before it ran, so read results after sync(). The CPU
  *           backend runs at once and takes NULL. A queue belongs to one thread at a time
  * errors    a status, never an exception, a print or an abort; last_error() returns the text of the calling thread's last
@@ -79,7 +79,7 @@ __attribute__((visibility("default")))
 #endif
 const srp_backend* srp_backend_get(uint32_t abi);
 
-/* The table of the CPU backend, for whoever links it in (the addon) instead of opening a library. */
+/* The table of the CPU backend, for programs that link it in (the addon) instead of opening a library. */
 const srp_backend* srp_cpu_backend(void);
 
 #ifdef __cplusplus

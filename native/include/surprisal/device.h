@@ -91,7 +91,7 @@ typedef struct {
   srp_status (*ipc_export)(srp_queue*, const void* pointer, uint8_t handle[SRP_IPC_HANDLE_BYTES], int64_t* offset);
   srp_status (*ipc_open)(srp_queue*, const uint8_t handle[SRP_IPC_HANDLE_BYTES], void** out); /* not of this process */
   srp_status (*ipc_close)(srp_queue*, void* pointer);                                         /* waits for the queue */
-  /* SRP_OK when all bytes there can be read and written on the queue's device, whoever allocated them. */
+  /* SRP_OK when all bytes there can be read and written on the queue's device, no matter which library allocated them. */
   srp_status (*pointer_check)(srp_queue*, const void* pointer, size_t bytes);
 } srp_device_functions;
 

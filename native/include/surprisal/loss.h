@@ -34,7 +34,7 @@
  * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (a weight of 0 leaves it out)
  * nan       spreads to its row (loss_token: to its token and the row's figures), nowhere else. What a form does not
  *           read makes nothing NaN (old_log_probs of SRP_LOSS_LINEAR). Where l or v is NaN, so is its derivative
- * clipped   tokens whose gradient the clipping cut off; of SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED rows
+ * clipped   tokens whose gradient the clipping cut off; for SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED, rows
  * figures   [B, figure_count] float64, column by srp_loss_figure, the first SRP_LOSS_SUMS of them or all: sums of the
  *           row, in a fixed order that depends on the positions in the row and, on device backends, on its length
  *           alone: one after the other, or in lanes that count from where it begins. Batch figures are their sums in

@@ -84,7 +84,7 @@ function definedAdvantages(inputs: Inputs, source: string): ArrayLike<number> {
   return mask.map((flag, i) => (flag !== 0 || !spoiled.has(groups[Math.floor(i / T)]!) ? 1 : 0));
 }
 
-const noTag = "a vocabulary without the tag is said by null: no response has one";
+const noTag = "null stands for a vocabulary without the tag: no response has one";
 const notMultiplied = "the mask selects, what lies under it is not read";
 
 /** What no preset brings back: failures that came from the language, and arithmetic under the mask. */

@@ -128,11 +128,11 @@ export const experience: readonly Mapping[] = [
     ours: ["generationRounds", "generateCompletions"],
     options: 'onExcess "drop", onShort "drop", onNothing "stop", surplusLists "ignore"',
     differs:
-      "a completion and its metadata are one record; the first round has counts too; retryRounds 0 asks nobody again, where 0 is the default there",
+      "a completion and its metadata are one record; the first round is counted too; with retryRounds 0 no prompt is asked again; there 0 means the default",
     backendFree: true,
     replacedBy: ({ name }) =>
       name === "quirk/retry returning nothing raises"
-        ? "a round that brings nothing is one without completions"
+        ? "a round that returns nothing counts as one without completions"
         : "counters start at 0 where none are given",
     run: generate,
   },

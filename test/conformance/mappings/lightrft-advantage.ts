@@ -101,7 +101,7 @@ export const lightrftAdvantage: readonly Mapping[] = [
     replacedBy: ({ name }) =>
       name.startsWith("cpgd")
         ? "one reward per row is its score"
-        : "the clip fraction is measured before the clip; one token whitens to 0",
+        : "the clip fraction is measured before the clip; a single token is whitened to 0",
     run: (inputs, { backend }) => {
       const shape = inputs.shape2("mask");
       const mask = inputs.uint8("mask");
@@ -175,7 +175,7 @@ export const lightrftAdvantage: readonly Mapping[] = [
     family: "lightrft",
     function: "clip_fraction",
     ours: "clipFraction",
-    differs: "the fraction stands once for each element",
+    differs: "the fraction is repeated for each element",
     run: (inputs, { backend }) => {
       const fraction = clipFraction(inputs.floats("values"), {
         low: inputs.number("min"),
@@ -189,7 +189,7 @@ export const lightrftAdvantage: readonly Mapping[] = [
     family: "lightrft",
     function: "running_moments",
     ours: ["updateRunningMoments", "momentStatistics"],
-    differs: "the state lies in an object; here it goes in and comes out",
+    differs: "the state lies in an object; here it is an argument and a result",
     backendFree: true,
     replacedBy: "the std of one number is 0, not infinite",
     run: (inputs) => {

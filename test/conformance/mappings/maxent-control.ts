@@ -30,7 +30,7 @@ function replacements(table: Readonly<Record<string, string>>) {
   return ({ name }: GoldenCase): string | undefined => table[name.replace(/^quirk\//, "")];
 }
 
-const exactLimit = "a temperature of 0 is the limit in which the best share; updates keep tau at 1e-8 or above";
+const exactLimit = "a temperature of 0 is the limit: the best share the weight; updates keep tau at 1e-8 or above";
 const refused = "negative, infinite and NaN coefficients are refused";
 const separate =
   'κ is `maxentTemperature` with mode "tau", or "one" where train_grpo_objective is set; it is not stored';
@@ -197,12 +197,12 @@ export const maxentControl: readonly Mapping[] = [
     family: "maxent",
     function: "weighting_settings",
     ours: "maxentSettings",
-    differs: "settings are data: a changed field is a new call",
+    differs: "settings are plain data: to change a field, pass new ones",
     skip: ({ name }) =>
       name === "active annealed target is reported"
-        ? "the case does not say what the target was annealed from"
+        ? "the case does not tell which value the target was annealed from"
         : undefined,
-    replacedBy: () => "the target is the one of the options of each call: no older one hides it",
+    replacedBy: () => "the target comes from the options of each call; an older one never replaces it",
     backendFree: true,
     run: (inputs) => {
       const { controller, temperature, lengthNormalize, distribution, tauUpdate, betaUpdate, scale, uniformFallback } =
@@ -238,7 +238,7 @@ export const maxentControl: readonly Mapping[] = [
       "tau zero restarts from 1e-8": exactLimit,
       "negative tau restarts from 1e-8": refused,
       "first call without entropy seeds the average with tau": "the average begins with the first finite entropy",
-      "stale log-tau overrides tau": "a new tau is a new state, whose logarithm is its own",
+      "stale log-tau overrides tau": "setting tau makes a new state with its own logarithm",
       "unbounded growth overflows": "without an upper bound tau stops at e^700",
     }),
     backendFree: true,
@@ -410,7 +410,7 @@ export const maxentControl: readonly Mapping[] = [
     replacedBy: replacements({
       "tau zero sets the denominator to one": exactLimit,
       "failed object list reports success": "a failure is an error",
-      "gather rounds to float32": "numbers travel in float64",
+      "gather rounds to float32": "numbers are sent as float64",
     }),
     backendFree: true,
     run: (inputs) => {

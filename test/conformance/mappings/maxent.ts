@@ -201,7 +201,7 @@ export const maxent: readonly Mapping[] = [
       "stale denom falls back to tau": negative,
       "attached controller overrides tau, beta and denom": explicit,
       "attached controller honours negative beta": explicit,
-      "tau zero with denom one is not an argmax": "the temperature is one argument: 0 is the set of the best",
+      "tau zero with denom one is not an argmax": "the temperature is one argument; 0 selects the best",
       "length mismatch truncates": "as many log-probs as targets, or they are refused",
     }),
     run: (inputs, { backend }) => ({ weights: weightsOf(inputs, backend) }),
@@ -228,7 +228,7 @@ export const maxent: readonly Mapping[] = [
     function: "collect_weight_entropy",
     ours: "weightEntropies",
     replacedBy: replacements({
-      "NaN in a later group is missed by min and max": "a NaN makes mean, min and max NaN, wherever it stands",
+      "NaN in a later group is missed by min and max": "a NaN anywhere makes mean, min and max NaN",
     }),
     run: (inputs, { backend }) => {
       const { mean, min, max, deviations } = weightEntropies(inputs.floats("weights"), {

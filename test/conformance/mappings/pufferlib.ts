@@ -29,7 +29,7 @@ export const pufferlib: readonly Mapping[] = [
     ours: "gae",
     options: "offsets, bootstrap",
     differs:
-      "one flat buffer with flags where an episode is done, reward and flag one entry late; here an episode is a packed row",
+      "one flat buffer with flags where an episode ends; reward and flag come one entry late; here an episode is a packed row",
     run: (inputs, { backend }) => {
       const values = inputs.floats("values");
       const { advantages } = gae(inputs.floats("rewards").subarray(1), values.subarray(0, -1), {

@@ -92,7 +92,7 @@ export const verlLoss: readonly Mapping[] = [
     function: "compute_policy_loss_geo_mean",
     ours: "gmpoLoss",
     options: 'preset "verl"',
-    differs: "a mean over all rows here and there; the counts of a larger batch are not used there",
+    differs: "both take a mean over all rows; the counts of a larger batch are not used there",
     run: (inputs, { backend }) => outputs(gmpoLoss(batchOf(inputs), { preset: "verl", ...clipRange(inputs), backend })),
   },
   {
