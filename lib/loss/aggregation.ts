@@ -15,7 +15,7 @@ import { type AggregationName, AGGREGATIONS } from "../presets/aggregations";
 
 export type { AggregationName } from "../presets/aggregations";
 
-const MODES = ["tokenMean", "rowMean", "rowSum", "fixedLength"] as const;
+const MODES = ["tokenMean", "rowMean", "rowSum", "fixedLength", "tokenSum"] as const;
 const EMPTY_ROWS = ["skip", "count"] as const;
 
 /**
@@ -24,6 +24,7 @@ const EMPTY_ROWS = ["skip", "count"] as const;
  * - `"rowMean"`: 1 / (c_b·R). Every row weighs the same.
  * - `"rowSum"`: 1 / R.
  * - `"fixedLength"`: 1 / (L·R). As rowSum, in units of a length that does not depend on the rows.
+ * - `"tokenSum"`: 1. Nothing divides: the advantages are scaled beforehand, or the gradients afterwards.
  */
 export type AggregationMode = (typeof MODES)[number];
 
@@ -49,6 +50,8 @@ export interface AggregationConventions {
   readonly rows?: number;
   /** The counts that enter; the mode does not know the others. */
   readonly uses: readonly (keyof AggregationCounts)[];
+  /** The counts that must be given where there is more than one worker. */
+  readonly needed?: readonly (keyof AggregationCounts)[];
 }
 
 /** With a `collective` N, R and the width of `shape` are those of the batch on all its workers, and so is the loss. */
@@ -104,6 +107,15 @@ function needCounts(
 ): AggregationCounts {
   const counts: { -readonly [Name in keyof AggregationCounts]: number } = {};
   if (named?.rows !== undefined) counts.rows = named.rows;
+  for (const name of named?.needed ?? [])
+    if (options[name] === undefined && (options.workers ?? 1) > 1)
+      throw argumentError(
+        "ERR_SURPRISAL_OPTION",
+        op,
+        name,
+        undefined,
+        "the count of all workers, since workers is given",
+      );
   for (const name of COUNTS) {
     if (options[name] === undefined) continue;
     const count = needNumber(op, name, options[name], { min: 0, above: true });
@@ -141,9 +153,13 @@ export function weighRows(
   const R = counts.rows ?? counted!;
   const L = mode === "fixedLength" ? needLength(op, rows, counts.length, collective) : 1;
   const factor = (counts.workers ?? 1) / (counts.accumulation ?? 1);
-  const divisor = { tokenMean: () => N, rowMean: (c: number) => c * R, rowSum: () => R, fixedLength: () => L * R }[
-    mode
-  ];
+  const divisor = {
+    tokenMean: () => N,
+    rowMean: (c: number) => c * R,
+    rowSum: () => R,
+    fixedLength: () => L * R,
+    tokenSum: () => 1,
+  }[mode];
   return kept.map((c) => (c > 0 ? factor / divisor(c) : 0));
 }
 

@@ -11,10 +11,12 @@ import { openrlhf } from "./openrlhf";
 import { pufferlib } from "./pufferlib";
 import { trl } from "./trl";
 import { verl } from "./verl";
+import { verlJanuary } from "./verl-2026-01";
 
 /** By name. */
 export const PRESETS = {
   verl,
+  "verl-2026-01": verlJanuary,
   trl,
   openrlhf,
   lightrft,

@@ -9,11 +9,19 @@ import { REPLACED, runBackend, type CaseResult, type FunctionReport, type Totals
 
 /** Column → the families of golden files that show it. */
 const COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  verl: ["verl", "logits"],
+  verl: ["verl-2026-08"],
+  "verl 2026-01": ["verl", "logits"],
   TRL: ["trl"],
   OpenRLHF: ["openrlhf"],
   LightRFT: ["lightrft"],
   PufferLib: ["pufferlib"],
+  SkyRL: ["skyrl"],
+  AReaL: ["areal"],
+  slime: ["slime"],
+  ROLL: ["roll"],
+  "prime-rl": ["prime-rl"],
+  "open-instruct": ["open-instruct"],
+  "NeMo-RL": ["nemo-rl"],
   papers: ["empg", "egpo", "gspo", "maxent"],
 };
 

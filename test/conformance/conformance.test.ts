@@ -37,8 +37,8 @@ eachBackend((backend) => {
 });
 
 test("the golden files are all here", () => {
-  expect(files).toHaveLength(171);
-  expect(files.flatMap((file) => file.cases)).toHaveLength(2319);
+  expect(files).toHaveLength(288);
+  expect(files.flatMap((file) => file.cases)).toHaveLength(3735);
 });
 
 test("no mapping is left without golden cases", () => {

@@ -33,7 +33,13 @@ test.each<[AggregationOptions["mode"], (c: number) => number, (c: number) => num
   ["verl/token-mean", () => 1 / N, () => 4 / 500],
   ["verl/seq-mean-token-sum", () => 1 / alive, () => 4 / 40],
   ["verl/seq-mean-token-mean", (c) => 1 / c / alive, (c) => 4 / c / 40],
-  ["verl/seq-mean-token-sum-norm", () => 1 / T, () => 1 / 128],
+  ["tokenSum", () => 1, () => 2],
+  ["verl/seq-mean-token-sum-norm", () => 1 / T / alive, () => 4 / 128 / 40],
+  ["verl/token-sum", () => 1, () => 4],
+  ["verl-2026-01/token-mean", () => 1 / N, () => 4 / 500],
+  ["verl-2026-01/seq-mean-token-sum", () => 1 / alive, () => 4 / 40],
+  ["verl-2026-01/seq-mean-token-mean", (c) => 1 / c / alive, (c) => 4 / c / 40],
+  ["verl-2026-01/seq-mean-token-sum-norm", () => 1 / T, () => 1 / 128],
   ["openrlhf/token", () => 1 / N, () => 4 / 500],
   ["openrlhf/sample", (c) => 1 / c / alive, (c) => 4 / c / 40],
   ["trl/grpo", (c) => 1 / c / B, (c) => 1 / c / B / 2],
@@ -50,9 +56,15 @@ test.each<[AggregationOptions["mode"], (c: number) => number, (c: number) => num
   expect(weights({ ...layout, mode, ...counts })).toBeAllClose(live(larger), CLOSE);
 });
 
+test("verl's names ask for the counts of all workers where there are several", () => {
+  expect(() => weights({ ...layout, mode: "verl/token-mean", workers: 2 })).toThrow(/tokens is undefined/);
+  expect(() => weights({ ...layout, mode: "verl/seq-mean-token-sum-norm", workers: 2 })).toThrow(/rows is undefined/);
+  expect(weights({ ...layout, mode: "verl/token-sum", workers: 2 })).toHaveLength(B);
+});
+
 test("every name of a framework is one of those above", () => {
   const names = Object.keys(AGGREGATIONS) as AggregationName[];
-  expect(names).toHaveLength(15);
+  expect(names).toHaveLength(20);
   for (const mode of names) expect(weights({ ...layout, mode })).toHaveLength(B);
 });
 

@@ -60,7 +60,7 @@ const frameworks = Object.fromEntries(Object.keys(AGGREGATIONS).map((name) => [n
 >;
 
 const every = {
-  aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, ...frameworks },
+  aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, tokenSum: true, ...frameworks },
   metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true },
   klClamps: "json",
   tokens: "number",

@@ -51,20 +51,24 @@ export const correction: readonly Mapping[] = [
     family: "verl",
     function: "compute_rollout_correction_weights",
     ours: "rolloutWeights",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     differs: "takes log-probs, not their difference",
     run: (inputs, context) => ({
-      ...rolloutWeights(...fromLogRatio(inputs), { preset: "verl", ...layout(inputs, context), ...weightRule(inputs) }),
+      ...rolloutWeights(...fromLogRatio(inputs), {
+        preset: "verl-2026-01",
+        ...layout(inputs, context),
+        ...weightRule(inputs),
+      }),
     }),
   },
   {
     family: "verl",
     function: "compute_rollout_rejection_mask",
     ours: "rolloutRejectionMask",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     differs: "takes log-probs, not their difference; lists of options and thresholds, not text with commas",
     run: (inputs, context) => {
-      const options = { preset: "verl", ...layout(inputs, context), ...rejectionRules(inputs) } as const;
+      const options = { preset: "verl-2026-01", ...layout(inputs, context), ...rejectionRules(inputs) } as const;
       const { mask, metrics } = rolloutRejectionMask(...fromLogRatio(inputs), options);
       return { modified_response_mask: mask, metrics };
     },
@@ -73,13 +77,13 @@ export const correction: readonly Mapping[] = [
     family: "verl",
     function: "compute_rollout_correction_and_rejection_mask",
     ours: "rolloutCorrection",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, context) => {
       const { weights, mask, metrics } = rolloutCorrection(
         inputs.floats("old_log_prob"),
         inputs.floats("rollout_log_prob"),
         {
-          preset: "verl",
+          preset: "verl-2026-01",
           ...layout(inputs, context),
           ...(inputs.has("rollout_is") && { weights: weightRule(inputs) }),
           ...(inputs.has("rollout_rs") && { rejection: rejectionRules(inputs) }),
@@ -92,11 +96,14 @@ export const correction: readonly Mapping[] = [
     family: "verl",
     function: "compute_offpolicy_metrics",
     ours: "mismatchMetrics",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, context) => {
       const rollout = inputs.has("rollout_log_prob") ? inputs.floats("rollout_log_prob") : null;
       return {
-        ...mismatchMetrics(inputs.floats("old_log_prob"), rollout, { preset: "verl", ...layout(inputs, context) }),
+        ...mismatchMetrics(inputs.floats("old_log_prob"), rollout, {
+          preset: "verl-2026-01",
+          ...layout(inputs, context),
+        }),
       };
     },
   },

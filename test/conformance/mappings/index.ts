@@ -28,6 +28,22 @@ import { distillation } from "./distillation";
 import { maxentControl } from "./maxent-control";
 import { rewards } from "./rewards";
 import { experience } from "./experience";
+import { verl202608Losses } from "../families/verl-2026-08/losses";
+import { verl202608Advantages } from "../families/verl-2026-08/advantages";
+import { skyrlLosses } from "../families/skyrl/losses";
+import { skyrlAdvantages } from "../families/skyrl/advantages";
+import { arealLosses } from "../families/areal/losses";
+import { arealAdvantages } from "../families/areal/advantages";
+import { slimeLosses } from "../families/slime/losses";
+import { slimeAdvantages } from "../families/slime/advantages";
+import { rollLosses } from "../families/roll/losses";
+import { rollAdvantages } from "../families/roll/advantages";
+import { primeRlLosses } from "../families/prime-rl/losses";
+import { primeRlAdvantages } from "../families/prime-rl/advantages";
+import { openInstructLosses } from "../families/open-instruct/losses";
+import { openInstructAdvantages } from "../families/open-instruct/advantages";
+import { nemoRlLosses } from "../families/nemo-rl/losses";
+import { nemoRlAdvantages } from "../families/nemo-rl/advantages";
 
 export const mappings = mappingTable([
   ...control,
@@ -58,4 +74,20 @@ export const mappings = mappingTable([
   ...maxentControl,
   ...rewards,
   ...experience,
+  ...verl202608Losses,
+  ...verl202608Advantages,
+  ...skyrlLosses,
+  ...skyrlAdvantages,
+  ...arealLosses,
+  ...arealAdvantages,
+  ...slimeLosses,
+  ...slimeAdvantages,
+  ...rollLosses,
+  ...rollAdvantages,
+  ...primeRlLosses,
+  ...primeRlAdvantages,
+  ...openInstructLosses,
+  ...openInstructAdvantages,
+  ...nemoRlLosses,
+  ...nemoRlAdvantages,
 ]);

@@ -41,10 +41,14 @@ export function verlCounts(inputs: Inputs) {
   };
 }
 
+/** The presets of verl as it was in January 2026, and as it is now. */
+export type VerlEdition = "verl" | "verl-2026-01";
+
 /** The aggregation of a case. */
-export function verlMode(inputs: Inputs) {
+export function verlMode(inputs: Inputs, edition: VerlEdition): AggregationName {
   const words = ["token-mean", "seq-mean-token-sum", "seq-mean-token-mean", "seq-mean-token-sum-norm"] as const;
-  return `verl/${inputs.oneOf("loss_agg_mode", words)}` as const satisfies AggregationName;
+  if (edition === "verl" && inputs.string("loss_agg_mode") === "token-sum") return "verl/token-sum";
+  return `${edition}/${inputs.oneOf("loss_agg_mode", words)}`;
 }
 
 /** Values and mask with the reduced dimension last: null reduces everything. */
@@ -80,6 +84,43 @@ function acrossBatches(inputs: Inputs, { backend }: Context, scale: "std" | "non
   const { values, mask, offsets } = joined(inputs);
   const options = { offsets, mask, over: "all", ddof: 0, varianceFloor: 1e-8, transformMasked: true } as const;
   return { advantages: unpack(whiten(values, { ...options, scale, backend }), offsets) };
+}
+
+/** Of both editions of verl. */
+export function verlReductions(family: string, edition: VerlEdition): readonly Mapping[] {
+  return [
+    {
+      family,
+      function: "agg_loss",
+      ours: "aggregateLoss",
+      options: `mode "${edition}/…"`,
+      failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
+      replacedBy: (golden) => (golden.name.includes("nan") ? notRead : nothing),
+      run: (inputs, { backend }) => {
+        const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
+        const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), {
+          ...layout,
+          ...verlCounts(inputs),
+          mode: verlMode(inputs, edition),
+        });
+        return { loss, grad_loss_mat: gradients };
+      },
+    },
+    {
+      family,
+      function: "compute_entropy_loss",
+      ours: ["aggregateLoss", "logprob", "logprobBackward"],
+      options: `mode "${edition}/…" over the entropies`,
+      replacedBy: nothing,
+      run: (inputs, { backend }) => {
+        const logits = float32Logits(inputs);
+        const result = logprob(logits, null, { backend });
+        const layout = { shape: inputs.shape2("response_mask"), mask: inputs.uint8("response_mask"), backend } as const;
+        const { loss, gradients } = aggregateLoss(result.entropies, { ...layout, mode: verlMode(inputs, edition) });
+        return { loss, grad_logits: logprobBackward(logits, null, result, { gradEntropies: gradients, backend }) };
+      },
+    },
+  ];
 }
 
 export const reductions: readonly Mapping[] = [
@@ -215,22 +256,6 @@ export const reductions: readonly Mapping[] = [
     run: (inputs, context) => acrossBatches(inputs, context, "std"),
   },
   {
-    family: "verl",
-    function: "agg_loss",
-    ours: "aggregateLoss",
-    options: 'mode "verl/…"',
-    replacedBy: (golden) => (golden.name.includes("nan") ? notRead : nothing),
-    run: (inputs, { backend }) => {
-      const layout = { shape: inputs.shape2("loss_mask"), mask: inputs.uint8("loss_mask"), backend } as const;
-      const { loss, gradients } = aggregateLoss(inputs.floats("loss_mat"), {
-        ...layout,
-        ...verlCounts(inputs),
-        mode: verlMode(inputs),
-      });
-      return { loss, grad_loss_mat: gradients };
-    },
-  },
-  {
     family: "openrlhf",
     function: "aggregate_loss",
     ours: "aggregateLoss",
@@ -243,18 +268,5 @@ export const reductions: readonly Mapping[] = [
       return { loss, grad_loss: gradients };
     },
   },
-  {
-    family: "verl",
-    function: "compute_entropy_loss",
-    ours: ["aggregateLoss", "logprob", "logprobBackward"],
-    options: 'mode "verl/…" over the entropies',
-    replacedBy: nothing,
-    run: (inputs, { backend }) => {
-      const logits = float32Logits(inputs);
-      const result = logprob(logits, null, { backend });
-      const layout = { shape: inputs.shape2("response_mask"), mask: inputs.uint8("response_mask"), backend } as const;
-      const { loss, gradients } = aggregateLoss(result.entropies, { ...layout, mode: verlMode(inputs) });
-      return { loss, grad_logits: logprobBackward(logits, null, result, { gradEntropies: gradients, backend }) };
-    },
-  },
+  ...verlReductions("verl", "verl-2026-01"),
 ];

@@ -21,7 +21,7 @@ function leading(counts: readonly number[], offsets: Int32Array): Uint8Array {
 
 function overlong(
   inputs: Inputs,
-  preset: "verl" | "openrlhf" | "lightrft",
+  preset: "verl-2026-01" | "openrlhf" | "lightrft",
   names: { rewards: string; lengths: string; max: string; buffer: string; factor: string },
 ) {
   return overlongPenalty(inputs.floats(names.rewards), inputs.int32(names.lengths), {
@@ -53,7 +53,7 @@ const verl: readonly Mapping[] = [
     family: "verl",
     function: "compute_rewards",
     ours: ["klShapedReward", "logRatio"],
-    options: 'preset "verl", rewardLevel "token"',
+    options: 'preset "verl-2026-01", rewardLevel "token"',
     differs: "takes the two log-probs, not their difference",
     run: (inputs, { backend }) => {
       const shape = inputs.shape2("token_level_scores");
@@ -63,7 +63,7 @@ const verl: readonly Mapping[] = [
         backend,
       });
       const rewards = klShapedReward(inputs.floats("token_level_scores"), logRatios, {
-        preset: "verl",
+        preset: "verl-2026-01",
         rewardLevel: "token",
         klCoefficient: inputs.number("kl_ratio"),
         shape,
@@ -76,10 +76,10 @@ const verl: readonly Mapping[] = [
     family: "verl",
     function: "dapo_overlong_penalty",
     ours: "overlongPenalty",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     backendFree: true,
     run: (inputs) => {
-      const { rewards } = overlong(inputs, "verl", {
+      const { rewards } = overlong(inputs, "verl-2026-01", {
         rewards: "scores",
         lengths: "response_lengths",
         max: "max_resp_len",

@@ -40,7 +40,7 @@ function optimalTokenBaseline(inputs: Inputs, { backend }: Context, columns: "po
   };
   return both(
     optimalTokenBaselineAdvantage(batch, {
-      preset: "verl",
+      preset: "verl-2026-01",
       columns,
       zeroTail: inputs.boolean("handle_zero_tail"),
       epsilon: inputs.number("epsilon"),
@@ -56,12 +56,12 @@ export const verlAdvantage: readonly Mapping[] = [
     family: "verl",
     function: "compute_gae_advantage_return",
     ours: "gaeAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, { backend }) =>
       both(
         gaeAdvantage(
           { ...tokenBatch(inputs), values: inputs.floats("values") },
-          { preset: "verl", gamma: inputs.number("gamma"), lambda: inputs.number("lam"), backend },
+          { preset: "verl-2026-01", gamma: inputs.number("gamma"), lambda: inputs.number("lam"), backend },
         ),
       ),
   },
@@ -69,11 +69,11 @@ export const verlAdvantage: readonly Mapping[] = [
     family: "verl",
     function: "compute_grpo_passk_outcome_advantage",
     ours: "passAtKAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, { backend }) =>
       both(
         passAtKAdvantage(outcomeBatch(inputs), {
-          preset: "verl",
+          preset: "verl-2026-01",
           epsilon: inputs.number("epsilon"),
           scale: inputs.boolean("norm_adv_by_std_in_grpo") ? "std" : "none",
           backend,
@@ -84,17 +84,23 @@ export const verlAdvantage: readonly Mapping[] = [
     family: "verl",
     function: "compute_reinforce_plus_plus_outcome_advantage",
     ours: "reinforcePlusPlusAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, { backend }) =>
-      both(reinforcePlusPlusAdvantage(tokenBatch(inputs), { preset: "verl", gamma: inputs.number("gamma"), backend })),
+      both(
+        reinforcePlusPlusAdvantage(tokenBatch(inputs), {
+          preset: "verl-2026-01",
+          gamma: inputs.number("gamma"),
+          backend,
+        }),
+      ),
   },
   {
     family: "verl",
     function: "compute_reinforce_plus_plus_baseline_outcome_advantage",
     ours: "reinforcePlusPlusBaselineAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, { backend }) =>
-      both(reinforcePlusPlusBaselineAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
+      both(reinforcePlusPlusBaselineAdvantage(outcomeBatch(inputs), { preset: "verl-2026-01", backend })),
   },
   {
     family: "verl",
@@ -107,29 +113,31 @@ export const verlAdvantage: readonly Mapping[] = [
     family: "verl",
     function: "compute_opo_outcome_advantage",
     ours: "opoAdvantage",
-    options: 'preset "verl"',
-    run: (inputs, { backend }) => both(opoAdvantage(outcomeBatch(inputs), { preset: "verl", backend })),
+    options: 'preset "verl-2026-01"',
+    run: (inputs, { backend }) => both(opoAdvantage(outcomeBatch(inputs), { preset: "verl-2026-01", backend })),
   },
   {
     family: "verl",
     function: "compute_gpg_outcome_advantage",
     ours: "gpgAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, { backend }) =>
-      both(gpgAdvantage(outcomeBatch(inputs), { preset: "verl", normalizer: inputs.number("f_norm"), backend })),
+      both(
+        gpgAdvantage(outcomeBatch(inputs), { preset: "verl-2026-01", normalizer: inputs.number("f_norm"), backend }),
+      ),
   },
   {
     family: "verl",
     function: "compute_optimal_token_baseline_advantage",
     ours: "optimalTokenBaselineAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     run: (inputs, context) => optimalTokenBaseline(inputs, context, "position"),
   },
   {
     family: "verl",
     function: "compute_multi_turn_optimal_token_baseline_advantage",
     ours: "optimalTokenBaselineAdvantage",
-    options: 'preset "verl", columns "kept"',
+    options: 'preset "verl-2026-01", columns "kept"',
     run: (inputs, context) => optimalTokenBaseline(inputs, context, "kept"),
   },
   {

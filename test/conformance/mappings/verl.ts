@@ -1,4 +1,4 @@
-// verl: group advantages, by preset "verl" and the options that its variants differ in.
+// verl: group advantages, by preset "verl-2026-01" and the options that its variants differ in.
 import { grpoAdvantage, type GroupConventions, rlooAdvantage } from "surprisal";
 import type { Inputs } from "../inputs";
 import type { Context, Mapping, Outputs } from "../mapping";
@@ -12,12 +12,12 @@ const batchOf = (inputs: Inputs) => ({
 
 /** Upstream has the advantages twice: they are their own returns. */
 function spread(inputs: Inputs, { backend }: Context, conventions: GroupConventions): Outputs {
-  const { advantages, returns } = grpoAdvantage(batchOf(inputs), { preset: "verl", ...conventions, backend });
+  const { advantages, returns } = grpoAdvantage(batchOf(inputs), { preset: "verl-2026-01", ...conventions, backend });
   return { advantages, returns };
 }
 
 function leaveOneOut(inputs: Inputs, { backend }: Context, conventions: Pick<GroupConventions, "singleton">): Outputs {
-  const { advantages, returns } = rlooAdvantage(batchOf(inputs), { preset: "verl", ...conventions, backend });
+  const { advantages, returns } = rlooAdvantage(batchOf(inputs), { preset: "verl-2026-01", ...conventions, backend });
   return { advantages, returns };
 }
 
@@ -33,7 +33,7 @@ export const verl: readonly Mapping[] = [
     family: "verl",
     function: "compute_grpo_outcome_advantage",
     ours: "grpoAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     differs: "the advantages are also the returns",
     run: (inputs, context) => spread(inputs, context, grpo(inputs)),
   },
@@ -41,7 +41,7 @@ export const verl: readonly Mapping[] = [
     family: "verl",
     function: "compute_grpo_vectorized_outcome_advantage",
     ours: "grpoAdvantage",
-    options: 'preset "verl", varianceFloor',
+    options: 'preset "verl-2026-01", varianceFloor',
     differs: "the advantages are also the returns",
     replacedBy: "statistics in float64: a large common offset does not drown the differences",
     run: (inputs, context) => spread(inputs, context, { ...grpo(inputs), varianceFloor: inputs.number("epsilon") }),
@@ -50,7 +50,7 @@ export const verl: readonly Mapping[] = [
     family: "verl",
     function: "compute_rloo_outcome_advantage",
     ours: "rlooAdvantage",
-    options: 'preset "verl"',
+    options: 'preset "verl-2026-01"',
     differs: "the advantages are also the returns",
     run: (inputs, context) => leaveOneOut(inputs, context, {}),
   },
@@ -58,7 +58,7 @@ export const verl: readonly Mapping[] = [
     family: "verl",
     function: "compute_rloo_vectorized_outcome_advantage",
     ours: "rlooAdvantage",
-    options: 'preset "verl", singleton "zero"',
+    options: 'preset "verl-2026-01", singleton "zero"',
     differs: "the advantages are also the returns",
     run: (inputs, context) => leaveOneOut(inputs, context, { singleton: "zero" }),
   },

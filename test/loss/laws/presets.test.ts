@@ -45,6 +45,9 @@ const minus = (a: number): number => -a;
 const band = { clipLow: 0.2, clipHigh: 0.28 };
 const none = { clipLow: Infinity, clipHigh: Infinity };
 
+/** Of verl as it is now and as it was in January: these rules are the same. */
+const editions = <const Rule>(rule: Rule) => ({ verl: rule, "verl-2026-01": rule });
+
 type Rule = readonly [options: object, settings: LossSettings, presets: Readonly<Record<string, Conventions>>];
 
 const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
@@ -52,7 +55,7 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     band,
     band,
     {
-      verl: { ...VERL, settings: { dualClip: 3, logClamp: 20 } },
+      ...editions({ ...VERL, settings: { dualClip: 3, logClamp: 20 } }),
       trl: { mode: "tokenMean" },
       openrlhf: { ...OPENRLHF, mode: "tokenMean", settings: { logClamp: 20 } },
       lightrft: { mode: "rowMean", countsEmpty: true },
@@ -62,30 +65,33 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
   gspoToken: [
     band,
     band,
-    { verl: { ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }, trl: { mode: "tokenMean" } },
+    { ...editions({ ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }), trl: { mode: "tokenMean" } },
   ],
   gmpo: [
     { clip: 0.4 },
     { clipLow: 0.4, clipHigh: 0.4 },
     {
-      verl: { ...VERL, countsEmpty: true, emptyTerm: minus, perRow: true, settings: { countEpsilon: 1e-8 } },
+      ...editions({ ...VERL, countsEmpty: true, emptyTerm: minus, perRow: true, settings: { countEpsilon: 1e-8 } }),
       trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true },
     },
   ],
   cispo: [
     { clipHigh: 4 },
     { clipLow: Infinity, clipHigh: 4 },
-    { verl: { ...VERL, settings: { logClamp: 20 } }, trl: { mode: "tokenMean" } },
+    { ...editions({ ...VERL, settings: { logClamp: 20 } }), trl: { mode: "tokenMean" } },
   ],
   sapo: [
     {},
     { ...none, temperatures: [1, 1.05] },
-    { verl: { ...VERL, mode: "rowMean", settings: { logClamp: 20 } }, trl: { mode: "rowMean", countsEmpty: true } },
+    {
+      ...editions({ ...VERL, mode: "rowMean", settings: { logClamp: 20 } }),
+      trl: { mode: "rowMean", countsEmpty: true },
+    },
   ],
   vespo: [{}, { ...none, gamma: { positive: [2, 3], negative: [3, 2] } }, { trl: { mode: "tokenMean" } }],
   luspo: [band, band, { trl: { mode: "rowSum", countsEmpty: true, emptyTerm: () => 0 } }],
   rloo: [band, band, { trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true } }],
-  reinforce: [{}, none, { verl: VERL }],
+  reinforce: [{}, none, editions(VERL)],
   cpgd: [band, band, { lightrft: { mode: "rowMean", countsEmpty: true } }],
 };
 
@@ -155,6 +161,7 @@ function check(
 
 const VALUE_MODES = {
   verl: ["tokenMean", false],
+  "verl-2026-01": ["tokenMean", false],
   openrlhf: ["tokenMean", false],
   lightrft: ["rowMean", true],
 } as const;
@@ -186,7 +193,7 @@ function checkValue(preset: keyof typeof VALUE_MODES, given: Given, backend: Bac
   expectGradient(gradValues, total, oracle, place);
 }
 
-const PENALTIES = { verl: VERL.clamps, openrlhf: OPENRLHF.clamps, lightrft: {} } as const;
+const PENALTIES = { ...editions(VERL.clamps), openrlhf: OPENRLHF.clamps, lightrft: {} } as const;
 const FORMS = {
   k1: (d: number) => d,
   abs: Math.abs,
@@ -199,7 +206,7 @@ test("every preset of every loss is here", () => {
   const known = (of: string): string[] => presetNames(of as PresetFunction);
   for (const [name, rule] of Object.entries(RULES))
     expect([name, Object.keys(rule[2]).sort()]).toEqual([name, known(`${name}Loss`).sort()]);
-  for (const name of SELECTING) expect(known(`${name}Loss`)).toEqual(["verl"]);
+  for (const name of SELECTING) expect(known(`${name}Loss`)).toEqual(["verl", "verl-2026-01"]);
   expect(Object.keys(VALUE_MODES).sort()).toEqual(known("valueLoss").sort());
   expect(Object.keys(PENALTIES).sort()).toEqual(known("klPenalty").sort());
 });

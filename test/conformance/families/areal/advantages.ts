@@ -1,0 +1,4 @@
+// AReaL: advantages, weights, masks and metrics.
+import type { Mapping } from "../../mapping";
+
+export const arealAdvantages: readonly Mapping[] = [];

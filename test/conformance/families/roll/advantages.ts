@@ -1,0 +1,4 @@
+// ROLL: advantages, weights, masks and metrics.
+import type { Mapping } from "../../mapping";
+
+export const rollAdvantages: readonly Mapping[] = [];

@@ -1,0 +1,4 @@
+// ROLL: policy and value losses, KL terms.
+import type { Mapping } from "../../mapping";
+
+export const rollLosses: readonly Mapping[] = [];

@@ -1,0 +1,4 @@
+// slime: policy and value losses, KL terms.
+import type { Mapping } from "../../mapping";
+
+export const slimeLosses: readonly Mapping[] = [];
