@@ -47,3 +47,10 @@ export function needRanks(op: string, ranks: unknown, rank: number, size: number
 export function emptyLike<A extends CollectiveArray>(values: A, length = values.length): A {
   return (typedArrayName(values) === "Int32Array" ? new Int32Array(length) : new Float64Array(length)) as A;
 }
+
+/** The same numbers in an array of their own. */
+export function copyOf<A extends CollectiveArray>(values: A): A {
+  const copy = emptyLike(values);
+  copy.set(values);
+  return copy;
+}

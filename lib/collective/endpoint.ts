@@ -1,77 +1,88 @@
-// One thread's place in a collective: it meets others and learns when one of them is gone. Two ranks count their meetings
-// separately from all other pairs, so sub-groups need neither memory of their own nor a call of the others.
+// One thread's place in a collective over shared memory: it meets others and learns when one of them is gone. Two ranks count
+// their meetings separately from all other pairs, so sub-groups need neither memory of their own nor a call of the others.
 import { argumentError, SurprisalError } from "../core/errors";
-import {
-  type CollectiveHandle,
-  type CollectiveMemory,
-  COUNT_MASK,
-  decode,
-  type Ending,
-  endRank,
-  memoryOf,
-} from "./shared-memory";
+import type { Channel, Lane, Swapped } from "./channel";
+import { endWithThread, hasEnded } from "./endings";
+import { decodePrint, type Ending, lostError } from "./fingerprint";
+import { type CollectiveHandle, type CollectiveMemory, COUNT_MASK, decode, endRank, memoryOf } from "./shared-memory";
+import { Line, type Steps, waited } from "./steps";
 
-/** Endpoints of this thread that are in use; their ranks end with the thread. */
-const open = new Set<Endpoint>();
-let threw = false;
-let listening = false;
-
-function listen(): void {
-  if (listening) return;
-  listening = true;
-  process.on("uncaughtExceptionMonitor", () => {
-    threw = true;
-  });
-  process.on("exit", (code) => {
-    for (const endpoint of open) endpoint.end({ reason: threw ? "threw" : "exited", cause: endpoint.rank, code });
-  });
+interface WaitsAsync {
+  waitAsync(array: Int32Array, at: number, value: number, timeout: number): { readonly value: unknown };
 }
 
-const HOW: Readonly<Record<Ending["reason"], (rank: number, ending: Ending) => string>> = {
-  exited: (rank, { code }) => `the thread of rank ${rank} has ended (exit code ${code})`,
-  threw: (rank) => `rank ${rank} threw an error that nothing caught`,
-  closed: (rank) => `rank ${rank} has closed its end`,
-  "timed out": (rank) => `rank ${rank} waited too long for another and gave up`,
-};
-
-export class Endpoint {
+export class Endpoint implements Channel {
   readonly rank: number;
   readonly size: number;
-  readonly memory: CollectiveMemory;
-  readonly chunkBytes: number;
+  readonly firstBytes: number;
+  readonly pieceBytes: number;
+  readonly line = new Line();
+  readonly #memory: CollectiveMemory;
   readonly #timeout: number;
   /** How often this rank has met each other one. */
   readonly #meetings: Int32Array;
+  readonly #lanes = new Map<string, Lane>();
 
   constructor(handle: CollectiveHandle) {
     const { rank, size, timeout, chunkBytes } = handle;
     this.rank = rank;
     this.size = size;
-    this.chunkBytes = chunkBytes;
-    this.memory = memoryOf(handle);
+    this.firstBytes = chunkBytes;
+    this.pieceBytes = chunkBytes;
+    this.#memory = memoryOf(handle);
     this.#timeout = timeout;
     this.#meetings = new Int32Array(size);
-    if (Atomics.compareExchange(this.memory.joined, rank, 0, 1) !== 0)
+    if (Atomics.compareExchange(this.#memory.joined, rank, 0, 1) !== 0)
       throw argumentError(
         "ERR_SURPRISAL_OPTION",
-        "joinCollective",
+        "openCollective",
         "handle.rank",
         rank,
-        "a rank that nobody has joined as yet",
+        "a rank that nobody has taken as yet",
       );
-    listen();
-    open.add(this);
+    endWithThread(this);
+  }
+
+  get ended(): Channel["ended"] {
+    const ended = Atomics.load(this.#memory.ended, this.rank);
+    return ended === 0 ? undefined : (op) => lostError(op, this.#origin(decode(ended)));
   }
 
   end(ending: Ending): void {
-    open.delete(this);
-    endRank(this.memory, this.rank, ending);
+    hasEnded(this);
+    endRank(this.#memory, this.rank, ending);
+  }
+
+  abort(): void {
+    // The other threads are of this process: they learn of the end.
+  }
+
+  laneOf(members: readonly number[]): Lane {
+    const key = members.join();
+    const known = this.#lanes.get(key);
+    if (known) return known;
+    const prints = members.map((member) => this.#memory.printOf(member));
+    const parts = members.map((member) => this.#memory.chunkOf(member));
+    const meet = (op: string) => this.#meet(op, members);
+    const own = members.indexOf(this.rank);
+    const lane: Lane = {
+      calls: 0,
+      *swap(op, print, mine, root): Steps<Swapped> {
+        if (print) prints[own]!.set(print);
+        if (root < 0 || root === own) parts[own]!.set(mine);
+        yield* meet(op); // all are written
+        return print ? { prints: prints.map(decodePrint), parts } : { parts };
+      },
+      release: meet, // all are read
+    };
+    this.#lanes.set(key, lane);
+    return lane;
   }
 
   /** Returns when every member has come to this meeting. */
-  meet(op: string, members: readonly number[]): void {
-    this.#refuseEnded(op);
-    const { arrivals } = this.memory;
+  *#meet(op: string, members: readonly number[]): Steps<void> {
+    if (this.ended) throw this.ended(op);
+    const { arrivals } = this.#memory;
     for (const member of members) {
       if (member === this.rank) continue;
       const count = (this.#meetings[member]! + 1) & COUNT_MASK;
@@ -81,11 +92,11 @@ export class Endpoint {
       Atomics.notify(arrivals, at);
     }
     const deadline = performance.now() + this.#timeout;
-    for (const member of members) if (member !== this.rank) this.#await(op, member, members, deadline);
+    for (const member of members) if (member !== this.rank) yield* this.#await(op, member, members, deadline);
   }
 
-  #await(op: string, member: number, members: readonly number[], deadline: number): void {
-    const { arrivals } = this.memory;
+  *#await(op: string, member: number, members: readonly number[], deadline: number): Steps<void> {
+    const { arrivals } = this.#memory;
     const at = member * this.size + this.rank;
     while (!this.#arrived(member)) {
       const value = Atomics.load(arrivals, at);
@@ -94,33 +105,30 @@ export class Endpoint {
       if (value < 0) this.#giveUp(op, member);
       const left = deadline - performance.now();
       if (left <= 0) this.#timeOut(op, members);
-      Atomics.wait(arrivals, at, value, left);
+      yield* waited<unknown>({
+        sync: () => Atomics.wait(arrivals, at, value, left),
+        async: () => (Atomics as unknown as WaitsAsync).waitAsync(arrivals, at, value, left).value,
+      });
     }
   }
 
   /** Whether another rank has come; it may be one meeting ahead already. */
   #arrived(member: number): boolean {
-    const count = Atomics.load(this.memory.arrivals, member * this.size + this.rank);
+    const count = Atomics.load(this.#memory.arrivals, member * this.size + this.rank);
     return ((count - this.#meetings[member]!) & COUNT_MASK) < 2 ** 30;
   }
 
-  #giveUp(op: string, member: number): never {
-    const { cause } = decode(Atomics.load(this.memory.ended, member));
-    const ending = decode(Atomics.load(this.memory.ended, cause));
-    // Whoever waits for this rank learns what it began with.
-    this.end({ ...ending, cause });
-    throw this.#failure(op, cause, ending);
+  /** What an ending began with. */
+  #origin(ending: Ending): Ending {
+    const { cause } = ending;
+    return { ...decode(Atomics.load(this.#memory.ended, cause)), cause };
   }
 
-  #failure(op: string, cause: number, ending: Ending): SurprisalError {
-    const reason = HOW[ending.reason](cause, ending);
-    return new SurprisalError("ERR_SURPRISAL_COLLECTIVE", `${op}: ${reason}; make a new collective to go on`, {
-      op,
-      name: "rank",
-      got: cause,
-      want: "every rank to take part",
-      reason,
-    });
+  #giveUp(op: string, member: number): never {
+    const ending = this.#origin(decode(Atomics.load(this.#memory.ended, member)));
+    // Whoever waits for this rank learns what it began with.
+    this.end(ending);
+    throw lostError(op, ending);
   }
 
   #timeOut(op: string, members: readonly number[]): never {
@@ -129,16 +137,9 @@ export class Endpoint {
     const who = missing.length === 1 ? `rank ${missing[0]}` : `ranks ${missing.join(", ")}`;
     const reason = `waited ${this.#timeout} ms for ${who}`;
     throw new SurprisalError(
-      "ERR_SURPRISAL_COLLECTIVE",
+      "ERR_SURPRISAL_COLLECTIVE_TIMEOUT",
       `${op}: ${reason}; every rank has to make the same calls, and a longer timeout gives slow ones time`,
       { op, name: "timeout", got: this.#timeout, want: `${who} to take part`, reason },
     );
-  }
-
-  #refuseEnded(op: string): void {
-    const ended = Atomics.load(this.memory.ended, this.rank);
-    if (ended === 0) return;
-    const { cause } = decode(ended);
-    throw this.#failure(op, cause, decode(Atomics.load(this.memory.ended, cause)));
   }
 }

@@ -1,7 +1,9 @@
-// surprisal/collective: workers that compute the statistics of one batch together.
+// surprisal/collective: workers and processes that compute the statistics of one batch together.
 export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "../core/collective";
+export { openCollective } from "./open";
+export type { OpenCollectiveOptions } from "./open";
+export type { AsyncCollective, OpenedCollective } from "./opened";
 export { createCollective } from "./shared-memory";
 export type { CollectiveHandle, CreateCollectiveOptions } from "./shared-memory";
-export { singleCollective } from "./single";
-export { joinCollective, watchWorker } from "./workers";
-export type { WatchedWorker, WorkerCollective } from "./workers";
+export { watchWorker } from "./workers";
+export type { WatchedWorker } from "./workers";

@@ -7,9 +7,31 @@ import * as from from "./exports";
 export type * from "./exports";
 
 /**
+ * Opens this rank's end of a collective, in the thread that calls.
+ *
+ *     "single"    this rank alone: programs that take a collective run with it as they are
+ *     "workers"   threads of one process, each with a handle of createCollective; once for each handle
+ *
+ * Calls wait until every rank makes theirs; the forms that end in Async leave the event loop free meanwhile. They throw
+ *
+ *     ERR_SURPRISAL_COLLECTIVE_MISMATCH   on all ranks, when ranks make different calls; the collective goes on
+ *     ERR_SURPRISAL_COLLECTIVE_LOST       when a rank ended, threw or closed instead
+ *     ERR_SURPRISAL_COLLECTIVE_TIMEOUT    when a rank did not come in time
+ *
+ * After a loss or a time-out the collective is at its end, and every later call throws at once. Messages number ranks as the
+ * whole collective does.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_OPTION for an unknown kind, or a rank that is taken
+ */
+export const openCollective: typeof from.openCollective = checked(
+  "openCollective",
+  from.openCollective,
+  "kind options?{handle{rank size timeout chunkBytes memory}}",
+);
+/**
  * Makes a collective of `size` ranks in shared memory.
  *
- * @returns a handle for each rank, in order: give one to each worker, which calls `joinCollective` with it
+ * @returns a handle for each rank, in order: give one to each worker, which calls `openCollective("workers", { handle })` with it
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument
  */
 export const createCollective: typeof from.createCollective = checked(
@@ -17,26 +39,9 @@ export const createCollective: typeof from.createCollective = checked(
   from.createCollective,
   "size options?{timeout chunkBytes}",
 );
-/** A worker alone: programs that take a collective run with it as they are, without threads. */
-export const singleCollective: typeof from.singleCollective = checked("singleCollective", from.singleCollective, "");
-/**
- * Takes the rank of a handle, in the thread that calls. Once for each handle.
- *
- * Calls sleep until every rank makes theirs. They throw ERR_SURPRISAL_COLLECTIVE when a rank ended, threw or closed instead,
- * when the timeout is over, or when ranks make different calls; ERR_SURPRISAL_SHAPE on all ranks when their arrays differ in
- * type or length. After a rank is lost the collective is at its end; after a difference it goes on. Messages name ranks as
- * `createCollective` numbers them.
- *
- * @throws SurprisalError ERR_SURPRISAL_OPTION when the rank is taken
- */
-export const joinCollective: typeof from.joinCollective = checked(
-  "joinCollective",
-  from.joinCollective,
-  "handle<rank size timeout chunkBytes memory>",
-);
 /**
  * Watches the worker that got a handle: when it ends, the ranks that wait for it get an error, also where the worker could not
- * report its end (it never joined, it was terminated, it ran out of memory).
+ * report its end (it never opened its collective, it was terminated, it ran out of memory).
  */
 export const watchWorker: typeof from.watchWorker = checked(
   "watchWorker",

@@ -3,11 +3,10 @@
 //   joined    int32 [size]         1 = a thread has taken this rank
 //   ended     int32 [size]         0, or why the rank takes part no more: see Ending
 //   arrivals  int32 [size, size]   [from, to]: how often `from` came to a meeting with `to`; the sign bit: `from` has ended
-//   headers   float64 [size, 8]    what each rank is calling
+//   prints    bytes [size, 32]     what each rank is calling: fingerprint.ts
 //   chunks    bytes [size, chunkBytes]
 import { needNumber } from "../core/option-checks";
-
-const HEADER = 8;
+import { type Ending, FINGERPRINT_BYTES, REASONS } from "./fingerprint";
 
 /** Of arrivals: 31 bits that wrap, and a sign that stays. */
 export const COUNT_MASK = 0x7fffffff;
@@ -30,22 +29,11 @@ export interface CollectiveMemory {
   readonly joined: Int32Array;
   readonly ended: Int32Array;
   readonly arrivals: Int32Array;
-  headerOf(rank: number): Float64Array;
-  floatsOf(rank: number): Float64Array;
-  integersOf(rank: number): Int32Array;
+  printOf(rank: number): Uint8Array;
+  chunkOf(rank: number): Uint8Array;
 }
 
-/** Why a rank takes part no more. Stored in one number, so that it is there whole or not at all. */
-export interface Ending {
-  readonly reason: "exited" | "threw" | "closed" | "timed out";
-  /** The rank that it began with: a rank that waited for one that ended has ended too. */
-  readonly cause: number;
-  /** Exit code of the thread. */
-  readonly code: number;
-}
-
-const REASONS = ["exited", "threw", "closed", "timed out"] as const satisfies readonly Ending["reason"][];
-
+/** In one number, so that it is there whole or not at all. */
 function encode({ reason, cause, code }: Ending): number {
   return (REASONS.indexOf(reason) + 1) | (cause << 4) | ((code & 0xff) << 16);
 }
@@ -54,18 +42,17 @@ export function decode(ended: number): Ending {
   return { reason: REASONS[(ended & 0xf) - 1]!, cause: (ended >> 4) & 0xfff, code: (ended >> 16) & 0xff };
 }
 
-const header = (size: number): number => 8 * Math.ceil((4 * (2 * size + size * size)) / 8);
+const countsOf = (size: number): number => 8 * Math.ceil((4 * (2 * size + size * size)) / 8);
 
 export function memoryOf({ memory, size, chunkBytes }: CollectiveHandle): CollectiveMemory {
-  const headers = header(size);
-  const chunks = headers + 8 * HEADER * size;
+  const prints = countsOf(size);
+  const chunks = prints + FINGERPRINT_BYTES * size;
   return {
     joined: new Int32Array(memory, 0, size),
     ended: new Int32Array(memory, 4 * size, size),
     arrivals: new Int32Array(memory, 8 * size, size * size),
-    headerOf: (rank) => new Float64Array(memory, headers + 8 * HEADER * rank, HEADER),
-    floatsOf: (rank) => new Float64Array(memory, chunks + chunkBytes * rank, chunkBytes / 8),
-    integersOf: (rank) => new Int32Array(memory, chunks + chunkBytes * rank, chunkBytes / 4),
+    printOf: (rank) => new Uint8Array(memory, prints + FINGERPRINT_BYTES * rank, FINGERPRINT_BYTES),
+    chunkOf: (rank) => new Uint8Array(memory, chunks + chunkBytes * rank, chunkBytes),
   };
 }
 
@@ -92,7 +79,7 @@ export interface CreateCollectiveOptions {
 /**
  * Makes a collective of `size` ranks in shared memory.
  *
- * @returns a handle for each rank, in order: give one to each worker, which calls `joinCollective` with it
+ * @returns a handle for each rank, in order: give one to each worker, which calls `openCollective("workers", { handle })` with it
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the argument
  */
 export function createCollective(size: number, options: CreateCollectiveOptions = {}): CollectiveHandle[] {
@@ -105,6 +92,6 @@ export function createCollective(size: number, options: CreateCollectiveOptions 
     integer: true,
   });
   const chunkBytes = 8 * words;
-  const memory = new SharedArrayBuffer(header(size) + size * (8 * HEADER + chunkBytes));
+  const memory = new SharedArrayBuffer(countsOf(size) + size * (FINGERPRINT_BYTES + chunkBytes));
   return Array.from({ length: size }, (_, rank) => ({ rank, size, timeout, chunkBytes, memory }));
 }

@@ -1,34 +1,41 @@
-// The collective of one worker.
-import type { Collective, CollectiveArray, CollectiveReduction } from "../core/collective";
-import { emptyLike, needRanks, needReduction, needRoot, needValues } from "./checks";
+// The collective of one rank: its calls are those of any other, and wait for nobody.
+import type { SurprisalError } from "../core/errors";
+import type { Channel, Lane, Swapped } from "./channel";
+import { type Ending, lostError } from "./fingerprint";
+import { World } from "./group";
+import type { OpenedCollective } from "./opened";
+import { Line, type Steps } from "./steps";
 
-function copied<A extends CollectiveArray>(op: string, values: A): A {
-  needValues(op, values);
-  const copy = emptyLike(values);
-  copy.set(values);
-  return copy;
+/** Nothing travels in pieces. */
+const WHOLE = 2 ** 52;
+
+class Alone implements Channel {
+  readonly rank = 0;
+  readonly size = 1;
+  readonly firstBytes = WHOLE;
+  readonly pieceBytes = WHOLE;
+  readonly line = new Line();
+  ended: ((op: string) => SurprisalError) | undefined;
+
+  laneOf(): Lane {
+    return {
+      calls: 0,
+      *swap(_op, _print, mine): Steps<Swapped> {
+        return { parts: [mine] };
+      },
+      *release(): Steps<void> {
+        // Nobody else reads.
+      },
+    };
+  }
+
+  end(ending: Ending): void {
+    this.ended = (op) => lostError(op, ending);
+  }
+
+  abort(): void {
+    // There is nobody else.
+  }
 }
 
-const ALONE: Collective = Object.freeze({
-  rank: 0,
-  size: 1,
-  allReduce<A extends CollectiveArray>(values: A, reduction: CollectiveReduction): A {
-    needReduction("allReduce", reduction);
-    return copied("allReduce", values);
-  },
-  allGather: <A extends CollectiveArray>(values: A): A[] => [copied("allGather", values)],
-  broadcast<A extends CollectiveArray>(values: A, root: number): A {
-    needRoot("broadcast", root, 1);
-    return copied("broadcast", values);
-  },
-  barrier: () => undefined,
-  subgroup(ranks: readonly number[]): Collective {
-    needRanks("subgroup", ranks, 0, 1);
-    return ALONE;
-  },
-});
-
-/** A worker alone: programs that take a collective run with it as they are, without threads. */
-export function singleCollective(): Collective {
-  return ALONE;
-}
+export const openSingle = (): OpenedCollective => new World("single", new Alone());

@@ -24,8 +24,12 @@ export type ErrorCode =
   | "ERR_SURPRISAL_DEVICE"
   /** A device failed for good: every later call of this process that needs it fails with this code. Other backends go on. */
   | "ERR_SURPRISAL_DEVICE_LOST"
-  /** A worker of a collective ended, threw, came too late, or made another call than the others. */
-  | "ERR_SURPRISAL_COLLECTIVE"
+  /** A rank of a collective did not come in time. */
+  | "ERR_SURPRISAL_COLLECTIVE_TIMEOUT"
+  /** Ranks of a collective made different calls. The message names two of them. */
+  | "ERR_SURPRISAL_COLLECTIVE_MISMATCH"
+  /** A rank of a collective ended, threw or closed, or what carries its bytes failed. */
+  | "ERR_SURPRISAL_COLLECTIVE_LOST"
   /** A file cannot be read or written, or its content is not what it should be. */
   | "ERR_SURPRISAL_FILE"
   /** A package that this needs is not installed. The message says which one. */

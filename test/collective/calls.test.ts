@@ -1,5 +1,5 @@
 // The four calls and sub-groups, between threads and alone.
-import { singleCollective } from "../../lib/collective";
+import { openCollective } from "../../lib/collective";
 import { errorCode as code } from "../support/error-code";
 import { valuesOfRanks } from "../support/run-ranks";
 
@@ -110,7 +110,7 @@ test("one rank waits while the others make many calls of their own", async () =>
 });
 
 test("alone everything is a copy of what was given", () => {
-  const c = singleCollective();
+  const c = openCollective("single");
   const values = Float64Array.of(1, NaN, -0);
   expect([c.rank, c.size]).toEqual([0, 1]);
   expect(c.allReduce(values, "sum")).toEqual(values);

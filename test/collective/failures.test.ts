@@ -1,9 +1,9 @@
 // Ranks that are lost, late, or call something else. Nobody waits for ever, and messages name the ranks.
-import { createCollective, joinCollective } from "../../lib/collective";
+import { createCollective, openCollective } from "../../lib/collective";
 import { errorCode as code } from "../support/error-code";
 import { type Outcome, runRanks, valuesOfRanks } from "../support/run-ranks";
 
-const LOST = "ERR_SURPRISAL_COLLECTIVE";
+const LOST = "ERR_SURPRISAL_COLLECTIVE_LOST";
 const errorsOf = (outcomes: readonly Outcome<unknown>[]) => outcomes.map(({ error }) => error);
 
 test("a worker that exits while the others wait ends their call, also for those who wait for each other", async () => {
@@ -18,7 +18,7 @@ test("a worker that exits while the others wait ends their call, also for those 
   for (const rank of [0, 1])
     expect(outcomes[rank]!.error).toEqual({
       code: LOST,
-      message: "allReduce: the thread of rank 2 has ended (exit code 7); make a new collective to go on",
+      message: "allReduce: rank 2 has ended (exit code 7); open a new collective to go on",
     });
   // Rank 3 does not wait for rank 2, and learns from rank 0, which does.
   expect(outcomes[3]!.error).toEqual(outcomes[0]!.error);
@@ -30,7 +30,7 @@ test("a worker that throws ends the call of the others", async () => {
     return c.allGather(new Float64Array(5));
   });
   expect(outcomes[1]!.uncaught).toBe("out of luck");
-  const message = "allGather: rank 1 threw an error that nothing caught; make a new collective to go on";
+  const message = "allGather: rank 1 threw an error that nothing caught; open a new collective to go on";
   for (const rank of [0, 2]) expect(outcomes[rank]!.error).toEqual({ code: LOST, message });
 });
 
@@ -57,7 +57,7 @@ test("a worker that is terminated in the middle ends the call of the others", as
   );
   expect(outcomes[1]!.error).toMatchObject({
     code: LOST,
-    message: expect.stringContaining("the thread of rank 0 has ended") as string,
+    message: expect.stringContaining("rank 0 has ended") as string,
   });
 });
 
@@ -89,7 +89,7 @@ test("once a rank is lost every call of the others is refused, with the same rea
       }
     return messages;
   });
-  expect(got[1]).toEqual(Array(2).fill("barrier: rank 0 has closed its end; make a new collective to go on"));
+  expect(got[1]).toEqual(Array(2).fill("barrier: rank 0 has closed its end; open a new collective to go on"));
 });
 
 test("a rank that comes too late is named, and the others learn that the waiting ended", async () => {
@@ -118,7 +118,9 @@ test("a rank that comes too late is named, and the others learn that the waiting
     { timeout: 200 },
   );
   const messages = outcomes.map(({ error }) => error?.message ?? "none");
-  expect(errorsOf(outcomes).map((error) => error?.code)).toEqual([LOST, LOST, LOST]);
+  const [first, second, late] = errorsOf(outcomes).map((error) => error?.code);
+  expect([first, second]).toContain("ERR_SURPRISAL_COLLECTIVE_TIMEOUT");
+  expect(late).toBe(LOST);
   expect(messages.slice(0, 2).some((message) => message.startsWith("allReduce: waited 200 ms for rank 2; "))).toBe(
     true,
   );
@@ -136,9 +138,10 @@ test("arrays of different lengths are an error on all ranks that names them, and
     return { refused, sum: c.allReduce(Float64Array.of(length), "sum")[0] };
   });
   const message =
-    "allReduce: values has 4 elements on rank 0, 4 elements on rank 1, 5 elements on rank 2, expected the same on all ranks";
+    'allReduce: the call is allReduce(Float64Array of 4, "sum") on rank 0, allReduce(Float64Array of 5, "sum") on rank 2, ' +
+    "expected the same on all ranks";
   for (const { refused, sum } of got) {
-    expect(refused).toEqual(["ERR_SURPRISAL_SHAPE", message]);
+    expect(refused).toEqual(["ERR_SURPRISAL_COLLECTIVE_MISMATCH", message]);
     expect(sum).toBe(13);
   }
 });
@@ -163,13 +166,13 @@ test("different calls, types, reductions and roots are an error on all ranks, an
     return refusals;
   });
   const expected = [
-    "the call is barrier on rank 0, allGather on rank 1",
-    "values is Float64Array on rank 0, Int32Array on rank 1",
-    "reduction is min on rank 0, max on rank 1",
-    "root is rank 0 on rank 0, rank 1 on rank 1",
+    "barrier() on rank 0, allGather(Float64Array of 3) on rank 1",
+    "allGather(Float64Array of 3) on rank 0, allGather(Int32Array of 3) on rank 1",
+    'allReduce(Float64Array of 3, "min") on rank 0, allReduce(Float64Array of 3, "max") on rank 1',
+    "broadcast(Float64Array of 3, from rank 0) on rank 0, broadcast(Float64Array of 3, from rank 1) on rank 1",
   ];
   for (const refusals of got)
-    expect(refusals).toEqual(expected.map((text) => `${text}, expected the same on all ranks`));
+    expect(refusals).toEqual(expected.map((text) => `the call is ${text}, expected the same on all ranks`));
 });
 
 test("a sum past int32 is refused on all ranks, and the collective goes on", async () => {
@@ -190,11 +193,11 @@ test("wrong arguments are refused by name", () => {
   expect(code(() => createCollective(1.5))).toBe("ERR_SURPRISAL_OPTION");
   expect(code(() => createCollective(2, { timeout: 0 }))).toBe("ERR_SURPRISAL_OPTION");
   expect(code(() => createCollective(2, { chunkBytes: 12 }))).toBe("ERR_SURPRISAL_OPTION");
-  expect(code(() => joinCollective({} as never))).toBe("ERR_SURPRISAL_OPTION");
+  expect(code(() => openCollective("workers", { handle: {} as never }))).toBe("ERR_SURPRISAL_OPTION");
   const [handle] = createCollective(1);
-  const own = joinCollective(handle!);
-  expect(() => joinCollective(handle!)).toThrow(
-    "joinCollective: handle.rank is 0, expected a rank that nobody has joined as yet",
+  const own = openCollective("workers", { handle: handle! });
+  expect(() => openCollective("workers", { handle: handle! })).toThrow(
+    "openCollective: handle.rank is 0, expected a rank that nobody has taken as yet",
   );
   expect(own.allReduce(Float64Array.of(2), "sum")).toEqual(Float64Array.of(2));
   own.close();

@@ -1,6 +1,6 @@
 // A vocabulary on one, two or three workers: forward and backward have the bits of one.
 import * as surprisal from "../../lib";
-import { singleCollective } from "../../lib/collective";
+import { openCollective } from "../../lib/collective";
 import { eachBackend } from "../support/each-backend";
 import { errorCode as code } from "../support/error-code";
 import { rng } from "../support/rng";
@@ -78,7 +78,7 @@ function forwardAndBackward(collective: Collective, s: typeof surprisal, p: Shar
 
 eachBackend((backend) => {
   for (const dtype of ["float32", "bfloat16"] as const) {
-    const alone = forwardAndBackward(singleCollective(), surprisal, shardsOf(7, dtype, backend, [0, V])[0]!);
+    const alone = forwardAndBackward(openCollective("single"), surprisal, shardsOf(7, dtype, backend, [0, V])[0]!);
 
     test.each([[[0, 70]], [[0, 32, 70]], [[0, 8, 64, 70]], [[0, 40, 40, 70]], [[0, 64, 70, 70]]])(
       `${dtype} columns cut at %j`,
@@ -139,7 +139,7 @@ test("a cut within a block is refused on all ranks, and says where", async () =>
 });
 
 test("wrong options are refused by name, and no rows are no rows", () => {
-  const collective = singleCollective();
+  const collective = openCollective("single");
   const call = (options: object) => () =>
     surprisal.logprobTogether(new Float32Array(6), [0, 1], { shape: [2, 3], collective, backend: "js", ...options });
   expect(code(call({ block: 0 }))).toBe("ERR_SURPRISAL_OPTION");

@@ -1,7 +1,7 @@
 // The advantage pipeline with several micro-batches a worker, and the state of controllers.
 import * as surprisal from "../../lib";
 import { broadcastState } from "../../lib";
-import { singleCollective } from "../../lib/collective";
+import { openCollective } from "../../lib/collective";
 import { eachBackend } from "../support/each-backend";
 import { errorCode as code } from "../support/error-code";
 import { rng } from "../support/rng";
@@ -59,7 +59,7 @@ eachBackend((backend) => {
     async (estimator) => {
       const input = inputOf(backend, estimator);
       const expected = run(undefined, surprisal, input);
-      expect(run(singleCollective(), surprisal, input)).toEqual(expected);
+      expect(run(openCollective("single"), surprisal, input)).toEqual(expected);
       for (const cuts of [
         [0, 1, 4],
         [0, 2, 2, 4],
@@ -99,8 +99,8 @@ test("states with different fields are refused on all ranks, others by name", as
     }
   });
   expect(got).toEqual(["ERR_SURPRISAL_SHAPE", "ERR_SURPRISAL_SHAPE"]);
-  expect(code(() => broadcastState({ name: "tau" }, singleCollective()))).toBe("ERR_SURPRISAL_OPTION");
-  expect(broadcastState({ tau: NaN }, singleCollective())).toEqual({ tau: NaN });
+  expect(code(() => broadcastState({ name: "tau" }, openCollective("single")))).toBe("ERR_SURPRISAL_OPTION");
+  expect(broadcastState({ tau: NaN }, openCollective("single"))).toEqual({ tau: NaN });
 });
 
 test("input that one rank refuses is an error on every rank", async () => {

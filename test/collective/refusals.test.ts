@@ -6,9 +6,9 @@ import {
   type WeightStatistics,
   weightStatistics,
 } from "../../lib";
-import { singleCollective } from "../../lib/collective";
+import { openCollective } from "../../lib/collective";
 
-const collective = singleCollective();
+const collective = openCollective("single");
 const two = Float64Array.of(0.5, 0.5);
 
 function statistics(): WeightStatistics {

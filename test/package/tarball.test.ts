@@ -102,15 +102,15 @@ test("surprisal/collective is an entry of its own in both formats, which the mai
 require("surprisal");
 const loaded = () => Object.keys(require.cache).some((path) => /dist.collective/.test(path));
 const before = loaded();
-const { singleCollective } = require("surprisal/collective");
-console.log(before, loaded(), singleCollective().size);
+const { openCollective } = require("surprisal/collective");
+console.log(before, loaded(), openCollective("single").size);
 `;
   expect(consumer.run("collective.cjs", required)).toBe("false true 1\n");
   const imported = `
-import { createCollective, joinCollective } from "surprisal/collective";
+import { createCollective, openCollective } from "surprisal/collective";
 import { createRequire } from "node:module";
 const [handle] = createCollective(1);
-console.log(joinCollective(handle).allReduce(Float64Array.of(3), "sum")[0]);
+console.log(openCollective("workers", { handle }).allReduce(Float64Array.of(3), "sum")[0]);
 console.log(createRequire(import.meta.url)("surprisal/collective").createCollective === createCollective);
 `;
   expect(consumer.run("collective.mjs", imported)).toBe("3\ntrue\n");

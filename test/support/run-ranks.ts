@@ -7,7 +7,7 @@ import {
   createCollective,
   type CreateCollectiveOptions,
   watchWorker,
-  type WorkerCollective,
+  type OpenedCollective,
 } from "../../lib/collective";
 
 const dist = distFile();
@@ -22,18 +22,24 @@ export interface Outcome<T> {
 }
 
 /** Travels as text: it sees its arguments and what a module of Node sees, nothing of the file it stands in. */
-export type RankProgram<Input, T> = (collective: WorkerCollective, s: typeof surprisal, input: Input) => T;
+export type RankProgram<Input, T> = (collective: OpenedCollective, s: typeof surprisal, input: Input) => T | Promise<T>;
 
 const BODY = `
 const { parentPort, workerData } = require("node:worker_threads");
 const surprisal = require(${JSON.stringify(dist)});
-const { joinCollective } = require(${JSON.stringify(join(dist, "collective"))});
-const collective = joinCollective(workerData.handle);
-try {
-  parentPort.postMessage({ value: (PROGRAM)(collective, surprisal, workerData.input) });
-} catch (error) {
+const { openCollective } = require(${JSON.stringify(join(dist, "collective"))});
+const collective = openCollective("workers", { handle: workerData.handle });
+const answer = (value) => parentPort.postMessage({ value });
+const refuse = (error) => {
   if (!(error instanceof surprisal.SurprisalError)) throw error;
   parentPort.postMessage({ error: { code: error.code, message: error.message } });
+};
+try {
+  const value = (PROGRAM)(collective, surprisal, workerData.input);
+  if (value instanceof Promise) value.then(answer, refuse);
+  else answer(value);
+} catch (error) {
+  refuse(error);
 }`;
 
 /** One worker an input, rank by rank; resolves when all have ended. */
