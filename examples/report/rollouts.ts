@@ -88,7 +88,9 @@ function rollout(random: Random, problem: Problem, group: string, step: number, 
     mask: Uint8Array.from(mask),
     entropies,
     oldLogProbs,
-    samplerLogProbs: oldLogProbs.map((logProb) => logProb + 0.012 * random.normal() * (1 + Math.abs(logProb))),
+    samplerLogProbs: oldLogProbs.map((logProb) =>
+      Math.min(0, logProb + 0.012 * random.normal() * (1 + Math.abs(logProb))),
+    ),
     logProbs: oldLogProbs.map((logProb) =>
       Math.min(-1e-5, logProb + (pull + 0.06 * random.normal()) * (0.3 + Math.abs(logProb))),
     ),

@@ -2,7 +2,8 @@
 import { visible } from "../report/visible";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { noteWarnings, openRollouts, READ_OPTIONS, shownName } from "./rollouts/read-batches";
+import { noteWarnings, openRollouts, shownName } from "./rollouts/read-batches";
+import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, WRITE_OPTIONS, write } from "./rollouts/write-rollouts";
 
 async function run(call: Call): Promise<Answer> {

@@ -1,5 +1,6 @@
 // surprisal inspect: what is in a file of rollouts, what is missing, and what looks wrong.
-import { BATCH_OPTION, batchesOf, openRollouts, READ_OPTIONS, type ReadFile } from "./rollouts/read-batches";
+import { BATCH_OPTION, batchesOf, openRollouts, type ReadFile } from "./rollouts/read-batches";
+import { READ_OPTIONS } from "./rollouts/read-flags";
 import { JSON_NAMES, type ReadReport, type Rollout } from "../io";
 import { renderTerminal, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
@@ -20,8 +21,12 @@ function fieldCounts(rollouts: readonly Rollout[]): Readonly<Record<string, numb
   return counts;
 }
 
+/** A sum of named rewards. */
+const SUM = / \+ /;
+const SUMMED = "; --reward-weight NAME=NUMBER weighs them";
+
 function fileText(
-  { name, format, dialect, gzip, bytes, rollouts, skipped, cutOff, warnings, warningCount }: ReadReport,
+  { name, format, dialect, rewardFrom, gzip, bytes, rollouts, skipped, cutOff, warnings, warningCount }: ReadReport,
   fields: Readonly<Record<string, number>>,
 ): string {
   const having = Object.entries(fields).map(([field, count]) =>
@@ -34,7 +39,11 @@ function fileText(
   const rest = warningCount > warnings.length ? `  note: ${warningCount - warnings.length} more\n` : "";
   return (
     `${visible(name)}: ${[`${rollouts} rollouts`, `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
-    `  fields: ${having.join(", ")}\n${notes}${rest}`
+    `  fields: ${having.join(", ")}\n` +
+    (rewardFrom === undefined
+      ? ""
+      : `  reward read from ${visible(rewardFrom)}${SUM.test(rewardFrom) ? SUMMED : ""}\n`) +
+    `${notes}${rest}`
   );
 }
 

@@ -12,7 +12,8 @@ import { brief, facts, percent, table, wrote } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
 import { figuresOf } from "./rollouts/figures";
-import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
+import { type Batch, BATCH_OPTION, readBatches } from "./rollouts/read-batches";
+import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 

@@ -8,7 +8,8 @@ import { renderTerminal, type SpanOptions, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { delimitersOf } from "./rollouts/delimiters";
-import { BATCH_OPTION, READ_OPTIONS, readBatches } from "./rollouts/read-batches";
+import { BATCH_OPTION, readBatches } from "./rollouts/read-batches";
+import { READ_OPTIONS } from "./rollouts/read-flags";
 import { writeReport } from "./reporting";
 import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 

@@ -17,7 +17,8 @@ import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, percent, table, wrote } from "./shell/table";
 import { figuresOf } from "./rollouts/figures";
-import { READ_OPTIONS, readFiles } from "./rollouts/read-batches";
+import { readFiles } from "./rollouts/read-batches";
+import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 
 function needTests({ answer }: RewardInput, index: number): CodeTests {

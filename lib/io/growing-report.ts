@@ -7,6 +7,7 @@ const LISTED = 100;
 export class GrowingReport implements ReadReport {
   format: FileFormat = "jsonl";
   dialect: Dialect | undefined;
+  rewardFrom: string | undefined;
   gzip = false;
   bytes = 0;
   totalBytes: number | undefined;

@@ -17,7 +17,7 @@ export const tokenCount: typeof from.tokenCount = checked("tokenCount", from.tok
 export const readAllRollouts: TakesPlain<typeof from.readAllRollouts> = checkedAsync(
   "readAllRollouts",
   from.readAllRollouts,
-  "source:m options?{from format name signal onProgress() malformed maxRecordBytes}",
+  "source:m options?{from map groupBy rewardWeights format name signal onProgress() malformed maxRecordBytes}",
 );
 /**
  * Reads rollouts from a trainer's dump or an inference server's log, as fast as they are taken and no faster.
@@ -36,7 +36,7 @@ export const readAllRollouts: TakesPlain<typeof from.readAllRollouts> = checkedA
 export const readRollouts: TakesPlain<typeof from.readRollouts> = checked(
   "readRollouts",
   from.readRollouts,
-  "source:m options?{from format name signal onProgress() malformed maxRecordBytes}",
+  "source:m options?{from map groupBy rewardWeights format name signal onProgress() malformed maxRecordBytes}",
 );
 /**
  * Writes rollouts in our own spelling. Everything goes to a temporary name that is renamed at the end: a reader sees the whole

@@ -56,6 +56,11 @@ const BLANK = /^\s*$/;
 /** The first line of a document that is spread over many lines. */
 const OPENS_DOCUMENT = /^\s*(?:\[\s*\{?|\{)\s*$/;
 
+/** A line of server-sent events. */
+const EVENT = /^(data|event|id):/;
+/** Events, and pages of HTML. */
+const NEVER_JSON = /^(\s*<|(data|event|id):)/;
+
 /** The text of a line; undefined for invalid UTF-8. */
 function textOf({ bytes, number }: Line): string | undefined {
   let content = bytes!;
@@ -153,12 +158,14 @@ class LineReader {
       if (text === undefined) throw unreadable(at, "the line is no UTF-8");
       value = parseJson(text);
     } catch (error) {
-      // A writer that was stopped leaves half a line.
-      if (!line.ended) {
+      // A writer that was stopped leaves half a line; what never was JSON, such as a page of HTML, is no half of one.
+      if (!line.ended && (text === undefined || !NEVER_JSON.test(text.slice(0, 64)))) {
         this.#cut(line.number, line.length);
         return [];
       }
-      throw isFileError(error) ? error : unreadable(at, `the line is no JSON (${(error as Error).message})`, error);
+      if (isFileError(error)) throw error;
+      const hint = EVENT.test(text!.slice(0, 16)) ? "; it is an event of a streamed answer: log whole answers" : "";
+      throw unreadable(at, `the line is no JSON (${(error as Error).message})${hint}`, error);
     }
     this.#started = true;
     return this.#rollouts(line.number, value);
@@ -168,6 +175,7 @@ class LineReader {
     const { report, op, detector } = this.#options;
     const rollouts = detector.read(report.place(op, line), value);
     report.dialect = detector.first;
+    report.rewardFrom = detector.fields.rewardFrom;
     return rollouts;
   }
 

@@ -107,6 +107,7 @@ function* rolloutsOfRows(
       continue;
     }
     report.dialect = detector.first;
+    report.rewardFrom = detector.fields.rewardFrom;
     for (const rollout of rollouts) {
       ++report.rollouts;
       yield rollout;

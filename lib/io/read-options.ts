@@ -38,6 +38,21 @@ export interface ReadProgress {
 export interface ReadOptions {
   /** The dialect of all records. Default: the reader finds it by the fields of each record. */
   readonly from?: Dialect;
+  /**
+   * Where fields of the rollouts stand in the records of JSON and Parquet: `{ reward: "score", "rewards.format": "format_reward" }`.
+   * On the left a field of `Rollout`, `rewards.NAME` or `meta.NAME`; on the right the source's name, with dots for what lies deeper.
+   * It replaces what the dialect reads there. A list under a record of several completions has one number for each. With a map of
+   * `text` or `tokenIds`, records of no known dialect are read too.
+   */
+  readonly map?: Readonly<Record<string, string>>;
+  /** What makes a group: `"prompt"`, rollouts of the same prompt, or the name of a field. Default: as the source says, else the prompt. */
+  readonly groupBy?: string;
+  /**
+   * `reward` becomes the sum of the named rewards times these weights; a name that is not here has weight 1, and a reward that is NaN
+   * or absent is left out. Default: the source's own reward, else the sum with weights 1; of records of dialect "surprisal" only their
+   * own.
+   */
+  readonly rewardWeights?: Readonly<Record<string, number>>;
   /** The layout. Default: the reader finds it by the first bytes; a stream is JSONL. */
   readonly format?: FileFormat;
   /** What messages call the source. Default: its path, or "<input>". */
@@ -86,6 +101,8 @@ export interface ReadReport {
   readonly format: FileFormat;
   /** Of the first record; undefined for an empty source. */
   readonly dialect: Dialect | undefined;
+  /** What the first reward was read from: "score", "accuracy + 0.5 format"; undefined where no rollout has one. */
+  readonly rewardFrom: string | undefined;
   readonly gzip: boolean;
   /** Bytes of the source taken. */
   readonly bytes: number;

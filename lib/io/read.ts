@@ -35,6 +35,7 @@ async function* rolloutsOf(
   source: RolloutSource,
   options: ReadOptions,
   report: GrowingReport,
+  detector: DialectDetector,
 ): AsyncGenerator<Rollout> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
@@ -46,7 +47,7 @@ async function* rolloutsOf(
   const shared = {
     op: OP,
     report,
-    detector: new DialectDetector(options.from),
+    detector,
     skip: options.malformed === "skip",
     maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
     signal,
@@ -127,8 +128,9 @@ function checkOptions(source: RolloutSource, options: ReadOptions): void {
  */
 export function readRollouts(source: RolloutSource, options: ReadOptions = {}): RolloutReader {
   checkOptions(source, options);
+  const detector = new DialectDetector(OP, options);
   const report = new GrowingReport(nameOf(source, options.name));
-  return new Reader(report, () => rolloutsOf(source, options, report));
+  return new Reader(report, () => rolloutsOf(source, options, report, detector));
 }
 
 /**

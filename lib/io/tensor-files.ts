@@ -1,5 +1,6 @@
 // Rollouts in safetensors and npz files: all of them in memory.
 import type { AtomicFile } from "./atomic-file";
+import type { DialectDetector } from "./dialects";
 import { tensorsOf } from "./tensors-of-rollouts";
 import { ROLLOUT_TENSORS, rolloutsOfTensors } from "./rollouts-of-tensors";
 import type { Rollout } from "./record";
@@ -10,13 +11,14 @@ import { tensorNames, readTensorsOf, writeTensorsTo } from "./tensors";
 export interface TensorRolloutOptions {
   readonly op: string;
   readonly report: GrowingReport;
+  readonly detector: DialectDetector;
   readonly signal: AbortSignal | undefined;
   readonly tick: () => void;
 }
 
 export async function* tensorRollouts(
   source: ByteSource,
-  { op, report, signal, tick }: TensorRolloutOptions,
+  { op, report, detector, signal, tick }: TensorRolloutOptions,
 ): AsyncGenerator<Rollout> {
   report.totalBytes = source.size;
   const names = (await tensorNames(op, source)).filter((name) => ROLLOUT_TENSORS.includes(name));
@@ -26,7 +28,8 @@ export async function* tensorRollouts(
   tick();
   for (const rollout of rolloutsOfTensors(tensors, (row) => report.place(op, row))) {
     report.lines = ++report.rollouts;
-    yield rollout;
+    for (const whole of detector.fields.apply(report.place(op, report.lines), {}, [rollout], null)) yield whole;
+    report.rewardFrom = detector.fields.rewardFrom;
   }
 }
 

@@ -49,6 +49,8 @@ export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
  *     equalRewardGroups        groups of two or more rollouts whose rewards are the same / such groups with rewards
  *     lengthRewardCorrelation  Pearson's r over rollouts of (kept tokens, reward)
  *     samplerGap.kl            mean of samplerLogProbs − trainer's over kept tokens: an estimate of KL(sampler ‖ trainer)
+ *     logProbs.<who>.nll       −mean of the log-probs over kept tokens, nats a token
+ *     rewardFunctions.<name>   count, mean, std and range over the rollouts on which the function did not abstain
  *     referenceKl              mean of trainer's − referenceLogProbs over kept tokens
  *
  * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.

@@ -74,13 +74,14 @@ function foundSpans(
 
 /** "step 1", "step 2", "answer": a name that occurs once in a row needs no number. */
 function numbered(spans: readonly ReportSpan[]): ReportSpan[] {
+  const counts = new Map<string, number>();
+  for (const { label } of spans) counts.set(label!, (counts.get(label!) ?? 0) + 1);
   const seen = new Map<string, number>();
   return spans.map((span) => {
     const name = span.label!;
     const place = (seen.get(name) ?? 0) + 1;
     seen.set(name, place);
-    const alone = spans.filter(({ label }) => label === name).length === 1;
-    return alone ? span : { ...span, label: `${name} ${place}` };
+    return counts.get(name) === 1 ? span : { ...span, label: `${name} ${place}` };
   });
 }
 

@@ -5,8 +5,10 @@ import { checkSteps } from "./check";
 import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf } from "./distribution";
 import { summarizeGroups } from "./group-summaries";
 import { DEFAULT_LIMITS, type WarningLimits } from "./limits";
+import { logProbsOf } from "./log-probs";
 import { clippedShare, differences, lengthOf, truncatedShare, valuesOf } from "./measures";
 import type { ReportRollout, ReportStep } from "./model";
+import { rewardFunctionsOf } from "./reward-functions";
 import { type GroupSummary, type Measure, MEASURES, type SamplerGap, type StepSummary, type Summary } from "./summary";
 import { warningsOf } from "./warnings";
 
@@ -74,6 +76,8 @@ function measure(
     truncated: truncatedShare(rollouts),
     clipped: clippedShare(rollouts),
     samplerGap: samplerGapOf(step),
+    logProbs: logProbsOf(rollouts),
+    rewardFunctions: rewardFunctionsOf(rollouts),
     referenceKl: referenceKlOf(step),
   };
 }
@@ -105,6 +109,8 @@ export function summarizeChecked(op: string, steps: readonly ReportStep[], { lim
  *     equalRewardGroups        groups of two or more rollouts whose rewards are the same / such groups with rewards
  *     lengthRewardCorrelation  Pearson's r over rollouts of (kept tokens, reward)
  *     samplerGap.kl            mean of samplerLogProbs − trainer's over kept tokens: an estimate of KL(sampler ‖ trainer)
+ *     logProbs.<who>.nll       −mean of the log-probs over kept tokens, nats a token
+ *     rewardFunctions.<name>   count, mean, std and range over the rollouts on which the function did not abstain
  *     referenceKl              mean of trainer's − referenceLogProbs over kept tokens
  *
  * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.

@@ -54,6 +54,32 @@ export interface SamplerGap {
   readonly maxAbsolute: number;
 }
 
+/** Who computed log-probs: fields `samplerLogProbs`, `recomputedLogProbs`, `oldLogProbs`, `referenceLogProbs`. */
+export type LogProbSource = "sampler" | "recomputed" | "old" | "reference";
+
+/** Log-probs of kept tokens. */
+export interface LogProbSummary {
+  readonly tokens: number;
+  /** −mean over finite log-probs, nats a token; null where none is finite. */
+  readonly nll: number | null;
+  /** The smallest finite one. */
+  readonly least: number | null;
+  /** NaN and ±∞. */
+  readonly nonFinite: number;
+  /** Above 1e-6, as no log-prob is. */
+  readonly positive: number;
+}
+
+/** One reward function over the rollouts on which it did not abstain. */
+export interface RewardFunction {
+  readonly count: number;
+  readonly mean: number;
+  /** ddof 1; 0 for one value. */
+  readonly std: number;
+  readonly min: number;
+  readonly max: number;
+}
+
 export const WARNING_CODES = [
   "equal-rewards",
   "single-rollout-groups",
@@ -63,6 +89,7 @@ export const WARNING_CODES = [
   "truncated",
   "clipped",
   "non-finite",
+  "positive-log-probs",
 ] as const;
 export type WarningCode = (typeof WARNING_CODES)[number];
 
@@ -97,6 +124,10 @@ export interface StepSummary {
   readonly truncated: number | null;
   readonly clipped: number | null;
   readonly samplerGap: SamplerGap | null;
+  /** By who computed them; a source that no rollout has is absent. */
+  readonly logProbs: Readonly<Partial<Record<LogProbSource, LogProbSummary>>>;
+  /** By name; empty where rollouts have one reward only. */
+  readonly rewardFunctions: Readonly<Record<string, RewardFunction>>;
   /** Mean of log p_trainer − log p_reference over kept tokens, nats. */
   readonly referenceKl: number | null;
   readonly warnings: readonly Warning[];

@@ -80,11 +80,23 @@ function shares({ truncated, clipped }: Measured, limits: Limits): Warning[] {
   return warnings;
 }
 
-function nonFinite({ nonFinite: counts }: Measured): Warning[] {
-  return Object.entries(counts).flatMap(([measure, value]): Warning[] => {
+function nonFinite({ nonFinite: measures, logProbs }: Measured): Warning[] {
+  const counts = [
+    ...Object.entries(measures).map(([measure, value]) => [`${measure} value`, value] as const),
+    ...Object.entries(logProbs).map(([source, { nonFinite: value }]) => [`${source} log-prob`, value] as const),
+  ];
+  return counts.flatMap(([what, value]): Warning[] => {
     if (value === 0) return [];
-    const message = `${counted(value, `${measure} value`)} ${value === 1 ? "is" : "are"} not finite`;
+    const message = `${counted(value, what)} ${value === 1 ? "is" : "are"} not finite`;
     return [{ code: "non-finite", severity: "serious", message, value, limit: 0 }];
+  });
+}
+
+function positiveLogProbs({ logProbs }: Measured): Warning[] {
+  return Object.entries(logProbs).flatMap(([source, { positive: value }]): Warning[] => {
+    if (value === 0) return [];
+    const message = `${counted(value, `${source} log-prob`)} ${value === 1 ? "is" : "are"} above 0: a probability above 1; are they negated?`;
+    return [{ code: "positive-log-probs", severity: "serious", message, value, limit: 0 }];
   });
 }
 
@@ -92,6 +104,7 @@ function nonFinite({ nonFinite: counts }: Measured): Warning[] {
 export function warningsOf(step: Measured, first: Measured, limits: Limits): Warning[] {
   const all = [
     ...nonFinite(step),
+    ...positiveLogProbs(step),
     ...equalRewards(step, limits),
     ...singleRollouts(step),
     ...entropyCollapse(step, first, limits),

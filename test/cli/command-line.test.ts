@@ -46,6 +46,8 @@ test.each([
   [["inspect", "x.jsonl", "--from"], "needs a value"],
   [["inspect", "x.jsonl", "--from", "--quiet"], "needs a value"],
   [["inspect", "x.jsonl", "--from", "varl"], 'did you mean "verl"?'],
+  [["inspect", "x.jsonl", "--map", "reward"], '--map is "reward", expected FIELD=NAME'],
+  [["inspect", "x.jsonl", "--reward-weight", "a=high"], '--reward-weight a is "high", expected a number'],
   [["advantages", "x.jsonl"], "--estimator is missing, expected one of gae, grpo"],
   [["advantages", "x.jsonl", "--estimator", "gropo"], 'did you mean "grpo"?'],
   [["advantages", "x.jsonl", "-e", "grpo", "--scoreover", "kept"], "did you mean --score-over?"],

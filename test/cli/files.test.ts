@@ -106,6 +106,31 @@ test.each(["jsonl.gz", "parquet", "npz", "safetensors"])(
   },
 );
 
+test("--map, --group-by and --reward-weight say where rewards and groups stand; inspect says what it read", async () => {
+  const rows = [0, 1, 2, 3].map((i) => ({ input: "p", output: `o${i}`, grade: i, style: i % 2, uid: `u${i >> 1}` }));
+  const input = folder.file("named.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
+  const bare = await surprisal(["inspect", input]);
+  expect(bare.stdout).not.toContain("reward");
+  const one = await surprisal(["inspect", input, "--map", "reward=grade", "--group-by", "uid"]);
+  expect(one.stdout).toContain("reward read from grade\n");
+  expect(one.stdout).toContain("4 rollouts · 2 groups");
+  expect(one.stdout).not.toMatch(/equal rewards [1-9]/);
+  const maps = ["--map", "rewards.grade=grade", "--map", "rewards.style=style", "--reward-weight", "style=0.5"];
+  const summed = await surprisal(["inspect", input, ...maps]);
+  expect(summed.stdout).toContain("reward read from grade + 0.5 style; --reward-weight NAME=NUMBER weighs them\n");
+  expect(summed.stdout).toMatch(/\n {2}style +0\.5 ± 0\.577 +0 … 1 +n 4\n/);
+});
+
+test("inspect counts log-probs by who computed them, and --strict fails where they cannot be log-probs", async () => {
+  const line = (logprobs: number[]) =>
+    folder.file("probs.jsonl", JSON.stringify({ token_ids: [1, 2], sampler_logprobs: logprobs, reward: 1, group: 1 }));
+  expect((await surprisal(["inspect", line([-1, -2])])).stdout).toMatch(
+    /sampler +2 log-probs · NLL 1\.5 nats a token · least log-prob −2/,
+  );
+  const bad = await surprisal(["inspect", line([-1, 2]), "--strict"]);
+  expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining("1 sampler log-prob is above 0")]);
+});
+
 test("inspect says layout, fields and groups; --json has the same facts; --strict fails where something is serious", async () => {
   const input = folder.file("inspect.jsonl", recordText(3));
   const { code, stdout } = await surprisal(["inspect", input]);

@@ -23,7 +23,8 @@ test("verl: text, score and extras; grouped by identical input; no ids, and it s
     prompt: "user\n2+2=?\nassistant\n",
     text: "It is 4.",
     reward: 1,
-    meta: { gts: "4", acc: true, overlong_reward: 0 },
+    rewards: { overlong_reward: 0 },
+    meta: { gts: "4", acc: true },
   });
   expect(rollouts[2]!.group).not.toBe(rollouts[0]!.group);
   expect(rollouts[3]).toMatchObject({ text: "grün", reward: NaN });
@@ -42,6 +43,41 @@ test("trl: a Parquet row each, numeric columns are rewards, one that abstains is
   expect(rollouts[0]!.group).toBe(rollouts[1]!.group);
   expect(kinds(report)).toEqual(["no-token-ids"]);
 });
+
+test.each([
+  ["trl-two-rewards.parquet", ["len_reward", "digit_reward"], 16],
+  ["trl-one-reward.parquet", ["len_reward"], 16],
+  ["trl-chat-extras.parquet", ["rew", "<lambda>", "length"], 16],
+])("%s, written by TRL 1.13: a reward is the sum of what did not abstain", async (name, functions, count) => {
+  const { rollouts, report } = await read(name, "trl");
+  expect(rollouts).toHaveLength(count);
+  expect(report.rewardFrom).toBe(functions.join(" + "));
+  for (const { reward, rewards, advantage, group, text } of rollouts) {
+    const known = Object.values(rewards!);
+    expect(Object.keys(rewards!).every((key) => functions.includes(key))).toBe(true);
+    expect(reward).toBe(known.reduce((sum, one) => sum + one));
+    expect([typeof advantage, typeof text]).toEqual(["number", "string"]);
+    expect(group).toMatch(/^prompt-/);
+  }
+});
+
+test("trl: a column that is logged beside the rewards is left out of them by its weight", async () => {
+  const options = { rewardWeights: { length: 0 } };
+  const { rollouts, report } = await readAllRollouts(sample("trl-chat-extras.parquet"), options);
+  expect(report.rewardFrom).toBe("rew + <lambda> + 0 length");
+  expect(rollouts[1]).toMatchObject({ reward: 2.5, rewards: { rew: 2, "<lambda>": 0.5, length: 12 } });
+});
+
+test.each(["serve-chat.json", "serve-completions.json"])(
+  "%s, an answer of transformers serve that leaves out the log-probs: text, and it says so",
+  async (name) => {
+    const { rollouts, report } = await readAllRollouts(sample(name));
+    expect(report.dialect).toBe(name === "serve-chat.json" ? "openai-chat" : "openai-completions");
+    expect(rollouts[0]!.text!.length).toBeGreaterThan(0);
+    expect(rollouts[0]).not.toHaveProperty("samplerLogProbs");
+    expect(kinds(report)).toEqual(["no-token-ids"]);
+  },
+);
 
 test("trl-server: completions of a prompt share a group, the sampled token's log-prob is found among the k", async () => {
   const { rollouts } = await read("trl-server.jsonl", "trl-server");

@@ -304,3 +304,52 @@ describe("bad input is named", () => {
     expect(errorCode(() => summarize([], { limits: { entropy: NaN } }))).toBe("ERR_SURPRISAL_OPTION");
   });
 });
+
+describe("log-probs and reward functions", () => {
+  const rollouts: ReportRollout[] = [
+    {
+      group: "a",
+      rewards: { right: 1, format: 0.5 },
+      tokenIds: Int32Array.of(1, 2, 3, 4),
+      mask: Uint8Array.of(1, 1, 1, 0),
+      samplerLogProbs: Float64Array.of(-1, -Infinity, 0.5, NaN),
+      oldLogProbs: Float64Array.of(-2, -4, 1e-9, 7),
+    },
+    { group: "a", rewards: { right: 0, format: NaN }, tokenIds: Int32Array.of(1) },
+  ];
+  const summary = summarize([{ label: "one", rollouts }]).steps[0]!;
+
+  test("are counted at kept tokens, by who computed them; who did not is absent", () => {
+    expect(summary.logProbs).toEqual({
+      sampler: { tokens: 3, nll: 0.25, least: -1, nonFinite: 1, positive: 1 },
+      old: { tokens: 3, nll: 2, least: -4, nonFinite: 0, positive: 0 },
+    });
+  });
+
+  test("not finite and above 0 are serious, and named", () => {
+    const found = summary.warnings.map(({ code, severity, message }) => [code, severity, message.slice(0, 30)]);
+    expect(found.slice(0, 2)).toEqual([
+      ["non-finite", "serious", "1 sampler log-prob is not fini"],
+      ["positive-log-probs", "serious", "1 sampler log-prob is above 0:"],
+    ]);
+  });
+
+  test("functions are counted where they did not abstain", () => {
+    expect(summary.rewardFunctions).toEqual({
+      right: { count: 2, mean: 0.5, std: Math.SQRT1_2, min: 0, max: 1 },
+      format: { count: 1, mean: 0.5, std: 0, min: 0.5, max: 0.5 },
+    });
+  });
+
+  test("a step has 200,000 rollouts in one group, or as many groups", () => {
+    const many = (group: (i: number) => number): StepSummary =>
+      summarize([
+        {
+          label: "big",
+          rollouts: Array.from({ length: 200_000 }, (_, i) => ({ group: group(i), reward: i % 2, text: "" })),
+        },
+      ]).steps[0]!;
+    expect(many(() => 0).groups[0]).toMatchObject({ rewardMean: 0.5, rewardMin: 0, rewardMax: 1 });
+    expect(many((i) => i).groups).toHaveLength(200_000);
+  });
+});

@@ -2,7 +2,8 @@
 import type { Answer, Call, Command } from "../shell/command";
 import { BACKEND_OPTION } from "../backend-option";
 import { readFieldChoice } from "../rollouts/rollout-arguments";
-import { type Batch, BATCH_OPTION, READ_OPTIONS, readBatches } from "../rollouts/read-batches";
+import { type Batch, BATCH_OPTION, readBatches } from "../rollouts/read-batches";
+import { READ_OPTIONS } from "../rollouts/read-flags";
 import { UsageError } from "../shell/exit-codes";
 import { brief, facts, table } from "../shell/table";
 import { entropiesOfLogits, LOGITS_OPTIONS } from "./entropy-of-logits";

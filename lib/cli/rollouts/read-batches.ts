@@ -1,44 +1,12 @@
 // Reads the files of a command line with progress, and splits their rollouts into batches.
 import * as path from "node:path";
 import { SurprisalError } from "../../core/errors";
-import {
-  type Dialect,
-  type FileFormat,
-  readRollouts,
-  type ReadOptions,
-  type ReadReport,
-  type Rollout,
-  type RolloutSource,
-} from "../../io";
+import { readRollouts, type ReadReport, type Rollout, type RolloutSource } from "../../io";
 import { visible } from "../../report/visible";
 import { splitBySteps } from "../../io/rollout-groups";
 import { oneWord } from "../shell/arguments";
 import type { Call, OptionSpecs } from "../shell/command";
-
-const DIALECTS = {
-  surprisal: 1,
-  verl: 1,
-  trl: 1,
-  "trl-server": 1,
-  "openai-chat": 1,
-  "openai-completions": 1,
-  vllm: 1,
-  sglang: 1,
-} as const satisfies Record<Dialect, 1>;
-const FORMATS = { jsonl: 1, parquet: 1, safetensors: 1, npz: 1 } as const satisfies Record<FileFormat, 1>;
-export const FORMAT_NAMES = Object.keys(FORMATS) as readonly FileFormat[];
-
-/** Flags of every command that reads rollouts. */
-export const READ_OPTIONS: OptionSpecs = {
-  from: {
-    value: "DIALECT",
-    text: `how the files spell rollouts: ${Object.keys(DIALECTS).join(", ")}. Default: detected`,
-  },
-  format: { value: "FORMAT", text: `layout of the files: ${FORMAT_NAMES.join(", ")}. Default: by their first bytes` },
-  "skip-malformed": {
-    text: "leave out records that cannot be read, and list them. Default: the first one ends the command",
-  },
-};
+import { readOptions } from "./read-flags";
 
 const BATCHES = ["step", "file", "all"] as const;
 /** What counts as one batch. */
@@ -62,18 +30,6 @@ export interface Batch {
 export interface ReadFile {
   readonly report: ReadReport;
   readonly rollouts: readonly Rollout[];
-}
-
-function readOptions({ args, signal }: Call, name: string): ReadOptions {
-  const from = oneWord(args, "from", Object.keys(DIALECTS) as Dialect[]);
-  const format = oneWord(args, "format", FORMAT_NAMES);
-  return {
-    name,
-    signal,
-    from,
-    format,
-    malformed: args.has("skip-malformed") ? "skip" : undefined,
-  };
 }
 
 /** Chunks until there are no more, or until somebody says stop: a pipe may stay silent for ever. */

@@ -4,7 +4,7 @@ import { type FileFormat, type Rollout, writeRollouts, type WriteReport } from "
 import { oneWord } from "../shell/arguments";
 import type { Call, OptionSpecs } from "../shell/command";
 import { UsageError } from "../shell/exit-codes";
-import { FORMAT_NAMES } from "./read-batches";
+import { FORMAT_NAMES } from "./read-flags";
 
 const ENDINGS = /\.(jsonl|jsonl\.gz|parquet|safetensors|npz)$/i;
 

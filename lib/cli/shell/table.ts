@@ -4,7 +4,7 @@ import { visible } from "../../report/visible";
 /** Lines of at most what their cells need; the last one ends with a newline. */
 export function table(head: readonly string[], cells: readonly (readonly string[])[]): string {
   const rows = cells.map((row) => row.map(visible));
-  const widths = head.map((title, c) => Math.max(title.length, ...rows.map((row) => row[c]!.length)));
+  const widths = head.map((title, c) => rows.reduce((width, row) => Math.max(width, row[c]!.length), title.length));
   const line = (row: readonly string[]): string =>
     `${row
       .map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))

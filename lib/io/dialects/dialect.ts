@@ -8,6 +8,8 @@ export interface DialectReader {
   readonly name: Dialect;
   /** Whether a record is spelled this way, by its fields alone. */
   matches(record: JsonObject): boolean;
+  /** Which field the reward is read from, where that is not `reward`. */
+  rewardField?(record: JsonObject): string | undefined;
   /**
    * The rollouts of one record; several where it holds several completions. `request` is what was asked, where the log has it.
    *

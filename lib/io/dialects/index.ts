@@ -1,9 +1,11 @@
 // Which dialect a record is in, and what wraps it: a log may keep the answer beside the request and fields of ours.
 import { isObject, type JsonObject, optional } from "../fields";
-import type { Dialect } from "../read-options";
+import type { Dialect, ReadOptions } from "../read-options";
 import { malformed, type Place, unreadable } from "../place";
 import { JSON_NAMES, type Rollout } from "../record";
+import { completionRewards, REWARD_FIELDS } from "./completion-rewards";
 import type { DialectReader } from "./dialect";
+import { FieldMap } from "./field-map";
 import { openaiChat, openaiCompletions, vllm } from "./openai";
 import { promptGroup } from "./prompt-group";
 import { sglang } from "./sglang";
@@ -46,11 +48,34 @@ function envelopeOf(record: JsonObject): Envelope | undefined {
   };
 }
 
-/** Fields of ours that a log keeps beside the answer: a reward, a step, a group. */
+const LEFT_OUT = 'malformed: "skip" (--skip-malformed) leaves such records out and counts them';
+
+/** Refuses what a server writes in place of an answer: an error, as batches do for a request that failed, or a piece of a stream. */
+function refuseFailure(at: Place, record: JsonObject): void {
+  const body = bodyOf(record["response"] ?? record);
+  const error = record["error"] ?? (isObject(body) ? body["error"] : undefined);
+  if (error != null && !(isObject(body) && body["choices"] !== undefined)) {
+    const said: unknown = isObject(error) ? (error["message"] ?? error["code"]) : error;
+    const text = typeof said === "string" ? `: ${said.slice(0, 200)}` : "";
+    throw unreadable(at, `the record is an error, not an answer${text}; ${LEFT_OUT}`);
+  }
+  if (isObject(body) && isChunk(body))
+    throw unreadable(
+      at,
+      `the record is a piece of a streamed answer, which lacks the others; log whole answers, or put the pieces together first; ${LEFT_OUT}`,
+    );
+}
+
+function isChunk({ object, choices }: JsonObject): boolean {
+  const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return object === "chat.completion.chunk" || (isObject(first) && first["delta"] !== undefined);
+}
+
+/** Fields of ours that a log keeps beside the answer: a step, a group. Rewards are read by themselves. */
 function besides(at: Place, { outer, request }: Envelope): Rollout {
   const own = Object.fromEntries(
     Object.values(JSON_NAMES)
-      .filter((name) => Object.hasOwn(outer, name))
+      .filter((name) => Object.hasOwn(outer, name) && !REWARD_FIELDS.includes(name))
       .map((name) => [name, outer[name]]),
   );
   const rollout = readOwnFields(at, own);
@@ -62,14 +87,23 @@ function besides(at: Place, { outer, request }: Envelope): Rollout {
   return typeof custom === "string" ? { ...rollout, meta: { custom_id: custom, ...rollout.meta } } : rollout;
 }
 
+/** A record that only the caller's map understands. */
+const MAPPED: DialectReader = {
+  name: "surprisal",
+  matches: () => true,
+  read: (_, record) => [{ meta: record }],
+};
+
 /** The records that one JSON value holds, each with its reader. */
 export class DialectDetector {
   /** The dialect of the first record. */
   first: Dialect | undefined;
+  readonly fields: FieldMap;
   readonly #forced: DialectReader | undefined;
 
-  constructor(from: Dialect | undefined) {
-    this.#forced = READERS.find(({ name }) => name === from);
+  constructor(op: string, options: ReadOptions) {
+    this.#forced = READERS.find(({ name }) => name === options.from);
+    this.fields = new FieldMap(op, options);
   }
 
   /** The rollouts of one line: of a record, of a list of records, or of a log entry around either. */
@@ -80,32 +114,41 @@ export class DialectDetector {
 
   #one(at: Place, value: unknown): Rollout[] {
     if (!isObject(value)) throw malformed(at, "the record", value, "an object");
+    refuseFailure(at, value);
     const envelope = envelopeOf(value);
-    if (!envelope) return this.#record(at, value, undefined);
-    const outer = besides(at, envelope);
-    return envelope.answers.flatMap((answer) => {
+    const outer = envelope ? besides(at, envelope) : {};
+    let rewardField: string | null = null;
+    const rollouts = (envelope?.answers ?? [value]).flatMap((answer) => {
       if (!isObject(answer)) throw malformed(at, "response", answer, "an object");
-      return this.#record(at, answer, envelope.request).map((rollout) => merged(rollout, outer));
+      const reader = this.#readerOf(at, answer);
+      if (reader.name !== "surprisal") rewardField = reader.rewardField?.(answer) ?? "reward";
+      return reader.read(at, answer, envelope?.request);
     });
+    const beside = envelope !== undefined || Array.isArray(value["choices"]);
+    const rewards = beside ? completionRewards(at, value, rollouts.length) : [];
+    const whole = rollouts.map((rollout, i) => merged(rollout, { ...outer, ...rewards[i] }));
+    return this.fields.apply(at, value, whole, rewardField);
   }
 
-  #record(at: Place, record: JsonObject, request: JsonObject | undefined): Rollout[] {
+  #readerOf(at: Place, record: JsonObject): DialectReader {
     const reader = this.#forced ?? this.#detect(at, record);
     if (this.first === undefined) this.first = reader.name;
     else if (reader.name !== this.first)
       at.warn("mixed-dialects", "the record", `is in dialect "${reader.name}", the first one was in "${this.first}"`);
-    return reader.read(at, record, request);
+    return reader;
   }
 
   #detect(at: Place, record: JsonObject): DialectReader {
     const found = READERS.find((reader) => reader.matches(record));
     if (found) return found;
+    if (this.fields.namesCompletion) return MAPPED;
     const fields = Object.keys(record)
       .slice(0, 8)
       .map((name) => name.slice(0, 40));
     throw unreadable(
       at,
-      `no known dialect has the fields ${JSON.stringify(fields)} (${DIALECTS.join(", ")}); the option from names one`,
+      `no known dialect has the fields ${JSON.stringify(fields)} (${DIALECTS.join(", ")}); the option from names one, ` +
+        "and map says which field is which: { text: NAME, reward: NAME } (--map text=NAME)",
     );
   }
 }

@@ -25,6 +25,30 @@ function alternativeOf(at: Place, field: string, token: unknown, logProb: unknow
   return id === undefined ? { logProb: number, token: text } : { logProb: number, id: Number(id) };
 }
 
+/** The bytes of a token, where the server lists them; undefined where it has none, as for special tokens. */
+function bytesOf(at: Place, field: string, entry: JsonObject): Uint8Array | undefined {
+  const list = optional(at, entry, "bytes", (_, name, value) => idsOf(at, `${field}.${name}`, value));
+  return list === undefined || list.length === 0 ? undefined : Uint8Array.from(list);
+}
+
+/**
+ * Texts of tokens whose bytes are known. A character that is split over tokens belongs to the one that ends it; the server writes U+FFFD
+ * for each piece.
+ */
+function joinedTexts(
+  tokens: readonly { readonly token: string | undefined; readonly bytes: Uint8Array | undefined }[],
+): (string | undefined)[] {
+  let decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  return tokens.map(({ token, bytes }, t) => {
+    if (bytes === undefined || token === undefined) {
+      decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+      return token;
+    }
+    const last = t + 1 === tokens.length || tokens[t + 1]!.bytes === undefined;
+    return decoder.decode(bytes, { stream: !last });
+  });
+}
+
 interface Tokens {
   readonly field: string;
   readonly sampled: readonly Alternative[];
@@ -35,11 +59,13 @@ interface Tokens {
 function chatTokens(at: Place, field: string, content: unknown): Tokens {
   const entries = listOf(at, field, content);
   const sampled: Alternative[] = [];
+  const bytes: (Uint8Array | undefined)[] = [];
   const listed: Alternative[][] = [];
   for (let t = 0; t < entries.length; ++t) {
     const here = `${field}[${t}]`;
     const entry = objectOf(at, here, entries[t]);
     sampled.push(alternativeOf(at, here, entry["token"], entry["logprob"]));
+    bytes.push(bytesOf(at, here, entry));
     const top = optional(at, entry, "top_logprobs", (_, name, value) => listOf(at, `${here}.${name}`, value)) ?? [];
     listed.push(
       Array.from({ length: top.length }, (_, k) => {
@@ -49,7 +75,8 @@ function chatTokens(at: Place, field: string, content: unknown): Tokens {
       }),
     );
   }
-  return { field, sampled, listed };
+  const texts = joinedTexts(sampled.map(({ token }, t) => ({ token, bytes: bytes[t] })));
+  return { field, sampled: sampled.map((token, t) => ({ ...token, token: texts[t] })), listed };
 }
 
 /** Completions: logprobs.tokens[], token_logprobs[], top_logprobs[] = {token: logprob}. */

@@ -13,11 +13,12 @@ import {
 } from "../fields";
 import { malformed, type Place } from "../place";
 import type { Rollout } from "../record";
+import { completionRewards, REWARD_FIELDS } from "./completion-rewards";
 import type { DialectReader } from "./dialect";
 import { hasIds, readTokens } from "./openai-tokens";
 import { promptGroup } from "./prompt-group";
 
-const KNOWN = ["id", "object", "choices", "prompt_token_ids"];
+const KNOWN = ["id", "object", "choices", "prompt_token_ids", ...REWARD_FIELDS];
 const KNOWN_CHOICE = [
   "index",
   "message",
@@ -27,6 +28,7 @@ const KNOWN_CHOICE = [
   "token_ids",
   "prompt_token_ids",
   "prompt_logprobs",
+  ...REWARD_FIELDS,
 ];
 
 interface Prompt {
@@ -44,7 +46,10 @@ function requested(at: Place, request: JsonObject | undefined, index: number, ch
   if (!Array.isArray(prompt) || prompt.length === 0) return {};
   if (typeof prompt[0] === "number") return idsPrompt(idsOf(at, "request.prompt", prompt));
   // Several prompts in one request: n choices each, prompt after prompt.
-  const p = Math.floor((index * prompt.length) / choices);
+  const each = request && optional(at, request, "n", (_, name, value) => countOf(at, `request.${name}`, value));
+  const p = Math.floor(index / Math.max(1, each ?? choices / prompt.length));
+  if (p >= prompt.length)
+    throw malformed(at, "choices.index", index, `one of ${prompt.length} prompts with ${each ?? 1} choices each`);
   const one: unknown = prompt[p];
   return typeof one === "string" ? { text: one, key: one } : idsPrompt(idsOf(at, `request.prompt[${p}]`, one));
 }
@@ -83,8 +88,6 @@ function read(at: Place, record: JsonObject, request?: JsonObject): Rollout[] {
     const field = `choices[${i}]`;
     const choice = objectOf(at, field, choices[i]);
     const index = optional(at, choice, "index", (_at, name, value) => countOf(at, `${field}.${name}`, value)) ?? i;
-    if (index >= choices.length)
-      throw malformed(at, `${field}.index`, index, `less than ${choices.length}, the number of choices`);
     const own =
       optional(at, choice, "prompt_token_ids", (_at, name, value) => idsOf(at, `${field}.${name}`, value)) ?? shared;
     const prompt = requested(at, request, index, choices.length);
@@ -98,12 +101,13 @@ function read(at: Place, record: JsonObject, request?: JsonObject): Rollout[] {
       );
     const message = isObject(choice["message"]) ? restOf(choice["message"], ["content"]) : undefined;
     return present<Rollout>({
-      group: key !== undefined ? promptGroup(key) : choices.length > 1 ? id : undefined,
-      id: id !== undefined && choices.length > 1 ? `${id}#${index}` : id,
+      group: key !== undefined ? promptGroup(key) : id,
+      id: id !== undefined && (choices.length > 1 || index > 0) ? `${id}#${index}` : id,
       prompt: prompt.text,
       text: textOf(at, field, choice),
       promptIds: own ?? prompt.ids,
       ...tokens,
+      ...completionRewards(at, choice, 1)[0],
       finishReason: optional(at, choice, "finish_reason", stringOf),
       meta: present<Record<string, unknown>>({ ...rest, ...restOf(choice, KNOWN_CHOICE), message }),
     });

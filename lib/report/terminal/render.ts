@@ -76,8 +76,16 @@ function columnsOf(groups: readonly GroupSummary[]): Column[] {
   const optional = (of: (group: GroupSummary) => number | null, column: Column): Column[] => (some(of) ? [column] : []);
   return [
     { head: "n", width: 5, cell: ({ rollouts }) => String(rollouts.length) },
-    { head: "reward", width: 9, cell: ({ rewardMean }) => orDash(rewardMean, shortNumber) },
-    { head: "std", width: 9, cell: ({ rewardStd }) => orDash(rewardStd, shortNumber) },
+    ...optional(({ rewardMean }) => rewardMean, {
+      head: "reward",
+      width: 9,
+      cell: ({ rewardMean }) => orDash(rewardMean, shortNumber),
+    }),
+    ...optional(({ rewardStd }) => rewardStd, {
+      head: "std",
+      width: 9,
+      cell: ({ rewardStd }) => orDash(rewardStd, shortNumber),
+    }),
     ...optional(({ lengthMean }) => lengthMean, {
       head: "length",
       width: 8,
@@ -141,14 +149,33 @@ function facts(step: StepSummary, { paint, width }: Page): string[] {
   return known.length === 0 ? [] : wrap("  ", known.join(" · "), width, 2).map((line) => paint("dim", line));
 }
 
+function logProbs({ logProbs: known }: StepSummary, { paint, width }: Page): string[] {
+  return Object.entries(known).flatMap(([source, { tokens, nll, least, nonFinite, positive }]) => {
+    const figures = [
+      nll === null ? [] : [`NLL ${shortNumber(nll)} nats a token`],
+      least === null ? [] : [`least log-prob ${shortNumber(least)}`],
+      nonFinite === 0 ? [] : [`${nonFinite} not finite`],
+      positive === 0 ? [] : [`${positive} above 0`],
+    ].flat();
+    const line = `${fit(source, 10)}${[counted(tokens, "log-prob"), ...figures].join(" · ")}`;
+    return wrap("  ", line, width, 12).map((text) => paint("dim", text));
+  });
+}
+
+function rewardFunctions({ rewardFunctions: functions }: StepSummary, { paint, width }: Page): string[] {
+  const names = Object.keys(functions);
+  const room = Math.min(28, Math.max(...names.map((name) => columns(label(name)))) + 2);
+  return Object.entries(functions).map(([name, { count, mean, std, min, max }]) => {
+    const numbers = `${shortNumber(mean)} ± ${shortNumber(std)}  ${shortNumber(min)} … ${shortNumber(max)}  n ${count}`;
+    return `  ${paint("dim", fit(label(name), room))}${fit(numbers, Math.max(8, width - 2 - room)).trimEnd()}`;
+  });
+}
+
 const blankBefore = (lines: readonly string[]): string[] => (lines.length === 0 ? [] : ["", ...lines]);
 
 function stepInFull(step: StepSummary, page: Page): string[] {
-  const sizes = [
-    counted(step.rollouts, "rollout"),
-    counted(step.groups.length, "group"),
-    counted(step.keptTokens, "token"),
-  ];
+  const sizes = [counted(step.rollouts, "rollout"), counted(step.groups.length, "group")];
+  if (step.tokens > 0) sizes.push(counted(step.keptTokens, "token"));
   const beside = `  ${sizes.join(" · ")}`;
   const room = page.width - columns(beside);
   const title = fit(label(step.label), Math.max(room, page.width / 2)).trimEnd();
@@ -159,7 +186,9 @@ function stepInFull(step: StepSummary, page: Page): string[] {
     ...titleLines,
     ...warnings(step, page),
     ...facts(step, page),
+    ...logProbs(step, page),
     ...blankBefore(distributions(step, page)),
+    ...blankBefore(rewardFunctions(step, page)),
     ...blankBefore(groups),
   ];
 }
