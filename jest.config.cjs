@@ -34,7 +34,7 @@ function configFor(distIsBuilt) {
     },
     transformIgnorePatterns: ["/node_modules/(?!hyparquet(-writer)?/)"],
     reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
-    testTimeout: 60_000,
+    testTimeout: 15 * 60_000, // of a test that hangs: a loaded machine fails none
     maxWorkers: 2,
   };
 }

@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { distFile } from "../support/dist";
+import { HANG_MS } from "../support/hang";
 
 const root = join(__dirname, "../..");
 const built = ["dist/index.js", "build/Release/surprisal.node", "build-emulated/libsurprisal_emulated.so"];
@@ -20,7 +21,11 @@ if (missing.length > 0) {
   test("EMPG from ids to advantages is enqueued without a wait or a copy to the host", () => {
     const env = { ...process.env, SURPRISAL_EMULATION_FAIL: "off" };
     const program = [join(__dirname, "enqueued.cjs"), distFile("index.js")];
-    const { status, stdout, stderr } = spawnSync(process.execPath, program, { env, encoding: "utf8", timeout: 50_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, program, {
+      env,
+      encoding: "utf8",
+      timeout: HANG_MS,
+    });
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const { enqueued, read, steps } = JSON.parse(stdout) as Report;
     expect(steps).toBeGreaterThan(20);

@@ -14,12 +14,13 @@ import {
 } from "../../lib/experience";
 import type { RewardFunction as TextReward } from "../../lib/reward";
 import { idsOfText, logProbOf, startServer, type ScriptedServer } from "./scripted-server";
+import { HANG_MS } from "../support/hang";
 
 let server: ScriptedServer;
 beforeEach(async () => (server = await startServer()));
 afterEach(() => server.close());
 
-const quick = { retries: 1, backoff: 1, timeout: 10_000 } as const;
+const quick = { retries: 1, backoff: 1, timeout: HANG_MS } as const;
 const PROMPTS: readonly Prompt[] = ["a", "b", "c"].map((text) => ({
   ids: idsOfText(text),
   text,

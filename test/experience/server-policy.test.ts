@@ -1,12 +1,13 @@
 // Policies behind servers, on loopback: what they ask, what they read, and what becomes of damage.
 import { generateCompletions, serverPolicy, samplesOf, type ServerPolicyOptions } from "../../lib/experience";
 import { idsOfText, logProbOf, startServer, type Fault, type ScriptedServer } from "./scripted-server";
+import { HANG_MS } from "../support/hang";
 
 let server: ScriptedServer;
 beforeEach(async () => (server = await startServer()));
 afterEach(() => server.close());
 
-const quick = { retries: 2, backoff: 1, timeout: 10_000 } as const;
+const quick = { retries: 2, backoff: 1, timeout: HANG_MS } as const;
 const DIALECTS = ["vllm", "sglang"] as const;
 const PATH = { vllm: "/v1/completions", sglang: "/generate" } as const;
 

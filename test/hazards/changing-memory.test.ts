@@ -4,6 +4,7 @@ import * as path from "node:path";
 
 import { distFile } from "../support/dist";
 import { backendInfo } from "../../lib";
+import { HANG_MS } from "../support/hang";
 
 const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
@@ -14,7 +15,7 @@ else
     const script = path.join(__dirname, "changing-memory.cjs");
     const { stdout, stderr, status, signal } = spawnSync(process.execPath, [script, dist, "cpu", "60"], {
       encoding: "utf8",
-      timeout: 50_000,
+      timeout: HANG_MS,
     });
     expect({ stderr, status, signal }).toEqual({ stderr: "", status: 0, signal: null });
     const { answered, refused } = JSON.parse(stdout) as { answered: number; refused: number };

@@ -5,6 +5,7 @@ import * as path from "node:path";
 import { distFile } from "../support/dist";
 import { backendInfo } from "../../lib";
 import { nodeLines } from "../support/nodes";
+import { HANG_MS } from "../support/hang";
 
 const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
@@ -14,7 +15,7 @@ function check(program: string, line: string, share: string): void {
   const script = path.join(__dirname, "taken-memory.cjs");
   const { stdout, stderr, status, signal } = spawnSync(program, ["--expose-gc", script, dist], {
     encoding: "utf8",
-    timeout: 50_000,
+    timeout: HANG_MS,
     env: { ...process.env, SURPRISAL_SHARE_MEMORY: share },
   });
   const lines = stdout.trimEnd().split("\n");

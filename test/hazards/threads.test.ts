@@ -19,6 +19,7 @@ import {
 import { probe } from "../../lib/backend/probe";
 import { errorCode } from "../support/error-code";
 import { rng } from "../support/rng";
+import { HANG_MS } from "../support/hang";
 
 const dist = JSON.stringify(distFile());
 const { status } = probe("cpu", 0);
@@ -27,7 +28,7 @@ const why = status.available ? "" : ` (skipped: ${status.reason ?? ""})`;
 function run(program: string, env: Record<string, string> = {}) {
   return spawnSync(process.execPath, ["-e", `const s = require(${dist}); ${program}`], {
     encoding: "utf8",
-    timeout: 50_000,
+    timeout: HANG_MS,
     env: { ...process.env, ...env },
   });
 }

@@ -2,11 +2,12 @@
 // wrong here ends a process, not a test.
 import { spawnSync } from "node:child_process";
 import { distFile } from "../support/dist";
+import { HANG_MS } from "../support/hang";
 
 const dist = JSON.stringify(distFile());
 
 function run(program: string) {
-  return spawnSync(process.execPath, ["-e", program], { encoding: "utf8", timeout: 50_000 });
+  return spawnSync(process.execPath, ["-e", program], { encoding: "utf8", timeout: HANG_MS });
 }
 
 const GAE = `const s = require(${dist});

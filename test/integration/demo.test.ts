@@ -6,17 +6,17 @@ import { join } from "node:path";
 import { readOptions, UsageError } from "../../examples/demo/options";
 import { backendInfo } from "../../lib";
 import { readAllRollouts, type Rollout } from "../../lib/io";
+import { HANG_MS } from "../support/hang";
 
 const { backends } = backendInfo();
 const root = join(__dirname, "..", "..");
 const TSX = join(root, "node_modules", "tsx", "dist", "cli.mjs");
-const MINUTE = 60_000;
 
 function demo(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [TSX, join("examples", "demo", "main.ts"), ...args], {
     cwd: root,
     encoding: "utf8",
-    timeout: 2 * MINUTE,
+    timeout: HANG_MS,
   });
   return { status, stdout, stderr };
 }
@@ -51,7 +51,7 @@ describe("GRPO with an entropy term, two seeds, 250 steps", () => {
     stderr = result.stderr;
     output = JSON.parse(result.stdout) as Output;
     records = (await readAllRollouts(output.rollouts, { from: "surprisal" })).rollouts;
-  }, 2 * MINUTE);
+  }, HANG_MS);
 
   // Rewards lie in [-0.5, 1]. Measured rises: 0.49, 0.51. Random answers of the right form stay where they are.
   test("reward rises by more than 0.25 on every seed", () => {

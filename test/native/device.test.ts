@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findCompiler } from "./programs";
+import { HANG_MS } from "../support/hang";
 
 const root = join(__dirname, "../..");
 const FLAGS = [
@@ -74,12 +75,12 @@ if ("reason" in compiler) {
     const sources = readdirSync(join(__dirname, "device")).filter((file) => file.endsWith(".cpp"));
     const paths = sources.map((file) => join(__dirname, "device", file));
     await promisify(execFile)(compiler.path, [...FLAGS, ...paths, "-o", program, "-ldl"]);
-  }, 120_000);
+  });
 
   const run = (backend: string, name: string, environment: NodeJS.ProcessEnv) => {
     const library = join(root, `build-${backend}`, `libsurprisal_${backend}.so`);
     const env = { ...process.env, SURPRISAL_DEVICE_CACHE: "", SURPRISAL_EMULATION_THREADS: "2", ...environment };
-    const { status, stdout, stderr } = spawnSync(program, [library, name], { env, encoding: "utf8", timeout: 60_000 });
+    const { status, stdout, stderr } = spawnSync(program, [library, name], { env, encoding: "utf8", timeout: HANG_MS });
     return { status, stdout, stderr };
   };
   const PASSED = { status: 0, stdout: "passed\n", stderr: "" };

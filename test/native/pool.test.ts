@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { findCompiler, whyNot } from "./programs";
+import { HANG_MS } from "../support/hang";
 
 const root = join(__dirname, "../..");
 const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "test/native/pool/main.cpp"].map((path) =>
@@ -58,12 +59,12 @@ if ("reason" in compiler) {
     const program = join(folder, build);
     beforeAll(async () => {
       await promisify(execFile)(compiler.path, [...FLAGS, ...BUILDS[build], ...SOURCES, "-o", program]);
-    }, 120_000);
+    });
 
     const run = (...args: string[]) => {
       // A forked child may start threads; TSan would not wait at the end for those that are never joined.
       const env = { ...process.env, TSAN_OPTIONS: "die_after_fork=0 atexit_sleep_ms=0 report_thread_leaks=0" };
-      const { status, signal, stdout, stderr } = spawnSync(program, args, { env, encoding: "utf8", timeout: 60_000 });
+      const { status, signal, stdout, stderr } = spawnSync(program, args, { env, encoding: "utf8", timeout: HANG_MS });
       return { status, signal, stdout, stderr };
     };
     const ended = (stdout: string) => ({ status: 0, signal: null, stdout, stderr: "" });

@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { HANG_MS } from "../support/hang";
 
 export type Build = "plain" | "asan" | "tsan";
 
@@ -72,7 +73,7 @@ export class Programs {
     const { status, stdout, stderr } = spawnSync(this.path(name, build), args, {
       env,
       encoding: "utf8",
-      timeout: 50_000,
+      timeout: HANG_MS,
     });
     return { status, stdout, stderr, lines: stdout.trim().split("\n") };
   }

@@ -4,6 +4,7 @@ import { distFile } from "../support/dist";
 import type { RewardResult } from "../../lib/reward";
 import { built } from "../support/built-reward";
 import { JAVASCRIPT } from "./attacks/javascript";
+import { HANG_MS } from "../support/hang";
 
 const LATE = "time limit";
 
@@ -43,7 +44,7 @@ beforeAll(async () => {
     tests,
     { sandbox, timeLimit: 2000 },
   );
-}, 120_000);
+});
 
 afterAll(() => sandbox.dispose());
 
@@ -153,7 +154,7 @@ describe("a program that would be paid for nothing", () => {
       })),
       { sandbox, credit: "fraction" },
     );
-  }, 240_000);
+  });
 
   test.each(JAVASCRIPT.map(({ name }, i) => [name, i] as const))("%s: no reward", (_, i) => {
     expect(Number(attacks[i]!.details!["passed"])).toBeLessThanOrEqual(1);
@@ -171,7 +172,7 @@ codeReward(["console.log(1)", "console.log(2)"], tests, { onProgress: (done, tot
 });`;
   const { stdout, stderr, status } = spawnSync(process.execPath, ["-e", program], {
     encoding: "utf8",
-    timeout: 50_000,
+    timeout: HANG_MS,
   });
   expect({ stdout, stderr, status }).toEqual({ stdout: "1,0 1/2,2/2 true\n", stderr: "", status: 0 });
 });

@@ -122,7 +122,7 @@ beforeAll(async () => {
   };
   const [ended, late] = await Promise.all([judge(false), judge(true)]);
   results = ATTEMPTS.map(([, , reasons]) => (reasons.includes(LATE) ? late : ended).shift()!);
-}, 240_000);
+});
 
 afterAll(async () => {
   delete process.env["SURPRISAL_PROBE"];
@@ -150,14 +150,14 @@ test("the next program has a fresh interpreter", async () => {
   const [legacy, good] = await built.codeReward([LEGACY, GOOD], { io }, { sandbox });
   expect(legacy!.reward).toBe(0);
   expect(good).toMatchObject({ reward: 1, reason: "passed" });
-}, 60_000);
+});
 
 test("a program reads every character there is", async () => {
   const io = [{ input: "a\0b\r\nü\u{1f600}\n", output: "8 [97, 0, 98, 13, 10, 252, 128512, 10]" }];
   const program = "import sys\ntext = sys.stdin.buffer.read().decode()\nprint(len(text), [ord(c) for c in text])";
   const [result] = await built.codeReward([program], { io }, { sandbox });
   expect(result).toMatchObject({ reward: 1, reason: "passed" });
-}, 60_000);
+});
 
 test("part of the tests is part of the reward, where that is asked for", async () => {
   const tests = {
@@ -172,7 +172,7 @@ test("part of the tests is part of the reward, where that is asked for", async (
   expect(all).toEqual({ reward: 0, reason: "wrong output", details: { passed: 1, total: 3, test: 1, printed: "4\n" } });
   const [part] = await built.codeReward([program], tests, { sandbox, credit: "fraction" });
   expect(part!.reward).toBeCloseTo(2 / 3, 12);
-}, 60_000);
+});
 
 test("an abort stops a program that runs", async () => {
   const abort = new AbortController();
@@ -183,7 +183,7 @@ test("an abort stops a program that runs", async () => {
   );
   setTimeout(() => abort.abort(new Error("enough")), 200);
   await expect(call).rejects.toThrow("enough");
-}, 60_000);
+});
 
 test("a disposed sandbox refuses, and bad calls are refused before anything runs", async () => {
   const closed = built.createCodeSandbox();

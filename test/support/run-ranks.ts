@@ -9,6 +9,7 @@ import {
   watchWorker,
   type OpenedCollective,
 } from "../../lib/collective";
+import { HANG_MS } from "./hang";
 
 const dist = distFile();
 
@@ -49,7 +50,7 @@ export async function runRanks<Input, T>(
   options: CreateCollectiveOptions & { readonly started?: (workers: readonly Worker[]) => void } = {},
 ): Promise<Outcome<T>[]> {
   const { started, ...settings } = options;
-  const handles = createCollective(inputs.length, { timeout: 30_000, ...settings });
+  const handles = createCollective(inputs.length, { timeout: HANG_MS, ...settings });
   const workers: Worker[] = [];
   const outcomes = inputs.map((input, rank) => {
     const body = BODY.replace("PROGRAM", () => program.toString());
