@@ -9,6 +9,7 @@ for (const folder of [
   "build",
   "build-emulated",
   "build-cuda",
+  "build-mpi",
   "build-bench",
   "build-nodes",
   ".build-lock",

@@ -3,7 +3,8 @@
 //   npm run prebuilds
 //
 // The addon comes from prebuildify (a build of its own, stripped, named by its C library). The CUDA
-// backend comes from the release build and lies beside it under a name the addon's loader ignores.
+// backend comes from the release build and lies beside it under a name the addon's loader ignores, and so
+// does what opens MPI.
 
 import { copyFileSync, existsSync, mkdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -32,6 +33,12 @@ if (existsSync(library)) {
   const copy = join(folder, "libsurprisal_cuda.so");
   copyFileSync(library, copy);
   await run("strip", "strip", [copy]);
+}
+await run("the MPI library", process.execPath, [at("scripts/build.mjs"), "mpi"]);
+const mpi = at("build-mpi/libsurprisal_mpi.so");
+if (existsSync(mpi)) {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(mpi, join(folder, "libsurprisal_mpi.so"));
 }
 for (const file of filesBelow(shown(folder), [".node", ".so"])) {
   console.log(`${shown(file)}: ${(statSync(file).size / 1024).toFixed(0)} KiB`);

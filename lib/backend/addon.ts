@@ -10,7 +10,7 @@ import { processState } from "./process-state";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
 
 /** What native/binding/addon.cc exports. */
-export interface Addon extends DeviceFunctions {
+export interface Addon extends DeviceFunctions, MpiAddon {
   /** Of which native/include/surprisal its tables were made. */
   readonly contracts: string;
   openCpu(): number;
@@ -71,6 +71,38 @@ interface DeviceFunctions {
   ): DeviceHandle | number;
   fromPointer(session: number, pointer: bigint, bytes: number, dtype: DTypeCode): DeviceHandle | number;
   pointerOf(array: DeviceHandle): bigint | number;
+}
+
+/** For processes of an MPI job: native/binding/mpi.cc. A text where something else stands says why there is none. */
+export interface MpiAddon {
+  /** "": other ranks did not come within the milliseconds. */
+  mpiOpen(
+    shim: string,
+    library: string | null,
+    timeout: number,
+  ): { readonly comm: number; readonly rank: number; readonly size: number; readonly library: string } | string;
+  /** −1: too late. */
+  mpiGroup(comm: number, ranks: Int32Array, tag: number, timeout: number): number | string;
+  /** null: too late. */
+  mpiTransfer(
+    comm: number,
+    kind: number,
+    sent: Uint8Array,
+    received: number,
+    root: number,
+    timeout: number,
+  ): Uint8Array | string | null;
+  mpiTransferAsync(
+    comm: number,
+    kind: number,
+    sent: Uint8Array,
+    received: number,
+    root: number,
+    timeout: number,
+  ): Promise<Uint8Array | string | null>;
+  mpiPost(comm: number, kind: number, sent: Uint8Array, received: number, root: number, timeout: number): void;
+  mpiLeave(): void;
+  mpiAbort(): void;
 }
 
 export interface NativeFailure {

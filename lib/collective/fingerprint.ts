@@ -117,7 +117,10 @@ function written(print: Fingerprint): string {
 const FIELDS = ["kind", "whole", "reduction", "root", "length", "sequence", "group", "size"] as const;
 
 /** The error for calls of the members that differ, the same on every rank. It names two of them. */
-export function mismatch(op: string, prints: readonly Fingerprint[], members: readonly number[],
+export function mismatch(
+  op: string,
+  prints: readonly Fingerprint[],
+  members: readonly number[],
 ): SurprisalError | undefined {
   const first = prints[0]!;
   const at = prints.findIndex((print) => FIELDS.some((field) => print[field] !== first[field]));

@@ -12,7 +12,7 @@ export interface AsyncCollective extends Collective {
 
 /** This rank's end of a collective. */
 export interface OpenedCollective extends AsyncCollective {
-  readonly kind: "single" | "workers";
+  readonly kind: "single" | "workers" | "mpi";
   /** What the library says that it is, where there is one. */
   readonly library: string | undefined;
   /**

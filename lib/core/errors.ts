@@ -30,6 +30,8 @@ export type ErrorCode =
   | "ERR_SURPRISAL_COLLECTIVE_MISMATCH"
   /** A rank of a collective ended, threw or closed, or what carries its bytes failed. */
   | "ERR_SURPRISAL_COLLECTIVE_LOST"
+  /** A library that carries a collective is not there, or is another one than it should be. */
+  | "ERR_SURPRISAL_COLLECTIVE_LIBRARY"
   /** A file cannot be read or written, or its content is not what it should be. */
   | "ERR_SURPRISAL_FILE"
   /** A package that this needs is not installed. The message says which one. */

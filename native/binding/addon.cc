@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "device.h"
+#include "mpi.h"
 #include "session.h"
 
 namespace srp::binding {
@@ -40,6 +41,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["useThreads"] = Napi::Function::New(env, use_threads);
   exports["lastError"] = Napi::Function::New(env, last_error);
   export_device(env, exports);
+  export_mpi(env, exports);
   Napi::Object ops = Napi::Object::New(env);
   for (const Op& op : all_ops()) ops[op.name] = op_object(env, op);
   exports["ops"] = ops;

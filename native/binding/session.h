@@ -28,6 +28,7 @@ struct Environment {
   std::vector<Session> sessions;
   std::string error;  // of the last call that did not return SRP_OK
   double* numbers = nullptr;  // kMaxFields of them: those of the next call, which JavaScript writes and a call reads
+  std::shared_ptr<void> mpi;  // mpi.cc's own
   int32_t threads = 0;  // that a call in host memory may use, as srp_cpu_use_threads takes it
 };
 

@@ -20,8 +20,13 @@ export function findTool(name, extraFolders = []) {
 }
 
 /** CXX, as make and cmake read it, else the usual names. */
-export function findCxx() {
-  const names = process.env.CXX ? [process.env.CXX] : ["g++", "clang++", "c++"];
+export const findCxx = () => findCompiler(process.env.CXX, ["g++", "clang++", "c++"]);
+
+/** CC, likewise. */
+export const findCc = () => findCompiler(process.env.CC, ["gcc", "clang", "cc"]);
+
+function findCompiler(wanted, usual) {
+  const names = wanted ? [wanted] : usual;
   for (const name of names) {
     const found = name.includes("/") ? name : findTool(name);
     if (found && existsSync(found)) return found;

@@ -3,7 +3,8 @@
 import * as surprisal from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { valuesOfRanks } from "../support/run-ranks";
-import { type Answer, everyUser, partsOf, wholeBatch } from "./users";
+import { joined, plain } from "./joined";
+import { everyUser, partsOf, wholeBatch } from "./users";
 
 const ROWS = 11;
 const CUTS: readonly (readonly number[])[] = [
@@ -12,18 +13,6 @@ const CUTS: readonly (readonly number[])[] = [
   [0, 3, 8, 11],
   [0, 6, 6, 11], // a worker without rows
 ];
-
-/** The answers of all ranks as one. What all share must be equal on each. */
-function joined(answers: readonly Answer[]): Answer {
-  const own: Record<string, number[]> = {};
-  for (const answer of answers)
-    for (const [name, values] of Object.entries(answer.own)) (own[name] ??= []).push(...Array.from(values));
-  for (const answer of answers) expect(answer.shared).toEqual(answers[0]!.shared);
-  return { own, shared: answers[0]!.shared };
-}
-
-const plain = (own: Answer["own"]): Record<string, number[]> =>
-  Object.fromEntries(Object.entries(own).map(([name, values]) => [name, Array.from(values)]));
 
 eachBackend((backend) => {
   const whole = wholeBatch(5, ROWS, backend);

@@ -4,67 +4,21 @@ import { broadcastState } from "../../lib";
 import { openCollective } from "../../lib/collective";
 import { eachBackend } from "../support/each-backend";
 import { errorCode as code } from "../support/error-code";
-import { rng } from "../support/rng";
 import { valuesOfRanks } from "../support/run-ranks";
-import type { Collective, PipelineBatch, PipelineEstimator } from "../../lib";
-
-interface Input {
-  readonly backend: surprisal.BackendChoice;
-  readonly estimator: PipelineEstimator;
-  readonly batches: readonly PipelineBatch[];
-  readonly groups: Int32Array;
-}
-
-function inputOf(backend: surprisal.BackendChoice, estimator: PipelineEstimator): Input {
-  const r = rng(11);
-  const batches = [3, 2, 4, 1].map((rows) => ({
-    shape: [rows, 5] as const,
-    rewards: r.f32(rows, -1, 2),
-    kl: r.f32(5 * rows, 0, 0.1),
-    values: r.f32(5 * rows, -1, 1),
-    mask: r.mask(5 * rows, 0.8),
-  }));
-  return { backend, estimator, batches, groups: r.i32(10, 0, 3) };
-}
-
-/** Batches cuts[i] … cuts[i + 1] for each rank. */
-function partsOf(input: Input, cuts: readonly number[]): Input[] {
-  const begins = [0];
-  for (const { rewards } of input.batches) begins.push(begins.at(-1)! + rewards.length);
-  return cuts.slice(1).map((end, i) => ({
-    ...input,
-    batches: input.batches.slice(cuts[i], end),
-    groups: input.groups.slice(begins[cuts[i]!], begins[end]),
-  }));
-}
-
-function run(collective: Collective | undefined, s: typeof surprisal, { backend, estimator, batches, groups }: Input) {
-  return s.advantagePipeline(batches, {
-    estimator,
-    groups,
-    gamma: 0.97,
-    klCoefficient: 0.1,
-    rewardClip: [-1, 1],
-    runningMoments: s.NO_MOMENTS,
-    subtractRunningMean: true,
-    whiten: true,
-    backend,
-    ...(collective && { collective }),
-  });
-}
+import { pipelineInput, pipelineParts, runPipeline } from "./batches";
 
 eachBackend((backend) => {
   test.each(["gae", "reinforcePlusPlus", "reinforcePlusPlusBaseline", "grpo"] as const)(
     "%s: batches of all workers have the bits of one worker",
     async (estimator) => {
-      const input = inputOf(backend, estimator);
-      const expected = run(undefined, surprisal, input);
-      expect(run(openCollective("single"), surprisal, input)).toEqual(expected);
+      const input = pipelineInput(backend, estimator);
+      const expected = runPipeline(undefined, surprisal, input);
+      expect(runPipeline(openCollective("single"), surprisal, input)).toEqual(expected);
       for (const cuts of [
         [0, 1, 4],
         [0, 2, 2, 4],
       ]) {
-        const got = await valuesOfRanks(partsOf(input, cuts), run);
+        const got = await valuesOfRanks(pipelineParts(input, cuts), runPipeline);
         expect(got.flatMap(({ batches }) => batches)).toEqual(expected.batches);
         for (const { runningMoments } of got) expect(runningMoments).toEqual(expected.runningMoments);
       }

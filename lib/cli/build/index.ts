@@ -7,6 +7,7 @@ import { SurprisalError } from "../../core/errors";
 import { wholeNumber } from "../shell/arguments";
 import type { Answer, Call, Command } from "../shell/command";
 import { UsageError } from "../shell/exit-codes";
+import { compileMpi, MPI } from "./mpi";
 import { findTools, type Tools } from "./tools";
 import { runTool } from "./tool";
 
@@ -96,16 +97,18 @@ async function place(made: string, folder: string, file: string): Promise<string
 
 async function run(call: Call): Promise<Answer> {
   const { args, progress } = call;
-  const target = args.has("cuda") ? CUDA : ADDON;
+  if (args.has("cuda") && args.has("mpi")) throw new UsageError("--cuda and --mpi are builds of their own", { name: "--mpi" });
+  const compiled = args.has("cuda") ? CUDA : ADDON;
+  const target = args.has("mpi") ? MPI : compiled;
   if (!args.has("cuda") && args.text("arch") !== undefined) throw new UsageError("--arch is for --cuda", { name: "--arch" });
   const jobs = wholeNumber(args, "jobs", 1, 2);
-  const tools = await findTools(args.has("cuda"), args.text("arch"), call.signal);
+  const tools = args.has("mpi") ? undefined : await findTools(args.has("cuda"), args.text("arch"), call.signal);
   const out = args.text("out");
   const folder = out === undefined ? path.join(packageRoot(), target.folder) : path.resolve(out);
   const begun = performance.now();
   const work = await mkdtemp(path.join(tmpdir(), "surprisal-build-"));
   try {
-    const made = await compile(target, tools, jobs, args.has("debug"), work, call);
+    const made = tools ? await compile(compiled, tools, jobs, args.has("debug"), work, call) : await compileMpi(work, call);
     progress.end();
     if (target === ADDON) await runTool("loading the addon", process.execPath, ["-e", "require(process.argv[1])", made], { signal: call.signal });
     call.signal.throwIfAborted();
@@ -114,7 +117,7 @@ async function run(call: Call): Promise<Answer> {
     const seconds = Number(((performance.now() - begun) / 1000).toFixed(1));
     const use = out === undefined ? "surprisal doctor says whether it is used" : `SURPRISAL_NATIVE_PATH=${folder} makes surprisal use it`;
     return {
-      json: { target: target.what, file, bytes: size, seconds, architectures: target === CUDA ? tools.architectures : undefined },
+      json: { target: target.what, file, bytes: size, seconds, architectures: args.has("cuda") ? tools?.architectures : undefined },
       text: `${file}: ${(size / 1024).toFixed(0)} KiB in ${seconds} s\n${use}\n`,
     };
   } finally {
@@ -124,13 +127,15 @@ async function run(call: Call): Promise<Answer> {
 
 export const build: Command = {
   name: "build",
-  usage: "[--cuda] [--arch LIST] [--out DIR] [--jobs N] [--debug] [--json]",
-  summary: "compile the native addon or the CUDA backend from this package's sources",
+  usage: "[--cuda] [--mpi] [--arch LIST] [--out DIR] [--jobs N] [--debug] [--json]",
+  summary: "compile the native addon, the CUDA backend or what opens MPI from this package's sources",
   about: `Compiles the sources that lie in this package, with cmake, through cmake-js. Without --cuda the addon (the cpu backend, and
-what opens the others); with it the CUDA backend. Nothing is downloaded: a missing tool is named, with how to add it.
+what opens the others); with it the CUDA backend. With --mpi what lets
+processes compute together over MPI, which needs a C compiler alone. Nothing is downloaded: a missing tool is named, with how to add it.
 The result replaces the old file in one step; a build that fails or is stopped leaves everything as it was.`,
   options: {
     cuda: { text: "the CUDA backend; needs nvcc" },
+    mpi: { text: "what opens MPI libraries; needs a C compiler and nothing else" },
     arch: { value: "LIST", text: 'compute capabilities for --cuda, such as "80,90". Default: those of the GPUs here, else all that releases carry' },
     out: { value: "DIR", text: "leave the file there, for SURPRISAL_NATIVE_PATH. Default: inside this package, where it is found" },
     jobs: { value: "N", short: "j", text: "compilers at once. Default 2" },

@@ -24,7 +24,7 @@ const RELEASED = ["75", "80", "86", "89", "90", "100", "120"];
 const PACKAGES = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
 
 /** The full path of a program, as a shell would find it. */
-function onPath(name: string, more: readonly string[] = []): string | undefined {
+export function onPath(name: string, more: readonly string[] = []): string | undefined {
   const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
   const folders = [...(process.env["PATH"] ?? "").split(path.delimiter), ...more];
   return folders

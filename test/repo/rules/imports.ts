@@ -7,7 +7,8 @@ const LIB_MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   core: [],
   backend: ["core"],
   io: ["core"],
-  collective: ["core"],
+  // Its processes are reached through the addon.
+  collective: ["core", "backend"],
   device: ["core", "backend"],
   ops: ["core", "backend"],
   // Data, and how it is merged under the options of a call.
@@ -58,8 +59,10 @@ const NATIVE_MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   // The emulation takes the place of the CUDA runtime, below the kernels.
   emulation: ["include"],
   cuda: ["include", "shared", "emulation"],
+  // A library of its own, which the addon opens.
+  mpi: [],
   // The CPU backend is linked into the addon and reached through its table alone.
-  binding: ["include"],
+  binding: ["include", "mpi"],
 };
 
 interface Import {
