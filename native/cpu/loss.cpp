@@ -45,10 +45,9 @@ LossRow<F> loss_row_of(const LossArgs& a, int64_t b, const LossParameters& p) {
 bool sums_differences(const LossArgs& a) { return is_whole(a.form) && a.old_log_probs && !a.old_log_probs_per_row; }
 
 template <class F>
-LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
+LossSums sums_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p) {
   const Range range = row_range(a.offsets, a.T, a.n, b);
   LossSums sums;
-  const Kernels* const level = kernels();
   if (!level) {
     for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
     return sums;
@@ -63,15 +62,15 @@ LossSums sums_of(const LossArgs& a, int64_t b, const LossParameters& p) {
 
 // Computes what the tokens of a row cost, and returns the sum of the slopes.
 template <class F>
-double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums, const RowForm& form,
-                 LossFigures* figures) {
+double values_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums,
+                 const RowForm& form, LossFigures* figures) {
   if (!wants_values(a)) {
     add_counts(sums, figures);
     return 0;
   }
   const Range range = row_range(a.offsets, a.T, a.n, b);
   double slope = 0;
-  if (const Kernels* const level = kernels()) {
+  if (level) {
     LossRow<F> row = loss_row_of<F>(a, b, p);
     row.form = form;
     row.tokens.figures = figures->at;
@@ -85,11 +84,11 @@ double values_of(const LossArgs& a, int64_t b, const LossParameters& p, const Lo
 
 // The gradients of a row that values_of() has not written.
 template <class F>
-void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const RowForm& form, double through) {
+void gradients_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const RowForm& form,
+                  double through) {
   if (!a.grad_log_probs) return;
   const Range range = row_range(a.offsets, a.T, a.n, b);
   F* const grad = static_cast<F*>(a.grad_log_probs);
-  const Kernels* const level = kernels();
   if (!level) {
     const RowScale scale = row_scale(a, b);
     for (int64_t i = range.begin; i < range.end; ++i) row_grad<F>(a, b, i, i, p, scale, form, through);
@@ -106,13 +105,14 @@ void gradients_of(const LossArgs& a, int64_t b, const LossParameters& p, const R
 template <class F>
 void row_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a.parameters);
+  const Kernels* const level = kernels();
   for (int64_t b = first; b < last; ++b) {
-    const LossSums sums = sums_of<F>(a, b, p);
+    const LossSums sums = sums_of<F>(level, a, b, p);
     RowForm form = row_form<F>(a, b, p, sums);
     LossFigures figures;
-    const double slope = values_of<F>(a, b, p, sums, form, &figures);
-    store_row<F>(a, b, form, figures);
-    gradients_of<F>(a, b, p, form, row_through(a, b, form, figures, slope));
+    const double slope = values_of<F>(level, a, b, p, sums, form, &figures);
+    store_row<F>(a, b, form, &figures);
+    gradients_of<F>(level, a, b, p, form, row_through(a, b, form, figures, slope));
   }
 }
 
@@ -129,11 +129,12 @@ int64_t kept_of(const LossArgs& a, int64_t b) {
 template <class F>
 void group_losses(const LossArgs& a, int64_t first, int64_t last) {
   const LossParameters p = loss_parameters(a.parameters);
+  const Kernels* const level = kernels();
   for (int64_t g = first; g < last; ++g) {
     const Range group = row_range(a.group_offsets, 0, a.B, g);
     LossSums all;
     for (int64_t m = group.begin; m < group.end; ++m) {
-      const LossSums row = sums_of<F>(a, member(a.members, m), p);
+      const LossSums row = sums_of<F>(level, a, member(a.members, m), p);
       all.log_ratio += row.log_ratio;
       all.kept += row.kept;
     }
@@ -146,11 +147,11 @@ void group_losses(const LossArgs& a, int64_t first, int64_t last) {
       form = row_form<F>(a, b, p, all);
       LossFigures figures;
       add_counts(row, &figures);
-      store_row<F>(a, b, form, figures);
+      store_row<F>(a, b, form, &figures);
       slope += scaled(row_scale(a, b).policy, form.slope);
     }
     const double through = slope / form.divisor;
-    for (int64_t m = group.begin; m < group.end; ++m) gradients_of<F>(a, member(a.members, m), p, form, through);
+    for (int64_t m = group.begin; m < group.end; ++m) gradients_of<F>(level, a, member(a.members, m), p, form, through);
   }
 }
 

@@ -141,7 +141,7 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
   } else {
     add_counts(sums, &figures);
   }
-  if (worker<kTogether>() == 0) store_row<F>(a, b, row, figures);
+  if (worker<kTogether>() == 0) store_row<F>(a, b, row, &figures);
   if (a.grad_log_probs && goes_through(a.form))
     gradients_through_row<F, kTogether>(a, b, range, p, row, row_through(a, b, row, figures, slope), tokens);
 }

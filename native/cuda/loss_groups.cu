@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(kRowThreads, 2)
         own.kept = own.terms = sums[b].kept;
         LossFigures figures;
         add_counts(own, &figures);
-        store_row<F>(a, b, row, figures);
+        store_row<F>(a, b, row, &figures);
       }
       return scaled(row_scale(a, b).policy, row.slope);
     });

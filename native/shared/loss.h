@@ -138,13 +138,15 @@ SRP_HD bool wants_all(const LossArgs& a) { return a.figures && a.figure_count > 
 // NaN wins over every number.
 SRP_HD double larger(double a, double b) { return a != a || a >= b ? a : b; }
 
-SRP_HD void store_figures(const LossArgs& a, int64_t b, LossFigures row) {
+// figure_count is SRP_LOSS_SUMS or SRP_LOSS_FIGURES. 0 added: no figure is -0.
+SRP_HD void store_figures(const LossArgs& a, int64_t b, const LossFigures& row) {
   if (!a.figures) return;
   const RowScale scale = row_scale(a, b);
-  row.at[SRP_FIGURE_TOTAL] = scaled(scale.policy, row.at[SRP_FIGURE_LOSS]) + scaled(scale.kl, row.at[SRP_FIGURE_KL]);
   double* const to = a.figures + b * a.figure_count;
-  for (int k = 0; k < SRP_LOSS_FIGURES; ++k)
-    if (k < a.figure_count) to[k] = row.at[k] + 0.0;
+  to[SRP_FIGURE_TOTAL] = scaled(scale.policy, row.at[SRP_FIGURE_LOSS]) + scaled(scale.kl, row.at[SRP_FIGURE_KL]) + 0.0;
+  for (int k = SRP_FIGURE_TOTAL + 1; k < SRP_LOSS_SUMS; ++k) to[k] = row.at[k] + 0.0;
+  if (!wants_all(a)) return;
+  for (int k = SRP_LOSS_SUMS; k < SRP_LOSS_FIGURES; ++k) to[k] = row.at[k] + 0.0;
 }
 
 // loss_token

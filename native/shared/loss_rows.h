@@ -230,25 +230,25 @@ SRP_HD void add_counts(const LossSums& sums, LossFigures* figures) {
 }
 
 template <class F>
-SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigures figures) {
+SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigures* figures) {
   if (counts_once(a.form)) {
-    figures.at[SRP_FIGURE_LOSS] = row.loss;
+    figures->at[SRP_FIGURE_LOSS] = row.loss;
     store_real<F>(a.losses, b, row.loss);
   }
-  const double kept = figures.at[SRP_FIGURE_KEPT], terms = figures.at[SRP_FIGURE_TERMS];
+  const double kept = figures->at[SRP_FIGURE_KEPT], terms = figures->at[SRP_FIGURE_TERMS];
   if (is_whole(a.form)) {
     const double counts = kept > 0 ? kept : 1.0;
-    figures.at[SRP_FIGURE_CLIPPED] = row.clipped ? counts : 0.0;
-    figures.at[SRP_FIGURE_LIMITED] = row.limited ? counts : 0.0;
+    figures->at[SRP_FIGURE_CLIPPED] = row.clipped ? counts : 0.0;
+    figures->at[SRP_FIGURE_LIMITED] = row.limited ? counts : 0.0;
     store_flag(a.clipped, b, row.clipped);
   }
   const bool mixed = a.form == SRP_ROW_GAMMA && a.advantages_per_token;
-  const double reported = !mixed ? row.reported : terms > 0 ? figures.at[SRP_FIGURE_ROW_RATIO] / terms : 1.0;
-  figures.at[SRP_FIGURE_ROW_RATIO] = reported;
-  figures.at[SRP_FIGURE_RATIO] = kept > 0 ? kept * reported : 0.0;
+  const double reported = !mixed ? row.reported : terms > 0 ? figures->at[SRP_FIGURE_ROW_RATIO] / terms : 1.0;
+  figures->at[SRP_FIGURE_ROW_RATIO] = reported;
+  figures->at[SRP_FIGURE_RATIO] = kept > 0 ? kept * reported : 0.0;
   store_real<F>(a.ratios, b, reported);
-  if (a.old_log_probs_per_row && wants_all(a)) figures.add_log_ratio(row.log_ratio, a.parameters.log_clamp);
-  store_figures(a, b, figures);
+  if (a.old_log_probs_per_row && wants_all(a)) figures->add_log_ratio(row.log_ratio, a.parameters.log_clamp);
+  store_figures(a, b, *figures);
 }
 
 template <class F>
