@@ -31,6 +31,7 @@ bool is_fatal(cudaError_t error) {
     case cudaErrorInvalidAddressSpace:
     case cudaErrorInvalidPc:
     case cudaErrorLaunchFailure:
+    case cudaErrorUnknown:
       return true;
     default:
       return false;

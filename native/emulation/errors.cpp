@@ -117,6 +117,7 @@ bool stays(cudaError_t error) {
     case cudaErrorIllegalInstruction:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
+    case cudaErrorUnknown:
       return true;
     default:
       return false;

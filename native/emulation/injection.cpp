@@ -21,7 +21,7 @@ struct Order {
 cudaError_t likely(const std::string& function) {
   if (function.find("Malloc") != std::string::npos || function.find("Alloc") != std::string::npos)
     return cudaErrorMemoryAllocation;
-  return function == "launch" ? cudaErrorLaunchOutOfResources : cudaErrorUnknown;
+  return function == "launch" ? cudaErrorLaunchOutOfResources : cudaErrorIllegalState;
 }
 
 bool parse(const std::string& text, Order& order) {
