@@ -30,6 +30,8 @@ export interface Goal {
   readonly aim?: number;
   /** Judged only where two threads get this much more from memory than one. */
   readonly roofScales?: number;
+  /** The CUDA kernel whose share is predicted by its instructions (native/cuda/counts.json). */
+  readonly kernel?: string;
 }
 
 const share = (says: string, match: Match, must: number, aim: number): Goal => ({

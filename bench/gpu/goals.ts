@@ -2,12 +2,13 @@
 import type { Goal, Match } from "../goals";
 import type { Shape } from "../shapes";
 
-const share = (says: string, match: Match, must: number, aim: number): Goal => ({
+const share = (says: string, match: Match, must: number, aim: number, kernel?: string): Goal => ({
   says,
   match: { threads: 0, ...match },
   figure: "share",
   must,
   aim,
+  kernel,
 });
 
 const shapes = (...names: readonly string[]): { readonly shapes: readonly Shape[] } => ({
@@ -16,15 +17,15 @@ const shapes = (...names: readonly string[]): { readonly shapes: readonly Shape[
 const LARGE = shapes("Qwen vocabulary", "Llama 2 vocabulary");
 
 export const GPU_GOALS: readonly Goal[] = [
-  share("forward, V ≥ 32K", { op: "logprob", ...LARGE }, 0.85, 1.03),
+  share("forward, V ≥ 32K", { op: "logprob", ...LARGE }, 0.85, 1.03, "forward_kernel"),
   share("forward, V = 4,096", { op: "logprob", ...shapes("small vocabulary") }, 0.75, 0.9),
   share("forward, V = 1,024", { op: "logprob", ...shapes("1024 columns") }, 0.55, 0.75),
-  share("backward, V ≥ 32K", { op: "logprobBackward", ...LARGE }, 0.88, 0.98),
-  share("loss from logits, V ≥ 32K", { op: "policyLossFromLogits", ...LARGE }, 0.8, 0.93),
-  share("GAE, 64 MB and more", { op: "gae", elements: 4e6 }, 0.65, 0.88),
-  share("spans, 1e7 tokens and more", { op: "findSpans", elements: 1e7 }, 0.7, 0.95),
+  share("backward, V ≥ 32K", { op: "logprobBackward", ...LARGE }, 0.88, 0.98, "backward_kernel"),
+  share("loss from logits, V ≥ 32K", { op: "policyLossFromLogits", ...LARGE }, 0.8, 0.93, "loss_logits_kernel"),
+  share("GAE, 64 MB and more", { op: "gae", elements: 4e6 }, 0.65, 0.88, "scan_rows_tiled_kernel"),
+  share("spans, 1e7 tokens and more", { op: "findSpans", elements: 1e7 }, 0.7, 0.95, "delim_marks_kernel"),
   // One launch within twice (at best 1.3 times) the byte floor.
-  share("group normalisation of 1e6", { op: "groupNormalize" }, 1 / 2, 1 / 1.3),
+  share("group normalisation of 1e6", { op: "groupNormalize" }, 1 / 2, 1 / 1.3, "group_teams_kernel"),
   share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 1 / 2, 1 / 1.3),
   {
     says: "forward, against eager torch",

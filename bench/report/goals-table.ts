@@ -31,9 +31,14 @@ export function verdictLine(judged: Judged): string {
   return `${verdict(judged).padEnd(16)} ${goal.says}: ${measured(judged)}, must ${wanted(goal, goal.must)}${goal.aim === undefined ? "" : `, aim ${wanted(goal, goal.aim)}`} (${where})`;
 }
 
-export function goalsTable(judged: readonly Judged[]): string[] {
+/** `predicted`: what is known of a goal's measure without a device, in a column of its own. */
+export function goalsTable(judged: readonly Judged[], predicted?: (goal: Goal) => number | undefined): string[] {
+  const prediction = (goal: Goal) => {
+    const value = predicted?.(goal);
+    return value === undefined ? "" : `≤ ${number(value)}`;
+  };
   return table(
-    ["goal", "must", "aim", "measured", "", "the worst of its cases"],
+    ["goal", "must", "aim", "measured", ...["predicted, H200"].slice(predicted ? 0 : 1), "", "the worst of its cases"],
     judged.map((one) => {
       const { goal, line } = one;
       const mark = one.verdict === "missed" ? `**${verdict(one)}**` : verdict(one);
@@ -42,7 +47,8 @@ export function goalsTable(judged: readonly Judged[]): string[] {
             .filter(Boolean)
             .join(", ")
         : "";
-      return [goal.says, wanted(goal, goal.must), wanted(goal, goal.aim), measured(one), mark, where];
+      const shown = [goal.says, wanted(goal, goal.must), wanted(goal, goal.aim), measured(one)];
+      return predicted ? [...shown, prediction(goal), mark, where] : [...shown, mark, where];
     }),
   );
 }

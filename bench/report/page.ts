@@ -1,6 +1,7 @@
 // docs/performance.md out of lines of results.
 import { GOALS, judge } from "../goals";
 import { GPU_GOALS } from "../gpu/goals";
+import { predictedShare } from "./predicted";
 import { OURS } from "../harness/names";
 import { quantile } from "../harness/statistics";
 import type { ResultLine, RunFacts } from "../record";
@@ -119,7 +120,12 @@ function section({ name, lines }: ResultFile): string[] {
     "",
     "### Goals",
     "",
-    ...goalsTable((onDevice ? GPU_GOALS : GOALS).map((goal) => judge(goal, lines))),
+    ...(onDevice
+      ? goalsTable(
+          GPU_GOALS.map((goal) => judge(goal, lines)),
+          predictedShare,
+        )
+      : goalsTable(GOALS.map((goal) => judge(goal, lines)))),
     ...kernels.flatMap((kernel) => {
       const own = lines.filter((line) => line.kernel === kernel);
       return [

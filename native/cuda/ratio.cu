@@ -38,6 +38,7 @@ __global__ void log_tokens_kernel(srp_ratio_log_args a) {
 // bytes     n (2 s + mask) + s B outputs
 // limit     memory
 // notes     a warp or a block a row; eight tokens of a lane under way
+// turn      8 of log_rows_kernel<float, true>: 64 loaded, 16 float64; 9 bytes; at most 39
 template <class F, bool kTogether>
 __global__ void __launch_bounds__(kRowThreads, 4) log_rows_kernel(srp_ratio_log_args a, uint32_t* faults) {
   const int64_t b = own_row<kTogether>();

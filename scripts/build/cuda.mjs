@@ -1,9 +1,10 @@
 // build-cuda/libsurprisal_cuda.so: the CUDA backend, by cmake-js, cmake and nvcc; and
-// build-cuda/resources.json, what ptxas said about every kernel.
+// build-cuda/resources.json, what ptxas said about every kernel, and build-cuda/sources.json, hashes of what was compiled.
 
-import { existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { collectResources, spilling, writeResources } from "../cuda-resources.mjs";
 import { readLedger } from "../ledger/entries.mjs";
+import { sourceHashes } from "../ledger/sources.mjs";
 import { JOBS, roughly } from "./jobs.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run, ToolFailed } from "./run.mjs";
@@ -44,10 +45,12 @@ export async function build({ release = false, unpacked = false }, say) {
     ...filesBelow("native/shared", [".h", ".inc"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
   ];
-  const print = fingerprint([await versionOf(nvcc), archs, ptx, compress], inputs);
+  const nvccVersion = await versionOf(nvcc);
+  const print = fingerprint([nvccVersion, archs, ptx, compress], inputs);
   if (isFresh([output, resources], stampFile, print)) return { state: "up to date" };
 
   say(`compiling the CUDA backend for sm_${archs.replaceAll(";", ", sm_")}, ${roughly(CORE_SECONDS_AN_ARCH * archs.split(";").length)}`);
+  const compiled = { nvcc: /V([\d.]+)/.exec(nvccVersion)?.[1], files: sourceHashes() };
   const cmakeJs = (command, ...options) =>
     run(
       `cmake-js ${command}`,
@@ -68,6 +71,7 @@ export async function build({ release = false, unpacked = false }, say) {
 
   const kernels = await collectResources(cmakeFolder);
   writeResources(resources, kernels);
+  writeFileSync(at("build-cuda/sources.json"), `${JSON.stringify(compiled, null, 2)}\n`);
   const spills = spilling(kernels);
   if (spills.length > 0) {
     throw new ToolFailed("ptxas check", spills.map((kernel) => `${kernel.name} spills registers\n`).join(""));

@@ -5,17 +5,17 @@
 //   // limit     memory, latency or issue
 //   // notes     more, in words
 //
-// and where they are not what scripts/ledger/page.mjs supposes: threads (of a block), shared (bytes that a launch adds), launches,
-// values (of names in the formula: `inputs 1, S 4096`). Lines without one of these words go on with the line above.
+// where its hot loop is counted, turn (counts.mjs); and where they are not what scripts/ledger/page.mjs supposes: threads (of a
+// block), shared (bytes that a launch adds), launches, values (of names in the formula: `inputs 1, S 4096`). Lines without one of these words go on with the line above.
 
 import { readFileSync } from "node:fs";
 import { filesBelow, shown } from "../build/paths.mjs";
 
-const WORDS = ["ledger", "bytes", "limit", "notes", "threads", "shared", "launches", "values"];
+const WORDS = ["ledger", "bytes", "limit", "notes", "turn", "threads", "shared", "launches", "values"];
 const NEEDED = ["ledger", "bytes", "limit", "notes"];
 const LIMITS = ["memory", "latency", "issue"];
 
-/** By name of the kernel: {op, minimumBytes, limit, notes, threads, shared, launches, values}; and what is wrong, in words. */
+/** By name of the kernel: {file, op, minimumBytes, limit, notes, turn, threads, shared, launches, values}; and what is wrong, in words. */
 export function readLedger() {
   const read = filesBelow("native/cuda", [".cu", ".cuh"]).map((file) =>
     entriesOf(shown(file), readFileSync(file, "utf8")),
@@ -40,10 +40,12 @@ export function entriesOf(file, text) {
     if (said.limit && !LIMITS.includes(said.limit))
       faults.push(`${file}:${i + 1}: the limit of ${name} is ${said.limit}, expected ${LIMITS.join(", ")}`);
     entries[name] = {
+      file,
       op: said.ledger,
       minimumBytes: said.bytes,
       limit: said.limit,
       notes: said.notes,
+      turn: said.turn,
       threads: number(said.threads),
       shared: number(said.shared),
       launches: number(said.launches),

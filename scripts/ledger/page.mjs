@@ -1,8 +1,9 @@
-// docs/cuda.md: what each kernel costs, from what ptxas said (build-cuda/resources.json) and what must be read and written
-// (the ledger: the comments above the kernels).
+// docs/cuda.md: what each kernel costs, from what ptxas said (build-cuda/resources.json), what must be read and written (the
+// ledger: the comments above the kernels) and the instructions of its hot loop (native/cuda/counts.json).
 
 import { LIMITS, occupancy } from "./occupancy.mjs";
 import { evaluate } from "./bytes.mjs";
+import { loopsSection } from "./loops-section.mjs";
 import { plainName } from "./names.mjs";
 import { BASE, keptOr } from "./registers.mjs";
 
@@ -112,8 +113,8 @@ function amount(bytes) {
 
 const cells = (values) => `| ${values.map((value) => String(value).replaceAll("|", "\\|")).join(" | ")} |`;
 
-/** `kept`: native/cuda/registers.json. */
-export function page(compiled, ledger, kept) {
+/** `kept`: native/cuda/registers.json. `counts`: native/cuda/counts.json. */
+export function page(compiled, ledger, kept, counts) {
   const resources = compiled.some(({ arch }) => arch === BASE)
     ? compiled.filter(({ arch }) => arch === BASE)
     : compiled;
@@ -173,5 +174,6 @@ registers and blocks of that many threads (\`threads\` of the ledger, or ${THREA
 | kernel | file | threads | registers | shared bytes | spills | ${Object.keys(LIMITS).join(" | ")} |
 | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 ${cost.join("\n")}
-`;
+
+${loopsSection(all, counts)}`;
 }

@@ -98,6 +98,7 @@ console.log(JSON.stringify(entriesOf("scan.cu", ${JSON.stringify(text)})));`;
   expect(run(program)).toEqual({
     entries: {
       rows_kernel: {
+        file: "scan.cu",
         op: "scan_gae, scan_returns",
         minimumBytes: "n (s inputs + mask)",
         limit: "latency",
@@ -105,7 +106,7 @@ console.log(JSON.stringify(entriesOf("scan.cu", ${JSON.stringify(text)})));`;
         threads: 128,
         values: { inputs: 1, S: 4096 },
       },
-      bare_kernel: { op: "scan_gae", limit: "luck", values: {} },
+      bare_kernel: { file: "scan.cu", op: "scan_gae", limit: "luck", values: {} },
     },
     faults: [
       "scan.cu:17: the comment above bare_kernel has no bytes, no notes",

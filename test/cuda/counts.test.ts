@@ -1,0 +1,157 @@
+// The instructions of the hot loops: how they are counted, and that the kept counts are of these sources and within their limits.
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+
+const root = join(__dirname, "..", "..");
+const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
+
+function run(program: string): unknown {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
+    encoding: "utf8",
+  });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+/** cuobjdump's text of a function, its instructions 16 bytes apart. */
+const listing = (name: string, ...code: readonly string[]) =>
+  [
+    `\t\tFunction : ${name}`,
+    '\t.headerflags\t@"EF_CUDA_SM90"',
+    ...code.flatMap((line, i) => [
+      `        /*${(16 * i).toString(16).padStart(4, "0")}*/    ${line} ;   /* 0x00000a00ff017b82 */`,
+      "                                    /* 0x000fe20000000800 */",
+    ]),
+  ].join("\n");
+
+/** A loop of eight-byte loads whose body goes round a division by a branch, and in it a loop of one float64 addition. */
+const LOOP = listing(
+  "_Z4loopv",
+  "S2R R0, SR_TID.X",
+  "LDG.E.64 R2, desc[UR4][R4.64]", // 0x10: the head
+  "DADD R6, R6, R2", // 0x20: the inner loop
+  "@P1 BRA 0x20",
+  "@P0 BRA 0x80",
+  "MUFU.RCP R8, R9",
+  "FMUL R8, R8, R9",
+  "FADD R8, R8, R9",
+  "STG.E.U8 desc[UR4][R4.64], R8", // 0x80
+  "@!P2 BRA 0x10",
+  "EXIT",
+  "BRA 0xb0",
+);
+
+const count = (needed: object, inner = 1) =>
+  run(`import { blocksOf, readSass } from ${script("sass.mjs")};
+import { turnOf } from ${script("turns.mjs")};
+const [code] = readSass(${JSON.stringify(LOOP)}).values();
+console.log(JSON.stringify(turnOf(blocksOf(code), ${JSON.stringify(needed)}, ${inner}) ?? null));`);
+
+test("a turn is the cheapest way through the loop that does what is needed", () => {
+  expect(count({ loaded: 8 })).toMatchObject({
+    instructions: 6,
+    loaded: 8,
+    stored: 1,
+    special: 0,
+    float64: 1,
+    branches: 3,
+  });
+  expect(count({ loaded: 8, special: 1 })).toMatchObject({ instructions: 9, special: 1 });
+});
+
+test("loops inside of a turn count as often as they turn", () => {
+  expect(count({ loaded: 8 }, 4)).toMatchObject({ instructions: 12, float64: 4 });
+});
+
+test("where no loop does what is needed the whole kernel is a turn, and what nothing does is not found", () => {
+  expect(count({ shared: 1 })).toBeNull();
+  const straight = listing(
+    "_Z8straightv",
+    "LDG.E.128 R4, desc[UR4][R2.64]",
+    "FADD R4, R4, R5",
+    "STG.E desc[UR4][R2.64], R4",
+    "EXIT",
+  );
+  const program = `import { blocksOf, readSass } from ${script("sass.mjs")};
+import { turnOf } from ${script("turns.mjs")};
+const [code] = readSass(${JSON.stringify(straight)}).values();
+console.log(JSON.stringify(turnOf(blocksOf(code), { loaded: 16, stored: 4 })));`;
+  expect(run(program)).toMatchObject({ instructions: 4, loaded: 16, stored: 4 });
+});
+
+test("a turn of the ledger is read, and one that says something else is refused", () => {
+  const program = `import { readTurn } from ${script("counts.mjs")};
+const refused = (text) => { try { readTurn(text); } catch (error) { return error.message; } };
+console.log(JSON.stringify([
+  readTurn("8 of sum_kernel<float, 2>: 32 loaded, inner 7 + 16 stored; 4 bytes; at most 4.5"),
+  refused("8 of sum_kernel<float>: 32 loaded"), refused("8 of sum_kernel<float>: 32 words; 4 bytes; at most 3")]));`;
+  expect(run(program)).toEqual([
+    {
+      elements: 8,
+      instance: "sum_kernel<float, 2>",
+      ways: [
+        { needed: { loaded: 32 }, inner: 7 },
+        { needed: { stored: 16 }, inner: 1 },
+      ],
+      bytes: 4,
+      most: 4.5,
+    },
+    expect.stringContaining('a turn is "N of KERNEL<...>'),
+    expect.stringContaining("not 32 words"),
+  ]);
+});
+
+test("another source, another turn, too many instructions, and kernels that one side lacks are named", () => {
+  const entry = (most: number) => ({
+    file: "native/cuda/a.cu",
+    turn: `4 of a<float>: 16 loaded; 4 bytes; at most ${most}`,
+  });
+  const kept = (sources: string, most: number) => ({
+    kernels: { a: { sources, of: entry(most).turn, elements: 4, turn: { instructions: 42, loaded: 16 } } },
+  });
+  const cases = [
+    [{ a: entry(11) }, kept("1", 11)],
+    [{ a: entry(11) }, kept("2", 11)],
+    [{ a: entry(11) }, kept("1", 12)],
+    [{ a: entry(10) }, kept("1", 10)],
+    [{ a: entry(11) }, { kernels: {} }],
+    [{}, kept("1", 11)],
+  ];
+  const program = `import { faultsOfCounts } from ${script("counts.mjs")};
+console.log(JSON.stringify(${JSON.stringify(cases)}.map(([entries, kept]) => faultsOfCounts(entries, kept, { "native/cuda/a.cu": "1" }))));`;
+  const [good, source, turn, many, missing, gone] = run(program) as string[][];
+  expect(good).toEqual([]);
+  expect(source).toEqual([expect.stringContaining("a was counted in another native/cuda/a.cu")]);
+  expect(turn).toEqual([expect.stringContaining("a was counted by another turn")]);
+  expect(many).toEqual([expect.stringContaining("a takes 10.5 instructions an element, at most 10 are allowed")]);
+  expect(missing).toEqual([expect.stringContaining("a is missing")]);
+  expect(gone).toEqual([expect.stringContaining("a has no turn in the ledger")]);
+});
+
+test("the larger bound of a loop is that of its busiest unit", () => {
+  const program = `import { boundsOf } from ${script("bounds.mjs")};
+const card = { multiprocessors: 100, clock: 1e9, bandwidth: 1e12, rates: { instructions: 4, float64: 2 } };
+console.log(JSON.stringify([{ bytes: 8, instructions: 64, float64: 0 }, { bytes: 8, instructions: 64, float64: 64 }]
+  .map((counts) => boundsOf(counts, card))));`;
+  expect(run(program)).toEqual([
+    { bytes: 8, issue: 5, unit: "instructions", share: 1 },
+    { bytes: 8, issue: 10, unit: "float64", share: 0.8 },
+  ]);
+});
+
+test("a hash of sources does not see comments and blanks, but texts", () => {
+  const program = `import { bare } from ${script("sources.mjs")};
+const texts = ["a = 1;  // one\\n", "a = 1;\\n/* two */", 'a = "//";', 'a = "";'];
+console.log(JSON.stringify(texts.map(bare)));`;
+  const [one, two, three, four] = run(program) as string[];
+  expect(one?.trim()).toBe(two?.trim());
+  expect(three).not.toBe(four);
+});
+
+test("the kept counts are of these sources, and within their limits", () => {
+  const program = `import { readLedger } from ${script("entries.mjs")};
+import { faultsOfCounts, keptCounts } from ${script("counts.mjs")};
+console.log(JSON.stringify(faultsOfCounts(readLedger().entries, keptCounts())));`;
+  expect(run(program)).toEqual([]);
+});
