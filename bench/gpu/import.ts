@@ -1,8 +1,10 @@
-// Files what a run of the GPU bundle left behind: npm run gpu:import -- RESULTS_DIR
+// Files what a run of the GPU bundle left behind: npm run gpu:import -- RESULTS_DIR.tar (or RESULTS_DIR)
 //
 // bench/results/gpu-CARD.jsonl gets the lines of the bench beside torch, gpu-CARD-node.jsonl those of the bench from Node,
 // gpu-CARD.json the parts, the suite's counts and the comparison with torch; docs/performance.md is written anew. A run on the emulated backend is refused: it says nothing about a GPU.
-import { existsSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { root } from "../harness/machine";
 import { toLines } from "../record";
@@ -40,14 +42,24 @@ export function filed(results: GpuResults): Readonly<Record<string, string>> {
   };
 }
 
-function main(folder: string | undefined): number {
-  if (folder === undefined || !existsSync(folder)) {
+/** The folder of results: itself, or what the tar file holds, unpacked. */
+export function folderOf(path: string): string {
+  if (!path.endsWith(".tar")) return path;
+  const folder = mkdtempSync(join(tmpdir(), "gpu-results-"));
+  const { status, stderr } = spawnSync("tar", ["-xf", path, "-C", folder], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`${path}: ${stderr}`);
+  const [inside = ""] = readdirSync(folder);
+  return join(folder, inside);
+}
+
+function main(path: string | undefined): number {
+  if (path === undefined || !existsSync(path)) {
     console.error(
-      `usage: npm run gpu:import -- RESULTS_DIR\n\n  RESULTS_DIR  what run.sh of the bundle wrote${folder === undefined ? "" : `; ${folder} is not there`}`,
+      `usage: npm run gpu:import -- RESULTS_DIR.tar\n\n  RESULTS_DIR.tar  what run.sh of the bundle wrote, or the folder${path === undefined ? "" : `; ${path} is not there`}`,
     );
     return 2;
   }
-  const results = readGpuResults(folder);
+  const results = readGpuResults(folderOf(path));
   const why = refusal(results);
   if (why !== undefined) {
     console.error(`gpu:import: not filed: ${why}`);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Proves the CUDA backend on this machine: run.sh RESULTS_DIR [--minutes N] [--backend NAME] [--device N]
+# Proves the CUDA backend on this machine: run.sh RESULTS_DIR [--only PARTS] [--minutes N] [--backend NAME] [--device N]
 #
 # Needs a driver, bash and coreutils. Uses python3 with torch (and triton) and compute-sanitizer where they are there.
 # Every part writes its own log; one that fails does not stop the others. Exit status: 0 nothing failed, 1 something did.
@@ -8,23 +8,28 @@ here=$(cd "$(dirname "$0")" && pwd)
 app=$here/app
 node=$here/node
 
+parts_there=(torch suite conformance node bench memcheck racecheck)
+
 usage() {
   cat <<TEXT
-usage: run.sh RESULTS_DIR [--minutes N] [--backend cuda|emulated] [--device N] [--tiny]
+usage: run.sh RESULTS_DIR [--only PARTS] [--minutes N] [--backend cuda|emulated] [--device N] [--tiny]
 
   RESULTS_DIR   where results.json, summary.md, *.jsonl of the benches and a log for each part go; made if it is not there
+  --only PARTS  these parts alone, such as torch,bench; of ${parts_there[*]}
   --minutes N   about how long it may take in all (default 30)
   --backend B   cuda (default), or emulated: the same kernels on the host, to try the bundle out
   --device N    number of the device (default 0)
   --tiny        small shapes for the benches: what they give is no result
 
-Bring RESULTS_DIR back to the repository and file it: npm run gpu:import -- RESULTS_DIR
+RESULTS_DIR.tar holds all of it, and is written anew after every part: what was cut off has the parts that ended.
+Bring it back to the repository and file it: npm run gpu:import -- RESULTS_DIR.tar
 TEXT
 }
 
-results='' minutes=30 backend=cuda device=0 tiny=()
+results='' only='' minutes=30 backend=cuda device=0 tiny=()
 while (($# > 0)); do
   case $1 in
+    --only) only=${2:?--only needs names of parts}; shift 2 ;;
     --minutes) minutes=${2:?--minutes needs a number}; shift 2 ;;
     --backend) backend=${2:?--backend needs a name}; shift 2 ;;
     --device) device=${2:?--device needs a number}; shift 2 ;;
@@ -37,6 +42,9 @@ done
 [[ -n $results ]] || { usage >&2; exit 2; }
 [[ $minutes =~ ^[0-9]+$ && $device =~ ^[0-9]+$ ]] || { usage >&2; exit 2; }
 case $backend in cuda | emulated) ;; *) usage >&2; exit 2 ;; esac
+for name in ${only//,/ }; do
+  [[ " ${parts_there[*]} " == *" $name "* ]] || { echo "no part is called $name: there are ${parts_there[*]}" >&2; exit 2; }
+done
 mkdir -p "$results" || exit 2
 results=$(cd "$results" && pwd)
 [[ $backend == emulated ]] && tiny=(--tiny)
@@ -54,13 +62,28 @@ left() {
   ((seconds > 30)) && echo "$seconds" || echo 30
 }
 
+# All results as one file, whole or not there.
+pack() {
+  tar -cf "$results.tar.partial" -C "$(dirname "$results")" "$(basename "$results")" && mv "$results.tar.partial" "$results.tar"
+}
+
+asked() { # NAME: whether the part is to run
+  [[ $1 == card || -z $only || ",$only," == *",$1,"* ]]
+}
+
 # part NAME SECONDS COMMAND...: exit status 3 means skipped, with the reason in the last line of its log
 part() {
   local name=$1 limit=$2 start=$SECONDS status state
   shift 2
+  asked "$name" || { skipped "$name" 'not asked for (--only)'; return; }
   echo "== $name"
   timeout "$limit" "$@" >"$results/$name.log" 2>&1
   status=$?
+  # A sanitizer that ends without its summary was refused by the machine: it has looked at nothing.
+  if [[ $name == *check && $status != 0 && $status != 124 ]] && ! grep -q 'ERROR SUMMARY' "$results/$name.log"; then
+    echo 'skipped: compute-sanitizer does not run here' >>"$results/$name.log"
+    status=3
+  fi
   case $status in
     0) state=passed ;;
     3) state=skipped ;;
@@ -70,6 +93,7 @@ part() {
   printf '%s\t%s\t%s\t%s\n' "$name" "$state" "$status" "$((SECONDS - start))" >>"$parts"
   tail -n 3 "$results/$name.log" | sed 's/^/   /'
   echo "== $name: $state ($((SECONDS - start)) s)"
+  pack
 }
 
 skipped() { # NAME REASON
@@ -130,4 +154,6 @@ for tool in memcheck racecheck; do
 done
 
 "$node" "$app/bench/gpu/summary.js" "$results" || failed=1
+pack
+echo "== $results.tar"
 exit "$failed"

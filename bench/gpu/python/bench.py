@@ -91,6 +91,7 @@ class Bench:
         if work.eager:
             peer("torch eager", work.eager)
             if self.on_device and work.call != "scan_gae":  # a loop of thousands of steps does not compile in any time
+                self.torch._dynamo.reset()  # else it falls back to eager after a few shapes, and is timed under this name
                 peer("torch.compile", self.torch.compile(work.eager, dynamic=False))
         if work.plain and self.on_device:
             if work.plain in self.triton:
