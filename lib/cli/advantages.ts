@@ -67,21 +67,24 @@ function difference(before: readonly Rollout[], after: readonly Rollout[]): numb
   return largest;
 }
 
-function groupFacts(rollouts: readonly Rollout[]): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
+function groupFacts(
+  rollouts: readonly Rollout[],
+  rewards: Estimate["rewards"],
+): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
   if (rollouts.some(({ group }) => group === undefined)) return { groups: null, equalRewardGroups: null };
-  const groups = membersOf(groupRollouts(rollouts)).map((members) => members.map((row) => rollouts[row]!.reward));
+  const groups = membersOf(groupRollouts(rollouts)).map((members) => members.map((row) => rewards[row]));
   const equal = groups.filter(
     (own) => own.length > 1 && own.every((reward) => reward !== undefined && reward === own[0]),
   );
   return { groups: groups.length, equalRewardGroups: equal.length };
 }
 
-function answerOf({ label, rollouts }: Batch, { rollouts: after, fields, metrics }: Estimate): BatchAnswer {
+function answerOf({ label, rollouts }: Batch, { rollouts: after, rewards, fields, metrics }: Estimate): BatchAnswer {
   const lengths = after.map(({ advantages }) => advantages?.length);
   return {
     batch: label,
     rollouts: rollouts.length,
-    ...groupFacts(rollouts),
+    ...groupFacts(rollouts, rewards),
     tokens: lengths.every((length) => length !== undefined)
       ? lengths.reduce((sum: number, length) => sum + length, 0)
       : null,
@@ -113,7 +116,7 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
     `\n${name} read\n${facts(first!.fields)}` +
     (answers.length === 1 && Object.keys(first!.metrics).length > 0 ? `\nmetrics\n${facts(first!.metrics)}` : "") +
     (recorded.length > 0
-      ? `\nlargest difference from the advantages in the file: ${brief(Math.max(...recorded))}\n`
+      ? `\nlargest difference from the advantages in the file: ${brief(recorded.reduce((most, one) => Math.max(most, one)))}\n`
       : "") +
     wrote(outputs)
   );

@@ -8,6 +8,7 @@ import { renderTerminal, type SpanOptions, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { delimitersOf } from "./rollouts/delimiters";
+import { withTextDelimiters } from "./rollouts/text-delimiters";
 import { BATCH_OPTION, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { writeReport } from "./reporting";
@@ -30,8 +31,9 @@ async function run(call: Call): Promise<Answer> {
   const page = await outputs.add(out);
   const batches = await readBatches(call);
   call.progress.start("preparing the page", "batches", batches.length);
-  const steps = batches.map(({ label, rollouts }) => {
-    const delimiters = { ...delimitersOf(rollouts), ...options } as Partial<SpanOptions>;
+  const steps = batches.map(({ label, source, rollouts }) => {
+    const given = withTextDelimiters(options, rollouts, source);
+    const delimiters = { ...delimitersOf(rollouts), ...given } as Partial<SpanOptions>;
     const spans = delimiters.start && delimiters.end ? (delimiters as SpanOptions) : undefined;
     const step = prepareAsOne(label, rollouts, { spans, backend });
     call.progress.advance(1);
@@ -52,7 +54,7 @@ async function run(call: Call): Promise<Answer> {
 
 export const report: Command = {
   name: "report",
-  usage: "FILE… --out report.html [--start JSON --end JSON]",
+  usage: "FILE… --out report.html [--start TEXT --end TEXT]",
   summary: "an HTML page about rollouts: tokens coloured by entropy and advantage, groups, distributions",
   about: `Writes one HTML file that needs no network: the tokens of rollouts with their entropies and advantages, the steps between
 delimiters, distributions, the groups of each batch, and a slider over batches. Advantages are those in the file, else of

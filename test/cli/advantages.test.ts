@@ -304,3 +304,58 @@ describe("surprisal loss", () => {
     expect(stdout).toContain("the same field: every ratio is 1");
   });
 });
+
+describe("delimiters as text", () => {
+  // "<step>" is spelt in two ways: one token, and three.
+  const texts = new Map([
+    [1, "a"],
+    [2, "<step>"],
+    [3, "<"],
+    [4, "step"],
+    [5, ">b"],
+    [6, "</step>"],
+    [7, "."],
+  ]);
+  const line = (ids: readonly number[], reward: number, more: object = {}) => ({
+    group: "g",
+    token_ids: ids,
+    tokens: ids.map((id) => texts.get(id)),
+    entropies: ids.map((id) => id / 4),
+    reward,
+    ...more,
+  });
+  const rollouts = [line([1, 2, 1, 6, 7], 1), line([1, 3, 4, 5, 1, 6], 0)];
+  const flags = (start: string, end: string) => ["-e", "empg", "--start", start, "--end", end, "--json"];
+  const input = (lines: readonly object[]): string => folder.file("texts.jsonl", jsonl(lines));
+
+  test("are the ids of all the tokens that spell them", async () => {
+    const of = async (start: string, end: string) =>
+      (documentOf(await surprisal(["advantages", input(rollouts), ...flags(start, end)])) as Document).batches;
+    const byText = await of("<step>", "</step>");
+    expect(byText).toEqual(await of("[[2],[3,4,5]]", "[[6]]"));
+    expect(byText).not.toEqual(await of("[[2]]", "[[6]]"));
+  });
+
+  test.each([
+    [
+      rollouts,
+      "<stop>",
+      /--start is the text "<stop>", which no rollout has in its tokens; token ids do without texts/,
+    ],
+    [rollouts.map(({ tokens: _, ...rest }) => rest), "<step>", /no rollout has the texts of its tokens \(tokens\)/],
+  ])("say so where they cannot be found", async (lines, start, message) => {
+    const { code, stderr } = await surprisal(["advantages", input(lines), ...flags(start, "[[6]]").slice(0, -1)]);
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+  });
+});
+
+test("equal rewards are those of the field that the estimator reads", async () => {
+  const lines = [0, 1].map((i) => ({ group: "g", token_ids: [1], reward: 1, meta: { other: i } }));
+  const file = folder.file("field.jsonl", jsonl(lines));
+  const facts = async (...more: string[]) =>
+    documentOf(await surprisal(["advantages", file, "-e", "grpo", "--json", ...more])) as {
+      batches: { equalRewardGroups: number }[];
+    };
+  expect((await facts()).batches[0]!.equalRewardGroups).toBe(1);
+  expect((await facts("--field", "rewards=meta.other")).batches[0]!.equalRewardGroups).toBe(0);
+});

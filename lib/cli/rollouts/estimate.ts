@@ -10,6 +10,7 @@ import { isPerToken } from "../tables/arguments-of-rollouts";
 import { flagOf } from "../tables/option-flags";
 import { delimitersOf } from "./delimiters";
 import { type FieldChoice, RolloutArguments } from "./rollout-arguments";
+import { withTextDelimiters } from "./text-delimiters";
 
 export interface EstimateCall {
   readonly name: AdvantageName;
@@ -26,6 +27,8 @@ export interface Estimate {
   readonly rollouts: readonly Rollout[];
   /** Argument → field. */
   readonly fields: Readonly<Record<string, string>>;
+  /** The reward of each rollout as the estimator read it. */
+  readonly rewards: readonly (number | undefined)[];
   /** What the estimator logs. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Steps and their weights, where the estimator has any: [S,3] row, begin, finish. */
@@ -60,7 +63,7 @@ function withDelimiters({ name, options, source }: EstimateCall, entry: Entry, g
     need: [],
     take: [],
   };
-  const result: Given = { ...options };
+  const result: Given = { ...withTextDelimiters(options, given.rollouts, source) };
   for (const [option, value] of Object.entries(delimitersOf(given.rollouts, [...need, ...take]))) {
     if (result[option] !== undefined) continue;
     result[option] = value;
@@ -149,6 +152,7 @@ export function estimate(call: EstimateCall, rollouts: readonly Rollout[]): Esti
   return {
     rollouts: rolloutsWith(answer, given),
     fields: given.used,
+    rewards: given.chosen("rewards") ? Array.from(given.need("rewards")) : rollouts.map(({ reward }) => reward),
     metrics: answer.metrics ?? {},
     spans: spans && stepEntropies && scales && clarities ? { spans, stepEntropies, scales, clarities } : undefined,
   };

@@ -52,6 +52,8 @@ function parseJson(what: string, text: string): unknown {
   }
 }
 
+const TEXTS = /^((think-)?(start|end)|head)$/;
+
 function readValue(flag: string, kind: OptionKind, text: string): unknown {
   const words = wordsOf(kind);
   if (words) {
@@ -63,6 +65,8 @@ function readValue(flag: string, kind: OptionKind, text: string): unknown {
       got: text,
     });
   }
+  // What begins and ends a step may be text: <step>.
+  if (kind === "json" && TEXTS.test(flag) && !/^\s*["[{\d-]/.test(text)) return text;
   if (kind === "json") return parseJson(`--${flag}`, text);
   const value = text.trim() === "" ? NaN : Number(text);
   if (Number.isNaN(value))
