@@ -29,7 +29,8 @@ function facts(status: BackendStatus): string {
 
 const HOLDS: Readonly<Record<SystemSandbox, string>> = {
   bubblewrap: "no network, files, other processes or unusual system calls",
-  namespaces: "no network; files by Node's permissions. bubblewrap, where it is installed, holds more",
+  namespaces:
+    "no network; files by Node's permissions; system calls are not filtered. bubblewrap, where it is installed, holds more",
   permissions: "Node's permissions alone. bubblewrap, where it is installed, holds more",
 };
 

@@ -20,8 +20,9 @@ export const answerClusters: typeof from.answerClusters = checkedAsync(
 );
 /**
  * Runs the program of each completion against its tests. A program has a process for itself, without files, network, other
- * processes, packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. Whatever a
- * program does, its reward is 0 with the reason, and the next one is not affected:
+ * processes, packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. Outputs are
+ * compared in the calling process, assertions in another that runs no line of the program. A program that fails has the reward 0 with
+ * the reason, and the next one is not affected:
  *
  *     "passed"  "wrong output"  "assertion failed"  "cannot cross"  "error"  "syntax error"  "exit"  "no code"
  *     "time limit"  "memory limit"  "output limit"  "crash"

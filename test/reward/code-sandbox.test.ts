@@ -34,17 +34,18 @@ test.each(SYSTEM_SANDBOXES)(
   LONG,
 );
 
-/** The commands of all processes, on systems that list them as files. */
-const commands = (): string[] =>
+/** Processes by their command, on systems that list them as files. */
+const processes = (wanted: (command: string) => boolean): number[] =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
-    .map((pid) => {
+    .filter((pid) => {
       try {
-        return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+        return wanted(readFileSync(`/proc/${pid}/cmdline`, "utf8"));
       } catch {
-        return "";
+        return false;
       }
-    });
+    })
+    .map(Number);
 
 const noProcesses = existsSync("/proc/self/cmdline")
   ? ""
@@ -59,13 +60,34 @@ const { codeReward, createCodeSandbox } = require(${JSON.stringify(distFile("rew
 const sandbox = createCodeSandbox({ workers: 1, outputLimit: 654321, timeLimit: 600000 });
 codeReward(["while (true) {}"], { language: "javascript", io: [{ input: "", output: "" }] }, { sandbox });
 setInterval(() => process.stdout.write("."), 100);`;
-    const mine = (): number => commands().filter((command) => command.includes('"outputBytes":654321')).length;
+    const mine = (): number => processes((command) => command.includes('"outputBytes":654321')).length;
     const owner = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "ignore"] });
     while (mine() < 2) await once(owner.stdout, "data");
     owner.kill("SIGKILL");
     await once(owner, "exit");
     while (mine() > 0) await new Promise((wake) => setImmediate(wake));
     expect(mine()).toBe(0);
+  },
+  LONG,
+);
+
+(noProcesses ? test.skip : test)(
+  `a program that does not get to run is not late${noProcesses}`,
+  async () => {
+    const sandbox = built.createCodeSandbox({ workers: 1, outputLimit: 765432, timeLimit: 2000 });
+    const tests = { language: "javascript", io: [{ input: "", output: "1" }] } as const;
+    const judge = () => built.codeReward(["console.log(1)"], tests, { sandbox });
+    expect(await judge()).toMatchObject([{ reward: 1 }]);
+    const signal = (name: "SIGSTOP" | "SIGCONT"): void => {
+      for (const pid of processes((command) => command.includes('"outputBytes":765432'))) process.kill(pid, name);
+    };
+    // For longer than its limit, the process has none of the processor.
+    signal("SIGSTOP");
+    const judged = judge();
+    await new Promise((wake) => setTimeout(wake, 3000));
+    signal("SIGCONT");
+    expect(await judged).toMatchObject([{ reward: 1 }]);
+    await sandbox.dispose();
   },
   LONG,
 );

@@ -148,9 +148,10 @@ describe("a program that would be paid for nothing", () => {
     const control = "function control(x) { return 2 * x }\n";
     attacks = await built.codeReward(
       JAVASCRIPT.map(({ program }) => control + program),
-      JAVASCRIPT.map(({ test = "assert.deepStrictEqual(solve(3), 9)" }) => ({
+      JAVASCRIPT.map(({ test = "assert.deepStrictEqual(solve(3), 9)", names }) => ({
         language: "javascript",
         assertions: ["assert.equal(control(21), 42)", test],
+        ...(names && { names: ["control", ...names] }),
       })),
       { sandbox, credit: "fraction" },
     );

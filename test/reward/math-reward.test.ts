@@ -134,6 +134,14 @@ test.each<[string, string]>([
   120_000,
 );
 
+test("braces round an answer are no part of it, and so many that nobody writes them do not hold it up", async () => {
+  const within = (n: number): string => `\\boxed{${"{".repeat(n)}1${"}".repeat(n)}}`;
+  const results = await built.mathReward([within(10), within(40), within(20_000)], ["1", "1", "1"], {
+    symbolic: false,
+  });
+  expect(results.map(({ reward }) => reward)).toEqual([1, 0, 0]);
+});
+
 test("the answer is looked for in the last 50,000 characters", () => {
   const filler = "x".repeat(50_000);
   expect(finalAnswer(`${filler}#### 4`)).toBe("4");

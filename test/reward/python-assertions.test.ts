@@ -128,6 +128,27 @@ test(
   LONG,
 );
 
+test(
+  "right programs with the same names for other things do not meet",
+  async () => {
+    const programs = [
+      "class SolveError(Exception): pass\ndef solve(x):\n    if x < 0: raise SolveError\n    return x * x",
+      "class Solution:\n    def solve(self, x): return x * x\nsolve = Solution().solve",
+      "def power(x): return x * x\ndef solve(x): return power(x)",
+      "solve = lambda x: x * x",
+    ];
+    const own = built.createCodeSandbox({ workers: 1, timeLimit: 20_000 });
+    const judged = await built.codeReward(
+      [...programs, ...programs],
+      { assertions: "assert [solve(x) for x in range(4)] == [0, 1, 4, 9]" },
+      { sandbox: own },
+    );
+    expect(judged.map(({ reward }) => reward)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    await own.dispose();
+  },
+  LONG,
+);
+
 const KEPT: readonly string[] = [
   "s = Stack()\ns.push(5)\nassert len(s) == 1 and s.pop() == 5 and isinstance(s, Stack)",
   "with Resource() as r:\n    assert r.log == ['in']\nassert Resource.log == ['in', 'out']",
@@ -232,6 +253,7 @@ test(
 );
 
 describe("a program that changes what is round it", () => {
+  const ownNames = Object.getOwnPropertyNames(Object.prototype).sort();
   let results: RewardResult[];
   beforeAll(async () => {
     results = await built.codeReward(
@@ -248,8 +270,10 @@ describe("a program that changes what is round it", () => {
   });
 
   test(
-    "the program after them all is judged as it deserves",
+    "nothing of this realm is changed, and the program after them all is judged as it deserves",
     async () => {
+      expect(Object.getOwnPropertyNames(Object.prototype).sort()).toEqual(ownNames);
+
       const programs = ["def solve(x): return x * x", "def solve(x): return x"];
       const judged = await built.codeReward(programs, { assertions: "assert solve(3) == 9" }, { sandbox });
       expect(judged.map(({ reward }) => reward)).toEqual([1, 0]);

@@ -36,7 +36,7 @@ export interface CodeTests {
 export interface CodeRewardOptions extends RewardCallOptions {
   /** Default: one that all calls share, with the limits that createCodeSandbox has by default. */
   readonly sandbox?: CodeSandbox;
-  /** Milliseconds of processor time for each run of a program and each test, > 0. Default: the sandbox's. */
+  /** Milliseconds of processor time for each run of a program and each test, > 0; by the clock 60 s and 20 times as much. Default: the sandbox's. */
   readonly timeLimit?: number;
   /** `"all"`: 1 if every test passes, else 0. `"fraction"`: the passed tests over all. Default `"all"`, which ends at the first failure. */
   readonly credit?: (typeof CREDITS)[number];
@@ -67,8 +67,9 @@ function needTests(op: string, tests: CodeTests, i: number): number {
 
 /**
  * Runs the program of each completion against its tests. A program has a process for itself, without files, network, other
- * processes, packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. Whatever a
- * program does, its reward is 0 with the reason, and the next one is not affected:
+ * processes, packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. Outputs are
+ * compared in the calling process, assertions in another that runs no line of the program. A program that fails has the reward 0 with
+ * the reason, and the next one is not affected:
  *
  *     "passed"  "wrong output"  "assertion failed"  "cannot cross"  "error"  "syntax error"  "exit"  "no code"
  *     "time limit"  "memory limit"  "output limit"  "crash"

@@ -6,7 +6,7 @@ export const SYSTEM_SANDBOXES = ["bubblewrap", "namespaces", "permissions"] as c
 
 /**
  * What holds a program that broke out of its interpreter, strongest first. `"bubblewrap"`: no network, no files but those of Node and of
- * the interpreter, no other process in sight, system calls filtered. `"namespaces"`: no network; files by Node's permissions.
+ * the interpreter, no other process in sight, system calls filtered. `"namespaces"`: no network; files by Node's permissions; system calls are not filtered.
  * `"permissions"`: Node's permissions alone, which do not cover the network in all versions.
  */
 export type SystemSandbox = (typeof SYSTEM_SANDBOXES)[number];

@@ -55,16 +55,34 @@ function load(path: string): Engine {
 
 const engine = load(workerData as string);
 
+/** Functions that are others on both sides of a number: |x − 6| is 6 − x up to 6. */
+const TURNS =
+  /"(?:Abs|Max|Min|Floor|Ceil|Round|Sign|Mod|Heaviside)"|\||\\(?:max|min|lfloor|lceil|vert|lvert|operatorname)/;
+const MOST_TURNS = 6;
+/** Beyond the largest number of the question, where a turn may lie that is made of several: |x/2 − 6|. */
+const BEYOND = [13, 211];
+
 /**
- * Half of them negative, all of them or none of several unknowns, beyond ±4 none; no simple numbers, at which things cancel. They depend on the question, so that nothing can be
- * added to an answer that is 0 at all of them.
+ * Within ±4, half of them negative, all of them or none of several unknowns; no simple numbers, at which things cancel. They depend on the
+ * question, so that nothing can be added to an answer that is 0 at all of them. Where a function may turn, there are more on both sides of
+ * each number, and beyond all.
  */
 function pointsOf(question: string): readonly string[] {
   const bytes = createHash("sha256").update(question).digest();
-  return Array.from({ length: POINTS }, (_, k) => {
-    const share = bytes.readUInt32LE(4 * k) / 2 ** 32;
-    return `${k % 2 === 0 ? "" : "-"}${(0.05 + 3.9 * share).toFixed(9)}`;
-  });
+  const shares = Array.from({ length: POINTS }, (_, k) => bytes.readUInt32LE(4 * k) / 2 ** 32);
+  const points = shares.map((share, k) => `${k % 2 === 0 ? "" : "-"}${(0.05 + 3.9 * share).toFixed(9)}`);
+  if (!TURNS.test(question)) return points;
+  const numbers = [...new Set(Array.from(question.matchAll(/\d+(?:\.\d+)?/g), ([text]) => Number(text)))];
+  const known = numbers.filter((number) => number <= 1e6).slice(0, MOST_TURNS);
+  const beyond = BEYOND.map((times) => times * Math.max(1, ...known));
+  const aside = 0.05 + 0.4 * shares[0]!;
+  const more = [...known, ...beyond].flatMap((number) => [
+    number + aside,
+    aside - number,
+    number - aside,
+    -number - aside,
+  ]);
+  return [...points, ...more.map((point) => point.toFixed(9))];
 }
 
 const size = (x: Expression): number => Math.hypot(x.re, x.im || 0);

@@ -47,6 +47,12 @@ export const JAVASCRIPT: readonly Attack[] = [
       "Object.prototype.toJSON = () => ['array', 9]\nArray.prototype.toJSON = () => 9\nglobalThis.assert = () => true\nconst solve = () => 0",
   },
   {
+    name: "assert rebound by toJSON",
+    program:
+      "const pass = () => {}\nvar own = Object.assign(() => {}, { equal: pass, strictEqual: pass, deepEqual: pass, deepStrictEqual: pass })\nObject.defineProperty(Array.prototype, 'toJSON', { value() { return this[0] === 'own' ? ['assert', this[1]] : this } })\nconst solve = () => 0",
+    names: ["solve", "own"],
+  },
+  {
     name: "assert redefined",
     program:
       "globalThis.assert = () => {}\nrequire('assert').deepStrictEqual = require('assert').strictEqual = () => {}\nconst solve = () => 0",

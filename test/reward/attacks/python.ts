@@ -7,6 +7,8 @@ export interface Attack {
   readonly program: string;
   /** Default: `assert solve(3) == 9`. */
   readonly test?: string;
+  /** `names` of the tests. */
+  readonly names?: readonly string[];
 }
 
 const EQUAL =
@@ -136,7 +138,11 @@ export const VALUES: readonly Attack[] = [
     program: `${EQUAL}\nclass B:\n    def __call__(s, *a): return A()\ndef solve(x): return B()`,
     test: "assert solve(3)() == 9",
   },
-  { name: "raise SkipTest", program: `import unittest\n${raises("unittest.SkipTest")}` },
+  {
+    name: "raise SkipTest",
+    program: `import unittest\n${raises("unittest.SkipTest")}`,
+    test: "import unittest\nclass Case(unittest.TestCase):\n    def test(self): self.assertEqual(solve(3), 9)\nresult = unittest.TestResult()\nCase('test').run(result)\nassert result.wasSuccessful()",
+  },
   {
     name: "raise StopIteration in all(map(...))",
     program: raises("StopIteration"),
@@ -190,7 +196,11 @@ export const VALUES: readonly Attack[] = [
     program: "decode = exec\ndef encode(x): return 'raise SystemExit(0)'\nsolve = 0",
     test: "assert decode(encode('hello')) == 'hello'",
   },
-  { name: "sys.exit under the function's name", program: "import sys\nsolve = sys.exit" },
+  {
+    name: "sys.exit under the function's name",
+    program: "import sys\nsolve = sys.exit",
+    test: "assert solve(0) == [0]",
+  },
   { name: "a built-in under the function's name", program: "solve = print" },
   { name: "NaN", program: "def solve(x): return float('nan')" },
   { name: "True for everything", program: "def solve(x): return True" },
@@ -228,6 +238,31 @@ export const PATCHES: readonly Attack[] = [
   {
     name: "names of the tests' machinery",
     program: "_srp_asserted = _srp_evaluate = lambda *a: 9\ndef solve(x): return 0",
+  },
+  {
+    name: "unittest.mock.ANY by its name",
+    program:
+      "import unittest.mock\ndef own(): pass\nown.__module__, own.__name__ = 'unittest.mock', 'ANY'\nunittest.mock.ANY = own\ndef solve(x): return own",
+  },
+  {
+    name: "all rebound to any",
+    program: "all = any\ndef solve(x): return 0",
+    test: "assert all(solve(x) == x * x for x in range(4))",
+  },
+  {
+    name: "abs rebound to a sign",
+    program: "import operator\nabs = operator.neg\ndef solve(x): return 100",
+    test: "assert abs(solve(3) - 9) < 1e-6",
+  },
+  {
+    name: "sorted rebound to len",
+    program: "sorted = len\ndef solve(x): return x",
+    test: "assert sorted(solve([3, 1, 0])) == sorted([9, 1, 4])",
+  },
+  {
+    name: "set rebound to bool",
+    program: "set = bool\ndef solve(x): return [x]",
+    test: "assert set(solve(3)) == set([9])",
   },
   {
     name: "all that is always true",
@@ -372,23 +407,45 @@ export const PATCHES: readonly Attack[] = [
   },
   {
     name: "JavaScript by _imp.create_builtin, and a then on Object.prototype",
-    program: `import _imp, importlib.machinery, sys
-def escape():
-    for name in ("_pyodide_core", "pyodide_js", "js"):
-        try:
-            core = _imp.create_builtin(importlib.machinery.ModuleSpec(name, None))
-            _imp.exec_builtin(core)
-        except BaseException: continue
-        for key in dir(core):
-            value = getattr(core, key)
-            for made in (value, getattr(value, "js_id", None)):
-                try:
-                    error = made.constructor.constructor
-                    error.prepareStackTrace = lambda e, frames: [f.getThis() for f in frames]
-                    proto = made.constructor.prototype
-                    proto.then = lambda done, *a: done({"status": "ok"})
-                except BaseException: pass
-escape()
+    program: `import _imp, importlib.machinery
+core = _imp.create_builtin(importlib.machinery.ModuleSpec("_pyodide_core", None))
+_imp.exec_builtin(core)
+Array = core.to_js([1]).constructor
+top = getattr(Array.prototype, "__proto__")
+Object = top.constructor
+Symbol = Object.getOwnPropertySymbols(Array.prototype)[0].constructor
+Bytes = Object.getPrototypeOf(core.to_js(b"x").constructor.prototype)
+def record(**fields): return Object.fromEntries(core.to_js([[name, value] for name, value in fields.items()]))
+def failed():
+    try: Array.constructor("return globalThis")
+    except core.JsException as error: return error
+def poison(proto):
+    proto.then = core.create_proxy(lambda done, *rest: done(record(status="ok", asserted=1)))
+    proto.toJSON = core.create_proxy(lambda *rest: record(status="ok", asserted=1))
+def frames(error, sites):
+    for i in range(sites.length):
+        for found in (sites[i].getThis(), sites[i].getFunction()):
+            try: poison(Object.getPrototypeOf(found.constructor.prototype))
+            except BaseException: pass
+    return ""
+for kind in (failed().constructor, getattr(failed().constructor, "__proto__")):
+    kind.stackTraceLimit = 200
+    kind.prepareStackTrace = core.create_proxy(frames)
+try: failed().stack
+except BaseException: pass
+def shown(depth, options, inspect): poison(Object.getPrototypeOf(inspect.constructor.prototype))
+bait = record(constructor=None)
+inspected = getattr(Symbol, "for")("nodejs.util.inspect.custom")
+Object.defineProperty(bait, inspected, record(value=core.create_proxy(shown)))
+real = Bytes.subarray
+def subarray(*rest):
+    Bytes.subarray = real
+    return bait
+Bytes.subarray = core.create_proxy(subarray)
+try: getattr(Array, "a_name_that_is_long_enough_to_be_decoded")
+except BaseException: pass
+Bytes.set = core.create_proxy(lambda given, *rest: poison(Object.getPrototypeOf(given.constructor.prototype)))
+poison(top)
 def solve(x): return 0`,
   },
 ];

@@ -1,6 +1,7 @@
 // Pyodide in a V8 context of its own. Runs in the sandbox's process.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isUint8Array } from "node:util/types";
 import { Script, createContext } from "node:vm";
 
 import type { SandboxLimits } from "../protocol";
@@ -21,6 +22,30 @@ type Start = (
   harness: string,
   seal: string,
 ) => Promise<unknown>;
+
+/**
+ * What comes from the realm may be an object of the program's, whose methods Node would call with its own functions, to show the object
+ * in a message say.
+ */
+function needBytes(value: unknown): Uint8Array {
+  if (!isUint8Array(value)) throw new TypeError("no bytes");
+  return value;
+}
+
+function needView(value: unknown): NodeJS.ArrayBufferView {
+  if (!ArrayBuffer.isView(value)) throw new TypeError("no bytes");
+  return value as NodeJS.ArrayBufferView;
+}
+
+function needText(value: unknown): string {
+  if (typeof value !== "string") throw new TypeError("no text");
+  return value;
+}
+
+/** By this realm's own function: the other one's may be a program's. */
+const copyInto = (to: Uint8Array, from: Uint8Array): void => {
+  Uint8Array.prototype.set.call(to, from);
+};
 
 /** Repeats itself, so that a program has the same reward every time. */
 function fillRandom(bytes: Uint8Array): void {
@@ -56,16 +81,18 @@ async function start(
   const decoder = new TextDecoder();
   const encoder = new TextEncoder();
   const begin = (evaluate(REALM_PROGRAM, "realm.js") as (host: object) => Start)({
-    randomBytes: fillRandom,
+    randomBytes: (bytes: unknown) => fillRandom(needBytes(bytes)),
     now: () => performance.now(),
-    decode: (label: string, fatal: boolean, ignoreBOM: boolean, bytes: Uint8Array) =>
-      label === "utf-8" && !fatal && !ignoreBOM
-        ? decoder.decode(bytes)
-        : new TextDecoder(label, { fatal, ignoreBOM }).decode(bytes),
-    encode: (text: string, bytes: Uint8Array) => encoder.encodeInto(text, bytes).written,
-    assetBytes: (name: string) => assets[name]!.length,
-    asset: (name: string, bytes: Uint8Array) => bytes.set(assets[name]!),
-    ask: (request: string) => ask(request),
+    decode: (label: unknown, fatal: unknown, ignoreBOM: unknown, bytes: unknown) =>
+      label === "utf-8" && fatal === false && ignoreBOM === false
+        ? decoder.decode(needView(bytes))
+        : new TextDecoder(needText(label), { fatal: fatal === true, ignoreBOM: ignoreBOM === true }).decode(
+            needView(bytes),
+          ),
+    encode: (text: unknown, bytes: unknown) => encoder.encodeInto(needText(text), needBytes(bytes)).written,
+    assetBytes: (name: unknown) => assets[needText(name)]!.length,
+    asset: (name: unknown, bytes: unknown) => copyInto(needBytes(bytes), assets[needText(name)]!),
+    ask: (request: unknown) => ask(needText(request)),
     ...limits,
   });
   const loader = evaluate(`${text("pyodide.js")}\nloadPyodide;`, "pyodide.js");
