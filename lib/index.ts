@@ -35,7 +35,7 @@ export const backendInfo: typeof from.backendInfo = checked("backendInfo", from.
 export const configure: typeof from.configure = checked(
   "configure",
   from.configure,
-  "options{backend device threads warnings}",
+  "options{backend device threads warnings wasm}",
 );
 /**
  * The numbers that bits of a half type stand for.

@@ -1,6 +1,6 @@
 // Builds what is missing or out of date. A step says what it is about to do and how long that takes, then what came of it:
 //
-//   node scripts/build.mjs [dist] [addon] [mpi] [emulated] [cuda] [--release [--unpacked]] [--quiet]
+//   node scripts/build.mjs [dist] [addon] [wasm] [mpi] [emulated] [cuda] [--release [--unpacked]] [--quiet]
 //
 // No step named means all. A step whose tools are not on this machine is skipped and says why; a
 // compiler that is there and refuses the code is an error. --release compiles CUDA for every
@@ -13,11 +13,12 @@ import * as addon from "./build/addon.mjs";
 import * as cuda from "./build/cuda.mjs";
 import * as dist from "./build/dist.mjs";
 import * as emulated from "./build/emulated.mjs";
+import * as wasm from "./build/wasm.mjs";
 import { withLock } from "./build/lock.mjs";
 import * as mpi from "./build/mpi.mjs";
 import { ToolFailed } from "./build/run.mjs";
 
-const STEPS = [dist, addon, mpi, emulated, cuda];
+const STEPS = [dist, addon, wasm, mpi, emulated, cuda];
 
 const { values: options, positionals: wanted } = parseArgs({
   allowPositionals: true,

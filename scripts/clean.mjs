@@ -8,6 +8,7 @@ for (const folder of [
   "dist.partial",
   "build",
   "build-emulated",
+  "build-wasm",
   "build-cuda",
   "build-mpi",
   "build-bench",

@@ -10,6 +10,7 @@ import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { at } from "./build/paths.mjs";
 
+const WASM = ["--testNamePattern", "^backend wasm"];
 const CPU = ["--testNamePattern", "^backend cpu", "--", "test/ops"];
 const EMULATED = ["--testNamePattern", "^backend emulated", "--", "test/ops"];
 
@@ -19,6 +20,7 @@ const PARTS = [
   ["emulated ops, threads backwards", EMULATED, { SURPRISAL_EMULATION_ORDER: "reverse" }],
   ["emulated ops, threads in random order", EMULATED, { SURPRISAL_EMULATION_ORDER: "random:7" }],
   ["emulated ops, streams with delays", EMULATED, { SURPRISAL_EMULATION_STREAMS: "delay:7" }],
+  ["every suite on wasm", WASM, { SURPRISAL_TEST_WASM: "1" }],
   ["random calls of every op on all backends", ["--", "test/fuzz"], randomCalls()],
   // `npm test` runs the best one.
   ...levelsHere()

@@ -3,8 +3,8 @@
 import type { DeviceRuntime } from "../core/device-runtime";
 import type { BackendOps } from "./contract/ops";
 
-export const BACKEND_NAMES = ["js", "cpu", "cuda", "emulated"] as const;
-/** js: plain TypeScript. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
+export const BACKEND_NAMES = ["js", "wasm", "cpu", "cuda", "emulated"] as const;
+/** js: plain TypeScript. wasm: native code compiled to WebAssembly. cpu: native code. cuda: a GPU. emulated: the CUDA kernels run on the host, for tests. */
 export type BackendName = (typeof BACKEND_NAMES)[number];
 /** A backend by name, or the rule that `backendInfo().rule` states. */
 export type BackendChoice = BackendName | "auto";

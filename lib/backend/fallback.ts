@@ -1,14 +1,14 @@
-// The JavaScript backend where "auto" takes it because no addon can be loaded: it says so, once, where that costs time.
-import type { Backend, BackendOps } from "./backend";
+// What "auto" takes where no addon can be loaded: it says so, once, where that costs time.
+import type { Backend, BackendName, BackendOps } from "./backend";
 import { processState } from "./process-state";
 
 /** Bytes of a call's largest array from which the warning is worth its line: smaller calls take well under a millisecond. */
 export const LOUD_BYTES = 65536;
 
-/** How many times longer than on cpu calls of that size take: bench/results/fallback.json has the ops. */
+/** How many times longer than on cpu calls of that size take in plain JavaScript: bench/results/fallback.json has the ops. */
 export const SLOWDOWN = { least: 2, most: 140 };
 
-const WARNING_CODE = "SURPRISAL_JAVASCRIPT_FALLBACK";
+const WARNING_CODE = "SURPRISAL_FALLBACK";
 
 const state = processState("fallback", { silent: false, said: false });
 
@@ -23,38 +23,42 @@ function largest(args: object): number {
   return bytes;
 }
 
-function say(op: string, bytes: number, reason: string): void {
-  if (state.said || state.silent || bytes < LOUD_BYTES) return;
-  state.said = true;
-  process.emitWarning(
-    `surprisal runs ${op} in plain JavaScript, ${SLOWDOWN.least} to ${SLOWDOWN.most} times slower than its native code: ${reason}`,
-    {
-      type: "SurprisalWarning",
-      code: WARNING_CODE,
-      detail:
-        "`npx surprisal doctor` says what is missing. " +
-        'configure({ backend: "js" }) or configure({ warnings: false }) accepts it.',
-    },
-  );
+/** A backend in place of native code, in words. */
+export function costOf(backend: BackendName): string {
+  return backend === "wasm"
+    ? "in WebAssembly, slower than its native code and on one thread"
+    : `in plain JavaScript, ${SLOWDOWN.least} to ${SLOWDOWN.most} times slower than its native code`;
 }
 
-/** `js`, which warns at the first call that is large. */
-export function warning(js: Backend, reason: string): Backend {
+function say(backend: BackendName, op: string, bytes: number, reason: string): void {
+  if (state.said || state.silent || bytes < LOUD_BYTES) return;
+  state.said = true;
+  process.emitWarning(`surprisal runs ${op} ${costOf(backend)}: ${reason}`, {
+    type: "SurprisalWarning",
+    code: WARNING_CODE,
+    detail:
+      "`npx surprisal doctor` says what is missing. " +
+      `configure({ backend: "${backend}" }) or configure({ warnings: false }) accepts it.`,
+  });
+}
+
+/** The substitute, which warns at the first call that is large. */
+export function warning(substitute: Backend, reason: string): Backend {
   const ops = Object.fromEntries(
-    Object.entries(js.ops).map(([op, run]: [string, (args: never) => void]) => [
+    Object.entries(substitute.ops).map(([op, run]: [string, (args: never) => void]) => [
       op,
       (args: never) => {
-        say(op, largest(args), reason);
+        say(substitute.name, op, largest(args), reason);
         run(args);
       },
     ]),
   ) as unknown as BackendOps;
   return {
-    ...js,
+    ...substitute,
     ops,
     runAsync(op, args, signal) {
-      say(op, largest(args), reason);
-      return js.runAsync(op, args, signal);
+      say(substitute.name, op, largest(args), reason);
+      return substitute.runAsync(op, args, signal);
     },
   };
 }

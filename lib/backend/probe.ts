@@ -5,6 +5,8 @@ import { jsBackend } from "./js";
 import { deviceBackend, hostBackend } from "./native";
 import { processState } from "./process-state";
 import { useThreads } from "./threads";
+import { wasmBackend } from "./wasm";
+import { wasmModule } from "./wasm/module";
 
 /** One backend as `backendInfo()` and `surprisal doctor` list it. */
 export interface BackendStatus {
@@ -62,6 +64,13 @@ function probeCpu(): Probe {
   return { status: describe("cpu", description), backend: hostBackend("cpu", native.addon, session) };
 }
 
+function probeWasm(): Probe {
+  const found = wasmModule();
+  if ("reason" in found) return unavailable("wasm", found.reason, found.file);
+  const status = { name: "wasm", available: true, device: found.first.level, file: found.file } as const;
+  return { status, backend: wasmBackend(found) };
+}
+
 function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
   const native = nativeAddon();
   if ("reason" in native) return unavailable(name, native.reason);
@@ -80,6 +89,11 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
 
 const probes = processState("probes", new Map<string, Probe>());
 
+/** Looks again for a backend that could not run. */
+export function probeAgain(name: "wasm"): void {
+  if (!probes.get(name)?.backend) probes.delete(name);
+}
+
 /** Opens a backend, or returns the reason why it cannot be opened. The result does not change within a process. */
 export function probe(name: BackendName, device: number): Probe {
   const onDevice = name === "cuda" || name === "emulated";
@@ -89,6 +103,7 @@ export function probe(name: BackendName, device: number): Probe {
     if (name === "js")
       found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
     else if (name === "cpu") found = probeCpu();
+    else if (name === "wasm") found = probeWasm();
     else found = probeLibrary(name, device);
     probes.set(key, found);
   }

@@ -1,24 +1,12 @@
-// Ops whose rows are independent of each other: a call of some of the rows, and calls off the event loop by blocks of rows.
+// Calls off the event loop by blocks of rows, of ops whose rows are independent of each other.
 import { requireAttached, requireFixedSize } from "../core/async";
 import type { OpArgs } from "./backend";
 import { CUT_BY_ROWS, type CutOp } from "./contract/ops";
+import { cutRows } from "./cut-rows";
 import type { AsyncOption } from "./run-async";
 import { selectBackend, type BackendOption } from "./select";
 
 const BLOCK_ELEMENTS = 2 ** 20; // about 15 ms of one core
-
-type Cuttable = { subarray(begin: number, end: number): Cuttable } | null;
-
-/** The call of the rows [begin, end) alone: its arrays are views of the whole call's. */
-export function cutRows<Op extends CutOp>(op: Op, args: OpArgs<Op>, begin: number, end: number): OpArgs<Op> {
-  const { rows, widths } = CUT_BY_ROWS[op];
-  const part: Record<string, unknown> = { ...args, [rows]: end - begin };
-  for (const [name, width] of Object.entries(widths(args))) {
-    const array = part[name] as Cuttable;
-    part[name] = array && array.subarray(begin * width, end * width);
-  }
-  return part as unknown as OpArgs<Op>;
-}
 
 /**
  * Runs one op in the name of the public function `name`, off the event loop. Where the backend does not end a call early, a block of

@@ -4,12 +4,13 @@ import { argumentError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendName, type BackendPreference } from "./backend";
 import { configureWarnings, warning } from "./fallback";
 import { needPreference, openFirst, preferenceOfText } from "./preference";
-import { type BackendStatus, probe } from "./probe";
+import { type BackendStatus, probe, probeAgain } from "./probe";
 import { processState } from "./process-state";
 import type { Stream } from "../core/stream";
 import { bySize, SMALL_CALLS } from "./small-calls";
 import { streamBackend } from "./streams";
 import { configureThreads, needThreads, threadsInUse } from "./threads";
+import { giveWasm } from "./wasm/module";
 
 /** Option of every op. */
 export interface BackendOption {
@@ -32,10 +33,15 @@ export interface Configuration {
    */
   readonly threads?: number | undefined;
   /**
-   * Whether the first large call that "auto" runs in plain JavaScript, because the native addon cannot be loaded, emits a
-   * process warning with the code SURPRISAL_JAVASCRIPT_FALLBACK. Default true.
+   * Whether the first large call that "auto" runs in WebAssembly or in plain JavaScript, because the native addon cannot be
+   * loaded, emits a process warning with the code SURPRISAL_FALLBACK. Default true.
    */
   readonly warnings?: boolean | undefined;
+  /**
+   * The bytes of `surprisal/surprisal.wasm`, or the WebAssembly.Module made of them, for the backend "wasm" where there is no
+   * package to read the file from: in a browser, in a bundle. Default: the package's file.
+   */
+  readonly wasm?: ArrayBuffer | ArrayBufferView | object | undefined;
 }
 
 /** What `backendInfo()` returns. */
@@ -55,7 +61,7 @@ export interface BackendInfo {
 const SMALL = Object.entries(SMALL_CALLS).map(([op, bytes]) => `${op} up to ${bytes} bytes`);
 
 const RULE =
-  "DeviceArrays run where they lie. auto: host arrays run on cpu, or on js where the native addon cannot load; cuda and emulated run only when asked for by name; " +
+  "DeviceArrays run where they lie. auto: host arrays run on cpu where the native addon can load, else on wasm, else on js; cuda and emulated run only when asked for by name; " +
   `small calls stay in js: ${SMALL.join(", ")}`;
 
 interface Settings {
@@ -68,6 +74,23 @@ interface Settings {
 
 const settings = processState<Settings>("settings", { configured: {} });
 
+function takeWasm(given: unknown): void {
+  if (typeof given !== "object" || given === null)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      "configure",
+      "wasm",
+      given,
+      "the bytes of surprisal.wasm, or a module of them",
+    );
+  giveWasm(given);
+  probeAgain("wasm");
+  delete settings.automatic;
+  open("configure", "wasm", 0);
+}
+
+const CONFIGURABLE = ["backend", "device", "threads", "warnings", "wasm"];
+
 /**
  * Sets defaults for this process (each worker thread has its own). Given fields replace earlier ones; `undefined` takes
  * one back.
@@ -77,19 +100,14 @@ const settings = processState<Settings>("settings", { configured: {} });
  */
 export function configure(options: Configuration): void {
   for (const name of Object.keys(options))
-    if (name !== "backend" && name !== "device" && name !== "threads" && name !== "warnings")
-      throw argumentError(
-        "ERR_SURPRISAL_OPTION",
-        "configure",
-        "option",
-        name,
-        `"backend", "device", "threads" or "warnings"`,
-      );
+    if (!CONFIGURABLE.includes(name))
+      throw argumentError("ERR_SURPRISAL_OPTION", "configure", "option", name, `one of ${CONFIGURABLE.join(", ")}`);
   const next = { ...settings.configured, ...options };
   if (next.device !== undefined) needNumber("configure", "device", next.device, { min: 0, max: 1023, integer: true });
   if (next.threads !== undefined) needThreads("configure", next.threads);
   if (next.warnings !== undefined && typeof next.warnings !== "boolean")
     throw argumentError("ERR_SURPRISAL_OPTION", "configure", "warnings", next.warnings, "true or false");
+  if (options.wasm !== undefined) takeWasm(options.wasm);
   if (next.backend !== undefined && needPreference("configure", "backend", next.backend) !== "auto")
     open("configure", next.backend as BackendName | readonly BackendName[], next.device ?? 0);
   settings.configured = next;
@@ -117,15 +135,19 @@ function open(op: string, wanted: BackendName | readonly BackendName[], device: 
 }
 
 // The rule of "auto", but for small calls.
+const HOST_BACKENDS = ["cpu", "wasm", "js"] as const;
+
 function autoBackend(): BackendName {
-  return probe("cpu", 0).backend ? "cpu" : "js";
+  return HOST_BACKENDS.find((name) => probe(name, 0).backend)!;
 }
 
 function autoDispatch(op: string): Backend {
   if (settings.automatic) return settings.automatic;
   const js = open(op, "js", 0);
   const { backend: cpu, status } = probe("cpu", 0);
-  return (settings.automatic = cpu ? bySize(js, cpu) : warning(js, status.reason!));
+  if (cpu) return (settings.automatic = bySize(js, cpu));
+  const { backend: wasm } = probe("wasm", 0);
+  return (settings.automatic = warning(wasm ? bySize(js, wasm) : js, status.reason!));
 }
 
 /** The backend of one call; `stream` is what streamOf() said. */

@@ -1,6 +1,6 @@
 // surprisal doctor: which backends can run here, and why not the others.
 import type { BackendStatus } from "../backend/probe";
-import { SLOWDOWN } from "../backend/fallback";
+import { costOf } from "../backend/fallback";
 import { type BackendInfo, backendInfo } from "../backend/select";
 import type { SystemSandbox } from "../reward";
 import { strongestSandbox } from "../reward/code/system-sandbox";
@@ -9,6 +9,7 @@ import { EXIT } from "./shell/exit-codes";
 
 const MEANING: Readonly<Record<string, string>> = {
   js: "plain JavaScript",
+  wasm: "native code compiled to WebAssembly",
   cpu: "native code",
   cuda: "a GPU",
   emulated: "CUDA kernels on the host, for tests",
@@ -46,9 +47,8 @@ function report(info: BackendInfo, sandbox: SystemSandbox): string {
     .map((name) => `"${name}"`)
     .join(", ");
   const native = info.backends.some(({ name, available }) => name === "cpu" && available);
-  const mend = native
-    ? ""
-    : `"auto" runs in plain JavaScript here, ${SLOWDOWN.least} to ${SLOWDOWN.most} times slower than native code: \`npx surprisal build\` builds it\n`;
+  const wasm = info.backends.some(({ name, available }) => name === "wasm" && available);
+  const mend = native ? "" : `"auto" runs ${costOf(wasm ? "wasm" : "js")}: \`npx surprisal build\` builds it\n`;
   const gets = info.selected === undefined ? "cannot run here" : `runs on ${info.selected}`;
   const threads =
     info.threads === undefined

@@ -31,7 +31,9 @@ Choice choose() {
 #if SRP_HAS_LEVELS && defined(__aarch64__)
       {"neon", kNeon, true},
 #endif
-#if SRP_HAS_LEVELS
+#if SRP_HAS_LEVELS && defined(__wasm__)
+      {"simd128", kSimd128, true},
+#elif SRP_HAS_LEVELS
       {"baseline", kBaseline, true},
 #endif
       {"portable", nullptr, true},

@@ -2,6 +2,7 @@
 //
 //   portable   one element at a time in float64: the reference, and the only level for an unknown compiler or processor
 //   baseline   16-byte vectors, which every x86-64 has      avx2, avx512   x86-64      neon   AArch64
+//   simd128    WebAssembly
 //
 // The best level is chosen once, at the first call; SURPRISAL_CPU names another. Results repeat bit for bit on one level.
 #ifndef SURPRISAL_CPU_LEVEL_H
@@ -11,7 +12,7 @@
 
 // -DSRP_HAS_LEVELS=0 builds the level "portable" alone.
 #ifndef SRP_HAS_LEVELS
-#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__GNUC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__wasm_simd128__))
 #define SRP_HAS_LEVELS 1
 #else
 #define SRP_HAS_LEVELS 0
@@ -21,11 +22,15 @@
 namespace srp::cpu {
 
 #if SRP_HAS_LEVELS
+#if defined(__wasm__)
+extern const Kernels* const kSimd128;
+#else
 extern const Kernels* const kBaseline;
+#endif
 #if defined(__x86_64__)
 extern const Kernels* const kAvx2;
 extern const Kernels* const kAvx512;
-#else
+#elif defined(__aarch64__)
 extern const Kernels* const kNeon;
 #endif
 #endif

@@ -1,7 +1,7 @@
 // Level baseline: the bodies of native/cpu/simd in 16-byte vectors, with nothing beyond what the compiler's default target has.
 #include "level.h"
 
-#if SRP_HAS_LEVELS
+#if SRP_HAS_LEVELS && !defined(__wasm__)
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif

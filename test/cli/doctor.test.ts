@@ -12,7 +12,7 @@ function surprisal(args: readonly string[], env: Record<string, string> = {}) {
 test("doctor lists every backend with yes or the reason", () => {
   const { stdout, status } = surprisal(["doctor"]);
   expect(status).toBe(0);
-  for (const name of ["js", "cpu", "cuda", "emulated"])
+  for (const name of ["js", "wasm", "cpu", "cuda", "emulated"])
     expect(stdout).toMatch(new RegExp(`^${name} +(yes|no) +\\S`, "m"));
   expect(stdout).toContain("auto: host arrays run on cpu");
 });
@@ -21,7 +21,7 @@ test("doctor --json is one document with the same facts", () => {
   const { stdout, status } = surprisal(["doctor", "--json"]);
   expect(status).toBe(0);
   const info = JSON.parse(stdout) as { backends: { name: string; available: boolean; reason?: string }[] };
-  expect(info.backends.map(({ name }) => name)).toEqual(["js", "cpu", "cuda", "emulated"]);
+  expect(info.backends.map(({ name }) => name)).toEqual(["js", "wasm", "cpu", "cuda", "emulated"]);
   for (const backend of info.backends) expect(backend.available).toBe(backend.reason === undefined);
 });
 

@@ -1,6 +1,6 @@
 // Random calls of every op on js, and the same on the other backends: no disagreement. Longer and elsewhere:
 //
-//   SURPRISAL_FUZZ_CALLS   calls of each op; unless told 60 on cpu, 10 on emulated
+//   SURPRISAL_FUZZ_CALLS   calls of each op; unless told 60 on cpu and on wasm, 10 on emulated
 //   SURPRISAL_FUZZ_SEED    where the seeds begin, 1 unless told
 //
 // A disagreement is shrunk and printed as the call that shows it, with the seed that finds it again.
@@ -15,7 +15,11 @@ import { fresh, replay, shrink } from "./draw";
 const first = Number(process.env.SURPRISAL_FUZZ_SEED || 1);
 
 /** How many calls of each op, and how far they may be off: relative to the largest number of a call. The kernels of a device add rows of logits in float32. */
-const RUNS = { cpu: { calls: 60, tolerance: 2e-6 }, emulated: { calls: 10, tolerance: 2e-6 } } as const;
+const RUNS = {
+  cpu: { calls: 60, tolerance: 2e-6 },
+  wasm: { calls: 60, tolerance: 2e-6 },
+  emulated: { calls: 10, tolerance: 2e-6 },
+} as const;
 
 /** The largest finite number of the arrays that went in, at least 1. */
 function scaleOf(given: unknown): number {
@@ -24,7 +28,7 @@ function scaleOf(given: unknown): number {
   return (given as Float64Array).reduce((most, x) => (Number.isFinite(x) ? Math.max(most, Math.abs(x)) : most), 1);
 }
 
-for (const backend of ["cpu", "emulated"] as const) {
+for (const backend of ["cpu", "wasm", "emulated"] as const) {
   const { available, reason } = backendInfo().backends.find(({ name }) => name === backend)!;
   if (!available) {
     test.skip(`random calls are not compared: ${backend} is not available: ${reason}`, () => undefined);

@@ -1,15 +1,20 @@
-// Plain JavaScript in place of native code is said once, where it costs time, and nowhere else. Each case is a process of its own.
+// What runs in place of native code is said once, where it costs time, and nowhere else. Each case is a process of its own.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import * as path from "node:path";
-import { LOUD_BYTES, SLOWDOWN } from "../../lib/backend/fallback";
+import { backendInfo } from "../../lib";
+import { costOf, LOUD_BYTES, SLOWDOWN } from "../../lib/backend/fallback";
 import { distFile } from "../support/dist";
 
 const LARGE = LOUD_BYTES / 4;
 
 /** Everything that the program says on standard error. */
-function warningsOf(program: string, env: Record<string, string> = {}): string {
-  const prelude = `process.dlopen = () => { throw new Error("no addons today"); };
+function warningsOf(
+  program: string,
+  env: Record<string, string> = {},
+  before = "delete globalThis.WebAssembly;",
+): string {
+  const prelude = `process.dlopen = () => { throw new Error("no addons today"); }; ${before}
     const s = require(${JSON.stringify(distFile())});
     const gae = (n, o = {}) => s.gae(new Float32Array(n), new Float32Array(n), { shape: [1, n], gamma: 1, lambda: 1, ...o });`;
   const clean: NodeJS.ProcessEnv = { ...process.env };
@@ -26,18 +31,26 @@ test("the first large call says which op, how much slower, why, and the command 
   const said =
     warningsOf(`gae(${LARGE}); gae(${LARGE}); s.logRatio(new Float32Array(${LARGE}), new Float32Array(${LARGE}),
     { shape: [1, ${LARGE}], level: "token" });`);
-  expect(said.match(/SURPRISAL_JAVASCRIPT_FALLBACK/g)).toHaveLength(1);
+  expect(said.match(/SURPRISAL_FALLBACK/g)).toHaveLength(1);
   expect(said).toContain(`scanGae in plain JavaScript, ${SLOWDOWN.least} to ${SLOWDOWN.most} times slower`);
   expect(said).toContain("no addons today");
   expect(said).toContain("npx surprisal build");
   expect(said).toContain("configure({ warnings: false })");
 });
 
+const wasm = backendInfo().backends.find(({ name }) => name === "wasm")!;
+(wasm.available ? test : test.skip)(`where WebAssembly runs, it is what is named ${wasm.reason ?? ""}`, () => {
+  const said = warningsOf(`gae(${LARGE}); gae(${LARGE});`, {}, "");
+  expect(said.match(/SURPRISAL_FALLBACK/g)).toHaveLength(1);
+  expect(said).toContain("scanGae in WebAssembly, slower than its native code and on one thread: no native addon");
+  expect(said).toContain('configure({ backend: "wasm" })');
+});
+
 test("a call off the event loop says it too", () => {
   expect(
     warningsOf(`void s.gaeAsync(new Float32Array(${LARGE}), new Float32Array(${LARGE}),
     { shape: [1, ${LARGE}], gamma: 1, lambda: 1 });`),
-  ).toContain("SURPRISAL_JAVASCRIPT_FALLBACK");
+  ).toContain("SURPRISAL_FALLBACK");
 });
 
 test.each([
@@ -59,9 +72,7 @@ test("doctor names the cost and the command where there is no native code", () =
     cwd: path.join(__dirname, "../.."),
   });
   expect(status).toBe(0);
-  expect(stdout).toContain(
-    `${SLOWDOWN.least} to ${SLOWDOWN.most} times slower than native code: \`npx surprisal build\` builds it`,
-  );
+  expect(stdout).toContain(`"auto" runs ${costOf(wasm.available ? "wasm" : "js")}: \`npx surprisal build\` builds it`);
 });
 
 test("the factor is the one that was measured", () => {

@@ -23,19 +23,19 @@ test("importing opens nothing native", () => {
   expect(loaded).toEqual([]);
 });
 
-test("auto takes cpu where the addon loads, else js, and never emulated or cuda", () => {
+test("auto takes cpu where the addon loads, else wasm, else js, and never emulated or cuda", () => {
   const info = run(print("s.backendInfo()")) as {
     requested: string;
     source: string;
     selected: string;
     backends: { name: string; available: boolean }[];
   };
-  const cpu = info.backends.find(({ name }) => name === "cpu")!;
-  expect(info).toMatchObject({ requested: "auto", source: "default", selected: cpu.available ? "cpu" : "js" });
+  const selected = ["cpu", "wasm", "js"].find((wanted) => info.backends.some((b) => b.name === wanted && b.available));
+  expect(info).toMatchObject({ requested: "auto", source: "default", selected });
 });
 
-test("without an addon auto runs on js, cpu says why it cannot, and the numbers are there", () => {
-  const program = `process.dlopen = () => { throw new Error("no addons today"); };
+test("without an addon and WebAssembly auto runs on js, cpu says why it cannot, and the numbers are there", () => {
+  const program = `process.dlopen = () => { throw new Error("no addons today"); }; delete globalThis.WebAssembly;
     ${print("[s.backendInfo().selected, s.backendInfo().backends.find((b) => b.name === 'cpu').reason, gae(), code(() => gae({ backend: 'cpu' }))]")}`;
   const [selected, reason, numbers, refusal] = run(program) as [string, string, number[], string];
   expect(selected).toBe("js");
@@ -83,7 +83,7 @@ test("cuda without a GPU is refused with its reason, in a call, in configure and
 });
 
 test("of a preference the first that can run is taken: in a call, in configure and by the variable", () => {
-  const noAddon = `process.dlopen = () => { throw new Error("no addons today"); };`;
+  const noAddon = `process.dlopen = () => { throw new Error("no addons today"); }; delete globalThis.WebAssembly;`;
   const selected = "s.backendInfo().selected";
   expect(run(print(`[gae({ backend: ["js", "cpu"] }), ${selected}]`), { SURPRISAL_BACKEND: "js, cpu" })).toEqual([
     [3, 2],

@@ -43,7 +43,7 @@ test("the tarball holds what a build from source needs", () => {
 test("the tarball holds nothing that npm would run or compile, and nothing else", () => {
   expect(listed(/\.gyp$/)).toEqual([]);
   const places =
-    /^(dist|native|prebuilds)\/|^(schema\/rollout\.schema\.json|CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
+    /^(dist|native|prebuilds)\/|^(schema\/rollout\.schema\.json|build-wasm\/surprisal\.wasm|CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
   expect(consumer.files.filter((path) => !places.test(path))).toEqual([]);
   // The styles of the report are put into its page.
   expect(listed(/^dist\/(?!report\/page\/\w+\.css$).*(?<!\.js|\.mjs|\.d\.ts)$/)).toEqual([]);

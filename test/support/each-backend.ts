@@ -1,9 +1,14 @@
 // Runs a suite once per backend. A backend that is not here leaves one skipped test that says why,
 // so that a report never hides what was not tried.
+//
+// wasm is the code of cpu: `npm test` holds it to js by random calls of every op (test/fuzz) and leaves the suites to runs of their
+// own (.ci/run, npm run test:long), which set SURPRISAL_TEST_WASM.
 import { backendInfo } from "../../lib";
 
 export type BackendStatus = ReturnType<typeof backendInfo>["backends"][number];
 export type BackendName = BackendStatus["name"];
+
+const WASM = Boolean(process.env["SURPRISAL_TEST_WASM"]);
 
 /** The calls of jest that are needed, so that the registration itself can be tested. */
 export interface Registry {
@@ -33,7 +38,7 @@ export function registerBackends(
  */
 export function eachBackend(suite: (backend: BackendName) => void, only?: readonly BackendName[]): void {
   registerBackends(
-    backendInfo().backends.filter(({ name }) => !only || only.includes(name)),
+    backendInfo().backends.filter(({ name }) => (name !== "wasm" || WASM) && (!only || only.includes(name))),
     suite,
   );
 }

@@ -1,7 +1,7 @@
 // A vocabulary that lies on the workers of a collective: every one has some columns of every row of logits, and gets the
 // result of all columns.
 import { type LogprobPartialArgs, STATE_SUMS } from "../../backend/contract/logprob";
-import { cutRows } from "../../backend/run-by-rows";
+import { cutRows } from "../../backend/cut-rows";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";

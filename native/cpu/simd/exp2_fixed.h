@@ -23,7 +23,7 @@ struct Term {
 // Where t is NaN, e is some finite number.
 SRP_INLINE Term term_of(const TermMap& map, F32 x) {
   const F32 t = max(splat(map.low), x * splat(map.rate));
-  const I32 fixed = (I32)_mm_cvtps_epi32(t);
+  const I32 fixed = rounded(t);
   const F32 m = (F32)((fixed & 0x7fffff) | 0x3f800000);
   F32 p = fma(splat(1957.8282470703125f), m, splat(-334.1004943847656f));
   p = fma(p, m, splat(40268.5703125f));

@@ -11,7 +11,7 @@
 namespace srp::cpu::SRP_LEVEL {
 
 // As many accumulators as hide the latency of an addition; two where a level has only 16 short registers.
-#if SRP_LANES == 4 && defined(__SSE2__)
+#if SRP_FIXED_TERMS
 constexpr int64_t kAccumulators = 2;
 constexpr int64_t kTerms = 32;
 #else

@@ -19,7 +19,7 @@ SRP_INLINE Tanh tanh_wide(F64 u) {
   const I64 none = x < splat(-708.0);
   const ExpWide parts = exp_parts(none ? F64{} : x);
   const F64 e = none ? F64{} : fma(parts.power, parts.rest, parts.power);
-  const F64 below_one = ~none & (parts.power == one) ? -parts.rest : one - e;
+  const F64 below_one = (~none & (parts.power == one)) ? -parts.rest : one - e;
   const F64 sum = one + e, t = below_one / sum;
   return {u < F64{} ? -t : t, splat(4.0) * e / (sum * sum)};
 }

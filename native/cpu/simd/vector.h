@@ -7,10 +7,18 @@
 //   F32  SRP_LANES floats        F64  half as many doubles       I32, U32  as F32
 //   + - * / & | ^ << >> == < ?:  are the compiler's own on these types
 //   fma max exp2 ...             below and in the level's own header
+//
+// SRP_FIXED_TERMS: 16 registers of 4 lanes without a fused multiply-add, for which exp2_fixed.h is the faster way.
 #include <stdint.h>
 #include <string.h>
 
 #include "shared/number.h"
+
+#if defined(SRP_LEVEL_SIMD128) || (SRP_LANES == 4 && defined(__SSE2__))
+#define SRP_FIXED_TERMS 1
+#else
+#define SRP_FIXED_TERMS 0
+#endif
 
 #define SRP_INLINE static inline __attribute__((always_inline))
 
@@ -87,12 +95,14 @@ SRP_INLINE float largest(F32 x) {
 #include "vector_avx2.h"
 #elif defined(SRP_LEVEL_NEON)
 #include "vector_neon.h"
+#elif defined(SRP_LEVEL_SIMD128)
+#include "vector_simd128.h"
 #else
 #include "vector_baseline.h"
 #endif
 
 #include "exp2.h"
-#if SRP_LANES == 4 && defined(__SSE2__)
+#if SRP_FIXED_TERMS
 #include "exp2_fixed.h"
 #else
 #include "exp2_terms.h"

@@ -34,6 +34,7 @@ SRP_INLINE F64 shift_lanes(F64 x, F64 behind) {
 SRP_INLINE uint32_t equal_lanes(I32 a, I32 b) { return static_cast<uint32_t>(_mm_movemask_ps((__m128)(a == b))); }
 SRP_INLINE uint32_t equal_lanes(I64 a, I64 b) { return static_cast<uint32_t>(_mm_movemask_pd((__m128d)(a == b))); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm_max_ps(a, b); }  // b where either is NaN
+SRP_INLINE I32 rounded(F32 x) { return (I32)_mm_cvtps_epi32(x); }  // to the nearest integer, ties to even
 SRP_INLINE void stream(void* p, F32 x) { _mm_stream_ps(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() { _mm_sfence(); }
 #else

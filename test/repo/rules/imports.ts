@@ -63,6 +63,8 @@ const NATIVE_MAY_INCLUDE: Readonly<Record<string, readonly string[]>> = {
   mpi: [],
   // The CPU backend is linked into the addon and reached through its table alone.
   binding: ["include", "mpi"],
+  // A module with the CPU backend in it, which JavaScript calls by the binding's tables.
+  wasm: ["include", "shared", "cpu", "binding"],
 };
 
 interface Import {
