@@ -85,7 +85,7 @@ __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, in
 // bytes     4 n + n / 8 delimiters
 // limit     memory
 // notes     the one pass over the tokens, for all alternatives; delimiters: 2, or 3 with a head
-// turn      8 of delim_marks_kernel<int>: 32 loaded; 4.25 bytes; at most 26
+// turn      8 of delim_marks_kernel<int>: 32 loaded; 4.25 bytes; at most 26; must 0.7
 template <class Id>
 __global__ void __launch_bounds__(kMarkThreads, kMarkBlocks)
     delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {

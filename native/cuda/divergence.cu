@@ -104,7 +104,7 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
 // limit     issue
 // notes     float64 throughout, four passes of which later ones hit the cache
 // turn      1 of divergence_rows_kernel<BFloat16>: 4 loaded, 8 float64 + 4 loaded, 8 float64, 2 stored; 6 bytes; at
-//           most 260
+//           most 260; must 0.4
 template <class F>
 __global__ void divergence_rows_kernel(srp_divergence_rows_args a, uint32_t* faults) {
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {

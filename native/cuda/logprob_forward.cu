@@ -21,7 +21,7 @@ constexpr int kMostBlocks = 5;
 // bytes     s V N + 4 K N + 4 N outputs
 // limit     memory
 // notes     logits once; one power of two an id; s: bytes of a logit; outputs: [N] arrays asked for, logprob counts K
-// turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11
+// turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11; must 0.85
 template <class T, bool kCapped, bool kSquares>
 __global__ void __launch_bounds__(kTeamThreads, kCapped || kSquares ? 4 : kMostBlocks)
     forward_kernel(srp_logprob_forward_args a, Teams teams, RowSums* scratch, uint32_t* tickets, uint32_t* faults) {

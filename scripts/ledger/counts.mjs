@@ -1,9 +1,10 @@
 // The instructions of each hot loop, as its ledger entry describes the loop:
 //
-//   // turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11
+//   // turn      32 of forward_kernel<BFloat16, false, false>: 64 loaded, 32 special; 2 bytes; at most 11; must 0.85
 //
 // A turn of that instance takes 32 elements of a thread and loads at least 64 bytes, with 32 special-function operations; the least
-// way through the code that does so has at most 11 instructions an element. 2 bytes are what memory must move for an element. Several loops are joined by " + "; "inner 7" says how
+// way through the code that does so has at most 11 instructions an element. 2 bytes are what memory must move for an element; 0.85 is
+// the share of the memory's speed that is the goal (bench/gpu/goals.ts), where there is one. Several loops are joined by " + "; "inner 7" says how
 // often loops inside of it turn. native/cuda/counts.json keeps the counts, for machines without cuobjdump.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
@@ -24,10 +25,10 @@ export const findCuobjdump = () => process.env.SURPRISAL_CUOBJDUMP ?? findTool("
 export const keptCounts = () =>
   existsSync(at(COUNTS_FILE)) ? JSON.parse(readFileSync(at(COUNTS_FILE), "utf8")) : { kernels: {} };
 
-/** {elements, instance, ways: [{needed, inner}], bytes, most}; throws where the text is no turn. */
+/** {elements, instance, ways: [{needed, inner}], bytes, most, must}; throws where the text is no turn. */
 export function readTurn(text) {
-  const [, elements, instance, ways, bytes, most] =
-    /^(\d+) of (.+?): (.+); ([\d.]+) bytes; at most ([\d.]+)$/.exec(text) ?? [];
+  const [, elements, instance, ways, bytes, most, must] =
+    /^(\d+) of (.+?): (.+); ([\d.]+) bytes; at most ([\d.]+)(?:; must ([\d.]+))?$/.exec(text) ?? [];
   if (!most) throw new Error(`a turn is "N of KERNEL<...>: B loaded, ...; B bytes; at most M", not ${text}`);
   return {
     elements: Number(elements),
@@ -35,6 +36,7 @@ export function readTurn(text) {
     ways: ways.split(" + ").map(readWay),
     bytes: Number(bytes),
     most: Number(most),
+    must: must && Number(must),
   };
 }
 

@@ -9,12 +9,12 @@ const number = (value) => (value === 0 ? "0" : value < 10 ? value.toFixed(1) : v
 const cells = (values) => `| ${values.join(" | ")} |`;
 
 function row(name, { cost }, count) {
-  const { instance, most } = readTurn(count.of);
+  const { instance, most, must } = readTurn(count.of);
   const element = perElement(count);
   const { blocks } = occupancy(BASE, { ...cost, registers: cost.registers[BASE] });
   const bounds = Object.values(CARDS).flatMap((card) => {
     const { bytes, issue, unit, share } = boundsOf(element, card);
-    return [number(bytes), `${number(issue)} (${unit})`, share.toFixed(2)];
+    return [number(bytes), `${number(issue)} (${unit})`, must > share ? `**${share.toFixed(2)}**` : share.toFixed(2)];
   });
   return cells([
     `\`${instance.replace(/_kernel\b/, "")}\``,
@@ -24,6 +24,7 @@ function row(name, { cost }, count) {
     ...["float64", "wide", "special", "shared", "branches"].map((kind) => number(element[kind])),
     count.ahead,
     Math.round((count.ahead * blocks * cost.threads) / 1024),
+    must ?? "",
     ...bounds,
   ]);
 }
@@ -44,16 +45,17 @@ memory and shuffles; *bytes*: what memory must move for an element, *loaded, sto
 turn can have in flight in a thread, and kB in a multiprocessor at the occupancy above.
 
 Two bounds for each card, in picoseconds an element of the whole card: its bytes over the bandwidth, and its instructions over issue
-slots, or those of a unit that is busier. *Share* is the speed of memory that is left: 1 where bytes are the larger bound. The cards:
+slots, or those of a unit that is busier. *Share* is the speed of memory that is left: 1 where bytes are the larger bound, bold where it
+is below the goal (*must*, bench/gpu/goals.ts). The cards:
 ${cards.join(";\n")}.
 A multiprocessor begins 2 float64 instructions a cycle on ${BASE}, 1 in 16 cycles on sm_89. The counts of ${BASE} stand for sm_89 too.
 
-| loop | bytes | loaded, stored | instructions | float64 | wide | special | shared | branches | bytes ahead | kB | ${Object.keys(
+| loop | bytes | loaded, stored | instructions | float64 | wide | special | shared | branches | bytes ahead | kB | must | ${Object.keys(
     CARDS,
   )
     .map((name) => `${name}: bytes | issue | share`)
     .join(" | ")} |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
     .map(() => "---: | ---: | ---:")
     .join(" | ")} |
 ${lines.join("\n")}

@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { GPU_GOALS } from "../../bench/gpu/goals";
 
 const root = join(__dirname, "..", "..");
 const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
@@ -84,7 +85,7 @@ test("a turn of the ledger is read, and one that says something else is refused"
   const program = `import { readTurn } from ${script("counts.mjs")};
 const refused = (text) => { try { readTurn(text); } catch (error) { return error.message; } };
 console.log(JSON.stringify([
-  readTurn("8 of sum_kernel<float, 2>: 32 loaded, inner 7 + 16 stored; 4 bytes; at most 4.5"),
+  readTurn("8 of sum_kernel<float, 2>: 32 loaded, inner 7 + 16 stored; 4 bytes; at most 4.5; must 0.5"),
   refused("8 of sum_kernel<float>: 32 loaded"), refused("8 of sum_kernel<float>: 32 words; 4 bytes; at most 3")]));`;
   expect(run(program)).toEqual([
     {
@@ -96,6 +97,7 @@ console.log(JSON.stringify([
       ],
       bytes: 4,
       most: 4.5,
+      must: 0.5,
     },
     expect.stringContaining('a turn is "N of KERNEL<...>'),
     expect.stringContaining("not 32 words"),
@@ -154,4 +156,14 @@ test("the kept counts are of these sources, and within their limits", () => {
 import { faultsOfCounts, keptCounts } from ${script("counts.mjs")};
 console.log(JSON.stringify(faultsOfCounts(readLedger().entries, keptCounts())));`;
   expect(run(program)).toEqual([]);
+});
+
+test("what a loop must reach is the goal of its kernel", () => {
+  const program = `import { readLedger } from ${script("entries.mjs")};
+import { readTurn } from ${script("counts.mjs")};
+const turns = Object.entries(readLedger().entries).filter(([, { turn }]) => turn);
+console.log(JSON.stringify(Object.fromEntries(turns.map(([name, { turn }]) => [name, readTurn(turn).must]))));`;
+  const goals = GPU_GOALS.flatMap(({ kernel, must }) => (kernel === undefined ? [] : [[kernel, must] as const]));
+  expect(goals.length).toBeGreaterThan(4);
+  expect(run(program)).toMatchObject(Object.fromEntries(goals));
 });
