@@ -14,14 +14,20 @@ export type Kind = (typeof KINDS)[number];
 
 /** Why a rank takes part no more. */
 export interface Ending {
-  readonly reason: "exited" | "threw" | "closed" | "timed out";
+  readonly reason: "exited" | "threw" | "closed" | "timed out" | "told";
   /** The rank that it began with: a rank that waited for one that ended has ended too. */
   readonly cause: number;
   /** Exit code of the thread or the process. */
   readonly code: number;
 }
 
-export const REASONS = ["exited", "threw", "closed", "timed out"] as const satisfies readonly Ending["reason"][];
+export const REASONS = [
+  "exited",
+  "threw",
+  "closed",
+  "timed out",
+  "told",
+] as const satisfies readonly Ending["reason"][];
 
 export interface Fingerprint {
   readonly kind: Kind;
@@ -92,6 +98,7 @@ const WHO: Readonly<Record<Ending["reason"], (rank: number, code: number) => str
   exited: (rank, code) => `rank ${rank} has ended (exit code ${code})`,
   threw: (rank) => `rank ${rank} threw an error that nothing caught`,
   closed: (rank) => `rank ${rank} has closed its end`,
+  told: (rank) => `rank ${rank} was told to end (SIGTERM)`,
   "timed out": (rank) => `rank ${rank} waited too long for another and gave up`,
 };
 

@@ -4,7 +4,7 @@ import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import type { Channel, Lane } from "./channel";
 import { copyOf, emptyLike, needRanks, needReduction, needRoot, needValues, REDUCTIONS } from "./checks";
-import { encodePrint, hashOf, type Kind, mismatch } from "./fingerprint";
+import { encodePrint, type Ending, hashOf, type Kind, mismatch } from "./fingerprint";
 import type { AsyncCollective, OpenedCollective } from "./opened";
 import type { Steps } from "./steps";
 
@@ -33,7 +33,7 @@ function pieces(bytes: number, first: number, rest: number): (readonly [begin: n
 const bytesOf = ({ buffer, byteOffset, byteLength }: CollectiveArray): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-export class Group implements AsyncCollective {
+class Group implements AsyncCollective {
   readonly rank: number;
   readonly size: number;
   readonly #channel: Channel;
@@ -203,14 +203,20 @@ export class World extends Group implements OpenedCollective {
     this.kind = kind;
     this.library = library;
     this.#channel = channel;
+    channel.line.told = () => this.#end("told", "SIGTERM");
   }
 
   close({ abort = false }: { readonly abort?: boolean } = {}): void {
+    if (abort) this.#channel.abort();
+    this.#end("closed", "close");
+  }
+
+  /** Also rejects the call that waits. */
+  #end(reason: Ending["reason"], op: string): void {
     const channel = this.#channel;
-    if (abort) channel.abort();
     if (channel.ended) return;
-    channel.end({ reason: "closed", cause: this.rank, code: 0 });
+    channel.end({ reason, cause: this.rank, code: 0 });
     const ended = channel.ended as Channel["ended"];
-    if (ended) channel.line.interrupt(ended("close"));
+    if (ended) channel.line.interrupt(ended(op));
   }
 }

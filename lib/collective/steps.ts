@@ -16,8 +16,13 @@ export function* waited<T>(wait: Wait<T>): Steps<T> {
   return (yield wait) as T;
 }
 
+/** Milliseconds in which the others are told. */
+const FAREWELL = 20;
+
 /** The calls of one rank, which are made one after the other. */
 export class Line {
+  /** SIGTERM came while a call is under way: called before the process ends by it. */
+  told: (() => void) | undefined;
   #pending = 0;
   #last: Promise<unknown> = Promise.resolve();
   #interrupt: ((error: SurprisalError) => void) | undefined;
@@ -48,10 +53,12 @@ export class Line {
     this.#pending++;
     // A wait on shared memory does not keep the thread alive by itself.
     const alive = setInterval(() => undefined, 2 ** 30);
+    if (this.#pending === 1) process.on("SIGTERM", this.#terminate);
     const run = this.#last
       .then(() => this.#drive(steps))
       .finally(() => {
         this.#pending--;
+        if (this.#pending === 0) process.off("SIGTERM", this.#terminate);
         clearInterval(alive);
       });
     this.#last = run.catch(() => undefined);
@@ -62,6 +69,13 @@ export class Line {
   interrupt(error: SurprisalError): void {
     this.#interrupt?.(error);
   }
+
+  /** Where nobody else listens, the signal then does what it would have done, once those who wait for the call have seen it end. */
+  readonly #terminate = (): void => {
+    this.told?.();
+    if (process.listenerCount("SIGTERM") === 1) setTimeout(() => process.kill(process.pid, "SIGTERM"), FAREWELL);
+    process.off("SIGTERM", this.#terminate);
+  };
 
   async #drive<T>(steps: Steps<T>): Promise<T> {
     let step = steps.next();

@@ -6,9 +6,11 @@ import type { BackendOption } from "../backend/select";
 import { type KlController, type KlControllerOptions, updateKlController } from "../control/kl-controller";
 import type { RunningMoments } from "../control/running-moments";
 import { needFloats } from "../core/arrays";
+import type { Collective } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needFlag } from "../core/option-checks";
+import { gatherIntegers, gatherRowPartials } from "../core/row-partials";
 import { klEstimates, type KlKind } from "../ops/loss";
 import { countKept, moments } from "../ops/reduce";
 import { overlongPenalty, type OverlongPenaltyOptions } from "../reward/overlong-penalty";
@@ -55,6 +57,8 @@ export interface EstimateSettings<Data> {
   /** Weights of the sources, where they are the same for all rows. */
   readonly weights: RewardWeights | undefined;
   readonly backend: BackendOption["backend"];
+  /** The ranks whose rows are one batch. */
+  readonly collective: Collective | undefined;
 }
 
 /** What an experience begins with, and what the next one does. */
@@ -70,15 +74,17 @@ interface Estimated<Data> {
 
 export const isOwnSteps = <Data>(steps: AdvantageSteps<Data>): steps is EstimatorSteps<Data> => isOwn(steps.estimator);
 
-/** The controller after the mean KL of the rows that have tokens. */
+/** The controller after the mean KL of the rows that have tokens, on all ranks. */
 function steered<Data>(
+  op: string,
   control: KlControl,
   state: KlController,
   { offsets, mask, meanKls }: Experience<Data>,
-  backend: BackendOption["backend"],
+  { backend, collective }: Pick<EstimateSettings<Data>, "backend" | "collective">,
 ): KlController {
   const counts = countKept({ offsets, mask, backend });
-  const measured = Array.from(meanKls!).filter((_, b) => counts[b]! > 0);
+  const own = Float64Array.from(Array.from(meanKls!).filter((_, b) => counts[b]! > 0));
+  const measured = gatherRowPartials(op, collective, own).partials;
   if (measured.length === 0) return updateKlController(state, { kl: 0, steps: 0 }, control);
   const kl = measured.reduce((sum, x) => sum + x, 0) / measured.length;
   return updateKlController(state, { kl, steps: measured.length }, control);
@@ -132,6 +138,14 @@ function prepared<Data>(op: string, judged: Experience<Data>, settings: Estimate
   };
 }
 
+/** The groups of the rows here, by numbers that no other rank has: a prompt's rows are on one rank. */
+function ownGroups<Data>({ groups, prompts }: Experience<Data>, collective: Collective | undefined): Int32Array {
+  if (!collective) return groups;
+  const counts = gatherIntegers(collective, prompts.length);
+  const before = counts.slice(0, collective.rank).reduce((sum, count) => sum + count, 0);
+  return groups.map((group) => group + before);
+}
+
 /** The steps with the discounts of the call, where it has any. */
 function withDiscounts<Steps extends object>(steps: Steps, discounts: Discounts): Steps {
   const given = Object.entries(discounts).filter(([, value]) => value !== undefined);
@@ -140,9 +154,10 @@ function withDiscounts<Steps extends object>(steps: Steps, discounts: Discounts)
 
 function throughPipeline<Data>(
   op: string,
-  { offsets, mask, groups, rewards, kl, values }: Experience<Data>,
+  { offsets, mask, rewards, kl, values }: Experience<Data>,
+  groups: Int32Array,
   { shapeGroups = true, ...steps }: PipelineSteps,
-  more: Pick<PipelineSteps, "runningMoments" | "klCoefficient"> & { readonly backend: BackendOption["backend"] },
+  more: Pick<AdvantagePipelineOptions, "runningMoments" | "klCoefficient" | "backend" | "collective">,
 ) {
   const shaped = needFlag(op, "advantages.shapeGroups", shapeGroups) === 1;
   return advantagePipeline([{ offsets, mask, rewards, kl, values }], {
@@ -162,9 +177,12 @@ export function estimateExperience<Data>(
   dry = false,
 ): Estimated<Data> {
   const { advantages, klControl, backend, weights } = settings;
+  // A rehearsal is this rank's own.
+  const collective = dry ? undefined : settings.collective;
   const before = prepared(op, judged, settings);
   const used = state.klController?.coefficient;
-  const klController = klControl && state.klController && steered(klControl, state.klController, before, backend);
+  const klController =
+    klControl && state.klController && steered(op, klControl, state.klController, before, { backend, collective });
   const experience = { ...before, klCoefficient: used, klController };
   const next = { ...state, klController };
   if (advantages === undefined) return { experience, state: next };
@@ -175,16 +193,26 @@ export function estimateExperience<Data>(
     };
 
   const klCoefficient = advantages.klCoefficient ?? used;
+  const groups = ownGroups(experience, collective);
   if (isOwnSteps(advantages)) {
     const named = withDiscounts(advantages, discounts);
-    const result = estimateBy(op, experience, { steps: named, klCoefficient, weights, backend, dry });
+    const result = estimateBy(op, experience, {
+      steps: named,
+      klCoefficient,
+      weights,
+      backend,
+      collective,
+      groups,
+      dry,
+    });
     const { advantages: values, returns } = result;
     return { experience: { ...experience, klCoefficient, advantages: values, returns, estimate: result }, state: next };
   }
-  const { batches, runningMoments } = throughPipeline(op, experience, withDiscounts(advantages, discounts), {
+  const { batches, runningMoments } = throughPipeline(op, experience, groups, withDiscounts(advantages, discounts), {
     runningMoments: state.runningMoments,
     klCoefficient,
     backend,
+    collective,
   });
   return { experience: { ...experience, klCoefficient, ...batches[0] }, state: { ...next, runningMoments } };
 }

@@ -3,6 +3,7 @@ import { type AdvantageName, type AdvantageOptions, computeAdvantages } from "..
 import ESTIMATORS from "../advantage/estimators";
 import type { PipelineEstimator } from "../advantage/pipeline-estimators";
 import type { BackendOption } from "../backend/select";
+import type { Collective } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import type { Reading } from "../core/option-kinds";
@@ -55,7 +56,6 @@ const FIELDS: Readonly<Record<string, (experience: Experience) => unknown>> = {
   scores: ({ rewards }) => rewards,
   values: ({ values }) => values,
   mask: ({ mask }) => mask,
-  groups: ({ groups }) => groups,
   tokens: ({ tokenIds }) => tokenIds,
   entropies: ({ entropies }) => entropies,
   logProbs: ({ oldLogProbs }) => oldLogProbs,
@@ -92,6 +92,9 @@ interface EstimatorCall<Data> {
   /** Of the sources, where there is one for all rows. */
   readonly weights: RewardWeights | undefined;
   readonly backend: BackendOption["backend"];
+  readonly collective: Collective | undefined;
+  /** Of the rows, by numbers that no other rank has. */
+  readonly groups: Int32Array;
   /** No rows, to check options: `inputs` is not called. */
   readonly dry: boolean;
 }
@@ -106,6 +109,7 @@ function batchOf<Data>(
   const given: Readonly<Record<string, unknown>> = call.dry || !inputs ? {} : inputs(experience);
   const has = (field: string): unknown => {
     if (given[field] !== undefined) return given[field];
+    if (field === "groups") return call.groups;
     if (field === "tokenRewards") return placed(experience, call.klCoefficient ?? 0, call.backend);
     return FIELDS[field]?.(experience);
   };
@@ -143,6 +147,8 @@ function batchOf<Data>(
 export function estimateBy<Data>(op: string, experience: Experience<Data>, call: EstimatorCall<Data>): EstimatorResult {
   const { estimator, inputs: _, klCoefficient: __, ...options } = call.steps;
   const more: Record<string, unknown> = { backend: call.backend };
+  // Estimators that look at one row at a time do not read it.
+  if (call.collective) more["collective"] = call.collective;
   const kl = KL_OPTION[estimator];
   if (kl !== undefined && call.klCoefficient !== undefined) more[kl] = call.klCoefficient;
   if (readsSources(estimator) && call.weights)

@@ -1,5 +1,6 @@
 // From prompts to advantages: generate, judge, score, estimate.
 import type { BackendOption } from "../backend/select";
+import type { CollectiveOption } from "../core/collective";
 import { advantageNames } from "../advantage/compute";
 import { needStage } from "../advantage/pipeline-estimators";
 import type { KlController } from "../control/kl-controller";
@@ -45,7 +46,7 @@ export type { EstimatorInputs, EstimatorSteps } from "./estimator-steps";
 const OLD_LOG_PROBS = ["policy", "sampler"] as const;
 const DROP_GROUPS = ["constant", "zeroOrOne"] as const;
 
-export interface ExperienceMakerOptions<Data = unknown> extends GenerationOptions, BackendOption {
+export interface ExperienceMakerOptions<Data = unknown> extends GenerationOptions, BackendOption, CollectiveOption {
   readonly policy: Policy<Data>;
   /** What judges the responses: one source, or several by name. */
   readonly rewards: RewardSource<Data> | NamedSources<Data>;
@@ -193,6 +194,10 @@ function needSteps<Data>(
  * → running normalisation → clip → KL penalty → estimator → normalisation over the batch. Steps without options are left
  * out; the others keep their numbers in the result.
  *
+ * With `collective` every rank generates and judges its own prompts, and the steps behind that see the batch of all ranks:
+ * normalisation, running moments and the KL controller are the same on each. All ranks make each call of `make` or `evaluate`. A
+ * rank whose call fails before that has to close the collective, or the others wait for it.
+ *
  * Nothing is kept between calls but `runningMoments` and `klController`, which move on only when an experience is complete. All
  * options are checked before anything is generated: those of the maker when it is made, those of a call when it is called.
  *
@@ -214,12 +219,12 @@ export class ExperienceMaker<Data = unknown> {
     if (options.oldLogProbs !== undefined) needWord(op, "oldLogProbs", options.oldLogProbs, OLD_LOG_PROBS);
     if (options.dropGroups !== undefined) needWord(op, "dropGroups", options.dropGroups, DROP_GROUPS);
     needModels(op, options);
-    const { overlong, dropGroups, klEstimator, klController: klControl, advantages, backend } = options;
+    const { overlong, dropGroups, klEstimator, klController: klControl, advantages, backend, collective } = options;
     if (typeof advantages === "object") needSteps(op, advantages, options, this.#recipe);
     else if (advantages !== undefined && typeof advantages !== "function")
       throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", advantages, "{ estimator, … } or a function");
     const weights = this.#recipe.all;
-    this.#settings = { overlong, dropGroups, klEstimator, klControl, advantages, weights, backend };
+    this.#settings = { overlong, dropGroups, klEstimator, klControl, advantages, weights, backend, collective };
     const runningMoments =
       typeof advantages === "object" && !isOwnSteps(advantages) ? advantages.runningMoments : undefined;
     this.#state = { runningMoments, klController: klControl?.state };

@@ -48,7 +48,7 @@ static struct {
 static Handle world, byte_type, returns_errors, comms[MAX_COMMS];
 static void* ignore_status;
 static int32_t comm_count;
-static int began_here;
+static int began_here, finished;
 static char text[MAX_TEXT + 512], library_version[MAX_TEXT + 1];
 
 /* Errors are returned on communicators of our own; nothing is set on that of the world, which others may use. */
@@ -174,6 +174,8 @@ static const char* begin(void) {
 static const char* shim_open(const char* wanted) {
   static int done;
   static const char* failure; /* of an attempt after the library was found: there is no second one in a process */
+  if (finished)
+    return "the last thread of this process that used MPI has ended, and MPI with it: it cannot begin again";
   if (done) return failure;
   const char* name = NULL;
   keep_out_of_memory();
@@ -245,6 +247,7 @@ static const char* shim_error(int32_t code) {
 
 static void shim_finish(void) {
   if (began_here) mpi.Finalize();
+  finished = began_here;
   began_here = 0;
 }
 

@@ -55,29 +55,28 @@ test("the event loop turns while a rank waits", async () => {
 });
 
 test("a synchronous call between asynchronous ones is refused, and closing rejects what waits", async () => {
-  const outcomes = await runRanks([0, 1], async (c) => {
-    const codeOf = (error: unknown): string => (error as { code: string }).code;
-    if (c.rank === 1) {
-      const two = c.subgroup([1]);
-      const own = two.barrierAsync();
-      await own;
-      await new Promise((done) => setTimeout(done, 20));
-      try {
-        c.barrier();
-      } catch (error) {
-        return [codeOf(error)];
-      }
-    }
-    const waiting = c.barrierAsync().catch(codeOf);
+  const closed = new Int32Array(new SharedArrayBuffer(4));
+  const outcomes = await runRanks([closed, closed], async (c, _, shared) => {
     const codes: unknown[] = [];
-    try {
-      c.barrier();
-    } catch (error) {
-      codes.push(codeOf(error));
+    const attempt = (call: () => void): void => {
+      try {
+        call();
+      } catch (error) {
+        codes.push((error as { code: string }).code);
+      }
+    };
+    if (c.rank === 1) {
+      Atomics.wait(shared, 0, 0); // comes when the other one has closed
+      attempt(() => c.barrier());
+      return codes;
     }
-    await new Promise((done) => setTimeout(done, 1));
+    const waiting = c.barrierAsync().catch((error: unknown) => (error as { code: string }).code);
+    attempt(() => c.barrier());
+    await new Promise((done) => setImmediate(done));
     c.close();
     codes.push(await waiting);
+    Atomics.store(shared, 0, 1);
+    Atomics.notify(shared, 0);
     return codes;
   });
   expect(outcomes.map(({ value }) => value)).toEqual([

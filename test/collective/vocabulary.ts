@@ -5,7 +5,7 @@ import type { Collective } from "../../lib";
 
 export const N = 5;
 export const V = 70;
-export const BLOCK = 8;
+const BLOCK = 8;
 
 export interface Shard {
   readonly backend: surprisal.BackendChoice;

@@ -48,7 +48,7 @@ export function eachMpi(suite: (mpi: Mpi) => void): void {
 export type RankProgram<Input, T> = (collective: OpenedCollective, s: typeof surprisal, input: Input) => T | Promise<T>;
 
 /** What became of a rank. */
-export interface Outcome<T> {
+interface Outcome<T> {
   readonly value?: T;
   readonly error?: { readonly code: string; readonly message: string };
 }

@@ -94,7 +94,7 @@ eachMpi((mpi) => {
           return [(error as { code: string }).code, later];
         }
       },
-      { timeout: 2000, survive: true },
+      { timeout: 10_000, survive: true },
     );
     // A launcher that ends the whole job leaves no outcome. Who is left learns of the loss or waits in vain.
     expect(outcomes[1]).toEqual({});
@@ -104,6 +104,42 @@ eachMpi((mpi) => {
       expect([LOST, TIMEOUT]).toContain(value[0]);
       expect(value[1]).toBe(LOST);
     }
+  });
+
+  test("SIGTERM rejects the call that waits, ends the process by the signal, and the others learn it", async () => {
+    const { outcomes, output } = await runProcesses(
+      mpi,
+      [0, 1],
+      async (c) => {
+        const [, [pid]] = c.allGather(Int32Array.of(process.pid)) as [Int32Array, Int32Array];
+        if (c.rank === 0) {
+          const lives = (): boolean => {
+            try {
+              return process.kill(pid!, 0);
+            } catch {
+              return false;
+            }
+          };
+          while (lives()) await new Promise((done) => setTimeout(done, 20));
+          try {
+            for (;;) c.barrier(); // the first one still finds the call that the other began
+          } catch (error) {
+            return (error as { code: string }).code;
+          }
+        }
+        setTimeout(() => process.kill(process.pid, "SIGTERM"), 50);
+        return c.barrierAsync().catch((error: unknown) => {
+          const { message } = error as Error;
+          process.stderr.write(`[${message}]`);
+          return message;
+        });
+      },
+      { timeout: 10_000, survive: true },
+    );
+    const told = "rank 1 was told to end (SIGTERM); open a new collective to go on";
+    expect(output).toContain(`[SIGTERM: ${told}]`);
+    // A launcher may end the other one first; and the farewell may not have left.
+    if (outcomes[0]!.value !== undefined) expect([LOST, TIMEOUT]).toContain(outcomes[0]!.value);
   });
 
   test("a rank that is stopped is waited for until the deadline, and all later calls are refused at once", async () => {
@@ -123,7 +159,7 @@ eachMpi((mpi) => {
         setTimeout(() => c.close({ abort: true }), 200); // the launcher ends the stopped one too
         return codes;
       },
-      { timeout: 1000 },
+      { timeout: 10_000 }, // for opening too, on a busy machine
     );
     expect(outcomes).toEqual([{ value: [TIMEOUT, LOST] }, {}]);
     expect(exitCode).not.toBe(0);
