@@ -556,6 +556,35 @@ export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
   "logits:l targets?:t options{collective block out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend}",
 );
 /**
+ * Log-probs under the distribution that was sampled from: over the ids that top-k and top-p kept, with the entropy of the whole
+ * vocabulary beside them. A ratio of the policy's whole softmax to a sampler's nucleus is biased; this one is not.
+ *
+ *     logprob = z[target] − ln Σ_{j in kept ∪ {target}} exp z[j],      z = scale·x / temperature
+ *
+ * Ids that were not kept get no gradient from log-probs. The kept columns are gathered, so that memory is rows · the most ids of a row.
+ *
+ * @param logits float32, float16 or bfloat16, [rows, vocab]
+ * @param targets one id a row
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (an id) or _BUFFER, naming the argument
+ */
+export const keptLogprob: TakesPlain<typeof from.keptLogprob> = checked(
+  "keptLogprob",
+  from.keptLogprob,
+  "logits:l targets:t kept<ids offsets> options?{entropies shape dtype stride scale temperature backend}",
+);
+/**
+ * The gradient of `keptLogprob`: d / d z[j] = a·([j = target] − p_kept[j]) for kept ids, and of the entropy for all.
+ *
+ * @param state that of the result, from the same logits, targets, ids and options
+ * @returns the gradient, of the logits' kind and length: `out` if given
+ * @throws SurprisalError as `keptLogprob`
+ */
+export const keptLogprobBackward: typeof from.keptLogprobBackward = checked(
+  "keptLogprobBackward",
+  from.keptLogprobBackward,
+  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out entropies shape dtype stride scale temperature backend}",
+);
+/**
  * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
  *
  *     a ← a·scale[s];   a ← a + ζ·clarity[s+1]   if span s+1 is of the same row
@@ -1251,7 +1280,7 @@ export const actorCriticLoss: TakesPlain<typeof from.actorCriticLoss> = checked(
 export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
   "klPenalty",
   from.klPenalty,
-  "logProbs:f referenceLogProbs:f options?{estimator mask:m shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend}",
+  "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend}",
 );
 /**
  * The ratio of the trainer's and the sampler's probabilities, per token or per row, bounded: what multiplies the terms of a
@@ -1405,6 +1434,36 @@ export const cpgdLoss: TakesPlain<typeof from.cpgdLoss> = checked(
   "cpgdLoss",
   from.cpgdLoss,
   "batch* options{$ clip clipLow clipHigh preset}",
+  ofEveryPolicyLoss,
+);
+/**
+ * DPPO's policy loss and its gradient, per token inside of the region (0 outside of it):
+ *
+ *     w = min(exp(ℓ − o), ratioCap), a constant;   l = −w·A·ℓ;   d l / d ℓ = −w·A
+ *
+ * A region on probabilities lets rare tokens move far and frequent ones little, where a band of ratios does the opposite.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Qi et al. 2026, Rethinking the Trust Region in LLM Reinforcement Learning (DPPO)
+ */
+export const dppoLoss: TakesPlain<typeof from.dppoLoss> = checked(
+  "dppoLoss",
+  from.dppoLoss,
+  "batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
+  ofEveryPolicyLoss,
+);
+/**
+ * DRO's policy loss and its gradient, per token: l = −A·ℓ + β/2·(ℓ − o)², d l / d ℓ = −A + β·(ℓ − o). `rolloutWeights` multiply both
+ * terms. Kimi k1.5's loss is this one with β = τ.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Richemond et al. 2024, Offline Regularised Reinforcement Learning for Large Language Models Alignment; Kimi Team 2025, Kimi
+ * k1.5, equation 3
+ */
+export const droLoss: TakesPlain<typeof from.droLoss> = checked(
+  "droLoss",
+  from.droLoss,
+  "batch* options{$ beta preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1570,6 +1629,33 @@ export const sapoLoss: TakesPlain<typeof from.sapoLoss> = checked(
   "batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
   ofEveryPolicyLoss,
 );
+/** The region that a caller wrote under `at`. */
+export const needRegion: typeof from.needRegion = checked(
+  "needRegion",
+  from.needRegion,
+  'op"" at"" given<measure low high> rows<n B T offsets meaning>',
+);
+/** 1 = a token inside, of checked arrays. A distance that is NaN stays inside: the loss of its token says so. */
+export const insideRegion: TakesPlain<typeof from.insideRegion> = checked(
+  "insideRegion",
+  from.insideRegion,
+  "rows<n B T offsets meaning> mask:m logProbs:f oldLogProbs:f advantages options{measure sides low() high()}",
+);
+/**
+ * The tokens that are inside of a trust region, as a `termMask` of a policy loss: DPPO's regions, IcePop's for the current policy,
+ * and bounds per row or per token on either side.
+ *
+ * @param logProbs ℓ under the policy that learns, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs o under the policy that the region is around
+ * @returns 1 = inside, [n]; 0 outside and under the mask
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Qi et al. 2026, Rethinking the Trust Region in LLM Reinforcement Learning (DPPO)
+ */
+export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
+  "trustRegionMask",
+  from.trustRegionMask,
+  "logProbs:f oldLogProbs:f options{advantages:f advantagesPer mask:m shape offsets:i measure low:f high:f sides}",
+);
 /**
  * VESPO's policy loss and its gradient, per token, with a constant weight φ a row:
  *
@@ -1609,6 +1695,8 @@ export const policyLoss: typeof from.policyLoss = checked(
     rloo: "name batch* options{$ clip clipLow clipHigh preset}",
     reinforce: "name batch* options?{$ preset}",
     cpgd: "name batch* options{$ clip clipLow clipHigh preset}",
+    dppo: "name batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
+    dro: "name batch* options{$ beta preset}",
     bypass:
       "name batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
@@ -1649,6 +1737,8 @@ export const policyLossFromLogits: typeof from.policyLossFromLogits = checked(
     rloo: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
     reinforce: "name logits targets:t batch* options?{$ preset}",
     cpgd: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
+    dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
       "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
@@ -1676,6 +1766,8 @@ export const policyLossFromLogitsAsync: typeof from.policyLossFromLogitsAsync = 
     rloo: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
     reinforce: "name logits targets:t batch* options?{$ preset}",
     cpgd: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
+    dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
       "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",

@@ -6,7 +6,9 @@ import { needNumber, needWord } from "../core/option-checks";
 import { layoutOfRows, needRows, type RowLayout } from "../core/row-layout";
 import type { KlKind } from "../ops/loss";
 import { evaluateKlEstimates } from "../ops/loss/kl-estimates";
+import { rowMoments } from "../ops/reduce/moments";
 import { type PresetOption, resolvePreset } from "../presets";
+import { type KlPerToken, timesImportance } from "./importance-kl";
 import type { KlClamps, KlTerm } from "./policy/policy-loss-options";
 
 /** The names of trainers: `kl` is k1, `mse` is k2, `low_var_kl` is k3. A `+` takes the value of the name and the gradient of k2. */
@@ -45,6 +47,11 @@ export interface KlPenaltyOptions
     BackendOption {
   /** With d = ℓ − q: k1 d, abs |d|, k2 d²/2, k3 e^(−d) − 1 + d; or one of their other names. Default `"k3"`. */
   readonly estimator?: KlEstimatorName;
+  /**
+   * The estimate of a token that another policy drew is multiplied by exp(ℓ − these log-probs of it), `"self"`: exp(ℓ − stop-gradient(ℓ)),
+   * which is 1 and adds the score-function part to the gradient. The value is clamped afterwards. Default: not multiplied.
+   */
+  readonly importance?: FloatArray | "self";
   /** 1 = a token of the policy; the others are not read and get 0. Default: all 1. */
   readonly mask?: Uint8Array;
 }
@@ -90,19 +97,35 @@ export function klPenalty(
   const { logClamp, valueClamp, klClamps, backend } = resolved;
   const clamps = klClamps?.[named.kind];
   const bound = { min: 0, above: true, infinite: true } as const;
-  const { values, gradLogProbs, rowSums, counts } = evaluateKlEstimates(
-    op,
-    needFloats(op, "logProbs", logProbs, rows.n, rows.meaning),
-    needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning),
-    {
-      ...named,
-      logClamp: needNumber(op, "logClamp", logClamp ?? clamps?.logClamp ?? Infinity, bound),
-      valueClamp: needNumber(op, "valueClamp", valueClamp ?? clamps?.valueClamp ?? Infinity, bound),
-      ...layoutOfRows(rows),
-      mask: mask ?? undefined,
-      backend,
-    },
-  );
-  const kept = counts.reduce((sum, count) => sum + count, 0);
-  return { values, gradLogProbs, rowSums, mean: kept > 0 ? rowSums.reduce((sum, x) => sum + x, 0) / kept : 0 };
+  const given = {
+    logProbs: needFloats(op, "logProbs", logProbs, rows.n, rows.meaning),
+    reference: needFloats(op, "referenceLogProbs", referenceLogProbs, rows.n, rows.meaning),
+  };
+  const { importance } = resolved;
+  const base =
+    importance === undefined || importance === "self"
+      ? null
+      : needFloats(op, "importance", importance, rows.n, rows.meaning);
+  const held = {
+    logClamp: needNumber(op, "logClamp", logClamp ?? clamps?.logClamp ?? Infinity, bound),
+    valueClamp: needNumber(op, "valueClamp", valueClamp ?? clamps?.valueClamp ?? Infinity, bound),
+  };
+  const estimates = evaluateKlEstimates(op, given.logProbs, given.reference, {
+    ...named,
+    ...held,
+    valueClamp: importance === undefined ? held.valueClamp : Infinity,
+    ...layoutOfRows(rows),
+    mask: mask ?? undefined,
+    backend,
+  });
+  const kept = estimates.counts.reduce((sum, count) => sum + count, 0);
+  const conclude = ({ values, gradLogProbs }: KlPerToken, rowSums: Float64Array): KlPenaltyResult => ({
+    values,
+    gradLogProbs,
+    rowSums,
+    mean: kept > 0 ? rowSums.reduce((sum, x) => sum + x, 0) / kept : 0,
+  });
+  if (importance === undefined) return conclude(estimates, estimates.rowSums);
+  const corrected = timesImportance(estimates, given.logProbs, given.reference, base, held, mask);
+  return conclude(corrected, rowMoments(op, corrected.values, { rows, mask }, backend).sums);
 }

@@ -1,14 +1,21 @@
 // The presets by name, and how one is merged under the options of a call. A preset is data: for each function, the options
 // in which a source differs from the defaults. Whether a function takes what presets say of it is checked where it asks.
 import { argumentError, show } from "../core/errors";
+import { areal } from "./areal";
 import { egpo } from "./egpo";
 import { egpoFirst } from "./egpo-first";
 import { empgLiteral } from "./empg-literal";
 import { gspo } from "./gspo";
 import { lightrft } from "./lightrft";
 import { maxent } from "./maxent";
+import { nemoRl } from "./nemo-rl";
+import { openInstruct } from "./open-instruct";
 import { openrlhf } from "./openrlhf";
+import { primeRl } from "./prime-rl";
 import { pufferlib } from "./pufferlib";
+import { roll } from "./roll";
+import { skyrl } from "./skyrl";
+import { slime } from "./slime";
 import { trl } from "./trl";
 import { verl } from "./verl";
 import { verlJanuary } from "./verl-2026-01";
@@ -26,6 +33,13 @@ export const PRESETS = {
   maxent,
   "empg-literal": empgLiteral,
   pufferlib,
+  skyrl,
+  areal,
+  slime,
+  roll,
+  "prime-rl": primeRl,
+  "open-instruct": openInstruct,
+  "nemo-rl": nemoRl,
 } as const;
 
 type Presets = typeof PRESETS;

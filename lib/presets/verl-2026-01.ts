@@ -4,8 +4,11 @@ import { verl } from "./verl";
 const policy = { aggregation: "verl-2026-01/token-mean" } as const;
 const rowMeans = { aggregation: "verl-2026-01/seq-mean-token-mean" } as const;
 
+// dppo and dro came later.
+const { dppoLoss, droLoss, ...known } = verl;
+
 export const verlJanuary = {
-  ...verl,
+  ...known,
   ppoLoss: { ...verl.ppoLoss, ...policy },
   gspoTokenLoss: { ...verl.gspoTokenLoss, ...rowMeans },
   gmpoLoss: { ...verl.gmpoLoss, ...policy },

@@ -33,6 +33,8 @@ export const verl = {
   gmpoLoss: { ...policy, countEpsilon: 1e-8, emptyRows: "count" },
   cispoLoss: { ...policy, logClamp: 20 },
   sapoLoss: { ...policy, aggregation: "verl/seq-mean-token-mean", logClamp: 20 },
+  dppoLoss: { ...policy, ratioCap: 3, logClamp: 20, sides: "advantageOrLow" },
+  droLoss: policy,
   reinforceLoss: policy,
   clipCovLoss: policy,
   klCovLoss: policy,

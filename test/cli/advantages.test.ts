@@ -223,6 +223,8 @@ describe("surprisal loss", () => {
     clipCov: ["--clip", "0.2", "--seed", "1"],
     optimalValue: ["--beta", "0.1"],
     bypass: ["--objective", "clip", "--clip", "0.2"],
+    dppo: ["--low", "0.1", "--high", "0.2"],
+    dro: ["--beta", "0.1"],
   };
   const withAdvantages = (seed: number) =>
     records(seed, 2, 3).map((line) => ({

@@ -44,6 +44,8 @@ const OPTIONS: Readonly<Record<PolicyLossName, object>> = {
   klCov: { share: 0.3 },
   cpgd: band,
   optimalValue: { beta: 0.3 },
+  dppo: { low: 0.2, high: 0.2 },
+  dro: { beta: 0.1 },
   bypass: { objective: "clip", clip: 0.2 },
 };
 const WHOLE_ROWS: readonly PolicyLossName[] = ["rloo", "optimalValue"];

@@ -43,7 +43,7 @@ const kept = (c: LossCase, b: number): number[] => c.mask[b]!.flatMap((on, t) =>
 const termsOf = (c: LossCase, b: number): number[] => kept(c, b).filter((t) => c.terms[b]![t]);
 const rowsOf = (c: LossCase): number[] => c.mask.map((_, b) => b);
 
-export type Aggregation = "tokenMean" | "rowMean" | "rowSum" | "fixedLength";
+export type Aggregation = "tokenMean" | "rowMean" | "rowSum" | "fixedLength" | "tokenSum";
 
 /** What a kept token of row b weighs; empty rows are not counted. */
 export function weight(c: LossCase, mode: Aggregation, b: number, length = 7): number {
@@ -55,6 +55,7 @@ export function weight(c: LossCase, mode: Aggregation, b: number, length = 7): n
     rowMean: 1 / (counts[b]! * rows),
     rowSum: 1 / rows,
     fixedLength: 1 / (length * rows),
+    tokenSum: 1,
   }[mode];
 }
 

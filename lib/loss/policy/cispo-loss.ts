@@ -30,6 +30,24 @@ const CISPO: TokenMap<CispoLossOptions> = {
   metrics: {
     verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
     trl: "above",
+    skyrl: ({ rows, mask, ratios, figures }, options) => {
+      const { clipLow = Infinity, clipHigh } = options as CispoLossOptions;
+      const [low, high] = [1 - clipLow, 1 + clipHigh];
+      let [clamped, largest, smallest] = [0, -Infinity, Infinity];
+      for (let i = 0; i < rows.n; ++i) {
+        if (mask && mask[i] === 0) continue;
+        clamped += Math.min(Math.max(ratios[i]!, low), high);
+        largest = Math.max(largest, ratios[i]!);
+        smallest = Math.min(smallest, ratios[i]!);
+      }
+      const kept = Math.max(figures.kept, 1);
+      return {
+        "cispo/ratio_mean": figures.ratio / kept,
+        "cispo/ratio_clamped_mean": clamped / kept,
+        "cispo/ratio_max": figures.kept > 0 ? largest : 0,
+        "cispo/ratio_min": figures.kept > 0 ? smallest : 0,
+      };
+    },
   },
 };
 

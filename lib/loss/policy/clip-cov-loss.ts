@@ -115,9 +115,13 @@ export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): Cl
     form,
   );
   const result = policyResult(evaluation, resolved, METRICS);
-  const metrics =
-    (resolved.metricNames ?? "verl") === "verl"
-      ? { "actor/pg_clipfrac": n / (kept + 1e-8), ...result.metrics }
-      : result.metrics;
+  const { metricNames = "verl" } = resolved;
+  const own: Record<string, number> =
+    metricNames === "verl"
+      ? { "actor/pg_clipfrac": n / (kept + 1e-8) }
+      : metricNames === "skyrl"
+        ? { clip_ratio: n / Math.max(kept, 1) }
+        : {};
+  const metrics = { ...result.metrics, ...own };
   return { ...result, metrics, dropped };
 }

@@ -193,6 +193,7 @@ export function carryOut(op: string, plan: PolicyPlan, logProbs: FloatArray, ent
   const { oldLogProbs, samplerLogProbs } = batch;
   return {
     rows: batch.rows,
+    mask: batch.mask,
     figures: result.figures,
     rowFigures: result.rowFigures,
     samplerGap: meanGap(op, batch, samplerLogProbs, oldLogProbs, options),
@@ -252,7 +253,7 @@ export function policyResult(e: Evaluation, options: PolicyLossOptions, metrics:
     policyLoss,
     klLoss,
     entropyLoss,
-    metrics: policyMetrics(e, options.metricNames ?? "verl", metrics),
+    metrics: policyMetrics(e, options, metrics),
     gradLogProbs,
     gradEntropies,
     losses,

@@ -6,6 +6,8 @@ import { bypassLoss } from "./bypass-loss";
 import CISPO, { cispoLoss } from "./cispo-loss";
 import { clipCovLoss } from "./clip-cov-loss";
 import CPGD, { cpgdLoss } from "./cpgd-loss";
+import { dppoLoss } from "./dppo-loss";
+import { droLoss } from "./dro-loss";
 import { gmpoLoss } from "./gmpo-loss";
 import { gspoLoss, gspoTokenLoss } from "./gspo-loss";
 import { klCovLoss } from "./kl-cov-loss";
@@ -22,6 +24,8 @@ export * from "./bypass-loss";
 export * from "./cispo-loss";
 export * from "./clip-cov-loss";
 export * from "./cpgd-loss";
+export * from "./dppo-loss";
+export * from "./dro-loss";
 export * from "./gmpo-loss";
 export * from "./gspo-loss";
 export * from "./kl-cov-loss";
@@ -31,6 +35,7 @@ export * from "./ppo-loss";
 export * from "./reinforce-loss";
 export * from "./rloo-loss";
 export * from "./sapo-loss";
+export * from "./trust-region";
 export * from "./vespo-loss";
 
 interface LossFacts<Batch, Options> {
@@ -61,7 +66,7 @@ const frameworks = Object.fromEntries(Object.keys(AGGREGATIONS).map((name) => [n
 
 const every = {
   aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, tokenSum: true, ...frameworks },
-  metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true },
+  metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true, skyrl: true },
   klClamps: "json",
   tokens: "number",
   rows: "number",
@@ -196,6 +201,28 @@ const LOSSES = {
     about: "regression on advantages of A*-PO",
     page: "optimal-value",
     ofRows: true,
+    reads,
+    options: { ...every, beta: "number" },
+  }),
+  dppo: lossEntry(dppoLoss, {
+    about: "the policy gradient inside of a trust region on probabilities",
+    page: "dppo",
+    reads,
+    options: {
+      ...every,
+      measure: { ratio: true, probability: true, binaryKl: true },
+      low: "json",
+      high: "json",
+      sides: { advantage: true, advantageOrLow: true, both: true },
+      surrogate: { weight: true, ratio: true },
+      ratioCap: "number",
+      logClamp: "number",
+      proximity: "number",
+    },
+  }),
+  dro: lossEntry(droLoss, {
+    about: "the policy gradient with a quadratic pull to the old policy: DRO, Kimi k1.5",
+    page: "dro",
     reads,
     options: { ...every, beta: "number" },
   }),

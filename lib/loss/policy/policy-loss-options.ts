@@ -30,7 +30,7 @@ export interface EntropyBonus {
   readonly aggregation?: AggregationMode | AggregationName;
 }
 
-export const METRIC_NAMES = ["verl", "trl", "trlPpo", "openrlhf", "pufferlib"] as const;
+export const METRIC_NAMES = ["verl", "trl", "trlPpo", "openrlhf", "pufferlib", "skyrl"] as const;
 /** How sources call what they log: `"trlPpo"` is TRL's PPO trainer, `"trl"` its others. */
 export type MetricNames = (typeof METRIC_NAMES)[number];
 

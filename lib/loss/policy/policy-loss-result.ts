@@ -34,6 +34,7 @@ export interface PolicyLossResult {
 /** What metrics are made of. */
 export interface Evaluation extends Omit<PolicyLossResult, "metrics"> {
   readonly rows: Rows;
+  readonly mask: Uint8Array | null;
   /** Sums over the batch. */
   readonly figures: LossFigures<number>;
   /** The same of each row. */

@@ -1,7 +1,7 @@
 // What a policy loss logs, under the names that dashboards of each framework know.
 import type { LossFigure } from "../../ops/loss";
 import type { Evaluation } from "./policy-loss-result";
-import type { MetricNames } from "./policy-loss-options";
+import type { PolicyLossOptions } from "./policy-loss-options";
 
 /** A column of the rows' figures, or its negative. */
 type FigureTerm = LossFigure | `-${LossFigure}` | "none";
@@ -12,6 +12,8 @@ export interface LossMetrics {
   readonly verl: Readonly<Record<string, FigureTerm>>;
   /** TRL: how clipping is reported. `"tokens"`: shares of tokens; `"rows"`: of rows; `"above"`: CISPO's one share; `"weight"`: VESPO's φ. */
   readonly trl: "tokens" | "rows" | "above" | "weight" | "none";
+  /** SkyRL: what it logs beside the share of clipped tokens. */
+  readonly skyrl?: (e: Evaluation, options: PolicyLossOptions) => Record<string, number>;
 }
 
 function verlMean(e: Evaluation, term: FigureTerm): number {
@@ -105,7 +107,8 @@ function pufferlibMetrics(e: Evaluation): Record<string, number> {
 }
 
 /** The metrics of one evaluation. Means over no tokens are 0. */
-export function policyMetrics(e: Evaluation, names: MetricNames, metrics: LossMetrics): Record<string, number> {
+export function policyMetrics(e: Evaluation, options: PolicyLossOptions, metrics: LossMetrics): Record<string, number> {
+  const names = options.metricNames ?? "verl";
   switch (names) {
     case "trl":
       return trlMetrics(e, metrics);
@@ -115,6 +118,8 @@ export function policyMetrics(e: Evaluation, names: MetricNames, metrics: LossMe
       return openrlhfMetrics(e);
     case "pufferlib":
       return pufferlibMetrics(e);
+    case "skyrl":
+      return { clip_ratio: mean(e, "clipped"), ...metrics.skyrl?.(e, options) };
     case "verl":
       return Object.fromEntries(Object.entries(metrics.verl).map(([name, term]) => [name, verlMean(e, term)]));
   }

@@ -11,3 +11,5 @@ export type { DeviceLogits, DeviceWideLogits, WideLogitDType, WideLogits, WideLo
 export type { LogitMapOptions, LogitRowsOptions, ShardOptions } from "./logit-rows";
 export { logprobTogether } from "./together";
 export type { LogprobTogetherOptions, LogprobTogetherResult } from "./together";
+export { keptLogprob, keptLogprobBackward } from "./kept";
+export type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobOptions, KeptLogprobResult } from "./kept";

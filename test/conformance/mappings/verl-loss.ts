@@ -23,7 +23,7 @@ import { type VerlEdition, verlCounts, verlMode } from "./reductions";
 
 const nothing = "nothing kept: the loss is 0, and so is its gradient";
 
-function batchOf(inputs: Inputs, old = "old_log_prob"): PolicyBatch {
+export function batchOf(inputs: Inputs, old = "old_log_prob"): PolicyBatch {
   return {
     shape: inputs.shape2("response_mask"),
     mask: inputs.uint8("response_mask"),
@@ -39,7 +39,7 @@ function batchOf(inputs: Inputs, old = "old_log_prob"): PolicyBatch {
 }
 
 /** What all calls have: the preset, the mode of the case and the counts of the larger batch. */
-function commonOf<Edition extends VerlEdition>(edition: Edition) {
+export function commonOf<Edition extends VerlEdition>(edition: Edition) {
   return (inputs: Inputs, { backend }: Context) => {
     const apart = inputs.has("global_batch_info");
     const counts = verlCounts(apart ? new Inputs(inputs.value("global_batch_info") as GoldenRecord) : inputs);
@@ -48,17 +48,17 @@ function commonOf<Edition extends VerlEdition>(edition: Edition) {
 }
 
 /** The widths of a case, which stand in for each other where one is absent. */
-function clipRange(inputs: Inputs) {
+export function clipRange(inputs: Inputs) {
   const width = (name: string): number => inputs.number(inputs.has(name) ? name : "clip_ratio");
   return { clipLow: width("clip_ratio_low"), clipHigh: width("clip_ratio_high") };
 }
 
-function outputs({ loss, metrics, gradLogProbs }: PolicyLossResult): Outputs {
+export function outputs({ loss, metrics, gradLogProbs }: PolicyLossResult): Outputs {
   return { loss, metrics, grad_log_prob: gradLogProbs };
 }
 
 /** The settings of a loss, a record of their own. */
-function settings(inputs: Inputs): Inputs {
+export function settings(inputs: Inputs): Inputs {
   return new Inputs(inputs.value("policy_loss") as GoldenRecord);
 }
 

@@ -19,7 +19,7 @@ import {
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { expectGradient } from "./finite-difference";
 import { type CaseOptions, generate } from "./loss-case";
-import { band, type Checked, none, type OwnName, POLICY_LOSSES } from "./policy-losses";
+import { band, COMPOSED, type Checked, none, type OwnName, POLICY_LOSSES } from "./policy-losses";
 
 const modes = fc.constantFrom<Aggregation>("tokenMean", "rowMean", "rowSum", "fixedLength");
 const kinds = fc.constantFrom<KlSettings["kind"]>("k1", "abs", "k2", "k3");
@@ -153,7 +153,7 @@ const SETTINGS = (Object.keys(POLICY_LOSSES) as OwnName[]).flatMap((name) =>
 
 test("every loss of policyLoss is here, or selects its tokens", () => {
   const here = new Set(SETTINGS.map(([name]) => name));
-  expect([...here, "clipCov", "klCov", "bypass"].sort()).toEqual([...policyLossNames].sort());
+  expect([...here, "clipCov", "klCov", ...COMPOSED].sort()).toEqual([...policyLossNames].sort());
 });
 
 eachBackend((backend) => {

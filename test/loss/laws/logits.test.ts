@@ -15,7 +15,7 @@ import {
 import { klTerm, type LossCase, policyTerm, weight } from "../../oracle/policy-loss";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import { rng } from "../../support/rng";
-import { type OwnName, POLICY_LOSSES } from "./policy-losses";
+import { COMPOSED, type OwnName, POLICY_LOSSES } from "./policy-losses";
 
 const [B, T, V, D] = [2, 4, 5, 3];
 const N = B * T;
@@ -119,7 +119,7 @@ function slopesOf(total: (x: Float64Array) => number, at: Float64Array): number[
 }
 
 test("every loss of policyLoss has its chain", () => {
-  expect([...Object.keys(POLICY_LOSSES), "bypass"].sort()).toEqual([...policyLossNames].sort());
+  expect([...Object.keys(POLICY_LOSSES), ...COMPOSED].sort()).toEqual([...policyLossNames].sort());
 });
 
 eachBackend((backend) => {

@@ -7,6 +7,7 @@ import {
   type PolicyLossName,
 } from "../../../lib";
 import type { TokenCase } from "../../advantage/laws/token-batch";
+import type { OwnName } from "./policy-losses";
 import {
   actorCritic,
   aggregate,
@@ -112,8 +113,7 @@ function wholeRows(name: PolicyLossName, options: object, exempt: Exemptions): L
 
 const COVARIANCES = { split: "covariances are taken to the means of the whole batch" } as const;
 
-// bypassLoss is one of two others after a correction, and has its laws in bypass-loss.test.ts.
-const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
+const POLICIES: Readonly<Record<OwnName, Loss>> = {
   ppo: plainAndFull(
     "ppo",
     { ...band, dualClip: 2, ratioCap: 2 },

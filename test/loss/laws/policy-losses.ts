@@ -60,8 +60,9 @@ interface PolicyLossFacts {
   readonly refused: readonly [options: object, cases: readonly Case[]];
 }
 
-/** bypassLoss is one of two others after a correction, and has its laws in bypass-loss.test.ts. */
-export type OwnName = Exclude<PolicyLossName, "bypass">;
+/** Made of others: bypassLoss has its laws in bypass-loss.test.ts, the other two in trust-region.test.ts. */
+export const COMPOSED = ["bypass", "dppo", "dro"] as const;
+export type OwnName = Exclude<PolicyLossName, (typeof COMPOSED)[number]>;
 
 export const POLICY_LOSSES: Readonly<Record<OwnName, PolicyLossFacts>> = {
   ppo: {

@@ -41,6 +41,13 @@ interface Conventions {
 const VERL = { mode: "tokenMean", clamps: { k3: { logClamp: 20, valueClamp: 10 } } } as const;
 const ten = { valueClamp: 10 };
 const OPENRLHF = { clamps: { k1: ten, k2: ten, k3: ten } } as const;
+const SKYRL = { mode: "tokenSum", clamps: VERL.clamps } as const;
+const forty = { logClamp: 40 };
+const OPEN_INSTRUCT = { mode: "tokenMean", clamps: { k1: forty, k2: forty, k3: forty } } as const;
+const both = { logClamp: 20, valueClamp: 10 };
+const NEMO_RL = { mode: "tokenMean", clamps: { k1: both, k2: both, k3: both } } as const;
+const ROLL = { mode: "rowMean", countsEmpty: true, clamps: { k3: ten } } as const;
+const SLIME = { mode: "rowMean", countsEmpty: true } as const;
 const minus = (a: number): number => -a;
 const band = { clipLow: 0.2, clipHigh: 0.28 };
 const none = { clipLow: Infinity, clipHigh: Infinity };
@@ -59,13 +66,27 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
       trl: { mode: "tokenMean" },
       openrlhf: { ...OPENRLHF, mode: "tokenMean", settings: { logClamp: 20 } },
       lightrft: { mode: "rowMean", countsEmpty: true },
+      skyrl: { ...SKYRL, settings: { logClamp: 20 } },
+      areal: { mode: "tokenMean" },
+      slime: SLIME,
+      roll: ROLL,
+      "open-instruct": OPEN_INSTRUCT,
+      "nemo-rl": NEMO_RL,
     },
   ],
-  gspo: [band, band, { trl: { mode: "tokenMean" }, openrlhf: { ...OPENRLHF, mode: "rowMean" } }],
+  gspo: [
+    band,
+    band,
+    { trl: { mode: "tokenMean" }, openrlhf: { ...OPENRLHF, mode: "rowMean" }, slime: SLIME, "nemo-rl": NEMO_RL },
+  ],
   gspoToken: [
     band,
     band,
-    { ...editions({ ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }), trl: { mode: "tokenMean" } },
+    {
+      ...editions({ ...VERL, mode: "rowMean", settings: { maxLogRatio: 10 } }),
+      trl: { mode: "tokenMean" },
+      skyrl: { ...SKYRL, settings: { maxLogRatio: 10 } },
+    },
   ],
   gmpo: [
     { clip: 0.4 },
@@ -78,7 +99,16 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
   cispo: [
     { clipHigh: 4 },
     { clipLow: Infinity, clipHigh: 4 },
-    { ...editions({ ...VERL, settings: { logClamp: 20 } }), trl: { mode: "tokenMean" } },
+    {
+      ...editions({ ...VERL, settings: { logClamp: 20 } }),
+      trl: { mode: "tokenMean" },
+      skyrl: { ...SKYRL, settings: { clipLow: 1, logClamp: 20 } },
+      areal: { mode: "tokenMean" },
+      slime: SLIME,
+      roll: { ...ROLL, settings: { clipLow: 0.1 } },
+      "open-instruct": OPEN_INSTRUCT,
+      "nemo-rl": NEMO_RL,
+    },
   ],
   sapo: [
     {},
@@ -86,12 +116,14 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     {
       ...editions({ ...VERL, mode: "rowMean", settings: { logClamp: 20 } }),
       trl: { mode: "rowMean", countsEmpty: true },
+      skyrl: { ...SKYRL, settings: { logClamp: 20 } },
+      areal: { mode: "tokenMean" },
     },
   ],
   vespo: [{}, { ...none, gamma: { positive: [2, 3], negative: [3, 2] } }, { trl: { mode: "tokenMean" } }],
   luspo: [band, band, { trl: { mode: "rowSum", countsEmpty: true, emptyTerm: () => 0 } }],
   rloo: [band, band, { trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true } }],
-  reinforce: [{}, none, editions(VERL)],
+  reinforce: [{}, none, { ...editions(VERL), "nemo-rl": NEMO_RL }],
   cpgd: [band, band, { lightrft: { mode: "rowMean", countsEmpty: true } }],
 };
 
@@ -163,7 +195,11 @@ const VALUE_MODES = {
   verl: ["tokenMean", false],
   "verl-2026-01": ["tokenMean", false],
   openrlhf: ["tokenMean", false],
+
   lightrft: ["rowMean", true],
+  skyrl: ["rowMean", true],
+  areal: ["tokenMean", false],
+  "nemo-rl": ["tokenMean", false],
 } as const;
 
 function checkValue(preset: keyof typeof VALUE_MODES, given: Given, backend: BackendName): void {
@@ -193,7 +229,17 @@ function checkValue(preset: keyof typeof VALUE_MODES, given: Given, backend: Bac
   expectGradient(gradValues, total, oracle, place);
 }
 
-const PENALTIES = { ...editions(VERL.clamps), openrlhf: OPENRLHF.clamps, lightrft: {} } as const;
+const PENALTIES = {
+  ...editions(VERL.clamps),
+  openrlhf: OPENRLHF.clamps,
+  lightrft: {},
+  skyrl: VERL.clamps,
+  areal: OPENRLHF.clamps,
+  slime: {},
+  roll: ROLL.clamps,
+  "open-instruct": OPEN_INSTRUCT.clamps,
+  "nemo-rl": NEMO_RL.clamps,
+} as const;
 const FORMS = {
   k1: (d: number) => d,
   abs: Math.abs,
@@ -206,7 +252,7 @@ test("every preset of every loss is here", () => {
   const known = (of: string): string[] => presetNames(of as PresetFunction);
   for (const [name, rule] of Object.entries(RULES))
     expect([name, Object.keys(rule[2]).sort()]).toEqual([name, known(`${name}Loss`).sort()]);
-  for (const name of SELECTING) expect(known(`${name}Loss`)).toEqual(["verl", "verl-2026-01"]);
+  for (const name of SELECTING) expect(known(`${name}Loss`)).toEqual(["verl", "verl-2026-01", "skyrl"]);
   expect(Object.keys(VALUE_MODES).sort()).toEqual(known("valueLoss").sort());
   expect(Object.keys(PENALTIES).sort()).toEqual(known("klPenalty").sort());
 });

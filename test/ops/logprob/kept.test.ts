@@ -1,0 +1,91 @@
+// Log-probs over kept ids, against their definition and finite differences.
+import { keptLogprob, keptLogprobBackward, logprob } from "../../../lib";
+import { toHalfBits } from "../../../lib/core/half";
+import { eachBackend } from "../../support/each-backend";
+
+const V = 5;
+const logits = Float32Array.of(1, -2, 0.5, 3, -1, 0, 0.25, 2, -3, 1, 4, 0, -1, 0.5, 2);
+const targets = Int32Array.of(2, 0, 4);
+// Row 0 keeps its target as well, row 1 does not list it, row 2 lists nothing.
+const kept = { ids: Int32Array.of(3, 2, 0, 2, 4), offsets: Int32Array.of(0, 3, 5, 5) };
+const sets = [[3, 2, 0], [2, 4, 0], [4]];
+const layout = { shape: [3, V] as const, temperature: 0.7 };
+
+const scores = (x: ArrayLike<number>, b: number): number[] => Array.from({ length: V }, (_, j) => x[b * V + j]! / 0.7);
+const logSum = (z: number[]): number => Math.log(z.reduce((sum, y) => sum + Math.exp(y), 0));
+
+function definition(x: ArrayLike<number>, b: number): { logProb: number; entropy: number } {
+  const z = scores(x, b);
+  const all = z.map((y) => y - logSum(z));
+  return {
+    logProb: z[targets[b]!]! - logSum(sets[b]!.map((j) => z[j]!)),
+    entropy: -all.reduce((sum, l) => sum + Math.exp(l) * l, 0),
+  };
+}
+
+eachBackend((backend) => {
+  const options = { ...layout, backend };
+
+  test(`${backend}: the softmax is over the kept ids and the target, the entropy over all`, () => {
+    const { logProbs, entropies } = keptLogprob(logits, targets, kept, options);
+    for (let b = 0; b < 3; ++b) {
+      expect(logProbs[b]).toBeCloseTo(definition(logits, b).logProb, 5);
+      expect(entropies![b]).toBeCloseTo(definition(logits, b).entropy, 5);
+    }
+    expect(logProbs[2]).toBe(0);
+  });
+
+  test(`${backend}: all ids kept is the ordinary log-prob`, () => {
+    const all = {
+      ids: Int32Array.from({ length: 3 * V }, (_, i) => i % V),
+      offsets: Int32Array.of(0, V, 2 * V, 3 * V),
+    };
+    const whole = logprob(logits, targets, options);
+    const { logProbs } = keptLogprob(logits, targets, all, { ...options, entropies: false });
+    logProbs.forEach((l, b) => expect(l).toBeCloseTo(whole.logProbs[b]!, 6));
+  });
+
+  test(`${backend}: the gradient is that of the definition`, () => {
+    const [gradLogProbs, gradEntropies] = [Float32Array.of(1, -2, 3), Float32Array.of(0.5, 0, -1)];
+    const { state } = keptLogprob(logits, targets, kept, options);
+    const gradient = keptLogprobBackward(logits, targets, kept, state, { ...options, gradLogProbs, gradEntropies });
+    const value = (i: number, h: number): number => {
+      const x = Float64Array.from(logits);
+      x[i]! += h;
+      const b = Math.floor(i / V);
+      const { logProb, entropy } = definition(x, b);
+      return gradLogProbs[b]! * logProb + gradEntropies[b]! * entropy;
+    };
+    gradient.forEach((g, i) => expect(Math.abs(g - (value(i, 1e-5) - value(i, -1e-5)) / 2e-5)).toBeLessThan(2e-5));
+    const alone = keptLogprobBackward(logits, targets, kept, state, { ...options, gradLogProbs });
+    expect([alone[1], alone[4], ...alone.subarray(2 * V)]).toEqual([0, 0, 0, 0, 0, 0, 0]);
+  });
+
+  test(`${backend}: half types give what their numbers give`, () => {
+    const dtype = "bfloat16";
+    const halves = toHalfBits(logits, dtype); // exact: few bits each
+    const given = { ...options, dtype } as const;
+    const { logProbs, state } = keptLogprob(halves, targets, kept, given);
+    expect(Array.from(logProbs)).toEqual(Array.from(keptLogprob(logits, targets, kept, options).logProbs));
+    const gradient = keptLogprobBackward(halves, targets, kept, state, {
+      ...given,
+      gradLogProbs: Float32Array.of(1, 1, 1),
+    });
+    expect(gradient).toBeInstanceOf(Uint16Array);
+    expect([gradient[1], gradient[4]]).toEqual([0, 0]);
+  });
+});
+
+test("ids and offsets that do not fit are refused, by name", () => {
+  const call = (changes: object) => () => keptLogprob(logits, targets, { ...kept, ...changes }, layout);
+  expect(call({ offsets: Int32Array.of(0, 3, 5) })).toThrow(/kept\.offsets/);
+  expect(call({ offsets: Int32Array.of(0, 3, 4, 4) })).toThrow(/kept\.offsets/);
+  expect(call({ ids: Int32Array.of(3, 2, 9, 2, 4) })).toThrow(/kept\.ids\[2\] is 9/);
+  expect(call({ ids: Int32Array.of(3, 2, 3, 2, 4) })).toThrow(/kept\.ids\[2\] is 3/);
+  expect(() => keptLogprob(logits, Int32Array.of(0, 7, 0), kept, layout)).toThrow(/targets\[1\] is 7/);
+  const { state } = keptLogprob(logits, targets, kept, { ...layout, entropies: false });
+  const gradEntropies = new Float32Array(3);
+  expect(() => keptLogprobBackward(logits, targets, kept, state, { ...layout, gradEntropies })).toThrow(
+    /entropies: false/,
+  );
+});
