@@ -1,22 +1,19 @@
 // verl of January 2026 (b178a3cd), where it differs from verl as it is now.
-import { verl } from "./verl";
+import { verlBase } from "./verl";
 
 const policy = { aggregation: "verl-2026-01/token-mean" } as const;
 const rowMeans = { aggregation: "verl-2026-01/seq-mean-token-mean" } as const;
 
-// dppo and dro came later.
-const { dppoLoss, droLoss, ...known } = verl;
-
 export const verlJanuary = {
-  ...known,
-  ppoLoss: { ...verl.ppoLoss, ...policy },
-  gspoTokenLoss: { ...verl.gspoTokenLoss, ...rowMeans },
-  gmpoLoss: { ...verl.gmpoLoss, ...policy },
-  cispoLoss: { ...verl.cispoLoss, ...policy },
-  sapoLoss: { ...verl.sapoLoss, ...rowMeans },
-  reinforceLoss: { ...verl.reinforceLoss, ...policy },
-  clipCovLoss: { ...verl.clipCovLoss, ...policy },
-  klCovLoss: { ...verl.klCovLoss, ...policy },
+  ...verlBase,
+  ppoLoss: { ...verlBase.ppoLoss, ...policy },
+  gspoTokenLoss: { ...verlBase.gspoTokenLoss, ...rowMeans },
+  gmpoLoss: { ...verlBase.gmpoLoss, ...policy },
+  cispoLoss: { ...verlBase.cispoLoss, ...policy },
+  sapoLoss: { ...verlBase.sapoLoss, ...rowMeans },
+  reinforceLoss: { ...verlBase.reinforceLoss, ...policy },
+  clipCovLoss: { ...verlBase.clipCovLoss, ...policy },
+  klCovLoss: { ...verlBase.klCovLoss, ...policy },
   valueLoss: policy,
-  bypassLoss: { ...verl.bypassLoss, ...policy },
+  bypassLoss: { ...verlBase.bypassLoss, ...policy },
 } as const;

@@ -7,7 +7,8 @@ const policy = {
 } as const;
 const rollout = { emptyRows: "count", epsilon: 1e-8, logClamp: 20 } as const;
 
-export const verl = {
+/** What was so in January 2026, too, but for how losses are added up. */
+export const verlBase = {
   grpoAdvantage: {
     center: "mean",
     scale: "std",
@@ -33,8 +34,6 @@ export const verl = {
   gmpoLoss: { ...policy, countEpsilon: 1e-8, emptyRows: "count" },
   cispoLoss: { ...policy, logClamp: 20 },
   sapoLoss: { ...policy, aggregation: "verl/seq-mean-token-mean", logClamp: 20 },
-  dppoLoss: { ...policy, ratioCap: 3, logClamp: 20, sides: "advantageOrLow" },
-  droLoss: policy,
   reinforceLoss: policy,
   clipCovLoss: policy,
   klCovLoss: policy,
@@ -46,4 +45,10 @@ export const verl = {
   rolloutCorrection: rollout,
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, countEpsilon: 1e-8, transformMasked: true },
   bypassLoss: { ...policy, dualClip: 3, logClamp: 20, correctionConventions: rollout },
+} as const;
+
+export const verl = {
+  ...verlBase,
+  dppoLoss: { ...policy, ratioCap: 3, logClamp: 20, sides: "advantageOrLow" },
+  droLoss: policy,
 } as const;
