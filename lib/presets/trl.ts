@@ -1,7 +1,9 @@
 // TRL. Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
 // { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
 // loss_type "dapo" is the default of its GRPO trainer; the others are an option, aggregation "trl/…".
-const policy = { metricNames: "trl", aggregation: "trl/dapo" } as const;
+// Of TRL 1.13. Its KL term is importance-corrected, but in GMPO and GSPO-token.
+const plain = { metricNames: "trl", aggregation: "trl/dapo" } as const;
+const policy = { ...plain, klImportanceCorrected: true } as const;
 
 export const trl = {
   grpoAdvantage: {
@@ -21,12 +23,12 @@ export const trl = {
   highEntropyMask: { rule: "quantile", over: "all", outOfRange: "refuse" },
   ppoLoss: policy,
   gspoLoss: policy,
-  gspoTokenLoss: policy,
+  gspoTokenLoss: plain,
   gmpoLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
-  cispoLoss: { metricNames: "trl", aggregation: "trl/cispo" },
-  sapoLoss: { metricNames: "trl", aggregation: "trl/sapo" },
-  vespoLoss: { metricNames: "trl", aggregation: "trl/vespo", rolloutWeightsOver: "all" },
-  luspoLoss: { metricNames: "trl", aggregation: "trl/luspo", emptyRows: "count" },
+  cispoLoss: { ...policy, aggregation: "trl/cispo" },
+  sapoLoss: { ...policy, aggregation: "trl/sapo" },
+  vespoLoss: { ...policy, aggregation: "trl/vespo", rolloutWeightsOver: "all" },
+  luspoLoss: { ...policy, aggregation: "trl/luspo", emptyRows: "count" },
   rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, transformMasked: true },
 } as const;

@@ -99,7 +99,7 @@ function meanEntropyOf(
 function klOf(
   op: string,
   { referenceLogProbs }: CheckedPolicyInputs,
-  { kl, klClamps }: PolicyLossOptions,
+  { kl, klClamps, klImportanceCorrected }: PolicyLossOptions,
   rowWeights: Float64Array,
 ): CheckedKl {
   if (kl === undefined) return NO_KL;
@@ -119,7 +119,7 @@ function klOf(
     parameters: needKlParameters(op, "kl.", {
       kind,
       gradientKind,
-      timesRatio: needFlag(op, "kl.importanceCorrected", importanceCorrected) === 1,
+      timesRatio: needFlag(op, "kl.importanceCorrected", importanceCorrected ?? klImportanceCorrected) === 1,
       coefficient: needNumber(op, "kl.coefficient", coefficient),
       logClamp: logClamp ?? clamps?.logClamp,
       valueClamp: valueClamp ?? clamps?.valueClamp,

@@ -68,6 +68,7 @@ const every = {
   aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, tokenSum: true, ...frameworks },
   metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true, skyrl: true },
   klClamps: "json",
+  klImportanceCorrected: "flag",
   tokens: "number",
   rows: "number",
   length: "number",

@@ -16,7 +16,7 @@ export interface KlTerm {
   readonly logClamp?: number;
   /** The value is clamped to ±valueClamp, without gradient outside. Default: Infinity, off. */
   readonly valueClamp?: number;
-  /** Multiply by the policy ratio, which carries gradient: unbiased for rollouts of the old policy. Default false. */
+  /** Multiply by the policy ratio, which carries gradient: unbiased for rollouts of the old policy. Default: `klImportanceCorrected`. */
   readonly importanceCorrected?: boolean;
 }
 
@@ -43,6 +43,8 @@ export interface PolicyLossConventions {
   readonly aggregation?: AggregationMode | AggregationName;
   /** The names (and formulas) of `metrics`. Default `"verl"`. */
   readonly metricNames?: MetricNames;
+  /** Whether a KL term that does not say `importanceCorrected` is. Default false. */
+  readonly klImportanceCorrected?: boolean;
   /** Clamps of the KL term by its `kind`, where it does not say its own. Default: none. */
   readonly klClamps?: KlClamps;
 }

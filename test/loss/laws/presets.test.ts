@@ -36,6 +36,8 @@ interface Conventions {
   readonly settings?: Partial<LossSettings>;
   readonly clamps?: Readonly<Partial<Record<KlSettings["kind"], Clamps>>>;
   readonly perRow?: true;
+  /** The ratio that multiplies the KL term. */
+  readonly corrected?: KlSettings["corrected"];
 }
 
 const VERL = { mode: "tokenMean", clamps: { k3: { logClamp: 20, valueClamp: 10 } } } as const;
@@ -63,7 +65,7 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     band,
     {
       ...editions({ ...VERL, settings: { dualClip: 3, logClamp: 20 } }),
-      trl: { mode: "tokenMean" },
+      trl: { corrected: "token", mode: "tokenMean" },
       openrlhf: { ...OPENRLHF, mode: "tokenMean", settings: { logClamp: 20 } },
       lightrft: { mode: "rowMean", countsEmpty: true },
       skyrl: { ...SKYRL, settings: { logClamp: 20 } },
@@ -77,7 +79,12 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
   gspo: [
     band,
     band,
-    { trl: { mode: "tokenMean" }, openrlhf: { ...OPENRLHF, mode: "rowMean" }, slime: SLIME, "nemo-rl": NEMO_RL },
+    {
+      trl: { corrected: "mean", mode: "tokenMean" },
+      openrlhf: { ...OPENRLHF, mode: "rowMean" },
+      slime: SLIME,
+      "nemo-rl": NEMO_RL,
+    },
   ],
   gspoToken: [
     band,
@@ -101,7 +108,7 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     { clipLow: Infinity, clipHigh: 4 },
     {
       ...editions({ ...VERL, settings: { logClamp: 20 } }),
-      trl: { mode: "tokenMean" },
+      trl: { corrected: "token", mode: "tokenMean" },
       skyrl: { ...SKYRL, settings: { clipLow: 1, logClamp: 20 } },
       areal: { mode: "tokenMean" },
       slime: SLIME,
@@ -115,13 +122,17 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     { ...none, temperatures: [1, 1.05] },
     {
       ...editions({ ...VERL, mode: "rowMean", settings: { logClamp: 20 } }),
-      trl: { mode: "rowMean", countsEmpty: true },
+      trl: { corrected: "token", mode: "rowMean", countsEmpty: true },
       skyrl: { ...SKYRL, settings: { logClamp: 20 } },
       areal: { mode: "tokenMean" },
     },
   ],
-  vespo: [{}, { ...none, gamma: { positive: [2, 3], negative: [3, 2] } }, { trl: { mode: "tokenMean" } }],
-  luspo: [band, band, { trl: { mode: "rowSum", countsEmpty: true, emptyTerm: () => 0 } }],
+  vespo: [
+    {},
+    { ...none, gamma: { positive: [2, 3], negative: [3, 2] } },
+    { trl: { corrected: "token", mode: "tokenMean" } },
+  ],
+  luspo: [band, band, { trl: { corrected: "mean", mode: "rowSum", countsEmpty: true, emptyTerm: () => 0 } }],
   rloo: [band, band, { trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true } }],
   reinforce: [{}, none, { ...editions(VERL), "nemo-rl": NEMO_RL }],
   cpgd: [band, band, { lightrft: { mode: "rowMean", countsEmpty: true } }],
@@ -158,7 +169,7 @@ function check(
   given: Given,
   backend: BackendName,
 ): void {
-  const { mode, countsEmpty, emptyTerm, settings: more, clamps, perRow = false } = presets[preset]!;
+  const { mode, countsEmpty, emptyTerm, settings: more, clamps, perRow = false, corrected } = presets[preset]!;
   const { batch, oracle, place } = generate(given.seed, {
     ...plainCase,
     rows: given.rows,
@@ -177,7 +188,7 @@ function check(
   const total = (c: LossCase): number => {
     const share = countsEmpty ? filledShare(c) : 1;
     const empties = emptyTerm ? c.advantages.filter((_, b) => isEmpty(c, b)).map((row) => emptyTerm(row[0]!)) : [];
-    const penalty = klTerm(c, mode, { ...kl, ...clamps?.[given.kind] }, settings);
+    const penalty = klTerm(c, mode, { ...kl, ...clamps?.[given.kind], corrected }, settings);
     // verl's mode of tokens does not count rows, whatever its row losses do.
     const klShare = mode === "tokenMean" ? 1 : share;
     return (

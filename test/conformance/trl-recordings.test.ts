@@ -1,0 +1,109 @@
+// Steps of TRL itself, from logits to their gradient, under preset "trl": test/recordings/README.md.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  logprob,
+  logprobBackward,
+  policyLoss,
+  type PolicyBatch,
+  type PolicyLossName,
+  type PolicyLossResult,
+} from "../../lib";
+import { eachBackend } from "../support/each-backend";
+
+interface Step {
+  readonly meta: Readonly<Record<string, unknown>>;
+  readonly shape: readonly [rows: number, tokens: number, vocab: number];
+  readonly floats: (name: string) => Float32Array;
+  readonly ints: (name: string) => Int32Array;
+  readonly has: (name: string) => boolean;
+}
+
+function readStep(name: string): Step {
+  const bytes = readFileSync(join(__dirname, "..", "recordings", "trl", `${name}.safetensors`));
+  const length = Number(bytes.readBigUInt64LE(0));
+  const header = JSON.parse(bytes.toString("utf8", 8, 8 + length)) as Record<
+    string,
+    { readonly shape: readonly number[]; readonly data_offsets: readonly [number, number] }
+  >;
+  const meta = header["__metadata__"] as unknown as Record<string, string>;
+  const at = (tensor: string): ArrayBuffer => {
+    const [begin, end] = header[tensor]!.data_offsets;
+    return new Uint8Array(bytes.subarray(8 + length + begin, 8 + length + end)).buffer;
+  };
+  return {
+    meta: Object.fromEntries(Object.entries(meta).map(([key, text]) => [key, JSON.parse(text) as unknown])),
+    shape: header["logits"]!.shape as unknown as readonly [number, number, number],
+    floats: (tensor) => new Float32Array(at(tensor)),
+    ints: (tensor) => Int32Array.from(new BigInt64Array(at(tensor)), Number),
+    has: (tensor) => tensor in header,
+  };
+}
+
+const STEPS: Readonly<Record<string, readonly [loss: PolicyLossName, options: object]>> = {
+  "bnpo.step01": ["ppo", { clip: 0.2, aggregation: "trl/bnpo" }],
+  "dapo.step01": ["ppo", { clipLow: 0.2, clipHigh: 0.28 }],
+  "cispo.step01": ["cispo", { clipHigh: 0.05 }], // epsilon_high 1.05 is the bound itself
+  "gspo.step01": ["gspo", { clipLow: 0.002, clipHigh: 0.003, aggregation: "trl/grpo" }],
+  "luspo_seq.step01": ["luspo", { clipLow: 0.002, clipHigh: 0.003 }],
+  "sapo.step01": ["sapo", {}],
+  "vespo.step01": ["vespo", {}],
+  "rloo.step01": ["rloo", { clip: 0.2 }],
+  "dapo_accum.step03": ["ppo", { clipLow: 0.2, clipHigh: 0.28 }],
+};
+
+const largest = (values: Float32Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
+
+eachBackend((backend) => {
+  test.each(Object.entries(STEPS))(`${backend}: %s comes out`, (name, [loss, options]) => {
+    const step = readStep(name);
+    const [rows, tokens, vocab] = step.shape;
+    const mask = Uint8Array.from(step.ints("completion_mask"));
+    const targets = step.ints("completion_ids");
+    const logits = step.floats("logits");
+    const map = {
+      shape: [rows * tokens, vocab] as const,
+      temperature: step.meta["temperature"] as number,
+      mask,
+      backend,
+    };
+    const state = logprob(logits, targets, map);
+    const differs = (got: Float32Array, want: Float32Array): number =>
+      got.reduce((most, x, i) => (mask[i] === 0 ? most : Math.max(most, Math.abs(x - want[i]!))), 0);
+    expect(differs(state.logProbs, step.floats("logps"))).toBeLessThan(2e-6);
+    expect(differs(state.entropies, step.floats("entropies"))).toBeLessThan(2e-6);
+
+    const beta = step.meta["beta"] as number;
+    const referred = step.has("ref_per_token_logps") && beta !== 0;
+    const batch: PolicyBatch = {
+      shape: [rows, tokens],
+      mask,
+      logProbs: state.logProbs,
+      entropies: state.entropies,
+      advantages: step.floats("advantages"),
+      ...(step.has("old_per_token_logps") && { oldLogProbs: step.floats("old_per_token_logps") }),
+      ...(step.has("old_logps") && { oldSequenceLogProbs: step.floats("old_logps") }),
+      ...(referred && { referenceLogProbs: step.floats("ref_per_token_logps") }),
+    };
+    // num_items_in_batch is of the steps of a generation that are accumulated together: TRL divides it among the batches.
+    const [accumulation, steps] = [step.meta["accum"] as number, step.meta["spg"] as number];
+    const items = step.has("num_items_in_batch") ? step.ints("num_items_in_batch")[0]! : undefined;
+    const counts =
+      items === undefined || accumulation === 1
+        ? { accumulation }
+        : { accumulation, tokens: (items * accumulation) / steps };
+    const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => PolicyLossResult;
+    const all = { preset: "trl", ...(referred && { kl: { coefficient: beta } }), ...counts, ...options, backend };
+    const result = evaluate(loss, batch, all);
+    expect(Math.abs(result.loss - step.floats("loss")[0]!)).toBeLessThan(2e-6 * Math.max(Math.abs(result.loss), 1e-2));
+
+    const gradient = logprobBackward(logits, targets, state, { ...map, gradLogProbs: result.gradLogProbs });
+    const wanted = step.floats("grad_logits");
+    const off = gradient.reduce((most, x, i) => Math.max(most, Math.abs(x - wanted[i]!)), 0);
+    expect(off / largest(wanted)).toBeLessThan(loss === "rloo" ? 2e-5 : 1e-5);
+
+    const metrics = step.meta["metrics"] as Record<string, number>;
+    for (const [key, want] of Object.entries(metrics))
+      expect([key, Math.abs(result.metrics[key]! - want) < 1e-5 * Math.max(1, Math.abs(want))]).toEqual([key, true]);
+  });
+});
