@@ -130,7 +130,7 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
   vespo: [
     {},
     { ...none, gamma: { positive: [2, 3], negative: [3, 2] } },
-    { trl: { corrected: "token", mode: "tokenMean" } },
+    { trl: { settings: { logClamp: 20 }, corrected: "token", mode: "tokenMean" } },
   ],
   luspo: [band, band, { trl: { corrected: "mean", mode: "rowSum", countsEmpty: true, emptyTerm: () => 0 } }],
   rloo: [band, band, { trl: { mode: "rowMean", countsEmpty: true, emptyTerm: minus, perRow: true } }],
