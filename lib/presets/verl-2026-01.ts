@@ -1,4 +1,4 @@
-// verl of January 2026 (b178a3cd), where it differs from verl as it is now.
+// verl of 2026-01 (b178a3cd), where it differs from verl as it is now.
 import { verlBase } from "./verl";
 
 const policy = { aggregation: "verl-2026-01/token-mean" } as const;

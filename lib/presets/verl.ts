@@ -1,4 +1,4 @@
-// verl of August 2026 (1dda039b). Group advantages: GRPO. Dr. GRPO is the same with { scale: "none" }; the vectorised forms have
+// verl of 2026-08 (1dda039b). Group advantages: GRPO. Dr. GRPO is the same with { scale: "none" }; the vectorised forms have
 // varianceFloor = epsilon (GRPO) and singleton "zero" (RLOO). A row alone in its group keeps its score almost everywhere.
 const policy = {
   aggregation: "verl/token-mean",
