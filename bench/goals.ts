@@ -1,5 +1,5 @@
 // What the kernels are held to, as data: the figure that must be reached and the one that is aimed at.
-import { levelContender, ONE_THREAD, OURS } from "./harness/names";
+import { levelContender, ON_WASM, ONE_THREAD, OURS } from "./harness/names";
 import type { ResultLine } from "./record";
 import { LOGITS, type Shape } from "./shapes";
 
@@ -115,6 +115,12 @@ export const GOALS: readonly Goal[] = [
     { ...forward, shapes: [qwen], contender: levelContender("baseline") },
     0.28,
     0.4,
+  ),
+  share(
+    "forward, float32, WebAssembly",
+    { ...forward, shapes: [qwen], rowKind: "normal", contender: ON_WASM },
+    0.14,
+    0.28,
   ),
   { says: "two threads, against one", match: { contender: ONE_THREAD }, figure: "ratio", must: 1.6, roofScales: 1.8 },
   {

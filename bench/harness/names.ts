@@ -9,6 +9,9 @@ export const ONE_THREAD = `${OURS} on one thread`;
 /** The same build on its JavaScript backend. */
 export const ON_JS = `${OURS} on js`;
 
+/** The same build on its WebAssembly backend. */
+export const ON_WASM = `${OURS} on wasm`;
+
 /** This package at another instruction set. */
 export function levelContender(level: string): string {
   return `${OURS} at ${level}`;

@@ -5,8 +5,8 @@ import { type Case, type Subject, titleOf, type Work } from "./case";
 import type { Errors } from "../record";
 import { describeErrors, isWrong } from "./check";
 import { peakGrowth } from "./memory";
-import { levelContender, ON_JS, ONE_THREAD, OURS, revisionContender } from "./names";
-import { onJs } from "./on-js";
+import { levelContender, ON_JS, ON_WASM, ONE_THREAD, OURS, revisionContender } from "./names";
+import { onBackend } from "./on-backend";
 import { type Contender, type Pace, pair } from "./pairing";
 import { pairedRatios, scaled, spreadOf, taken } from "./statistics";
 import type { ResultLine, RunFacts } from "../record";
@@ -25,7 +25,7 @@ export interface Bench {
   readonly keepOn: (threads: number, others: readonly number[]) => void;
   readonly peers: PeerSet;
   readonly pace: Pace;
-  /** Whether the JavaScript backend does what peers do. */
+  /** Whether the WebAssembly and JavaScript backends do what peers do. */
   readonly js: boolean;
   /** Whether to run peers once more to see what memory they take. */
   readonly peerMemory: boolean;
@@ -76,15 +76,19 @@ function ownEntries({ threads, levels }: Case, subject: Subject, { builds, lower
     if (!work) say(`  ${name}: not in this build`);
     return work ? [ownEntry(name, build, work, count)] : [];
   };
+  const on = (backend: "js" | "wasm", name: string): Entry[] =>
+    entry(name, main!, (lib) => subject.ours(onBackend(backend, lib)), 1).map((each) => ({
+      ...each,
+      backend,
+      level: "",
+    }));
   return [
     ...entry(OURS, main!, subject.ours, threads),
     ...others.flatMap((build) => entry(revisionContender(build.name), build, subject.ours, threads)),
     ...(levels ? lower.flatMap((build) => entry(levelContender(build.level), build, subject.ours, threads)) : []),
     ...Object.entries(subject.beside ?? {}).flatMap(([name, make]) => entry(name, main!, make, threads)),
     ...(threads > 1 ? entry(ONE_THREAD, main!, subject.ours, 1) : []),
-    ...(js && subject.task && threads === 1
-      ? entry(ON_JS, main!, (lib) => subject.ours(onJs(lib)), 1).map((each) => ({ ...each, backend: "js", level: "" }))
-      : []),
+    ...(js && subject.task && threads === 1 ? [...on("wasm", ON_WASM), ...on("js", ON_JS)] : []),
   ];
 }
 

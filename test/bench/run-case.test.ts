@@ -180,7 +180,7 @@ test("lower levels and other work run beside us where the case says so", async (
   ]);
 });
 
-test("the JavaScript backend does what peers do, in calls that ask for it", async () => {
+test("the WebAssembly and JavaScript backends do what peers do, in calls that ask for them", async () => {
   const { bench } = setUp({ forms: [peer("plain JS", 8, right)] });
   const asked: string[] = [];
   const build = {
@@ -191,13 +191,14 @@ test("the JavaScript backend does what peers do, in calls that ask for it", asyn
     name: "gae",
     run: () => {
       (lib.gae as unknown as (options: object) => void)({ backend: "cpu" });
-      return asked.at(-1) === "js" ? 4 : 2;
+      return { cpu: 2, wasm: 3, js: 4 }[asked.at(-1)!]!;
     },
     check: () => right,
   });
   const { lines } = await runCase(caseOf({ ours, task }), { ...bench, builds: [build], js: true });
   expect(lines.map(({ contender, backend, level, ratio }) => [contender, backend, level, ratio?.median])).toEqual([
     ["surprisal", "cpu", "avx512", undefined],
+    ["surprisal on wasm", "wasm", "", 1.5],
     ["surprisal on js", "js", "", 2],
     ["plain JS", "torch", "", 4],
   ]);

@@ -1,13 +1,13 @@
-// The package with its pure JavaScript backend, for the same work that is timed on the CPU backend.
+// The package on another backend, for the same work that is timed on the CPU backend.
 import type { Library } from "./build";
 
 type Call = (...args: unknown[]) => unknown;
 
-/** Every call that asks for the backend "cpu" asks for "js". */
-export function onJs(lib: Library): Library {
+/** Every call that asks for the backend "cpu" asks for that one. */
+export function onBackend(backend: "js" | "wasm", lib: Library): Library {
   const redirected = (argument: unknown): unknown =>
     typeof argument === "object" && argument !== null && "backend" in argument && argument.backend === "cpu"
-      ? { ...argument, backend: "js" }
+      ? { ...argument, backend }
       : argument;
   return Object.fromEntries(
     Object.entries(lib).map(([name, member]: [string, unknown]) => [
