@@ -65,8 +65,12 @@ const CITATION = new RegExp(
   "gu",
 );
 
+/** A month and a year are a date. */
+const MONTHS = /^(?:January|February|March|April|May|June|July|August|September|October|November|December)$/;
+
 /** Publications that a text cites, as "Surname year". */
 export function citationsOf(text: string): string[] {
   const prose = text.replaceAll(/\n\s*\*?\s*/g, " ");
-  return Array.from(prose.matchAll(CITATION), ([, surname, year]) => `${surname} ${year}`);
+  const cited = Array.from(prose.matchAll(CITATION)).filter(([, surname]) => !MONTHS.test(surname!));
+  return cited.map(([, surname, year]) => `${surname} ${year}`);
 }
