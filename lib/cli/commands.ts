@@ -4,6 +4,7 @@ import { bench } from "./bench";
 import { build } from "./build";
 import { convert } from "./convert";
 import { demo } from "./demo";
+import { docs } from "./docs";
 import { doctor } from "./doctor";
 import { entropy } from "./entropy";
 import { inspect } from "./inspect";
@@ -24,4 +25,5 @@ export const COMMANDS: readonly Command[] = [
   demo,
   bench,
   build,
+  docs,
 ];

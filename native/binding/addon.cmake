@@ -1,9 +1,12 @@
 # surprisal.node, as binding.gyp describes it: the same sources, which are all there are, and the same flags.
 
 file(GLOB ADDON_SOURCES "${CMAKE_SOURCE_DIR}/native/binding/*.cc" "${CMAKE_SOURCE_DIR}/native/cpu/*.cpp")
+set(SURPRISAL_NODE_API "" CACHE PATH "the folder with node_api.h")
+set(SURPRISAL_NODE_ADDON_API "" CACHE PATH "the folder with napi.h")
+set(SURPRISAL_NODE_API_DEF "" CACHE FILEPATH "the functions of Node-API, as a .def file: for Windows")
 set(SURPRISAL_ADDON_FOLDER "${CMAKE_BINARY_DIR}" CACHE PATH "where surprisal.node is left")
 
-add_library(surprisal SHARED ${ADDON_SOURCES} ${CMAKE_JS_SRC})
+add_library(surprisal SHARED ${ADDON_SOURCES})
 set_target_properties(surprisal PROPERTIES
   PREFIX ""
   SUFFIX ".node"
@@ -20,9 +23,17 @@ set_target_properties(surprisal PROPERTIES
   VISIBILITY_INLINES_HIDDEN ON)
 target_compile_definitions(surprisal PRIVATE NAPI_VERSION=8 NAPI_DISABLE_CPP_EXCEPTIONS NODE_API_SWALLOW_UNTHROWABLE_EXCEPTIONS NODE_GYP_MODULE_NAME=surprisal BUILDING_NODE_EXTENSION)
 target_include_directories(surprisal PRIVATE native native/include)
-# cmake-js brings the C headers of Node-API; the C++ ones it finds only beside itself.
-target_include_directories(surprisal SYSTEM PRIVATE ${CMAKE_JS_INC} "$ENV{SURPRISAL_NODE_ADDON_API}")
-target_link_libraries(surprisal PRIVATE ${CMAKE_JS_LIB})
+target_include_directories(surprisal SYSTEM PRIVATE "${SURPRISAL_NODE_API}" "${SURPRISAL_NODE_ADDON_API}")
+if(WIN32)
+  # Windows binds every name to a file: the functions of Node-API to node.exe.
+  set(NODE_LIBRARY "${CMAKE_BINARY_DIR}/node_api${CMAKE_STATIC_LIBRARY_SUFFIX}")
+  if(MSVC)
+    execute_process(COMMAND "${CMAKE_AR}" "/def:${SURPRISAL_NODE_API_DEF}" "/out:${NODE_LIBRARY}" ${CMAKE_STATIC_LINKER_FLAGS} COMMAND_ERROR_IS_FATAL ANY)
+  else()
+    execute_process(COMMAND "${CMAKE_DLLTOOL}" --input-def "${SURPRISAL_NODE_API_DEF}" --output-lib "${NODE_LIBRARY}" COMMAND_ERROR_IS_FATAL ANY)
+  endif()
+  target_link_libraries(surprisal PRIVATE "${NODE_LIBRARY}")
+endif()
 
 if(MSVC)
   target_compile_options(surprisal PRIVATE /fp:precise)

@@ -10,7 +10,7 @@ const names = COMMANDS.map(({ name }) => name);
 
 test("every promised command is there", () => {
   expect([...names].sort()).toEqual([
-    ...["advantages", "bench", "build", "convert", "demo", "doctor", "entropy", "inspect", "loss", "report", "reward"],
+    ...["advantages", "bench", "build", "convert", "demo", "docs", "doctor", "entropy", "inspect", "loss", "report", "reward"],
   ]);
 });
 
@@ -39,6 +39,7 @@ test("--version is the package's", async () => {
 
 test.each([
   [["docter"], 'did you mean "doctor"?'],
+  [["docs", "grp"], 'did you mean "grpo"?'],
   [["doctor", "--jsn"], "did you mean --json?"],
   [["doctor", "a.jsonl"], "takes no files"],
   [["doctor", "--json=yes"], "takes no value"],

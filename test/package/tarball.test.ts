@@ -1,7 +1,7 @@
 // The package as its users get it: what is in it, and whether it works with nothing else around.
 
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import { installedPackages, installTarball, type Consumer } from "./consumer";
 
 const MIB = 1024 * 1024;
@@ -43,7 +43,7 @@ test("the tarball holds what a build from source needs", () => {
 test("the tarball holds nothing that npm would run or compile, and nothing else", () => {
   expect(listed(/\.gyp$/)).toEqual([]);
   const places =
-    /^(dist|native|prebuilds)\/|^(schema\/rollout\.schema\.json|build-wasm\/surprisal\.wasm|CMakeLists\.txt|package\.json|README\.md|LICENSE)$/;
+    /^(dist|native|prebuilds)\/|^docs\/.*\.(md|svg)$|^(schema\/rollout\.schema\.json|build-wasm\/surprisal\.wasm|CMakeLists\.txt|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|examples\/README)\.md)$/;
   expect(consumer.files.filter((path) => !places.test(path))).toEqual([]);
   // The styles of the report are put into its page.
   expect(listed(/^dist\/(?!report\/page\/\w+\.css$).*(?<!\.js|\.mjs|\.d\.ts)$/)).toEqual([]);
@@ -56,6 +56,19 @@ test("the tarball holds nothing that npm would run or compile, and nothing else"
   for (const name of ["preinstall", "install", "postinstall", "prepare"]) {
     expect(manifest.scripts).not.toHaveProperty(name);
   }
+});
+
+test("the links of README, its image aside, and those from page to page lead to files of the tarball", () => {
+  const installed = join(consumer.folder, "node_modules/surprisal");
+  const pages = ["README.md", "SECURITY.md", ...listed(/^docs\/.*\.md$/)];
+  const broken = pages.flatMap((page) => {
+    const text = readFileSync(join(installed, page), "utf8");
+    return [...text.matchAll(/\]\(([^)#:]+\.md)/g)]
+      .map(([, target]) => posix.join(posix.dirname(page), target!))
+      .filter((target) => !consumer.files.includes(target))
+      .map((target) => `${page}: ${target}`);
+  });
+  expect(broken).toEqual([]);
 });
 
 test("the tarball is at most 10 MiB", () => {
@@ -206,4 +219,16 @@ const { status, stdout } = spawnSync(process.execPath, [command, "doctor", "--js
 console.log(status, typeof JSON.parse(stdout));
 `;
   expect(consumer.run("doctor.cjs", program)).toBe("0 object\n");
+});
+
+test("surprisal docs lists the pages that are in the package, and prints one", () => {
+  const program = `
+const { spawnSync } = require("node:child_process");
+const { dirname, join } = require("node:path");
+const manifest = require.resolve("surprisal/package.json");
+const command = join(dirname(manifest), require(manifest).bin.surprisal);
+const docs = (...args) => spawnSync(process.execPath, [command, "docs", ...args], { encoding: "utf8" }).stdout;
+console.log(/^advantage\\/grpo +\\S/m.test(docs()), /^# /.test(docs("grpo")), docs("ops/logprob", "--path").trim() === join(dirname(manifest), "docs", "ops", "logprob.md"));
+`;
+  expect(consumer.run("docs.cjs", program)).toBe("true true true\n");
 });

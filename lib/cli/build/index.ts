@@ -1,6 +1,6 @@
 // surprisal build: the addon or the CUDA backend compiled from the sources in this package, when somebody asks for it.
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import * as path from "node:path";
 import { packageRoot } from "../../core/package-root";
 import { SurprisalError } from "../../core/errors";
@@ -23,7 +23,14 @@ const ADDON: Target = {
   what: "addon",
   file: "surprisal.node",
   folder: path.join("build", "Release"),
-  defines: (_, made) => ["SURPRISAL_CUDA=OFF", "SURPRISAL_ADDON=ON", `SURPRISAL_ADDON_FOLDER=${made}`],
+  defines: ({ headers }, made) => [
+    "SURPRISAL_CUDA=OFF",
+    "SURPRISAL_ADDON=ON",
+    `SURPRISAL_ADDON_FOLDER=${made}`,
+    `SURPRISAL_NODE_API=${headers!.c}`,
+    `SURPRISAL_NODE_ADDON_API=${headers!.cxx}`,
+    `SURPRISAL_NODE_API_DEF=${headers!.functions ?? ""}`,
+  ],
 };
 
 const CUDA: Target = {
@@ -50,21 +57,17 @@ function readSteps(line: string): readonly [done: number, total: number] | undef
 async function compile(target: Target, tools: Tools, jobs: number, debug: boolean, work: string, call: Call): Promise<string> {
   const { progress, signal } = call;
   const made = path.join(work, "made");
-  const debugging = debug ? ["--debug"] : [];
-  const cmakeJs = (command: string, ...more: readonly string[]) => [
-    tools.cmakeJs,
-    command,
-    ...["--directory", packageRoot(), "--out", path.join(work, "cmake"), "--log-level", "error"],
-    ...debugging,
-    ...more,
-  ];
+  const folder = path.join(work, "cmake");
   progress.start(`configuring ${target.what}`, "steps");
-  const environment = { SURPRISAL_NODE_ADDON_API: tools.nodeAddonApi, CUDACXX: tools.nvcc };
-  const defines = target.defines(tools, made).map((define) => `--CD${define}`);
-  await runTool("cmake-js configure", process.execPath, cmakeJs("configure", ...defines), { signal, environment });
+  const environment = { CUDACXX: tools.nvcc };
+  const defines = [`CMAKE_BUILD_TYPE=${debug ? "Debug" : "Release"}`, ...target.defines(tools, made)];
+  const generator = tools.generator === undefined ? [] : ["-G", tools.generator];
+  const configure = ["-S", packageRoot(), "-B", folder, ...generator, ...defines.map((define) => `-D${define}`)];
+  await runTool("cmake", tools.cmake, configure, { signal, environment });
 
   let stages = 0;
-  await runTool("cmake-js build", process.execPath, cmakeJs("build", "--parallel", String(jobs)), {
+  const compiling = ["--build", folder, "--config", debug ? "Debug" : "Release", "--parallel", String(jobs)];
+  await runTool("cmake --build", tools.cmake, compiling, {
     signal,
     environment,
     onLine(line) {
@@ -101,7 +104,7 @@ async function run(call: Call): Promise<Answer> {
   const compiled = args.has("cuda") ? CUDA : ADDON;
   const target = args.has("mpi") ? MPI : compiled;
   if (!args.has("cuda") && args.text("arch") !== undefined) throw new UsageError("--arch is for --cuda", { name: "--arch" });
-  const jobs = wholeNumber(args, "jobs", 1, 2);
+  const jobs = wholeNumber(args, "jobs", 1, availableParallelism());
   const tools = args.has("mpi") ? undefined : await findTools(args.has("cuda"), args.text("arch"), call.signal);
   const out = args.text("out");
   const folder = out === undefined ? path.join(packageRoot(), target.folder) : path.resolve(out);
@@ -129,7 +132,7 @@ export const build: Command = {
   name: "build",
   usage: "[--cuda] [--mpi] [--arch LIST] [--out DIR] [--jobs N] [--debug] [--json]",
   summary: "compile the native addon, the CUDA backend or what opens MPI from this package's sources",
-  about: `Compiles the sources that lie in this package, with cmake, through cmake-js. Without --cuda the addon (the cpu backend, and
+  about: `Compiles the sources that lie in this package, with cmake. Without --cuda the addon (the cpu backend, and
 what opens the others); with it the CUDA backend. With --mpi what lets
 processes compute together over MPI, which needs a C compiler alone. Nothing is downloaded: a missing tool is named, with how to add it.
 The result replaces the old file in one step; a build that fails or is stopped leaves everything as it was.`,
@@ -138,10 +141,10 @@ The result replaces the old file in one step; a build that fails or is stopped l
     mpi: { text: "what opens MPI libraries; needs a C compiler and nothing else" },
     arch: { value: "LIST", text: 'compute capabilities for --cuda, such as "80,90". Default: those of the GPUs here, else all that releases carry' },
     out: { value: "DIR", text: "leave the file there, for SURPRISAL_NATIVE_PATH. Default: inside this package, where it is found" },
-    jobs: { value: "N", short: "j", text: "compilers at once. Default 2" },
+    jobs: { value: "N", short: "j", text: "compilers at once. Default: as many as there are cores" },
     debug: { text: "without optimisation: compiles faster, runs slower" },
   },
-  examples: ["npm install --save-dev cmake-js node-addon-api && npx surprisal build", "surprisal build --cuda --arch 90 --out /opt/surprisal"],
+  examples: ["npm install --save-dev node-api-headers node-addon-api && npx surprisal build", "surprisal build --cuda --arch 90 --out /opt/surprisal"],
   files: { least: 0, most: 0, what: "files" },
   run,
 };

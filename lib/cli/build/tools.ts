@@ -1,5 +1,5 @@
 // What a build needs, found on this machine and in the user's project; what is not there is named with the way to get it.
-import { accessSync, constants, readFileSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as path from "node:path";
 import { packageRoot } from "../../core/package-root";
@@ -8,10 +8,11 @@ import { UsageError } from "../shell/exit-codes";
 import { runTool } from "./tool";
 
 export interface Tools {
-  /** The program of cmake-js, for node. */
-  readonly cmakeJs: string;
-  /** The folder with napi.h. */
-  readonly nodeAddonApi: string;
+  readonly cmake: string;
+  /** cmake's name of what runs the compilers; undefined is its own choice. */
+  readonly generator: string | undefined;
+  /** The folders with node_api.h and with napi.h, and the list of Node-API's functions for Windows. Of the addon alone. */
+  readonly headers: { readonly c: string; readonly cxx: string; readonly functions: string | undefined } | undefined;
   readonly nvcc: string | undefined;
   /** Compute capabilities without the dot. */
   readonly architectures: readonly string[];
@@ -21,7 +22,7 @@ export interface Tools {
 
 const RELEASED = ["75", "80", "86", "89", "90", "100", "120"];
 /** What this version was built and tested with. */
-const PACKAGES = { "cmake-js": "8.0.0", "node-addon-api": "8.9.2" } as const;
+const PACKAGES = { "node-api-headers": "1.9.0", "node-addon-api": "8.9.2" } as const;
 
 /** The full path of a program, as a shell would find it. */
 export function onPath(name: string, more: readonly string[] = []): string | undefined {
@@ -58,9 +59,12 @@ function isPackage(folder: string): boolean {
   }
 }
 
-function programOf(folder: string): string {
-  const { bin } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as { readonly bin: Readonly<Record<string, string>> };
-  return path.join(folder, Object.values(bin)[0]!);
+/** Headers of Node-API: of the package, else those that some Nodes carry. */
+function nodeApi(): { readonly folder: string; readonly functions?: string } | undefined {
+  const own = packageFolder("node-api-headers");
+  if (own !== undefined) return { folder: path.join(own, "include"), functions: path.join(own, "def", "node_api.def") };
+  const folder = path.join(path.dirname(path.dirname(process.execPath)), "include", "node");
+  return existsSync(path.join(folder, "node_api.h")) ? { folder } : undefined;
 }
 
 /** Of the GPUs in this machine, as their driver names them. */
@@ -89,12 +93,14 @@ export async function findTools(cuda: boolean, arch: string | undefined, signal:
   const asked = arch === undefined ? undefined : needArchitectures(arch);
   const homes = [process.env["CUDA_HOME"], process.env["CUDA_PATH"], "/usr/local/cuda"];
   const nvcc = process.env["CUDACXX"] ?? onPath("nvcc", homes.flatMap((home) => (home ? [path.join(home, "bin")] : [])));
-  const folders = { "cmake-js": packageFolder("cmake-js"), "node-addon-api": packageFolder("node-addon-api") };
-  const absent = (Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]).filter((name) => folders[name] === undefined);
+  const cmake = onPath("cmake");
+  const api = nodeApi();
+  const folders = { "node-api-headers": api?.folder, "node-addon-api": packageFolder("node-addon-api") };
+  const absent = cuda ? [] : (Object.keys(PACKAGES) as (keyof typeof PACKAGES)[]).filter((name) => folders[name] === undefined);
   const missing: string[] = [];
   if (absent.length > 0)
     missing.push(`${absent.join(" and ")} (npm install --save-dev ${absent.map((name) => `${name}@${PACKAGES[name]}`).join(" ")})`);
-  if (onPath("cmake") === undefined) missing.push("cmake on the PATH (3.18 or newer, from cmake.org or the system's packages)");
+  if (cmake === undefined) missing.push("cmake on the PATH (3.18 or newer, from cmake.org or the system's packages)");
   if (cuda && nvcc === undefined) missing.push("nvcc on the PATH, in CUDA_HOME or as CUDACXX (the CUDA toolkit)");
   if (missing.length > 0) {
     const message = `building needs ${missing.join("; and ")}`;
@@ -103,8 +109,9 @@ export async function findTools(cuda: boolean, arch: string | undefined, signal:
   const here = cuda && !asked ? await architecturesHere(signal) : [];
   const architectures = asked ?? (here.length > 0 ? here : RELEASED);
   return {
-    cmakeJs: programOf(folders["cmake-js"]!),
-    nodeAddonApi: folders["node-addon-api"]!,
+    cmake: cmake!,
+    generator: onPath("ninja") === undefined ? undefined : "Ninja",
+    headers: cuda ? undefined : { c: api!.folder, cxx: folders["node-addon-api"]!, functions: api!.functions },
     nvcc: cuda ? nvcc : undefined,
     architectures,
     ptx: asked || here.length > 0 ? "OFF" : RELEASED.at(-1)!,
