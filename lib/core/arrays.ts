@@ -221,7 +221,8 @@ const { get: bufferOf } = Object.getOwnPropertyDescriptor(
 function addBuffers(buffers: unknown[], count: number, arrays: NamedArrays): number {
   for (const name in arrays) {
     const array = arrays[name];
-    if (array != null) buffers[count++] = typedArrayName(array) === undefined ? array.buffer : bufferOf.call(array);
+    const onHost: boolean = ArrayBuffer.isView(array);
+    if (array != null) buffers[count++] = onHost ? bufferOf.call(array) : array.buffer;
   }
   return count;
 }

@@ -11,8 +11,8 @@ import { type ArrayFields, type TakesArrays, typedCall } from "./typed-call";
 interface Fields extends ArrayFields {
   readonly known: ReadonlyMap<string, Fields | null>;
   /**
-   * The names of the last object that was checked, in its order, and their fields: most calls of a program have the same. Names of
-   * properties alone are compared with them, which is a comparison of addresses.
+   * The names of the last object that was checked, in its order, and their fields: most calls of a program have the same. They come
+   * from an object, as those that they are compared with: names of properties are compared by their addresses.
    */
   readonly last: string[];
   readonly lastFields: (Fields | null)[];
@@ -65,7 +65,7 @@ function readFields(tokens: string[]): Fields {
     if (nested) tokens.shift();
     known.set(token, nested ? readFields(tokens) : null);
   }
-  return { known, kinds, last: [...known.keys()], lastFields: [...known.values()] };
+  return { known, kinds, last: Object.keys(Object.fromEntries(known)), lastFields: [...known.values()] };
 }
 
 function tokensOf(text: string): string[] {
@@ -242,6 +242,15 @@ function checkCall(op: string, { checks }: Takes, a: unknown, b: unknown, c: unk
   }
 }
 
+/** The call once more, and what it throws. Apart from the call, which nearly always ends well. */
+function afterError(op: string, error: unknown, run: Call, takes: Takes, args: readonly unknown[]): unknown {
+  try {
+    return again(op, error, takes, args)(run);
+  } catch (last) {
+    throw thrownBy(op, last, takes, args);
+  }
+}
+
 function guard(op: string, run: Call, text: Text, shared?: string): Call {
   const takesBy = readerOf(text, shared);
   let only: Takes | undefined;
@@ -250,13 +259,9 @@ function guard(op: string, run: Call, text: Text, shared?: string): Call {
     if (typeof text === "string") only = takes;
     try {
       checkCall(op, takes, a, b, c, d, e);
-      try {
-        return run(a, b, c, d, e);
-      } catch (error) {
-        return again(op, error, takes, [a, b, c, d, e])(run);
-      }
+      return run(a, b, c, d, e);
     } catch (error) {
-      throw thrownBy(op, error, takes, [a, b, c, d, e]);
+      return afterError(op, error, run, takes, [a, b, c, d, e]);
     }
   };
 }
