@@ -160,8 +160,7 @@ export const clipFraction: TakesPlain<typeof from.clipFraction> = checked(
  * A group of one gives 0, and so do equal rewards, exactly. NaN stays in its group.
  *
  * @param rewards one per row
- * @param options `estimator`; `groups` (a label per row) or `groupOffsets`, neither = one group. Presets `"lightrft"`
- * (ε = 1e-9, drops groups of zeros or ones), `"openrlhf"` (ε = 1e-9)
+ * @param options `estimator`; `groups` (a label per row, or `"all"`) or `groupOffsets`. Presets `"lightrft"` (ε = 1e-9, drops groups of zeros or ones), `"openrlhf"` (ε = 1e-9)
  * @returns in the type of `rewards`, with the groups worth keeping
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
@@ -2141,7 +2140,7 @@ export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
  *
  * Equal scores give exact zeros. The score is summed and the statistics are taken in float64, whatever the input type.
  *
- * @param batch rewards per row or per token, groups, and where the tokens lie; without groups all rows are one group
+ * @param batch rewards per row or per token, groups (`"all"`: one), and where the tokens lie
  * @param options `preset` takes a trainer's conventions
  * @returns per token in the type of the rewards, per row and per group in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -2179,7 +2178,7 @@ export const iwOpdAdvantage: TakesPlain<typeof from.iwOpdAdvantage> = checked(
  * w maximises <w, ln q> + tau·H(w) − beta·KL(w ‖ π_ref): tau keeps the weights even, beta draws them to the reference policy. Equal
  * rewards without a reference give exact zeros, and so does a prompt with one response. Weights are constants for the gradient.
  *
- * @param batch rewards per row or per token, and groups; without groups all rows are one
+ * @param batch rewards per row or per token, and groups (`"all"`: one)
  * @param options tau and beta in force, as the controllers (`updateMaxentTau`, `updateMaxentBeta`) have them
  * @returns per token in the type of the rewards, per row in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -2219,7 +2218,7 @@ export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checke
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
  * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
  *
- * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @param options preset `"trl"`: ε = 1e-4
  * @returns in the widest type of the rewards; rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -2268,7 +2267,7 @@ export const optimalTokenBaselineAdvantage: TakesPlain<typeof from.optimalTokenB
  * The rewards of V* are meant to come from the reference policy. Equal rewards give exact zeros, and so does a group of one.
  * Computed in float64.
  *
- * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @returns in the type of the rewards, rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see Brantley et al. 2025, Accelerating RL for LLM Reasoning with Optimal Advantage Regression
@@ -2399,7 +2398,7 @@ export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
  *
  * NaN says that a function abstains. Rows without a reward get 0, and so does a row alone in its group.
  *
- * @param batch `groups` or `groupOffsets`, neither = one group; with a penalty the log-probs and their `shape` or `offsets`
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`; with a penalty the log-probs and their `shape` or `offsets`
  * @param options preset `"trl"`: ε = 1e-4
  * @returns in the widest float type of the inputs, rowAdvantages in float64; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument

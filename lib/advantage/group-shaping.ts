@@ -5,7 +5,7 @@ import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { type GroupLayout, needNamedGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { type GroupConventions, normalizeItems } from "../ops/group/normalize";
@@ -83,7 +83,7 @@ export function compareInGroups(
   const zeroOrOne = needWord(op, "dropGroups", options.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
   const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
   const given = needFloats(op, "rewards", rewards, B, "one per row");
-  const groups = needGroups(op, options, B);
+  const groups = needNamedGroups(op, options, B);
   const rows = options.shape || options.offsets ? needRows(op, options) : null;
   if (rows && rows.B !== B)
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
@@ -122,8 +122,7 @@ export function compareInGroups(
  * A group of one gives 0, and so do equal rewards, exactly. NaN stays in its group.
  *
  * @param rewards one per row
- * @param options `estimator`; `groups` (a label per row) or `groupOffsets`, neither = one group. Presets `"lightrft"`
- * (ε = 1e-9, drops groups of zeros or ones), `"openrlhf"` (ε = 1e-9)
+ * @param options `estimator`; `groups` (a label per row, or `"all"`) or `groupOffsets`. Presets `"lightrft"` (ε = 1e-9, drops groups of zeros or ones), `"openrlhf"` (ε = 1e-9)
  * @returns in the type of `rewards`, with the groups worth keeping
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */

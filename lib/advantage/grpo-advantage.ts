@@ -19,7 +19,7 @@ export interface GrpoAdvantageOptions extends GroupConventions, OutcomeOptions, 
  *
  * Equal scores give exact zeros. The score is summed and the statistics are taken in float64, whatever the input type.
  *
- * @param batch rewards per row or per token, groups, and where the tokens lie; without groups all rows are one group
+ * @param batch rewards per row or per token, groups (`"all"`: one), and where the tokens lie
  * @param options `preset` takes a trainer's conventions
  * @returns per token in the type of the rewards, per row and per group in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument

@@ -5,6 +5,7 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
+import { needNamedGroups } from "../core/groups";
 import { needFlag, needNumber } from "../core/option-checks";
 import { moments } from "../ops/reduce";
 import { listwiseWeights } from "./maxent/listwise-weights";
@@ -79,7 +80,7 @@ function metricsOf(
  * w maximises <w, ln q> + tau·H(w) − beta·KL(w ‖ π_ref): tau keeps the weights even, beta draws them to the reference policy. Equal
  * rewards without a reference give exact zeros, and so does a prompt with one response. Weights are constants for the gradient.
  *
- * @param batch rewards per row or per token, and groups; without groups all rows are one
+ * @param batch rewards per row or per token, and groups (`"all"`: one)
  * @param options tau and beta in force, as the controllers (`updateMaxentTau`, `updateMaxentBeta`) have them
  * @returns per token in the type of the rewards, per row in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -95,6 +96,7 @@ export function maxentAdvantage(batch: MaxentBatch, options: MaxentAdvantageOpti
   const perToken = needFlag(op, "lengthNormalize", options.lengthNormalize ?? true) === 1;
   const scored = needScores(op, batch, options);
   const { rows, layout, mask, grouping } = scored.batch;
+  needNamedGroups(op, grouping, rows.B);
   const together = { ...grouping, backend: options.backend, collective: options.collective };
 
   const referenceOf = (): Float64Array => {

@@ -5,7 +5,7 @@ import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
 import { gatherGroups } from "../core/gathered-groups";
-import { type GroupLayout, type Groups, needGroups, oneGroup } from "../core/groups";
+import { type GroupLayout, type Groups, needNamedGroups, oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
 import { needAgreement } from "../core/row-partials";
 import { layoutOfRows, type RowLayout } from "../core/row-layout";
@@ -152,7 +152,7 @@ function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
  * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
  *
- * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @param options preset `"trl"`: ε = 1e-4
  * @returns in the widest type of the rewards; rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -165,7 +165,7 @@ export function multiRewardAdvantage(
   const op = "multiRewardAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
   const local = needRewardColumns(op, batch.rewards, options.weights);
-  const localGroups = needGroups(op, batch, local.B);
+  const localGroups = needNamedGroups(op, batch, local.B);
   const rows = needRowsOf(op, batch, local.B);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const { aggregation = "sumThenNormalize", scale = "group" } = resolved;

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
-import type { GroupLayout } from "../core/groups";
+import { type GroupLayout, needNamedGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import type { RowLayout } from "../core/row-layout";
 import { groupLogSumExp } from "../ops/group";
@@ -39,7 +39,7 @@ export interface OptimalValueAdvantageResult extends RowAdvantages {
  * The rewards of V* are meant to come from the reference policy. Equal rewards give exact zeros, and so does a group of one.
  * Computed in float64.
  *
- * @param batch `groups` (a label per row) or `groupOffsets`; neither = one group
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @returns in the type of the rewards, rowAdvantages in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see Brantley et al. 2025, Accelerating RL for LLM Reasoning with Optimal Advantage Regression
@@ -50,7 +50,8 @@ export function optimalValueAdvantage(
 ): OptimalValueAdvantageResult {
   const op = "optimalValueAdvantage";
   const temperature = needNumber(op, "beta", options.beta, { min: 0, above: true });
-  const { rewards, layout, grouping, mask } = needRewardedBatch(op, batch, "unread");
+  const { rows, rewards, layout, grouping, mask } = needRewardedBatch(op, batch, "unread");
+  needNamedGroups(op, grouping, rows.B);
   const given = asFloat(rewards, "float64");
   const backend: BackendOption = { backend: options.backend };
   const { softMeans, groupIds } = groupLogSumExp(given, {

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { needGroups } from "../core/groups";
+import { needNamedGroups } from "../core/groups";
 import { needWord } from "../core/option-checks";
 import type { GroupConventions, GroupNormalizeOptions } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
@@ -76,7 +76,7 @@ export function compareScores(
   conventions: GroupNormalizeOptions,
 ): OutcomeAdvantageResult {
   const { batch, scores, backend, together } = scored;
-  const groups = needGroups(op, batch.grouping, batch.rows.B);
+  const groups = needNamedGroups(op, batch.grouping, batch.rows.B);
   const group = normalizeItems(op, { values: scores, groups }, { ...conventions, ...backend, ...together });
   const rowAdvantages = group.normalized as Float64Array;
   const advantages = spreadRows(op, batch, rowAdvantages, floatDType(batch.rewards), backend);

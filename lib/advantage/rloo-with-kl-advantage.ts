@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
-import { needGroups } from "../core/groups";
+import { needNamedGroups, oneGroup } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import { layoutOfRows, type Rows } from "../core/row-layout";
 import { groupPlace } from "../ops/group";
@@ -86,7 +86,7 @@ function withoutLoners({ normalized, counts, groupIds }: GroupNormalizeResult, r
  *
  * NaN says that a function abstains. Rows without a reward get 0, and so does a row alone in its group.
  *
- * @param batch `groups` or `groupOffsets`, neither = one group; with a penalty the log-probs and their `shape` or `offsets`
+ * @param batch `groups` (a label per row, or `"all"`) or `groupOffsets`; with a penalty the log-probs and their `shape` or `offsets`
  * @param options preset `"trl"`: ε = 1e-4
  * @returns in the widest float type of the inputs, rowAdvantages in float64; computed in float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
@@ -99,7 +99,7 @@ export function rlooWithKlAdvantage(
   const op = "rlooWithKlAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
   const given = needRewardColumns(op, batch.rewards, options.weights);
-  const groups = needGroups(op, batch, given.B);
+  const groups = needNamedGroups(op, batch, given.B);
   const rows = needRowsOf(op, batch, given.B);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const beta = needNumber(op, "beta", options.beta ?? 0, { min: 0 });
@@ -122,7 +122,7 @@ export function rlooWithKlAdvantage(
     resolved.normalize === true
       ? normalizeItems(
           op,
-          { values: withoutLoners(others, penalised), groups: needGroups(op, {}, given.B) },
+          { values: withoutLoners(others, penalised), groups: oneGroup(given.B) },
           { nan: "abstain", singleton: "zero", epsilon, ...backend, ...together },
         )
       : others;

@@ -19,8 +19,8 @@ export type GroupLabels =
 
 /** Which rows belong together. Give at most one of the two. */
 export interface GroupLayout {
-  /** A label per row: prompt ids, in any order. Groups are numbered by first appearance. */
-  readonly groups?: GroupLabels;
+  /** A label per row: prompt ids, in any order. Groups are numbered by first appearance. `"all"`: all rows are one group. */
+  readonly groups?: GroupLabels | "all";
   /** Consecutive groups: group g is rows groupOffsets[g] … groupOffsets[g+1]. One entry more than groups; empty groups allowed. */
   readonly groupOffsets?: Int32Array;
 }
@@ -179,7 +179,22 @@ export function needGroups(op: string, layout: GroupLayout, count: number): Grou
       groups,
       "nothing where groupOffsets is given: either labels or offsets",
     );
+  if (groups === "all") return oneGroup(count);
   if (groups != null) return groupsByLabel(op, "groups", groups, count);
   if (groupOffsets != null) return groupsByOffsets(op, "groupOffsets", groupOffsets, count);
   return oneGroup(count);
+}
+
+/** Groups of an estimator, which nobody may forget: over the rows of several prompts the numbers would look right and be wrong. */
+export function needNamedGroups(op: string, layout: GroupLayout, count: number): Groups {
+  if (layout.groups == null && layout.groupOffsets == null)
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      "groups",
+      layout.groups,
+      "a label per row (the prompt that it answers), or groupOffsets",
+      'groups: "all" compares all rows with each other',
+    );
+  return needGroups(op, layout, count);
 }

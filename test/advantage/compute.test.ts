@@ -19,7 +19,7 @@ eachBackend((backend) => {
 });
 
 test("options may be left out where all have defaults", () => {
-  const { advantages, scores } = computeAdvantages("grpo", { tokenRewards, ...layout });
+  const { advantages, scores } = computeAdvantages("grpo", { tokenRewards, groups: "all", ...layout });
   expect(advantages).toHaveLength(6);
   expect([...scores]).toEqual([1, 0, 0.5]);
 });

@@ -57,7 +57,12 @@ eachBackend((backend) => {
   });
 
   test("metrics by hand", () => {
-    const batch = { shape: [2, 1] as const, rewards: Float64Array.of(1, 0), entropies: Float64Array.of(1, 3) };
+    const batch = {
+      shape: [2, 1] as const,
+      groups: "all" as const,
+      rewards: Float64Array.of(1, 0),
+      entropies: Float64Array.of(1, 3),
+    };
     expect(edgeGrpoAdvantage(batch, { epsilon: 0, backend }).metrics).toBeAllClose(
       {
         "edge/enabled": 1,
@@ -97,11 +102,16 @@ eachBackend((backend) => {
     expect(Math.max(...weights)).toBe(1.25);
   });
 
-  const small = { shape: [2, 2] as const, rewards: Float32Array.of(1, 0), entropies: Float32Array.of(1, 1, 2, 2) };
+  const small = {
+    shape: [2, 2] as const,
+    groups: "all" as const,
+    rewards: Float32Array.of(1, 0),
+    entropies: Float32Array.of(1, 1, 2, 2),
+  };
 
   test("float32 in gives float32 out; an empty batch gives empty results", () => {
     expect(edgeGrpoAdvantage(small, { backend }).advantages).toBeInstanceOf(Float32Array);
-    const none = { shape: [0, 2] as const, rewards: new Float32Array(0), entropies: new Float32Array(0) };
+    const none = { ...small, shape: [0, 2] as const, rewards: new Float32Array(0), entropies: new Float32Array(0) };
     expect(edgeGrpoAdvantage(none, { backend }).advantages).toHaveLength(0);
   });
 
@@ -114,7 +124,13 @@ eachBackend((backend) => {
     ["too few entropies", { entropies: new Float32Array(3) }, {}, "SHAPE", "entropies has 3"],
     ["no rewards", { rewards: undefined }, {}, "OPTION", "rewards"],
     ["an unknown preset", {}, { preset: "egpo-first" }, "OPTION", '"egpo"'],
-    ["group offsets past the end", { groupOffsets: Int32Array.of(0, 3) }, {}, "RANGE", "groupOffsets[1]"],
+    [
+      "group offsets past the end",
+      { groups: undefined, groupOffsets: Int32Array.of(0, 3) },
+      {},
+      "RANGE",
+      "groupOffsets[1]",
+    ],
   ] as const)("refuses %s", (_, changes, options, code, text) => {
     const call = () => edgeGrpoAdvantage({ ...small, ...changes }, { backend, ...options } as never);
     expect(call).toThrow(SurprisalError);

@@ -149,11 +149,23 @@ eachBackend((backend) => {
   });
 
   test("metrics of one row and of none", () => {
-    const one = { shape: [1, 1] as const, tokens: [1], rewards: Float32Array.of(1), oldLogProbs: Float32Array.of(-1) };
+    const one = {
+      shape: [1, 1] as const,
+      groups: [0],
+      tokens: [1],
+      rewards: Float32Array.of(1),
+      oldLogProbs: Float32Array.of(-1),
+    };
     expect(egpoAdvantage(one, options).metrics["egpo/weight/std"]).toBe(0);
     expect(egpoAdvantage(one, { ...options, metricsDdof: 1 }).metrics["egpo/weight/std"]).toBeNaN();
     expect(egpoAdvantage(one, options).metrics["egpo/weight_neg/mean"]).toBe(0);
-    const none = { shape: [0, 1] as const, tokens: [], rewards: new Float32Array(0), oldLogProbs: new Float32Array(0) };
+    const none = {
+      shape: [0, 1] as const,
+      groups: [],
+      tokens: [],
+      rewards: new Float32Array(0),
+      oldLogProbs: new Float32Array(0),
+    };
     expect(egpoAdvantage(none, options).metrics).toMatchObject({
       "egpo/weight/mean": 0,
       "actor/entropy": 0,
@@ -204,7 +216,7 @@ eachBackend((backend) => {
   test("the thinking begins at the opening tag where one is given", () => {
     const OPEN = 8;
     const tokens = [3, OPEN, 4, TAG, 5];
-    const batch = { shape: [1, 5] as const, tokens, rewards: [1], oldLogProbs: [-1, -2, -3, -4, -5] };
+    const batch = { shape: [1, 5] as const, groups: [0], tokens, rewards: [1], oldLogProbs: [-1, -2, -3, -4, -5] };
     const float = {
       ...batch,
       rewards: Float64Array.from(batch.rewards),
@@ -315,6 +327,7 @@ eachBackend((backend) => {
     test("a group of one has advantage 0 and weight 1, in the presets its raw reward", () => {
       const one = {
         shape: [1, 1] as const,
+        groups: [0],
         tokens: [1],
         rewards: Float64Array.of(3),
         oldLogProbs: Float64Array.of(-2),

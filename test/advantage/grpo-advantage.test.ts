@@ -28,14 +28,14 @@ eachBackend((backend) => {
   test("RLOO and Dr. GRPO are options", () => {
     const rewards = Float64Array.of(1, 3, 8);
     const run = (options: GrpoAdvantageOptions) =>
-      Array.from(grpoAdvantage({ rewards }, { ...options, backend }).advantages);
+      Array.from(grpoAdvantage({ rewards, groups: "all" }, { ...options, backend }).advantages);
     expect(run({ center: "leaveOneOut", scale: "none" })).toEqual([-4.5, -1.5, 6]);
     expect(run({ scale: "none" })).toEqual([-3, -1, 4]);
   });
 
   test("the score of a row is the sum over all its positions, or over the kept ones", () => {
     const tokenRewards = Float32Array.of(1, 2, 4, 0, 0, 5);
-    const batch = { tokenRewards, shape: [2, 3], mask: Uint8Array.of(1, 0, 1, 1, 1, 0) } as const;
+    const batch = { tokenRewards, shape: [2, 3], mask: Uint8Array.of(1, 0, 1, 1, 1, 0), groups: "all" } as const;
     const all = grpoAdvantage(batch, { scale: "none", backend });
     expect(Array.from(all.scores)).toEqual([7, 5]);
     expect(Array.from(all.rowAdvantages)).toEqual([1, -1]);
@@ -75,7 +75,12 @@ eachBackend((backend) => {
   });
 
   test("a row without response tokens still counts in its group", () => {
-    const batch = { rewards: Float32Array.of(0, 0, 3), shape: [3, 2], mask: Uint8Array.of(1, 1, 1, 0, 0, 0) } as const;
+    const batch = {
+      rewards: Float32Array.of(0, 0, 3),
+      shape: [3, 2],
+      mask: Uint8Array.of(1, 1, 1, 0, 0, 0),
+      groups: "all",
+    } as const;
     const got = grpoAdvantage(batch, { scale: "none", backend });
     expect(Array.from(got.rowAdvantages)).toEqual([-1, -1, 2]);
     expect(Array.from(got.advantages)).toEqual([-1, -1, -1, 0, 0, 0]);
@@ -84,7 +89,7 @@ eachBackend((backend) => {
   test("scores are summed and compared in float64 even for float32 rewards", () => {
     // 2^25 + 1 is not a float32: a float32 score would make the two rows equal.
     const tokenRewards = Float32Array.of(2 ** 25, 1, 2 ** 25, 0);
-    const got = grpoAdvantage({ tokenRewards, shape: [2, 2] }, { scale: "none", backend });
+    const got = grpoAdvantage({ tokenRewards, shape: [2, 2], groups: "all" }, { scale: "none", backend });
     expect(Array.from(got.rowAdvantages)).toEqual([0.5, -0.5]);
   });
 
@@ -95,7 +100,10 @@ eachBackend((backend) => {
   ])("a group of equal rewards %p gives exact zeros under every preset", (reward, n) => {
     for (const Floats of [Float32Array, Float64Array])
       for (const preset of presetNames("grpoAdvantage")) {
-        const { advantages } = grpoAdvantage({ rewards: new Floats(n).fill(reward) }, { preset, backend });
+        const { advantages } = grpoAdvantage(
+          { rewards: new Floats(n).fill(reward), groups: "all" },
+          { preset, backend },
+        );
         expect(Array.from(advantages)).toEqual(new Array(n).fill(0));
       }
   });
@@ -129,25 +137,25 @@ eachBackend((backend) => {
 
   test("results are the caller's own: tokens in the type of the rewards, rows in float64", () => {
     const rewards = Float32Array.of(1, 3);
-    const got = grpoAdvantage({ rewards, shape: [2, 2] }, { scale: "none", backend });
+    const got = grpoAdvantage({ rewards, shape: [2, 2], groups: "all" }, { scale: "none", backend });
     expect(got.scores).toEqual(Float64Array.of(1, 3));
     expect(got.rowAdvantages).toEqual(Float64Array.of(-1, 1));
     expect(got.advantages).toEqual(Float32Array.of(-1, -1, 1, 1));
   });
 
   test("no rows", () => {
-    expect(grpoAdvantage({ rewards: new Float32Array(0) }, { backend }).advantages).toHaveLength(0);
+    expect(grpoAdvantage({ rewards: new Float32Array(0), groups: "all" }, { backend }).advantages).toHaveLength(0);
     const tokenRewards = new Float32Array(0);
     const got = grpoAdvantage({ tokenRewards, shape: [0, 5], groups: [] }, { backend });
     expect(got.advantages).toHaveLength(0);
-    const empty = grpoAdvantage({ tokenRewards, shape: [2, 0] }, { backend });
+    const empty = grpoAdvantage({ tokenRewards, shape: [2, 0], groups: "all" }, { backend });
     expect(Array.from(empty.rowAdvantages)).toEqual([0, 0]);
   });
 
   test("what is wrong is refused, with its code", () => {
     const rewards = Float32Array.of(1, 2, 3, 4);
     const run = (batch: object, options: object = {}) =>
-      code(() => grpoAdvantage({ rewards, ...batch }, { backend, ...options }));
+      code(() => grpoAdvantage({ rewards, groups: "all", ...batch }, { backend, ...options }));
     expect(run({}, { preset: "nobody" })).toBe("ERR_SURPRISAL_OPTION");
     expect(run({}, { preset: "pufferlib" })).toBe("ERR_SURPRISAL_OPTION");
     expect(run({}, { preset: "constructor" })).toBe("ERR_SURPRISAL_OPTION");
@@ -164,9 +172,11 @@ eachBackend((backend) => {
     expect(run({ shape: [4, 1], mask: Uint8Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
     expect(run({ groups: [1, 2] })).toBe("ERR_SURPRISAL_SHAPE");
     expect(run({ groups: [1, 2, 3, 0.5] })).toBe("ERR_SURPRISAL_VALUE");
-    expect(run({ groupOffsets: Int32Array.of(0, 3, 2, 4) })).toBe("ERR_SURPRISAL_RANGE");
+    expect(run({ groups: undefined, groupOffsets: Int32Array.of(0, 3, 2, 4) })).toBe("ERR_SURPRISAL_RANGE");
     expect(run({ offsets: Int32Array.of(0, 3, 2, 4) })).toBe("ERR_SURPRISAL_RANGE");
     expect(run({ rewards: Int32Array.of(1, 2, 3, 4) })).toBe("ERR_SURPRISAL_DTYPE");
-    expect(() => grpoAdvantage({ rewards }, { epsilon: -1, backend })).toThrow("grpoAdvantage: epsilon is -1");
+    expect(() => grpoAdvantage({ rewards, groups: "all" }, { epsilon: -1, backend })).toThrow(
+      "grpoAdvantage: epsilon is -1",
+    );
   });
 });

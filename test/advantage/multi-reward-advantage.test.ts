@@ -5,7 +5,7 @@ import { errorCode } from "../support/error-code";
 eachBackend((backend) => {
   test("two reward functions, one of which abstains, by hand", () => {
     const rewards = [Float64Array.of(1, 2, NaN, NaN), Float64Array.of(0, NaN, 3, NaN)];
-    const got = multiRewardAdvantage({ rewards }, { weights: [1, 2], epsilon: 0, backend });
+    const got = multiRewardAdvantage({ rewards, groups: "all" }, { weights: [1, 2], epsilon: 0, backend });
     expect(Array.from(got.rewards)).toEqual([1, 2, 6, NaN]);
     const std = Math.sqrt(7); // of 1, 2, 6 about 3
     expect(got.advantages).toBeAllClose([-2 / std, -1 / std, 3 / std, 0], { rtol: 1e-15, atol: 1e-15 });
@@ -38,19 +38,22 @@ eachBackend((backend) => {
     const options = { aggregation: "normalizeThenSum", epsilon: 0, backend } as const;
     const small = Float64Array.of(0, 1, 0, 1);
     const wide = Float64Array.of(1000, 0, 0, 1000);
-    const { advantages } = multiRewardAdvantage({ rewards: [small, wide] }, options);
+    const { advantages } = multiRewardAdvantage({ rewards: [small, wide], groups: "all" }, options);
     expect(advantages).toBeAllClose([0, 0, -Math.sqrt(1.5), Math.sqrt(1.5)], { rtol: 1e-14, atol: 1e-14 });
   });
 
   test("float32 rewards give float32 results, and no rows give none", () => {
-    expect(multiRewardAdvantage({ rewards: Float32Array.of(1, 2) }, { backend }).advantages).toBeInstanceOf(
-      Float32Array,
+    expect(
+      multiRewardAdvantage({ rewards: Float32Array.of(1, 2), groups: "all" }, { backend }).advantages,
+    ).toBeInstanceOf(Float32Array);
+    expect(multiRewardAdvantage({ rewards: new Float32Array(0), groups: "all" }, { backend }).advantages).toHaveLength(
+      0,
     );
-    expect(multiRewardAdvantage({ rewards: new Float32Array(0) }, { backend }).advantages).toHaveLength(0);
   });
 
   test("leave one out of penalised rewards, by hand", () => {
     const batch = {
+      groups: "all" as const,
       rewards: Float64Array.of(1, 5, 3),
       oldLogProbs: Float64Array.of(-1, -1, -2, -2, -3, NaN),
       referenceLogProbs: Float64Array.of(-1, -3, -2, -1, -5, NaN),
@@ -76,12 +79,12 @@ eachBackend((backend) => {
 
   test("the optimal value lies between mean and maximum, and beta moves it", () => {
     const rewards = Float64Array.of(0, 1, 0.5, 0.5);
-    const value = (beta: number) => optimalValueAdvantage({ rewards }, { beta, backend }).values[0]!;
+    const value = (beta: number) => optimalValueAdvantage({ rewards, groups: "all" }, { beta, backend }).values[0]!;
     expect(value(1e6)).toBeAllClose(0.5, { rtol: 1e-6, atol: 0 });
     expect(value(1e-3)).toBeAllClose(1 - 1e-3 * Math.log(4), { rtol: 1e-12, atol: 0 });
     const direct = Math.log((1 + Math.E + 2 * Math.exp(0.5)) / 4);
     expect(value(1)).toBeAllClose(direct, { rtol: 1e-14, atol: 0 });
-    expect(optimalValueAdvantage({ rewards }, { beta: 1, backend }).advantages).toBeAllClose(
+    expect(optimalValueAdvantage({ rewards, groups: "all" }, { beta: 1, backend }).advantages).toBeAllClose(
       Array.from(rewards, (r) => r - direct),
       { rtol: 1e-13, atol: 1e-14 },
     );
@@ -97,7 +100,7 @@ test("bad input is refused by name", () => {
     given.map((one) => errorCode(() => call(some(one, true), some(one, false))));
   expect(
     codes(
-      (batch, options) => multiRewardAdvantage({ rewards, ...batch }, options),
+      (batch, options) => multiRewardAdvantage({ rewards, groups: "all", ...batch }, options),
       { weights: [1, 2] },
       { weights: [NaN] },
       { epsilon: -1 },
@@ -123,7 +126,7 @@ test("bad input is refused by name", () => {
   const logs = { oldLogProbs: rewards, referenceLogProbs: rewards };
   expect(
     codes(
-      (batch, options) => rlooWithKlAdvantage({ rewards, ...batch }, options),
+      (batch, options) => rlooWithKlAdvantage({ rewards, groups: "all", ...batch }, options),
       { beta: -1 },
       { beta: 1 },
       { beta: 1, shape: [2, 1] },
@@ -140,6 +143,11 @@ test("bad input is refused by name", () => {
     "ERR_SURPRISAL_OPTION",
   ]);
   expect(
-    codes((_, o) => optimalValueAdvantage({ rewards }, o as { beta: number }), { beta: 0 }, {}, { beta: NaN }),
+    codes(
+      (_, o) => optimalValueAdvantage({ rewards, groups: "all" }, o as { beta: number }),
+      { beta: 0 },
+      {},
+      { beta: NaN },
+    ),
   ).toEqual(["ERR_SURPRISAL_OPTION", "ERR_SURPRISAL_OPTION", "ERR_SURPRISAL_OPTION"]);
 });

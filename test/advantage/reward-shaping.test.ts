@@ -6,7 +6,7 @@ eachBackend((backend) => {
   test("each estimator shapes the rewards of a group in its way", () => {
     const rewards = Float64Array.of(1, 3, 8);
     const run = (estimator: PipelineEstimator, groupScale?: "none") =>
-      shapeGroupRewards(rewards, { estimator, groupScale, epsilon: 0, backend }).rewards;
+      shapeGroupRewards(rewards, { estimator, groupScale, groups: "all", epsilon: 0, backend }).rewards;
     expect(Array.from(run("gae"))).toEqual([1, 3, 8]);
     expect(Array.from(run("cpgd"))).toEqual([1, 3, 8]);
     expect(Array.from(run("rloo"))).toEqual([-4.5, -1.5, 6]);
@@ -35,9 +35,11 @@ eachBackend((backend) => {
 
   test("equal rewards whose mean is not exact still count as equal", () => {
     const rewards = new Float32Array(16).fill(0.97);
-    expect(Array.from(shapeGroupRewards(rewards, { estimator: "grpo", backend }).rewards).every((x) => x === 0)).toBe(
-      true,
-    );
+    expect(
+      Array.from(shapeGroupRewards(rewards, { estimator: "grpo", groups: "all", backend }).rewards).every(
+        (x) => x === 0,
+      ),
+    ).toBe(true);
     expect(Array.from(clipFilterWeights(rewards, { backend }).degenerate)).toEqual([1]);
   });
 
@@ -81,7 +83,9 @@ test("the clip fraction counts strictly, and kept values only", () => {
 test("bad input is refused by name", () => {
   const rewards = Float64Array.of(1, 2);
   const shape = (options: object) =>
-    errorCode(() => shapeGroupRewards(rewards, { estimator: "rloo", ...options } as { estimator: "rloo" }));
+    errorCode(() =>
+      shapeGroupRewards(rewards, { estimator: "rloo", groups: "all", ...options } as { estimator: "rloo" }),
+    );
   expect(shape({ estimator: "gspo" })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ epsilon: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ dropGroups: "all" })).toBe("ERR_SURPRISAL_OPTION");

@@ -22,7 +22,7 @@ export function promptGrouping(op: string, layout: PromptLayout): GroupLayout {
 
 /** How many completions a layout says there are; undefined where it does not. */
 export function promptItems({ groups, groupOffsets }: GroupLayout): number | undefined {
-  return groupOffsets?.[groupOffsets.length - 1] ?? groups?.length;
+  return groupOffsets?.[groupOffsets.length - 1] ?? (groups === "all" ? undefined : groups?.length);
 }
 
 export interface PromptSizes {

@@ -1,6 +1,7 @@
 // What must hold for every estimator, on generated batches. estimator-table.ts says what does not apply, and why.
 import fc from "fast-check";
-import { advantageNames } from "../../../lib";
+import { type AdvantageName, advantageNames, computeAdvantages } from "../../../lib";
+import TABLE from "../../../lib/advantage/estimators";
 import { type BackendName, eachBackend } from "../../support/each-backend";
 import type { Run } from "./estimator-runs";
 import { type Estimator, ESTIMATORS, type Exemptions, type Law, LAWS, type Variant } from "./estimator-table";
@@ -117,6 +118,34 @@ test.each(Object.entries(ESTIMATORS))("%s: each law holds for a variant, or has 
   for (const law of lawNames)
     if (estimator.exempt?.[law] === undefined)
       expect([law, variants.some((variant) => variant.exempt?.[law] === undefined)]).toEqual([law, true]);
+});
+
+const READ_BY_GROUP = advantageNames.filter((name) => {
+  const reads: Readonly<Record<string, string>> = TABLE[name].reads;
+  return reads["groups"] === "need";
+});
+
+test.each<AdvantageName>([...READ_BY_GROUP, "empg"])('%s: no groups are refused, and "all" is one group', (name) => {
+  const tokens = Float64Array.of(-0.5, -1, -2, -0.1, -0.3, -0.9);
+  const rewards = name === "optimalTokenBaseline" ? { tokenRewards: tokens } : { rewards: Float64Array.of(1, 0, 3) };
+  const entropies = tokens.map((x) => -x);
+  const batch = {
+    ...rewards,
+    shape: [3, 2],
+    logProbs: tokens,
+    sumSquares: entropies,
+    entropies,
+    tokens: [1, 2, 3, 1, 2, 3],
+  };
+  const needed: Readonly<Partial<Record<AdvantageName, object>>> = {
+    egpo: { mode: "joint" },
+    empg: { start: [[1]], end: [[2]] },
+    optimalValue: { beta: 1 },
+  };
+  const compute = (groups?: unknown): unknown =>
+    computeAdvantages(name, { ...batch, groups } as never, needed[name] as never);
+  expect(() => compute()).toThrow("Advantage: groups is undefined, expected a label per row");
+  expect(compute("all")).toEqual(compute([5, 5, 5]));
 });
 
 test("an estimator that breaks each law is caught by each", () => {

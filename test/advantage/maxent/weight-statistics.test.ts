@@ -93,7 +93,7 @@ eachBackend((backend) => {
     expect([computed.entropy, computed.deviations.length]).toEqual([0, 0]);
     expect(advantageWeightStatistics({ advantages: rewards }, { groupOffsets, backend })!.weights).toBe(rewards);
     expect(errorCode(() => advantageWeightStatistics({}, { groupOffsets, backend }))).toBe("ERR_SURPRISAL_OPTION");
-    expect(advantageWeightStatistics({ rewards: new Float64Array(0) }, { backend })).toBeNull();
+    expect(advantageWeightStatistics({ rewards: new Float64Array(0) }, { groups: [], backend })).toBeNull();
   });
 
   test("a log counts prompts alike, whichever worker had them, and none that is empty", () => {

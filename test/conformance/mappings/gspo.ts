@@ -20,7 +20,7 @@ export const gspo: readonly Mapping[] = [
     options: 'preset "gspo"',
     run: (inputs, { backend }) => {
       const { advantages, means, stds } = grpoAdvantage(
-        { rewards: inputs.floats("rewards") },
+        { rewards: inputs.floats("rewards"), groups: "all" },
         { preset: "gspo", backend },
       );
       return { advantages, mean: means[0], std: stds[0] };
