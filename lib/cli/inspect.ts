@@ -26,7 +26,20 @@ const SUM = / \+ /;
 const SUMMED = "; --reward-weight NAME=NUMBER weighs them";
 
 function fileText(
-  { name, format, dialect, rewardFrom, gzip, bytes, rollouts, skipped, cutOff, warnings, warningCount }: ReadReport,
+  {
+    name,
+    format,
+    dialect,
+    rewardFrom,
+    gzip,
+    bytes,
+    rollouts,
+    skipped,
+    minusInfinities,
+    cutOff,
+    warnings,
+    warningCount,
+  }: ReadReport,
   fields: Readonly<Record<string, number>>,
 ): string {
   const having = Object.entries(fields).map(([field, count]) =>
@@ -34,6 +47,7 @@ function fileText(
   );
   const lost: string[] = [];
   if (skipped > 0) lost.push(`${skipped} left out`);
+  if (minusInfinities > 0) lost.push(`${minusInfinities} log-probs of -9999 read as -Infinity`);
   if (cutOff) lost.push(`cut off at line ${cutOff.line}`);
   const notes = warnings.map(({ message }) => `  note: ${visible(message)}\n`).join("");
   const rest = warningCount > warnings.length ? `  note: ${warningCount - warnings.length} more\n` : "";

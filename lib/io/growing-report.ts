@@ -1,6 +1,8 @@
 // The report of a reading, while it grows.
 import type { Dialect, FileFormat, ReadReport, ReadWarning } from "./read-options";
+import { withMinusInfinity } from "./minus-infinity";
 import type { Place } from "./place";
+import type { Rollout } from "./record";
 
 const LISTED = 100;
 
@@ -14,6 +16,7 @@ export class GrowingReport implements ReadReport {
   lines = 0;
   rollouts = 0;
   skipped = 0;
+  minusInfinities = 0;
   cutOff: { readonly line: number; readonly bytes: number } | undefined;
   warningCount = 0;
   readonly warnings: ReadWarning[] = [];
@@ -22,6 +25,13 @@ export class GrowingReport implements ReadReport {
 
   constructor(name: string) {
     this.name = name;
+  }
+
+  /** The rollout as it is meant; log-probs of −9999 are counted. */
+  meant(given: Rollout): Rollout {
+    const { rollout, count } = withMinusInfinity(given);
+    this.minusInfinities += count;
+    return rollout;
   }
 
   warn(kind: ReadWarning["kind"], message: string, line?: number, field?: string): void {

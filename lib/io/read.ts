@@ -55,7 +55,7 @@ async function* rolloutsOf(
   };
   if (format === "jsonl") {
     for await (const rollout of jsonlRollouts(await openStream(OP, source, report.name, signal), shared)) {
-      yield rollout;
+      yield report.meant(rollout);
       signal?.throwIfAborted();
     }
   } else {
@@ -64,7 +64,7 @@ async function* rolloutsOf(
       for await (const rollout of format === "parquet"
         ? parquetRollouts(parquetSource(source), bytes.size, shared)
         : tensorRollouts(bytes, shared)) {
-        yield rollout;
+        yield report.meant(rollout);
         signal?.throwIfAborted();
       }
     } finally {

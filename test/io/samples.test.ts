@@ -1,7 +1,8 @@
 // A sample of each dialect and layout, read without saying which it is.
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Dialect, readAllRollouts, type ReadReport, readTensors, type Rollout } from "surprisal/io";
+import { type Dialect, readAllRollouts, type ReadReport, readTensors, type Rollout, writeRollouts } from "surprisal/io";
 
 const sample = (name: string): string => join(__dirname, "samples", name);
 
@@ -248,4 +249,61 @@ test("a server that counts other tokens than it lists is reported", async () => 
   );
   const { report } = await readAllRollouts(Buffer.from(answer));
   expect(kinds(report)).toContain("lengths");
+});
+
+test.each([
+  [
+    "surprisal",
+    { token_ids: [1, 2], sampler_logprobs: [-0.5, -9999], old_logprobs: [-9999, -1], entropies: [-9999, 1], reward: 1 },
+    2,
+  ],
+  [
+    "vllm",
+    {
+      object: "chat.completion",
+      id: "x",
+      prompt_token_ids: [7],
+      choices: [
+        {
+          index: 0,
+          message: { role: "assistant", content: "ab" },
+          token_ids: [1, 2],
+          logprobs: {
+            content: [
+              { token: "token_id:1", logprob: -0.5, top_logprobs: [{ token: "token_id:3", logprob: -9999 }] },
+              { token: "token_id:2", logprob: -9999.0, top_logprobs: [] },
+            ],
+          },
+        },
+      ],
+    },
+    2,
+  ],
+  ["trl-server", { prompt_ids: [[7]], completion_ids: [[1, 2]], logprobs: [[-0.5, -9999]] }, 1],
+] as const)("a log-prob of -9999 is -Infinity in dialect %s, and is counted", async (dialect, record, count) => {
+  const { rollouts, report } = await readAllRollouts(Buffer.from(JSON.stringify(record)), { name: "x.jsonl" });
+  expect(report).toMatchObject({ dialect, minusInfinities: count });
+  expect(rollouts[0]!.samplerLogProbs).toEqual(Float64Array.of(-0.5, -Infinity));
+  if (rollouts[0]!.topK) expect([...rollouts[0]!.topK.logProbs]).toEqual([-Infinity]);
+  if (dialect === "surprisal") {
+    expect(rollouts[0]!.oldLogProbs).toEqual(Float64Array.of(-Infinity, -1));
+    expect(rollouts[0]!.entropies).toEqual(Float64Array.of(-9999, 1));
+  }
+});
+
+test("tensors and Parquet: a log-prob of -9999 is -Infinity, and the file's own bytes stay as they are", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "surprisal-"));
+  try {
+    const written = [{ tokenIds: Int32Array.of(1, 2), samplerLogProbs: Float64Array.of(-9999, -1), reward: 1 }];
+    for (const name of ["a.parquet", "a.safetensors", "a.npz", "a.jsonl"]) {
+      const path = join(folder, name);
+      await writeRollouts(path, written);
+      const bytes = readFileSync(path);
+      const { rollouts, report } = await readAllRollouts(bytes);
+      expect([name, report.minusInfinities, ...rollouts[0]!.samplerLogProbs!]).toEqual([name, 1, -Infinity, -1]);
+      expect(bytes).toEqual(readFileSync(path));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });

@@ -2,6 +2,7 @@
 import type { Completion, Prompt } from "../completion";
 import type { CompletionEntry } from "../completion-info";
 import { badAnswer } from "../request";
+import { meantBy } from "../../io/minus-infinity";
 
 /** How tokens are drawn. What is absent is left to the server. */
 export interface Sampling {
@@ -44,14 +45,14 @@ export function idsOf(value: unknown, name: string): number[] {
   });
 }
 
-/** Log-probs, as many as tokens. */
+/** Log-probs, as many as tokens; −9999 is −∞. */
 export function numbersOf(value: unknown, count: number, name: string): number[] {
   const list = listOf(value, name);
   if (list.length !== count) throw badAnswer(`${name} has ${list.length} entries for ${count} tokens`);
   return list.map((x, i) => {
     if (typeof x !== "number" || !Number.isFinite(x))
       throw badAnswer(`${name}[${i}] is ${JSON.stringify(x)}, expected a log-prob`);
-    return x;
+    return meantBy(x);
   });
 }
 
