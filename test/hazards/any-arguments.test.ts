@@ -12,9 +12,6 @@ import * as reward from "../../lib/reward";
 
 const ENTRIES = { main, collective, experience, io, report, reward } as const;
 
-/** Functions that start processes of other languages when their arguments are right. */
-const STARTS = ["codeReward", "createCodeSandbox"];
-
 const throwing = new Proxy(
   {},
   {
@@ -83,7 +80,7 @@ type Run = (...args: unknown[]) => unknown;
 
 const functions = Object.entries(ENTRIES).flatMap(([entry, all]) =>
   Object.entries(all)
-    .filter(([name, value]) => typeof value === "function" && !/^[A-Z]/.test(name) && !STARTS.includes(name))
+    .filter(([name, value]) => typeof value === "function" && !/^[A-Z]/.test(name))
     .map(([name, run]) => [`${entry}.${name}`, run as Run] as const),
 );
 

@@ -291,11 +291,11 @@ test.each([
   }
 });
 
-test("tensors and Parquet: a log-prob of -9999 is -Infinity, and the file's own bytes stay as they are", async () => {
+test("tensors: a log-prob of -9999 is -Infinity, and the file's own bytes stay as they are", async () => {
   const folder = mkdtempSync(join(tmpdir(), "surprisal-"));
   try {
     const written = [{ tokenIds: Int32Array.of(1, 2), samplerLogProbs: Float64Array.of(-9999, -1), reward: 1 }];
-    for (const name of ["a.parquet", "a.safetensors", "a.npz", "a.jsonl"]) {
+    for (const name of ["a.safetensors", "a.npz", "a.jsonl"]) {
       const path = join(folder, name);
       await writeRollouts(path, written);
       const bytes = readFileSync(path);
