@@ -68,10 +68,10 @@ eachBackend((backend) => {
   });
 
   test("gpg stretches by the share of rows with a score", () => {
-    const got = gpgAdvantage({ rewards: Float64Array.of(1, 0, 0, 0), shape: [4, 1] }, { backend });
+    const got = gpgAdvantage({ rewards: Float64Array.of(1, 0, 0, 0), groups: "all", shape: [4, 1] }, { backend });
     expect(got.alpha).toBe(4);
     expect([...got.advantages]).toEqual([3, -1, -1, -1]);
-    expect(gpgAdvantage({ rewards: new Float64Array(3), shape: [3, 1] }, { backend }).alpha).toBe(3);
+    expect(gpgAdvantage({ rewards: new Float64Array(3), groups: [0, 0, 0], shape: [3, 1] }, { backend }).alpha).toBe(3);
   });
 
   test("reinforcePlusPlus whitens the later rewards; preset verl stops at a hole", () => {
