@@ -33,7 +33,7 @@ test("rollouts are put in the order of their training steps", () => {
 
 test("rewards become advantages as grpoAdvantage makes them, and none under the mask", () => {
   const { rollouts } = prepareSteps(batch)[0]!;
-  const { advantages } = grpoAdvantage({ rewards: Float64Array.of(1, 0) });
+  const { advantages } = grpoAdvantage({ rewards: Float64Array.of(1, 0), groups: "all" });
   expect(Array.from(rollouts[0]!.advantages!)).toEqual(new Array(9).fill(advantages[0]));
   expect(Array.from(rollouts[1]!.advantages!)).toEqual([advantages[1], advantages[1], advantages[1], 0]);
   const plain = prepareSteps(batch, { grpoAdvantage: { scale: "none" } })[0]!.rollouts[0]!;
