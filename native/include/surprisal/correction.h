@@ -1,34 +1,24 @@
 /* How far two policies' log-probs of the same tokens are apart, and what is done about it: bounded weights and masks.
  *
- *   x[t], the statistic, of d = log_probs[t] - old_log_probs[t] clamped to [-log_clamp, log_clamp]:
- *             K1        -d                     log(old / new)
- *             K2        d^2 / 2
- *             K3        exp(d) - 1 - d         >= 0, without cancelling at small d
- *             RATIO     exp(d)
- *             and of p = exp(log_probs[t]), q = exp(old_log_probs[t]), where log_clamp is not read:
- *             DISTANCE  |p - q|                from the difference of the logs, so that close ones do not cancel
- *             CURRENT   p
- *             OLD       q
- *             TOTAL     p + q
+ *   measure   `moments` and `bounded`: moments a row (fields as in reduce.h, for srp_reduce_merge) of the statistic of its kept tokens,
+ *             and of the statistic held to its bounds; `differences`: sum of log_probs - old_log_probs, not clamped; `above` and
+ *             `below`: how many tokens have a statistic above the upper bound, below the lower one
+ *   bound     `weights`: the statistic held to its bounds, times the row's factor; `kept`: 1 where the mask is, the statistic is
+ *             within its bounds or on one, and the row's factor is not 0, else 0; `kept_counts`: how many a row
+ * formulas  docs/ops/correction.md
  *
- *   measure   of the kept tokens of row b
- *             moments[b]      of x: count, sum, mean, M2, min, max as in reduce.h, for srp_reduce_merge
- *             bounded[b]      of min(max(x, low), high), likewise
- *             differences[b]  sum of log_probs - old_log_probs, not clamped
- *             above[b], below[b]  how many have x > high, x < low
- *
- *   bound     f[b] = row_factors[b], 1 without
- *             weights[t]      f[b] * min(max(x, low), high)  for SRP_OUTSIDE_CLAMP
- *                             f[b] * x inside [low, high], else 0  for SRP_OUTSIDE_ZERO;  masked_weight under the mask
- *             kept[t]         1 where the mask is, low <= x <= high and f[b] is not 0, else 0
- *             kept_counts[b]  how many
- *
+ * statistic   K1, K2, K3 (three estimators of a KL divergence) and RATIO (new to old): of the difference of the log-probs, which
+ *             log_clamp bounds on both sides. DISTANCE, CURRENT, OLD, TOTAL (of the two probabilities: the absolute difference,
+ *             either of them, the sum): log_clamp is not read. K3 is >= 0, without cancelling at small differences; DISTANCE comes
+ *             from the difference of the logs, so that close ones do not cancel
+ * outside     what a token outside of the bounds weighs: the bound (SRP_OUTSIDE_CLAMP), or 0 (SRP_OUTSIDE_ZERO). Under the mask:
+ *             masked_weight
  * empty       rows without kept tokens: the moments of nothing, differences 0, counts 0
  * zero        a row factor of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
- * nan         x is NaN: counts as above, is not kept, and its weight is NaN; so are its row's moments. No other row's
+ * nan         a statistic of NaN: counts as above, is not kept, and its weight is NaN; so are its row's moments. No other row's
  * order       as reduce.h: host backends cut a row into chunks of 4096 positions, and merge one after the other; device
  *             backends take a row at once, in a fixed order that depends on its length alone. Masked positions add nothing, to the bit
- * precision   float64 throughout. x relatively within 4 ulp of float64, also K3 near d = 0 and DISTANCE of close numbers; means
+ * precision   float64 throughout. The statistic relatively within 4 ulp of float64, also K3 and DISTANCE of close numbers; means
  *             and M2 of it as reduce.h states; weights rounded once
  * memory      `kept` may be the memory of `mask`; no other overlap; rows as in backend.h */
 #ifndef SURPRISAL_CORRECTION_H

@@ -3,14 +3,22 @@
  * A delimiter is one or more alternatives, each a non-empty id sequence. At a position the longest alternative that
  * matches wins, then the one listed first. Alternatives are packed: ids [sum of lengths], offsets [count+1].
  *
- *   1. head (optional): its first match at p with length l emits [0, p + l), before every other span of the row
- *   2. starts_open: the row begins inside an open span: position 0 is treated as the end of a start delimiter
- *   3. for every match of start at i (length l): b = i + l, j = first match of end at or behind b (length m).
- *      Found: [b, j + m) (END_ALL), [b, j + 1) (END_FIRST) or [b, j) (END_NONE; an empty range is not emitted).
- *      Not found: nothing, or [b, row end) if b is inside and unterminated is KEEP.
- *   4. overlapping 0: the scan resumes at j + m; an unclosed start ends it. overlapping 1: it resumes at i + 1.
+ *   spans     `spans`: where the spans of every row are; `alternatives`: what opened and closed each; `count`: how many there are
+ *   means     `means`: mean of the values over each span
+ *   mask      `mask`: 1 inside any span, else 0
+ *   ngrams    `counts` of a row: its n-grams (`length` neighbouring tokens that the mask keeps, all of them), and how many different ones
+ * formulas  docs/ops/delim.md, with the rules by which spans are found
  *
- * spans     int32 [capacity,3]: row, begin, finish, within the row, 0-based, end exclusive; sorted by row, in the order above
+ * head      optional: its first match makes a span from the row's begin to the end of the match, before every other span of the row
+ * starts_open  1: the row begins inside an open span: position 0 is treated as the end of a start delimiter
+ * include_end  END_ALL: a span holds the whole end delimiter, END_FIRST its first id, END_NONE nothing of it (an empty range is not
+ *           emitted)
+ * unterminated  a span that no end closes is dropped, or with KEEP goes on to the row's end, if it begins inside the row
+ * overlapping  0: the scan resumes behind the end delimiter; an unclosed start ends it. 1: it resumes at the token behind the first
+ *           of the start delimiter, so that every start opens a span
+ *
+ * spans     int32 [capacity,3]: row, begin, finish, within the row, 0-based, end exclusive; sorted by row, in it the head first, then
+ *           by where their start matched
  * alternatives int32 [capacity,2] or NULL: index of the start alternative (-1: starts_open, -2: a head span) and of the end
  *           alternative (-1: unterminated; the head's own alternative for a head span)
  * count     int64 [1]: spans found, also when they are more than capacity; then only the first capacity are written
@@ -19,12 +27,8 @@
  * matching  stays inside a row (with lengths: inside its valid tokens); a row shorter than a delimiter has no match;
  *           n or B 0: count 0. B and T are below 2^31, since spans are int32
  *
- *   means     means[s] = sum of values over span s / its length, float64; an empty span gives NaN
- *   mask      mask[t] = 1 inside any span, else 0
- *
- *   ngrams    counts[b] = (n-grams of row b, how many different ones): `length` neighbouring tokens that the mask keeps, all
- *             of them, compared id by id
- *
+ * means     float64; an empty span gives NaN
+ * ngrams    are compared id by id
  * spans given to means and mask may come from anywhere, in any order: a row outside [0,B) or a range outside the row is
  *           SRP_OUT_OF_RANGE
  * count     of means and mask: NULL, or how many of the S spans there are, that of the op above as it lies on a device; means

@@ -1,62 +1,57 @@
 /* Statistics per group of items (rewards of the rollouts of one prompt), and rows spread over their tokens.
  *
- *   normalize   center  MEAN           c = mean
- *                       LEAVE_ONE_OUT  c_i = (sum - x_i) / (count - 1)
- *                       NONE           c = 0
- *                       RUNNER_UP      c_i = the second largest number for the largest, x_i itself for every other (also for
- *                                      equal largest ones): only a sole winner stands out
- *               scale   STD            y_i = (x_i - c_i) / (std + epsilon),  std = sqrt(max(M2 / (count - ddof), variance_floor))
- *                       NONE           y_i = x_i - c_i
- *               gain    multiplies every y
- *               weights (x_i counts w_i times): mean = sum w x / sum w, M2 = sum w (x - mean)^2, count below = sum w,
- *                       leave-one-out (sum w x - w_i x_i) / (sum w - w_i). Weight 0: the item is in no statistic; a group of
- *                       weight 0 has mean and std NaN and outputs 0
- *   softmax     p_i = exp((x_i - max) / temperature) / sum_j exp((x_j - max) / temperature)
- *               temperature 0: the limit, where the items equal to the largest have equal weights. log_sum_exps and soft_means are
- *               NULL then
- *               w_i = p_i + f (1 - count p_i),  f = min(floor, 1 / count): mixed with uniform weights, none below f
- *               log_sum_exps = ln sum_j exp(x_j / temperature),  soft_means = temperature (log_sum_exps - ln count). A group
- *               of equal numbers has that number as its soft mean, exactly
- *   tilt        z_i = ln max(x_i, least) + coefficient l_i,  p = softmax of z as above,  w_i = p_i m_i / sum_j p_j m_j:
- *               p is proportional to x^(1 / temperature) exp(l coefficient / temperature).  m_i = max(count_i, 1)
- *   entropy     H = -sum x_i ln max(x_i, least), of the numbers as they are; or, with normalize, of y_i = max(x_i, least) / sum_j
- *               max(x_j, least).  evenness = H / ln count, 0 for a group of one.  0 ln 0 = 0
- *   top2        best = largest value, second = largest of the rest; ties to the smaller item index
- *   columns     column t of the rows of a group: position t from the row's begin. Over the rows with a kept token there
- *               baseline[t] = sum w x / (sum w + epsilon);  centred[t] = x[t] - baseline[t];  0 under the mask
- *               equal numbers x and sum w > 0: baseline x, whatever epsilon is, so that centred is 0 exactly
- *               a group of one row has baseline 0; so has, with zero_tail, a column that one row alone reaches (its last
- *               kept token is there or behind); so has a column with sum w + epsilon == 0
- *   weigh       POWER     w_i = |x_i|^power + floor
- *               EXTREMES  w_i = floor + (at_max where x_i is the group's largest number, else at_min where it is its
- *                         smallest, else between);  NaN where x_i is NaN
- *   broadcast   tokens[t] = row[b] * row_factors[b] for kept tokens t of row b, 0 under the mask
- *   place       placed[t] = tokens[t] + scale * values[t],  + min(max(row[b], low), high) at the last kept token of row b
+ *   normalize   `normalized`: items centred and scaled by their group, times gain; `means`, `stds` and `counts` of the groups
+ *   softmax     `weights`: softmax of the items of a group at a temperature, mixed with uniform weights so that none is below the floor;
+ *               `log_sum_exps` and `soft_means` of the groups
+ *   tilt        `weights`: proportional to a power of the values times a power of the exponentials of log_factors, times counts
+ *   entropy     `entropies` of the numbers of a group as they are, or with normalize divided by their sum; `evennesses`: that over the
+ *               logarithm of the count
+ *   top2        `best` and `second`: the largest item and the largest of the rest; `best_values`, `second_values`
+ *   columns     `baselines`: weighted mean over the rows of a group at one position from the row's begin; `centred`: the values less it
+ *   weigh       `weights`: a power of the absolute value, or one constant for the largest of a group, one for the smallest and one for
+ *               the rest; the floor is added
+ *   broadcast   `tokens`: the number of the row times its factor at the row's kept tokens
+ *   place       `placed`: tokens plus scaled values, and at the last kept token of a row its number, clipped
+ * formulas  docs/ops/group.md
  *
- * variance    about the mean of the group, whatever the center: M2 / (count - ddof), not below variance_floor;
- *             NaN where count <= ddof (but see constant and singleton). Scaled by a NaN std every y is NaN, also that of a
+ * center      MEAN: the group's mean. LEAVE_ONE_OUT: the mean of the others. NONE: 0. RUNNER_UP: the second largest number for the
+ *             largest, the number itself for every other (also for equal largest ones): only a sole winner stands out
+ * scale       STD: divided by std + epsilon. NONE: not divided
+ * weights     of normalize: an item counts that often, and count below is the sum of the weights. Weight 0: the item is in no
+ *             statistic; a group of weight 0 has mean and std NaN and outputs 0
+ * temperature 0: the limit, where the items equal to the largest have equal weights; log_sum_exps and soft_means are NULL then
+ * soft_means  a group of equal numbers has that number, exactly
+ * counts      of tilt: those below 1 count as 1
+ * entropy     0 ln 0 = 0. A group of one has evenness 0
+ * top2        ties go to the smaller item index
+ * columns     over the rows with a kept token there. Equal numbers and a positive sum of weights: the baseline is the number, whatever
+ *             epsilon is, so that centred is 0 exactly. A group of one row has baseline 0; so has, with zero_tail, a column that one
+ *             row alone reaches (its last kept token is there or behind); so has a column whose divisor is 0. Under the mask 0
+ * weigh       of equal numbers all are the largest. NaN where the item is NaN
+ * broadcast   0 under the mask
+ * variance    about the mean of the group, whatever the center, with divisor count - ddof, not below variance_floor;
+ *             NaN where count <= ddof (but see constant and singleton). Scaled by a NaN std every output is NaN, also that of a
  *             centred 0
  * copy        center NONE with scale NONE copies the values; constant and singleton do not apply
  * constant    a group with max == min, finite, and more than one number has centred values of exactly 0 and std
  *             sqrt(variance_floor), also where count <= ddof (the rounded mean of equal numbers need not equal them; dividing
- *             that residue by a tiny std would invent advantages of order 1). With center NONE: x / (std + epsilon)
- * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1, i.e. x / (1 + epsilon) or x
- *             The reported mean is x, the reported std 0.
+ *             that residue by a tiny std would invent advantages of order 1). With center NONE: the number / (std + epsilon)
+ * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1. The reported mean is the number, the reported std 0.
  *             SRP_SINGLETON_STANDARD: as RAW, and so reported: mean 0 and std 1, also of an empty group
  * nan         SRP_NAN_PROPAGATE: a NaN makes its whole group NaN.  SRP_NAN_ABSTAIN: left out of the statistics, its own
  *             output 0; a group with one number left counts as a singleton; with none: mean and std NaN, outputs 0
  *             softmax propagates; top2 never picks a NaN (index -1, value NaN where there is none)
  * infinities  follow IEEE arithmetic: a group with one has an infinite or NaN mean and a NaN std
- * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of z; l is not
- *             read where coefficient is 0; a NaN count makes its group NaN
- * precision   float64, corrected two-pass: y's error is 2 ulp of the output dtype plus count * 2^-53 of the group's largest
+ * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of its
+ *             exponents; log_factors are not read where coefficient is 0; a NaN count makes its group NaN
+ * precision   float64, corrected two-pass: an output's error is 2 ulp of its dtype plus count * 2^-53 of the group's largest
  *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
- *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight; entropy: count * 2^-53 of 1 + H
+ *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight, z the exponent on the page; entropy: count * 2^-53 of 1 + it
  *             Host backends add in item order, device backends in a fixed order that depends on the group's size alone
  * memory      outputs may not overlap inputs; groups as in backend.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
  *             best -1, entropy 0. broadcast, place: rows as in backend.h, what lies under the mask is not read
  * place       tokens, values, row: NULL = 0; with scale 0 values are not read. Under the mask 0, or with transform_masked
- *             what the formula gives (then it is read). The number of a row without a kept token is not used. A NaN in
+ *             what a kept token gets (then it is read). The number of a row without a kept token is not used. A NaN in
  *             row passes the clip. One rounding, of the sum in float64 */
 #ifndef SURPRISAL_GROUP_H
 #define SURPRISAL_GROUP_H

@@ -1,10 +1,9 @@
 /* A linear head and the log-probs of its logits in one, forward and backward: the logits are never in memory as a whole.
  *
- *   x[n,j]      = sum over d of hidden[n,d] weight[j,d]  (+ bias[j])
- *   z, log_probs, entropies, log_sum_exps, sum_squares, max_logits, log1p_sums, mean_gaps of row n: as logprob.h has them, from x[n,:]
- *   g[n,j]      = dL/dx[n,j], as logprob.h has it, with a = grad_log_probs[n] and h = grad_entropies[n]
- *   grad_hidden[n,d] = sum over j of g[n,j] weight[j,d]
- *   grad_weight[j,d] = sum over n of g[n,j] hidden[n,d]     grad_bias[j] = sum over n of g[n,j]     (+ what they held before)
+ *   forward   `log_probs`, `entropies`, `log_sum_exps`, `sum_squares`, `max_logits`, `log1p_sums`, `mean_gaps` of a row: as logprob.h
+ *             has them, from the logits x = hidden times weight (+ bias)
+ *   backward  `grad_hidden`, `grad_weight`, `grad_bias` from grad_log_probs and grad_entropies
+ * formulas  docs/ops/linear.md; x below are the logits, g their gradient, p their probabilities
  *
  * shapes    hidden [N,D], weight [padded,D] and bias [padded] of which the first V rows count (padded >= V), all row-major
  *           and of one dtype; targets [N], 0 <= id < V; per-row results [N]; gradients as what they belong to
@@ -25,7 +24,7 @@
  * NULL      bias, targets (log_probs then NULL too), mask, any result; in backward either of grad_log_probs (then targets) and
  *           grad_entropies (then mean_gaps), and any gradient that is not wanted: a frozen head wants grad_hidden alone
  * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradients unspecified
- * order     sums run over d, over j and over n upwards, whatever chunk_rows, with no atomics: the same bits in every run
+ * order     sums run over dimensions, over ids and over rows upwards, whatever chunk_rows, with no atomics: the same bits in every run
  * precision CPU: sums in float64, one rounding. CUDA: products of float32 in float32 over 32 terms, float64 beyond; of float64
  *           all float64. So x is within 2e-6 of sum |hidden weight| there, a gradient within 3e-6 of the sum of its terms'
  *           absolute values, each before its rounding, beside what the error of x does to p

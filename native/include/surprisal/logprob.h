@@ -1,17 +1,12 @@
 /* Logits to log-probabilities, entropy and back, a row of V logits at a time.
  *
- *   z[j]      = scale x[j] / temperature                                    without softcap (softcap 0)
- *             = softcap tanh(scale x[j] / softcap) / temperature            with
- *   M = max z,  S' = sum over j != argmax of exp(z[j] - M),  W = sum of exp(z[j] - M) (z[j] - M)
- *   log_sum_exps = M + log1p(S')
- *   log_probs    = (z[y] - M) - log1p(S')
- *   entropies    = log1p(S') - W / (1 + S')
- *   sum_squares  = sum p^2 = (1 + sum over j != argmax of exp(2 (z[j] - M))) / (1 + S')^2
- *   backward  dL/dz[j] = sum_k a_k ([j = y_k] - p_j) - h p_j (log p_j + H),  a = grad_log_probs, h = grad_entropies
- *             dL/dx[j] = dL/dz[j] dz[j]/dx[j]
- *
- *   log1p_sums   = log1p(S')
- *   mean_gaps    = -W / (1 + S') = M - sum p z >= 0, so that H = log1p_sums + mean_gaps and log p_j + H = z[j] - M + mean_gaps
+ *   forward   `log_probs` of the targets and `entropies` of the softmax of scaled logits, softcapped or not, over the temperature;
+ *             `log_sum_exps`; `sum_squares` of the probabilities; and the state for backward: `max_logits`, `log1p_sums` (what the other
+ *             ids add to the maximum in the log-sum-exp), `mean_gaps` (from the mean up to the maximum, >= 0)
+ *   backward  `grad_logits` from grad_log_probs and grad_entropies
+ *   partial   the sums of one shard of the vocabulary, as a state
+ *   merge     the states of all shards, to the outputs of forward
+ * formulas  docs/ops/logprob.md; z, S', W, p, H below are its symbols
  *
  * The maximum stays out of the sums, so that a nearly deterministic row (S' = 1e-9) keeps its full relative accuracy; the
  * first index of the maximum is the one that is left out. A log-prob is never rebuilt from a rounded log_sum_exps, nor a gradient
@@ -24,11 +19,11 @@
  *           scale / softcap and softcap / temperature, in [1e-30, 1e30]
  * mask      [N] or NULL: a row with mask 0 is not read, nor are its targets; its outputs are 0 and its gradient row exactly 0
  * -inf      a logit of -infinity is a masked id, with a softcap too: contributes nothing, gradient 0. A target there: log-prob
- *           -infinity, gradient by the formula with p = 0 (dz/dx there: scale / temperature, with a softcap 0)
+ *           -infinity, gradient by the formula with probability 0 (the slope of z there: scale / temperature, with a softcap 0)
  * no finite logit in a row (all -infinity, or V 0): max_logits -infinity, all other outputs NaN, gradient 0
  * NaN, +inf in a row: all outputs of the row and its gradient NaN (but for the padding)
  * partial   one shard of the vocabulary, columns vocab_start ... vocab_start + V - 1: state [N, 4+K] float64 =
- *           (max_logits, S', W, sum over j != argmax of exp(2 (z[j] - M)), raw target logits). A target outside the shard is
+ *           (max_logits, S', W, the sum of squares behind S', raw target logits). A target outside the shard is
  *           +infinity there (unambiguous: a real +infinity makes the row NaN by its maximum). No finite logit: max -infinity.
  *           An ignored row: S' = -1, all else 0
  * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A row that any shard ignored is
@@ -36,9 +31,9 @@
  * backward of a shard: V and vocab_start of the shard, max_logits, log1p_sums and mean_gaps of the whole row
  * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradient of its row unspecified
  * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
- *           |dH| <= 1e-6 H + 1e-12 and |dlogp| <= 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
+ *           Entropies within 1e-6 H + 1e-12 and log-probs within 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
  *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
- *           largest term |sum_k a_k ...| or |h p ...| plus 1e-38, before its rounding to the logits' dtype.
+ *           largest term, that of the log-probs or that of the entropy, plus 1e-38, before its rounding to the logits' dtype.
  *           Where that term is beyond the range of float32, elements of the row may be infinite that are not in float64.
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many

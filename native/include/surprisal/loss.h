@@ -1,23 +1,20 @@
 /* Losses over rows of tokens, with their gradients: what each kept token costs and how that changes with its log-prob.
  *
- *   x[t]      log_probs[t] - old_log_probs[t] over kept tokens; 0 where old_log_probs is NULL (the old policy is the
- *             current one: the ratio is 1, its gradient not 0)
- *   (l, g)    the form's loss and its derivative to log_probs[t] (srp_loss_form), l *= factor, g *= factor
- *   v[t]      KL estimate of d[t] = log_probs[t] - reference_log_probs[t] (kl.kind), where reference is given
- *   total     sum over b of  row_weights[b] * (sum over terms of row b of l)
- *                          + kl_row_weights[b] * kl.coefficient * (sum over kept tokens of row b of v)
- *   grad_log_probs[t]  d total / d log_probs[t]
- *
- *   loss_token  one pass: the form sees one token at a time
- *   loss_row    sums of the row first, then the pass: s[b] = sum of x over the row / divisor (mean or sum, `reduce`; 1
- *               for a row without kept tokens), and the form sees s. Where the gradient goes through s (THROUGH), every
- *               kept token u gets it: d s / d log_probs[u] = 1 / divisor. Where the loss is one number a row it counts
- *               once (ONCE), else once for every term.
- *               SRP_ROW_CLIP_ONCE takes groups of rows (group_offsets, members): s and divisor are of all kept tokens
- *               of the row's group, and grad_log_probs[t] = (sum over the group's rows b of row_weights[b] * slope[b])
- *               / divisor. old_log_probs is [n] then, there is no KL, and figures are SRP_LOSS_SUMS
+ *   loss_token  `losses`, `ratios`, `kl_values`, `clipped` and `grad_log_probs` of the tokens, `figures` of the rows: one pass, the form
+ *               (srp_loss_form) sees one token at a time
+ *   loss_row    the same of forms (srp_row_form) that see the log ratio s of the row: sums of the row first, then the pass. Where
+ *               the gradient goes through s (THROUGH), every kept token gets an equal share of it. Where the loss is one number a
+ *               row it counts once (ONCE), else once for every term
  *   loss_logits  loss_token between the logits and their gradient (below)
+ * formulas    docs/ops/loss.md; x the log ratio, d the log-prob less the reference's, l the loss, v the KL estimate of a token, s of a row
  *
+ * total     weighted by row_weights the losses, times factor, and by kl_row_weights and kl.coefficient the KL estimates;
+ *           grad_log_probs is its derivative
+ * x         of kept tokens; 0 where old_log_probs is NULL (the old policy is the current one: the ratio is 1, its gradient not 0)
+ * v         where the reference is given
+ * s         mean or sum of x over the row (`reduce`); 0 without kept tokens. SRP_ROW_CLIP_ONCE takes groups of rows (group_offsets,
+ *           members): s is then of all kept tokens of the row's group, and the gradient of a token that of all rows of the group.
+ *           old_log_probs is [n] then, there is no KL, and figures are SRP_LOSS_SUMS
  * kept      mask[t] != 0. Masked tokens are not read: every [n] output is 0 there
  * terms     kept tokens with term_mask[t] != 0: those that enter the policy loss. KL and figures see all kept tokens.
  *           SRP_ROW_CLIP_ONCE and SRP_ROW_SQUARED have none: term_mask is NULL, advantages and factors are [B]
@@ -27,8 +24,8 @@
  * KL        d and v are clamped (log_clamp, value_clamp); where a clamp is active the derivative is 0. gradient_kind
  *           names the estimator of the derivative; another one than kind does not see the clamps. times_ratio 1: v is
  *           multiplied by a ratio, after log_clamp and max_log_ratio and before any cap, which carries gradient too:
- *           exp(s) through the row in THROUGH forms, exp(s) with the token's own gradient in SRP_ROW_CLIP_LOCAL, the
- *           token's own ratio elsewhere
+ *           the row's through the row in THROUGH forms, the row's with the token's own gradient in SRP_ROW_CLIP_LOCAL, the
+ *           token's own elsewhere
  * zero      an advantage, factor or weight of exactly 0 silences an infinity (0 * inf is 0 here), not a NaN
  * weights   of rows are finite: an infinite one counts as NaN
  * empty     a row without kept tokens: s = 0, ratio 1; ONCE forms still count its value (a weight of 0 leaves it out)
@@ -38,8 +35,8 @@
  * figures   [B, figure_count] float64, column by srp_loss_figure, the first SRP_LOSS_SUMS of them or all: sums of the
  *           row, in a fixed order that depends on the positions in the row and, on device backends, on its length
  *           alone: one after the other, or in lanes that count from where it begins. Batch figures are their sums in
- *           row order. The band is [1 - clip_low, 1 + clip_high] for min(ratio, ratio_cap), the row's ratio in THROUGH
- *           forms and SRP_ROW_CLIP_LOCAL, the token's elsewhere; SRP_ROW_GEOMETRIC: [-clip_low, clip_high] for x
+ *           row order. The band is that of the clip widths, for the capped ratio: the row's in THROUGH forms and
+ *           SRP_ROW_CLIP_LOCAL, the token's elsewhere; SRP_ROW_GEOMETRIC: for x
  * precision everything in float64, rounded once on store
  * memory    outputs may not overlap inputs or one another; rows as in backend.h */
 #ifndef SURPRISAL_LOSS_H

@@ -1,35 +1,32 @@
 /* Entropy modulation of advantages: weights per step, their application over spans, and weights per sequence.
  *
- *   steps     Hn[s] = (H[s] - min H) / (max H - min H + epsilon)            over all S steps; 0 for 0 / 0
- *             g[s] = exp(-k Hn[s]),  scales[s] = g[s] / (mean g + epsilon),  clarities[s] = exp(-k_future Hn[s])
- *             (self-calibrating scale and future clarity, arXiv 2509.09265). One NaN in H makes every output NaN; infinities
- *             follow IEEE arithmetic: one of them makes every scale NaN.
+ *   steps     `entropy_norms`: entropies of all steps, brought to [0, 1] by the smallest and the largest; `scales`: self-calibrating, of
+ *             mean 1; `clarities`: future clarity (arXiv 2509.09265)
+ *   spans     `modulated`: advantages over the tokens of each span times the scale of its step, plus the clarity of the next one, less
+ *             their mean; `mean`: that mean, of the advantages at the begins of the spans
+ *   rows      `weights` of sequences by their mean entropy relative to their group; `sequence_entropies`, `group_mean_entropies`,
+ *             `entropy_ratios` (before the bounds), `lengths` (kept tokens), `valid`
+ * formulas  docs/ops/modulate.md; H below is the entropy of a step or the mean entropy of a row
  *
- *   spans     for the spans of a row in the given order, over [begin, finish):
- *               a *= scales[s];  a += zeta * clarities[s+1], only if span s+1 belongs to the same row
- *             mean = average over s of the modulated advantage at begin[s], read when all spans are done
- *             then a -= mean where scope says: ALL elements, MASK (kept tokens), SEGMENTS (tokens inside any span)
- *             S == 0: the input unchanged, mean 0. Overlapping spans compound. Spans must be sorted by row and not empty.
- *             Elements outside the scope and outside all spans keep their value. `modulated` may be the memory of `advantages`.
- *
- *   rows      weight per sequence from its mean entropy relative to its group:
- *               H[b] = mean of values over the kept tokens of row b, 0 without any; lengths[b] = kept tokens
- *                      (negate 1: of -values, so that log-probs of sampled tokens can be given as they are)
- *               valid[b] = (lengths[b] > 0 or empty_isolate 0) and (H finite or non_finite PROPAGATE)
- *               mu = mean of H over the valid rows of the group, NaN without any
- *               RATIO   entropy_ratios[b] = mu / (H[b] + epsilon)
- *               ZSCORE  entropy_ratios[b] = 1 + beta * clamp((mu - H[b]) / max(sigma, epsilon), -z_clip, z_clip),
- *                       sigma = sqrt(max(M2 / (count - 1), variance_floor)), M2 / (count - 1) = 0 for one row
- *               weights[b] = clamp(entropy_ratios[b], low, high) with the bounds of the row's sign (positive[b] != 0 or not)
- *             clamp with low > high gives high. A row that is not valid has ratio 1.
- *             singleton_one 1: a group with one valid row has ratio 1. singleton_zero_mean 1: such a group has mu = 0,
- *             sigma = 1, the reported mean too. zero_one 1: a group whose mean of H is 0 has ratio 1.
- *   non_finite PROPAGATE  a NaN or infinite H enters the mean of its group as it is
- *             ISOLATE    it does not, and a non-finite ratio becomes 1
- *             GROUP      the mean of its group becomes NaN, and a non-finite ratio becomes 1
- *
- *   count     how many of the S steps or spans there are, as delim_spans counted them; outputs per step behind them are 0. More
- *             than S: SRP_BAD_SHAPE, from a device at the next sync()
+ * steps     equal entropies with epsilon 0: norms 0. One NaN in H makes every output NaN; infinities follow IEEE arithmetic: one of
+ *           them makes every scale NaN
+ * spans     are taken in the given order; a clarity is added only if the next span belongs to the same row; the mean is read when all
+ *           spans are done. S == 0: the input unchanged, mean 0. Overlapping spans compound. Spans must be sorted by row and not empty
+ * scope     where the mean is subtracted: ALL elements, MASK (kept tokens), SEGMENTS (tokens inside any span). Elements outside the scope
+ *           and outside all spans keep their value. `modulated` may be the memory of `advantages`
+ * rows      H is 0 without kept tokens; negate 1: of -values, so that log-probs of sampled tokens can be given as they are
+ * valid     a row with kept tokens (or any, with empty_isolate 0) and a finite H (or any, with non_finite PROPAGATE). The mean of a
+ *           group is over its valid rows, NaN without any. A row that is not valid has ratio 1
+ * form      RATIO: group mean to H. ZSCORE: 1 plus beta times the clamped z-score of H, whose variance is 0 for one row and at least
+ *           variance_floor
+ * bounds    those of the row's sign (positive[b] != 0 or not). A lower bound above the upper one: the upper one wins
+ * singleton_one 1: a group with one valid row has ratio 1. singleton_zero_mean 1: such a group has mean 0, the reported one too,
+ *           and deviation 1. zero_one 1: a group whose mean of H is 0 has ratio 1
+ * non_finite  PROPAGATE: a NaN or infinite H enters the mean of its group as it is
+ *           ISOLATE: it does not, and a non-finite ratio becomes 1
+ *           GROUP: the mean of its group becomes NaN, and a non-finite ratio becomes 1
+ * count     how many of the S steps or spans there are, as delim_spans counted them; outputs per step behind them are 0. More
+ *           than S: SRP_BAD_SHAPE, from a device at the next sync()
  * precision float64 throughout, outputs float64 but for `modulated`, which is rounded once to its dtype; sums in a fixed order
  * memory    outputs may not overlap inputs, save `modulated` as said; rows and groups as in backend.h (groups index rows) */
 #ifndef SURPRISAL_MODULATE_H

@@ -1,14 +1,11 @@
 /* Log ratios of a new and an old policy, per token, per sequence or per group of sequences.
  *
- *   log       d[t] = log_probs[t] - old_log_probs[t] over kept tokens
- *             TOKEN     x[t] = d[t]
- *             SEQUENCE  x[b] = sum of d over row b / kept tokens of row b  (MEAN; exp of it is the geometric mean ratio)
- *                       or the sum itself                                  (SUM)
- *             GROUP     the same over all rows of a group
- *             log_ratio = x, ratio = exp(x). A unit (row or group) without kept tokens has x = 0 and ratio 1; a masked
- *             token has log ratio 0 and ratio 0
+ *   log       `log_ratios` and `ratios`, their exponentials, of the tokens (TOKEN), or of rows (SEQUENCE) or groups of rows (GROUP): mean
+ *             (MEAN: the ratio is the geometric mean of the tokens') or sum (SUM) over the kept tokens
+ * formulas  docs/ops/ratio.md; x below is the log ratio
  *
- * nan        spreads to its unit, nowhere else
+ * empty      a row or group without kept tokens has log ratio 0 and ratio 1; a masked token has log ratio 0 and ratio 0
+ * nan        spreads to its token, row or group, nowhere else
  * precision  differences and sums in float64 in a fixed order, rounded once: float32 outputs are within
  *            1e-7 * (1 + |x|) of the log ratio, relatively of the ratio
  * memory     outputs may not overlap inputs; rows and groups as in backend.h (groups index rows) */

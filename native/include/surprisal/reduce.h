@@ -1,30 +1,26 @@
 /* Moments of kept tokens per row, their merge, and what is done with them: whitening and affine maps.
  *
- *   moments   partial[b] = (count, sum, mean, M2, min, max) of the kept values of row b, float64, where M2 = sum (x - mean)^2
- *   merge     partials of the rows of a group to one: counts and sums add, means and M2 by Chan, Golub and LeVeque 1979,
- *             extremes by min and max. Merging is what a caller does with the partials of other workers too
- *   whiten    unit u of a row: the row itself, its group, or everything (over); by the unit's moments
- *               mu  = sum / (count + count_epsilon)
- *               var = S / (count - ddof) * count / (count + count_epsilon), where S = sum (x - mu)^2; 0 where count <= ddof
- *               c   = mu for SRP_CENTER_MEAN, 0 for SRP_CENTER_NONE
- *               d   = sqrt(max(var, variance_floor) + variance_epsilon) + epsilon for SRP_SCALE_STD, 1 for SRP_SCALE_NONE
- *               whitened = (x - c) / d, + c where keep_mean is set
- *             a value equal to c gives exactly 0 (c with keep_mean), whatever d is
- *   affine    mapped[t] = (x[t] - center[b]) scale[b] / divisor
- *   counts    counts[b] = kept tokens of row b; all of them without a mask. Whole numbers, exact
- *   clamp     clamped[t] = min(max(x[t], low), high); high where low > high. NaN stays NaN
- *             counts[b] = (kept tokens, those of them with x < low or x > high), as SRP_CLAMPED_* says
- *   gamma     l = clip(sum of clip(log_ratios[t], -bound, bound) + sum of clip(ln factors[t], ln(tiny), bound),
- *             ln(tiny), bound), tiny = 1e-8, over the kept tokens of the row (factors with all_factors: over all its positions)
- *             weights[b] = exp(rate + shape l - rate e^l), 0 where that is not finite;  log_weights[b] = l
- *             (shape, rate) are those of a positive row where signs[b] >= 0, else those of a negative one. A weight is a gamma
- *             density in e^l without its scale: 1 at l = 0
+ *   moments   `partials`: count, sum, mean, M2 (sum of squared deviations from the mean), smallest and largest of the kept values of a
+ *             row, float64
+ *   merge     `merged`: partials of the rows of a group to one. Merging is what a caller does with the partials of other workers too
+ *   whiten    `whitened`: values centred and scaled by the moments of their unit: the row itself, its group, or everything (over)
+ *   affine    `mapped`: values less the row's center, times the row's scale, over a divisor
+ *   counts    `counts`: kept tokens of a row; all of them without a mask. Whole numbers, exact
+ *   clamp     `clamped`: values held to bounds; `counts`: kept tokens of a row, and those of them outside, as SRP_CLAMPED_* says
+ *   gamma     `weights`: a gamma density, without its scale, in the ratio of a row: 1 at ratio 1; `log_weights`: the logarithm of that
+ *             ratio, from clipped sums of log_ratios and of the logarithms of factors over the row's kept tokens
+ * formulas  docs/ops/reduce.md
  *
+ * whiten      SRP_CENTER_NONE subtracts nothing, SRP_SCALE_NONE divides by nothing; keep_mean adds the center again. The variance is 0
+ *             where count <= ddof. A value equal to the center gives exactly 0 (the center with keep_mean), whatever it is divided by
+ * clamp       the upper bound where the lower one is above it. NaN stays NaN, and is not outside
+ * gamma       all_factors: factors over all positions of the row, not the kept ones alone. Where signs[b] >= 0 shape and rate are
+ *             those of a positive row, else those of a negative one. A weight that is not finite is 0
  * constant    min == max, finite: mean is that value and M2 is 0, exactly; so with count_epsilon 0 whitening such a unit
  *             gives exact zeros
  * empty       count 0, sum 0, mean 0, M2 0, min +infinity, max -infinity: the identity of merge. A partial with count 0 counts
  *             as this one, whatever its other numbers are
- * masked      not read; whiten, affine and clamp write 0 there, or, with transform_masked, what the formula gives (then it is read)
+ * masked      not read; whiten, affine and clamp write 0 there, or, with transform_masked, what a kept value gets (then it is read)
  * nan         SRP_NAN_PROPAGATE: NaN in sum, mean, M2, min and max of its row. SRP_NAN_ABSTAIN: as if masked, and whiten
  *             writes 0 there
  * infinities  follow IEEE arithmetic: the mean is infinite or NaN, M2 is NaN
@@ -38,7 +34,7 @@
  *             of the largest deviation, M2 relatively within (8 + c + |mean| / std) 2^-53, since a chunk adds up to c numbers
  *             in order and a partial holds a rounded mean. Measured: a tenth of it for ascending numbers; device backends
  *             stay near c = 1. Deviations of 1e-150 ... 1e150. Outputs of whiten and affine are rounded once: 2 ulp of the
- *             output dtype beyond that; whiten may multiply by 1 / d where they are float32
+ *             output dtype beyond that; whiten may multiply by the inverse of its divisor where they are float32
  * memory      whitened, mapped and clamped may be the memory of values; no other overlap; rows and groups as in backend.h
  *             (groups index rows) */
 #ifndef SURPRISAL_REDUCE_H

@@ -1,33 +1,29 @@
 /* Scans along token rows. Right to left: generalized advantage estimation, discounted returns, V-trace, tail sums.
  * Left to right: prefix sums, weights by what is left of a sum.
  *
- *   gae       delta[t] = rewards[t] + g[t] * V(next) - values[t]
- *             advantages[t] = delta[t] + g[t] * lambda * advantages(next);  returns[t] = advantages[t] + values[t]
- *   returns   returns[t] = rewards[t] + g[t] * returns(next)
- *   vtrace    delta[t] = min(rho_bar, w[t]) * (rewards[t] + g[t] * V(next) - values[t])
- *             acc[t] = delta[t] + g[t] * lambda * min(c_bar, w[t]) * acc(next);  targets[t] = values[t] + acc[t]
- *             advantages[t] = min(pg_rho_bar, w[t]) * (rewards[t] + g[t] * targets(next) - values[t])
- *             (Espeholt et al. 2018, equation 1 and the policy gradient below it)
- *             SRP_DELTA_REWARD: delta[t] = min(rho_bar, w[t]) * rewards[t] + g[t] * V(next) - values[t]
- *             accumulated[t] = acc[t]
- *   tail      tails[t] = sum over steps i >= t of gamma^p(i) x[i], p(i) = steps before i in the row
- *             normalize: divided by the sum over i >= t of gamma^p(i) m(i), m = 1 kept, masked_weight under the mask; 0 where
- *             that sum is 0. The powers common to both cancel before they can underflow
- *   prefix    sums[t] = sum over kept i <= t of term[i]; exclusive: i < t
- *             term[i] = values[i], or where values is NULL (1 - 2 exp(log_probs[i]) + sum_squares[i]) weights[i]^2: the squared
- *             norm of the gradient of weight * log_prob with respect to the logits, sum_squares being the sum of p^2
- *   shares    weights[t] = 1 + gain (1 - s[t] / max(s, epsilon)), where s[t] = sum over kept i < t of |x[i]|, s over all kept
- *             i of the row;  products[t] = weights[t] x[t]
+ *   gae       `advantages` and `returns` by generalized advantage estimation, right to left
+ *   returns   `returns`: discounted sums of the rewards, right to left
+ *   vtrace    `targets` and `advantages` of V-trace, with capped importance weights, right to left; `accumulated`: targets less values.
+ *             The weight corrects the whole temporal difference (SRP_DELTA_CORRECTED), or the reward alone (SRP_DELTA_REWARD)
+ *   tail      `tails`: sums of what is left of the row, discounted by the steps before it in the row; with normalize means of it
+ *   prefix    `sums` of the terms up to a token, with exclusive those before it; `terms`: the values, or without values the squared norms
+ *             of the gradients of weight * log_prob with respect to the logits, sum_squares being the sum of squared probabilities
+ *   shares    `weights` that fall from 1 + gain to 1 with the share of the row's sum of absolute values that lies before the token;
+ *             `products`: the values times these
+ * formulas  docs/ops/scan.md
  *
- * g[t]      gammas[t] where the array is given (gamma * (1 - done)), else gamma. Finite: an infinite one counts as NaN
- * next      the step behind t; behind the last one V = targets = returns = bootstrap[b], advantages = acc = 0
+ * discount  gammas[t] where the array is given (gamma * (1 - done)), else gamma. Finite: an infinite one counts as NaN
+ * bootstrap value, target and return behind the last step of the row; the carry of advantages is 0 there
+ * tail      normalize: 0 where the divisor is 0. A step counts 1 in it, under the mask masked_weight. The powers common to both sums
+ *           cancel before they can underflow
  * masked    SRP_MASK_SKIP   not a step: nothing decays, the chain runs on; outputs 0
- *           SRP_MASK_STEPS  a step with reward, value 0 and w 1; outputs as computed (they can be non-zero left of a kept token)
+ *           SRP_MASK_STEPS  a step with reward and value 0 and importance weight 1; outputs as computed (they can be
+ *                           non-zero left of a kept token)
  *           SRP_MASK_CUT    the carry becomes 0 there (values, returns and accumulators); outputs 0
- *             tail knows SKIP and STEPS (x 0); prefix and shares skip, and are 0 under the mask
+ *             tail knows SKIP and STEPS (value 0); prefix and shares skip, and are 0 under the mask
  *           What lies under the mask is never read, in any mode (gammas included: gamma stands in for it in STEPS).
  *           transform_masked of gae and returns: SKIP and CUT write there what a scan has at that token instead of 0, and read
- *           it for that output alone: SKIP  advantages: the carry, returns: the carry + values[t] (of the op returns: the carry)
+ *           it for that output alone: SKIP  advantages: the carry, returns: the carry and the value (of the op returns: the carry)
  *           CUT  as at a kept token, before the carry becomes 0
  * shapes    rows as in backend.h; per-token arrays [n]; bootstrap [B]
  * edges     n or B 0: nothing written, SRP_OK. NaN spreads to earlier steps of its row, to no other row

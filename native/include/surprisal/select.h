@@ -2,32 +2,29 @@
  *
  * A unit is a row (SRP_OVER_ROW) or everything (SRP_OVER_ALL); candidates are its kept tokens.
  *
- *   quantile  threshold = linear interpolation at rank q (count - 1) of the sorted candidates (numpy's and torch's default):
- *             with i = floor(rank), x[i] + (rank - i) (x[i+1] - x[i]), x[i] itself at a whole rank and never above x[i+1]
- *             selected[t] = kept and values[t] >= threshold
- *   top       k = max(least, floor(share * count)) of the unit, or `k` itself where share is NaN; at most count
- *             selected[t] = 1 for the k largest candidates; equal values: the smaller index first
+ *   quantile  `selected`: kept values at or above the quantile of their unit; `thresholds`: that quantile, interpolated linearly between
+ *             neighbours in rank (numpy's and torch's default)
+ *   top       `selected`: the k largest candidates of the unit; `counts`: how many
+ *   covariance  `selected`: by the covariance of advantages and log-probs over the kept tokens of the whole batch, the candidates inside
+ *             a range without its bounds (RANGE), or the k with the largest (TOP); `counts`: how many
+ * formulas  docs/ops/select.md
  *
- *   covariance  of advantages and log-probs over the kept tokens of the whole batch:
- *             cov[t] = (A[t] - mean A) (log_probs[t] - mean log_probs), mean = sum over kept / (kept + count_epsilon); the mean of
- *             equal finite values is that value times kept / (kept + count_epsilon), so it is the value itself without epsilon
- *             candidates = kept tokens with excluded[t] = 0; the excluded ones are part of the means
- *               RANGE   the candidates with low < cov < high
- *               TOP     the k candidates with the largest cov, k and ties as in top
- *
+ * k         a share of the unit's candidates, rounded down, but not below `least`; or `k` itself where share is NaN; at most all
+ * ties      quantile: every value that equals the threshold. top: the smaller index first
+ * candidates  of covariance: kept tokens with excluded[t] = 0; the excluded ones are part of the means. The mean of equal finite
+ *           values is that value times kept / (kept + count_epsilon), so it is the value itself without epsilon
  * masked    not read, never selected
  * nan       covariance: a NaN is in no range and ranks below -infinity; one NaN among the kept values makes every cov NaN. An
  *           infinity makes its mean infinite, and every cov infinite or NaN
  *           quantile: a NaN candidate makes the threshold NaN and selects nothing. top: a NaN ranks below -infinity
- * infinity  between neighbours of which one is infinite: (1 - f) x[i] + f x[i+1], so -infinity or +infinity wins, and
- *           between the two the threshold is NaN
+ * infinity  between neighbours in rank of which one is infinite that one is the threshold; between -infinity and +infinity NaN
  * -0, 0     equal; a threshold of 0 is +0
  * empty     a unit without candidates: threshold NaN, nothing selected
- * precision ranks are exact; the threshold is computed in float64, each operation rounded by itself: the same bits, and so
- *           the same selection, on every backend. A covariance likewise: two differences and their product in float64, from
- *           sums whose order is part of the contract: 256 lanes a row, lane l adds positions l, l + 256, ... of it; lanes add up
- *           by halves of 32, then the eight of them in order; the rows' sums in the same way, lane l adding rows l, l + 256, ...
- *           So padding behind a row changes no bit
+ * precision ranks are exact; a threshold at a whole rank is the candidate itself, between two ranks never above the upper one. It
+ *           is computed in float64, each operation rounded by itself: the same bits, and so the same selection, on every backend.
+ *           A covariance likewise: two differences and their product in float64, from sums whose order is part of the contract:
+ *           256 lanes a row, lane l adds positions l, l + 256, ... of it; lanes add up by halves of 32, then the eight of them
+ *           in order; the rows' sums in the same way, lane l adding rows l, l + 256, ... So padding behind a row changes no bit
  * sizes     a unit has at most 2^31 - 1 positions, kept or not
  * memory    outputs may not overlap inputs, but `selected` of covariance may be the memory of `excluded`; rows as in backend.h.
  *           No covariance is stored: a rank costs passes over the inputs. Device backends keep 7 numbers a row. The CPU backend
