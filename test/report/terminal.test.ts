@@ -70,9 +70,7 @@ test("groups beyond the limit are counted", () => {
 
 test("nothing to show says so", () => {
   expect(renderTerminal(summarize([]))).toBe("no rollouts\n");
-  expect(renderTerminal(summarize([{ label: "empty", rollouts: [] }]))).toBe(
-    "empty  0 rollouts · 0 groups\n",
-  );
+  expect(renderTerminal(summarize([{ label: "empty", rollouts: [] }]))).toBe("empty  0 rollouts · 0 groups\n");
 });
 
 test("a width below 40 is refused", () => {
