@@ -1371,6 +1371,21 @@ export const negativeLogLikelihood: TakesPlain<typeof from.negativeLogLikelihood
   "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation shape offsets:i backend collective}",
 );
 /**
+ * The tokens that are inside of a trust region, as a `termMask` of a policy loss: DPPO's regions, IcePop's for the current policy,
+ * and bounds per row or per token on either side.
+ *
+ * @param logProbs ℓ under the policy that learns, nats; [n] as `shape` or `offsets` say
+ * @param oldLogProbs o under the policy that the region is around
+ * @returns 1 = inside, [n]; 0 outside and under the mask
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @see Qi et al. 2026, Rethinking the Trust Region in LLM Reinforcement Learning (DPPO)
+ */
+export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
+  "trustRegionMask",
+  from.trustRegionMask,
+  "logProbs:f oldLogProbs:f options{advantages:f advantagesPer mask:m shape offsets:i measure low:f high:f sides}",
+);
+/**
  * The policy loss of a trainer that skips the old policy's forward pass, and its gradient. With o of the sampler, D = ℓ − o held
  * constant, w and m′ the weights and the mask of `rolloutCorrection(ℓ, o)`:
  *
@@ -1627,33 +1642,6 @@ export const sapoLoss: TakesPlain<typeof from.sapoLoss> = checked(
   from.sapoLoss,
   "batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
   ofEveryPolicyLoss,
-);
-/** The region that a caller wrote under `at`. */
-export const needRegion: typeof from.needRegion = checked(
-  "needRegion",
-  from.needRegion,
-  'op"" at"" given<measure low high> rows<n B T offsets meaning>',
-);
-/** 1 = a token inside, of checked arrays. A distance that is NaN stays inside: the loss of its token says so. */
-export const insideRegion: TakesPlain<typeof from.insideRegion> = checked(
-  "insideRegion",
-  from.insideRegion,
-  "rows<n B T offsets meaning> mask:m logProbs:f oldLogProbs:f advantages options{measure sides low() high()}",
-);
-/**
- * The tokens that are inside of a trust region, as a `termMask` of a policy loss: DPPO's regions, IcePop's for the current policy,
- * and bounds per row or per token on either side.
- *
- * @param logProbs ℓ under the policy that learns, nats; [n] as `shape` or `offsets` say
- * @param oldLogProbs o under the policy that the region is around
- * @returns 1 = inside, [n]; 0 outside and under the mask
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
- * @see Qi et al. 2026, Rethinking the Trust Region in LLM Reinforcement Learning (DPPO)
- */
-export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
-  "trustRegionMask",
-  from.trustRegionMask,
-  "logProbs:f oldLogProbs:f options{advantages:f advantagesPer mask:m shape offsets:i measure low:f high:f sides}",
 );
 /**
  * VESPO's policy loss and its gradient, per token, with a constant weight φ a row:

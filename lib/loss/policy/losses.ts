@@ -35,7 +35,8 @@ export * from "./ppo-loss";
 export * from "./reinforce-loss";
 export * from "./rloo-loss";
 export * from "./sapo-loss";
-export * from "./trust-region";
+export { trustRegionMask } from "./trust-region";
+export type { TrustRegion, TrustRegionOptions } from "./trust-region";
 export * from "./vespo-loss";
 
 interface LossFacts<Batch, Options> {
