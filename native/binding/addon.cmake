@@ -41,6 +41,9 @@ else()
   # One rounding per written operation: results repeat across compilers and CPUs. Native code returns a status, it never throws.
   target_compile_options(surprisal PRIVATE -ffp-contract=off -fno-exceptions -fno-rtti $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endif()
+if(MINGW)
+  target_link_options(surprisal PRIVATE -static) # threads and the C++ library of MinGW come along
+endif()
 if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
   # now: an undefined function fails the load. nodelete: the thread pool outlives the last worker that loaded the addon.
   target_link_options(surprisal PRIVATE

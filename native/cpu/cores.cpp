@@ -5,7 +5,11 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <unistd.h>
+#endif
 #if defined(__linux__)
 #include <sched.h>
 #endif
@@ -65,7 +69,11 @@ bool has_cpu(const char* controllers) {
 }
 
 int32_t count_cpus() {
+#if defined(_WIN32)
+  long cpus = static_cast<long>(GetActiveProcessorCount(ALL_PROCESSOR_GROUPS));
+#else
   long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+#endif
 #if defined(__linux__)
   cpu_set_t set;  // the kernel refuses this size above 1024 CPUs; all CPUs count then
   if (sched_getaffinity(0, sizeof set, &set) == 0) cpus = CPU_COUNT(&set);

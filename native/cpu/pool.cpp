@@ -104,20 +104,28 @@ void start_threads(Pool& pool, int32_t wanted) {
   if (pthread_attr_init(&attributes) != 0) return;
   pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
   pthread_attr_setstacksize(&attributes, kStackBytes);
+#if !defined(_WIN32)
   sigset_t all, before;  // signals must reach the process's own threads
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
+#endif
   pthread_t thread;
   while (pool.threads < wanted && pthread_create(&thread, &attributes, serve, &pool) == 0) ++pool.threads;
+#if !defined(_WIN32)
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
   pthread_attr_destroy(&attributes);
 }
 
+#if defined(_WIN32)
+const int registered = 0;  // Windows does not fork
+#else
 // A forked child has none of the threads, and another thread may have held the mutex at the fork: the child makes a new pool.
 void forget_pool() { pool_of_process.store(nullptr, std::memory_order_relaxed); }
 
 // This runs when the library is loaded, not on first need: a fork during a registration on first need would leave it half done for ever.
 const int registered = pthread_atfork(nullptr, nullptr, forget_pool);
+#endif
 
 // NULL where there is no memory.
 Pool* get_pool() {
