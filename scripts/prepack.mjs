@@ -24,6 +24,8 @@ const missing = needed.filter((file) => !existsSync(join(folder, file)));
 for (const target of without) console.error(`prepack: this tarball is without ${target}`);
 if (missing.length > 0) {
   console.error(`prepack: refused, there is no ${missing.join(", no ")}`);
-  console.error('prepack: npm run build -- dist wasm makes the library, the workflow "release" the addons of all systems');
+  console.error(
+    'prepack: npm run build -- dist wasm makes the library, the workflow "release" the addons of all systems',
+  );
   process.exit(1);
 }

@@ -11,4 +11,10 @@ export const ARTEFACTS = [
 ];
 
 /** What a tarball cannot do without, beside the addons. */
-export const BUILT = ["dist/index.js", "dist/index.mjs", "dist/index.d.ts", "dist/cli/main.js", "build-wasm/surprisal.wasm"];
+export const BUILT = [
+  "dist/index.js",
+  "dist/index.mjs",
+  "dist/index.d.ts",
+  "dist/cli/main.js",
+  "build-wasm/surprisal.wasm",
+];

@@ -10,7 +10,20 @@ const names = COMMANDS.map(({ name }) => name);
 
 test("every promised command is there", () => {
   expect([...names].sort()).toEqual([
-    ...["advantages", "bench", "build", "convert", "demo", "docs", "doctor", "entropy", "inspect", "loss", "report", "reward"],
+    ...[
+      "advantages",
+      "bench",
+      "build",
+      "convert",
+      "demo",
+      "docs",
+      "doctor",
+      "entropy",
+      "inspect",
+      "loss",
+      "report",
+      "reward",
+    ],
   ]);
 });
 
