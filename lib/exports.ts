@@ -54,6 +54,10 @@ export { clipFilterWeights } from "./advantage/clip-filter-weights";
 export type { ClipFilterWeights, ClipFilterWeightsOptions } from "./advantage/clip-filter-weights";
 export { clipFraction } from "./advantage/clip-fraction";
 export type { ClipFractionOptions } from "./advantage/clip-fraction";
+export * from "./advantage/group-filter";
+export * from "./advantage/lambda-of-length";
+export * from "./advantage/normalize-levels";
+export * from "./advantage/proximal-log-probs";
 export { shapeGroupRewards } from "./advantage/group-shaping";
 export type {
   GroupShapingConventions,
@@ -63,6 +67,7 @@ export type {
 } from "./advantage/group-shaping";
 export * from "./control/entropy-coefficient";
 export * from "./control/kl-controller";
+export * from "./control/role-baselines";
 export * from "./control/running-moments";
 export * from "./advantage/advantage-pipeline";
 export { estimateAdvantages } from "./advantage/estimate-advantages";

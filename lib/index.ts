@@ -12,6 +12,7 @@ export {
   Moments,
   policyLossNames,
   onePassLossNames,
+  NO_BASELINES,
   NO_MOMENTS,
   advantageNames,
   META_METHODS,
@@ -252,6 +253,23 @@ export const countNgrams: typeof from.countNgrams & TakesPlain<typeof from.count
   "tokens:t options{stream length mask:m shape offsets:i backend}",
 );
 /**
+ * Cuts rows into segments: turns by their numbers, spans between delimiters, or else runs of kept tokens. The result is a layout
+ * of rows inside the rows:
+ *
+ *     const turns = segments({ shape, mask });
+ *     moments(values, { offsets: turns.offsets, mask: turns.mask, over: "row" }).means      a mean per turn
+ *     discountedReturns(rewardsOfTurns, { offsets: turns.rowOffsets, gamma })               turn after turn
+ *     groupBroadcast(perTurn, { offsets: turns.offsets, mask: turns.mask })                 back to the tokens
+ *
+ * @param options the rows, by `shape` or `offsets`; their `mask`; `turns` or `spans`
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (spans) or _VALUE (turns that go down), naming the argument
+ */
+export const segments: TakesPlain<typeof from.segments> = checked(
+  "segments",
+  from.segments,
+  "options{mask:m turns:i spans{spans:i} shape offsets:i}",
+);
+/**
  * Which tokens lie inside at least one span.
  *
  * @param spans of findSpans, or [S,3]
@@ -315,6 +333,8 @@ export const groupBroadcast: typeof from.groupBroadcast & TakesPlain<typeof from
  *     center "mean"          c = mean of the group
  *     center "leaveOneOut"   c_i = (sum − x_i) / (count − 1)
  *     scale  "std"           y_i = (x_i − c_i) / (std + ε),   std = sqrt(max(Σ(x − mean)² / (count − ddof), varianceFloor))
+ *     scale  "others"        the same with the std of the other items, where it is not 0 (else y_i = x_i − c_i)
+ *     scale  "mean"          y_i = (x_i − c_i) / (mean + ε) where mean > 0, else 0;  "signedMean": wherever
  *     scale  "none"          y_i = x_i − c_i
  *     center "runnerUp"      c_i = second largest x for the largest item, x_i for the others
  *
@@ -328,7 +348,7 @@ export const groupBroadcast: typeof from.groupBroadcast & TakesPlain<typeof from
 export const groupNormalize: typeof from.groupNormalize & TakesPlain<typeof from.groupNormalize> = checked(
   "groupNormalize",
   from.groupNormalize,
-  "values:f options?{stream weights:f gain out{normalized:f means:f stds:f counts:i} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend collective}",
+  "values:f options?{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend collective}",
 );
 /**
  * Puts a number per row on the row's last kept token, and adds values per token:
@@ -769,6 +789,18 @@ export const gammaWeights: typeof from.gammaWeights & TakesPlain<typeof from.gam
   "logRatios:f signs:f options{stream mask:m factors:f factorsOver positive{shape rate} negative{shape rate} bound shape offsets:i backend}",
 );
 /**
+ * Picks the number at the first or last kept token of each row; with `offsets` of `segments`, of each segment.
+ *
+ * @param values per token; [n] as `shape` or `offsets` say
+ * @returns one per row, in the type of `values`; 0 for a row without a kept token
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export const endValues: TakesPlain<typeof from.endValues> = checked(
+  "endValues",
+  from.endValues,
+  "values:f options{at mask:m shape offsets:i}",
+);
+/**
  * Counts the kept tokens of each row: Σ_t mask[t]; the length of the row without a mask. Exact.
  *
  * @param options the rows, by `shape` or `offsets`, and their `mask`
@@ -813,13 +845,13 @@ export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsy
 export const gae: typeof from.gae & TakesPlain<typeof from.gae> = checked(
   "gae",
   from.gae,
-  "rewards:f values:f options{stream lambda out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend}",
+  "rewards:f values:f options{stream lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend}",
 );
 /** `gae` off the event loop. The arrays must not be touched until it resolves. */
 export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
   "gaeAsync",
   from.gaeAsync,
-  "rewards:f values:f options{lambda out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend signal}",
+  "rewards:f values:f options{lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend signal}",
 );
 /**
  * Cumulative sums along each row: sum[t] = Σ x[i] over kept i ≤ t (i < t with `exclusive`), 0 under the mask.
@@ -1136,6 +1168,19 @@ export const dataMetrics: TakesPlain<typeof from.dataMetrics> = checked(
   "batch* options{shape mask:m attentionMask:m backend}",
 );
 /**
+ * How far the load of each expert is from even: with the share of a layer's choices that went to an expert, violation = share · experts −
+ * 1. `rollout/moe/max_vio/layer_l`, `min_vio`, `avg_vio` (mean of |violation|), then `…/max` and `…/avg` over layers.
+ *
+ * @param routed expert ids, [n, layers, choices] with n as `shape` or `offsets` say
+ * @returns no metrics where no token counts, or where an id is none of the experts
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export const expertBalance: TakesPlain<typeof from.expertBalance> = checked(
+  "expertBalance",
+  from.expertBalance,
+  "routed:t options{experts layers choices mask:m shape offsets:i}",
+);
+/**
  * Metrics by source: `eval_<source>_pass1` (the mean reward), `eval_<source>_pass<n>` (the mean over prompts of the best of
  * their n rewards), `eval_<source>_response_length_mean`, `eval_<source>_truncated_rate`, and over all samples
  * `eval_response_length_mean`, `eval_truncated_rate`, `eval_num_samples`. The best of n samples is not pass@k for k < n: see
@@ -1220,6 +1265,19 @@ export const probabilityAgreement: TakesPlain<typeof from.probabilityAgreement> 
   "probabilityAgreement",
   from.probabilityAgreement,
   "logProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend}",
+);
+/**
+ * Acceptance of speculative decoding, averaged over requests: `rollout/spec_accept_rate` accepts / drafts, and
+ * `rollout/spec_accept_length` 1 + accepts / verifies, the tokens that a pass of the model yields. A request without drafts has rate 0,
+ * one without passes length 1. No requests: no metrics.
+ *
+ * @param counts integers, one per request
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _RANGE or _BUFFER, naming the argument
+ */
+export const speculativeDecodingMetrics: typeof from.speculativeDecodingMetrics = checked(
+  "speculativeDecodingMetrics",
+  from.speculativeDecodingMetrics,
+  "counts<drafts accepts verifies>",
 );
 /**
  * Metrics of several samples a prompt, averaged over the prompts that have them. With N samples: `mean@N`, `std@N` (ddof 0),
@@ -1809,6 +1867,21 @@ export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend}",
 );
 /**
+ * Takes from each reward a share of the group's mean reward, by how long its row is beside the longest of the group:
+ *
+ *     r_b ← r_b − mean · Σ_k weight_k · n_kb / max(1, largest n_k of the group)
+ *
+ * @param rewards one per row
+ * @returns in the type of `rewards`
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ * @see prime-rl, algo/grpo.py (length penalty)
+ */
+export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = checked(
+  "lengthSharePenalty",
+  from.lengthSharePenalty,
+  "rewards:f options{lengths groups groupOffsets:i}",
+);
+/**
  * Adds a length penalty to the rewards of rows. With n the length of the response:
  *
  *     penalty = −f · max(0, n − (L − C)) / C        at least −f; "grow": no lower bound
@@ -1856,6 +1929,67 @@ export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = 
   "stopProperlyPenalty",
   from.stopProperlyPenalty,
   "rewards:f truncated:m options{coefficient}",
+);
+/**
+ * Keeps or gives up whole groups by the numbers of their rows: rewards, scores or advantages.
+ *
+ * @param values one per row
+ * @param options rules, all of which a kept group passes; `groups` or `groupOffsets`, neither = one group
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export const groupFilter: TakesPlain<typeof from.groupFilter> = checked(
+  "groupFilter",
+  from.groupFilter,
+  "values:f options{live:m tolerance range meanInside groups groupOffsets:i}",
+);
+/**
+ * λ of each row from its number of steps n, for `gae`: long rows look further ahead. 0 for a row without steps.
+ *
+ * @param lengths kept tokens of each row, as `countKept` returns them, or turns
+ * @returns one per row, float64
+ * @throws SurprisalError ERR_SURPRISAL_DTYPE, _OPTION or _BUFFER, naming the argument
+ * @see Yue et al. 2025, VAPO, section 4.2 (length-adaptive GAE)
+ */
+export const lambdaOfLength: TakesPlain<typeof from.lambdaOfLength> = checked(
+  "lambdaOfLength",
+  from.lambdaOfLength,
+  "lengths:f options{alpha share}",
+);
+/**
+ * Centres numbers on the mean of their group or of the batch, and divides by the std of their group or of the batch:
+ *
+ *     y = (x − mean) / (std + ε)          std about that mean, or about the mean of its own level
+ *
+ * A level with no more than `ddof` numbers has std 1. Without kept numbers nothing changes.
+ *
+ * @param values one per row, or per token with `shape` or `offsets`
+ * @param options levels; `groups` (a label per row) or `groupOffsets`, neither = one group
+ * @returns in the type of `values`; computed in float64, rounded once
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ */
+export const normalizeLevels: TakesPlain<typeof from.normalizeLevels> = checked(
+  "normalizeLevels",
+  from.normalizeLevels,
+  "values:f options?{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend}",
+);
+/**
+ * Log-probs of the policy one version before the current one, from those of the sampler and of the learner:
+ *
+ *     α = clip((current − 1 − v) / (current − v), 0, 1);   0 where v is not known or not older
+ *     "logLinear"   o = u + α·(ℓ − u)
+ *     "linear"      o = ln((1 − α)·e^u + α·e^ℓ + 1e-10)
+ *
+ * A constant for the gradient: the old log-probs of a policy loss.
+ *
+ * @param logProbs ℓ: under the policy that learns, nats
+ * @param samplerLogProbs u: of the sampler, the same tokens
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument
+ * @see AReaL, areal/trainer/ppo/actor.py (compute_prox_logp_approximations)
+ */
+export const proximalLogProbs: TakesPlain<typeof from.proximalLogProbs> = checked(
+  "proximalLogProbs",
+  from.proximalLogProbs,
+  "logProbs:f samplerLogProbs:f options{versions:i currentVersion method}",
 );
 /**
  * The state behind a starting coefficient.
@@ -1913,6 +2047,22 @@ export const updateKlController: typeof from.updateKlController = checked(
   "updateKlController",
   from.updateKlController,
   "state<coefficient> measured<kl steps> options{target horizon errorLimit}",
+);
+/**
+ * Role-conditioned advantages: each reward less the running baseline of its role, which then takes the reward in; row after row.
+ *
+ *     a_b = r_b − baseline[role_b],   baseline[role_b] ← decay·baseline[role_b] + (1 − decay)·r_b
+ *
+ * @param state of the call before; `NO_BASELINES` at the start. It stays as it was
+ * @param rewards one per row, finite
+ * @param roles one name per row; numbers count as their names
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _VALUE or _BUFFER, naming the argument
+ * @see Liu et al. 2025, SPIRAL (role-conditioned advantage estimation); prime-rl, algo/rae.py
+ */
+export const updateRoleBaselines: TakesPlain<typeof from.updateRoleBaselines> = checked(
+  "updateRoleBaselines",
+  from.updateRoleBaselines,
+  "state<baselines> rewards:f roles options?{decay}",
 );
 /**
  * The moments of two disjoint sets of numbers together: of two workers, or of a state and a batch reduced elsewhere.
@@ -1991,7 +2141,7 @@ export const computeAdvantages: typeof from.computeAdvantages = checked("compute
   rloo: "name batch* options?{singleton scoreOver backend collective preset}",
   cpgd: "name batch* options?{weighting epsilon clip backend collective}",
   optimalValue: "name batch* options{beta backend collective}",
-  gae: "name batch* options{gamma lambda maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
+  gae: "name batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
   grpo: "name batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend collective preset}",
   maxent:
     "name batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend collective}",
@@ -2000,6 +2150,8 @@ export const computeAdvantages: typeof from.computeAdvantages = checked("compute
   empg: "name batch* options{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend collective}",
   passAtK: "name batch* options?{scale epsilon scoreOver backend collective preset}",
   rlooWithKl: "name batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
+  turnGae: "name batch* options{gamma lambda:f backend}",
+  turnReturns: "name batch* options?{gamma reward backend}",
   reinforcePlusPlus:
     "name batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
   reinforcePlusPlusBaseline:
@@ -2008,7 +2160,8 @@ export const computeAdvantages: typeof from.computeAdvantages = checked("compute
   opo: "name batch* options?{singleton scoreOver backend collective preset}",
   gpg: "name batch* options?{normalizer singleton scoreOver backend collective preset}",
   optimalTokenBaseline: "name batch* options?{columns zeroTail epsilon preset backend collective}",
-  multiReward: "name batch* options?{weights aggregation scale epsilon preset backend collective}",
+  multiReward:
+    "name batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend collective}",
   miniLlm: "name batch* options{gamma lengthNormalization maskMode maskedWeight preset backend}",
   iwOpd: "name batch* options{gamma epsilon backend}",
   edgeGrpo:
@@ -2105,7 +2258,7 @@ export const empgAdvantage: typeof from.empgAdvantage & TakesPlain<typeof from.e
 export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
   "gaeAdvantage",
   from.gaeAdvantage,
-  "batch* options{gamma lambda maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
+  "batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
 );
 /**
  * Group policy gradient (GPG): a_b = α·(s_b − mean) / normalizer, α = rows / max(#{s ≠ 0}, 1) over the batch.
@@ -2201,7 +2354,7 @@ export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checke
  *     R_b = Σ_f w_f·r_bf over the functions that have a reward
  *     "sumThenNormalize"   a_b = (R_b − mean of the group) / (std + ε)      std of the group or the batch, or no division
  *     "normalizeThenSum"   z_bf = (r_bf − mean) / (std + ε) per function and group,  R_b = Σ_f w_f·z_bf,
- *                          a_b = (R_b − mean) / (std + ε) over the batch
+ *                          a_b = (R_b − mean) / (std + ε) over the rows of the batch, or over its kept tokens
  *
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
  * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
@@ -2215,7 +2368,7 @@ export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checke
 export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> = checked(
   "multiRewardAdvantage",
   from.multiRewardAdvantage,
-  "batch* options?{weights aggregation scale epsilon preset backend collective}",
+  "batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend collective}",
 );
 /**
  * Advantages against the length-weighted mean of the group (OPO): a_b = s_b − Σ_i c_i·s_i / Σ_i c_i, c = kept tokens of a row.
@@ -2398,6 +2551,34 @@ export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = 
   "batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
 );
 /**
+ * Generalized advantage estimation turn by turn: a turn is one step, with the sum of its rewards, and the value of its first token.
+ *
+ *     δ_k = Σ r of turn k + γ·V_(k+1) − V_k,   A_k = δ_k + γ·λ·A_(k+1),   return = A_k + V_k
+ *
+ * @param batch `turns` numbers the turns; without it a turn is a run of kept tokens
+ * @returns in the widest float type of the inputs; computed in float64, rounded once. Not whitened
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _VALUE (turns that go down), naming the argument
+ * @see AReaL, areal/trainer/ppo/gae.py (turn level)
+ */
+export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checked(
+  "turnGaeAdvantage",
+  from.turnGaeAdvantage,
+  "batch* options{gamma lambda:f backend}",
+);
+/**
+ * Discounted returns turn by turn, the same for all tokens of a turn: R_k = r_k + γ·R_(k+1).
+ *
+ * @param batch `turns` numbers the turns; without it a turn is a run of kept tokens
+ * @returns in the type of the rewards; computed in float64, rounded once. The advantages are the returns
+ * @throws SurprisalError as `turnGaeAdvantage`
+ * @see ROLL, roll/pipeline/agentic/utils.py (agentic_reinforce: the reward at the last token of a run)
+ */
+export const turnReturnsAdvantage: TakesPlain<typeof from.turnReturnsAdvantage> = checked(
+  "turnReturnsAdvantage",
+  from.turnReturnsAdvantage,
+  "batch* options?{gamma reward backend}",
+);
+/**
  * Weights for drawing the rows of a batch again with replacement (PF-PPO), in no particular scale: divide by their sum for
  * probabilities. The best and the worst are those of the whole batch.
  *
@@ -2442,7 +2623,7 @@ export const clippedObjective: typeof from.clippedObjective = checked(
 export const clippedObjectiveAsync: typeof from.clippedObjectiveAsync = checkedAsync(
   "clippedObjectiveAsync",
   from.clippedObjectiveAsync,
-  "logProbs:f oldLogProbs:f advantages:f options{shape offsets:i groupOffsets:i advantagesPer backend out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups reduce logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f outputs signal}",
+  "logProbs:f oldLogProbs:f advantages:f options{shape offsets:i groupOffsets:i advantagesPer backend out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs reduce logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
 );
 /**
  * KL estimates of tokens, from d = logProbs − referenceLogProbs:
@@ -2479,7 +2660,7 @@ export const klEstimates: typeof from.klEstimates & TakesPlain<typeof from.klEst
 export const rowLoss: typeof from.rowLoss = checked(
   "rowLoss",
   from.rowLoss,
-  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow clipHigh ratioCap maxLogRatio rowWeights:f outputs factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
+  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
 );
 /** `rowLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const rowLossAsync: typeof from.rowLossAsync = checkedAsync(
@@ -2503,7 +2684,7 @@ export const rowLossAsync: typeof from.rowLossAsync = checkedAsync(
 export const tokenLoss: typeof from.tokenLoss = checked(
   "tokenLoss",
   from.tokenLoss,
-  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f outputs factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
+  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /** `tokenLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const tokenLossAsync: typeof from.tokenLossAsync = checkedAsync(

@@ -20,6 +20,7 @@ import { cpgdStage, gaeStage, returnsStage } from "./pipeline-stages";
 import { ppoAdvantage } from "./ppo-advantage";
 import { puffAdvantage } from "./puff-advantage";
 import { reinforcePlusPlusAdvantage, reinforcePlusPlusBaselineAdvantage } from "./reinforce-plus-plus-advantage";
+import { turnGaeAdvantage, turnReturnsAdvantage } from "./turn-advantage";
 import { remaxAdvantage } from "./remax-advantage";
 import { rlooAdvantage } from "./rloo-advantage";
 import { rlooWithKlAdvantage } from "./rloo-with-kl-advantage";
@@ -45,10 +46,11 @@ export * from "./reinforce-plus-plus-advantage";
 export * from "./remax-advantage";
 export * from "./rloo-advantage";
 export * from "./rloo-with-kl-advantage";
+export * from "./turn-advantage";
 
 const maskMode = { skip: true, steps: true, cut: true } as const;
 const singleton = { zero: true, raw: true, standard: true } as const;
-const scale = { std: true, none: true } as const;
+const scale = { std: true, others: true, mean: true, signedMean: true, none: true } as const;
 const scoreOver = { all: true, kept: true } as const;
 const sequenceWeights = {
   grpoAdvantage: "json",
@@ -62,7 +64,14 @@ const sequenceWeights = {
   zeroEntropy: { one: true, formula: true },
 } as const;
 
-const outcomeReads = { rewards: "take", tokenRewards: "take", mask: "take", groups: "need" } as const;
+const outcomeReads = {
+  rewards: "take",
+  tokenRewards: "take",
+  mask: "take",
+  groups: "need",
+  sessions: "leave",
+  outputs: "leave",
+} as const;
 const tokenReads = { tokenRewards: "need", mask: "take" } as const;
 /** Rewards of rows, else of their tokens. */
 const scored = ["rewards", "tokenRewards"] as const;
@@ -74,7 +83,7 @@ const ESTIMATORS = {
       page: "gae",
       answers: "token",
       reads: { ...tokenReads, values: "need", bootstrap: "take" },
-      options: { gamma: "number", lambda: "number", maskMode, transformMasked: "flag", whitening: "json" },
+      options: { gamma: "number", lambda: "json", maskMode, transformMasked: "flag", whitening: "json" },
     }),
     pipeline: gaeStage,
   },
@@ -123,6 +132,20 @@ const ESTIMATORS = {
     answers: "row",
     reads: { rewards: "named", groups: "need", mask: "take", oldLogProbs: "take", referenceLogProbs: "take" },
     options: { weights: "json", rewardClip: "json", beta: "number", normalize: "flag", epsilon: "number" },
+  }),
+  turnGae: estimator(turnGaeAdvantage, {
+    about: "generalized advantages turn by turn: a turn is one step",
+    page: "turns",
+    answers: "token",
+    reads: { ...tokenReads, values: "need", bootstrap: "take", turns: "take" },
+    options: { gamma: "number", lambda: "json" },
+  }),
+  turnReturns: estimator(turnReturnsAdvantage, {
+    about: "discounted returns turn by turn",
+    page: "turns",
+    answers: "token",
+    reads: { ...tokenReads, turns: "take" },
+    options: { gamma: "number", reward: { sum: true, last: true } },
   }),
   reinforcePlusPlus: {
     ...estimator(reinforcePlusPlusAdvantage, {
@@ -185,6 +208,9 @@ const ESTIMATORS = {
       aggregation: { sumThenNormalize: true, normalizeThenSum: true },
       scale: { group: true, batch: true, none: true },
       epsilon: "number",
+      functionConventions: "json",
+      normalizeOver: { rows: true, tokens: true },
+      finalEpsilon: "number",
     },
   }),
   ppo: estimator(ppoAdvantage, {

@@ -25,8 +25,8 @@ export interface GaeAdvantageOptions
   extends WhitenedScanConventions, PresetOption<"gaeAdvantage">, BackendOption, CollectiveOption {
   /** Discount of one step, in [0, 1]. */
   readonly gamma: number;
-  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */
-  readonly lambda: number;
+  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. A number, or one per row. */
+  readonly lambda: number | FloatArray;
 }
 
 /** Per token. */

@@ -14,6 +14,7 @@ import { type GroupConventions, type GroupNormalizeResult, normalizeItems } from
 import { type PresetOption, resolvePreset } from "../presets";
 import { needRowsOf, type RowAdvantages, spreadRows } from "./rewarded-batch";
 import { average } from "./scalar-metrics";
+import { roundedTo, whitenTokens } from "./token-rewards";
 import { type CheckedColumns, needRewardColumns, type RewardColumns, weightedSums } from "./weighted-rewards";
 
 export type { RewardColumns } from "./weighted-rewards";
@@ -33,10 +34,20 @@ export interface MultiRewardConventions {
   readonly scale?: "group" | "batch" | "none";
   /** Added to each std, >= 0. Default 1e-6. */
   readonly epsilon?: number;
+  /** How `"normalizeThenSum"` normalises each function's rewards in their group. Default: mean, std + ε, ddof 1; a group of one gets 0. */
+  readonly functionConventions?: Pick<GroupConventions, "center" | "scale" | "singleton">;
+  /**
+   * Over what `"normalizeThenSum"` normalises the sum: the `"rows"`, or the kept `"tokens"`, where long rows weigh more, by (x − mean)
+   * / sqrt(variance + 1e-8). Default `"rows"`.
+   */
+  readonly normalizeOver?: "rows" | "tokens";
+  /** Added to the std of that last step over rows, >= 0. With 0, equal sums stay 0. Default: `epsilon`. */
+  readonly finalEpsilon?: number;
 }
 
 const AGGREGATIONS = ["sumThenNormalize", "normalizeThenSum"] as const;
 const SCALES = ["group", "batch", "none"] as const;
+const OVER = ["rows", "tokens"] as const;
 
 /** Rollouts with the rewards of several functions. Without `shape` and `offsets` a row is one position. */
 export interface MultiRewardBatch extends RowLayout, GroupLayout {
@@ -114,17 +125,20 @@ function normalizeThenSum(
   given: CheckedColumns,
   groups: Groups,
   epsilon: number,
+  { functionConventions, finalEpsilon = epsilon, normalizeOver }: MultiRewardConventions,
   backend: BackendOption,
 ): Normalized {
   const columns = given.columns.map((column) => {
-    const { normalized } = normalize(op, asFloat(column, "float64"), groups, { epsilon }, backend);
+    const conventions = { epsilon, ...functionConventions };
+    const { normalized } = normalize(op, asFloat(column, "float64"), groups, conventions, backend);
     // An abstaining function still abstains.
     return normalized.map((z, b) => (Number.isNaN(column[b]) ? NaN : z));
   });
   const sums = weightedSums({ ...given, columns }, backend);
   const everything = oneGroup(given.B);
-  const batch = normalize(op, sums, everything, { epsilon }, backend);
-  return { advantages: Float64Array.from(batch.normalized), sums, stds: stdsOfRows(batch, everything) };
+  const batch = normalize(op, sums, everything, { epsilon: finalEpsilon }, backend);
+  const advantages = normalizeOver === "tokens" ? sums.map((x) => (Number.isNaN(x) ? 0 : x)) : batch.normalized;
+  return { advantages: Float64Array.from(advantages), sums, stds: stdsOfRows(batch, everything) };
 }
 
 /** The rewards and groups of all workers; the rows here are begin … end − 1. */
@@ -147,7 +161,7 @@ function rounded(values: Float64Array, dtype: FloatDType): FloatArray {
  *     R_b = Σ_f w_f·r_bf over the functions that have a reward
  *     "sumThenNormalize"   a_b = (R_b − mean of the group) / (std + ε)      std of the group or the batch, or no division
  *     "normalizeThenSum"   z_bf = (r_bf − mean) / (std + ε) per function and group,  R_b = Σ_f w_f·z_bf,
- *                          a_b = (R_b − mean) / (std + ε) over the batch
+ *                          a_b = (R_b − mean) / (std + ε) over the rows of the batch, or over its kept tokens
  *
  * Means and stds (ddof 1) are over the rows that have a number. Rows without any, and rows whose siblings all abstained, get
  * 0; equal scores give exact zeros. In float64 throughout. With a `collective` groups, batch and metrics span its workers.
@@ -173,17 +187,24 @@ export function multiRewardAdvantage(
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
   const backend: BackendOption = { backend: options.backend };
   const separately = needWord(op, "aggregation", aggregation, AGGREGATIONS) === 1;
+  const overTokens = separately && needWord(op, "normalizeOver", resolved.normalizeOver ?? "rows", OVER) === 1;
+  if (resolved.finalEpsilon !== undefined) needNumber(op, "finalEpsilon", resolved.finalEpsilon, { min: 0 });
   const { given, groups, begin, end } = gatherRewards(op, options.collective, local, localGroups);
   const { advantages, sums, stds } = separately
-    ? normalizeThenSum(op, given, groups, epsilon, backend)
+    ? normalizeThenSum(op, given, groups, epsilon, resolved, backend)
     : sumThenNormalize(op, given, groups, scale, epsilon, backend);
 
   const zeroStd = Uint8Array.from(stds, (std) => (std === 0 ? 1 : 0));
   const numbers = (values: Float64Array): number[] => Array.from(values).filter((x) => !Number.isNaN(x));
   const dtype = widestFloat(...given.columns);
   const rowAdvantages = advantages.slice(begin, end);
+  const where = { layout: layoutOfRows(rows), mask };
+  const tokens = () => spreadRows(op, where, rowAdvantages, "float64", backend);
+  const spread = { ...where.layout, mask: mask ?? undefined, ...backend, collective: options.collective };
   return {
-    advantages: spreadRows(op, { layout: layoutOfRows(rows), mask }, rowAdvantages, dtype, backend),
+    advantages: overTokens
+      ? roundedTo(dtype, whitenTokens(tokens(), { where: spread }, undefined))
+      : spreadRows(op, where, rowAdvantages, dtype, backend),
     rowAdvantages,
     rewards: rounded(sums.slice(begin, end), dtype),
     stds: rounded(stds.slice(begin, end), dtype),

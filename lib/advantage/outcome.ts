@@ -3,9 +3,12 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { needNamedGroups } from "../core/groups";
+import { type GroupLabels, type Groups, groupsByLabel, needNamedGroups } from "../core/groups";
+import { needInt32 } from "../core/arrays";
+import { argumentError } from "../core/errors";
+import { keptPerRow } from "../ops/reduce/count-kept";
 import { needWord } from "../core/option-checks";
-import type { GroupConventions, GroupNormalizeOptions } from "../ops/group";
+import type { GroupConventions, GroupNormalizeOptions, GroupNormalizeResult } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
 import {
   type CheckedRewards,
@@ -17,7 +20,12 @@ import {
 } from "./rewarded-batch";
 
 /** Rollouts with outcome rewards: per row, or per token and summed. */
-export type OutcomeBatch = RewardedBatch;
+export interface OutcomeBatch extends RewardedBatch {
+  /** A label per row, as `groups`: rows of one session are the outputs of one agent run, and share the advantage of the last. */
+  readonly sessions?: GroupLabels;
+  /** The number of the row's output in its session: the row with the largest number is the last. Needed by `sessions`. */
+  readonly outputs?: Int32Array;
+}
 
 /** Outcome rewards less a baseline of the group. */
 export interface BaselineConventions {
@@ -54,6 +62,22 @@ export interface ScoredBatch {
   readonly scores: Float64Array;
   readonly backend: BackendOption;
   readonly together: CollectiveOption;
+  /** The row whose advantage each row takes: the last of its session; null where every row has its own. */
+  readonly last: Int32Array | null;
+}
+
+/** The last output of each row's session. */
+function lastOutputs(op: string, { sessions, outputs }: OutcomeBatch, B: number): Int32Array | null {
+  if (sessions === undefined && outputs === undefined) return null;
+  if (sessions === undefined || outputs === undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "sessions", sessions, "sessions and outputs, or neither");
+  const { ids, G } = groupsByLabel(op, "sessions", sessions, B);
+  const numbers = needInt32(op, "outputs", outputs, B, "one per row");
+  const last = new Int32Array(G).fill(-1);
+  ids.forEach((s, b) => {
+    if (last[s]! < 0 || numbers[b]! > numbers[last[s]!]!) last[s] = b;
+  });
+  return ids.map((s) => last[s]!);
 }
 
 export function needScores(op: string, given: OutcomeBatch, options: OutcomeOptions): ScoredBatch {
@@ -66,6 +90,38 @@ export function needScores(op: string, given: OutcomeBatch, options: OutcomeOpti
     scores: scoresOf(op, batch, scoreOver, backend),
     backend,
     together: { collective: options.collective },
+    last: lastOutputs(op, given, batch.rows.B),
+  };
+}
+
+/** The last rows of the sessions compared among themselves; each row takes what its session's last one gets, 0 without kept tokens. */
+function normalizeLast(
+  op: string,
+  { batch: { rows, mask }, scores, backend }: ScoredBatch,
+  last: Int32Array,
+  groups: Groups,
+  settings: GroupNormalizeOptions,
+): GroupNormalizeResult {
+  const own = Int32Array.from(last.keys()).filter((b) => last[b] === b);
+  const group = normalizeItems(
+    op,
+    {
+      values: Float64Array.from(own, (b) => scores[b]!),
+      groups: groupsByLabel(
+        op,
+        "groups",
+        own.map((b) => groups.ids[b]!),
+        own.length,
+      ),
+    },
+    settings,
+  );
+  const kept = keptPerRow(op, rows, mask, backend);
+  const place = new Map(Array.from(own, (b, k) => [b, k]));
+  return {
+    ...group,
+    normalized: Float64Array.from(last, (b) => (kept[b]! > 0 ? group.normalized[place.get(b)!]! : 0)),
+    groupIds: last.map((b) => group.groupIds[place.get(b)!]!),
   };
 }
 
@@ -75,9 +131,12 @@ export function compareScores(
   scored: ScoredBatch,
   conventions: GroupNormalizeOptions,
 ): OutcomeAdvantageResult {
-  const { batch, scores, backend, together } = scored;
+  const { batch, scores, backend, together, last } = scored;
   const groups = needNamedGroups(op, batch.grouping, batch.rows.B);
-  const group = normalizeItems(op, { values: scores, groups }, { ...conventions, ...backend, ...together });
+  const settings = { ...conventions, ...backend, ...together };
+  const group = last
+    ? normalizeLast(op, scored, last, groups, settings)
+    : normalizeItems(op, { values: scores, groups }, settings);
   const rowAdvantages = group.normalized as Float64Array;
   const advantages = spreadRows(op, batch, rowAdvantages, floatDType(batch.rewards), backend);
   const { means, stds, counts, groupIds } = group;

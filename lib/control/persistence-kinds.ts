@@ -4,6 +4,7 @@ import type { KlController } from "./kl-controller";
 import type { MaxentController } from "./maxent";
 import type { MetaController } from "./maxent/meta-settings";
 import { corrupt, inside, type JsonRecord, numberOf, numberToJson, type Place, recordOf } from "./persistence-numbers";
+import type { RoleBaselines } from "./role-baselines";
 import type { RunningMoments } from "./running-moments";
 
 /** The states by the name of their kind. */
@@ -12,6 +13,7 @@ export interface ControllerStates {
   readonly kl: KlController;
   readonly entropyCoefficient: EntropyCoefficient;
   readonly runningMoments: RunningMoments;
+  readonly roleBaselines: RoleBaselines;
 }
 
 export type ControllerKind = keyof ControllerStates;
@@ -89,6 +91,12 @@ const foreign: Field = (value, place) =>
         }),
       );
 
+/** Finite numbers by any name. */
+const numbers: Field = (value, place) =>
+  Object.fromEntries(
+    Object.entries(recordOf(value, place)).map(([name, given]) => [name, number()(given, inside(place, name))]),
+  );
+
 /** The fields of each kind, in the version that is written. */
 const FIELDS: Readonly<Record<ControllerKind, Field>> = {
   maxent: record({
@@ -101,6 +109,7 @@ const FIELDS: Readonly<Record<ControllerKind, Field>> = {
   }),
   kl: record({ coefficient: number() }),
   entropyCoefficient: record({ coefficient: number(), lastEntropy: orNull(number()) }),
+  roleBaselines: record({ baselines: numbers }),
   runningMoments: record({ count: number({ min: 0 }), mean: number({ any: true }), m2: number({ any: true }) }),
 };
 
@@ -112,6 +121,7 @@ export const VERSIONS: Readonly<Record<ControllerKind, number>> = {
   kl: 1,
   entropyCoefficient: 1,
   runningMoments: 1,
+  roleBaselines: 1,
 };
 
 /** A version that this package can read. */

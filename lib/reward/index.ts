@@ -174,6 +174,21 @@ export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend}",
 );
 /**
+ * Takes from each reward a share of the group's mean reward, by how long its row is beside the longest of the group:
+ *
+ *     r_b ← r_b − mean · Σ_k weight_k · n_kb / max(1, largest n_k of the group)
+ *
+ * @param rewards one per row
+ * @returns in the type of `rewards`
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
+ * @see prime-rl, algo/grpo.py (length penalty)
+ */
+export const lengthSharePenalty: TakesPlain<typeof from.lengthSharePenalty> = checked(
+  "lengthSharePenalty",
+  from.lengthSharePenalty,
+  "rewards:f options{lengths groups groupOffsets:i}",
+);
+/**
  * Adds a length penalty to the rewards of rows. With n the length of the response:
  *
  *     penalty = −f · max(0, n − (L − C)) / C        at least −f; "grow": no lower bound

@@ -1,6 +1,8 @@
 // Rewards shaped before they become advantages. docs/reward/shaping.md has the formulas.
 export { klShapedReward } from "./kl-shaped-reward";
 export type { KlShapedRewardConventions, KlShapedRewardOptions } from "./kl-shaped-reward";
+export { lengthSharePenalty } from "./length-share-penalty";
+export type { LengthShare, LengthSharePenaltyOptions } from "./length-share-penalty";
 export { overlongPenalty } from "./overlong-penalty";
 export type { OverlongConventions, OverlongPenaltyOptions, OverlongPenaltyResult } from "./overlong-penalty";
 export { repetitionPenalty } from "./repetition-penalty";

@@ -221,6 +221,8 @@ const Field fields[] = {
     {"stds", Kind::kOutput, offsetof(Args, stds), kOwnDtype, COUNT(a.G)},
     {"counts", Kind::kOutput, offsetof(Args, counts), SRP_I32, COUNT(a.G)},
     {"weights", Kind::kInput, offsetof(Args, weights), kOwnDtype, COUNT(a.n)},
+    {"centers", Kind::kOutput, offsetof(Args, centers), kOwnDtype, COUNT(a.n)},
+    {"spreads", Kind::kOutput, offsetof(Args, spreads), kOwnDtype, COUNT(a.n)},
 };
 srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
   return backend.group_normalize(queue, static_cast<const Args*>(args));
@@ -1006,6 +1008,7 @@ const Field fields[] = {
     {"offsets", Kind::kInput, offsetof(Args, offsets), SRP_I32, COUNT(plus(a.B, 1))},
     {"advantages", Kind::kOutput, offsetof(Args, advantages), kOwnDtype, COUNT(a.n)},
     {"returns", Kind::kOutput, offsetof(Args, returns), kOwnDtype, COUNT(a.n)},
+    {"lambdas", Kind::kInput, offsetof(Args, lambdas), kOwnDtype, COUNT(a.B)},
 };
 srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
   return backend.scan_gae(queue, static_cast<const Args*>(args));
@@ -1199,7 +1202,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "73644152";
+const char* const contracts = "9811209e";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.

@@ -23,7 +23,6 @@ srp_status check_items(const Args* a) {
 template <class F>
 void normalize_group(const srp_group_normalize_args& a, int64_t g) {
   const F* const values = static_cast<const F*>(a.values);
-  F* const normalized = static_cast<F*>(a.normalized);
   Tally tally;
   each_item(a, g, [&](int64_t i) { tally.add(load(values, i), item_weight<F>(a.weights, i)); });
   GroupStatistics statistics(a, tally, a.offsets[g + 1] - a.offsets[g]);
@@ -35,10 +34,13 @@ void normalize_group(const srp_group_normalize_args& a, int64_t g) {
     });
     statistics.finish(a, deviations);
   }
-  if (normalized)
-    each_item(a, g, [&](int64_t i) {
-      store(normalized, i, statistics.normalized(load(values, i), item_weight<F>(a.weights, i)));
-    });
+  const auto each_into = [&](void* out, auto number) {
+    if (out) each_item(a, g, [&](int64_t i) { store(static_cast<F*>(out), i, number(i)); });
+  };
+  each_into(a.normalized,
+            [&](int64_t i) { return statistics.normalized(load(values, i), item_weight<F>(a.weights, i)); });
+  each_into(a.centers, [&](int64_t i) { return statistics.center(load(values, i), item_weight<F>(a.weights, i)); });
+  each_into(a.spreads, [&](int64_t i) { return statistics.spread(load(values, i), item_weight<F>(a.weights, i)); });
   if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
   if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());
   if (a.counts) a.counts[g] = statistics.count();
@@ -49,7 +51,8 @@ srp_status normalize(const srp_group_normalize_args& a) {
   const int64_t mean_bytes = a.G == 0 ? 0 : 2 * a.n / a.G * int64_t{sizeof(F)};
   return parallel_rows(a.G, mean_bytes, [&](int64_t begin, int64_t end) {
     const Kernels* const level = kernels();
-    const bool plain = level && !a.members && !a.weights && a.center != SRP_CENTER_RUNNER_UP;
+    const bool plain = level && !a.members && !a.weights && !a.centers && !a.spreads &&
+                       a.center != SRP_CENTER_RUNNER_UP && a.scale <= SRP_SCALE_STD;
     for (int64_t g = begin; g < end;) {
       if (plain) g = level->floats.of<F>().normalize(a, g, end);
       // The groups that the level's kernel leaves: all of them without a level, else as many as share a register.

@@ -64,6 +64,7 @@ struct ScanRows {
   F *advantages, *returns;  // either may be NULL
   double gamma, lambda;
   int32_t mask_mode;
+  const F* lambdas;  // of each row, or NULL = lambda
 };
 
 // out = (x - center) scale / divisor at the kept positions of one row, 0 under the mask.

@@ -34,7 +34,8 @@ ScanRows<F> rows_of(const srp_scan_gae_args& a) {
           static_cast<F*>(a.returns),
           a.gamma,
           a.lambda,
-          a.mask_mode};
+          a.mask_mode,
+          static_cast<const F*>(a.lambdas)};
 }
 
 template <class F>
@@ -51,7 +52,8 @@ ScanRows<F> rows_of(const srp_scan_returns_args& a) {
           static_cast<F*>(a.returns),
           a.gamma,
           1,
-          a.mask_mode};
+          a.mask_mode,
+          nullptr};
 }
 
 template <template <class> class Scan, class F, class Args>

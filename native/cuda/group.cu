@@ -32,6 +32,12 @@ struct Normalize {
     if (a.normalized)
       walk.write(static_cast<F*>(a.normalized),
                  [&](int64_t i, double x) { return statistics.normalized(x, item_weight<F>(a.weights, i)); });
+    if (a.centers)
+      walk.write(static_cast<F*>(a.centers),
+                 [&](int64_t i, double x) { return statistics.center(x, item_weight<F>(a.weights, i)); });
+    if (a.spreads)
+      walk.write(static_cast<F*>(a.spreads),
+                 [&](int64_t i, double x) { return statistics.spread(x, item_weight<F>(a.weights, i)); });
     if (!walk.leads()) return;
     if (a.means) store(static_cast<F*>(a.means), g, statistics.mean());
     if (a.stds) store(static_cast<F*>(a.stds), g, statistics.std());

@@ -118,6 +118,15 @@ __device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
   scan.accumulated = carry.sum;
 }
 
+// ---- the numbers of a row, in a copy of the arguments
+
+template <class F, class Args>
+__device__ __forceinline__ void set_row(Args&, int64_t) {}
+template <class F>
+__device__ __forceinline__ void set_row(srp_scan_gae_args& a, int64_t row) {
+  if (a.lambdas) a.lambda = number_at<F>(a.lambdas, row);
+}
+
 // ---- the arrays of a scan, for the code that moves them
 
 template <class Visit>

@@ -60,12 +60,12 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 2)
   const int64_t b = kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * warps + warp;
   if (b >= a.B) return;  // the whole warp; together, no block has such a row
   const Range row = checked_range(a, b, threadIdx.x % (kTogether ? blockDim.x : kWarp) == 0, faults);
-  TileOf<Scan> tile(a, memory + warp * kTileBytes<Scan>);
+  TileOf<Scan> tile(a, b, memory + warp * kTileBytes<Scan>);
   Carry carry = carry_of(Scan(a, b));
   for (int64_t s = strips_of(row.end - row.begin) - 1; s >= 0; --s) {
     const int64_t begin = row.begin + s * kStripTokens;
     const int64_t end = begin + kStripTokens < row.end ? begin + kStripTokens : row.end;
-    carry = apply(scan_strip<Scan, F, kTogether, true>(tile, b, begin, end, carry), carry);
+    carry = apply(scan_strip<Scan, F, kTogether, true>(tile, begin, end, carry), carry);
   }
 }
 
@@ -86,9 +86,9 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 3)
   const int64_t begin = row.begin + s * kStripTokens;
   if (begin >= row.end) return;
   const int64_t end = begin + kStripTokens < row.end ? begin + kStripTokens : row.end;
-  TileOf<Scan> tile(a, memory + threadIdx.x / kWarp * kTileBytes<Scan>);
+  TileOf<Scan> tile(a, b, memory + threadIdx.x / kWarp * kTileBytes<Scan>);
   const Carry carry = kWrite ? carries[item] : Carry{0, 0};
-  const CarryMap map = scan_strip<Scan, F, true, kWrite>(tile, b, begin, end, carry);
+  const CarryMap map = scan_strip<Scan, F, true, kWrite>(tile, begin, end, carry);
   if (!kWrite && threadIdx.x == 0) maps[item] = map;
 }
 

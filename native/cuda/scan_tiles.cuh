@@ -34,7 +34,7 @@ class Tile {
  public:
   using Args = typename Scan::Args;
 
-  __device__ Tile(const Args& whole, unsigned char* memory) : whole_(whole), memory_(memory) {}
+  __device__ Tile(const Args& whole, int64_t row, unsigned char* memory) : whole_(whole), row_(row), memory_(memory) {}
 
   // Reads tokens [begin, begin + count) and returns the map of the tile: of its runs before the lane's own, in the order of
   // the scan, in `before`.
@@ -42,6 +42,7 @@ class Tile {
     begin_ = begin;
     count_ = count;
     tile_ = whole_;
+    set_row<F>(tile_, row_);
     F* free = reinterpret_cast<F*>(memory_);
     each_input(tile_, [&](const void*& array) { fetch(array, free); });
     each_output(tile_, [&](void*& array) {
@@ -72,8 +73,8 @@ class Tile {
   }
 
   // Writes the outputs of the tile that was read, from the carry into it.
-  __device__ void write(int64_t row, const Carry& carry, const CarryMap& before) {
-    Scan scan(whole_, row);
+  __device__ void write(const Carry& carry, const CarryMap& before) {
+    Scan scan(whole_, row_);
     go_on(scan, apply(before, carry));
     for (int i = last(); i >= first(); --i) scan.step(tile_, i);
     __syncwarp();
@@ -111,6 +112,7 @@ class Tile {
   }
 
   const Args& whole_;
+  const int64_t row_;
   unsigned char* const memory_;
   Args tile_;
   int64_t begin_ = 0;
@@ -120,7 +122,7 @@ class Tile {
 // The map of tokens [begin, end), a strip; with kWrite also its outputs, from the carry into it. `kTogether`: the warps of the
 // block take a tile each at a time, and all its threads call it; else this warp has the strip for itself.
 template <class Scan, class F, bool kTogether, bool kWrite>
-__device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t row, int64_t begin, int64_t end, Carry carry) {
+__device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t begin, int64_t end, Carry carry) {
   SRP_SHARED(CarryMap, maps, kMostWarps);
   const int worker = kTogether ? static_cast<int>(threadIdx.x) / kWarp : 0;
   const int workers = kTogether ? static_cast<int>(blockDim.x) / kWarp : 1;
@@ -134,7 +136,7 @@ __device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t row, int64_t begin, 
       mine = tile.read(from, static_cast<int>(end - from < kTileTokens ? end - from : kTileTokens), before);
     }
     if (!kTogether) {
-      if (kWrite) tile.write(row, carry, before);
+      if (kWrite) tile.write(carry, before);
       carry = apply(mine, carry);
       strip = then(strip, mine);
       continue;
@@ -148,7 +150,7 @@ __device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t row, int64_t begin, 
       carry = apply(maps[w], carry);
       strip = then(strip, maps[w]);
     }
-    if (kWrite && k >= 0) tile.write(row, into, before);
+    if (kWrite && k >= 0) tile.write(into, before);
   }
   return strip;
 }

@@ -63,6 +63,8 @@ class GroupStatistics {
         singleton_(a.singleton),
         abstain_(a.nan_policy == SRP_NAN_ABSTAIN),
         epsilon_(a.epsilon),
+        ddof_(a.ddof),
+        floor_(a.variance_floor),
         gain_(a.gain),
         mean_(NAN),
         residue_(0),
@@ -71,6 +73,7 @@ class GroupStatistics {
         weight_(tally.weight),
         high_(tally.high),
         lead_(0),
+        squares_(0),
         count_(abstain_ ? tally.numbers : items) {
     if (tally.numbers == 0 || tally.numbers < count_) {
       kind_ = kVoid;
@@ -102,7 +105,8 @@ class GroupStatistics {
     const double n = weight_;
     // An infinite item has an infinite mean, and the deviations do not measure its rounding error.
     if (!isnan(d.sum) && !isinf(d.sum)) residue_ = d.sum / n;
-    double variance = n > a.ddof ? (d.squares - n * residue_ * residue_) / (n - a.ddof) : NAN;
+    squares_ = d.squares - n * residue_ * residue_;
+    double variance = n > a.ddof ? squares_ / (n - a.ddof) : NAN;
     if (variance < a.variance_floor) variance = a.variance_floor;  // NaN stays
     std_ = sqrt(variance);
     inverse_ = 1 / (std_ + epsilon_);
@@ -117,6 +121,19 @@ class GroupStatistics {
 
   SRP_HD double normalized(double x, double w) const { return gain_ * transformed(x, w); }
 
+  SRP_HD double center(double x, double w) const {
+    if (isnan(x) || kind_ == kVoid || kind_ == kWeightless) return NAN;
+    if (center_ == SRP_CENTER_NONE || (kind_ == kSingle && singleton_ != SRP_SINGLETON_ZERO)) return 0;
+    return kind_ == kSpread && center_ != SRP_CENTER_MEAN ? x - centred_of(x, w) : mean();
+  }
+
+  SRP_HD double spread(double x, double w) const {
+    if (isnan(x) || kind_ == kVoid || kind_ == kWeightless) return NAN;
+    if (scale_ == SRP_SCALE_NONE) return 1;
+    if (kind_ == kSingle) return singleton_ == SRP_SINGLETON_ZERO ? 0 : 1;
+    return scale_ == SRP_SCALE_STD ? std_ : scale_ == SRP_SCALE_OTHERS ? std_of_others(x, w) : mean();
+  }
+
  private:
   // kVoid: no number at all, or a NaN that propagates.
   enum Kind { kVoid, kWeightless, kSingle, kConstant, kSpread };
@@ -125,13 +142,35 @@ class GroupStatistics {
     if (isnan(x)) return abstain_ ? 0 : NAN;
     if (kind_ == kVoid) return NAN;
     if (kind_ == kWeightless) return 0;
-    const bool scaled = scale_ == SRP_SCALE_STD;
-    if (center_ == SRP_CENTER_NONE && !scaled) return x;
-    if (kind_ == kSingle) return singleton_ == SRP_SINGLETON_ZERO ? 0 : scaled ? x / (1 + epsilon_) : x;
-    if (center_ == SRP_CENTER_NONE) return over_std(x);
+    if (center_ == SRP_CENTER_NONE && scale_ == SRP_SCALE_NONE) return x;
+    if (kind_ == kSingle)
+      return singleton_ == SRP_SINGLETON_ZERO ? 0 : scale_ == SRP_SCALE_STD ? x / (1 + epsilon_) : x;
+    if (center_ == SRP_CENTER_NONE) return scaled(x, x, w);
     if (kind_ == kConstant) return 0;
-    const double centred = centred_of(x, w);
-    return scaled ? over_std(centred) : centred;
+    return scaled(centred_of(x, w), x, w);
+  }
+
+  // The centred number y of item x.
+  SRP_HD double scaled(double y, double x, double w) const {
+    if (scale_ == SRP_SCALE_NONE) return y;
+    if (scale_ == SRP_SCALE_STD) return over_std(y);
+    if (scale_ == SRP_SCALE_OTHERS) {
+      const double others = std_of_others(x, w);
+      return others == 0 ? y : y / (others + epsilon_);
+    }
+    return scale_ == SRP_SCALE_MEAN && mean() <= 0 ? 0 : y / (mean() + epsilon_);
+  }
+
+  SRP_HD double std_of_others(double x, double w) const {
+    const double rest = weight_ - w;
+    double variance = 0;
+    if (kind_ == kSpread && rest > ddof_) {
+      const double d = (x - mean_) - residue_;
+      const double squares = w == 0 ? squares_ : squares_ - w * (d * d) * (weight_ / rest);
+      const double lost = static_cast<double>(count_ + 8) * 0x1p-52 * squares_;
+      variance = squares <= lost ? 0 : squares / (rest - ddof_);
+    }
+    return sqrt(variance < floor_ ? floor_ : variance);
   }
 
   // One division for the group; where its quotient is no number, each item's may still be one.
@@ -147,8 +186,9 @@ class GroupStatistics {
   int32_t center_, scale_, singleton_;
   bool abstain_;
   Kind kind_;
-  double epsilon_, gain_, mean_, residue_, std_, inverse_, weight_, high_;
+  double epsilon_, ddof_, floor_, gain_, mean_, residue_, std_, inverse_, weight_, high_;
   double lead_;  // of a sole winner over the second
+  double squares_;  // M2
   int64_t count_;
 };
 
@@ -272,7 +312,7 @@ inline srp_status check(const srp_group_normalize_args* a) {
   SRP_TRY(check_range("variance_floor", a->variance_floor, 0, DBL_MAX));
   SRP_TRY(check_range("gain", a->gain, 0, DBL_MAX));
   SRP_TRY(check_enum("center", a->center, SRP_CENTER_RUNNER_UP));
-  SRP_TRY(check_enum("scale", a->scale, SRP_SCALE_STD));
+  SRP_TRY(check_enum("scale", a->scale, SRP_SCALE_SIGNED_MEAN));
   SRP_TRY(check_enum("singleton", a->singleton, SRP_SINGLETON_STANDARD));
   return check_enum("nan_policy", a->nan_policy, SRP_NAN_ABSTAIN);
 }

@@ -26,8 +26,12 @@ struct GaeScan {
   using Args = srp_scan_gae_args;
   static constexpr bool kForward = false;
   double next_value, next_advantage;  // float64: a float32 carry is off by 1.5e-4 at T = 32768 when gamma * lambda = 1
+  const double lambda;
 
-  SRP_HD GaeScan(const Args& a, int64_t b) : next_value(bootstrap_of<F>(a.bootstrap, b)), next_advantage(0) {}
+  SRP_HD GaeScan(const Args& a, int64_t b)
+      : next_value(bootstrap_of<F>(a.bootstrap, b)),
+        next_advantage(0),
+        lambda(a.lambdas ? load(static_cast<const F*>(a.lambdas), b) : a.lambda) {}
 
   SRP_HD void step(const Args& a, int64_t i) {
     F* const advantages = static_cast<F*>(a.advantages);
@@ -45,7 +49,7 @@ struct GaeScan {
     const double gamma = read ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
     const double reward = read ? load(static_cast<const F*>(a.rewards), i) : 0;
     const double value = read ? load(static_cast<const F*>(a.values), i) : 0;
-    next_advantage = reward + gamma * next_value - value + gamma * a.lambda * next_advantage;
+    next_advantage = reward + gamma * next_value - value + gamma * lambda * next_advantage;
     next_value = value;
     if (advantages) store(advantages, i, next_advantage);
     if (returns) store(returns, i, next_advantage + value);

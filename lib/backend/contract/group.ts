@@ -10,7 +10,7 @@ export const WEIGH_FORMS = ["power", "extremes"] as const;
 export type WeighForm = (typeof WEIGH_FORMS)[number];
 
 /** srp_group_scale: a word's place is its number. */
-export const GROUP_SCALES = ["none", "std"] as const;
+export const GROUP_SCALES = ["none", "std", "others", "mean", "signedMean"] as const;
 export type GroupScale = (typeof GROUP_SCALES)[number];
 
 /** srp_group_singleton: a word's place is its number. */
@@ -23,7 +23,7 @@ export type NanPolicy = (typeof NAN_POLICIES)[number];
 
 /** srp_group_normalize_args. */
 export interface GroupNormalizeArgs {
-  /** float32 or float64: of values, normalized, means, stds, weights. */
+  /** float32 or float64: of every float array here. */
   readonly dtype: DTypeCode;
   /** [n]. */
   readonly values: FloatArray;
@@ -59,6 +59,10 @@ export interface GroupNormalizeArgs {
   readonly weights: FloatArray | null;
   /** >= 0; 1 = as it is. */
   readonly gain: number;
+  /** [n] or null: of each item, see above. */
+  readonly centers: FloatArray | null;
+  /** [n] or null: of each item, see above. */
+  readonly spreads: FloatArray | null;
 }
 
 /** srp_group_softmax_args. */

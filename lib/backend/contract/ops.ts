@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "73644152";
+export const CONTRACTS = "9811209e";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -219,7 +219,20 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.singleton;
     numbers[9] = a.nanPolicy;
     numbers[10] = a.gain;
-    return call(session, stop, a.values, a.members, a.offsets, a.normalized, a.means, a.stds, a.counts, a.weights);
+    return call(
+      session,
+      stop,
+      a.values,
+      a.members,
+      a.offsets,
+      a.normalized,
+      a.means,
+      a.stds,
+      a.counts,
+      a.weights,
+      a.centers,
+      a.spreads,
+    );
   },
   groupSoftmax(call, numbers, session, stop, a: GroupSoftmaxArgs) {
     numbers[0] = a.dtype;
@@ -775,7 +788,19 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.lambda;
     numbers[6] = a.maskMode;
     numbers[7] = a.transformMasked;
-    return call(session, stop, a.rewards, a.values, a.gammas, a.mask, a.bootstrap, a.offsets, a.advantages, a.returns);
+    return call(
+      session,
+      stop,
+      a.rewards,
+      a.values,
+      a.gammas,
+      a.mask,
+      a.bootstrap,
+      a.offsets,
+      a.advantages,
+      a.returns,
+      a.lambdas,
+    );
   },
   scanReturns(call, numbers, session, stop, a: ScanReturnsArgs) {
     numbers[0] = a.dtype;

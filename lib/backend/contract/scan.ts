@@ -38,6 +38,8 @@ export interface ScanGaeArgs {
   readonly returns: FloatArray | null;
   /** 0 or 1; STEPS does it anyway. */
   readonly transformMasked: number;
+  /** [B] or null = lambda everywhere. */
+  readonly lambdas: FloatArray | null;
 }
 
 /** srp_scan_returns_args. */

@@ -19,7 +19,10 @@ import { groupEntropy, groupSoftmax, groupTilt, groupWeigh } from "./group-weigh
 const UNCENTRED = GROUP_CENTERS.indexOf("none");
 const LEAVE_ONE_OUT = GROUP_CENTERS.indexOf("leaveOneOut");
 const RUNNER_UP = GROUP_CENTERS.indexOf("runnerUp");
+const UNSCALED = GROUP_SCALES.indexOf("none");
 const BY_STD = GROUP_SCALES.indexOf("std");
+const BY_OTHERS = GROUP_SCALES.indexOf("others");
+const BY_MEAN = GROUP_SCALES.indexOf("mean");
 const ZERO = GROUP_SINGLETONS.indexOf("zero");
 const STANDARD = GROUP_SINGLETONS.indexOf("standard");
 const ABSTAIN = NAN_POLICIES.indexOf("abstain");
@@ -47,6 +50,9 @@ class GroupStatistics {
   private rounded = 0;
   private residue = 0;
   private weight = 0;
+  /** Without numbers, or of weight 0: no center, no spread. */
+  private empty = true;
+  private squares = 0;
   private best = 0;
   private lead = 0;
 
@@ -82,15 +88,17 @@ class GroupStatistics {
     }
     this.count = a.nanPolicy === ABSTAIN ? present : end - begin;
     this.weight = weight;
+    this.squares = 0;
+    this.empty = numbers === 0 || present < this.count;
     const standard = a.singleton === STANDARD;
-    const scaled = a.scale === BY_STD;
+    const scaled = a.scale !== UNSCALED;
     if (this.count === 0 && standard) this.set(0, 1, "missing");
     else if (present === 0 || present < this.count) this.set(NaN, NaN, "missing");
     else if (numbers === 0) this.set(NaN, NaN, "zero");
     else if (this.count === 1) {
       const copied = !scaled && (a.center === UNCENTRED || a.singleton !== ZERO);
       const zero = a.singleton === ZERO && !(a.center === UNCENTRED && !scaled);
-      this.divisor = 1 + a.epsilon;
+      this.divisor = a.scale === BY_STD ? 1 + a.epsilon : 1;
       this.set(standard ? 0 : first, standard ? 1 : 0, copied ? "copy" : zero ? "zero" : "divide");
     } else if (equal && Number.isFinite(first)) this.finish(a, first, 0, true);
     else this.deviate(a, begin, end, sum / weight);
@@ -122,7 +130,15 @@ class GroupStatistics {
     // Equal numbers have no variance, however few they are.
     const variance = constant ? 0 : squares / (weight > a.ddof ? weight - a.ddof : NaN);
     const std = Math.sqrt(Math.max(variance, a.varianceFloor));
-    this.divisor = a.scale === BY_STD ? std + a.epsilon : 1;
+    this.squares = constant ? 0 : squares;
+    this.divisor =
+      a.scale === UNSCALED || a.scale === BY_OTHERS
+        ? 1
+        : a.scale === BY_STD
+          ? std + a.epsilon
+          : a.scale === BY_MEAN && mean <= 0
+            ? Infinity
+            : mean + a.epsilon;
     this.set(
       mean,
       std,
@@ -148,8 +164,49 @@ class GroupStatistics {
     this.lead = winners === 1 ? best - second : 0;
   }
 
+  /** The std of the numbers besides x. */
+  private stdOfOthers(a: GroupNormalizeArgs, x: number, w: number): number {
+    const rest = this.weight - w;
+    let variance = 0;
+    if (this.squares !== 0 && rest > a.ddof) {
+      const d = x - this.rounded - this.residue;
+      const squares = w === 0 ? this.squares : this.squares - w * (d * d) * (this.weight / rest);
+      variance = squares <= (this.count + 8) * 2 ** -52 * this.squares ? 0 : squares / (rest - a.ddof);
+    }
+    return Math.sqrt(Math.max(variance, a.varianceFloor));
+  }
+
+  /** What is subtracted from a number of an item with weight w. */
+  center(a: GroupNormalizeArgs, x: number, w: number): number {
+    if (Number.isNaN(x) || this.empty) return NaN;
+    if (a.center === UNCENTRED || (this.count === 1 && a.singleton !== ZERO)) return 0;
+    if (this.transform === "lead") return x - (x === this.best && w !== 0 ? this.lead : 0);
+    return this.transform === "centre" && a.center === LEAVE_ONE_OUT ? x - this.centred(a, x, w) : this.mean;
+  }
+
+  /** What divides it, without epsilon. */
+  spread(a: GroupNormalizeArgs, x: number, w: number): number {
+    if (Number.isNaN(x) || this.empty) return NaN;
+    if (a.scale === UNSCALED) return 1;
+    if (this.count === 1) return a.singleton === ZERO ? 0 : 1;
+    return a.scale === BY_STD ? this.std : a.scale === BY_OTHERS ? this.stdOfOthers(a, x, w) : this.mean;
+  }
+
+  /** x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x. */
+  private centred(a: GroupNormalizeArgs, x: number, w: number): number {
+    return (x - this.rounded - this.residue) * (a.center === LEAVE_ONE_OUT ? this.weight / (this.weight - w) : 1);
+  }
+
   /** A number that is not NaN, of an item with weight w. */
   normalized(a: GroupNormalizeArgs, x: number, w: number): number {
+    const y = this.scaledBefore(a, x, w);
+    if (a.scale !== BY_OTHERS || this.count === 1 || this.empty) return y;
+    const others = this.stdOfOthers(a, x, w);
+    return others === 0 ? y : y / (others + a.epsilon);
+  }
+
+  /** The same but for the std of the others. */
+  private scaledBefore(a: GroupNormalizeArgs, x: number, w: number): number {
     switch (this.transform) {
       case "missing":
         return NaN;
@@ -161,11 +218,8 @@ class GroupStatistics {
         return x / this.divisor;
       case "lead":
         return (x === this.best && w !== 0 ? this.lead : 0) / this.divisor;
-      case "centre": {
-        // x - (sum - w x) / (W - w) = (x - mean) W / (W - w), without the cancellation in sum - w x.
-        const stretch = a.center === LEAVE_ONE_OUT ? this.weight / (this.weight - w) : 1;
-        return ((x - this.rounded - this.residue) * stretch) / this.divisor;
-      }
+      case "centre":
+        return this.centred(a, x, w) / this.divisor;
     }
   }
 }
@@ -183,6 +237,13 @@ function groupNormalize(a: GroupNormalizeArgs): void {
         const i = members === null ? k : members[k]!;
         const x = values[i]!;
         normalized[i] = gain * (Number.isNaN(x) ? missing : group.normalized(a, x, weights === null ? 1 : weights[i]!));
+      }
+    if (a.centers || a.spreads)
+      for (let k = begin; k < end; ++k) {
+        const i = itemOf(a, k);
+        const w = weightOf(a, i);
+        if (a.centers) a.centers[i] = group.center(a, values[i]!, w);
+        if (a.spreads) a.spreads[i] = group.spread(a, values[i]!, w);
       }
     if (a.means) a.means[g] = group.mean;
     if (a.stds) a.stds[g] = group.std;

@@ -29,8 +29,8 @@ const finite = (discount: number): number => discount + (discount - discount);
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
   const { mask, rewards: reward, values: values, gamma } = a;
-  const decay = gamma * a.lambda;
   for (let b = 0; b < a.B; ++b) {
+    const decay = gamma * (a.lambdas ? a.lambdas[b]! : a.lambda);
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let advantage = 0;
     const begin = rowBegin(a, b);
@@ -56,7 +56,7 @@ function scanGae(a: ScanGaeArgs): void {
     maskMode,
     transformMasked,
     gammas: discount,
-    lambda,
+    lambdas,
     rewards: reward,
     values: values,
     advantages,
@@ -69,6 +69,7 @@ function scanGae(a: ScanGaeArgs): void {
   for (let b = 0; b < a.B; ++b) {
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let nextAdvantage = 0;
+    const lambda = lambdas ? lambdas[b]! : a.lambda;
     const begin = rowBegin(a, b);
     for (let i = rowEnd(a, b) - 1; i >= begin; --i) {
       const kept = !mask || mask[i] !== 0;

@@ -56,7 +56,8 @@ export function spanMemory(value: unknown): unknown {
   return value instanceof DeviceSpans ? value.spans : value;
 }
 
-function needSpans(op: string, value: SpanList, rows: Rows): CheckedSpans {
+/** Spans on the host, checked: each inside its row. */
+export function needSpans(op: string, value: SpanList, rows: Rows): CheckedSpans {
   const there = deviceSpans(op, value);
   if (there) return there;
   const given: unknown = value;

@@ -33,7 +33,10 @@ export interface GroupConventions {
    * the second largest, from every other item itself, so that a sole winner keeps its lead and the rest is 0. Default `"mean"`.
    */
   readonly center?: GroupCenter;
-  /** Divide by `std + epsilon`, or not. Default `"std"`. */
+  /**
+   * Divide by `std + epsilon`; by that of the `"others"` in the group where it is not 0; by `mean + epsilon` (`"mean"`: where the
+   * mean is > 0, else the result is 0); or not. Default `"std"`.
+   */
   readonly scale?: GroupScale;
   /** Degrees of freedom that the variance gives up: 1 = sample, 0 = population. Default 1. */
   readonly ddof?: number;
@@ -69,6 +72,10 @@ export interface GroupNormalizeOptions extends GroupConventions, GroupLayout, Ba
     readonly means?: FloatArray;
     readonly stds?: FloatArray;
     readonly counts?: Int32Array;
+    /** What was subtracted from each item. Not made unless it is given; not with a `collective`. */
+    readonly centers?: FloatArray;
+    /** What divided it, without epsilon; 1 with scale `"none"`. As `centers`. */
+    readonly spreads?: FloatArray;
   };
 }
 
@@ -140,7 +147,11 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   const means = outputOr(op, "means", out?.means, dtype, groups.G, stream);
   const stds = outputOr(op, "stds", out?.stds, dtype, groups.G, stream);
   const counts = int32Or(op, "counts", out?.counts, groups.G, stream);
-  const outputs = { normalized, means, stds, counts };
+  const perItem = (name: "centers" | "spreads") =>
+    out?.[name] ? outputOr(op, name, out[name], dtype, values.length, stream) : null;
+  const centers = perItem("centers");
+  const spreads = perItem("spreads");
+  const outputs = { normalized, means, stds, counts, centers, spreads };
   refuseItemOverlap(op, outputs, values, options);
   if (weights) refuseOverlap(op, outputs, { weights });
   selectBackend(op, options.backend, stream).ops.groupNormalize({
@@ -148,6 +159,8 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
     means: means,
     stds: stds,
     counts: counts,
+    centers,
+    spreads,
     weights: weights && asFloat(weights, dtype),
     gain,
     ddof: conventions.ddof,
@@ -188,6 +201,8 @@ export function groupNormalize(
  *     center "mean"          c = mean of the group
  *     center "leaveOneOut"   c_i = (sum − x_i) / (count − 1)
  *     scale  "std"           y_i = (x_i − c_i) / (std + ε),   std = sqrt(max(Σ(x − mean)² / (count − ddof), varianceFloor))
+ *     scale  "others"        the same with the std of the other items, where it is not 0 (else y_i = x_i − c_i)
+ *     scale  "mean"          y_i = (x_i − c_i) / (mean + ε) where mean > 0, else 0;  "signedMean": wherever
  *     scale  "none"          y_i = x_i − c_i
  *     center "runnerUp"      c_i = second largest x for the largest item, x_i for the others
  *

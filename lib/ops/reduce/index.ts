@@ -1,6 +1,6 @@
 // Statistics of masked numbers and what is done with them. docs/ops/reduce.md has the formulas side by side.
 export type { ReduceScope } from "../../backend/contract/reduce";
-export type { WhitenCenter } from "./whiten";
+export type { WhitenCenter, WhitenScale } from "./whiten";
 export { affine } from "./affine";
 export type { AffineOptions } from "./affine";
 export { DeviceMoments, mergeMoments, Moments, moments } from "./moments";
@@ -11,5 +11,7 @@ export { clamp } from "./clamp";
 export type { ClampOptions, ClampResult, DeviceClampResult } from "./clamp";
 export { gammaWeights } from "./gamma-weights";
 export type { GammaShape, GammaWeightsOptions, GammaWeightsResult } from "./gamma-weights";
+export { endValues } from "./end-values";
+export type { EndValuesOptions } from "./end-values";
 export { countKept } from "./count-kept";
 export type { CountKeptOptions } from "./count-kept";

@@ -1,11 +1,5 @@
 // Numbers centred and scaled by the moments of their unit.
-import {
-  GROUP_SCALES,
-  type GroupCenter,
-  type GroupScale,
-  NAN_POLICIES,
-  type NanPolicy,
-} from "../../backend/contract/group";
+import { type GroupCenter, type GroupScale, NAN_POLICIES, type NanPolicy } from "../../backend/contract/group";
 import { MOMENTS, type ReduceWhitenArgs } from "../../backend/contract/reduce";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
@@ -39,7 +33,7 @@ export interface WhitenConventions {
   /** Subtract the mean, or nothing. Default `"mean"`. */
   readonly center?: WhitenCenter;
   /** Divide by the stabilised std, or not. Default `"std"`. */
-  readonly scale?: GroupScale;
+  readonly scale?: WhitenScale;
   /** Degrees of freedom that the variance gives up: 1 = sample, 0 = population. Default 1. */
   readonly ddof?: number;
   /** Added to the count where mean and variance are formed, >= 0: a constant unit is then not quite 0. Default 0. */
@@ -59,6 +53,8 @@ export interface WhitenConventions {
 }
 
 const WHITEN_CENTERS = ["none", "mean"] as const satisfies readonly GroupCenter[];
+const WHITEN_SCALES = ["none", "std"] as const satisfies readonly GroupScale[];
+export type WhitenScale = (typeof WHITEN_SCALES)[number];
 export type WhitenCenter = (typeof WHITEN_CENTERS)[number];
 
 export interface WhitenOptions extends WhitenConventions, ReduceLayout, BackendOption, CollectiveOption {
@@ -123,7 +119,7 @@ function whitenCall(op: string, values: FloatArray, options: WhitenOptions) {
     options.epsilon === undefined && options.varianceEpsilon === undefined && options.varianceFloor === undefined;
   const conventions = {
     center: needWord(op, "center", options.center ?? "mean", WHITEN_CENTERS),
-    scale: needWord(op, "scale", options.scale ?? "std", GROUP_SCALES),
+    scale: needWord(op, "scale", options.scale ?? "std", WHITEN_SCALES),
     ddof: needNumber(op, "ddof", options.ddof ?? 1, nonNegative),
     countEpsilon: needNumber(op, "countEpsilon", options.countEpsilon ?? 0, nonNegative),
     epsilon: needNumber(op, "epsilon", options.epsilon ?? 0, nonNegative),

@@ -15,8 +15,8 @@ import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./revers
 takesDeviceArrays("gae", "discountedReturns");
 
 export interface GaeOptions extends ScanOptions {
-  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. */
-  readonly lambda: number;
+  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. A number, or one per row. */
+  readonly lambda: number | FloatArray;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
   readonly out?: { readonly advantages?: FloatArray; readonly returns?: FloatArray };
 }
@@ -44,9 +44,9 @@ function gaeCall(
   values: AnyFloatArray,
   options: GaeOptions,
 ): Call<ScanGaeArgs, GaeResult> {
-  const call = prepare(op, { rewards, values }, options);
+  const call = prepare(op, { rewards, values, lambda: options.lambda }, options);
   const { arrays, dtype, rows, stream } = call;
-  const lambda = needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
+  const lambda = arrays.lambda ? 1 : needNumber(op, "lambda", options.lambda as number, { min: 0, max: 1 });
   const { out } = options;
   const advantages = outputOr(op, "advantages", out?.advantages, dtype, rows.n, stream);
   const returns = outputOr(op, "returns", out?.returns, dtype, rows.n, stream);
@@ -58,6 +58,7 @@ function gaeCall(
     rewards: asFloat(arrays.rewards, dtype),
     values: asFloat(arrays.values!, dtype),
     lambda,
+    lambdas: arrays.lambda && asFloat(arrays.lambda, dtype),
     advantages,
     returns,
   };

@@ -7,6 +7,7 @@ import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
+import { DeviceArray } from "../../core/device-array";
 import type { Stream } from "../../core/stream";
 
 /** Options that every scan has. */
@@ -39,6 +40,8 @@ export interface ScanInputs {
   readonly rewards: unknown;
   readonly values?: unknown;
   readonly weights?: unknown;
+  /** A number, or one per row. */
+  readonly lambda?: unknown;
 }
 
 /** All arrays of a call by their public names, as the caller gave them; null: not given, or not of this op. */
@@ -47,6 +50,7 @@ export interface ScanArrays {
   readonly values: FloatArray | null;
   readonly weights: FloatArray | null;
   readonly gamma: FloatArray | null;
+  readonly lambda: FloatArray | null;
   readonly mask: Uint8Array | null;
   readonly bootstrap: FloatArray | null;
   readonly offsets: Int32Array | null;
@@ -66,6 +70,14 @@ export interface PreparedScan {
   readonly stream: Stream | null;
 }
 
+/** One per row. Those on a device are not looked at. */
+function needLambdas(op: string, given: unknown, B: number): FloatArray {
+  const lambdas = needFloats(op, "lambda", given, B, "one per row");
+  if (ArrayBuffer.isView(lambdas))
+    lambdas.forEach((each, b) => needNumber(op, `lambda[${b}]`, each, { min: 0, max: 1 }));
+  return lambdas;
+}
+
 export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): PreparedScan {
   const stream = streamOf(
     op,
@@ -73,6 +85,7 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
     inputs.rewards,
     inputs.values,
     inputs.weights,
+    typeof inputs.lambda === "number" ? undefined : inputs.lambda,
     options.gamma,
     options.mask,
     options.bootstrap,
@@ -85,14 +98,16 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
   const perToken = typeof options.gamma !== "number";
   const discount = perToken ? needFloats(op, "gamma", options.gamma, n, meaning) : null;
   const gamma = perToken ? 1 : needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
+  const lambda =
+    ArrayBuffer.isView(inputs.lambda) || DeviceArray.is(inputs.lambda) ? needLambdas(op, inputs.lambda, B) : null;
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const bootstrap = optionalFloats(op, "bootstrap", options.bootstrap, B, "one per row");
   return {
-    arrays: { rewards, values, weights, gamma: discount, mask, bootstrap, offsets },
+    arrays: { rewards, values, weights, gamma: discount, lambda, mask, bootstrap, offsets },
     rows,
     gamma,
     maskMode: needWord(op, "maskMode", options.maskMode ?? "skip", MASK_MODES),
-    dtype: widestFloat(rewards, values, weights, discount, bootstrap),
+    dtype: widestFloat(rewards, values, weights, discount, lambda, bootstrap),
     transformMasked: needFlag(op, "transformMasked", options.transformMasked),
     stream,
   };

@@ -254,7 +254,7 @@ SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, b
     rows.advantages = nullptr;
   }
   const auto begin_of = [&](int64_t b) { return rows.offsets ? rows.offsets[b] : b * rows.T; };
-  const ScanConstants c = scan_constants(rows.gamma, rows.lambda, rows.mask_mode);
+  ScanConstants c = scan_constants(rows.gamma, rows.lambda, rows.mask_mode);
   Drain<F> advantages, returns;
   int64_t row_end = begin_of(end);
   open_drain(&advantages, rows.advantages, row_end, past_cache);
@@ -262,6 +262,7 @@ SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, b
   for (int64_t b = end - 1; b >= begin; --b) {
     const int64_t row_begin = begin_of(b);
     const double bootstrap = rows.bootstrap ? rows.bootstrap[b] : 0.0;
+    if (rows.lambdas) c = scan_constants(rows.gamma, rows.lambdas[b], rows.mask_mode);
     scan_row(rows, c, row_begin, row_end, bootstrap, &advantages, &returns);
     row_end = row_begin;
   }

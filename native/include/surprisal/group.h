@@ -16,7 +16,11 @@
  *
  * center      MEAN: the group's mean. LEAVE_ONE_OUT: the mean of the others. NONE: 0. RUNNER_UP: the second largest number for the
  *             largest, the number itself for every other (also for equal largest ones): only a sole winner stands out
- * scale       STD: divided by std + epsilon. NONE: not divided
+ * scale       STD: divided by std + epsilon. NONE: not divided. OTHERS: divided by the std of the other items + epsilon, and not divided
+ *             where that is 0 or there are not more than ddof others. MEAN: divided by mean + epsilon where the mean is above 0,
+ *             else 0. SIGNED_MEAN: divided by mean + epsilon
+ * centers     of each item what was subtracted; spreads: what divided it, without epsilon, 1 with NONE. Both NaN in a group without
+ *             numbers or of weight 0. Of SRP_SINGLETON_ZERO the number and 0, of the other singletons 0 and 1
  * weights     of normalize: an item counts that often, and count below is the sum of the weights. Weight 0: the item is in no
  *             statistic; a group of weight 0 has mean and std NaN and outputs 0
  * temperature 0: the limit, where the items equal to the largest have equal weights; log_sum_exps and soft_means are NULL then
@@ -36,7 +40,8 @@
  * constant    a group with max == min, finite, and more than one number has centred values of exactly 0 and std
  *             sqrt(variance_floor), also where count <= ddof (the rounded mean of equal numbers need not equal them; dividing
  *             that residue by a tiny std would invent advantages of order 1). With center NONE: the number / (std + epsilon)
- * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1. The reported mean is the number, the reported std 0.
+ * singleton   SRP_SINGLETON_ZERO: 0.  SRP_SINGLETON_RAW: centre 0 and std 1; with OTHERS, MEAN and
+ *             SIGNED_MEAN the number itself. The reported mean is the number, the reported std 0.
  *             SRP_SINGLETON_STANDARD: as RAW, and so reported: mean 0 and std 1, also of an empty group
  * nan         SRP_NAN_PROPAGATE: a NaN makes its whole group NaN.  SRP_NAN_ABSTAIN: left out of the statistics, its own
  *             output 0; a group with one number left counts as a singleton; with none: mean and std NaN, outputs 0
@@ -45,7 +50,8 @@
  * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of its
  *             exponents; log_factors are not read where coefficient is 0; a NaN count makes its group NaN
  * precision   float64, corrected two-pass: an output's error is 2 ulp of its dtype plus count * 2^-53 of the group's largest
- *             deviation, whatever the offset of the group. Squares are formed in float64: deviations of 1e-150 … 1e150
+ *             deviation, whatever the offset of the group. The sum of squares of the others
+ *             is that of the group less the item's share: below (count + 8) 2^-52 of the group's it counts as 0. Squares are formed in float64: deviations of 1e-150 … 1e150
  *             tilt: (1 + |z| / temperature) times a few 2^-53 of the weight, z the exponent on the page; entropy: count * 2^-53 of 1 + it
  *             Host backends add in item order, device backends in a fixed order that depends on the group's size alone
  * memory      outputs may not overlap inputs; groups as in backend.h, n <= 2^31 - 1; empty groups: mean, std NaN, count 0,
@@ -66,13 +72,19 @@ typedef enum {
   SRP_CENTER_RUNNER_UP = 3
 } srp_group_center;
 typedef enum { SRP_WEIGH_POWER = 0, SRP_WEIGH_EXTREMES = 1 } srp_weigh_form;
-typedef enum { SRP_SCALE_NONE = 0, SRP_SCALE_STD = 1 } srp_group_scale;
+typedef enum {
+  SRP_SCALE_NONE = 0,
+  SRP_SCALE_STD = 1,
+  SRP_SCALE_OTHERS = 2,
+  SRP_SCALE_MEAN = 3,
+  SRP_SCALE_SIGNED_MEAN = 4
+} srp_group_scale;
 typedef enum { SRP_SINGLETON_ZERO = 0, SRP_SINGLETON_RAW = 1, SRP_SINGLETON_STANDARD = 2 } srp_group_singleton;
 typedef enum { SRP_NAN_PROPAGATE = 0, SRP_NAN_ABSTAIN = 1 } srp_nan_policy;
 
 typedef struct {
   uint32_t size;
-  int32_t dtype;          /* SRP_F32 or SRP_F64: of values, normalized, means, stds, weights */
+  int32_t dtype;          /* SRP_F32 or SRP_F64: of every float array here */
   const void* values;     /* [n] */
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
@@ -89,6 +101,7 @@ typedef struct {
   int32_t* counts;       /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
   const void* weights;   /* [n] or NULL = 1; >= 0 */
   double gain;           /* >= 0; 1 = as it is */
+  void *centers, *spreads; /* [n] or NULL: of each item, see above */
 } srp_group_normalize_args;
 
 typedef struct {

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x73644152u
+#define SRP_ABI 0x9811209eu
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

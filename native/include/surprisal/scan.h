@@ -2,6 +2,7 @@
  * Left to right: prefix sums, weights by what is left of a sum.
  *
  *   gae       `advantages` and `returns` by generalized advantage estimation, right to left
+ *             lambdas: one per row in place of lambda; one outside [0, 1] is taken as it is
  *   returns   `returns`: discounted sums of the rewards, right to left
  *   vtrace    `targets` and `advantages` of V-trace, with capped importance weights, right to left; `accumulated`: targets less values.
  *             The weight corrects the whole temporal difference (SRP_DELTA_CORRECTED), or the reward alone (SRP_DELTA_REWARD)
@@ -51,6 +52,7 @@ typedef struct {
   int32_t mask_mode;          /* srp_mask_mode */
   void *advantages, *returns; /* [n] or NULL, not both */
   int32_t transform_masked;   /* 0 or 1; STEPS does it anyway */
+  const void* lambdas;        /* [B] or NULL = lambda everywhere */
 } srp_scan_gae_args;
 
 typedef struct {

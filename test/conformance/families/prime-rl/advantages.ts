@@ -1,4 +1,83 @@
 // prime-rl: advantages, weights, masks and metrics.
+import { groupFilter, grpoAdvantage, lengthSharePenalty, updateRoleBaselines } from "surprisal";
+import type { GoldenRecord } from "../../golden";
 import type { Mapping } from "../../mapping";
 
-export const primeRlAdvantages: readonly Mapping[] = [];
+const family = "prime-rl";
+
+export const primeRlAdvantages: readonly Mapping[] = [
+  {
+    family,
+    function: "adv_range_gate",
+    ours: "groupFilter",
+    options: "range",
+    backendFree: true,
+    run: (inputs) => {
+      const { keptGroups } = groupFilter(inputs.floats("advantages"), {
+        range: [inputs.number("reject_min"), inputs.number("reject_max")],
+      });
+      return { admit: keptGroups.every((kept) => kept === 1) };
+    },
+  },
+  {
+    family,
+    function: "grpo_length_penalty",
+    ours: ["lengthSharePenalty", "grpoAdvantage"],
+    options: 'scale "none"',
+    run: (inputs, { backend }) => {
+      const penalty = inputs.has("length_penalty") ? (inputs.value("length_penalty") as GoldenRecord) : {};
+      const share = (name: string) => ({
+        counts: inputs.int32(name),
+        weight: (penalty[`${name}_weight`] as number | undefined) ?? 0,
+      });
+      const rewards = lengthSharePenalty(Float64Array.from(inputs.floats("rewards")), {
+        lengths: ["num_output_tokens", "num_input_tokens", "num_turns"].map(share),
+      });
+      return { advantages: grpoAdvantage({ rewards }, { scale: "none", backend }).rowAdvantages };
+    },
+  },
+  {
+    family,
+    function: "hierarchical_grpo",
+    ours: "grpoAdvantage",
+    options: 'scale "none", a label per agent, or per agent and episode',
+    run: (inputs, { backend }) => {
+      const within = new Set(inputs.int32("episode_agents"));
+      const episode = inputs.int32("episode");
+      const groups = Array.from(inputs.int32("agent"), (agent, b) =>
+        within.has(agent) ? `${agent} in ${episode[b]!}` : `${agent}`,
+      );
+      const { rowAdvantages } = grpoAdvantage(
+        { rewards: inputs.floats("rewards"), groups },
+        { scale: "none", backend },
+      );
+      return { advantages: rowAdvantages };
+    },
+  },
+  {
+    family,
+    function: "max_rl",
+    ours: "grpoAdvantage",
+    options: 'scale "mean", epsilon 0',
+    run: (inputs, { backend }) => ({
+      advantages: grpoAdvantage({ rewards: inputs.floats("rewards") }, { scale: "mean", epsilon: 0, backend })
+        .rowAdvantages,
+    }),
+  },
+  {
+    family,
+    function: "role_advantage",
+    ours: "updateRoleBaselines",
+    backendFree: true,
+    run: (inputs) => {
+      const given = inputs.floats("baselines");
+      const { advantages, state } = updateRoleBaselines(
+        { baselines: Object.fromEntries(Array.from(given, (x, role) => [String(role), x])) },
+        inputs.floats("rewards"),
+        inputs.int32("agent"),
+        { decay: inputs.number("decay") },
+      );
+      return { advantages, baselines: Array.from(given, (_, role) => state.baselines[String(role)]) };
+    },
+  },
+];
