@@ -1268,8 +1268,8 @@ export const probabilityAgreement: TakesPlain<typeof from.probabilityAgreement> 
 );
 /**
  * Acceptance of speculative decoding, averaged over requests: `rollout/spec_accept_rate` accepts / drafts, and
- * `rollout/spec_accept_length` 1 + accepts / verifies, the tokens that a pass of the model yields. A request without drafts has rate 0,
- * one without passes length 1. No requests: no metrics.
+ * `rollout/spec_accept_length` 1 + accepts / verifies, the tokens that a pass of the model yields. A request without drafts
+ * has rate 0, one without passes length 0. No requests: no metrics.
  *
  * @param counts integers, one per request
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _RANGE or _BUFFER, naming the argument
@@ -1369,7 +1369,7 @@ export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
 export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
   from.mismatchMetrics,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures preset}",
 );
 /**
  * Corrects a batch for the distance between the policy that sampled and the one that learns: `rolloutWeights`,
@@ -1382,7 +1382,7 @@ export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
 export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = checked(
   "rolloutCorrection",
   from.rolloutCorrection,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp weights{level threshold batchNormalize} rejection{options thresholds} preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures weights{level threshold batchNormalize} rejection{options thresholds} preset}",
 );
 /**
  * The mask without the tokens and rows on which the sampler and the trainer are too far apart, as verl's rollout correction
@@ -1398,7 +1398,7 @@ export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = chec
 export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> = checked(
   "rolloutRejectionMask",
   from.rolloutRejectionMask,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp options thresholds preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures options thresholds preset}",
 );
 /**
  * Importance weights that correct for the distance between the policy that sampled (an inference engine, with its own
@@ -1414,7 +1414,7 @@ export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> 
 export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
   "rolloutWeights",
   from.rolloutWeights,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp level threshold batchNormalize preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures level threshold batchNormalize preset}",
 );
 /**
  * Supervised loss −Σ_b w_b·Σ_t m_bt·logProbs_bt with the weights of `aggregationWeights`. What lies under the mask is not read.
@@ -1459,7 +1459,7 @@ export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
 export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
   "bypassLoss",
   from.bypassLoss,
-  "batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
+  "batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1743,7 +1743,7 @@ export const policyLoss: typeof from.policyLoss = checked(
     dppo: "name batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name batch* options{$ beta preset}",
     bypass:
-      "name batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
+      "name batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
     clipCov: "name batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name batch* options?{$ share coefficient preset}",
@@ -1785,7 +1785,7 @@ export const policyLossFromLogits: typeof from.policyLossFromLogits = checked(
     dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
-      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
+      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
     clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
@@ -1814,7 +1814,7 @@ export const policyLossFromLogitsAsync: typeof from.policyLossFromLogitsAsync = 
     dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
-      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp} preset correctionConventions{emptyRows epsilon logClamp} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
+      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
     gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
     clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
@@ -2150,7 +2150,7 @@ export const computeAdvantages: typeof from.computeAdvantages = checked("compute
   empg: "name batch* options{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend collective}",
   passAtK: "name batch* options?{scale epsilon scoreOver backend collective preset}",
   rlooWithKl: "name batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
-  turnGae: "name batch* options{gamma lambda:f backend}",
+  turnGae: "name batch* options{gamma lambda:f transformMasked backend}",
   turnReturns: "name batch* options?{gamma reward backend}",
   reinforcePlusPlus:
     "name batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
@@ -2472,7 +2472,7 @@ export const puffAdvantage: TakesPlain<typeof from.puffAdvantage> = checked(
 /**
  * REINFORCE++: discounted returns G[t] = r[t] + γ·G(next), whitened over the kept tokens of the batch.
  *
- * A masked token inside a row is skipped. Preset `"verl"` cuts the return there: what was rewarded behind a masked token does
+ * A masked token inside a row is skipped. Preset `"verl-2026-01"` cuts the return there: what was rewarded behind a masked token does
  * not reach the tokens before it. Returns of masked tokens are then what is earned from there to the cut, as upstream.
  *
  * @returns in the type of the rewards; computed in float64, rounded once
@@ -2563,7 +2563,7 @@ export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = 
 export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checked(
   "turnGaeAdvantage",
   from.turnGaeAdvantage,
-  "batch* options{gamma lambda:f backend}",
+  "batch* options{gamma lambda:f transformMasked backend}",
 );
 /**
  * Discounted returns turn by turn, the same for all tokens of a turn: R_k = r_k + γ·R_(k+1).

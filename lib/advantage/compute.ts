@@ -1,5 +1,5 @@
 // Estimators by name.
-import { argumentError, show } from "../core/errors";
+import { unknownName } from "../core/option-checks";
 import type { PlainFields } from "../core/plain-types";
 import ESTIMATORS, { type AdvantageName } from "./estimators";
 
@@ -39,14 +39,7 @@ export function computeAdvantages<Name extends AdvantageName>(
   batch: PlainFields<AdvantageBatch<Name>>,
   ...[options]: OptionsArgument<Name>
 ): AdvantageResult<Name> {
-  if (!Object.hasOwn(ESTIMATORS, name))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      "computeAdvantages",
-      "name",
-      name,
-      `one of ${advantageNames.map(show).join(", ")}`,
-    );
+  if (!Object.hasOwn(ESTIMATORS, name)) throw unknownName("computeAdvantages", "name", name, advantageNames);
   // One estimator and its own arguments: a union the compiler cannot relate by itself.
   const estimate = ESTIMATORS[name].compute as unknown as (
     batch: PlainFields<AdvantageBatch<Name>>,

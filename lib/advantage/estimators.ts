@@ -137,14 +137,14 @@ const ESTIMATORS = {
     about: "generalized advantages turn by turn: a turn is one step",
     page: "turns",
     answers: "token",
-    reads: { ...tokenReads, values: "need", bootstrap: "take", turns: "take" },
-    options: { gamma: "number", lambda: "json" },
+    reads: { ...tokenReads, values: "need", bootstrap: "take", turns: "leave" },
+    options: { gamma: "number", lambda: "json", transformMasked: "flag" },
   }),
   turnReturns: estimator(turnReturnsAdvantage, {
     about: "discounted returns turn by turn",
     page: "turns",
     answers: "token",
-    reads: { ...tokenReads, turns: "take" },
+    reads: { ...tokenReads, turns: "leave" },
     options: { gamma: "number", reward: { sum: true, last: true } },
   }),
   reinforcePlusPlus: {

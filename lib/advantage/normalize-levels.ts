@@ -56,7 +56,9 @@ function spreadOf(of: Moments, aboutZero: boolean, ddof: number): Moments {
 export function normalizeLevels(values: FloatArray, options: NormalizeLevelsOptions = {}): FloatArray {
   const op = "normalizeLevels";
   const laidOut = options.shape !== undefined || options.offsets !== undefined;
-  const rows = laidOut ? needRows(op, options) : needRows(op, { shape: [(values as FloatArray | undefined)?.length ?? 0, 1] });
+  const rows = laidOut
+    ? needRows(op, options)
+    : needRows(op, { shape: [(values as FloatArray | undefined)?.length ?? 0, 1] });
   const given = needFloats(op, "values", values, rows.n, rows.meaning);
   const mask = optionalMask(op, "mask", options.mask, rows.n, rows.meaning) ?? undefined;
   const groups = needGroups(op, options, rows.B);

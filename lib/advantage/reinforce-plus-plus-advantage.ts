@@ -47,7 +47,7 @@ export interface ReinforcePlusPlusResult {
 /**
  * REINFORCE++: discounted returns G[t] = r[t] + γ·G(next), whitened over the kept tokens of the batch.
  *
- * A masked token inside a row is skipped. Preset `"verl"` cuts the return there: what was rewarded behind a masked token does
+ * A masked token inside a row is skipped. Preset `"verl-2026-01"` cuts the return there: what was rewarded behind a masked token does
  * not reach the tokens before it. Returns of masked tokens are then what is earned from there to the cut, as upstream.
  *
  * @returns in the type of the rewards; computed in float64, rounded once

@@ -2,6 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
+import { needFlag } from "../core/option-checks";
 import { layoutOfRows } from "../core/row-layout";
 import { type Segments, segments } from "../ops/delim";
 import { groupBroadcast } from "../ops/group";
@@ -34,13 +35,15 @@ export interface TurnGaeAdvantageOptions extends BackendOption {
   readonly gamma: number;
   /** Bias/variance knob, in [0, 1]: a number, or one per row. */
   readonly lambda: number | FloatArray;
+  /** Returns of masked tokens are their values, which are read for that alone, instead of 0. Default false. */
+  readonly transformMasked?: boolean;
 }
 
 /** Per token; turns as `segments` has them. */
 export interface TurnAdvantageResult {
   /** The advantage of the token's turn; 0 under the mask. */
   readonly advantages: FloatArray;
-  /** What the critic learns: the return of the token's turn. Under the mask the value as it was given, without values 0. */
+  /** What the critic learns: the return of the token's turn; 0 under the mask, but for `transformMasked`. */
   readonly returns: FloatArray;
   readonly turns: Segments;
 }
@@ -65,7 +68,8 @@ function spread(perTurn: FloatArray, { offsets, mask }: Segments, backend: Backe
  * @see AReaL, areal/trainer/ppo/gae.py (turn level)
  */
 export function turnGaeAdvantage(batch: TurnGaeBatch, options: TurnGaeAdvantageOptions): TurnAdvantageResult {
-  const checked = needTokenBatch("turnGaeAdvantage", batch, [batch.values, batch.bootstrap], options);
+  const op = "turnGaeAdvantage";
+  const checked = needTokenBatch(op, batch, [batch.values, batch.bootstrap], options);
   const turns = turnsOf(batch, checked);
   const backend = { backend: options.backend };
   const { offsets, mask } = turns;
@@ -79,10 +83,9 @@ export function turnGaeAdvantage(batch: TurnGaeBatch, options: TurnGaeAdvantageO
     bootstrap: batch.bootstrap && asFloat(batch.bootstrap, "float64"),
     ...backend,
   });
-  const returns = Float64Array.from(values);
-  spread(raw.returns, turns, backend).forEach((x, i) => {
-    if (mask[i] !== 0) returns[i] = x;
-  });
+  const everywhere = needFlag(op, "transformMasked", options.transformMasked) === 1;
+  const spreadReturns = spread(raw.returns, turns, backend);
+  const returns = everywhere ? spreadReturns.map((x, i) => (mask[i] === 0 ? values[i]! : x)) : spreadReturns;
   return {
     advantages: roundedTo(checked.dtype, spread(raw.advantages, turns, backend)),
     returns: roundedTo(checked.dtype, returns),

@@ -124,6 +124,11 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
 
 async function run(call: Call): Promise<Answer> {
   const { args, progress, signal, outputs } = call;
+  if (args.has("list"))
+    return {
+      json: Object.fromEntries(advantageNames.map((name) => [name, ESTIMATORS[name].about])),
+      text: `${list}\n`,
+    };
   const given = args.text("estimator");
   if (given === undefined)
     throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, {
@@ -176,6 +181,7 @@ ${list}
 With --estimator, this text lists the options of that estimator; docs/advantage has what they mean.`,
   options: {
     estimator: { value: "NAME", short: "e", text: "the estimator to compute with" },
+    list: { text: "the estimators, a line each, and nothing else" },
     options: { value: "JSON", text: "options of the estimator as a JSON object, or a file with one; flags win" },
     field: {
       value: "ARG=FIELD",
@@ -203,6 +209,6 @@ With --estimator, this text lists the options of that estimator; docs/advantage 
     "surprisal advantages rollouts.jsonl -e egpo --mode answer --think-end 151668 --json",
     "surprisal advantages rollouts.jsonl -e gae --gamma 1 --lambda 0.95 --field values=meta.critic -o out.npz",
   ],
-  files: { least: 1, most: Infinity, what: "rollout files" },
+  files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
   run,
 };

@@ -142,6 +142,8 @@ function textOf(name: PolicyLossName, answers: readonly BatchAnswer[], outputs: 
 
 async function run(call: Call): Promise<Answer> {
   const { args, progress, signal, outputs } = call;
+  if (args.has("list"))
+    return { json: Object.fromEntries(policyLossNames.map((name) => [name, LOSSES[name].about])), text: `${list}\n` };
   const given = args.text("loss");
   if (given === undefined)
     throw new UsageError(`--loss is missing, expected one of ${policyLossNames.join(", ")}`, { name: "--loss" });
@@ -181,6 +183,7 @@ With --loss, this text lists the options of that loss; docs/loss has what they m
 recomputed_logprobs, else old_logprobs, else sampler_logprobs; --field logProbs=NAME takes others.`,
   options: {
     loss: { value: "NAME", short: "l", text: "the loss to compute" },
+    list: { text: "the losses, a line each, and nothing else" },
     options: { value: "JSON", text: "options of the loss as a JSON object, or a file with one; flags win" },
     field: {
       value: "ARG=FIELD",
@@ -204,6 +207,6 @@ recomputed_logprobs, else old_logprobs, else sampler_logprobs; --field logProbs=
     "surprisal loss advantages.jsonl -l gspo --clip-low 3e-4 --clip-high 4e-4 --json",
     "surprisal loss advantages.jsonl -l ppo --clip 0.2 --kl '{\"coefficient\": 0.01}' --field logProbs=meta.new_logprobs -o gradients.jsonl",
   ],
-  files: { least: 1, most: Infinity, what: "rollout files" },
+  files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
   run,
 };

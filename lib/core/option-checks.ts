@@ -1,5 +1,6 @@
 // Checks of option values.
-import { argumentError } from "./errors";
+import { closest } from "./closest";
+import { argumentError, show } from "./errors";
 
 export interface NumberRange {
   /** Smallest value allowed. Default −∞. */
@@ -38,6 +39,20 @@ export function needNumber(op: string, name: string, value: unknown, range: Numb
     (!integer || Number.isInteger(value));
   if (!ok) throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, describeRange(range));
   return value;
+}
+
+/** The refusal of a name that is none of a table, with the nearest that is. */
+export function unknownName(op: string, name: string, value: unknown, known: readonly string[]): Error {
+  const near = typeof value === "string" ? closest(value, known) : undefined;
+  const hint = near === undefined ? undefined : `did you mean ${show(near)}?`;
+  return argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    name,
+    value,
+    `one of ${known.map((each) => show(each)).join(", ")}`,
+    hint,
+  );
 }
 
 /** One of the listed words. Returns its position, which is the number of the native interface. */

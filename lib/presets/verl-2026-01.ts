@@ -2,6 +2,7 @@
 import { verlBase } from "./verl";
 
 const policy = { aggregation: "verl-2026-01/token-mean" } as const;
+const figures = { figures: "raw" } as const;
 const rowMeans = { aggregation: "verl-2026-01/seq-mean-token-mean" } as const;
 
 export const verlJanuary = {
@@ -15,5 +16,12 @@ export const verlJanuary = {
   clipCovLoss: { ...verlBase.clipCovLoss, ...policy },
   klCovLoss: { ...verlBase.klCovLoss, ...policy },
   valueLoss: policy,
-  bypassLoss: { ...verlBase.bypassLoss, ...policy },
+  bypassLoss: {
+    ...verlBase.bypassLoss,
+    ...policy,
+    correctionConventions: { ...verlBase.bypassLoss.correctionConventions, ...figures },
+  },
+  rolloutWeights: { ...verlBase.rolloutWeights, ...figures },
+  rolloutCorrection: { ...verlBase.rolloutCorrection, ...figures },
+  reinforcePlusPlusAdvantage: { ...verlBase.reinforcePlusPlusAdvantage, maskMode: "cut", transformMasked: true },
 } as const;

@@ -19,7 +19,7 @@ export const verlBase = {
     nan: "propagate",
   },
   gaeAdvantage: { maskMode: "skip", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
-  reinforcePlusPlusAdvantage: { maskMode: "cut", transformMasked: true, whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
+  reinforcePlusPlusAdvantage: { maskMode: "skip", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   reinforcePlusPlusBaselineAdvantage: { singleton: "raw", whitening: { ddof: 1, varianceEpsilon: 1e-8 } },
   rlooAdvantage: { singleton: "raw" },
   opoAdvantage: { singleton: "raw" },

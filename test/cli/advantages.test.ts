@@ -18,6 +18,7 @@ const folder = temporaryFolder();
 /** The flags without which an estimator refuses. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   gae: ["--gamma", "1", "--lambda", "0.95"],
+  turnGae: ["--gamma", "1", "--lambda", "0.95"],
   ppo: ["--gamma", "1", "--lambda", "0.95", "--kl-coefficient", "0.1"],
   optimalValue: ["--beta", "0.5"],
   miniLlm: ["--gamma", "1"],

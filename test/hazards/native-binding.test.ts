@@ -32,6 +32,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       lambda: 1,
       maskMode: 0,
       transformMasked: 0,
+      lambdas: null,
       advantages,
       returns: new Float32Array(4),
     };

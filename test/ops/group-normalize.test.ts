@@ -38,6 +38,10 @@ eachBackend((backend) => {
       ["leave one out", { center: "leaveOneOut", scale: "none" }],
       ["leave one out, scaled", { center: "leaveOneOut", epsilon: 1e-4 }],
       ["scale only", { center: "none" }],
+      ["by the others", { center: "leaveOneOut", scale: "others" }],
+      ["by the others, uncentred, population", { center: "none", scale: "others", ddof: 0 }],
+      ["by the mean", { scale: "mean", epsilon: 0.1 }],
+      ["by the signed mean", { scale: "signedMean", epsilon: 0.1 }],
       ["neither", { center: "none", scale: "none" }],
       ["large epsilon", { epsilon: 0.5 }],
       ["a floor under the variance", { varianceFloor: 2, epsilon: 0 }],
@@ -74,6 +78,39 @@ eachBackend((backend) => {
           expect(got.stds[0]).toBe(0);
           expect(got.means[0]).toBe(values[0]);
         }
+    });
+
+    test("the others of a group decide: equal others divide nothing, and a pair has no others to speak of", () => {
+      const out = { centers: new Floats(9), spreads: new Floats(9) };
+      const values = Floats.of(0, 0, 0, 1, 3, 5, 2, 2, 7);
+      const options = { center: "leaveOneOut", scale: "others", epsilon: 1e-6, backend } as const;
+      const got = groupNormalize(values, { ...options, groupOffsets: Int32Array.of(0, 4, 6, 8, 9), out });
+      const std = Math.sqrt(1 / 3); // of 0, 0, 1
+      const down = -1 / 3 / (std + 1e-6);
+      expect(got.normalized).toBeAllClose([down, down, down, 1, -2, 2, 0, 0, 0], tolerance);
+      expect(out.centers).toBeAllClose([1 / 3, 1 / 3, 1 / 3, 0, 5, 3, 2, 2, 7], tolerance);
+      expect(out.spreads).toBeAllClose([std, std, std, 0, 0, 0, 0, 0, 0], tolerance);
+    });
+
+    test("a mean that is not above 0 gives 0, or turns the sign", () => {
+      const values = Floats.of(-1, -3, 1, -1);
+      const given = { groups: [0, 0, 1, 1], epsilon: 0, backend } as const;
+      expect([...groupNormalize(values, { ...given, scale: "mean" }).normalized].map(Math.abs)).toEqual([0, 0, 0, 0]);
+      const signed = groupNormalize(values, { ...given, scale: "signedMean" }).normalized;
+      expect([...signed.slice(0, 2)]).toEqual([-0.5, 0.5]);
+    });
+
+    test("weights of 0 and NaN have a center where the group has one", () => {
+      const out = { centers: new Floats(4), spreads: new Floats(4) };
+      groupNormalize(Floats.of(1, 3, 9, NaN), {
+        weights: Floats.of(1, 1, 0, 1),
+        nan: "abstain",
+        scale: "none",
+        out,
+        backend,
+      });
+      expect([...out.centers]).toEqual([2, 2, 2, NaN]);
+      expect([...out.spreads]).toEqual([1, 1, 1, NaN]);
     });
 
     test("a constant group that is not centred is only scaled", () => {

@@ -79,6 +79,22 @@ eachBackend((backend) => {
       expect(got.advantages).toBeAllClose(want["advantages"]!, F64);
     });
 
+    test("gae takes a lambda per row", () => {
+      const { n, shape, reward, value, mask, bootstrap, rows } = batch(7, true);
+      const lambda = Float64Array.from({ length: shape[0] }, (_, b) => b / shape[0]);
+      const got = gae(reward, value, { shape, gamma: 0.97, lambda, mask, maskMode, bootstrap, backend });
+      rows(0.97, false).forEach((row, b) => {
+        const want = expectRows([row], maskMode, n, (plain) => ({ ...gaeOracle(plain, lambda[b]!) }));
+        const own = (of: ArrayLike<number>) => Array.from(of).slice(row.begin, row.end);
+        expect(own(got.advantages)).toBeAllClose(own(want["advantages"]!), F64);
+        expect(own(got.returns)).toBeAllClose(own(want["returns"]!), F64);
+      });
+      expect(() => gae(reward, value, { shape, gamma: 1, lambda: lambda.map(() => 2), backend })).toThrow(
+        /lambda\[0\] is 2/,
+      );
+      expect(() => gae(reward, value, { shape, gamma: 1, lambda: lambda.subarray(1), backend })).toThrow(/lambda has/);
+    });
+
     test("discountedReturns equals the double sum", () => {
       const { n, shape, reward, mask, bootstrap, rows } = batch(3, true);
       const got = discountedReturns(reward, { shape, gamma: 0.9, mask, maskMode, bootstrap, backend });

@@ -24,9 +24,20 @@ function normalizeGroup(x: readonly number[], c: Required<GroupConventions>) {
   const std = Math.sqrt(Math.max(squares / (n - c.ddof), c.varianceFloor));
   const centred = { mean: n, leaveOneOut: n - 1, none: NaN, runnerUp: NaN }[c.center];
   const numerators = x.map((value, i) => (c.center === "none" ? value : differences[i]! / centred));
+  const mean = x[0]! - differences[0]! / n;
+  const divisor = (i: number): number => {
+    if (c.scale === "none") return 1;
+    if (c.scale === "std") return std + c.epsilon;
+    if (c.scale === "mean" && mean <= 0) return Infinity;
+    if (c.scale !== "others") return mean + c.epsilon;
+    const others = x.filter((_, j) => j !== i);
+    const spread = others.reduce((sum, a) => sum + others.reduce((s, b) => s + (a - b) ** 2, 0), 0) / 2 / others.length;
+    const own = others.length > c.ddof ? Math.sqrt(Math.max(spread / (others.length - c.ddof), c.varianceFloor)) : 0;
+    return own > 0 ? own + c.epsilon : 1;
+  };
   return {
-    normalized: numerators.map((y) => (c.scale === "std" ? y / (std + c.epsilon) : y)),
-    mean: x[0]! - differences[0]! / n,
+    normalized: numerators.map((y, i) => y / divisor(i)),
+    mean,
     std,
   };
 }

@@ -94,7 +94,8 @@ export function readArguments(command: Command, given: readonly string[]): Argum
   }
   needKnownFlags(args, config, specs);
   const { values, positionals } = parseArgs({ args, options: config, allowPositionals: true });
-  if (values["help"] !== true) needFiles(command, positionals);
+  const { unless } = command.files;
+  if (values["help"] !== true && (unless === undefined || values[unless] !== true)) needFiles(command, positionals);
   return new Arguments(values, positionals);
 }
 

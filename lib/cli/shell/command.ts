@@ -78,6 +78,12 @@ export interface Command {
     args: readonly string[],
   ) => { readonly title: string; readonly options: OptionSpecs } | undefined;
   readonly examples: readonly string[];
-  readonly files: { readonly least: number; readonly most: number; readonly what: string };
+  readonly files: {
+    readonly least: number;
+    readonly most: number;
+    readonly what: string;
+    /** A flag with which there need not be any. */
+    readonly unless?: string;
+  };
   run(call: Call): Answer | Promise<Answer>;
 }

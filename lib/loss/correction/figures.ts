@@ -63,12 +63,13 @@ function sampleDeviation(values: readonly number[]): number {
   return Math.sqrt((variance * values.length) / (values.length - 1));
 }
 
-/** `seq_mean` … `seq_fraction_high` of numbers of which each is a row's; the deviation is from `center`. */
+/** `seq_mean` … `seq_fraction_high` of numbers of which each is a row's; the deviation is from `center`, the fraction that of `counted`. */
 export function rowFigures(
   prefix: string,
   values: readonly number[],
   bounds: Bounds,
   center: number,
+  counted: readonly number[] = values,
 ): CorrectionMetrics {
   return {
     [`${prefix}_seq_mean`]: average(values),
@@ -76,6 +77,6 @@ export function rowFigures(
     [`${prefix}_seq_max`]: largest(values),
     [`${prefix}_seq_min`]: smallest(values),
     [`${prefix}_seq_max_deviation`]: largest(values.map((x) => Math.abs(x - center))),
-    [`${prefix}_seq_fraction_high`]: share(countAbove(values, bounds), values.length),
+    [`${prefix}_seq_fraction_high`]: share(countAbove(counted, bounds), counted.length),
   };
 }

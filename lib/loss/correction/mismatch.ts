@@ -9,6 +9,7 @@ import type { MismatchMeasures, MismatchStatistic } from "../../ops/correction";
 import { measurePair } from "../../ops/correction/measure";
 
 const EMPTY_ROWS = ["skip", "count"] as const;
+const FIGURES = ["applied", "raw"] as const;
 
 /** Numbers by name, for a dashboard. */
 export type CorrectionMetrics = Record<string, number>;
@@ -21,6 +22,8 @@ export interface RolloutConventions {
   readonly epsilon?: number;
   /** Largest |log ratio| of a token or row that enters weights, rejection and χ², > 0, nats. Default 20. */
   readonly logClamp?: number;
+  /** Figures of weights are of those that are `"applied"`, the default, or of the `"raw"` ones. Shares outside of bounds are of the raw ones. */
+  readonly figures?: (typeof FIGURES)[number];
 }
 
 /** Rows, mask and conventions of every function here. */
@@ -48,6 +51,7 @@ export class Mismatch {
   readonly epsilon: number;
   readonly logClamp: number;
   readonly countsEmptyRows: boolean;
+  readonly rawFigures: boolean;
   /** What an op on the same tokens takes. */
   readonly layout: RowLayout & BackendOption & { readonly mask?: Uint8Array };
   readonly #taken = new Map<string, Taken>();
@@ -69,6 +73,7 @@ export class Mismatch {
     this.epsilon = needNumber(op, `${at}epsilon`, options.epsilon ?? 0, { min: 0 });
     this.logClamp = needNumber(op, `${at}logClamp`, options.logClamp ?? 20, { min: 0, above: true, infinite: true });
     this.countsEmptyRows = needWord(op, `${at}emptyRows`, options.emptyRows ?? "skip", EMPTY_ROWS) === 1;
+    this.rawFigures = needWord(op, `${at}figures`, options.figures ?? "applied", FIGURES) === 1;
     this.layout = {
       ...layoutOfRows(this.rows),
       mask: this.mask ?? undefined,

@@ -38,10 +38,15 @@ export interface RejectionRule {
   readonly bounds: Bounds;
 }
 
-function needThreshold(op: string, name: string, threshold: unknown, signed: boolean): Bounds {
+/** The one or two numbers of a threshold, NaN for what is none. */
+export function numbersOf(threshold: unknown): number[] {
   const text =
     typeof threshold === "number" ? String(threshold) : typeof threshold === "string" ? threshold.trim() : "";
-  const parts = text.split("_").map((part) => (part.trim() === "" ? NaN : Number(part)));
+  return text.split("_").map((part) => (part.trim() === "" ? NaN : Number(part)));
+}
+
+function needThreshold(op: string, name: string, threshold: unknown, signed: boolean): Bounds {
+  const parts = numbersOf(threshold);
   const [first, second = first] = parts as [number, number?];
   const sound = parts.length <= (signed ? 2 : 1) && parts.every((x) => x > 0 && Number.isFinite(x));
   const lower = parts.length === 2 ? first : 1 / second;

@@ -1,10 +1,11 @@
 // Importance weights for what a sampler generated and a trainer learns from.
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
-import { needFlag, needNumber, needWord } from "../../core/option-checks";
-import { boundMismatch } from "../../ops/correction";
+import { needFlag, needWord } from "../../core/option-checks";
+import { argumentError } from "../../core/errors";
+import { boundMismatch, type OutsideRule } from "../../ops/correction";
 import { broadcastRows } from "../../ops/group/broadcast";
-import { mergeMoments } from "../../ops/reduce";
+import { mergeMoments, type Moments, moments } from "../../ops/reduce";
 import { type PresetOption, resolvePreset } from "../../presets";
 import {
   average,
@@ -19,6 +20,7 @@ import {
   sum,
   weightedSpread,
 } from "./figures";
+import { numbersOf, type RejectionThreshold } from "./rejection-rules";
 import { type Bounds, type CorrectionMetrics, Mismatch, type RolloutOptions } from "./mismatch";
 
 const LEVELS = ["token", "sequence"] as const;
@@ -30,9 +32,12 @@ const SMALLEST_MEAN = 1e-8;
 export interface WeightRule {
   /** A weight for every token (`"token"`), or one for all tokens of a row, from the sum of its log ratios (`"sequence"`). */
   readonly level: (typeof LEVELS)[number];
-  /** Weights are at most this, >= 1. Metrics call a weight low below its reciprocal. Default 2. */
-  readonly threshold?: number;
-  /** Divide the truncated weights by their mean: over tokens (`"token"`), or of the rows (`"sequence"`). Default false. */
+  /**
+   * A number >= 1: weights are at most this; metrics call one low below its reciprocal. `"lower_upper"`: a weight outside of these
+   * bounds becomes 0 (IcePop). Default 2.
+   */
+  readonly threshold?: RejectionThreshold;
+  /** Divide the bounded weights by their mean: over tokens (`"token"`), or of the rows (`"sequence"`). Default false. */
   readonly batchNormalize?: boolean;
 }
 
@@ -41,108 +46,157 @@ export interface RolloutWeightsOptions extends RolloutOptions, WeightRule, Prese
 export interface RolloutWeightsResult {
   /** One per token, constants for the gradient; 0 under the mask. Float64 if an input is, else float32. */
   readonly weights: FloatArray;
-  /** `rollout_is_mean`, … Of the weights before they are truncated; docs/loss/correction.md defines each. */
+  /** `rollout_is_mean`, … Of the weights as `figures` says, before they are normalised; docs/loss/correction.md defines each. */
   readonly metrics: CorrectionMetrics;
 }
 
-/** std and effective sample size of the bounded weights, then the figures over rows. */
+/** std and effective sample size of weights, then the figures over rows: of `rowMeans`, and the shares of the raw ones. */
 function spreadFigures(
   batch: Mismatch,
   { mean, variance }: Spread,
   rowMeans: readonly number[],
+  raw: readonly number[],
   bounds: Bounds,
 ): CorrectionMetrics {
   const square = variance + mean * mean;
   return {
     [`${PREFIX}_std`]: batch.tokens > 1 ? Math.sqrt(variance) : 0,
     [`${PREFIX}_eff_sample_size`]: square > 0 ? (mean + batch.epsilon) ** 2 / square : square,
-    ...rowFigures(PREFIX, rowMeans, bounds, 1),
-    [`${PREFIX}_seq_fraction_low`]: share(countBelow(rowMeans, bounds), rowMeans.length),
+    ...rowFigures(PREFIX, rowMeans, bounds, 1, raw),
+    [`${PREFIX}_seq_fraction_low`]: share(countBelow(raw, bounds), raw.length),
   };
 }
 
-/** Truncated at the threshold and divided by `norm`. */
-function tokenWeights(batch: Mismatch, threshold: number, norm: number): FloatArray {
+/** Bounded, and divided by `norm`. */
+function tokenWeights(batch: Mismatch, { bounds, outside }: Limits, norm: number): FloatArray {
   const rowFactors = new Float64Array(batch.rows.B).fill(1 / norm);
   const { oldLogProbs, samplerLogProbs, layout, logClamp } = batch;
   const rule = {
     statistic: "ratio",
     logClamp,
-    high: threshold,
+    outside,
+    low: outside === "zero" ? bounds.low : undefined,
+    high: bounds.high,
     rowFactors: norm !== 1 ? rowFactors : undefined,
   } as const;
   return boundMismatch(oldLogProbs, samplerLogProbs, { ...layout, ...rule }).weights;
 }
 
-function ofTokens(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWeightsResult {
+function ofTokens(batch: Mismatch, limits: Limits, normalize: boolean): RolloutWeightsResult {
+  const { bounds } = limits;
   const measures = batch.measure("ratio", batch.logClamp, bounds);
   const { layout, tokens } = batch;
   const merging = { backend: layout.backend };
-  const all = mergeMoments(measures.moments, merging);
-  const within = mergeMoments(measures.bounded, merging);
-  const rowMeans = batch.perToken(measures.moments.sums);
+  const weights = tokenWeights(batch, limits, 1);
+  const applied = moments(weights, { ...layout, over: "row" });
+  const shown = batch.rawFigures ? measures.moments : applied;
+  const all = mergeMoments(shown, merging);
+  const within = batch.rawFigures ? mergeMoments(measures.bounded, merging) : all;
+  const perRow = (of: Moments) => {
+    const means = batch.perToken(of.sums);
+    return batch.countedRows.map((b) => means[b]!);
+  };
   const metrics: CorrectionMetrics = {
     [`${PREFIX}_mean`]: batch.mean(all.sums[0]!, tokens),
     [`${PREFIX}_max`]: tokens > 0 ? all.maxs[0]! : 0,
     [`${PREFIX}_min`]: tokens > 0 ? all.mins[0]! : 0,
     [`${PREFIX}_ratio_fraction_high`]: batch.mean(sum(measures.above), tokens),
     [`${PREFIX}_ratio_fraction_low`]: batch.mean(sum(measures.below), tokens),
+    ...outsideShare(limits, batch.mean(sum(measures.above) + sum(measures.below), tokens)),
     ...spreadFigures(
       batch,
       { mean: within.means[0]!, variance: share(within.m2s[0]!, tokens) },
-      batch.countedRows.map((b) => rowMeans[b]!),
+      perRow(shown),
+      perRow(measures.moments),
       bounds,
     ),
   };
-  if (!normalize) return { weights: tokenWeights(batch, bounds.high, 1), metrics };
-  const truncated = batch.measure("ratio", batch.logClamp, { low: -Infinity, high: bounds.high }).bounded;
-  const mean = batch.mean(sum(truncated.sums), tokens);
+  if (!normalize) return { weights, metrics };
+  const mean = batch.mean(sum(applied.sums), tokens);
   const norm = mean > SMALLEST_MEAN ? mean : 1;
   return {
-    weights: tokenWeights(batch, bounds.high, norm),
+    weights: norm === 1 ? weights : tokenWeights(batch, limits, norm),
     metrics: { ...metrics, [`${PREFIX}_batch_norm_factor`]: norm },
   };
 }
 
-function ofRows(batch: Mismatch, bounds: Bounds, normalize: boolean): RolloutWeightsResult {
+function ofRows(batch: Mismatch, limits: Limits, normalize: boolean): RolloutWeightsResult {
   const { kept, tokens, logClamp, layout, countedRows, liveRows } = batch;
-  const { high: threshold } = bounds;
-  const logBounds = { low: -Math.log(threshold), high: Math.log(threshold) };
+  const { bounds, outside } = limits;
+  const logBounds = { low: Math.log(bounds.low), high: Math.log(bounds.high) };
   const logs = batch.differences;
   const weights = logs.map((log) => Math.exp(bounded(log, { low: -logClamp, high: logClamp })));
+  const applied = weights.map((w) =>
+    outside === "zero" ? (w >= bounds.low && w <= bounds.high ? w : 0) : Math.min(w, bounds.high),
+  );
   const counted = countedRows.map((b) => logs[b]!);
-  const rowMeans = batch.perToken(weights.map((w, b) => w * kept[b]!));
+  const perRow = (of: Float64Array) => {
+    const means = batch.perToken(of.map((w, b) => w * kept[b]!));
+    return countedRows.map((b) => means[b]!);
+  };
+  const shown = batch.rawFigures ? weights : applied;
+  const dropped = liveRows.filter((b) => !(weights[b]! >= bounds.low && weights[b]! <= bounds.high));
   const metrics: CorrectionMetrics = {
     [`${PREFIX}_max`]: counted.length > 0 ? Math.exp(Math.min(largest(counted), logClamp)) : 0,
     [`${PREFIX}_min`]: counted.length > 0 ? Math.exp(smallest(counted)) : 0,
-    [`${PREFIX}_mean`]: batch.mean(sum(liveRows.map((b) => weights[b]! * kept[b]!)), tokens),
+    [`${PREFIX}_mean`]: batch.mean(sum(liveRows.map((b) => shown[b]! * kept[b]!)), tokens),
     [`${PREFIX}_ratio_fraction_high`]: share(countAbove(counted, logBounds), counted.length),
     [`${PREFIX}_ratio_fraction_low`]: share(countBelow(counted, logBounds), counted.length),
+    ...outsideShare(limits, batch.mean(sum(dropped.map((b) => kept[b]!)), tokens)),
     ...spreadFigures(
       batch,
       weightedSpread(
-        liveRows.map((b) => bounded(weights[b]!, bounds)),
+        liveRows.map((b) => (batch.rawFigures ? bounded(weights[b]!, bounds) : applied[b]!)),
         liveRows.map((b) => kept[b]!),
       ),
-      countedRows.map((b) => rowMeans[b]!),
+      perRow(shown),
+      perRow(weights),
       bounds,
     ),
   };
-  const truncated = weights.map((w) => Math.min(w, threshold));
-  const mean = average(liveRows.map((b) => truncated[b]!));
+  const mean = average(liveRows.map((b) => applied[b]!));
   const norm = normalize && mean > SMALLEST_MEAN ? mean : 1;
   if (normalize) metrics[`${PREFIX}_batch_norm_factor`] = norm;
-  const perRow = norm === 1 ? truncated : truncated.map((w) => w / norm);
-  const row = widestFloat(batch.oldLogProbs, batch.samplerLogProbs) === "float64" ? perRow : Float32Array.from(perRow);
+  const perRowWeights = norm === 1 ? applied : applied.map((w) => w / norm);
+  const wide = widestFloat(batch.oldLogProbs, batch.samplerLogProbs) === "float64";
+  const row = wide ? perRowWeights : Float32Array.from(perRowWeights);
   return { weights: broadcastRows("rolloutWeights", "weights", row, layout), metrics };
+}
+
+/** What weights are bounded to: truncated at `bounds.high`, or 0 outside of the bounds. */
+interface Limits {
+  readonly bounds: Bounds;
+  readonly outside: OutsideRule;
+}
+
+/** The share of tokens whose weight was taken from them. */
+function outsideShare({ outside }: Limits, value: number): CorrectionMetrics {
+  return outside === "zero" ? { [`${PREFIX}_oob_ratio`]: value } : {};
+}
+
+function needLimits(op: string, name: string, threshold: unknown): Limits {
+  const [first = NaN, second] = numbersOf(threshold);
+  const high = second ?? first;
+  const sound = numbersOf(threshold).length <= 2 && first > 0 && high >= first && high < Infinity;
+  if (!sound || (second === undefined && high < 1))
+    throw argumentError(
+      "ERR_SURPRISAL_OPTION",
+      op,
+      name,
+      threshold,
+      'a number >= 1, or "lower_upper" with 0 < lower <= upper',
+    );
+  return second === undefined
+    ? { bounds: { low: 1 / high, high }, outside: "clamp" }
+    : { bounds: { low: first, high }, outside: "zero" };
 }
 
 /** The weights of a batch, in the name of the public function `op` whose caller wrote the rule under `at`. */
 export function weigh(op: string, batch: Mismatch, rule: WeightRule, at = ""): RolloutWeightsResult {
   const level = needWord(op, `${at}level`, rule.level, LEVELS);
-  const threshold = needNumber(op, `${at}threshold`, rule.threshold ?? 2, { min: 1 });
+  const limits = needLimits(op, `${at}threshold`, rule.threshold ?? 2);
   const normalize = needFlag(op, `${at}batchNormalize`, rule.batchNormalize) === 1;
-  return (level === 0 ? ofTokens : ofRows)(batch, { low: 1 / threshold, high: threshold }, normalize);
+  return (level === 0 ? ofTokens : ofRows)(batch, limits, normalize);
 }
 
 /**

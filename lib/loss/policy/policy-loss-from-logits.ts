@@ -1,6 +1,7 @@
 // Policy losses by name, from the logits to their gradient: in one pass where a token's loss depends on that token alone.
 import { needIds, type TokenIds } from "../../core/arrays";
-import { argumentError, show } from "../../core/errors";
+import { argumentError } from "../../core/errors";
+import { unknownName } from "../../core/option-checks";
 import type { PlainFields } from "../../core/plain-types";
 import { needMaskedRows } from "../../core/row-layout";
 import {
@@ -70,7 +71,7 @@ const evaluateNamed = policyLoss as unknown as (
 /** Where everything lies, checked as far as both ways need it. */
 function read(op: string, name: PolicyLossName, batch: PolicyInputs, options: Options) {
   if (!policyLossNames.includes(name))
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "name", name, `one of ${policyLossNames.map(show).join(", ")}`);
+    throw unknownName(op, "name", name, policyLossNames);
   for (const own of ["logProbs", "entropies"] as const)
     if ((batch as Partial<PolicyBatch>)[own] !== undefined)
       throw argumentError(

@@ -1,5 +1,5 @@
 // Policy losses by name.
-import { argumentError, show } from "../../core/errors";
+import { unknownName } from "../../core/option-checks";
 import type { PlainFields } from "../../core/plain-types";
 import LOSSES, { type PolicyLossName } from "./losses";
 
@@ -38,13 +38,7 @@ export function policyLoss<Name extends PolicyLossName>(
   ...[options]: PolicyLossOptionsArgument<Name>
 ): PolicyLossResultOf<Name> {
   if (!Object.hasOwn(LOSSES, name))
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      "policyLoss",
-      "name",
-      name,
-      `one of ${policyLossNames.map(show).join(", ")}`,
-    );
+    throw unknownName("policyLoss", "name", name, policyLossNames);
   // One loss and its own arguments: a union the compiler cannot relate by itself.
   const evaluate = LOSSES[name].compute as unknown as (
     batch: PlainFields<PolicyLossBatch<Name>>,

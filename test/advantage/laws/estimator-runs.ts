@@ -48,6 +48,22 @@ export const gae =
     return { advantages, returns, raw: rawAdvantages };
   };
 
+export const turnGae =
+  (options: AdvantageOptions<"turnGae">): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), tokenRewards: batch.tokens.a, values: batch.tokens.b };
+    const { advantages, returns } = computeAdvantages("turnGae", given, { ...options, backend });
+    return { advantages, returns };
+  };
+
+export const turnReturns =
+  (options: AdvantageOptions<"turnReturns">): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), tokenRewards: batch.tokens.a };
+    const { advantages, returns } = computeAdvantages("turnReturns", given, { ...options, backend });
+    return { advantages, returns };
+  };
+
 export const reinforcePlusPlus =
   (options: AdvantageOptions<"reinforcePlusPlus">): Run =>
   (batch, backend) => {

@@ -22,6 +22,8 @@ import {
   rlooWithKl,
   type Results,
   type Run,
+  turnGae,
+  turnReturns,
 } from "./estimator-runs";
 import {
   batchScale,
@@ -34,6 +36,7 @@ import {
   whitened,
   whitenedBaseline,
 } from "./merging";
+import { turnGaeByDefinition, turnReturnsByDefinition } from "./turns";
 import type { CaseForm, Spared, TokenBatch } from "./token-batch";
 
 /** What must hold, in the words of the tests. */
@@ -77,6 +80,7 @@ export interface Estimator {
 }
 
 const NO_GROUPS: Exemptions = { labels: "there are no groups" };
+const NO_COMPARISON: Exemptions = { ...NO_GROUPS, constant: "nothing is compared with a group or a batch" };
 const NO_TOKENS: Exemptions = {
   poison: "there are no tokens, one number a row",
   zero: "there are no tokens, one number a row",
@@ -142,14 +146,38 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
     variants: outcomes("passAtK", { 'preset "verl"': { preset: "verl" } }),
   },
   rloo: { per: "token", split: "alone", variants: outcomes("rloo", { 'preset "verl"': { preset: "verl" } }) },
+  turnGae: {
+    per: "token",
+    split: "alone",
+    exempt: NO_COMPARISON,
+    variants: {
+      defaults: { run: turnGae({ gamma: 0.9, lambda: 0.8 }), definition: turnGaeByDefinition },
+      transformMasked: {
+        run: turnGae({ gamma: 0.9, lambda: 0.8, transformMasked: true }),
+        exempt: { poison: "the return of a masked token is its value" },
+      },
+    },
+  },
+  turnReturns: {
+    per: "token",
+    split: "alone",
+    exempt: NO_COMPARISON,
+    variants: {
+      defaults: { run: turnReturns({ gamma: 0.9 }), definition: (batch) => turnReturnsByDefinition(batch, "sum") },
+      'reward "last"': {
+        run: turnReturns({ gamma: 0.9, reward: "last" }),
+        definition: (batch) => turnReturnsByDefinition(batch, "last"),
+      },
+    },
+  },
   reinforcePlusPlus: {
     per: "token",
     split: whitened(reinforcePlusPlus({ gamma: 0.9 }), reinforcePlusPlus({ gamma: 0.9 })),
     exempt: NO_GROUPS,
     variants: {
       defaults: { run: reinforcePlusPlus({ gamma: 0.9 }), constant: reinforcePlusPlus({}) },
-      'preset "verl"': {
-        run: reinforcePlusPlus({ gamma: 0.9, preset: "verl" }),
+      'preset "verl-2026-01"': {
+        run: reinforcePlusPlus({ gamma: 0.9, preset: "verl-2026-01" }),
         exempt: {
           poison: "the return of a masked token begins with its own reward",
           constant: "a masked token cuts the return off: tokens before it have 0, those behind it the reward",

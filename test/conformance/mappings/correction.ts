@@ -12,12 +12,12 @@ import {
 import type { FloatArray, Inputs } from "../inputs";
 import type { Context, Mapping } from "../mapping";
 
-function layout(inputs: Inputs, { backend }: Context, mask = "response_mask") {
+export function layout(inputs: Inputs, { backend }: Context, mask = "response_mask") {
   return { shape: inputs.shape2(mask), mask: inputs.uint8(mask), backend };
 }
 
 /** Log ratios as log-probs of two policies, of which one is sure of everything. */
-function fromLogRatio(inputs: Inputs): [FloatArray, FloatArray] {
+export function fromLogRatio(inputs: Inputs): [FloatArray, FloatArray] {
   const ratios = inputs.floats("log_ratio");
   return [ratios, new Float32Array(ratios.length)];
 }
@@ -25,7 +25,9 @@ function fromLogRatio(inputs: Inputs): [FloatArray, FloatArray] {
 export function weightRule(inputs: Inputs) {
   return {
     level: inputs.oneOf("rollout_is", ["token", "sequence"]),
-    ...(inputs.has("rollout_is_threshold") && { threshold: inputs.number("rollout_is_threshold") }),
+    ...(inputs.has("rollout_is_threshold") && {
+      threshold: inputs.value("rollout_is_threshold") as RejectionThreshold,
+    }),
     ...(inputs.has("rollout_is_batch_normalize") && { batchNormalize: inputs.boolean("rollout_is_batch_normalize") }),
   };
 }

@@ -43,6 +43,8 @@ Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& group
   if (absent != 2) call.out("means", &NormalizeArgs::means, dtype, groups.G, Tolerance::sums(dtype));
   if (absent != 3) call.out("stds", &NormalizeArgs::stds, dtype, groups.G, Tolerance::sums(dtype));
   if (absent != 4) call.out("counts", &NormalizeArgs::counts, SRP_I32, groups.G, Tolerance::exact());
+  if (absent > 4) call.out("centers", &NormalizeArgs::centers, dtype, groups.n, Tolerance::sums(dtype));
+  if (absent > 5) call.out("spreads", &NormalizeArgs::spreads, dtype, groups.n, Tolerance::sums(dtype));
   return call;
 }
 
@@ -151,7 +153,7 @@ void group_agrees(Runner& run) {
   each_grouping(random, [&](int32_t dtype, const Groups& groups) {
     Call<NormalizeArgs> call = normalize(random, dtype, groups);
     for (call.args.center = 0; call.args.center <= SRP_CENTER_RUNNER_UP; ++call.args.center)
-      for (call.args.scale = 0; call.args.scale <= SRP_SCALE_STD; ++call.args.scale)
+      for (call.args.scale = 0; call.args.scale <= SRP_SCALE_SIGNED_MEAN; ++call.args.scale)
         for (call.args.singleton = 0; call.args.singleton <= SRP_SINGLETON_STANDARD; ++call.args.singleton)
           for (call.args.nan_policy = 0; call.args.nan_policy <= SRP_NAN_ABSTAIN; ++call.args.nan_policy)
             if (++turn % 3 == 0) run.agree(call);  // a third of each grouping: another one in the next
@@ -186,7 +188,7 @@ void group_refuses(Runner& run) {
     const Call<NormalizeArgs> good = normalize(random, SRP_F32, groups);
     refuse(run, good, groups);
     refuse_enumerators(run, good, "center", &NormalizeArgs::center, SRP_CENTER_RUNNER_UP);
-    refuse_enumerators(run, good, "scale", &NormalizeArgs::scale, SRP_SCALE_STD);
+    refuse_enumerators(run, good, "scale", &NormalizeArgs::scale, SRP_SCALE_SIGNED_MEAN);
     refuse_enumerators(run, good, "singleton", &NormalizeArgs::singleton, SRP_SINGLETON_STANDARD);
     refuse_enumerators(run, good, "nan_policy", &NormalizeArgs::nan_policy, SRP_NAN_ABSTAIN);
     for (double NormalizeArgs::* scalar :

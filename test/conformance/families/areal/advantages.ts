@@ -129,7 +129,7 @@ export const arealAdvantages: readonly Mapping[] = [
           shape: inputs.shape2("values"),
           bootstrap: behind(inputs, values),
         },
-        { gamma: inputs.number("discount"), lambda: lambdaOf(inputs), backend },
+        { gamma: inputs.number("discount"), lambda: lambdaOf(inputs), transformMasked: true, backend },
       );
       return { advantages, returns };
     },

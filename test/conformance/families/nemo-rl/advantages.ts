@@ -34,7 +34,12 @@ const conventions = (inputs: Inputs) => ({
       : ("std" as const),
 });
 
-function klOf(inputs: Inputs, names: readonly [string, string], everywhere: boolean, backend: Parameters<Mapping["run"]>[1]["backend"]) {
+function klOf(
+  inputs: Inputs,
+  names: readonly [string, string],
+  everywhere: boolean,
+  backend: Parameters<Mapping["run"]>[1]["backend"],
+) {
   const kind = inputs.oneOf("kl_type", ["k1", "k2", "k3"]);
   return klEstimates(wide(inputs, names[0]), wide(inputs, names[1]), {
     shape: rowsOf(inputs).shape,

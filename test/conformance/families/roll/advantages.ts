@@ -144,9 +144,9 @@ export const rollAdvantages: readonly Mapping[] = [
         episode_rewards: episodes,
         step_rewards: steps,
         response_level_rewards: clamp(sum, { ...rows, low: -limit, high: limit }).clamped,
-        metrics: {
-          "critic/reward_clip_frac": clipFraction(sum, { ...rows, low: -limit, high: limit }),
-        },
+        metrics: inputs.has("reward_clip")
+          ? { "critic/reward_clip_frac": clipFraction(sum, { low: -limit, high: limit, backend }) }
+          : {},
       };
     },
   },

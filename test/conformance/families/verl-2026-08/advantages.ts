@@ -8,11 +8,14 @@ import {
   optimalTokenBaselineAdvantage,
   probabilityAgreement,
   reinforcePlusPlusAdvantage,
+  rolloutCorrection,
+  rolloutWeights,
   speculativeDecodingMetrics,
 } from "surprisal";
 import type { GoldenCase } from "../../golden";
 import type { Inputs } from "../../inputs";
 import type { Context, Mapping, Outputs } from "../../mapping";
+import { fromLogRatio, layout, rejectionRules, weightRule } from "../../mappings/correction";
 import { matrixRows } from "../arrange";
 
 const family = "verl-2026-08";
@@ -60,9 +63,43 @@ function dimensions(inputs: Inputs) {
 
 /** Figures over nothing. */
 const nothing = ({ name }: GoldenCase): string | undefined =>
-  ["no_live_token", "all_aborted"].includes(name) ? "figures over nothing are 0, which a chart can show, not NaN" : undefined;
+  ["no_live_token", "all_aborted"].includes(name)
+    ? "figures over nothing are 0, which a chart can show, not NaN"
+    : undefined;
 
 export const verl202608Advantages: readonly Mapping[] = [
+  {
+    family,
+    function: "compute_rollout_correction_weights",
+    ours: "rolloutWeights",
+    options: 'preset "verl"',
+    differs: "takes log-probs, not their difference",
+    replacedBy: "weights 0 and size 0 where nothing is kept; float64 decides at a bound",
+    failures: { ValueError: ["ERR_SURPRISAL_OPTION"], TypeError: ["ERR_SURPRISAL_OPTION"] },
+    run: (inputs, context) => ({
+      ...rolloutWeights(...fromLogRatio(inputs), { preset: "verl", ...layout(inputs, context), ...weightRule(inputs) }),
+    }),
+  },
+  {
+    family,
+    function: "compute_rollout_correction_and_rejection_mask",
+    ours: "rolloutCorrection",
+    options: 'preset "verl"',
+    failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
+    run: (inputs, context) => {
+      const { weights, mask, metrics } = rolloutCorrection(
+        inputs.floats("old_log_prob"),
+        inputs.floats("rollout_log_prob"),
+        {
+          preset: "verl",
+          ...layout(inputs, context),
+          ...(inputs.has("rollout_is") && { weights: weightRule(inputs) }),
+          ...(inputs.has("rollout_rs") && { rejection: rejectionRules(inputs) }),
+        },
+      );
+      return { rollout_is_weights: weights, modified_response_mask: mask, metrics };
+    },
+  },
   {
     family,
     function: "calculate_debug_metrics",
