@@ -267,7 +267,7 @@ export const countNgrams: typeof from.countNgrams & TakesPlain<typeof from.count
 export const segments: TakesPlain<typeof from.segments> = checked(
   "segments",
   from.segments,
-  "options{mask:m turns:i spans{spans:i} shape offsets:i}",
+  "options{mask:m turns:i spans:i shape offsets:i}",
 );
 /**
  * Which tokens lie inside at least one span.

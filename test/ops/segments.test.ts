@@ -29,7 +29,7 @@ test("turns go on over masked tokens, whose numbers are not read", () => {
 
 test("spans of delimiters are segments; what lies outside of them is masked", () => {
   const tokens = Int32Array.of(1, 5, 2, 5, 5, 1, 5, 5, 2, 1, 6, 2);
-  const spans = findSpans(tokens, { shape: [2, 6], start: [1], end: [2], includeEnd: "none" });
+  const { spans } = findSpans(tokens, { shape: [2, 6], start: [1], end: [2], includeEnd: "none" });
   const { offsets, rowOffsets, mask: inside } = segments({ shape: [2, 6], spans });
   expect([...offsets]).toEqual([0, 6, 10, 12]);
   expect([...rowOffsets]).toEqual([0, 1, 3]);

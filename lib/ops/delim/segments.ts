@@ -2,15 +2,15 @@
 import { needInt32, optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
-import { needSpans, type SpanList } from "./span-values";
+import { needSpans } from "./span-values";
 
 export interface SegmentsOptions extends RowLayout {
   /** 1 = the policy's token. Default: all 1. */
   readonly mask?: Uint8Array;
   /** The number of its turn per token, never going down along a row. Not read under the mask. Give this or `spans`. */
   readonly turns?: Int32Array;
-  /** A segment for each span, of findSpans or [S,3], in the order of the tokens and without overlap. Tokens outside are masked. */
-  readonly spans?: SpanList;
+  /** A segment for each span, [S,3] as `findSpans(…).spans`, in the order of the tokens and without overlap. Tokens outside are masked. */
+  readonly spans?: Int32Array;
 }
 
 /**
@@ -31,7 +31,7 @@ export interface Segments {
 }
 
 /** The tokens of the spans that the mask keeps, and the first kept token of each span. */
-function ofSpans(op: string, rows: Rows, mask: Uint8Array | null, spans: SpanList) {
+function ofSpans(op: string, rows: Rows, mask: Uint8Array | null, spans: Int32Array) {
   const list = needSpans(op, spans, rows);
   const inside = new Uint8Array(rows.n);
   const opens = new Uint8Array(rows.n);

@@ -46,7 +46,7 @@ function gaeCall(
 ): Call<ScanGaeArgs, GaeResult> {
   const call = prepare(op, { rewards, values, lambda: options.lambda }, options);
   const { arrays, dtype, rows, stream } = call;
-  const lambda = arrays.lambda ? 1 : needNumber(op, "lambda", options.lambda as number, { min: 0, max: 1 });
+  const lambda = arrays.lambda ? 1 : needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
   const { out } = options;
   const advantages = outputOr(op, "advantages", out?.advantages, dtype, rows.n, stream);
   const returns = outputOr(op, "returns", out?.returns, dtype, rows.n, stream);
