@@ -33,7 +33,7 @@ export const primeRlAdvantages: readonly Mapping[] = [
       const rewards = lengthSharePenalty(Float64Array.from(inputs.floats("rewards")), {
         lengths: ["num_output_tokens", "num_input_tokens", "num_turns"].map(share),
       });
-      return { advantages: grpoAdvantage({ rewards }, { scale: "none", backend }).rowAdvantages };
+      return { advantages: grpoAdvantage({ rewards, groups: "all" }, { scale: "none", backend }).rowAdvantages };
     },
   },
   {
@@ -60,8 +60,10 @@ export const primeRlAdvantages: readonly Mapping[] = [
     ours: "grpoAdvantage",
     options: 'scale "mean", epsilon 0',
     run: (inputs, { backend }) => ({
-      advantages: grpoAdvantage({ rewards: inputs.floats("rewards") }, { scale: "mean", epsilon: 0, backend })
-        .rowAdvantages,
+      advantages: grpoAdvantage(
+        { rewards: inputs.floats("rewards"), groups: "all" },
+        { scale: "mean", epsilon: 0, backend },
+      ).rowAdvantages,
     }),
   },
   {
