@@ -70,8 +70,7 @@ const evaluateNamed = policyLoss as unknown as (
 
 /** Where everything lies, checked as far as both ways need it. */
 function read(op: string, name: PolicyLossName, batch: PolicyInputs, options: Options) {
-  if (!policyLossNames.includes(name))
-    throw unknownName(op, "name", name, policyLossNames);
+  if (!policyLossNames.includes(name)) throw unknownName(op, "name", name, policyLossNames);
   for (const own of ["logProbs", "entropies"] as const)
     if ((batch as Partial<PolicyBatch>)[own] !== undefined)
       throw argumentError(

@@ -37,8 +37,7 @@ export function policyLoss<Name extends PolicyLossName>(
   batch: PlainFields<PolicyLossBatch<Name>>,
   ...[options]: PolicyLossOptionsArgument<Name>
 ): PolicyLossResultOf<Name> {
-  if (!Object.hasOwn(LOSSES, name))
-    throw unknownName("policyLoss", "name", name, policyLossNames);
+  if (!Object.hasOwn(LOSSES, name)) throw unknownName("policyLoss", "name", name, policyLossNames);
   // One loss and its own arguments: a union the compiler cannot relate by itself.
   const evaluate = LOSSES[name].compute as unknown as (
     batch: PlainFields<PolicyLossBatch<Name>>,

@@ -89,18 +89,18 @@ typedef struct {
   const int32_t* members; /* [n] or NULL = identity */
   const int32_t* offsets; /* [G + 1] */
   int64_t n, G;
-  double ddof;           /* >= 0 */
-  double epsilon;        /* >= 0, added to the std */
-  double variance_floor; /* >= 0 */
-  int32_t center;        /* srp_group_center */
-  int32_t scale;         /* srp_group_scale */
-  int32_t singleton;     /* srp_group_singleton */
-  int32_t nan_policy;    /* srp_nan_policy */
-  void* normalized;      /* [n] or NULL */
-  void *means, *stds;    /* [G] or NULL */
-  int32_t* counts;       /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
-  const void* weights;   /* [n] or NULL = 1; >= 0 */
-  double gain;           /* >= 0; 1 = as it is */
+  double ddof;             /* >= 0 */
+  double epsilon;          /* >= 0, added to the std */
+  double variance_floor;   /* >= 0 */
+  int32_t center;          /* srp_group_center */
+  int32_t scale;           /* srp_group_scale */
+  int32_t singleton;       /* srp_group_singleton */
+  int32_t nan_policy;      /* srp_nan_policy */
+  void* normalized;        /* [n] or NULL */
+  void *means, *stds;      /* [G] or NULL */
+  int32_t* counts;         /* [G] or NULL: items that entered the statistics (all of them under SRP_NAN_PROPAGATE) */
+  const void* weights;     /* [n] or NULL = 1; >= 0 */
+  double gain;             /* >= 0; 1 = as it is */
   void *centers, *spreads; /* [n] or NULL: of each item, see above */
 } srp_group_normalize_args;
 

@@ -67,7 +67,8 @@ void outputs(Call<Args>& call, const Setting& s, const char* first, void* Args::
 Gae gae(const Setting& s) {
   Gae call(&srp_backend::scan_gae);
   inputs(call, s);
-  if (s.random.chance(0.4)) call.in("lambdas", &srp_scan_gae_args::lambdas, reals(s.dtype, s.random.reals(s.rows.B, 0, 1)));
+  if (s.random.chance(0.4))
+    call.in("lambdas", &srp_scan_gae_args::lambdas, reals(s.dtype, s.random.reals(s.rows.B, 0, 1)));
   outputs(call, s, "advantages", &srp_scan_gae_args::advantages, "returns", &srp_scan_gae_args::returns);
   return call;
 }
