@@ -74,14 +74,14 @@ eachBackend((backend) => {
     expect(gpgAdvantage({ rewards: new Float64Array(3), groups: [0, 0, 0], shape: [3, 1] }, { backend }).alpha).toBe(3);
   });
 
-  test("reinforcePlusPlus whitens the later rewards; preset verl stops at a hole", () => {
+  test("reinforcePlusPlus whitens the later rewards; preset verl-2026-01 stops at a hole", () => {
     const { rows, batch } = rollouts(3);
     const plain = rows.map((row) => laterRewards(row, 0.9).map((x, t) => (row.kept[t] ? x : 0)));
     const got = reinforcePlusPlusAdvantage(batch, { gamma: 0.9, backend });
     expect(got.returns).toBeAllClose(plain.flat(), F64);
     expect(got.advantages).toBeAllClose(whitened(plain, rows, 1e-8).flat(), F64);
     const cut = rows.map((row) => rewardsUntilHole(row, 0.9));
-    const stopped = reinforcePlusPlusAdvantage(batch, { gamma: 0.9, preset: "verl", transformMasked: false, backend });
+    const stopped = reinforcePlusPlusAdvantage(batch, { gamma: 0.9, preset: "verl-2026-01", transformMasked: false, backend });
     expect(stopped.returns).toBeAllClose(cut.flat(), F64);
     expect(stopped.advantages).toBeAllClose(whitened(cut, rows, 1e-8).flat(), F64);
     expect(reinforcePlusPlusAdvantage(batch, { gamma: 0.9, whitening: false, backend }).advantages).toEqual(

@@ -28,12 +28,12 @@ test("turns go on over masked tokens, whose numbers are not read", () => {
 });
 
 test("spans of delimiters are segments; what lies outside of them is masked", () => {
-  const tokens = Int32Array.of(1, 5, 2, 5, 5, 1, 5, 5, 2, 1, 6, 2);
+  const tokens = Int32Array.of(1, 5, 2, 5, 5, 1, 1, 5, 2, 1, 6, 2);
   const { spans } = findSpans(tokens, { shape: [2, 6], start: [1], end: [2], includeEnd: "none" });
   const { offsets, rowOffsets, mask: inside } = segments({ shape: [2, 6], spans });
   expect([...offsets]).toEqual([0, 6, 10, 12]);
   expect([...rowOffsets]).toEqual([0, 1, 3]);
-  expect([...inside]).toEqual([0, 1, 0, 0, 0, 0, 1, 1, 0, 0, 1, 0]);
+  expect([...inside]).toEqual([0, 1, 0, 0, 0, 0, 0, 1, 0, 0, 1, 0]);
   expect(() => segments({ shape: [2, 6], spans: Int32Array.of(0, 1, 4, 0, 3, 5) })).toThrow(/spans\[1\]/);
   expect(() => segments({ shape: [2, 6], spans, turns: new Int32Array(12) })).toThrow(/nothing where turns are given/);
 });
