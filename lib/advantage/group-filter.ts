@@ -29,7 +29,7 @@ export interface GroupFilterResult {
 
 function needRange(op: string, name: string, range: Range | undefined): Range | null {
   if (range === undefined) return null;
-  if (!Array.isArray(range) || !((range[0] as number) <= (range[1] as number)))
+  if (!Array.isArray(range) || !(range[0] <= range[1]))
     throw argumentError("ERR_SURPRISAL_OPTION", op, name, range, "[low, high] with low <= high");
   return range;
 }

@@ -81,7 +81,12 @@ eachBackend((backend) => {
     expect(got.returns).toBeAllClose(plain.flat(), F64);
     expect(got.advantages).toBeAllClose(whitened(plain, rows, 1e-8).flat(), F64);
     const cut = rows.map((row) => rewardsUntilHole(row, 0.9));
-    const stopped = reinforcePlusPlusAdvantage(batch, { gamma: 0.9, preset: "verl-2026-01", transformMasked: false, backend });
+    const stopped = reinforcePlusPlusAdvantage(batch, {
+      gamma: 0.9,
+      preset: "verl-2026-01",
+      transformMasked: false,
+      backend,
+    });
     expect(stopped.returns).toBeAllClose(cut.flat(), F64);
     expect(stopped.advantages).toBeAllClose(whitened(cut, rows, 1e-8).flat(), F64);
     expect(reinforcePlusPlusAdvantage(batch, { gamma: 0.9, whitening: false, backend }).advantages).toEqual(
