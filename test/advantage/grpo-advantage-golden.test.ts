@@ -68,7 +68,7 @@ const SOURCES: Readonly<Record<string, Run>> = {
   "verl/compute_rloo_vectorized_outcome_advantage": verl(() => ({ preset: "verl", ...RLOO, singleton: "zero" })),
   "gspo/standardize_rewards": (inputs, backend) => {
     const { advantages, means, stds } = grpoAdvantage(
-      { rewards: inputs.floats("rewards") },
+      { rewards: inputs.floats("rewards"), groups: "all" },
       { preset: "gspo", backend },
     );
     return { advantages, mean: means, std: stds };

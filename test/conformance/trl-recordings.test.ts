@@ -8,7 +8,7 @@ import {
   type PolicyBatch,
   type PolicyLossName,
   type PolicyLossResult,
-} from "../../lib";
+} from "surprisal";
 import { eachBackend } from "../support/each-backend";
 
 interface Step {
