@@ -187,7 +187,7 @@ export function multiRewardAdvantage(
   const epsilon = needNumber(op, "epsilon", resolved.epsilon ?? 1e-6, { min: 0 });
   const backend: BackendOption = { backend: options.backend };
   const separately = needWord(op, "aggregation", aggregation, AGGREGATIONS) === 1;
-  const overTokens = separately && needWord(op, "normalizeOver", resolved.normalizeOver ?? "rows", OVER) === 1;
+  const overTokens = needWord(op, "normalizeOver", resolved.normalizeOver ?? "rows", OVER) === 1 && separately;
   if (resolved.finalEpsilon !== undefined) needNumber(op, "finalEpsilon", resolved.finalEpsilon, { min: 0 });
   const { given, groups, begin, end } = gatherRewards(op, options.collective, local, localGroups);
   const { advantages, sums, stds } = separately

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
-import { needFlag } from "../core/option-checks";
+import { needFlag, needWord } from "../core/option-checks";
 import { layoutOfRows } from "../core/row-layout";
 import { type Segments, segments } from "../ops/delim";
 import { groupBroadcast } from "../ops/group";
@@ -102,14 +102,15 @@ export function turnGaeAdvantage(batch: TurnGaeBatch, options: TurnGaeAdvantageO
  * @see ROLL, roll/pipeline/agentic/utils.py (agentic_reinforce: the reward at the last token of a run)
  */
 export function turnReturnsAdvantage(batch: TurnBatch, options: TurnReturnsAdvantageOptions = {}): TurnAdvantageResult {
-  const checked = needTokenBatch("turnReturnsAdvantage", batch, [], options);
+  const op = "turnReturnsAdvantage";
+  const last = needWord(op, "reward", options.reward ?? "sum", ["sum", "last"]) === 1;
+  const checked = needTokenBatch(op, batch, [], options);
   const turns = turnsOf(batch, checked);
   const backend = { backend: options.backend };
   const { offsets, mask } = turns;
-  const rewards =
-    options.reward === "last"
-      ? endValues(checked.rewards, { offsets, mask, at: "last" })
-      : moments(checked.rewards, { offsets, mask, over: "row", ...backend }).sums;
+  const rewards = last
+    ? endValues(checked.rewards, { offsets, mask, at: "last" })
+    : moments(checked.rewards, { offsets, mask, over: "row", ...backend }).sums;
   const { gamma = 1 } = options;
   const perTurn = discountedReturns(rewards, { offsets: turns.rowOffsets, mask: turns.kept, gamma, ...backend });
   const advantages = roundedTo(checked.dtype, spread(perTurn, turns, backend));

@@ -75,6 +75,8 @@ const NEEDED: Readonly<Partial<Record<AdvantageName, object>>> = {
     inputs: ({ groups }: Experience) => ({ baselines: Float64Array.from(groups, (g) => g / 4) }),
   },
   optimalTokenBaseline: { inputs: ({ tokenIds }: Experience) => ({ sumSquares: sharesOf(tokenIds) }) },
+  turnGae: { gamma: 0.9, lambda: 0.8, klCoefficient: 0.1 },
+  turnReturns: { klCoefficient: 0.1 },
   egpo: { thinkEnd: 5 },
   empg: { start: [4], end: [5] },
   maxent: { tau: 0.5, beta: 0.5 },
@@ -139,6 +141,11 @@ const BY_HAND: Readonly<
     { offsets: made.offsets, tokenRewards: placedOf(made), values: made.values, dones: endsOf(made.tokenIds) },
     { gamma: 0.9, lambda: 0.8 },
   ],
+  turnGae: (made) => [
+    { offsets: made.offsets, mask: made.mask, tokenRewards: placedOf(made), values: made.values },
+    { gamma: 0.9, lambda: 0.8 },
+  ],
+  turnReturns: (made) => [{ offsets: made.offsets, mask: made.mask, tokenRewards: placedOf(made) }],
   edgeGrpo: ({ offsets, mask, groups, rewards, entropies }) => [{ offsets, mask, groups, rewards, entropies }],
   egpo: ({ offsets, mask, groups, rewards, entropies, tokenIds }) => [
     { offsets, mask, groups, rewards, entropies, tokens: tokenIds },

@@ -26,6 +26,8 @@ const REQUIRED: Readonly<Partial<Record<PolicyLossName, object>>> = {
   clipCov: { clip: 0.2, seed: 1 },
   cpgd: { clip: 0.2 },
   optimalValue: { beta: 1 },
+  dppo: { low: 0.2, high: 0.2 },
+  dro: { beta: 1 },
   bypass: { objective: "clip", clip: 0.2 },
 };
 

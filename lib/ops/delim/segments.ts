@@ -1,8 +1,11 @@
 // Segments of rows (turns, steps, runs of kept tokens) as rows inside the rows: whatever takes rows takes segments.
+import { needsHostArrays } from "../../core/device-ops";
 import { needInt32, optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 import { needSpans } from "./span-values";
+
+needsHostArrays("segments", "turns are counted in host memory");
 
 export interface SegmentsOptions extends RowLayout {
   /** 1 = the policy's token. Default: all 1. */

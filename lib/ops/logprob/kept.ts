@@ -1,4 +1,5 @@
 // Log-probs over the ids that a sampler kept: what top-k and top-p left of the vocabulary, recorded row by row.
+import { needsHostArrays } from "../../core/device-ops";
 import { needIds, type TokenIds } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
@@ -19,6 +20,9 @@ import {
   needLogits,
 } from "./logits";
 import type { LogprobResult } from "./results";
+
+needsHostArrays("keptLogprob", "the kept logits are gathered in host memory");
+needsHostArrays("keptLogprobBackward", "the gradient is spread in host memory");
 
 /** The ids that a sampler kept of each row, one row behind the other; the target counts as kept, listed or not. */
 export interface KeptIds {

@@ -1,9 +1,12 @@
 // The number at one end of each row: the value of a turn's first token, the reward at its last one.
+import { needsHostArrays } from "../../core/device-ops";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import { needWord } from "../../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
+
+needsHostArrays("endValues", "the ends of rows are looked for in host memory");
 
 const ENDS = ["first", "last"] as const;
 

@@ -178,7 +178,13 @@ test("every loss has its laws", () => {
     (name) => /(Loss|Penalty|Bonus|Likelihood|Objective)$/.test(name) && !own.has(name),
   );
   // Rewards, and operations with tests of their own.
-  const noLosses = ["overlongPenalty", "repetitionPenalty", "stopProperlyPenalty", "clippedObjective"];
+  const noLosses = [
+    "overlongPenalty",
+    "lengthSharePenalty",
+    "repetitionPenalty",
+    "stopProperlyPenalty",
+    "clippedObjective",
+  ];
   expect([...Object.keys(LOSSES), ...COMPOSED].sort()).toEqual(
     [...policies, ...others.filter((name) => !noLosses.includes(name))].sort(),
   );
