@@ -113,9 +113,11 @@ eachMpi((mpi) => {
       async (c) => {
         const [, [pid]] = c.allGather(Int32Array.of(process.pid)) as [Int32Array, Int32Array];
         if (c.rank === 0) {
+          const { readFileSync } = process.getBuiltinModule("node:fs");
           const lives = (): boolean => {
             try {
-              return process.kill(pid!, 0);
+              // A launcher may leave the dead one as a zombie.
+              return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
             } catch {
               return false;
             }
