@@ -101,7 +101,7 @@ export interface MpiAddon {
     timeout: number,
   ): Promise<Uint8Array | string | null>;
   mpiPost(comm: number, kind: number, sent: Uint8Array, received: number, root: number, timeout: number): void;
-  mpiLeave(): void;
+  mpiLeave(complete: boolean): void;
   mpiAbort(): void;
 }
 

@@ -38,6 +38,8 @@ class MpiChannel implements Channel {
   readonly pieceBytes = PIECE_BYTES;
   readonly line = new Line();
   ended: Channel["ended"];
+  /** Every rank finishes MPI as far as is known. MPI would wait for ever for one that does not. */
+  complete = true;
   readonly #mpi: MpiAddon;
   readonly #world: number;
   readonly #settings: MpiSettings;
@@ -65,6 +67,7 @@ class MpiChannel implements Channel {
 
   end(ending: Ending): void {
     hasEnded(this);
+    if (ending.reason === "told" || ending.reason === "timed out") this.complete = false;
     this.ended ??= (op) => lostError(op, ending);
     if (this.#settings.checked) for (const lane of this.#lanes.values()) lane.part(encodeEnding(ending));
   }
@@ -207,6 +210,7 @@ export function openMpi(settings: MpiSettings): OpenedCollective {
       { op: "openCollective", name: "timeout", got: settings.timeout, want: "every rank to take part" },
     );
   if (typeof opened === "string") return noLibrary(opened);
-  afterEndings(() => mpi.mpiLeave());
-  return new World("mpi", new MpiChannel(mpi, settings, opened), opened.library);
+  const channel = new MpiChannel(mpi, settings, opened);
+  afterEndings(() => mpi.mpiLeave(channel.complete));
+  return new World("mpi", channel, opened.library);
 }

@@ -25,8 +25,8 @@ struct MpiUser {
     if (!entered) MpiThread::instance().enter();
     entered = true;
   }
-  void leave() {
-    if (entered) MpiThread::instance().leave();
+  void leave(bool complete) {
+    if (entered) MpiThread::instance().leave(complete);
     entered = false;
   }
 };
@@ -35,7 +35,7 @@ MpiUser& user(const Napi::Env& env) {
   std::shared_ptr<void>& kept = environment(env).mpi;
   if (!kept) {
     kept = std::shared_ptr<void>(new MpiUser, [](void* one) { delete static_cast<MpiUser*>(one); });
-    napi_add_env_cleanup_hook(env, [](void* one) { static_cast<MpiUser*>(one)->leave(); }, kept.get());
+    napi_add_env_cleanup_hook(env, [](void* one) { static_cast<MpiUser*>(one)->leave(true); }, kept.get());
   }
   return *static_cast<MpiUser*>(kept.get());
 }
@@ -160,9 +160,9 @@ Napi::Value mpi_post(const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// (): this environment calls MPI no more.
+// (whether every process of the job finishes MPI): this environment calls MPI no more.
 Napi::Value mpi_leave(const Napi::CallbackInfo& info) {
-  user(info.Env()).leave();
+  user(info.Env()).leave(info[0].ToBoolean().Value());
   return info.Env().Undefined();
 }
 

@@ -87,10 +87,11 @@ void MpiThread::enter() {
   ++users_;
 }
 
-void MpiThread::leave() {
+void MpiThread::leave(bool complete) {
   const auto job = std::make_shared<MpiJob>();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
+    if (!complete) healthy_ = false;
     if (--users_ > 0 || !opened_) return;
     opened_ = false;
     job->kind = MpiJob::Kind::finish;

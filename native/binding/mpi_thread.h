@@ -53,9 +53,10 @@ class MpiThread {
   // Sleeps until the job has ended. Where the thread itself is stuck, the deadline ends it.
   void wait(MpiJob& job);
 
-  // Of environments that use MPI. The last one that leaves finishes MPI; where a call failed or came too late it leaves MPI as it is.
+  // Of environments that use MPI. The last one that leaves finishes MPI, which waits for every process of the job. Where a call failed
+  // or came too late, or where an environment knows of a process that does not finish MPI, it leaves MPI as it is.
   void enter();
-  void leave();
+  void leave(bool complete);
 
  private:
   void run();

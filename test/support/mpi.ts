@@ -7,6 +7,7 @@ import { deserialize, serialize } from "node:v8";
 import type * as surprisal from "../../lib";
 import type { OpenedCollective, OpenCollectiveOptions } from "../../lib/collective";
 import { distFile } from "./dist";
+import { HANG_MS } from "./hang";
 
 export interface Mpi {
   readonly name: "Open MPI" | "MPICH";
@@ -106,6 +107,7 @@ export async function runProcesses<Input, T>(
     const child = spawn(command, rest, {
       env: { ...process.env, SURPRISAL_MPI: mpi.library, OMPI_MCA_pml: "ob1" },
       stdio: ["ignore", "pipe", "pipe"],
+      timeout: HANG_MS,
     });
     let output = "";
     child.stdout.on("data", (text: Buffer) => (output += text.toString()));
