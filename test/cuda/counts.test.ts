@@ -1,19 +1,6 @@
 // The instructions of the hot loops: how they are counted, and that the kept counts are of these sources and within their limits.
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { GPU_GOALS } from "../../bench/gpu/goals";
-
-const root = join(__dirname, "..", "..");
-const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
-
-function run(program: string): unknown {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
+import { run, script } from "./ledger-program";
 
 /** cuobjdump's text of a function, its instructions 16 bytes apart. */
 const listing = (name: string, ...code: readonly string[]) =>

@@ -2,18 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-
-const root = join(__dirname, "..", "..");
-const script = (name: string) => JSON.stringify(pathToFileURL(join(root, "scripts/ledger", name)).href);
-
-function run(program: string): unknown {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", program], {
-    encoding: "utf8",
-  });
-  if (status !== 0) throw new Error(stderr);
-  return JSON.parse(stdout);
-}
+import { root, run, script } from "./ledger-program";
 
 describe("occupancy", () => {
   const cases: [
