@@ -19,10 +19,11 @@ export const answerClusters: typeof from.answerClusters = checkedAsync(
   "completions[] options?{by groups extract() tolerance percent symbolic timeLimit}",
 );
 /**
- * Runs the program of each completion against its tests. A program has a process for itself, without files, network, other
- * processes, packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. Outputs are
- * compared in the calling process, assertions in another that runs no line of the program. A program that fails has the reward 0 with
- * the reason, and the next one is not affected:
+ * Runs the program of each completion where nothing is compared: outputs are compared in the calling process, and assertions, which
+ * are code, not there but in a second sandboxed process that gets plain data and runs no line of the program; with
+ * `isolation: "shared"` a program can forge its verdict. A program has a process for itself, without files, network, other processes,
+ * packages or anything of the host; tests and expected outputs are never in it, and only plain data leaves it. A program that fails has
+ * the reward 0 with the reason, and the next one is not affected:
  *
  *     "passed"  "wrong output"  "assertion failed"  "cannot cross"  "error"  "syntax error"  "exit"  "no code"
  *     "time limit"  "memory limit"  "output limit"  "crash"
@@ -48,7 +49,8 @@ export const codeReward: typeof from.codeReward = checkedAsync(
  */
 export const extractCode: typeof from.extractCode = checked("extractCode", from.extractCode, 'text"" language?');
 /**
- * A pool of processes for `codeReward`, with limits of its own. Processes start when they are needed.
+ * A pool of processes for `codeReward`, with limits of its own: a program has one, its assertions another, each used once and killed.
+ * Processes start when they are needed.
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the option
  */

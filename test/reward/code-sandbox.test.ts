@@ -10,7 +10,8 @@ import { systemHas } from "../../lib/reward/code/system-sandbox";
 import { built } from "../support/built-reward";
 import { distFile } from "../support/dist";
 import { JAVASCRIPT } from "./attacks/javascript";
-import { PATCHES, VALUES } from "./attacks/python";
+import { PATCHES } from "./attacks/python-patches";
+import { VALUES } from "./attacks/python-values";
 
 const LONG = 240_000;
 

@@ -1,7 +1,9 @@
 // Assertions about Python programs: honest programs pass whatever they are made of, and dishonest ones do not.
 import type { RewardResult } from "../../lib/reward";
 import { built } from "../support/built-reward";
-import { type Attack, PATCHES, VALUES } from "./attacks/python";
+import type { Attack } from "./attacks/attack";
+import { PATCHES } from "./attacks/python-patches";
+import { VALUES } from "./attacks/python-values";
 
 let sandbox: ReturnType<typeof built.createCodeSandbox>;
 beforeAll(() => (sandbox = built.createCodeSandbox({ workers: 2, timeLimit: 20_000 })));

@@ -162,7 +162,8 @@ export class SandboxPool implements CodeSandbox {
 }
 
 /**
- * A pool of processes for `codeReward`, with limits of its own. Processes start when they are needed.
+ * A pool of processes for `codeReward`, with limits of its own: a program has one, its assertions another, each used once and killed.
+ * Processes start when they are needed.
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION, naming the option
  */

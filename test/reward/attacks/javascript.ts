@@ -1,5 +1,5 @@
 // JavaScript programs that would be paid for nothing. Each stands in docs/reward/security.md by its name.
-import type { Attack } from "./python";
+import type { Attack } from "./attack";
 
 const ANY = "{ valueOf: () => 9, toString: () => '9', [Symbol.toPrimitive]: () => 9, equals: () => true }";
 
