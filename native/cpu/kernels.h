@@ -306,7 +306,9 @@ struct Kernels {
   Tables<TokenKernels, int32_t, int64_t> tokens;
   HeadKernels head;
   int64_t (*count_bytes)(const uint8_t* mask, int64_t begin, int64_t end);  // those that are not 0
-  double (*exponential)(double x);  // the bits that a token's ratio has
+  // exp with the bits that a token's ratio has: in ratio_log, and in the losses.
+  double (*exponential)(double x);
+  double (*loss_ratio)(double x);
 };
 
 }  // namespace srp::cpu

@@ -60,6 +60,22 @@ LossSums sums_of(const Kernels* level, const LossArgs& a, int64_t b, const LossP
   return sums;
 }
 
+// The ratio of a row has the bits that a token's has, so it comes of the level's exp.
+template <class F>
+RowForm form_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
+  RowForm form = row_form<F>(a, b, p, sums);
+  if (!level || sums_its_own(a.form)) return form;
+  form.ratio.ratio = form.reported = level->loss_ratio(form.ratio.log_ratio);
+  if (a.form != SRP_ROW_CLIP_ONCE) return form;
+  const LossTerm<double> t = ClipForm::of(form.ratio, row_advantage<F>(a, b), p);
+  const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
+  form.loss = scaled(factor, t.loss);
+  form.slope = scaled(factor, t.slope);
+  form.clipped = t.clipped;
+  form.limited = t.limited;
+  return form;
+}
+
 // Computes what the tokens of a row cost, and returns the sum of the slopes.
 template <class F>
 double values_of(const Kernels* level, const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums,
@@ -108,7 +124,7 @@ void row_losses(const LossArgs& a, int64_t first, int64_t last) {
   const Kernels* const level = kernels();
   for (int64_t b = first; b < last; ++b) {
     const LossSums sums = sums_of<F>(level, a, b, p);
-    RowForm form = row_form<F>(a, b, p, sums);
+    RowForm form = form_of<F>(level, a, b, p, sums);
     LossFigures figures;
     const double slope = values_of<F>(level, a, b, p, sums, form, &figures);
     store_row<F>(a, b, form, &figures);
@@ -144,7 +160,7 @@ void group_losses(const LossArgs& a, int64_t first, int64_t last) {
       const int64_t b = member(a.members, m);
       LossSums row;
       row.kept = row.terms = kept_of(a, b);
-      form = row_form<F>(a, b, p, all);
+      form = form_of<F>(level, a, b, p, all);
       LossFigures figures;
       add_counts(row, &figures);
       store_row<F>(a, b, form, &figures);

@@ -1,5 +1,5 @@
 // Tokens go through registers, and most rows through a shorter text of the clip: neither is to be seen in a bit.
-import { clippedObjective, type ClippedObjectiveOptions } from "../../lib/ops/loss";
+import { clippedObjective, type ClippedObjectiveOptions, tokenLoss } from "../../lib/ops/loss";
 import { logRatio } from "../../lib/ops/ratio";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -43,6 +43,31 @@ eachBackend((backend) => {
       expect(run({ logClamp: 1e300 })).toEqual(plain);
       expect(run({ maxLogRatio: 1e300 })).toEqual(plain);
       expect(plain.ratios.some((x) => x === Infinity)).toBe(true);
+    });
+
+    test(`${dtype}: sums over long rows have the same bits by the short text of the clip and by the long one`, () => {
+      const n = 1003;
+      const r = rng(32);
+      const logRatios = r[dtype](n, -0.5, 0.5);
+      for (let i = 90; i < n; i += 90) logRatios[i] = -800; // a ratio of 0 is left to the long text
+      const signs = r[dtype](n, -1, 1);
+      for (const kept of [undefined, r.mask(n, 0.7)]) {
+        const ofBound = (maxLogRatio?: number) =>
+          tokenLoss({
+            form: "clip",
+            clipLow: 0.2,
+            clipHigh: 0.28,
+            maxLogRatio,
+            shape: [1, n],
+            mask: kept,
+            logProbs: logRatios,
+            oldLogProbs: logRatios.map(() => 0),
+            advantages: signs,
+            backend,
+          });
+        expect(Number.isFinite(ofBound().figures.loss)).toBe(true);
+        expect(ofBound(1e300)).toEqual(ofBound());
+      }
     });
 
     test(`${dtype}: a row alone, behind a shift of its arrays, has the bits it has among others`, () => {

@@ -65,4 +65,6 @@ SRP_INLINE Exponentials exponentials(F64 x) {
   return {load(exp_to), load(less_one_to)};
 }
 
+static double exponential_of_one(double x) { return exponentials(splat(x)).exp[0]; }
+
 }  // namespace srp::cpu::SRP_LEVEL

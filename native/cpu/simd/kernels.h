@@ -61,6 +61,7 @@ static constexpr Kernels kKernels = {
      {{widen<float>}, {widen<double>}, {widen<Half>}, {widen<BFloat16>}}},
     count_bytes,
     exp_of_one,
+    exponential_of_one,
 };
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -7,6 +7,30 @@ struct FigureLanes {
   I64 kept, terms, clipped, limited, below, above, outside, positive, negative;
 };
 
+// Both halves added up; the figures beyond SRP_LOSS_SUMS only where all are wanted.
+SRP_INLINE FigureLanes joined(const FigureLanes& a, const FigureLanes& b, bool all) {
+  FigureLanes sums = {};
+  sums.loss = a.loss + b.loss;
+  sums.kl = a.kl + b.kl;
+  sums.ratio = a.ratio + b.ratio;
+  sums.kept = a.kept + b.kept;
+  sums.terms = a.terms + b.terms;
+  sums.clipped = a.clipped + b.clipped;
+  sums.limited = a.limited + b.limited;
+  if (!all) return sums;
+  sums.log_ratio = a.log_ratio + b.log_ratio;
+  sums.clamped = a.clamped + b.clamped;
+  sums.absolute = a.absolute + b.absolute;
+  sums.squared = a.squared + b.squared;
+  sums.k3 = a.k3 + b.k3;
+  sums.below = a.below + b.below;
+  sums.above = a.above + b.above;
+  sums.outside = a.outside + b.outside;
+  sums.positive = a.positive + b.positive;
+  sums.negative = a.negative + b.negative;
+  return sums;
+}
+
 // Log ratios, 0 under the mask.
 SRP_INLINE void add_log_ratios(FigureLanes* sums, F64 x, const Exponentials& e, double log_clamp) {
   const double infinity = INFINITY;
@@ -56,15 +80,15 @@ SRP_INLINE void store_others(double* at, const FigureLanes& lanes, double log_cl
   at[SRP_FIGURE_OUTSIDE_NEGATIVE] = static_cast<double>(sum(lanes.negative));
 }
 
-// All figures but the total and the row's ratio.
-SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool all, double log_clamp) {
+// All figures but the total and the row's ratio. Plain rows (loss_tokens.h) have neither KL nor limits, and every kept token is a term.
+SRP_INLINE void store_lanes(double* at, const FigureLanes& lanes, bool plain, bool all, double log_clamp) {
   at[SRP_FIGURE_LOSS] = sum(lanes.loss);
-  at[SRP_FIGURE_KL] = sum(lanes.kl);
+  at[SRP_FIGURE_KL] = plain ? 0 : sum(lanes.kl);
   at[SRP_FIGURE_RATIO] = sum(lanes.ratio);
   at[SRP_FIGURE_KEPT] = static_cast<double>(sum(lanes.kept));
-  at[SRP_FIGURE_TERMS] = static_cast<double>(sum(lanes.terms));
+  at[SRP_FIGURE_TERMS] = plain ? at[SRP_FIGURE_KEPT] : static_cast<double>(sum(lanes.terms));
   at[SRP_FIGURE_CLIPPED] = static_cast<double>(sum(lanes.clipped));
-  at[SRP_FIGURE_LIMITED] = static_cast<double>(sum(lanes.limited));
+  at[SRP_FIGURE_LIMITED] = plain ? 0 : static_cast<double>(sum(lanes.limited));
   if (all) store_others(at, lanes, log_clamp);
 }
 

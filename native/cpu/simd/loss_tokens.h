@@ -7,9 +7,14 @@ struct LossLanes {
   F64 largest;
 };
 
-SRP_INLINE LossLanes no_losses() {
-  LossLanes none = {};
-  none.largest = splat(-static_cast<double>(INFINITY));
+// The first halves of the registers add up apart from the second ones.
+struct LossHalves {
+  LossLanes low, high;
+};
+
+SRP_INLINE LossHalves no_losses() {
+  LossHalves none = {};
+  none.low.largest = none.high.largest = splat(-static_cast<double>(INFINITY));
   return none;
 }
 
@@ -96,16 +101,17 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
 // a token takes many times what memory needs for it, so its results go through the caches at every size.
 template <class F>
 static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& given, int64_t i, int64_t end,
-                                                        LossLanes* all) {
+                                                        LossHalves* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   const bool sums_up = row.figures != nullptr;
-  LossLanes sums = *all;
+  LossHalves sums = *all;
   for (; i + kLanes <= end; i += kLanes) {
     if (none_kept(row, i)) {
       put_losses(row, i, LossHalf{}, LossHalf{});
       continue;
     }
-    const LossHalf low = loss_half(row, sums_up, i, &sums), high = loss_half(row, sums_up, i + kHalf, &sums);
+    const LossHalf low = loss_half(row, sums_up, i, &sums.low);
+    const LossHalf high = loss_half(row, sums_up, i + kHalf, &sums.high);
     put_losses(row, i, low, high);
   }
   *all = sums;
@@ -115,7 +121,7 @@ static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& giv
 // The last tokens of a row, fewer than a register.
 template <class F>
 static __attribute__((noinline)) void loss_cut(const LossTokens<F>& row, int64_t begin, int64_t count,
-                                               LossLanes* sums) {
+                                               LossHalves* sums) {
   CutLosses<F> cut;
   loss_registers(cut.tokens(row, begin, count), 0, kLanes, sums);
   cut.put(row);
@@ -136,11 +142,25 @@ struct PlainRow {
   F64 low, high, weight, advantage;
 };
 
-// The first SRP_LOSS_SUMS figures of a lane, of every other half register.
+// What a plain row adds up of LossLanes where not all figures are wanted.
 struct PlainLanes {
   F64 loss, ratio, largest;
   I64 clipped, kept;
 };
+
+SRP_INLINE PlainLanes plain_lanes(const LossLanes& all) {
+  const FigureLanes& figures = all.figures;
+  return {figures.loss, figures.ratio, all.largest, figures.clipped, figures.kept};
+}
+
+SRP_INLINE void put_plain_lanes(const PlainLanes& sums, LossLanes* all) {
+  FigureLanes* const figures = &all->figures;
+  figures->loss = sums.loss;
+  figures->ratio = sums.ratio;
+  figures->clipped = sums.clipped;
+  figures->kept = figures->terms = sums.kept;
+  all->largest = sums.largest;
+}
 
 template <bool kMasked, class F>
 SRP_INLINE F64 plain_log_ratio(const LossTokens<F>& row, Mask kept, int64_t i) {
@@ -187,12 +207,17 @@ SRP_INLINE void put_plain(F* out, int64_t i, F64 low, F64 high) {
 
 // As loss_registers, but stops at a ratio that may be 0 or infinite.
 template <bool kPastCache, bool kMasked, bool kAll, class F>
-SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_t end, PlainLanes halves[2],
-                                   FigureLanes* all) {
+SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_t end, LossHalves* all) {
   const LossTokens<F> row = given;
   const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(row.policy),
                           splat(row.row_advantage)};
-  FigureLanes others = *all;
+  const int64_t begin = i;
+  PlainLanes low_sums = plain_lanes(all->low), high_sums = plain_lanes(all->high);
+  FigureLanes low_others = {}, high_others = {};
+  if (kAll) {
+    low_others = all->low.figures;
+    high_others = all->high.figures;
+  }
   for (; i + kLanes <= end; i += kLanes) {
     const int64_t j = i + kHalf;
     const Mask kept_low = kMasked ? mask_of(row.mask + i) : Mask{},
@@ -201,14 +226,48 @@ SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_
     const F64 x_high = plain_log_ratio<kMasked>(row, kept_high, j);
     const F64 limit = splat(kExpWideLimit);
     if (__builtin_expect(any(not_at_most(absolute(x_low), limit), not_at_most(absolute(x_high), limit)), 0)) break;
-    const LossHalf low = plain_half<kMasked, kAll>(row, plain, x_low, kept_low, i, &halves[0], &others);
-    const LossHalf high = plain_half<kMasked, kAll>(row, plain, x_high, kept_high, j, &halves[1], &others);
+    const LossHalf low = plain_half<kMasked, kAll>(row, plain, x_low, kept_low, i, &low_sums, &low_others);
+    const LossHalf high = plain_half<kMasked, kAll>(row, plain, x_high, kept_high, j, &high_sums, &high_others);
     put_plain<kPastCache>(row.loss, i, low.loss, high.loss);
     put_plain<kPastCache>(row.ratio, i, low.ratio, high.ratio);
     put_plain<kPastCache>(row.grad, i, low.grad, high.grad);
     if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
   }
-  if (kAll) *all = others;
+  if (!kMasked) low_sums.kept[0] += i - begin;
+  if (kAll) {
+    all->low.figures = low_others;
+    all->high.figures = high_others;
+  }
+  put_plain_lanes(low_sums, &all->low);
+  put_plain_lanes(high_sums, &all->high);
+  return i;
+}
+
+template <bool kPastCache, bool kMasked, bool kAll, class F>
+static int64_t plain_row(const LossTokens<F>& row, int64_t i, int64_t end, LossHalves* all) {
+  while ((i = plain_registers<kPastCache, kMasked, kAll>(row, i, end, all)) + kLanes <= end)
+    i = loss_registers(row, i, i + kLanes, all);
+  return i;
+}
+
+template <bool kPastCache, bool kMasked, class F>
+SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
+  return row.all_figures ? plain_row<kPastCache, kMasked, true>(row, begin, end, all)
+                         : plain_row<kPastCache, kMasked, false>(row, begin, end, all);
+}
+
+template <class F>
+SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
+                                LossHalves* all) {
+  const F* const outputs[] = {row.loss, row.ratio, row.grad};
+  uintptr_t places = 0;
+  for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
+  if (!past_cache || places % 16 != 0)
+    return row.mask ? plain_row_of<false, true>(row, begin, end, all)
+                    : plain_row_of<false, false>(row, begin, end, all);
+  const int64_t i =
+      row.mask ? plain_row_of<true, true>(row, begin, end, all) : plain_row_of<true, false>(row, begin, end, all);
+  finish_streams();
   return i;
 }
 
@@ -219,86 +278,20 @@ SRP_INLINE double largest_of(F64 lanes) {
   return largest;
 }
 
-// Tokens of a plain row that the shorter code does not take; their figures are added.
-template <class F>
-static __attribute__((noinline)) void add_apart(const LossTokens<F>& row, int64_t begin, int64_t end, double* figures) {
-  LossLanes all = no_losses();
-  const int64_t rest = loss_registers(row, begin, end, &all);
-  if (rest < end) loss_cut(row, rest, end - rest, &all);
-  double apart[SRP_LOSS_FIGURES] = {};
-  store_lanes(apart, all.figures, row.all_figures, row.parameters.log_clamp);
-  const double largest = largest_of(all.largest);
-  if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
-  for (int64_t k = 0; k < SRP_LOSS_FIGURES; ++k)
-    if (k != SRP_FIGURE_ROW_RATIO) figures[k] += apart[k];
-}
-
-template <bool kPastCache, bool kMasked, bool kAll, class F>
-static void plain_row(const LossTokens<F>& given, int64_t begin, int64_t end, double* figures) {
-  LossTokens<F> row = given;
-  row.figures = figures;
-  PlainLanes halves[2] = {};
-  halves[0].largest = halves[1].largest = splat(-static_cast<double>(INFINITY));
-  FigureLanes others = {};
-  int64_t i = begin, apart = 0;
-  while ((i = plain_registers<kPastCache, kMasked, kAll>(row, i, end, halves, &others)) + kLanes <= end) {
-    add_apart(row, i, i + kLanes, figures);
-    i += kLanes;
-    apart += kLanes;
-  }
-  const PlainLanes &low = halves[0], &high = halves[1];
-  const double kept = static_cast<double>(kMasked ? sum(low.kept + high.kept) : i - begin - apart);
-  figures[SRP_FIGURE_LOSS] += sum(low.loss + high.loss);
-  figures[SRP_FIGURE_RATIO] += sum(low.ratio + high.ratio);
-  figures[SRP_FIGURE_CLIPPED] += static_cast<double>(sum(low.clipped + high.clipped));
-  figures[SRP_FIGURE_KEPT] += kept;
-  figures[SRP_FIGURE_TERMS] += kept;
-  const double largest = largest_of(larger(low.largest, high.largest));
-  if (largest > figures[SRP_FIGURE_ROW_RATIO]) figures[SRP_FIGURE_ROW_RATIO] = largest;
-  if (kAll) {
-    double more[SRP_LOSS_FIGURES] = {};  // added: tokens apart may have come before
-    store_others(more, others, row.parameters.log_clamp);
-    for (int64_t k = SRP_LOSS_SUMS; k < SRP_LOSS_FIGURES; ++k) figures[k] += more[k];
-  }
-  if (i < end) add_apart(row, i, end, figures);
-}
-
-template <bool kPastCache, bool kMasked, class F>
-SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, double* figures) {
-  row.all_figures ? plain_row<kPastCache, kMasked, true>(row, begin, end, figures)
-                  : plain_row<kPastCache, kMasked, false>(row, begin, end, figures);
-}
-
-template <class F>
-SRP_INLINE void plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache, double* figures) {
-  const F* const outputs[] = {row.loss, row.ratio, row.grad};
-  uintptr_t places = 0;
-  for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
-  if (!past_cache || places % 16 != 0)
-    return row.mask ? plain_row_of<false, true>(row, begin, end, figures)
-                    : plain_row_of<false, false>(row, begin, end, figures);
-  row.mask ? plain_row_of<true, true>(row, begin, end, figures) : plain_row_of<true, false>(row, begin, end, figures);
-  finish_streams();
-}
-
 // Figures come in as token_figures() has them.
 template <class F>
 static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
-  double unasked[SRP_LOSS_FIGURES] = {};
-  double* const figures = row.figures ? row.figures : unasked;
-  const double infinity = INFINITY;
-  if (is_plain(row)) {
-    plain_row_of(row, begin, end, past_cache, figures);
-  } else {
-    LossLanes all = no_losses();
-    const int64_t rest = loss_registers(row, begin, end, &all);
-    if (rest < end) loss_cut(row, rest, end - rest, &all);
-    if (!row.figures) return;
-    store_lanes(figures, all.figures, row.all_figures, row.parameters.log_clamp);
-    figures[SRP_FIGURE_ROW_RATIO] = largest_of(all.largest);
-  }
+  LossHalves all = no_losses();
+  const bool plain = is_plain(row);
+  const int64_t rest = plain ? plain_row_of(row, begin, end, past_cache, &all) : loss_registers(row, begin, end, &all);
+  if (rest < end) loss_cut(row, rest, end - rest, &all);
+  double* const figures = row.figures;
+  if (!figures) return;
+  store_lanes(figures, joined(all.low.figures, all.high.figures, row.all_figures), plain, row.all_figures,
+              row.parameters.log_clamp);
+  figures[SRP_FIGURE_ROW_RATIO] = largest_of(larger(all.low.largest, all.high.largest));
   // Ratios are never negative, so a NaN sum means that one of them was NaN. The largest of no ratios is not 0.
-  const double ratios = figures[SRP_FIGURE_RATIO];
+  const double ratios = figures[SRP_FIGURE_RATIO], infinity = INFINITY;
   if (ratios != ratios) figures[SRP_FIGURE_ROW_RATIO] = ratios;
   if (figures[SRP_FIGURE_KEPT] == 0) figures[SRP_FIGURE_ROW_RATIO] = -infinity;
 }
