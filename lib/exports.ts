@@ -39,6 +39,7 @@ export type {
   AggregationOptions,
 } from "./loss/aggregation";
 export * from "./loss/actor-critic-loss";
+export * from "./loss/combine-losses";
 export { entropyBonus } from "./loss/entropy-bonus";
 export type { EntropyBonusOptions, EntropyBonusResult } from "./loss/entropy-bonus";
 export * from "./loss/kl-penalty";

@@ -1324,6 +1324,13 @@ export const actorCriticLoss: TakesPlain<typeof from.actorCriticLoss> = checked(
   ofEveryPolicyLoss,
 );
 /**
+ * The weighted sum of losses of the same log-probs, and its gradient: a reinforced part beside an imitated or a distilled one. A weight
+ * of exactly 0 leaves its part out, whatever it holds.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the part and its field
+ */
+export const combineLosses: typeof from.combineLosses = checked("combineLosses", from.combineLosses, "parts[]");
+/**
  * Estimates of the KL of the policy to a reference, per token, and their derivative.
  *
  * k1 is unbiased for tokens of the policy itself, k3 too and never negative; as a loss, the gradient of k2 is the one that is right in
@@ -1343,20 +1350,20 @@ export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
  * The ratio of the trainer's and the sampler's probabilities, per token or per row, bounded: what multiplies the terms of a
  * policy loss where the sampler is another engine. With D = o − u:
  *
- *     token     exp(D_t)          sequence  exp(Σ_t m_t·D_t)
+ *     token     exp(D_t)          sequence  exp(Σ_t m_t·D_t)          geometric  exp(mean of D over the row)
  *     "clamp"   min(max(ratio, low), high)
  *     "zero"    ratio where low <= ratio <= high, else 0
  *     rowMean   exp(D_t) where low <= exp(mean of D over the row) <= high, else 0
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u: of the sampler, the same tokens
- * @returns at sequence level one ratio per row; a row without tokens has 1, bounded
+ * @returns at sequence and geometric level one ratio per row; a row without tokens has 1, bounded
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
   "importanceRatio",
   from.importanceRatio,
-  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio shape offsets:i backend}",
+  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize shape offsets:i backend}",
 );
 /**
  * How the policy that sampled and the one that learns differ on a batch: perplexity under each, KL(rollout ‖ training) by two
@@ -1370,6 +1377,35 @@ export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
   from.mismatchMetrics,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures preset}",
+);
+/**
+ * The tokens on which two policies are near enough, by one measure within bounds: the rejection of AReaL, SkyRL, slime, ROLL and
+ * open-instruct, OPSM and VACO. A NaN is dropped. Several rules are several calls, each with the mask of the one before.
+ *
+ * @param oldLogProbs o: of the trainer, nats; [n] as `shape` or `offsets` say
+ * @param samplerLogProbs u: of the sampler, the same tokens
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ * @see Zhong et al. 2026, VACO (`"totalVariation"`, `"outward"`); DeepSeek-AI 2025, DeepSeek-V3.2 (`"k1"`, `"negative"`)
+ */
+export const offPolicyMask: TakesPlain<typeof from.offPolicyMask> = checked(
+  "offPolicyMask",
+  from.offPolicyMask,
+  "oldLogProbs:f samplerLogProbs:f options{measure level reduce low high logClamp drops advantages:f advantagesPer mask:m shape offsets:i}",
+);
+/**
+ * M2PO's mask over a whole batch: the fewest tokens of the largest (o − u)² are dropped such that the mean of the rest is below the
+ * threshold. One token stays in any case, the nearest. Of equal distances the later token goes first; a NaN goes before all.
+ *
+ * @param oldLogProbs o: of the trainer, nats; [n] as `shape` or `offsets` say
+ * @param samplerLogProbs u: of the sampler, the same tokens
+ * @returns 1 = kept, [n]
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ * @see Zheng et al. 2025, Prosperity before Collapse: How Far Can Off-Policy RL Reach with Stale Data on LLMs? (M2PO)
+ */
+export const secondMomentMask: TakesPlain<typeof from.secondMomentMask> = checked(
+  "secondMomentMask",
+  from.secondMomentMask,
+  "oldLogProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i}",
 );
 /**
  * Corrects a batch for the distance between the policy that sampled and the one that learns: `rolloutWeights`,
@@ -1473,7 +1509,7 @@ export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
 export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
   "cispoLoss",
   from.cispoLoss,
-  "batch* options{$ clipHigh clipLow logClamp preset}",
+  "batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1698,7 +1734,7 @@ export const rlooLoss: TakesPlain<typeof from.rlooLoss> = checked(
 export const sapoLoss: TakesPlain<typeof from.sapoLoss> = checked(
   "sapoLoss",
   from.sapoLoss,
-  "batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
+  "batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1733,8 +1769,8 @@ export const policyLoss: typeof from.policyLoss = checked(
     ppo: "name batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
     gspo: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
     gmpo: "name batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name batch* options{$ clipHigh clipLow logClamp preset}",
-    sapo: "name batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
+    cispo: "name batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    sapo: "name batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo: "name batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
     luspo: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
     rloo: "name batch* options{$ clip clipLow clipHigh preset}",
@@ -1774,8 +1810,8 @@ export const policyLossFromLogits: typeof from.policyLossFromLogits = checked(
     ppo: "name logits targets:t batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
     gspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
     gmpo: "name logits targets:t batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp preset}",
-    sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
+    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo:
       "name logits targets:t batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
     luspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
@@ -1803,8 +1839,8 @@ export const policyLossFromLogitsAsync: typeof from.policyLossFromLogitsAsync = 
     ppo: "name logits targets:t batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
     gspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
     gmpo: "name logits targets:t batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp preset}",
-    sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp preset}",
+    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo:
       "name logits targets:t batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
     luspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",

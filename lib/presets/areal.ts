@@ -3,6 +3,7 @@ const ten = { valueClamp: 10 } as const;
 
 export const areal = {
   ppoLoss: { aggregation: "tokenMean" },
+  gspoLoss: { aggregation: "tokenMean" },
   cispoLoss: { aggregation: "tokenMean" },
   sapoLoss: { aggregation: "tokenMean", temperaturePositive: 1, temperatureNegative: 1.05 },
   klPenalty: { klClamps: { k1: ten, k2: ten, k3: ten } },

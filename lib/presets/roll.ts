@@ -3,6 +3,7 @@ const policy = { aggregation: "rowMean", emptyRows: "count", klClamps: { k3: { v
 
 export const roll = {
   ppoLoss: policy,
+  gspoLoss: policy,
   cispoLoss: { ...policy, clipLow: 0.1 },
   klPenalty: { klClamps: policy.klClamps },
 } as const;

@@ -6,4 +6,5 @@ export const slime = {
   gspoLoss: policy,
   cispoLoss: policy,
   klPenalty: {},
+  valueLoss: policy,
 } as const;

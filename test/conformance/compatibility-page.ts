@@ -111,6 +111,7 @@ function cellEntry(name: string, entry: Entry): string {
   const differences = [
     ...(mapping.differs === undefined ? [] : [mapping.differs]),
     ...(report.totals.maskedNotCompared > 0 ? ["values under the mask are not compared"] : []),
+    ...(report.notCompared === undefined ? [] : [`not compared: ${report.notCompared}`]),
     ...entry.notCompared.map((output) => `output ${output} is not compared`),
   ];
   return [

@@ -16,6 +16,11 @@ export class Inputs {
     return this.record[name] !== undefined && this.record[name] !== null;
   }
 
+  /** Whether the case gives null, and does not leave the input out. */
+  isNull(name: string): boolean {
+    return this.record[name] === null;
+  }
+
   /** The value as it stands in the file. */
   value(name: string): GoldenValue {
     const value = this.record[name];

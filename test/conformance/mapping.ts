@@ -42,6 +42,8 @@ export interface Mapping {
   run(inputs: Inputs, context: Context): Outputs;
   /** Elements that are not compared, because they lie under a mask and have no defined value there. */
   masked?(inputs: Inputs): DefinedFlags;
+  /** Outputs that nothing here returns, and why that is. They are named where results are shown. */
+  readonly notCompared?: { readonly outputs: readonly string[]; readonly because: string };
   /** The recorded failure's name → the error codes of this library that stand for it. */
   readonly failures?: Readonly<Record<string, readonly string[]>>;
   /** The preset that reproduces an upstream-only case, "defaults" where none is needed; undefined where none does. */

@@ -33,6 +33,7 @@ function functionLines(report: FunctionReport, width: number): string[] {
   const counts = parts.filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`);
   return [
     `  ${title(report).padEnd(width)}  ${counts.join(", ") || "no cases"}${maskedNote(totals)}${report.backendFree ? " (uses no backend)" : ""}`,
+    ...(report.notCompared === undefined ? [] : [`    not compared: ${report.notCompared}`]),
     ...skipLines(cases),
     ...failureLines(cases),
   ];

@@ -33,6 +33,8 @@ export interface FunctionReport {
   /** The public functions that answer for it, and their options; nothing where there is no mapping. */
   readonly ours: readonly string[];
   readonly options: string | undefined;
+  /** Outputs that are not compared, and why; nothing where all are. */
+  readonly notCompared: string | undefined;
   readonly backendFree: boolean;
   readonly totals: Totals;
   readonly cases: readonly CaseResult[];
@@ -70,6 +72,7 @@ function runFunction(
     function: name,
     ours: mapping ? namesOf(mapping) : [],
     options: mapping?.options,
+    notCompared: mapping?.notCompared && `${mapping.notCompared.outputs.join(", ")}: ${mapping.notCompared.because}`,
     backendFree: mapping?.backendFree ?? false,
     totals: count(cases),
     cases,
@@ -99,7 +102,9 @@ function attempt(golden: GoldenCase, mapping: Mapping, backend: BackendName, pre
   const inputs = new Inputs(golden.inputs);
   try {
     const got = mapping.run(inputs, { backend, preset, caseName: golden.name });
-    return compareOutputs(got, golden, mapping.masked?.(inputs));
+    const left = mapping.notCompared?.outputs ?? [];
+    const compared = { ...golden, upstreamOnlyOutputs: [...golden.upstreamOnlyOutputs, ...left] };
+    return compareOutputs(got, compared, mapping.masked?.(inputs));
   } catch (error) {
     if (golden.failure !== undefined && standsFor(error, golden.failure, mapping)) {
       return compareOutputs({ throws: golden.failure, error: golden.failure }, golden);

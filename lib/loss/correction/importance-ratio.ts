@@ -3,20 +3,23 @@ import type { BackendOption } from "../../backend/select";
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/option-checks";
-import type { RowLayout } from "../../core/row-layout";
+import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import { boundMismatch, type OutsideRule } from "../../ops/correction";
 import { IMPORTANCE_RATIOS, type ImportanceRatioName } from "../../presets/importance-ratios";
-import { bounded } from "./figures";
+import { rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
+import { average, bounded, share, sum } from "./figures";
 import { type Bounds, Mismatch, UNBOUNDED } from "./mismatch";
 
-const LEVELS = ["token", "sequence"] as const;
+const LEVELS = ["token", "sequence", "geometric"] as const;
 const OUTSIDE = ["clamp", "zero"] as const satisfies readonly OutsideRule[];
 const BOUNDS_OF = ["ratio", "rowMean"] as const;
 
 /** What a framework's name stands for. */
 export interface ImportanceRatioConventions {
-  /** A ratio for every token, or one for a row: exp of the sum of its log ratios. */
+  /**
+   * A ratio for every token, or one for a row: exp of the sum of its log ratios (`"sequence"`) or of their mean (`"geometric"`). Segments
+   * are rows: give their `offsets` and `mask`.
+   */
   readonly level?: (typeof LEVELS)[number];
   /** A ratio outside of [low, high] becomes the bound (`"clamp"`) or 0 (`"zero"`). Default `"clamp"`. */
   readonly outside?: OutsideRule;
@@ -31,6 +34,13 @@ export interface ImportanceRatioConventions {
   readonly high?: number;
   /** Where the mask is 0: 0, or 1 as if both log-probs were equal, bounded like any other. Default 0. */
   readonly maskedRatio?: 0 | 1;
+  /** D of a token is clamped to ±logClamp, > 0, nats. Default: Infinity, off. */
+  readonly logClamp?: number;
+  /**
+   * The bounded ratios are divided by their mean: over the kept tokens (`"token"`), or over the rows that have one. A mean of 1e-8 or less
+   * does not divide. Default false.
+   */
+  readonly batchNormalize?: boolean;
 }
 
 export interface ImportanceRatioOptions extends ImportanceRatioConventions, RowLayout, BackendOption {
@@ -83,18 +93,40 @@ function rowFactors(batch: Mismatch, bounds: Bounds): Float64Array {
   return differences.map((sum, b) => (kept[b] === 0 || inside(Math.exp(sum / kept[b]!), bounds) ? 1 : 0));
 }
 
+/** Σ or mean of the clamped log ratios of each row's kept tokens. */
+function rowLogRatios({ rows, mask, oldLogProbs, samplerLogProbs, logClamp }: Mismatch, mean: boolean): Float64Array {
+  return Float64Array.from({ length: rows.B }, (_, b) => {
+    let [total, kept] = [0, 0];
+    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i)
+      if (mask?.[i] !== 0) {
+        total += bounded(oldLogProbs[i]! - samplerLogProbs[i]!, { low: -logClamp, high: logClamp });
+        ++kept;
+      }
+    return mean ? total / Math.max(kept, 1) : total;
+  });
+}
+
+/** What divides weights so that their mean is 1; 1 where that mean is too small. */
+function normOf(batch: Mismatch, weights: FloatArray, perToken: boolean): number {
+  const { liveRows, tokens } = batch;
+  const mean = perToken
+    ? share(sum(weights.filter((_, i) => batch.mask?.[i] !== 0)), tokens)
+    : average(liveRows.map((b) => weights[b]!));
+  return mean > 1e-8 ? mean : 1;
+}
+
 /**
  * The ratio of the trainer's and the sampler's probabilities, per token or per row, bounded: what multiplies the terms of a
  * policy loss where the sampler is another engine. With D = o − u:
  *
- *     token     exp(D_t)          sequence  exp(Σ_t m_t·D_t)
+ *     token     exp(D_t)          sequence  exp(Σ_t m_t·D_t)          geometric  exp(mean of D over the row)
  *     "clamp"   min(max(ratio, low), high)
  *     "zero"    ratio where low <= ratio <= high, else 0
  *     rowMean   exp(D_t) where low <= exp(mean of D over the row) <= high, else 0
  *
  * @param oldLogProbs o: of the trainer before its update, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u: of the sampler, the same tokens
- * @returns at sequence level one ratio per row; a row without tokens has 1, bounded
+ * @returns at sequence and geometric level one ratio per row; a row without tokens has 1, bounded
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
  */
 export function importanceRatio(
@@ -117,23 +149,34 @@ export function importanceRatio(
     );
   const bounds = needBounds(op, settings);
   const maskedRatio = needNumber(op, "maskedRatio", settings.maskedRatio ?? 0, { min: 0, max: 1, integer: true });
-  const batch = new Mismatch(op, oldLogProbs, samplerLogProbs, settings);
-  if (level === "sequence") {
-    const exact = batch.differences.map(Math.exp);
-    const ratios = exact.map((ratio) => bound(ratio, bounds, outside));
+  const normalize = needFlag(op, "batchNormalize", settings.batchNormalize) === 1;
+  const logClamp = settings.logClamp ?? Infinity;
+  const batch = new Mismatch(op, oldLogProbs, samplerLogProbs, { ...settings, logClamp });
+  if (level !== "token") {
+    const logs =
+      level === "sequence" && logClamp === Infinity ? batch.differences : rowLogRatios(batch, level === "geometric");
+    const exact = logs.map(Math.exp);
+    const held = exact.map((ratio) => bound(ratio, bounds, outside));
+    const norm = normalize ? normOf(batch, held, false) : 1;
+    const ratios = norm === 1 ? held : held.map((ratio) => ratio / norm);
     return {
       ratios: widestFloat(oldLogProbs, samplerLogProbs) === "float64" ? ratios : Float32Array.from(ratios),
       kept: Uint8Array.from(exact, (ratio) => (inside(ratio, bounds) ? 1 : 0)),
     };
   }
-  const { weights, kept } = boundMismatch(oldLogProbs, samplerLogProbs, {
+  const rule = {
     ...batch.layout,
     statistic: "ratio",
     outside,
+    logClamp,
     maskedWeight: maskedRatio === 0 ? 0 : byRow ? 1 : bound(1, bounds, outside),
     low: byRow ? UNBOUNDED.low : bounds.low,
     high: byRow ? UNBOUNDED.high : bounds.high,
-    rowFactors: byRow ? rowFactors(batch, bounds) : undefined,
-  });
-  return { ratios: weights, kept };
+  } as const;
+  const factors = byRow ? rowFactors(batch, bounds) : undefined;
+  const { weights, kept } = boundMismatch(oldLogProbs, samplerLogProbs, { ...rule, rowFactors: factors });
+  const norm = normalize ? normOf(batch, weights, true) : 1;
+  if (norm === 1) return { ratios: weights, kept };
+  const shares = (factors ?? new Float64Array(batch.rows.B).fill(1)).map((factor) => factor / norm);
+  return { ratios: boundMismatch(oldLogProbs, samplerLogProbs, { ...rule, rowFactors: shares }).weights, kept };
 }

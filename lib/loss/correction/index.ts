@@ -6,6 +6,10 @@ export type { ImportanceRatioConventions, ImportanceRatioOptions, ImportanceRati
 export type { CorrectionMetrics, RolloutConventions, RolloutOptions } from "./mismatch";
 export { mismatchMetrics } from "./mismatch-metrics";
 export type { MismatchMetricsOptions, MismatchMetricsResult } from "./mismatch-metrics";
+export { offPolicyMask } from "./off-policy-mask";
+export type { OffPolicyMaskOptions, OffPolicyMaskResult } from "./off-policy-mask";
+export { secondMomentMask } from "./second-moment-mask";
+export type { SecondMomentMaskOptions } from "./second-moment-mask";
 export type { RejectionOption, RejectionThreshold } from "./rejection-rules";
 export { rolloutCorrection } from "./rollout-correction";
 export type { CorrectionRules, RolloutCorrectionOptions, RolloutCorrectionResult } from "./rollout-correction";

@@ -4,6 +4,7 @@ import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
 import type { PolicyLossResult } from "./policy-loss-result";
 import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
+import type { RatioLevelOption } from "./row-ratio";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
@@ -14,7 +15,8 @@ export interface CispoLossConventions extends PolicyLossConventions {
   readonly logClamp?: number;
 }
 
-export interface CispoLossOptions extends CispoLossConventions, PolicyLossOptions, PresetOption<"cispoLoss"> {
+export interface CispoLossOptions
+  extends CispoLossConventions, PolicyLossOptions, RatioLevelOption, PresetOption<"cispoLoss"> {
   /** The weight is at most 1 + clipHigh. >= 0; Infinity = not clipped. TRL's `epsilon_high` is the bound itself: one more. */
   readonly clipHigh: number;
 }
@@ -27,6 +29,7 @@ const CISPO: TokenMap<CispoLossOptions> = {
     clipHigh: needNumber(op, "clipHigh", options.clipHigh, { min: 0, infinite: true }),
     logClamp: options.logClamp ?? Infinity,
   }),
+  throughRatio: false,
   metrics: {
     verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
     trl: "above",

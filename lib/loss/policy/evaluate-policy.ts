@@ -24,6 +24,7 @@ import { applyBonus, type Bonus, bonusSlopes } from "../entropy-bonus";
 import type { CheckedPolicyBatch, CheckedPolicyInputs } from "./policy-batch";
 import type { Evaluation, PolicyLossResult } from "./policy-loss-result";
 import { type LossMetrics, policyMetrics } from "./policy-metrics";
+import { ownImportance, withImportanceKl } from "./importance-kl-term";
 import { METRIC_NAMES, type PolicyLossOptions } from "./policy-loss-options";
 
 export interface TokenFormCall {
@@ -111,6 +112,7 @@ function klOf(
       undefined,
       "log-probs of the reference policy, since kl is given",
     );
+  if (ownImportance(op, kl) !== null) return NO_KL;
   const { kind = "k3", gradientKind, logClamp, valueClamp, importanceCorrected, coefficient } = kl;
   const clamps = klClamps?.[kind];
   return {
@@ -191,7 +193,7 @@ export function carryOut(op: string, plan: PolicyPlan, logProbs: FloatArray, ent
   const klLoss = reference ? weighted(aggregated, result.rowFigures.kl, parameters.coefficient) : 0;
   const entropyLoss = bonus ? bonus.loss : 0;
   const { oldLogProbs, samplerLogProbs } = batch;
-  return {
+  const evaluation: Evaluation = {
     rows: batch.rows,
     mask: batch.mask,
     figures: result.figures,
@@ -212,7 +214,9 @@ export function carryOut(op: string, plan: PolicyPlan, logProbs: FloatArray, ent
     kl: reference ? result.klValues : undefined,
     clipped: result.clipped,
     rowWeights,
+    klRowWeights: aggregated,
   };
+  return withImportanceKl(op, evaluation, batch, logProbs, options);
 }
 
 /** Evaluates `call` on a checked batch. */

@@ -81,6 +81,7 @@ const every = {
 } as const satisfies Readonly<Record<string, OptionKind>>;
 
 const clip = { clip: "number", clipLow: "number", clipHigh: "number" } as const;
+const level = { ratioLevel: { token: true, sequence: true } } as const;
 const ppo = { ...clip, dualClip: "number", logClamp: "number", ratioCap: "number" } as const;
 const rowRatio = { ...clip, ratioCap: "number", maxLogRatio: "number" } as const;
 
@@ -130,7 +131,7 @@ const LOSSES = {
       about: "clipped importance weights on log-probs",
       page: "cispo",
       reads,
-      options: { ...every, clipLow: "number", clipHigh: "number", logClamp: "number" },
+      options: { ...every, ...level, clipLow: "number", clipHigh: "number", logClamp: "number" },
     }),
     tokenMap: CISPO,
   },
@@ -139,7 +140,13 @@ const LOSSES = {
       about: "a sigmoid in place of clipping",
       page: "sapo",
       reads,
-      options: { ...every, temperaturePositive: "number", temperatureNegative: "number", logClamp: "number" },
+      options: {
+        ...every,
+        ...level,
+        temperaturePositive: "number",
+        temperatureNegative: "number",
+        logClamp: "number",
+      },
     }),
     tokenMap: SAPO,
   },

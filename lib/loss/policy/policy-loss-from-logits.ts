@@ -30,7 +30,7 @@ import {
   type PolicyLossOptionsOf,
   type PolicyLossResultOf,
 } from "./policy-loss";
-import type { TokenMap } from "./token-map";
+import { seesTokensAlone, type TokenMap } from "./token-map";
 
 /**
  * The losses that read logits once. The others see rows, or the whole batch, before they know what a token's log-prob is worth.
@@ -97,6 +97,12 @@ function onePass(op: string, map: TokenMap<PolicyLossOptions>, batch: PolicyInpu
   return { terms: termsOf(op, plan), where: { ...logits, backend: resolved.backend }, conclude };
 }
 
+/** The map of a loss that reads logits once with these options. */
+function oneTokenMap(op: string, name: PolicyLossName, { loss }: Read): TokenMap<PolicyLossOptions> | undefined {
+  const map = tokenMaps.get(name);
+  return map && seesTokensAlone(op, map, map.resolve(loss)) ? map : undefined;
+}
+
 /** The log-probs known, the loss is one of log-probs. */
 const withLogProbs = (batch: PolicyInputs, { logProbs, entropies }: LogprobResult): PolicyBatch => ({
   ...batch,
@@ -132,7 +138,7 @@ function evaluate(
   options: Options,
 ): AnyResult {
   const given = read(op, name, batch, options);
-  const map = tokenMaps.get(name);
+  const map = oneTokenMap(op, name, given);
   if (map) {
     const { terms, where, conclude } = onePass(op, map, batch, given);
     const found = differentiateLogits(op, logits, targets, terms, where);
@@ -158,7 +164,7 @@ async function evaluateAsync(
 ): Promise<AnyResult> {
   options.signal?.throwIfAborted();
   const given = read(op, name, batch, options);
-  const map = tokenMaps.get(name);
+  const map = oneTokenMap(op, name, given);
   if (map) {
     const { terms, where, conclude } = onePass(op, map, batch, given);
     const found = await differentiateLogitsAsync(op, logits, targets, terms, where);

@@ -16,8 +16,12 @@ export interface KlTerm {
   readonly logClamp?: number;
   /** The value is clamped to ±valueClamp, without gradient outside. Default: Infinity, off. */
   readonly valueClamp?: number;
-  /** Multiply by the policy ratio, which carries gradient: unbiased for rollouts of the old policy. Default: `klImportanceCorrected`. */
-  readonly importanceCorrected?: boolean;
+  /**
+   * Multiply by a ratio, which carries gradient. True: the policy ratio, unbiased for rollouts of the old policy; `"sampler"`: exp(ℓ − u),
+   * for those of the sampler; `"self"`: exp(ℓ − stop-gradient(ℓ)), which is 1 and adds the score-function part to the gradient. The last
+   * two clamp the value after the product. Default: `klImportanceCorrected`.
+   */
+  readonly importanceCorrected?: boolean | "self" | "sampler";
 }
 
 /** A reward for keeping options open: − coefficient · Σ W·H. */

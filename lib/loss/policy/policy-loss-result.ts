@@ -47,6 +47,8 @@ export interface Evaluation extends Omit<PolicyLossResult, "metrics"> {
   readonly meanEntropy: number | null;
   /** Null without a bonus. */
   readonly entropyCoefficient: number | null;
+  /** What a kept token of each row weighs in the KL term. */
+  readonly klRowWeights: Float64Array;
   /** What divided the weights because gradients of several batches are added. */
   readonly accumulation: number;
 }

@@ -3,6 +3,7 @@ import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
 import type { PolicyLossResult } from "./policy-loss-result";
 import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
+import type { RatioLevelOption } from "./row-ratio";
 import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
@@ -11,7 +12,8 @@ export interface SapoLossConventions extends PolicyLossConventions {
   readonly logClamp?: number;
 }
 
-export interface SapoLossOptions extends SapoLossConventions, PolicyLossOptions, PresetOption<"sapoLoss"> {
+export interface SapoLossOptions
+  extends SapoLossConventions, PolicyLossOptions, RatioLevelOption, PresetOption<"sapoLoss"> {
   /** τ of tokens with A > 0: the larger, the narrower the gate. > 0. Default 1. */
   readonly temperaturePositive?: number;
   /** τ of tokens with A <= 0. > 0. Default 1.05. */
@@ -26,6 +28,7 @@ const SAPO: TokenMap<SapoLossOptions> = {
     temperatureNegative: options.temperatureNegative ?? 1.05,
     logClamp: options.logClamp ?? Infinity,
   }),
+  throughRatio: true,
   metrics: {
     verl: { "actor/pg_clipfrac": "none", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
     trl: "none",

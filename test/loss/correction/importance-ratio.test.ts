@@ -56,6 +56,40 @@ eachBackend((backend) => {
     expect(ratio({ mode: "trl/token_mask", low: 1.1, high: 3 }).ratios[mask.indexOf(0)]).toBe(0); // 1 is outside
   });
 
+  test("geometric: exp of the row's mean, bounded; logClamp holds each token's log ratio", () => {
+    const perRow = rows.map((row) => (statistics("k1", row).length > 0 ? Math.exp(-mean(statistics("k1", row))) : 1));
+    expect(ratio({ level: "geometric" }).ratios).toBeAllClose(perRow, CLOSE);
+    expect(ratio({ level: "geometric", low, high }).ratios).toBeAllClose(perRow.map(clamp), CLOSE);
+    const far = { shape: [1, 2], logClamp: 2, backend } as const;
+    const [o, u] = [Float64Array.of(-1, -1), Float64Array.of(-9, -1.5)];
+    expect(importanceRatio(o, u, { ...far, level: "token" }).ratios).toBeAllClose([2, 0.5].map(Math.exp), CLOSE);
+    expect(importanceRatio(o, u, { ...far, level: "sequence" }).ratios).toBeAllClose([Math.exp(2.5)], CLOSE);
+    expect(importanceRatio(o, u, { ...far, level: "geometric" }).ratios).toBeAllClose([Math.exp(1.25)], CLOSE);
+  });
+
+  test("batchNormalize divides the bounded ratios by their mean: of tokens, or of rows that have some", () => {
+    const token = ratio({ mode: "openrlhf/tis", high, batchNormalize: true }).ratios;
+    const bounded = tokens.map((x) => Math.min(x, high));
+    expect(token).toBeAllClose(
+      placed(
+        bounded.map((x) => x / mean(bounded)),
+        mask,
+      ),
+      CLOSE,
+    );
+    const byRow = ratio({ level: "geometric", high, batchNormalize: true }).ratios;
+    const held = rows.map((row) =>
+      statistics("k1", row).length > 0 ? Math.min(Math.exp(-mean(statistics("k1", row))), high) : 1,
+    );
+    const live = held.filter((_, b) => statistics("k1", rows[b]!).length > 0);
+    expect(byRow).toBeAllClose(
+      held.map((x) => x / mean(live)),
+      CLOSE,
+    );
+    const nothing = { shape: [1, 1], mask: Uint8Array.of(0), level: "token", batchNormalize: true, backend } as const;
+    expect(importanceRatio(Float64Array.of(0), Float64Array.of(0), nothing).ratios).toEqual(Float64Array.of(0));
+  });
+
   test("a ratio at a bound is inside", () => {
     const call = (bounds: object) =>
       importanceRatio(new Float64Array(1), new Float64Array(1), {

@@ -1,10 +1,160 @@
 // NeMo-RL: policy and value losses, KL terms.
-import { klPenalty } from "surprisal";
-import type { Mapping } from "../../mapping";
+import {
+  cispoLoss,
+  combineLosses,
+  gspoLoss,
+  importanceRatio,
+  klPenalty,
+  type KlTerm,
+  negativeLogLikelihood,
+  type PolicyBatch,
+  type PolicyLossResult,
+  ppoLoss,
+  reinforceLoss,
+  valueLoss,
+} from "surprisal";
+import type { Inputs } from "../../inputs";
+import type { Context, Mapping } from "../../mapping";
 
 const family = "nemo-rl";
 
+/** The tokens of rows that are sampled. */
+function tokens(inputs: Inputs): Uint8Array {
+  const rows = inputs.uint8("sample_mask");
+  const [, T] = inputs.shape2("token_mask");
+  return inputs.uint8("token_mask").map((kept, i) => (rows[Math.floor(i / T)] === 0 ? 0 : kept));
+}
+
+const on = (inputs: Inputs, name: string): boolean => inputs.has(name) && inputs.boolean(name);
+
+/** The aggregation with the counts of all workers, where anything is counted. */
+function counts(inputs: Inputs) {
+  const byToken = !inputs.has("token_level_loss") || inputs.boolean("token_level_loss");
+  const name = byToken ? "global_valid_toks" : "global_valid_seqs";
+  const count = inputs.number(name) > 0 ? inputs.number(name) : undefined;
+  return byToken
+    ? ({ aggregation: "tokenMean", tokens: count } as const)
+    : ({ aggregation: "rowMean", rows: count } as const);
+}
+
+function weightsOf(inputs: Inputs, mask: Uint8Array, { backend }: Context): Partial<PolicyBatch> {
+  if (!on(inputs, "use_importance_sampling_correction")) return {};
+  const kind = inputs.has("truncated_importance_sampling_type")
+    ? inputs.oneOf("truncated_importance_sampling_type", ["tis", "icepop", "seq-mask-tis"])
+    : undefined;
+  const low = inputs.has("truncated_importance_sampling_ratio_min")
+    ? { low: inputs.number("truncated_importance_sampling_ratio_min") }
+    : {};
+  const bounds = kind && { ...low, high: inputs.number("truncated_importance_sampling_ratio") };
+  const rows = on(inputs, "sequence_level_importance_ratios");
+  const { ratios } = importanceRatio(inputs.floats("prev_logprobs"), inputs.floats("generation_logprobs"), {
+    shape: inputs.shape2("token_mask"),
+    mask,
+    ...(rows ? { level: "sequence" } : { level: "token" }),
+    ...(kind && { mode: `openrlhf/${kind}` as const }),
+    ...bounds,
+    backend,
+  });
+  return { rolloutWeights: ratios, rolloutWeightsPer: rows ? "row" : "token" };
+}
+
+function klOf(inputs: Inputs): { kl?: KlTerm } {
+  const coefficient = inputs.has("reference_policy_kl_penalty") ? inputs.number("reference_policy_kl_penalty") : 0.01;
+  if (on(inputs, "use_kl_in_reward") || coefficient === 0) return {};
+  return {
+    kl: {
+      coefficient,
+      kind: inputs.has("reference_policy_kl_type")
+        ? inputs.oneOf("reference_policy_kl_type", ["k1", "k2", "k3"] as const)
+        : "k3",
+      importanceCorrected: on(inputs, "use_on_policy_kl_approximation") ? "sampler" : "self",
+      ...(inputs.isNull("kl_input_clamp_value") && { logClamp: Infinity }),
+      ...(inputs.isNull("kl_output_clamp_value") && { valueClamp: Infinity }),
+    },
+  };
+}
+
+function policyTerm(inputs: Inputs, mask: Uint8Array, context: Context): PolicyLossResult {
+  const batch: PolicyBatch = {
+    shape: inputs.shape2("token_mask"),
+    mask,
+    logProbs: inputs.floats("logprobs"),
+    oldLogProbs: inputs.floats("prev_logprobs"),
+    samplerLogProbs: inputs.floats("generation_logprobs"),
+    referenceLogProbs: inputs.floats("reference_policy_logprobs"),
+    advantages: inputs.floats("advantages"),
+    advantagesPer: "token",
+    ...weightsOf(inputs, mask, context),
+  };
+  const common = { preset: "nemo-rl", ...counts(inputs), ...klOf(inputs), backend: context.backend } as const;
+  if (on(inputs, "disable_ppo_ratio")) return reinforceLoss(batch, common);
+  const band = {
+    clipLow: inputs.has("ratio_clip_min") ? inputs.number("ratio_clip_min") : 0.2,
+    clipHigh: inputs.has("ratio_clip_max") ? inputs.number("ratio_clip_max") : 0.2,
+  };
+  if (on(inputs, "use_cispo")) return cispoLoss(batch, { ...common, ...band });
+  if (on(inputs, "sequence_level_importance_ratios")) return gspoLoss(batch, { ...common, ...band });
+  if (on(inputs, "force_on_policy_ratio"))
+    return ppoLoss({ ...batch, oldLogProbs: undefined }, { ...common, clip: Infinity });
+  const dual = inputs.has("ratio_clip_c") ? { dualClip: inputs.number("ratio_clip_c") } : {};
+  return ppoLoss(batch, { ...common, ...band, ...dual });
+}
+
 export const nemoRlLosses: readonly Mapping[] = [
+  {
+    family,
+    function: "ClippedPGLossFn",
+    ours: ["ppoLoss", "gspoLoss", "cispoLoss", "reinforceLoss", "importanceRatio", "combineLosses"],
+    options: 'preset "nemo-rl"; kl.importanceCorrected "self" or "sampler"',
+    notCompared: {
+      outputs: ["metrics"],
+      because: "its names are not made; results have losses, ratios, KL and flags per token",
+    },
+    run: (inputs, context) => {
+      const mask = tokens(inputs);
+      const policy = policyTerm(inputs, mask, context);
+      const weight = inputs.has("positive_example_nll_weight") ? inputs.number("positive_example_nll_weight") : 0;
+      if (weight === 0) return { loss: policy.loss, grad_logprobs: policy.gradLogProbs };
+      const rewards = inputs.floats("rewards");
+      const shape = inputs.shape2("token_mask");
+      const imitated = mask.map((kept, i) => (rewards[Math.floor(i / shape[1])]! > 0 ? kept : 0));
+      const nll = negativeLogLikelihood(inputs.floats("logprobs"), {
+        shape,
+        mask: imitated,
+        mode: "tokenMean",
+        backend: context.backend,
+      });
+      const { loss, gradLogProbs } = combineLosses([policy, { loss: nll.loss, gradLogProbs: nll.gradients, weight }]);
+      return { loss, grad_logprobs: gradLogProbs };
+    },
+  },
+  {
+    family,
+    function: "MseValueLossFn",
+    ours: "valueLoss",
+    options: 'preset "nemo-rl"',
+    notCompared: { outputs: ["metrics"], because: "its names are not made: moments gives means and extremes" },
+    run: (inputs, { backend }) => {
+      const clips = inputs.has("cliprange") && inputs.number("cliprange") > 0;
+      const count = inputs.number("global_valid_toks");
+      const batch = {
+        shape: inputs.shape2("token_mask"),
+        mask: tokens(inputs),
+        values: inputs.floats("values"),
+        oldValues: inputs.floats("old_values"),
+        returns: inputs.floats("returns"),
+      };
+      const result = valueLoss(batch, {
+        preset: "nemo-rl",
+        ...(clips && { clip: inputs.number("cliprange") }),
+        ...(count > 0 && { tokens: count }),
+        backend,
+      });
+      const scaled = { loss: result.loss, gradLogProbs: result.gradValues, weight: inputs.number("scale") };
+      const { loss, gradLogProbs } = combineLosses([scaled]);
+      return { loss, grad_values: gradLogProbs };
+    },
+  },
   {
     family,
     function: "calculate_kl",

@@ -1,14 +1,19 @@
 // SkyRL: policy and value losses, KL terms.
 import {
+  affine,
+  aggregateLoss,
   cispoLoss,
   clipCovLoss,
   dppoLoss,
   gspoTokenLoss,
+  importanceRatio,
   klCovLoss,
   moments,
   klPenalty,
   type KlEstimatorName,
   negativeLogLikelihood,
+  offPolicyMask,
+  type OffPolicyMaskOptions,
   type PolicyBatch,
   type PolicyLossResult,
   ppoLoss,
@@ -16,7 +21,7 @@ import {
   valueLoss,
 } from "surprisal";
 import type { GoldenCase, GoldenRecord } from "../../golden";
-import { Inputs } from "../../inputs";
+import { type FloatArray, Inputs } from "../../inputs";
 import type { Context, Mapping, Outputs } from "../../mapping";
 
 const family = "skyrl";
@@ -52,7 +57,101 @@ function own(inputs: Inputs, name: string): Inputs {
 
 const behaviour = (inputs: Inputs): string => (inputs.has("rollout_logprobs") ? "rollout_logprobs" : "old_log_probs");
 
+/** What each token of some rows is scaled by, in the place of those rows. */
+function reduceRows(
+  inputs: Inputs,
+  [begin, end]: readonly [number, number],
+  options: object,
+  context: Context,
+): FloatArray {
+  const [, T] = inputs.shape2("loss_mask");
+  const shape = [end - begin, T] as const;
+  const mask = inputs.uint8("loss_mask").slice(begin * T, end * T);
+  const values = Float64Array.from(inputs.floats("advantages").slice(begin * T, end * T));
+  const { rowWeights } = aggregateLoss(values, {
+    shape,
+    mask,
+    mode: "tokenMean",
+    emptyRows: "count",
+    ...options,
+    backend: context.backend,
+  });
+  return affine(values, { shape, mask, scale: rowWeights, backend: context.backend });
+}
+
+/** The advantages, scaled so that a sum of the tokens' losses is the reduction. */
+function scaled(inputs: Inputs, context: Context): Float64Array {
+  const B = inputs.shape2("loss_mask")[0];
+  const reduction = inputs.string("loss_reduction");
+  const size = inputs.number("micro_batch_size");
+  const parts: (readonly [number, number])[] =
+    reduction === "prompt_mean"
+      ? (inputs.value("prompt_boundaries") as [number, number][])
+      : reduction === "token_mean_legacy"
+        ? Array.from({ length: Math.floor(B / size) }, (_, k) => [k * size, (k + 1) * size] as const)
+        : [[0, B]];
+  const mode =
+    { sequence_mean: { mode: "rowMean" }, seq_mean_token_sum_norm: { mode: "fixedLength" } }[reduction] ?? {};
+  const options = { ...mode, length: inputs.number("max_seq_len"), accumulation: parts.length };
+  return Float64Array.from(parts.flatMap((rows) => Array.from(reduceRows(inputs, rows, options, context))));
+}
+
+const number = (inputs: Inputs, name: string, otherwise: number): number =>
+  inputs.has(name) ? inputs.number(name) : otherwise;
+
+/** The mask after each rule in its turn, and the ratio that multiplies the loss. */
+function corrections(inputs: Inputs, { backend }: Context): Outputs {
+  const rules = own(inputs, "off_policy_correction");
+  const [old, sampler] = [inputs.floats("old_log_probs"), inputs.floats("rollout_logprobs")];
+  const shape = inputs.shape2("loss_mask");
+  let mask = inputs.uint8("loss_mask");
+  const drop = (options: Omit<OffPolicyMaskOptions, "shape" | "mask">): void => {
+    mask = offPolicyMask(old, sampler, { shape, mask, logClamp: 20, ...options }).mask;
+  };
+  if (rules.has("outlier_token_is_threshold_low"))
+    drop({ level: "row", reduce: "min", low: rules.number("outlier_token_is_threshold_low") });
+  if (rules.has("outlier_token_is_threshold_high"))
+    drop({ level: "row", reduce: "max", high: rules.number("outlier_token_is_threshold_high") });
+  if (rules.has("token_mask_is_threshold_low") && rules.has("token_mask_is_threshold_high"))
+    drop({ low: rules.number("token_mask_is_threshold_low"), high: rules.number("token_mask_is_threshold_high") });
+  const kind = rules.has("tis_ratio_type") ? rules.oneOf("tis_ratio_type", ["token", "sequence"]) : undefined;
+  const high = kind && number(rules, `${kind}_tis_ratio_clip_high`, kind === "token" ? 2 : 5);
+  const over = kind === "sequence" ? { mask } : {};
+  const ratios =
+    kind && importanceRatio(old, sampler, { shape, level: kind, high, logClamp: 20, ...over, backend }).ratios;
+  const metric = rules.has("sequence_mask_metric")
+    ? rules.oneOf("sequence_mask_metric", ["geometric", "product"])
+    : null;
+  if (metric === "geometric")
+    drop({ level: "row", low: number(rules, "geo_mask_low", 0.99), high: number(rules, "geo_mask_high", 1.01) });
+  if (metric === "product") {
+    const bounds = { low: number(rules, "product_mask_low", 0.5), high: number(rules, "product_mask_high", 2) };
+    drop({ level: "row", reduce: "sum", ...bounds });
+  }
+  const shaped = ratios && { data: ratios, shape: kind === "token" ? shape : [shape[0], 1] };
+  return { tis_ratio: shaped ?? null, loss_mask: mask };
+}
+
 export const skyrlLosses: readonly Mapping[] = [
+  {
+    family,
+    function: "apply_loss_reduction_to_advantages_minibatch",
+    ours: ["aggregationWeights", "affine"],
+    options: "aggregateLoss' weights over the rows of a reduction, `accumulation` the number of its parts",
+    failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
+    replacedBy: "rows beyond the last full micro-batch are a smaller one",
+    skip: ({ failure }) => (failure === undefined ? undefined : "a prompt is the rows that are passed together"),
+    run: (inputs, context) => ({ advantages: scaled(inputs, context) }),
+    masked: (inputs) => ({ advantages: inputs.uint8("loss_mask") }),
+  },
+  {
+    family,
+    function: "compute_off_policy_correction",
+    ours: ["offPolicyMask", "importanceRatio"],
+    options: "a rule is a call, with the mask of the one before",
+    notCompared: { outputs: ["metrics"], because: "figures over masked zeros, and shares that droppedFraction says" },
+    run: corrections,
+  },
   {
     family,
     function: "ppo_policy_loss",

@@ -1,7 +1,22 @@
 // slime: policy and value losses, KL terms.
-import { keptLogprob, keptLogprobBackward, klPenalty } from "surprisal";
-import type { Inputs } from "../../inputs";
-import type { Mapping } from "../../mapping";
+import {
+  cispoLoss,
+  combineLosses,
+  gspoLoss,
+  groupBroadcast,
+  importanceRatio,
+  keptLogprob,
+  keptLogprobBackward,
+  klPenalty,
+  offPolicyMask,
+  type PolicyBatch,
+  type PolicyLossResult,
+  ppoLoss,
+  valueLoss,
+} from "surprisal";
+import type { GoldenRecord } from "../../golden";
+import { type FloatArray, Inputs } from "../../inputs";
+import type { Context, Mapping } from "../../mapping";
 
 const family = "slime";
 
@@ -17,7 +32,223 @@ function keptIds(inputs: Inputs) {
   return { ids: Int32Array.from(lists.flat()), offsets };
 }
 
+const on = (inputs: Inputs, name: string): boolean => inputs.has(name) && inputs.boolean(name);
+
+/** The bounds of a case: what is not given below is one over what is given above. */
+function boundsOf(inputs: Inputs, of: "tis" | "rs") {
+  const name = (end: string): string => {
+    const own = `${of}_${end}_bound`;
+    return inputs.has(own) || of === "tis" ? own : `tis_${end}_bound`;
+  };
+  const high = inputs.number(name("upper"));
+  return { low: inputs.has(name("lower")) ? inputs.number(name("lower")) : 1 / high, high };
+}
+
+interface Tokens {
+  readonly old: FloatArray;
+  readonly sampler: FloatArray;
+  readonly mask: Uint8Array;
+  readonly shape: readonly [number, number];
+}
+
+/** The weights of multi-level importance sampling, and the mask without what it rejects. */
+function misWeights(inputs: Inputs, { old, sampler, mask, shape }: Tokens, { backend }: Context) {
+  const layout = { shape, mask };
+  const far = (level: string, bounds: object) =>
+    level === "token" ? bounds : ({ ...bounds, level: "row", reduce: level === "sequence" ? "sum" : "mean" } as const);
+  let kept = mask;
+  if (inputs.boolean("use_tis") && inputs.string("tis_mode") === "mask")
+    kept = offPolicyMask(old, sampler, { ...layout, ...far(inputs.string("tis_level"), boundsOf(inputs, "tis")) }).mask;
+  if (inputs.boolean("use_rs")) {
+    kept = offPolicyMask(old, sampler, {
+      ...layout,
+      mask: kept,
+      ...far(inputs.string("rs_level"), boundsOf(inputs, "rs")),
+    }).mask;
+    if (inputs.has("rs_veto_threshold")) {
+      const veto = offPolicyMask(old, sampler, {
+        ...layout,
+        level: "row",
+        reduce: "min",
+        low: inputs.number("rs_veto_threshold"),
+      });
+      kept = kept.map((flag, i) => (veto.mask[i] === 0 ? 0 : flag));
+    }
+  }
+  if (!inputs.boolean("use_tis")) return { kept, weights: undefined };
+  const level = inputs.oneOf("tis_level", ["token", "sequence", "geometric"]);
+  const { low, high } = boundsOf(inputs, "tis");
+  const bounds = { truncate: { high }, clip: { low, high }, mask: {} }[
+    inputs.oneOf("tis_mode", ["truncate", "clip", "mask"])
+  ];
+  const batchNormalize = inputs.boolean("tis_batch_normalize");
+  const options = { ...layout, level, ...bounds, batchNormalize, logClamp: 20, backend };
+  const { ratios } = importanceRatio(old, sampler, options);
+  return { kept, weights: level === "token" ? ratios : groupBroadcast(ratios, { shape, mask, backend }) };
+}
+
+/** Weights and terms of a case's correction, if it has one. */
+function corrected(inputs: Inputs, context: Context): Partial<PolicyBatch> {
+  const shape = inputs.shape2("loss_mask");
+  const mask = inputs.uint8("loss_mask");
+  if (on(inputs, "use_opsm")) {
+    const { mask: termMask } = offPolicyMask(inputs.floats("old_log_probs"), inputs.floats("log_probs"), {
+      shape,
+      mask,
+      measure: "k1",
+      level: "row",
+      high: inputs.number("opsm_delta"),
+      drops: "negative",
+      advantages: inputs.floats("advantages"),
+      advantagesPer: "token",
+    });
+    return { termMask };
+  }
+  if (!on(inputs, "use_tis")) return {};
+  const [old, sampler] = [inputs.floats("old_log_probs"), inputs.floats("rollout_log_probs")];
+  const kind = inputs.has("tis_function") ? inputs.oneOf("tis_function", ["icepop", "mis"]) : "tis";
+  if (kind === "mis") {
+    const rules = new Inputs(inputs.value("mis") as GoldenRecord);
+    const { kept, weights } = misWeights(rules, { old, sampler, mask, shape }, context);
+    return { termMask: kept, rolloutWeights: weights, rolloutWeightsPer: "token" };
+  }
+  const { ratios } = importanceRatio(old, sampler, {
+    shape,
+    mask,
+    mode: `openrlhf/${kind}`,
+    low: inputs.number("tis_clip_low"),
+    high: inputs.number("tis_clip"),
+    backend: context.backend,
+  });
+  return { rolloutWeights: ratios, rolloutWeightsPer: "token" };
+}
+
+/** One policy loss over the rows of `mask`; with `tokens` these divide it. */
+function policyOf(inputs: Inputs, context: Context, mask: Uint8Array, tokens?: number): PolicyLossResult {
+  const old = on(inputs, "use_rollout_logprobs") ? "rollout_log_probs" : "old_log_probs";
+  const batch: PolicyBatch = {
+    shape: inputs.shape2("loss_mask"),
+    mask,
+    logProbs: inputs.floats("log_probs"),
+    ...(inputs.has(old) && { oldLogProbs: inputs.floats(old) }),
+    referenceLogProbs: inputs.floats("ref_log_probs"),
+    entropies: inputs.floats("entropies"),
+    advantages: inputs.floats("advantages"),
+    advantagesPer: "token",
+    ...corrected(inputs, context),
+  };
+  const kind = inputs.has("kl_loss_type") ? inputs.oneOf("kl_loss_type", ["k1", "k2", "k3", "low_var_kl"]) : "k1";
+  const common = {
+    preset: "slime",
+    ...(on(inputs, "calculate_per_token_loss") ? ({ aggregation: "tokenSum" } as const) : { rows: 1 }),
+    ...(tokens !== undefined && ({ aggregation: "tokenMean", tokens } as const)),
+    ...(on(inputs, "use_kl_loss") && {
+      kl: {
+        coefficient: inputs.number("kl_loss_coef"),
+        kind: kind === "low_var_kl" ? "k3" : kind,
+        importanceCorrected: on(inputs, "use_unbiased_kl"),
+        ...(kind === "low_var_kl" && { valueClamp: 10 }),
+      },
+    }),
+    ...(inputs.has("entropy_coef") && { entropyBonus: { coefficient: inputs.number("entropy_coef") } }),
+    clipLow: inputs.has("eps_clip") ? inputs.number("eps_clip") : 0.2,
+    clipHigh: inputs.has("eps_clip_high") ? inputs.number("eps_clip_high") : 0.2,
+    backend: context.backend,
+  } as const;
+  const estimator = inputs.has("advantage_estimator")
+    ? inputs.oneOf("advantage_estimator", ["grpo", "gspo", "cispo"])
+    : "grpo";
+  if (estimator === "gspo") return gspoLoss(batch, common);
+  if (estimator === "cispo") return cispoLoss(batch, common);
+  return ppoLoss(batch, { ...common, ...(inputs.has("eps_clip_c") && { dualClip: inputs.number("eps_clip_c") }) });
+}
+
 export const slimeLosses: readonly Mapping[] = [
+  {
+    family,
+    function: "policy_loss_function",
+    ours: ["ppoLoss", "gspoLoss", "cispoLoss", "offPolicyMask", "importanceRatio"],
+    options:
+      'preset "slime"; rows 1, or aggregation "tokenSum"; rows that share a denominator: a loss of these with `tokens`, and combineLosses',
+    notCompared: {
+      outputs: ["metrics"],
+      because: "its names are not made; results have losses, ratios, KL and flags per token",
+    },
+    run: (inputs, context) => {
+      const mask = inputs.uint8("loss_mask");
+      if (inputs.has("denominators")) {
+        const rows = inputs.numbers("denominators");
+        const width = inputs.shape2("loss_mask")[1];
+        const parts = [...new Set(rows)].map((tokens) =>
+          policyOf(
+            inputs,
+            context,
+            mask.map((kept, i) => (rows[Math.floor(i / width)] === tokens ? kept : 0)),
+            tokens,
+          ),
+        );
+        const { loss, gradLogProbs } = combineLosses(parts);
+        return { loss, grad_log_probs: gradLogProbs, grad_entropies: new Float64Array(mask.length) };
+      }
+      const { loss, gradLogProbs, gradEntropies } = policyOf(inputs, context, mask);
+      return {
+        loss,
+        grad_log_probs: gradLogProbs,
+        grad_entropies: gradEntropies ?? new Float64Array(gradLogProbs.length),
+      };
+    },
+  },
+  {
+    family,
+    function: "compute_mis_weights",
+    ours: ["importanceRatio", "offPolicyMask"],
+    options: "importanceRatio with batchNormalize; offPolicyMask for each rule",
+    notCompared: {
+      outputs: ["metrics"],
+      because: "means of rows of which each counts once; mismatchMetrics has those of tokens",
+    },
+    replacedBy: "geometric weights are divided by their mean over rows",
+    run: (inputs, context) => {
+      const tokens = {
+        old: inputs.floats("train_log_probs"),
+        sampler: inputs.floats("rollout_log_probs"),
+        mask: inputs.uint8("loss_mask"),
+        shape: inputs.shape2("loss_mask"),
+      };
+      const { kept, weights } = misWeights(inputs, tokens, context);
+      return { weights: weights ?? null, loss_mask: kept };
+    },
+  },
+  {
+    family,
+    function: "value_loss_function",
+    ours: ["valueLoss", "combineLosses"],
+    options: 'preset "slime", rows 1 or aggregation "tokenSum"; weight 2: it has no factor 1/2',
+    notCompared: {
+      outputs: ["metrics"],
+      because: "the share of clipped values is over those that moved by more than the width",
+    },
+    run: (inputs, { backend }) => {
+      const perToken = inputs.boolean("calculate_per_token_loss");
+      const result = valueLoss(
+        {
+          shape: inputs.shape2("loss_mask"),
+          mask: inputs.uint8("loss_mask"),
+          values: inputs.floats("values"),
+          oldValues: inputs.floats("old_values"),
+          returns: inputs.floats("returns"),
+        },
+        {
+          preset: "slime",
+          clip: inputs.number("value_clip"),
+          ...(perToken ? { aggregation: "tokenSum" } : { rows: 1 }),
+          backend,
+        },
+      );
+      const { loss, gradLogProbs } = combineLosses([{ loss: result.loss, gradLogProbs: result.gradValues, weight: 2 }]);
+      return { loss, grad_values: gradLogProbs };
+    },
+  },
   {
     family,
     function: "replay_support_log_probs",

@@ -1,17 +1,27 @@
 // verl as of August 2026: policy and value losses, KL terms.
-import { dppoLoss, type DppoLossOptions, droLoss } from "surprisal";
+import {
+  affine,
+  aggregateLoss,
+  combineLosses,
+  type CombinedLoss,
+  dppoLoss,
+  type DppoLossOptions,
+  droLoss,
+  type KlEstimatorName,
+  klPenalty,
+  type PolicyBatch,
+  ppoLoss,
+  reinforceLoss,
+} from "surprisal";
 import type { Inputs } from "../../inputs";
 import { batchOf, clipRange, commonOf, outputs, settings, verlLosses } from "../../mappings/verl-loss";
 import { verlReductions } from "../../mappings/reductions";
-import type { Mapping } from "../../mapping";
+import type { Context, Mapping } from "../../mapping";
 
 const family = "verl-2026-08";
 
 /** Unchanged since January, and recorded once. */
 const RECORDED_BEFORE = ["compute_policy_loss_gspo", "compute_policy_loss_geo_mean", "compute_policy_loss_sapo"];
-
-/** Its weights are described as verl does it now only when rolloutWeights has today's figures. */
-const NOT_YET = ["compute_policy_loss_bypass_mode"];
 
 const common = commonOf("verl");
 
@@ -43,10 +53,77 @@ const dro: Mapping = {
   },
 };
 
+/** The policy loss that the distillation goes through, by its name there. */
+function throughLoss(inputs: Inputs, batch: PolicyBatch, context: Context): CombinedLoss {
+  const shared = common(inputs, context);
+  switch (inputs.oneOf("policy_loss_mode", ["vanilla", "dppo_tv", "gpg"])) {
+    case "vanilla":
+      return ppoLoss(batch, { ...shared, ...clipRange(inputs) });
+    case "dppo_tv":
+      return dppoLoss(batch, {
+        ...shared,
+        low: inputs.number("clip_ratio_low"),
+        high: inputs.number("clip_ratio_high"),
+        ratioCap: 20, // what holds where the trainer's configuration has no field for it
+      });
+    case "gpg":
+      return reinforceLoss(batch, shared);
+  }
+}
+
+const distillation: Mapping = {
+  family,
+  function: "distillation_loss",
+  ours: ["klPenalty", "combineLosses"],
+  options: 'preset "verl", valueClamp; the negative estimates as advantages of a policy loss, or aggregated',
+  notCompared: {
+    outputs: ["metrics"],
+    because: "its names are not made; a policy loss has its own, klPenalty its mean",
+  },
+  run: (inputs, context) => {
+    const { backend } = context;
+    const layout = { shape: inputs.shape2("response_mask"), mask: inputs.uint8("response_mask"), backend };
+    const n = layout.mask.length;
+    const { values, gradLogProbs } = klPenalty(
+      Float64Array.from(inputs.floats("log_prob")),
+      inputs.floats("teacher_log_prob"),
+      {
+        preset: "verl",
+        ...layout,
+        estimator: inputs.string("loss_mode") as KlEstimatorName,
+        ...(inputs.has("loss_max_clamp") && { valueClamp: inputs.number("loss_max_clamp") }),
+      },
+    );
+    const batch: PolicyBatch = {
+      shape: layout.shape,
+      mask: layout.mask,
+      logProbs: inputs.floats("log_prob"),
+      oldLogProbs: inputs.floats("old_log_prob"),
+      advantages: affine(values, { ...layout, scale: -1 }),
+      advantagesPer: "token",
+    };
+    const aggregated = (): CombinedLoss => {
+      const { aggregation: mode } = common(inputs, context);
+      const { loss, gradients } = aggregateLoss(values, { ...layout, mode });
+      return { loss, gradLogProbs: affine(gradLogProbs, { shape: [n, 1], scale: gradients, backend }) };
+    };
+    const taught = inputs.boolean("use_policy_gradient") ? throughLoss(inputs, batch, context) : aggregated();
+    const task = { ...batch, advantages: inputs.floats("advantages") };
+    const { loss, gradLogProbs: gradient } = inputs.boolean("use_task_rewards")
+      ? combineLosses([
+          reinforceLoss(task, { preset: "verl", backend }),
+          { ...taught, weight: inputs.number("distillation_loss_coef") },
+        ])
+      : taught;
+    return { loss, grad_log_prob: gradient };
+  },
+};
+
 export const verl202608Losses: readonly Mapping[] = [
-  ...verlLosses(family, "verl").filter((mapping) => ![...RECORDED_BEFORE, ...NOT_YET].includes(mapping.function)),
+  ...verlLosses(family, "verl").filter((mapping) => !RECORDED_BEFORE.includes(mapping.function)),
   ...verlReductions(family, "verl"),
   dppo("compute_policy_loss_dppo_tv", "probability"),
   dppo("compute_policy_loss_dppo_kl", "binaryKl"),
   dro,
+  distillation,
 ];
