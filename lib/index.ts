@@ -1385,7 +1385,8 @@ export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
  * @param oldLogProbs o: of the trainer, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u: of the sampler, the same tokens
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
- * @see Zhong et al. 2026, VACO (`"totalVariation"`, `"outward"`); DeepSeek-AI 2025, DeepSeek-V3.2 (`"k1"`, `"negative"`)
+ * @see DeepSeek-AI 2025, DeepSeek-V3.2: Pushing the Frontier of Open Large Language Models (`"k1"` of rows, `"negative"`); open-instruct,
+ * grpo_utils.py (`"totalVariation"`, `"outward"`)
  */
 export const offPolicyMask: TakesPlain<typeof from.offPolicyMask> = checked(
   "offPolicyMask",
