@@ -82,7 +82,9 @@ const RULES: Readonly<Partial<Record<PolicyLossName, Rule>>> = {
     {
       trl: { corrected: "mean", mode: "tokenMean" },
       openrlhf: { ...OPENRLHF, mode: "rowMean" },
+      areal: { mode: "tokenMean" },
       slime: SLIME,
+      roll: ROLL,
       "nemo-rl": NEMO_RL,
     },
   ],
@@ -210,6 +212,7 @@ const VALUE_MODES = {
   lightrft: ["rowMean", true],
   skyrl: ["rowMean", true],
   areal: ["tokenMean", false],
+  slime: ["rowMean", true],
   "nemo-rl": ["tokenMean", false],
 } as const;
 
