@@ -8,22 +8,22 @@ export type * from "./exports";
 export { DEFAULT_LIMITS, MEASURES, WARNING_CODES } from "./exports";
 
 /**
- * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, and the
- * tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
+ * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, prompts
+ * and responses that can be searched, sorted and compared, and the tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
  * the reader's system is. Text of models is shown as text: everything is escaped, characters that act are made visible, and a
  * Content-Security-Policy lets neither foreign script nor any request through.
  *
  * Rows, rollouts and tokens beyond the limits are left out, and the page says how many.
  *
  * @param report steps in the order of the run; the page opens with the last
- * @param options `maxGroups`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
+ * @param options `maxGroups`, `maxTexts`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
  * @returns the document, to be written as UTF-8
  * @throws SurprisalError as `summarize` does, and _OPTION
  */
 export const renderHtml: typeof from.renderHtml = checked(
   "renderHtml",
   from.renderHtml,
-  "report<steps> options?{maxGroups maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped}}",
+  "report<steps> options?{maxGroups maxTexts maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped}}",
 );
 /**
  * Returns the steps that `summarize` and `renderHtml` take, one for each training step, from rollouts as a reader returns them. It adds

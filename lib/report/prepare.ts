@@ -3,7 +3,7 @@ import { empgAdvantage, type EmpgAdvantageOptions } from "../advantage/empg-adva
 import { grpoAdvantage } from "../advantage/grpo-advantage";
 import type { BackendOption } from "../backend/select";
 import { needNumber } from "../core/option-checks";
-import type { Rollout } from "../io/record";
+import { type Rollout, tokenCount } from "../io/record";
 import { refusalOf, RolloutColumns, spreadOverTokens } from "../io/rollout-columns";
 import { groupRollouts, splitBySteps, type StepRollouts } from "../io/rollout-groups";
 import { findSpans } from "../ops/delim";
@@ -46,9 +46,10 @@ function withAdvantages(
   const relative = new Map(rewarded.map((rollout, i) => [rollout, advantages[i]!]));
   return rollouts.map((rollout) => {
     const advantage = rollout.advantage ?? relative.get(rollout);
-    return rollout.advantages || advantage === undefined
-      ? rollout
-      : { ...rollout, advantages: spreadOverTokens(rollout, advantage) };
+    if (rollout.advantages || advantage === undefined) return rollout;
+    // A rollout that is known as text has no tokens to spread it over.
+    if (tokenCount(rollout) === undefined) return { ...rollout, advantage };
+    return { ...rollout, advantages: spreadOverTokens(rollout, advantage) };
   });
 }
 

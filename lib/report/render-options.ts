@@ -4,6 +4,10 @@ import type { SummarizeOptions } from "./summarize";
 export interface HtmlOptions extends SummarizeOptions {
   /** Groups a step in the table; the first ones are kept, and the page says how many there are. Default 200. */
   readonly maxGroups?: number;
+  /** Rollouts whose prompts and responses are on the page, over all steps; taken from every group in turn. Default 10 000. */
+  readonly maxTexts?: number;
+  /** Characters of one prompt or response; a longer one is cut, and says so. Default 20 000. */
+  readonly maxTextCharacters?: number;
   /** Rollouts a step whose tokens can be looked at; taken from every group in turn. Default 128. */
   readonly maxRollouts?: number;
   /** Tokens in all rollouts that can be looked at, over all steps. Default 400 000. */

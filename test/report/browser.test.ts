@@ -305,7 +305,7 @@ else {
     has("list", /^Warnings$/);
     has("table", /^Groups of step 180/);
     has("columnheader", /^Reward$/);
-    has("rowheader", /^problem 1$/);
+    has("rowheader", /^A store has 9 boxes with 12 candles each\./);
     has("image", /^Histogram of entropy over [\d,]+ values: mean/);
     has("combobox", /^Rollout$/);
     has("radio", /^surprisal$/);

@@ -113,6 +113,46 @@ test("the limits are kept, and the page says so", () => {
   expect(long.pieces).toEqual(["yyyyyyyyyy… (490 more characters)"]);
 });
 
+const dump = (count: number) => ({
+  steps: [
+    step(
+      "s",
+      ...Array.from({ length: count }, (_, i) => ({
+        group: `g${i >> 1}`,
+        prompt: `How many\n are ${i >> 1}?`,
+        text: `<b>${i}</b>`,
+        reward: i % 2,
+        rewards: { format: 0.5 },
+        meta: { gts: "4 & 5", nested: [1] },
+      })),
+    ),
+  ],
+});
+
+test("rollouts without tokens are read as text, with their numbers and fields", () => {
+  const page = renderHtml(dump(4));
+  expect(page).not.toContain('id="tokens"');
+  expect(page).toContain("<h4><bdi>How many are 1?</bdi>");
+  expect(page).toContain('<pre class="response" dir="auto" tabindex="0">&lt;b&gt;3&lt;/b&gt;</pre>');
+  const article = /<article class="rollout" id="0\/3"[^]*?<\/article>/.exec(page)![0];
+  const pairs = Array.from(article.matchAll(/<dt>(.*?)<\/dt><dd>(.*?)<\/dd>/g), ([, name, value]) => [name, value]);
+  expect(pairs).toEqual([
+    ["reward", "1"],
+    ["format", "0.5"],
+    ["gts", "<bdi>4 &amp; 5</bdi>"],
+  ]);
+  expect(page).toContain('<a class="open" href="#0/3"');
+});
+
+test("texts beyond the limits are counted, those of each group last", () => {
+  const page = renderHtml(dump(6), { maxTexts: 4, maxTextCharacters: 3 });
+  const shown = Array.from(page.matchAll(/<article class="rollout" id="0\/(\d)"/g), ([, index]) => Number(index));
+  expect(shown).toEqual([0, 1, 2, 4]);
+  expect(page).toContain("The texts of 4 rollouts out of 6 are here");
+  expect(page).toContain("&lt;b&gt;… (5 more characters)");
+  expect(renderHtml(dump(6), { maxTexts: 0 })).not.toContain("<article");
+});
+
 test("without a step, a rollout or a token there is still a page", () => {
   expect(renderHtml({ steps: [] })).toContain("No rollouts.");
   expect(renderHtml({ steps: [{ label: "empty", rollouts: [] }] })).toContain("0 rollouts");

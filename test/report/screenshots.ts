@@ -14,10 +14,18 @@ const toTokens = async (page: Page): Promise<void> => {
   for (let i = 0; i < 2; ++i) await page.press("s");
   await page.evaluate(`document.getElementById("tokens").scrollIntoView()`);
 };
+const toTexts = async (page: Page): Promise<void> => {
+  await page.evaluate(`document.querySelector("section.step:not([hidden]) .pair-up").click()`);
+  await page.evaluate(
+    `document.querySelector("section.step:not([hidden]) .text-tools").previousElementSibling.scrollIntoView()`,
+  );
+  await page.drawn();
+};
 const toTop = (): Promise<void> => Promise.resolve();
 
 const PICTURES: readonly (readonly [name: string, options: PageOptions, ready: (page: Page) => Promise<void>])[] = [
   ["report-light", { scheme: "light", width: 1280, height: 1060 }, toTop],
+  ["report-texts-light", { scheme: "light", width: 1280, height: 980 }, toTexts],
   ["report-tokens-light", { scheme: "light", width: 1280, height: 980 }, toTokens],
   ["report-narrow-dark", { scheme: "dark", width: 390, height: 844, scale: 2 }, toTokens],
 ];

@@ -10,14 +10,18 @@ import { label } from "../visible";
 import { embeddedData, embeddedHead, embeddedScript } from "./embedded";
 import { html, type Markup, nothing } from "./markup";
 import { stepSection } from "./step-section";
-import { type Caps, type PageData, pageData } from "./token-data";
+import { type PageData, pageData } from "./token-data";
 import { tokenSection } from "./token-section";
 
-function capsOf(op: string, options: HtmlOptions): Caps {
-  const whole = (name: keyof Caps, fallback: number, min: number): number =>
+type PageCaps = Required<Omit<HtmlOptions, "limits">>;
+
+function capsOf(op: string, options: HtmlOptions): PageCaps {
+  const whole = (name: keyof PageCaps, fallback: number, min: number): number =>
     needNumber(op, name, options[name] ?? fallback, { min, integer: true });
   return {
     maxGroups: whole("maxGroups", 200, 0),
+    maxTexts: whole("maxTexts", 10_000, 0),
+    maxTextCharacters: whole("maxTextCharacters", 20_000, 1),
     maxRollouts: whole("maxRollouts", 128, 0),
     maxTokens: whole("maxTokens", 400_000, 1),
     maxTokenCharacters: whole("maxTokenCharacters", 200, 1),
@@ -53,15 +57,15 @@ function facts({ facts: given }: Report): Markup {
 }
 
 /**
- * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, and the
- * tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
+ * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, prompts
+ * and responses that can be searched, sorted and compared, and the tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
  * the reader's system is. Text of models is shown as text: everything is escaped, characters that act are made visible, and a
  * Content-Security-Policy lets neither foreign script nor any request through.
  *
  * Rows, rollouts and tokens beyond the limits are left out, and the page says how many.
  *
  * @param report steps in the order of the run; the page opens with the last
- * @param options `maxGroups`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
+ * @param options `maxGroups`, `maxTexts`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
  * @returns the document, to be written as UTF-8
  * @throws SurprisalError as `summarize` does, and _OPTION
  */
@@ -73,14 +77,19 @@ export function renderHtml(report: Report, options: HtmlOptions = {}): string {
   const data = pageData(report.steps, summary, caps);
   const title = label(report.title ?? "surprisal report", 120);
   const last = report.steps.length - 1;
+  const tokensKnown = data.pieces.length > 0;
+  const texts = {
+    most: Math.floor(caps.maxTexts / Math.max(report.steps.length, 1)),
+    characters: caps.maxTextCharacters,
+  };
   const sections = report.steps.map((step, s) => {
-    const onPage = new Set(data.steps[s]!.rollouts.map(({ index }) => index));
-    return stepSection(step, summary, s, s !== last, caps.maxGroups, onPage);
+    const onPage = tokensKnown ? new Set(data.steps[s]!.rollouts.map(({ index }) => index)) : undefined;
+    return stepSection(step, summary, s, { hidden: s !== last, maxGroups: caps.maxGroups, onPage, texts });
   });
-  const body =
-    report.steps.length === 0
-      ? html`<p class="calm">No rollouts.</p>`
-      : html`${sections}${tokenSection(data, summary, kept(report, data))}`;
+  // Without a token there is nothing to look at but the texts.
+  const tokens = tokensKnown ? tokenSection(data, summary, kept(report, data)) : nothing;
+  const body = report.steps.length === 0 ? html`<p class="calm">No rollouts.</p>` : html`${sections}${tokens}`;
+  const skip = tokensKnown ? ["tokens", "tokens"] : ["main", "rollouts"];
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -89,10 +98,10 @@ ${embeddedHead()}
 <title>${title}</title>
 </head>
 <body>
-<a class="skip" href="#tokens">Skip to the tokens</a>
+<a class="skip" href="#${skip[0]}">Skip to the ${skip[1]}</a>
 <header class="top"><h1><svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4"/><path d="M3.2 12V9.5m3.2 2.5V4m3.2 8V7.5m3.2 4.5v-1.5"/></svg><bdi>${title}</bdi></h1>${slider(summary)}</header>
-<main>
-<noscript><p class="note">Scripts are off: this is the last step, without its tokens.</p></noscript>
+<main id="main">
+<noscript><p class="note">Scripts are off: this is the last step, without its tokens and without search.</p></noscript>
 ${body}</main>
 <footer>${facts(report)}<p class="note">Made by surprisal. Entropies, log-probs and divergences in nats. This file loads nothing.</p></footer>
 <p id="says" class="unseen" role="status"></p>

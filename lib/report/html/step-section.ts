@@ -5,6 +5,7 @@ import { type Measure, MEASURES, type StepSummary, type Summary } from "../summa
 import { label } from "../visible";
 import { histogramChart, sparkline } from "./charts";
 import { groupTable } from "./group-table";
+import { type TextCaps, textSection } from "./text-section";
 import { html, type Markup, nothing } from "./markup";
 
 const NAMES: Readonly<Record<Measure, string>> = {
@@ -104,14 +105,21 @@ ${histogramChart(measure, NAMES[measure], known, first?.[measure] ?? null)}
 <p class="note">Dashed line: mean. Thick line on the axis: 5 % to 95 %. The bars at the ends hold what lies beyond them.${ghost}</p>`;
 }
 
-/** The section of step number `current`; `hidden` but for the one that the page opens with. */
+export interface SectionOptions {
+  /** But for the one that the page opens with. */
+  readonly hidden: boolean;
+  readonly maxGroups: number;
+  /** The rollouts whose tokens can be looked at; undefined where there are only texts. */
+  readonly onPage: ReadonlySet<number> | undefined;
+  readonly texts: TextCaps;
+}
+
+/** The section of step number `current`. */
 export function stepSection(
   step: ReportStep,
   summary: Summary,
   current: number,
-  hidden: boolean,
-  maxGroups: number,
-  onPage: ReadonlySet<number>,
+  { hidden, maxGroups, onPage, texts }: SectionOptions,
 ): Markup {
   const own = summary.steps[current]!;
   const sizes = [
@@ -120,13 +128,14 @@ export function stepSection(
     counted(own.keptTokens, "token"),
   ];
   if (own.spans > 0) sizes.push(counted(own.spans, "span"));
-  const table = groupTable(step, own, maxGroups, onPage);
+  const table = groupTable(step, own, current, maxGroups, onPage);
   return html`<section class="step" data-step="${current}" aria-labelledby="step-${current}"${hidden ? html` hidden` : nothing}>
 <h2 id="step-${current}"><bdi>${label(own.label)}</bdi> <small>${sizes.join(" · ")}</small></h2>
 ${warnings(own)}
 ${tiles(summary, current)}
 ${distributions(summary, current)}
 ${own.groups.length > 0 ? html`<h3>Groups</h3>${table}` : nothing}
+${textSection(step, own, current, texts)}
 </section>
 `;
 }

@@ -5,9 +5,11 @@ import { ratiosOf } from "../measures";
 import type { ReportRollout, ReportSpan, ReportStep } from "../model";
 import type { HtmlOptions } from "../render-options";
 import type { StepSummary, Summary } from "../summary";
-import { clipped, label, visible, visibleLines } from "../visible";
+import { clipped, label, visible } from "../visible";
+import { inTurn, type Place } from "./in-turn";
+import { lines } from "./rollout-text";
 
-export type Caps = Required<Pick<HtmlOptions, "maxGroups" | "maxRollouts" | "maxTokens" | "maxTokenCharacters">>;
+export type Caps = Required<Pick<HtmlOptions, "maxRollouts" | "maxTokens" | "maxTokenCharacters">>;
 
 const LONGEST_PROMPT = 4000;
 const LONGEST_TEXT = 20_000;
@@ -130,29 +132,13 @@ function pageRollout(rollout: ReportRollout, index: number, group: string, count
   };
 }
 
-/** Text of several lines, each of them visible, and no more of it than `limit`. */
-function lines(text: string | undefined, limit: number): string {
-  if (text === undefined) return "";
-  const { text: kept, left } = clipped(text, limit);
-  const shown = visibleLines(kept);
-  return left > 0 ? `${shown}… (${left} more characters)` : shown;
-}
-
-/** The first rollout of every group, then the second of every group, and so on. */
-function inTurn({ groups }: StepSummary): { readonly index: number; readonly group: string }[] {
-  const most = groups.reduce((longest, { rollouts }) => Math.max(longest, rollouts.length), 0);
-  return Array.from({ length: most }, (_, turn) =>
-    groups.flatMap(({ group, rollouts }) => (turn < rollouts.length ? [{ index: rollouts[turn]!, group }] : [])),
-  ).flat();
-}
-
 function chosen(
   step: ReportStep,
   summary: StepSummary,
   caps: Caps,
   budget: number,
-): { index: number; group: string; count: number }[] {
-  const taken: { index: number; group: string; count: number }[] = [];
+): (Place & { readonly count: number })[] {
+  const taken: (Place & { readonly count: number })[] = [];
   let left = budget;
   for (const { index, group } of inTurn(summary)) {
     if (taken.length === caps.maxRollouts) break;

@@ -69,9 +69,11 @@ function setUpTokens() {
 
 document.documentElement.classList.add("scripted");
 if (pageData.steps.length > 0) {
-  const showStep = setUpTokens();
+  // A page of texts alone has no section for tokens.
+  const showStep = document.getElementById("tokens") ? setUpTokens() : () => undefined;
   for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.groups")))
     setUpTable(table);
-  setUpSteps(showStep);
+  const chooseStep = setUpSteps(showStep);
   showStep(pageData.steps.length - 1);
+  setUpTexts(chooseStep);
 }

@@ -1,11 +1,16 @@
 // The slider: one section of the page is shown at a time.
 
-/** Sets up the slider; `shown(step)` hears of every change. @param {(step: number) => void} shown */
+/**
+ * Sets up the slider; `shown(step)` hears of every change.
+ *
+ * @param {(step: number) => void} shown
+ * @returns {(step: number) => void} goes to a step
+ */
 function setUpSteps(shown) {
   const sections = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("section.step")]);
   const slider = /** @type {HTMLInputElement | null} */ (document.getElementById("step-slider"));
   let current = sections.length - 1;
-  if (!slider) return;
+  if (!slider) return () => undefined;
   const back = /** @type {HTMLButtonElement} */ (byId("step-back"));
   const on = /** @type {HTMLButtonElement} */ (byId("step-on"));
 
@@ -34,4 +39,5 @@ function setUpSteps(shown) {
   back.addEventListener("click", () => choose(current - 1));
   on.addEventListener("click", () => choose(current + 1));
   show();
+  return choose;
 }
