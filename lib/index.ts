@@ -19,11 +19,11 @@ export {
 } from "./exports";
 
 const ofEveryPolicyLoss =
-  "aggregation metricNames klImportanceCorrected klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend";
 const ofEveryPolicyLossFromLogits =
-  "aggregation metricNames klImportanceCorrected klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride";
 const ofEveryPolicyLossFromLogitsAsync =
-  "aggregation metricNames klImportanceCorrected klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride signal";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride signal";
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
 export const backendInfo: typeof from.backendInfo = checked("backendInfo", from.backendInfo, "");
 /**

@@ -1,8 +1,8 @@
 // TRL. Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
 // { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
 // loss_type "dapo" is the default of its GRPO trainer; the others are an option, aggregation "trl/…".
-// Of TRL 1.13. Its KL term is importance-corrected, but in GMPO and GSPO-token.
-const plain = { metricNames: "trl", aggregation: "trl/dapo" } as const;
+// Of TRL 1.13. Its KL term is importance-corrected, but in GMPO and GSPO-token; its entropy bonus is the plain mean in every loss type.
+const plain = { metricNames: "trl", aggregation: "trl/dapo", entropyAggregation: "trl/bnpo" } as const;
 const policy = { ...plain, klImportanceCorrected: true } as const;
 
 export const trl = {
@@ -24,11 +24,11 @@ export const trl = {
   ppoLoss: policy,
   gspoLoss: policy,
   gspoTokenLoss: plain,
-  gmpoLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
+  gmpoLoss: { ...plain, aggregation: "trl/grpo", emptyRows: "count" },
   cispoLoss: { ...policy, aggregation: "trl/cispo" },
   sapoLoss: { ...policy, aggregation: "trl/sapo" },
   vespoLoss: { ...policy, aggregation: "trl/vespo", rolloutWeightsOver: "all" },
   luspoLoss: { ...policy, aggregation: "trl/luspo", emptyRows: "count" },
-  rlooLoss: { metricNames: "trl", aggregation: "trl/grpo", emptyRows: "count" },
+  rlooLoss: { ...plain, aggregation: "trl/grpo", emptyRows: "count" },
   whitenAdvantages: { ddof: 1, varianceEpsilon: 1e-8, transformMasked: true },
 } as const;

@@ -2,12 +2,15 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import {
+  highEntropyMask,
   logprob,
   logprobBackward,
+  multiRewardAdvantage,
   policyLoss,
   type PolicyBatch,
   type PolicyLossName,
   type PolicyLossResult,
+  rlooWithKlAdvantage,
 } from "surprisal";
 import { eachBackend } from "../support/each-backend";
 
@@ -33,7 +36,7 @@ function readStep(name: string): Step {
   };
   return {
     meta: Object.fromEntries(Object.entries(meta).map(([key, text]) => [key, JSON.parse(text) as unknown])),
-    shape: header["logits"]!.shape as unknown as readonly [number, number, number],
+    shape: (header["logits"] ?? header["completion_ids"]!).shape as unknown as readonly [number, number, number],
     floats: (tensor) => new Float32Array(at(tensor)),
     ints: (tensor) => Int32Array.from(new BigInt64Array(at(tensor)), Number),
     has: (tensor) => tensor in header,
@@ -50,6 +53,7 @@ const STEPS: Readonly<Record<string, readonly [loss: PolicyLossName, options: ob
   "vespo.step01": ["vespo", {}],
   "rloo.step01": ["rloo", { clip: 0.2 }],
   "dapo_accum.step03": ["ppo", { clipLow: 0.2, clipHigh: 0.28 }],
+  "entcoef_dapo_accum.step03": ["ppo", { clip: 0.2 }],
 };
 
 const largest = (values: Float32Array): number => values.reduce((most, x) => Math.max(most, Math.abs(x)), 0);
@@ -73,6 +77,12 @@ eachBackend((backend) => {
     expect(differs(state.logProbs, step.floats("logps"))).toBeLessThan(2e-6);
     expect(differs(state.entropies, step.floats("entropies"))).toBeLessThan(2e-6);
 
+    // The tokens of highest entropy, which the policy term and the bonus are over.
+    const [quantile, coefficient] = [step.meta["quantile"] as number, step.meta["entropy_coef"] as number];
+    const chosen =
+      quantile < 1
+        ? highEntropyMask(state.entropies, { preset: "trl", shape: [rows, tokens], mask, share: quantile, backend })
+        : undefined;
     const beta = step.meta["beta"] as number;
     const referred = step.has("ref_per_token_logps") && beta !== 0;
     const batch: PolicyBatch = {
@@ -81,6 +91,7 @@ eachBackend((backend) => {
       logProbs: state.logProbs,
       entropies: state.entropies,
       advantages: step.floats("advantages"),
+      ...(chosen && { termMask: chosen }),
       ...(step.has("old_per_token_logps") && { oldLogProbs: step.floats("old_per_token_logps") }),
       ...(step.has("old_logps") && { oldSequenceLogProbs: step.floats("old_logps") }),
       ...(referred && { referenceLogProbs: step.floats("ref_per_token_logps") }),
@@ -93,11 +104,20 @@ eachBackend((backend) => {
         ? { accumulation }
         : { accumulation, tokens: (items * accumulation) / steps };
     const evaluate = policyLoss as unknown as (name: string, batch: PolicyBatch, options: object) => PolicyLossResult;
-    const all = { preset: "trl", ...(referred && { kl: { coefficient: beta } }), ...counts, ...options, backend };
+    const bonus = coefficient !== 0 && { entropyBonus: { coefficient, mask: chosen } };
+    const all = {
+      preset: "trl",
+      ...bonus,
+      ...(referred && { kl: { coefficient: beta } }),
+      ...counts,
+      ...options,
+      backend,
+    };
     const result = evaluate(loss, batch, all);
     expect(Math.abs(result.loss - step.floats("loss")[0]!)).toBeLessThan(2e-6 * Math.max(Math.abs(result.loss), 1e-2));
 
-    const gradient = logprobBackward(logits, targets, state, { ...map, gradLogProbs: result.gradLogProbs });
+    const { gradLogProbs, gradEntropies } = result;
+    const gradient = logprobBackward(logits, targets, state, { ...map, gradLogProbs, gradEntropies });
     const wanted = step.floats("grad_logits");
     const off = gradient.reduce((most, x, i) => Math.max(most, Math.abs(x - wanted[i]!)), 0);
     expect(off / largest(wanted)).toBeLessThan(loss === "rloo" ? 2e-5 : 1e-5);
@@ -105,5 +125,24 @@ eachBackend((backend) => {
     const metrics = step.meta["metrics"] as Record<string, number>;
     for (const [key, want] of Object.entries(metrics))
       expect([key, Math.abs(result.metrics[key]! - want) < 1e-5 * Math.max(1, Math.abs(want))]).toEqual([key, true]);
+  });
+
+  const generations = Object.keys(STEPS).map((name) => name.split(".")[0]!);
+  test.each(generations)(`${backend}: the advantages of %s come out of its rewards`, (config) => {
+    const generation = readStep(`${config}.gen00`);
+    const step = Object.keys(STEPS).find((name) => name.startsWith(`${config}.`))!;
+    const args = readStep(step).meta["args"] as { readonly scale_rewards?: string | boolean };
+    const weights = generation.floats("reward_weights");
+    const flat = generation.floats("rewards_per_func");
+    const rewards = Array.from(weights, (_, f) => flat.filter((_, i) => i % weights.length === f));
+    const groups = Int32Array.from(rewards[0]!, (_, b) => Math.floor(b / 4));
+    const { rowAdvantages } =
+      config === "rloo"
+        ? rlooWithKlAdvantage({ rewards, groups }, { preset: "trl", weights, backend })
+        : multiRewardAdvantage(
+            { rewards, groups },
+            { preset: "trl", weights, scale: args.scale_rewards as "group" | "batch" | "none", backend },
+          );
+    expect(rowAdvantages).toBeAllClose(generation.floats("advantages"), { rtol: 1e-5, atol: 1e-5 });
   });
 });

@@ -51,7 +51,7 @@ function bonusOf(
 ): Bonus | null {
   const { entropyBonus } = options;
   if (!entropyBonus) return null;
-  const { aggregation } = entropyBonus;
+  const { aggregation = options.entropyAggregation } = entropyBonus;
   const coefficient = needNumber(op, "entropyBonus.coefficient", entropyBonus.coefficient);
   const chosen = optionalMask(op, "entropyBonus.mask", entropyBonus.mask, rows.n, rows.meaning);
   const both = chosen && mask ? chosen.map((on, i) => (on !== 0 && mask[i] !== 0 ? 1 : 0)) : (chosen ?? mask);

@@ -65,8 +65,18 @@ const frameworks = Object.fromEntries(Object.keys(AGGREGATIONS).map((name) => [n
   Record<AggregationName, true>
 >;
 
+const modes = {
+  tokenMean: true,
+  rowMean: true,
+  rowSum: true,
+  fixedLength: true,
+  tokenSum: true,
+  ...frameworks,
+} as const;
+
 const every = {
-  aggregation: { tokenMean: true, rowMean: true, rowSum: true, fixedLength: true, tokenSum: true, ...frameworks },
+  aggregation: modes,
+  entropyAggregation: modes,
   metricNames: { verl: true, trl: true, trlPpo: true, openrlhf: true, pufferlib: true, skyrl: true },
   klClamps: "json",
   klImportanceCorrected: "flag",

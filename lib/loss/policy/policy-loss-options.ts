@@ -30,7 +30,7 @@ export interface EntropyBonus {
   readonly coefficient: number;
   /** 1 = a token whose entropy counts. Default: all kept ones. */
   readonly mask?: Uint8Array;
-  /** How the entropies are averaged. Default: with the weights of the policy term. */
+  /** How the entropies are averaged. Default: `entropyAggregation`. */
   readonly aggregation?: AggregationMode | AggregationName;
 }
 
@@ -49,6 +49,8 @@ export interface PolicyLossConventions {
   readonly metricNames?: MetricNames;
   /** Whether a KL term that does not say `importanceCorrected` is. Default false. */
   readonly klImportanceCorrected?: boolean;
+  /** How an entropy bonus that does not say its `aggregation` is averaged. Default: with the weights of the policy term. */
+  readonly entropyAggregation?: AggregationMode | AggregationName;
   /** Clamps of the KL term by its `kind`, where it does not say its own. Default: none. */
   readonly klClamps?: KlClamps;
 }

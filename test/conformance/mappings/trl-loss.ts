@@ -106,7 +106,8 @@ function entropyBonus(inputs: Inputs, context: Context, lossType: string) {
     entropyBonus: {
       coefficient,
       ...(mask && { mask }),
-      ...(!BY_ITEMS.includes(lossType) && { aggregation: "trl/bnpo" as const }),
+      // The version that was recorded weighed these as the policy term; TRL 1.13 takes the plain mean everywhere.
+      ...(BY_ITEMS.includes(lossType) && { aggregation: `trl/${lossType}` as AggregationName }),
     },
   };
 }
