@@ -107,6 +107,18 @@ const page = {
   rules: { ...everywhere, "no-undef": "off", "no-console": "error", "prefer-template": "error" },
 };
 
+const browserWarnings = {
+  files: ["lib/backend/platform.browser.ts"],
+  // A page has no other place for a warning.
+  rules: { "no-console": "off" },
+};
+
+// The example page: a module of a browser.
+const examplePage = {
+  files: ["examples/browser/page.js"],
+  rules: { ...everywhere, "no-undef": "off", "no-console": "error", "prefer-template": "error" },
+};
+
 export default tseslint.config(
   { ignores: ["**/node_modules/", "dist/", "dist.partial/", "build*/", "prebuilds/", "coverage/", "**/*.d.ts"] },
   { linterOptions: { reportUnusedDisableDirectives: "error", noInlineConfig: true } },
@@ -118,4 +130,6 @@ export default tseslint.config(
   tests,
   scripts,
   page,
+  examplePage,
+  browserWarnings,
 );

@@ -143,6 +143,10 @@ export function findNative(file: string, ...built: readonly string[]): string | 
     .find((candidate) => existsSync(candidate));
 }
 
+/** Why there is no WebAssembly module. */
+export const noWasmFile = (file: string): string =>
+  `${file} is not in this package; \`node scripts/build.mjs wasm\` builds it in a clone`;
+
 function load(): Addon {
   const own = process.env["SURPRISAL_NATIVE_PATH"];
   const file = own ? path.join(path.resolve(own), "surprisal.node") : undefined;

@@ -1,5 +1,6 @@
 // What "auto" takes where no addon can be loaded: it says so, once, where that costs time.
 import type { Backend, BackendName, BackendOps } from "./backend";
+import { warn } from "./platform";
 import { processState } from "./process-state";
 
 /** Bytes of a call's largest array from which the warning is worth its line: smaller calls take well under a millisecond. */
@@ -33,13 +34,12 @@ export function costOf(backend: BackendName): string {
 function say(backend: BackendName, op: string, bytes: number, reason: string): void {
   if (state.said || state.silent || bytes < LOUD_BYTES) return;
   state.said = true;
-  process.emitWarning(`surprisal runs ${op} ${costOf(backend)}: ${reason}`, {
-    type: "SurprisalWarning",
-    code: WARNING_CODE,
-    detail:
-      "`npx surprisal doctor` says what is missing. " +
+  warn(
+    `surprisal runs ${op} ${costOf(backend)}: ${reason}`,
+    WARNING_CODE,
+    "`npx surprisal doctor` says what is missing. " +
       `configure({ backend: "${backend}" }) or configure({ warnings: false }) accepts it.`,
-  });
+  );
 }
 
 /** The substitute, which warns at the first call that is large. */

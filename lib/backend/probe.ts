@@ -3,6 +3,7 @@ import { findNative, nativeAddon, type NativeDescription } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
 import { deviceBackend, hostBackend } from "./native";
+import { engine } from "./platform";
 import { processState } from "./process-state";
 import { useThreads } from "./threads";
 import { wasmBackend } from "./wasm";
@@ -100,8 +101,7 @@ export function probe(name: BackendName, device: number): Probe {
   const key = onDevice ? `${name}:${device}` : name;
   let found = probes.get(key);
   if (!found) {
-    if (name === "js")
-      found = { status: { name, available: true, device: `Node ${process.versions.node}` }, backend: jsBackend };
+    if (name === "js") found = { status: { name, available: true, device: engine() }, backend: jsBackend };
     else if (name === "cpu") found = probeCpu();
     else if (name === "wasm") found = probeWasm();
     else found = probeLibrary(name, device);

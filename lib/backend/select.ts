@@ -3,6 +3,7 @@ import { needNumber } from "../core/option-checks";
 import { argumentError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendName, type BackendPreference } from "./backend";
 import { configureWarnings, warning } from "./fallback";
+import { variable } from "./platform";
 import { needPreference, openFirst, preferenceOfText } from "./preference";
 import { type BackendStatus, probe, probeAgain } from "./probe";
 import { processState } from "./process-state";
@@ -118,7 +119,7 @@ export function configure(options: Configuration): void {
 const VARIABLE = "SURPRISAL_BACKEND";
 
 function variableOfEnvironment(): BackendPreference | "" {
-  const text = process.env[VARIABLE];
+  const text = variable(VARIABLE);
   return text ? needPreference(VARIABLE, "the variable", preferenceOfText(text)) : "";
 }
 

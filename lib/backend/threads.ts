@@ -3,6 +3,7 @@
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { Addon } from "./addon";
+import { variable } from "./platform";
 import { processState } from "./process-state";
 
 const RANGE = { min: 1, max: 1024, integer: true } as const; // SRP_MAX_THREADS of native/include/surprisal/cpu.h
@@ -17,7 +18,7 @@ export function needThreads(op: string, value: unknown): number {
 }
 
 function threadsOfEnvironment(): number | undefined {
-  const text = process.env["SURPRISAL_THREADS"];
+  const text = variable("SURPRISAL_THREADS");
   if (!text) return undefined;
   const threads = Number(text);
   if (Number.isInteger(threads) && threads >= RANGE.min && threads <= RANGE.max) return threads;

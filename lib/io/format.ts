@@ -5,7 +5,7 @@ import type { FileFormat } from "./read-options";
 export const HEAD_BYTES = 16;
 
 const startsWith = (head: Uint8Array, text: string): boolean =>
-  Buffer.from(head.subarray(0, text.length)).toString("latin1") === text;
+  head.length >= text.length && Array.from(text).every((letter, i) => head[i] === letter.charCodeAt(0));
 
 /** A length of 8 bytes, then the brace of a JSON header. */
 function isSafetensors(head: Uint8Array): boolean {

@@ -1,5 +1,5 @@
 // Rollouts from JSON Lines: as many at a time as are taken, whatever the size of the file.
-import { isUtf8 } from "node:buffer";
+import { joined, utf8Text } from "./bytes";
 import type { DialectDetector } from "./dialects";
 import { gunzip, isGzip } from "./gunzip";
 import { parseJson } from "./json-text";
@@ -37,7 +37,7 @@ async function peek(
   while (head.length < 2 && !ended) {
     const next = await pieces.next();
     ended = next.done === true;
-    if (next.done !== true) head = head.length === 0 ? next.value : Buffer.concat([head, next.value]);
+    if (next.done !== true) head = head.length === 0 ? next.value : joined([head, next.value]);
   }
   async function* all(): AsyncGenerator<Uint8Array> {
     try {
@@ -50,7 +50,7 @@ async function peek(
   return { first: head, all: all() };
 }
 
-const BYTE_ORDER_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
+const startsWithMark = (bytes: Uint8Array): boolean => bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 const BLANK = /^\s*$/;
 
 /** The first line of a document that is spread over many lines. */
@@ -63,9 +63,7 @@ const NEVER_JSON = /^(\s*<|(data|event|id):)/;
 
 /** The text of a line; undefined for invalid UTF-8. */
 function textOf({ bytes, number }: Line): string | undefined {
-  let content = bytes!;
-  if (number === 1 && content.subarray(0, 3).equals(BYTE_ORDER_MARK)) content = content.subarray(3);
-  return isUtf8(content) ? content.toString("utf8") : undefined;
+  return utf8Text(number === 1 && startsWithMark(bytes!) ? bytes!.subarray(3) : bytes!);
 }
 
 class LineReader {

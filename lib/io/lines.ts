@@ -1,10 +1,11 @@
 // Bytes as lines, however they are cut into pieces, with no line held that is too long.
+import { joined } from "./bytes";
 
 export interface Line {
   /** From 1. */
   readonly number: number;
   /** Without its newline; undefined where it was longer than the limit, and was dropped. */
-  readonly bytes: Buffer | undefined;
+  readonly bytes: Uint8Array | undefined;
   /** How long it was. */
   readonly length: number;
   /** A newline followed. */
@@ -24,12 +25,7 @@ export async function* linesOf(pieces: AsyncIterable<Uint8Array>, limit: number)
     else if (part.length > 0) parts.push(part);
   };
   const take = (ended: boolean): Line => {
-    const bytes =
-      length > limit
-        ? undefined
-        : parts.length === 1
-          ? Buffer.from(parts[0]!.buffer, parts[0]!.byteOffset, parts[0]!.length)
-          : Buffer.concat(parts);
+    const bytes = length > limit ? undefined : parts.length === 1 ? parts[0]! : joined(parts);
     const line = { number, bytes, length, ended };
     parts = [];
     length = 0;

@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { whatIs } from "../core/unfinished-file";
+import { utf8Bytes } from "./bytes";
 import type { RolloutSource } from "./read-options";
 import { isFileError, refusedBySystem, unreadable } from "./place";
 
@@ -157,15 +158,15 @@ async function* encoded(op: string, chunks: AsyncIterable<unknown>): AsyncGenera
     if (typeof chunk === "string") {
       const text = half + chunk;
       half = HALF.exec(text)?.[0] ?? "";
-      yield Buffer.from(text.slice(0, text.length - half.length), "utf8");
+      yield utf8Bytes(text.slice(0, text.length - half.length));
       continue;
     }
-    if (half !== "") yield Buffer.from(half, "utf8");
+    if (half !== "") yield utf8Bytes(half);
     half = "";
     if (isBytes(chunk)) yield chunk;
     else throw argumentError("ERR_SURPRISAL_DTYPE", op, "source", chunk, "chunks that are Uint8Array or string");
   }
-  if (half !== "") yield Buffer.from(half, "utf8");
+  if (half !== "") yield utf8Bytes(half);
 }
 
 /** Lets an abort end the wait for a source that does not answer. */

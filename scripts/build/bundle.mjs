@@ -2,6 +2,7 @@
 //
 //   CommonJS     a file for each entry and for what several of them share: one file opens much faster than 300
 //   ES modules   a file for each module, so that a bundler leaves out every module of which nothing is used
+//   for browsers the same again in dist/browser: x.browser.ts takes the place of x.ts, and what is left of Node fails where it is called
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
@@ -52,12 +53,34 @@ const typescript = {
   resolveImportMeta: (property, { format }) => (format === "cjs" && property === "filename" ? "__filename" : null),
 };
 
+const forBrowsers = {
+  name: "for-browsers",
+  async resolveId(request, importer) {
+    if (/^node:|^node-gyp-build$/.test(request)) return `\0${request}`;
+    const found = importer === undefined ? undefined : await this.resolve(request, importer, { skipSelf: true });
+    const own = found?.id.replace(/\.ts$/, ".browser.ts");
+    return own !== undefined && own !== found.id && existsSync(own) ? own : null;
+  },
+  load: (id) => (id.startsWith("\0node") ? missingModule(id.slice(1)) : null),
+};
+
+/** A module of Node every function of which throws. */
+const missingModule = (name) => ({
+  code: `export const missing = new Proxy({}, {
+    get: (_, member) => function () { throw new Error("${name}: " + String(member) + " is not in a browser"); },
+  });`,
+  syntheticNamedExports: "missing",
+});
+
 const refuseWarnings = ({ message }) => {
   throw new Error(message);
 };
 
-/** Writes the entries, named by their path in lib/ without the ending: `entries` in both formats, `programs` as CommonJS. */
-export async function writeBundles(folder, { entries, programs }) {
+/**
+ * Writes the entries, named by their path in lib/ without the ending: `entries` in both formats, `programs` as CommonJS, `browser`
+ * for browsers.
+ */
+export async function writeBundles(folder, { entries, programs, browser }) {
   const options = { plugins: [typescript], treeshake: { moduleSideEffects: false }, onwarn: refuseWarnings };
   const inputOf = (names) => Object.fromEntries(names.map((name) => [name, name]));
   const shared = { dir: folder, generatedCode: "es2015", interop: "esModule" };
@@ -68,4 +91,8 @@ export async function writeBundles(folder, { entries, programs }) {
   const forBundlers = await rollup({ ...options, input: inputOf(entries), cache: forNode.cache });
   const modules = { preserveModules: true, preserveModulesRoot: at("lib"), entryFileNames: "[name].mjs" };
   await forBundlers.write({ ...shared, format: "es", ...modules });
+
+  const plugins = [forBrowsers, typescript];
+  const inBrowsers = await rollup({ ...options, plugins, input: inputOf(browser) });
+  await inBrowsers.write({ ...shared, dir: `${folder}/browser`, format: "es", ...modules });
 }

@@ -23,6 +23,13 @@ function publicEntries() {
   return targets.map((path) => path.replace(/^\.\/dist\/(.*)\.js$/, "$1"));
 }
 
+/** Those that browsers have. */
+function browserEntries() {
+  const { exports } = JSON.parse(readFileSync(at("package.json"), "utf8"));
+  const targets = Object.values(exports).flatMap((target) => target.browser ?? []);
+  return targets.map((path) => path.replace(/^\.\/dist\/browser\/(.*)\.mjs$/, "$1"));
+}
+
 /** What the HTML report carries in itself: read at run time, never compiled. */
 const PAGE = "report/page";
 const pageFiles = () => filesBelow(`lib/${PAGE}`, [".js", ".css"]);
@@ -42,7 +49,7 @@ function inputs() {
   });
   const files = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
   const entries = publicEntries();
-  return { entries, files, print: fingerprint([...versions, `entries ${entries.join()}`], files) };
+  return { entries, files, print: fingerprint([...versions, `entries ${entries.join()} ${browserEntries().join()}`], files) };
 }
 
 const isCurrent = ({ entries, print }) =>
@@ -64,7 +71,7 @@ export async function build() {
     const tsc = at("node_modules/typescript/bin/tsc");
     await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", aside, "--pretty", "false"]);
     const { writeBundles } = await import("./bundle.mjs"); // the bundler is loaded where there is work for it
-    await writeBundles(aside, { entries, programs: PROGRAMS });
+    await writeBundles(aside, { entries, programs: PROGRAMS, browser: browserEntries() });
     copyPage(aside);
     writeStamp(join(aside, STAMP), print);
     if (existsSync(at("dist"))) rmSync(at("dist"), { recursive: true });

@@ -1,7 +1,7 @@
 // Finding and compiling surprisal.wasm, once, on first need.
 import { readFileSync } from "node:fs";
 
-import { findNative } from "../addon";
+import { findNative, noWasmFile } from "../addon";
 import { CONTRACTS, HAND_OVER } from "../contract/ops";
 import { processState } from "../process-state";
 import { type WasmCode, webAssembly } from "./engine";
@@ -37,8 +37,7 @@ function load(): Loaded {
   const engine = webAssembly();
   if (engine === undefined) return { reason: "this JavaScript engine has no WebAssembly" };
   const file = state.given === undefined ? findNative(WASM_FILE, "build-wasm") : undefined;
-  if (state.given === undefined && file === undefined)
-    return { reason: `${WASM_FILE} is not in this package; \`node scripts/build.mjs wasm\` builds it in a clone` };
+  if (state.given === undefined && file === undefined) return { reason: noWasmFile(WASM_FILE) };
   try {
     const given = state.given ?? readFileSync(file!);
     const module = isBytes(given) ? new engine.Module(given) : given;

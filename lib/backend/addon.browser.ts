@@ -1,0 +1,8 @@
+// addon.ts in a browser, which has neither native code nor files.
+
+export const findNative = (): undefined => undefined;
+
+export const noWasmFile = (file: string): string =>
+  `a browser finds no ${file} by itself; configure({ wasm }) takes its bytes`;
+
+export const nativeAddon = (): { readonly reason: string } => ({ reason: "a browser runs no native code" });
