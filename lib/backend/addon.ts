@@ -136,11 +136,30 @@ function nativeFolders(...built: readonly string[]): string[] {
   return own ? [path.resolve(own), ...packaged] : packaged;
 }
 
+const firstIn = (folders: readonly string[], file: string): string | undefined =>
+  folders.map((folder) => path.join(folder, file)).find((candidate) => existsSync(candidate));
+
 /** The first existing `file` in the folders, or undefined. */
-export function findNative(file: string, ...built: readonly string[]): string | undefined {
-  return nativeFolders(...built)
-    .map((folder) => path.join(folder, file))
-    .find((candidate) => existsSync(candidate));
+export const findNative = (file: string, ...built: readonly string[]): string | undefined =>
+  firstIn(nativeFolders(...built), file);
+
+/** The folder of another package, where it is installed beside this one. */
+function folderOfPackage(name: string): string | undefined {
+  try {
+    return path.dirname(requireHere().resolve(`${name}/package.json`));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The library of a backend: built here, or of the package that carries it, surprisal-cuda. */
+export function findLibrary(name: "cuda" | "emulated"): string | undefined {
+  const file = `libsurprisal_${name}.so`;
+  const carried = (): string | undefined => {
+    const folder = folderOfPackage(`surprisal-${name}`);
+    return folder === undefined ? undefined : firstIn([folder], file);
+  };
+  return findNative(file, `build-${name}`) ?? carried();
 }
 
 /** Why there is no WebAssembly module. */

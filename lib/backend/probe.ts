@@ -1,5 +1,5 @@
 // Which backends can run here, and why not the others. Each is opened once, on first need, never at import.
-import { findNative, nativeAddon, type NativeDescription } from "./addon";
+import { findLibrary, nativeAddon, type NativeDescription } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
 import { deviceBackend, hostBackend } from "./native";
@@ -75,13 +75,12 @@ function probeWasm(): Probe {
 function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
   const native = nativeAddon();
   if ("reason" in native) return unavailable(name, native.reason);
-  const library = `libsurprisal_${name}.so`;
-  const file = findNative(library, `build-${name}`);
-  if (file === undefined)
-    return unavailable(
-      name,
-      `${library} was not built${name === "cuda" ? "; `npx surprisal build --cuda` builds it" : ""}`,
-    );
+  const file = findLibrary(name);
+  if (file === undefined) {
+    const next =
+      name === "cuda" ? "; the package surprisal-cuda brings it, `npx surprisal build --cuda` builds it" : "";
+    return unavailable(name, `libsurprisal_${name}.so is not here${next}`);
+  }
   const session = native.addon.openLibrary(file, device);
   if (typeof session === "string") return unavailable(name, session, file);
   const status = describe(name, native.addon.describe(session)!, file);

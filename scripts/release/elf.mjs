@@ -15,13 +15,14 @@ export function isNewer(version, than) {
   return at >= 0 && a[at] > b[at];
 }
 
-/** Its dynamic symbols: { name, type, needed, version, usual }. `version` is one of glibc, else undefined; `usual` is what linkers take. */
+/** Its dynamic symbols: { name, type, weak, needed, version }; `glibc`: whether the version is one of glibc. */
 export async function symbolsOf(file) {
   const { stdout } = await run(`reading ${file}`, "readelf", ["--wide", "--dyn-syms", file]);
   return stdout.split("\n").flatMap((line) => {
-    const found = /^\s*\d+: \S+\s+\S+\s+(\w+)\s+(\w+)\s+\w+\s+(\w+)\s+([^\s@]+)(@@?)?(\S+)?/.exec(line);
+    const found = /^\s*\d+: \S+\s+\S+\s+(\w+)\s+(\w+)\s+\w+\s+(\w+)\s+([^\s@]+)@{0,2}(\S+)?/.exec(line);
     if (!found) return [];
-    const [, type, binding, section, name, at, version] = found;
-    return [{ name, type, weak: binding === "WEAK", needed: section === "UND", version: version && numbers(version) ? version : undefined, usual: at === "@@" }];
+    const [, type, binding, section, name, version] = found;
+    const glibc = version !== undefined && numbers(version) !== undefined;
+    return [{ name, type, weak: binding === "WEAK", needed: section === "UND", version, glibc }];
   });
 }

@@ -1,22 +1,41 @@
-// Lets an addon that is linked here load on older systems: stand-ins for libc and libm, which are linked before the real ones and
-// offer each function that has a newer version here by its newest version up to the floor. Objects are compiled as always.
+// Lets an addon that is linked here load on older systems: stand-ins for libc and libm, which are linked in place of the real ones and
+// offer each function by its newest version up to the floor. Objects are compiled as always.
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { run } from "../build/run.mjs";
 import { isNewer, symbolsOf } from "./elf.mjs";
 
-/** The functions whose usual version is newer than the floor: their names by the version that an older system has. */
-async function olderVersions(library, floor) {
-  const offered = (await symbolsOf(library)).filter(({ type, needed, version }) => type === "FUNC" && !needed && version);
-  const older = new Map();
-  for (const { name } of offered.filter(({ usual, version }) => usual && isNewer(version, floor))) {
-    const versions = offered.filter((symbol) => symbol.name === name && !isNewer(symbol.version, floor));
-    if (versions.length === 0) continue;
-    const { version } = versions.reduce((a, b) => (isNewer(a.version, b.version) ? a : b));
-    older.set(version, [...(older.get(version) ?? []), name]);
+// Of 2.32 and 2.30, without older forms. The first says that more threads may run, which is right always. The second waits by the clock of
+// the day, as C++ libraries did before it was there: a wait that ends early begins again.
+const OWN = `
+#include <pthread.h>
+#include <time.h>
+#define HIDDEN __attribute__((visibility("hidden")))
+HIDDEN char __libc_single_threaded = 0;
+HIDDEN int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t clock, const struct timespec* until) {
+  struct timespec now, day;
+  clock_gettime(clock, &now);
+  clock_gettime(CLOCK_REALTIME, &day);
+  day.tv_sec += until->tv_sec - now.tv_sec;
+  day.tv_nsec += until->tv_nsec - now.tv_nsec;
+  if (day.tv_nsec < 0) --day.tv_sec, day.tv_nsec += 1000000000;
+  if (day.tv_nsec >= 1000000000) ++day.tv_sec, day.tv_nsec -= 1000000000;
+  return pthread_cond_timedwait(condition, mutex, &day);
+}
+`;
+
+/** What a library offered at the floor: its names by their newest version up to it. */
+async function offeredBy(library, floor) {
+  const newest = new Map();
+  for (const { name, type, needed, version, glibc } of await symbolsOf(library)) {
+    if (needed || !glibc || type === "TLS" || isNewer(version, floor)) continue;
+    const known = newest.get(name);
+    if (!known || isNewer(version, known)) newest.set(name, version);
   }
-  return older;
+  const names = new Map();
+  for (const [name, version] of newest) names.set(version, [...(names.get(version) ?? []), name]);
+  return names;
 }
 
 /** What to put before the libraries on the command line of a linker. */
@@ -25,27 +44,33 @@ export async function floorFlags(compiler, floor, folder) {
   const files = [];
   for (const soname of ["libc.so.6", "libm.so.6"]) {
     const { stdout } = await run("the compiler", compiler, [`-print-file-name=${soname}`]);
-    const older = await olderVersions(stdout.trim(), floor);
+    const names = await offeredBy(stdout.trim(), floor);
     const [source, map, file] = [`${soname}.c`, `${soname}.map`, soname].map((name) => join(folder, name));
-    writeFileSync(source, [...older.values()].flat().map((name) => `void ${name}(void) {}\n`).join("")); // prettier-ignore
-    writeFileSync(map, [...older].map(([version, names]) => `${version} { global: ${names.join("; ")}; };\n`).join(""));
+    writeFileSync(source, [...names.values()].flat().map((name) => `void ${name}(void) {}\n`).join("")); // prettier-ignore
+    writeFileSync(map, [...names].map(([version, own]) => `${version} { global: ${own.join("; ")}; };\n`).join(""));
     const flags = ["-shared", "-nostdlib", "-fPIC", "-fno-builtin", "-w", "-x", "c", source];
-    await run(`the stand-in for ${soname}`, compiler, [...flags, `-Wl,-soname,${soname},--version-script,${map}`, "-o", file]);
+    await run(`the stand-in for ${soname}`, compiler, [
+      ...flags,
+      `-Wl,-soname,${soname},--version-script,${map}`,
+      "-o",
+      file,
+    ]);
     files.push(file);
   }
-  const own = join(folder, "own.o");
-  const source = join(folder, "own.c");
-  // Of 2.32, and with no older form: "more threads may run" is right always.
-  writeFileSync(source, '__attribute__((visibility("hidden"))) char __libc_single_threaded = 0;\n');
-  await run("what old systems lack", compiler, ["-c", "-fPIC", "-x", "c", source, "-o", own]);
+  const [own, source] = ["own.o", "own.c"].map((name) => join(folder, name));
+  writeFileSync(source, OWN);
+  await run("what old systems lack", compiler, ["-c", "-O2", "-fPIC", "-x", "c", source, "-o", own]);
   return [own, "-Wl,--no-as-needed", ...files, "-Wl,--as-needed"].join(" ");
 }
 
-/** Refuses an addon that asks for more than the floor has. */
+/** Refuses an addon that asks for more than the floor has, or for what no library that it names has. */
 export async function needFloor(file, floor) {
-  const over = (await symbolsOf(file)).filter(({ needed, version }) => needed && version && isNewer(version, floor));
-  if (over.length > 0) {
-    const names = over.map(({ name, version }) => `${name} (${version})`).join(", ");
+  const needed = (await symbolsOf(file)).filter((symbol) => symbol.needed);
+  const over = needed.filter(({ glibc, version }) => glibc && isNewer(version, floor));
+  const nowhere = needed.filter(({ name, weak, version }) => !weak && !version && !name.startsWith("napi_"));
+  const wrong = [...over, ...nowhere];
+  if (wrong.length > 0) {
+    const names = wrong.map(({ name, version }) => `${name} (${version ?? "in no library"})`).join(", ");
     throw new Error(`${file} asks for more than glibc ${floor} has: ${names}`);
   }
 }
