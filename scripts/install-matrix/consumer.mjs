@@ -15,7 +15,7 @@ if (Math.abs(auto[1] - js[1]) > 1e-5) throw new Error(auto[1] + " is not " + js[
 console.log("ran on " + backendInfo().selected);
 `;
 
-export const PROGRAMS = {
+const PROGRAMS = {
   "main.cjs": `const { logprob, backendInfo } = require("surprisal");${BODY}`,
   "main.mjs": `import { logprob, backendInfo } from "surprisal";${BODY}`,
   "main.ts": `import { logprob, backendInfo } from "surprisal";
