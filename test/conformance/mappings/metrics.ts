@@ -14,29 +14,32 @@ function words(inputs: Inputs, name: string): string[] {
   return inputs.list(name) as readonly string[] as string[];
 }
 
+/** verl's figures of a batch, in one of its editions. */
+export const dataMetricsOf = (family: string): Mapping => ({
+  family,
+  function: "compute_data_metrics",
+  ours: "dataMetrics",
+  run: (inputs, { backend }) => ({
+    metrics: dataMetrics(
+      {
+        tokenScores: inputs.floats("token_level_scores"),
+        tokenRewards: inputs.floats("token_level_rewards"),
+        advantages: inputs.floats("advantages"),
+        returns: inputs.floats("returns"),
+        ...(inputs.boolean("use_critic") && { values: inputs.floats("values") }),
+      },
+      {
+        shape: inputs.shape2("response_mask"),
+        mask: inputs.uint8("response_mask"),
+        attentionMask: inputs.uint8("attention_mask"),
+        backend,
+      },
+    ),
+  }),
+});
+
 export const metrics: readonly Mapping[] = [
-  {
-    family: "verl",
-    function: "compute_data_metrics",
-    ours: "dataMetrics",
-    run: (inputs, { backend }) => ({
-      metrics: dataMetrics(
-        {
-          tokenScores: inputs.floats("token_level_scores"),
-          tokenRewards: inputs.floats("token_level_rewards"),
-          advantages: inputs.floats("advantages"),
-          returns: inputs.floats("returns"),
-          ...(inputs.boolean("use_critic") && { values: inputs.floats("values") }),
-        },
-        {
-          shape: inputs.shape2("response_mask"),
-          mask: inputs.uint8("response_mask"),
-          attentionMask: inputs.uint8("attention_mask"),
-          backend,
-        },
-      ),
-    }),
-  },
+  dataMetricsOf("verl"),
   {
     family: "verl",
     function: "compute_variance_proxy_metrics",

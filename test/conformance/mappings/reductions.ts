@@ -123,6 +123,31 @@ export function verlReductions(family: string, edition: VerlEdition): readonly M
   ];
 }
 
+/** verl's statistics of groups, in one of its editions. */
+export const groupMeanStd = (family: string): Mapping => ({
+  family,
+  function: "group_mean_std",
+  ours: "groupNormalize",
+  options: 'singleton "standard", varianceFloor',
+  differs: "groups are numbered by their ids, also ids that do not occur",
+  run: (inputs, { backend }) => {
+    const groups = inputs.int32("gidx");
+    const scores = inputs.floats("scores");
+    // In the order of the ids, so that an id that does not occur is an empty group.
+    const order = Array.from(groups.keys()).sort((a, b) => groups[a]! - groups[b]!);
+    const groupOffsets = Int32Array.from(
+      { length: Math.max(...groups) + 2 },
+      (_, id) => groups.filter((g) => g < id).length,
+    );
+    const options = { groupOffsets, singleton: "standard", varianceFloor: inputs.number("eps"), backend } as const;
+    const { means, stds, counts } = groupNormalize(
+      scores.map((_, i) => scores[order[i]!]!),
+      options,
+    );
+    return { mean: means, std: stds, count: counts };
+  },
+});
+
 export const reductions: readonly Mapping[] = [
   {
     family: "verl",
@@ -144,29 +169,7 @@ export const reductions: readonly Mapping[] = [
     differs: "shift_mean: false is keepMean here",
     run: (inputs, context) => whitened(inputs, context, { countEpsilon: 1e-8 }),
   },
-  {
-    family: "verl",
-    function: "group_mean_std",
-    ours: "groupNormalize",
-    options: 'singleton "standard", varianceFloor',
-    differs: "groups are numbered by their ids, also ids that do not occur",
-    run: (inputs, { backend }) => {
-      const groups = inputs.int32("gidx");
-      const scores = inputs.floats("scores");
-      // In the order of the ids, so that an id that does not occur is an empty group.
-      const order = Array.from(groups.keys()).sort((a, b) => groups[a]! - groups[b]!);
-      const groupOffsets = Int32Array.from(
-        { length: Math.max(...groups) + 2 },
-        (_, id) => groups.filter((g) => g < id).length,
-      );
-      const options = { groupOffsets, singleton: "standard", varianceFloor: inputs.number("eps"), backend } as const;
-      const { means, stds, counts } = groupNormalize(
-        scores.map((_, i) => scores[order[i]!]!),
-        options,
-      );
-      return { mean: means, std: stds, count: counts };
-    },
-  },
+  groupMeanStd("verl"),
   {
     family: "openrlhf",
     function: "SFTLoss",

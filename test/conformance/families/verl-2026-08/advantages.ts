@@ -1,8 +1,6 @@
 // verl as of August 2026: advantages, weights, masks and metrics.
 import {
-  dataMetrics,
   expertBalance,
-  groupNormalize,
   grpoAdvantage,
   multiRewardAdvantage,
   optimalTokenBaselineAdvantage,
@@ -12,6 +10,8 @@ import {
   rolloutWeights,
   speculativeDecodingMetrics,
 } from "surprisal";
+import { dataMetricsOf } from "../../mappings/metrics";
+import { groupMeanStd } from "../../mappings/reductions";
 import type { GoldenCase } from "../../golden";
 import type { Inputs } from "../../inputs";
 import type { Context, Mapping, Outputs } from "../../mapping";
@@ -131,30 +131,7 @@ export const verl202608Advantages: readonly Mapping[] = [
         ),
       ),
   },
-  {
-    family,
-    function: "compute_data_metrics",
-    ours: "dataMetrics",
-    skip: nothing,
-    replacedBy: "0 where nothing varies",
-    run: (inputs, { backend }) => ({
-      metrics: dataMetrics(
-        {
-          tokenScores: inputs.floats("token_level_scores"),
-          tokenRewards: inputs.floats("token_level_rewards"),
-          advantages: inputs.floats("advantages"),
-          returns: inputs.floats("returns"),
-          ...(inputs.boolean("use_critic") && { values: inputs.floats("values") }),
-        },
-        {
-          shape: inputs.shape2("response_mask"),
-          mask: inputs.uint8("response_mask"),
-          attentionMask: inputs.uint8("attention_mask"),
-          backend,
-        },
-      ),
-    }),
-  },
+  { ...dataMetricsOf(family), skip: nothing, replacedBy: "0 where nothing varies" },
   {
     family,
     function: "compute_gdpo_outcome_advantage",
@@ -264,25 +241,5 @@ export const verl202608Advantages: readonly Mapping[] = [
       };
     },
   },
-  {
-    family,
-    function: "group_mean_std",
-    ours: "groupNormalize",
-    options: 'singleton "standard", varianceFloor',
-    differs: "groups are numbered by their ids, also ids that do not occur",
-    run: (inputs, { backend }) => {
-      const groups = inputs.int32("gidx");
-      const scores = inputs.floats("scores");
-      const order = Array.from(groups.keys()).sort((a, b) => groups[a]! - groups[b]!);
-      const groupOffsets = Int32Array.from(
-        { length: Math.max(...groups) + 2 },
-        (_, id) => groups.filter((g) => g < id).length,
-      );
-      const { means, stds, counts } = groupNormalize(
-        scores.map((_, i) => scores[order[i]!]!),
-        { groupOffsets, singleton: "standard", varianceFloor: inputs.number("eps"), backend },
-      );
-      return { mean: means, std: stds, count: counts };
-    },
-  },
+  groupMeanStd(family),
 ];
