@@ -15,7 +15,7 @@ export type AdvantageOptions<Name extends AdvantageName> = NonNullable<Parameter
 export type AdvantageResult<Name extends AdvantageName> = ReturnType<Compute<Name>>;
 
 /** Optional where the estimator has a default for everything. */
-type OptionsArgument<Name extends AdvantageName> = undefined extends Parameters<Compute<Name>>[1]
+export type OptionsArgument<Name extends AdvantageName> = undefined extends Parameters<Compute<Name>>[1]
   ? [options?: AdvantageOptions<Name>]
   : [options: AdvantageOptions<Name>];
 

@@ -4,7 +4,6 @@ import { BATCH_FIELDS } from "./batch-fields";
 import { closest } from "./closest";
 import { argumentError, SurprisalError } from "./errors";
 import type { ArrayKind } from "./plain-arrays";
-import type { TakesPlain } from "./plain-types";
 import { type ArrayFields, type TakesArrays, typedCall } from "./typed-call";
 
 /** Names of fields; those that hold an object with fields of its own have them. */
@@ -287,16 +286,12 @@ function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
 const named = (op: string, call: Call): unknown => Object.defineProperty(call, "name", { value: op });
 
 /**
- * A public function that checks its arguments first. `takes` is what `readTakes` reads; of a function that goes by the name which is
- * its first argument, that of each name. `shared` stands where that says `$`.
+ * A public function that checks its arguments first. `never`: the entry states its type. `takes` is what `readTakes` reads; of a
+ * function that goes by the name which is its first argument, that of each name. `shared` stands where that says `$`.
  */
-export const checked = <F extends AnyFunction>(op: string, run: F, takes: Text, shared?: string): F & TakesPlain<F> =>
-  named(op, guard(op, run as unknown as Call, takes, shared)) as F & TakesPlain<F>;
+export const checked = (op: string, run: AnyFunction, takes: Text, shared?: string): never =>
+  named(op, guard(op, run as unknown as Call, takes, shared)) as never;
 
 /** The same of a function that returns a promise: it rejects. */
-export const checkedAsync = <F extends AnyFunction>(
-  op: string,
-  run: F,
-  takes: Text,
-  shared?: string,
-): F & TakesPlain<F> => named(op, guardAsync(op, run as unknown as Call, takes, shared)) as F & TakesPlain<F>;
+export const checkedAsync = (op: string, run: AnyFunction, takes: Text, shared?: string): never =>
+  named(op, guardAsync(op, run as unknown as Call, takes, shared)) as never;

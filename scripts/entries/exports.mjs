@@ -1,6 +1,7 @@
 // What the entries export, by the TypeScript compiler: functions with what each takes, and the rest.
 import ts from "typescript";
 import { at } from "../build/paths.mjs";
+import { genericOf } from "./generic-types.mjs";
 import { batchesOf, batchTexts, takesOf } from "./takes.mjs";
 
 /** Rollouts as columns: a batch may have their fields beside those that are read. */
@@ -116,7 +117,7 @@ export function readExports(folders) {
         promises: promises(checker, type),
         takes: takesOf(checker, type),
         overloaded: type.getCallSignatures().length > 1,
-        generic: type.getCallSignatures().some(({ typeParameters }) => typeParameters !== undefined),
+        generic: genericOf(checker, type, folders[files.indexOf(file)]),
         byName: byNameOf(checker, byName),
       });
     }

@@ -188,7 +188,12 @@ eachBackend((backend) => {
     const double = { ...batch, tokenRewards: Float64Array.from(single.tokenRewards) };
     const values = r.f32(B * T, -1, 1);
     const half = { atol: 1e-7, rtol: 1e-7 }; // half an ulp of float32 and a little
-    for (const estimate of [rlooAdvantage, opoAdvantage, reinforcePlusPlusBaselineAdvantage, passAtKAdvantage]) {
+    type Estimate = (
+      rollouts: typeof single | typeof double,
+      options: { backend: typeof backend },
+    ) => { advantages: ArrayLike<number> };
+    const estimates: Estimate[] = [rlooAdvantage, opoAdvantage, reinforcePlusPlusBaselineAdvantage, passAtKAdvantage];
+    for (const estimate of estimates) {
       const got = estimate(single, { backend }).advantages;
       expect(got).toBeInstanceOf(Float32Array);
       expect(got).toBeAllClose(estimate(double, { backend }).advantages, half);

@@ -3,7 +3,6 @@ import {
   affine,
   type DeviceArray,
   type DeviceFloatArray,
-  type FloatArray,
   gae,
   logprob,
   logprobBackward,
@@ -30,7 +29,7 @@ eachDeviceBackend((backend) => {
 
   test("host arrays give host arrays, as they always have", () => {
     const { advantages } = gae(host, host, layout);
-    typed<FloatArray>()(advantages);
+    typed<Float32Array>()(advantages);
     expect(advantages).toBeInstanceOf(Float32Array);
   });
 

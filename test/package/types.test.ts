@@ -11,7 +11,7 @@ const CASES = [
 ] as const;
 
 const PROGRAM = `
-import { computeAdvantages, gae, logprob, policyLoss, type PolicyLossOptions, ppoLoss, SurprisalError } from "surprisal";
+import { clippedObjective, computeAdvantages, gae, logprob, logprobBackward, policyLoss, type PolicyLossOptions, ppoLoss, SurprisalError, tokenLoss } from "surprisal";
 import { createCollective, watchWorker } from "surprisal/collective";
 import { readRollouts } from "surprisal/io";
 import { mathReward } from "surprisal/reward";
@@ -30,6 +30,31 @@ ppoLoss(batch, { clipLow: 0.2 });
 policyLoss("reinforce", batch);
 export const losses = [policyLoss("ppo", batch, { clip: 0.2 }), ppoLoss(batch, { clipLow: 0.2, clipHigh: 0.28 })];
 export const { advantages } = gae(new Float32Array(2), new Float32Array(2), { shape: [1, 2], gamma: 1, lambda: 1 });
+
+// Of float32 alone a call returns float32; of plain arrays, or of both types, one or the other.
+const x = new Float32Array(2);
+const rows = { shape: [1, 2] } as const;
+export const narrow: readonly Float32Array[] = [
+  advantages,
+  tokenLoss({ ...rows, form: "linear", logProbs: x, advantages: x, outputs: ["losses"] }).losses,
+  clippedObjective(x, x, x, { ...rows, level: "token", clipLow: 0.2, clipHigh: 0.2, advantagesPer: "token" }).gradLogProbs,
+  policyLoss("reinforce", batch).gradLogProbs,
+  computeAdvantages("grpo", { rewards: x, groups: [1, 1] }).advantages,
+];
+const loss = tokenLoss({ form: "linear", logProbs: [[-1, -2]], advantages: [1], outputs: ["losses"] });
+// @ts-expect-error which was not asked for
+loss.ratios;
+// @ts-expect-error plain arrays are computed in float64
+export const wide: Float32Array = loss.losses;
+// @ts-expect-error so is what is float64 in part
+export const mixed: Float32Array = gae(x, new Float64Array(2), { ...rows, gamma: 1, lambda: 1 }).advantages;
+// @ts-expect-error no option of it
+gae(x, x, { ...rows, gamma: 1, lambda: 1, lamda: 1 });
+clippedObjective([[-1, -2]], [[-1, -2]], [1], { level: "sequence", clipLow: 0.2, clipHigh: 0.2 });
+const logits = [[1, 2, 3]];
+const state = logprob(logits, [1]);
+export const gradient: Float32Array = logprobBackward(logits, [1], state, { gradLogProbs: [1] });
+export const halves: Uint16Array = logprobBackward(new Uint16Array(3), [1], state, { shape: [1, 3], dtype: "float16", gradLogProbs: x });
 `;
 
 let folder: string;

@@ -29,8 +29,8 @@ export const lightrftLoss: readonly Mapping[] = [
         advantagesPer: "token",
       } as const;
       const options = { preset: "lightrft", clip: inputs.number("clip_eps"), backend } as const;
-      const loss = inputs.oneOf("objective", ["ppo", "cpgd"]) === "ppo" ? ppoLoss : cpgdLoss;
-      const result = loss(batch, options);
+      const ofPpo = inputs.oneOf("objective", ["ppo", "cpgd"]) === "ppo";
+      const result = ofPpo ? ppoLoss(batch, options) : cpgdLoss(batch, options);
       return { loss: result.loss, grad: result.gradLogProbs };
     },
   },
