@@ -6,6 +6,7 @@
 #include <new>
 
 #include "common.cuh"
+#include "context.cuh"
 #include "copy.cuh"
 #include "device.cuh"
 #include "event.cuh"
@@ -191,45 +192,45 @@ srp_status queue_capturing(srp_queue* queue, int32_t* capturing) {
 }  // namespace
 
 static const srp_device_functions kDevice = {sizeof(srp_device_functions),
-                                             memory_stats,
-                                             memory_limit,
-                                             memory_trim,
-                                             queue_query,
+                                             restoring<memory_stats>,
+                                             restoring<memory_limit>,
+                                             restoring<memory_trim>,
+                                             restoring<queue_query>,
                                              queue_capturing,
-                                             event_create,
-                                             event_record,
-                                             event_wait,
-                                             event_sync,
-                                             event_query,
-                                             event_elapsed,
-                                             event_destroy,
-                                             fence_create,
-                                             fence_wait,
+                                             restoring<event_create>,
+                                             restoring<event_record>,
+                                             restoring<event_wait>,
+                                             restoring<event_sync>,
+                                             restoring<event_query>,
+                                             restoring<event_elapsed>,
+                                             restoring<event_destroy>,
+                                             restoring<fence_create>,
+                                             restoring<fence_wait>,
                                              fence_data,
-                                             fence_destroy,
-                                             capture_begin,
-                                             capture_end,
-                                             graph_launch,
-                                             graph_destroy,
-                                             ipc_export,
-                                             ipc_open,
-                                             ipc_close,
-                                             pointer_check};
+                                             restoring<fence_destroy>,
+                                             restoring<capture_begin>,
+                                             restoring<capture_end>,
+                                             restoring<graph_launch>,
+                                             restoring<graph_destroy>,
+                                             restoring<ipc_export>,
+                                             restoring<ipc_open>,
+                                             restoring<ipc_close>,
+                                             restoring<pointer_check>};
 
 static srp_backend make_table() {
   srp_backend table = {};
   table.size = sizeof table;
   table.abi = SRP_ABI;
   table.name = kName;
-  table.describe = describe;
+  table.describe = restoring<describe>;
   table.last_error = last_error;
-  table.queue_create = queue_create;
-  table.queue_destroy = queue_destroy;
-  table.alloc = alloc;
-  table.free = release;
-  table.copy = copy;
-  table.sync = sync;
-#define SRP_ENTER(op) table.op = op;
+  table.queue_create = restoring<queue_create>;
+  table.queue_destroy = restoring<queue_destroy>;
+  table.alloc = restoring<alloc>;
+  table.free = restoring<release>;
+  table.copy = restoring<copy>;
+  table.sync = restoring<sync>;
+#define SRP_ENTER(op) table.op = restoring<op>;
   SRP_FOR_EACH_OP(SRP_ENTER)
 #undef SRP_ENTER
   table.device = &kDevice;

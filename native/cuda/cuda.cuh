@@ -9,6 +9,7 @@
 #pragma once
 
 #if defined(__CUDACC__)
+#include <cuda.h>
 #include <cuda_runtime.h>
 
 #define SRP_SHARED(T, name, N) __shared__ T name[N]

@@ -110,7 +110,7 @@ srp_status event_elapsed(srp_event* from, srp_event* to, double* milliseconds) {
 
 void event_destroy(srp_event* event) {
   if (!event) return;
-  if (check_lost(event->device) == SRP_OK) ignore_cuda(cudaEventDestroy(event->event));
+  if (enter_event(event) == SRP_OK) ignore_cuda(cudaEventDestroy(event->event));
   delete event;
 }
 

@@ -25,6 +25,12 @@ srp_status report(uint32_t faults) {
               faults & SRP_FAULT_FINITE ? " a number is not finite;" : "");
 }
 
+srp_status enter_fence(const srp_fence* fence) {
+  SRP_TRY(check_lost(fence->home->index));
+  current_device = fence->home->index;
+  return check_cuda(cudaSetDevice(fence->home->index), "cudaSetDevice");
+}
+
 size_t flags_at(size_t bytes) { return (bytes + sizeof(uint32_t) - 1) / sizeof(uint32_t) * sizeof(uint32_t); }
 
 // Flags are read and cleared in the order of the queue: a fault raised later belongs to the next fence.
@@ -79,9 +85,7 @@ srp_status fence_create(srp_queue* queue, const void* from, size_t bytes, srp_fe
 
 srp_status fence_wait(srp_fence* fence) {
   if (!fence) return fail(SRP_BAD_ARGUMENT, "fence_wait: the fence is NULL");
-  SRP_TRY(check_lost(fence->home->index));
-  current_device = fence->home->index;
-  SRP_TRY(check_cuda(cudaSetDevice(fence->home->index), "cudaSetDevice"));
+  SRP_TRY(enter_fence(fence));
   SRP_TRY(check_cuda(cudaEventSynchronize(fence->memory->event), "fence_wait"));
   fence->waited = true;
   uint32_t faults = 0;
@@ -93,8 +97,7 @@ const void* fence_data(srp_fence* fence) { return fence ? fence->memory->pointer
 
 void fence_destroy(srp_fence* fence) {
   if (!fence) return;
-  if (!fence->waited && check_lost(fence->home->index) == SRP_OK)
-    ignore_cuda(cudaEventSynchronize(fence->memory->event));
+  if (!fence->waited && enter_fence(fence) == SRP_OK) ignore_cuda(cudaEventSynchronize(fence->memory->event));
   fence->home->pinned.give_back(fence->memory, nullptr);
   delete fence;
 }

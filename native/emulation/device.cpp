@@ -1,4 +1,6 @@
 // The devices of the emulation, all alike. They describe themselves; their limits are those that the machine enforces.
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstring>
 
@@ -10,17 +12,65 @@
 
 using namespace srp::emulation;
 
+struct CUctx_st {
+  int device;
+};
+
 namespace {
 constexpr int kApiVersion = 13000;  // the CUDA release whose functions these imitate
 constexpr int kMajor = 7, kMinor = 5;  // the oldest compute capability that CUDA 13 compiles for
 
 __thread int chosen = 0;
+__thread CUcontext current = nullptr;
+
+std::atomic<bool> made[kMostDevices];  // contexts
+
+CUcontext context_of(int device) {
+  static auto contexts = [] {
+    std::array<CUctx_st, kMostDevices> all;
+    for (int i = 0; i < kMostDevices; ++i) all[i].device = i;
+    return all;
+  }();
+  made[device] = true;
+  return &contexts[device];
+}
 
 bool exists(int device) { return device >= 0 && device < current_settings().devices; }
 
 }  // namespace
 
-int srp::emulation::current_device() { return chosen; }
+int srp::emulation::current_device() { return current ? current->device : chosen; }
+
+void srp::emulation::use_device() {
+  if (!current) current = context_of(chosen);
+}
+
+int srp::emulation::live_contexts() {
+  int live = 0;
+  for (const auto& one : made) live += one;
+  return live;
+}
+
+static CUresult current_context(CUcontext* context) {
+  *context = current;
+  return CUDA_SUCCESS;
+}
+
+static CUresult set_current_context(CUcontext context) {
+  current = context;
+  return CUDA_SUCCESS;
+}
+
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned, unsigned long long, void*) {
+  *found = nullptr;
+  if (!strcmp(name, "cuCtxGetCurrent")) *found = reinterpret_cast<void*>(current_context);
+  if (!strcmp(name, "cuCtxSetCurrent")) *found = reinterpret_cast<void*>(set_current_context);
+  return cudaSuccess;
+}
+
+extern "C" int srp_emulation_context() { return current ? current->device : -1; }
+
+extern "C" void srp_emulation_set_context(int device) { current = exists(device) ? context_of(device) : nullptr; }
 
 cudaError_t cudaGetDeviceCount(int* count) {
   SRP_BEGIN("cudaGetDeviceCount", Needs::nothing);
@@ -32,12 +82,13 @@ cudaError_t cudaSetDevice(int device) {
   SRP_BEGIN("cudaSetDevice", Needs::nothing);
   if (!exists(device)) return record(cudaErrorInvalidDevice);
   chosen = device;
+  current = context_of(device);
   return cudaSuccess;
 }
 
 cudaError_t cudaGetDevice(int* device) {
   SRP_BEGIN("cudaGetDevice", Needs::nothing);
-  *device = chosen;
+  *device = current_device();
   return cudaSuccess;
 }
 

@@ -27,6 +27,9 @@ Fault lost(int device);
 void heal_devices();
 
 int current_device();
+// Makes the context of the current device, and makes it current, where this thread has none: what any use of a device does.
+void use_device();
+int live_contexts();
 
 // An error by its number or its name; cudaSuccess if it is unknown.
 cudaError_t error_called(const std::string& text);

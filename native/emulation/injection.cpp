@@ -95,6 +95,7 @@ cudaError_t begin_call(const char* function, Needs needs) {
   }
   const Fault ordered = {error, ""};
   if (needs == Needs::nothing) return record(ordered);
+  use_device();
   lose_device(current_device(), ordered);
   const Fault fault = lost(current_device());
   return record(fault ? fault : ordered);

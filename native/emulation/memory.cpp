@@ -193,5 +193,6 @@ extern "C" int64_t srp_emulation_live(const char* what) {
   if (name == "streams") return static_cast<int64_t>(live_streams());
   if (name == "events") return static_cast<int64_t>(live_events());
   if (name == "graphs") return static_cast<int64_t>(live_graphs());
+  if (name == "contexts") return live_contexts();
   return -1;
 }

@@ -134,6 +134,12 @@ typedef struct CUgraphExec_st* cudaGraphExec_t;
 typedef struct CUgraphNode_st* cudaGraphNode_t;
 typedef void (*cudaHostFn_t)(void* data);
 
+// Of the driver's API: a device's context, which the first use of the device makes.
+typedef struct CUctx_st* CUcontext;
+enum CUresult { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_CONTEXT = 201 };
+constexpr unsigned long long cudaEnableDefault = 0;
+#define CUDART_VERSION 13000
+
 constexpr size_t kIpcHandleBytes = 64;
 struct cudaIpcMemHandle_t {
   char reserved[kIpcHandleBytes];
@@ -165,6 +171,9 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaDriverGetVersion(int* version);
+// Finds cuCtxGetCurrent and cuCtxSetCurrent.
+cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** found, unsigned version, unsigned long long flags,
+                                             void* status);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned flags);
 
@@ -250,7 +259,12 @@ SRP_EXPORTED const char* srp_emulation_error();
 SRP_EXPORTED int srp_emulation_fail(const char* what);
 // Calls of the function ("*": of all) since the last srp_emulation_fail().
 SRP_EXPORTED uint64_t srp_emulation_calls(const char* function);
-// How many there are that have not been released: "device" and "pinned" bytes, "streams", "events", "graphs". -1: unknown.
+// How many there are that have not been released: "device" and "pinned" bytes, "streams", "events", "graphs", "contexts". -1:
+// unknown.
 SRP_EXPORTED int64_t srp_emulation_live(const char* what);
+// The device whose context is current on this thread; -1: none is.
+SRP_EXPORTED int srp_emulation_context();
+// Makes a device's context current on this thread; -1: none.
+SRP_EXPORTED void srp_emulation_set_context(int device);
 #undef SRP_EXPORTED
 }

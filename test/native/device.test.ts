@@ -99,6 +99,13 @@ if ("reason" in compiler) {
     },
   );
 
+  (emulated ? test : test.skip)(
+    "emulated, two devices: the caller's thread keeps its context, or none, and no other device gets one",
+    () => {
+      expect(run("emulated", "context", { SURPRISAL_EMULATION_DEVICES: "2" })).toEqual(PASSED);
+    },
+  );
+
   (emulated ? test : test.skip).each(UNCACHED)("emulated, without the cache: %s", (name) => {
     expect(run("emulated", name, { SURPRISAL_DEVICE_CACHE: "0" })).toEqual(PASSED);
   });

@@ -12,62 +12,6 @@ using Fail = int (*)(const char*);
 using Calls = uint64_t (*)(const char*);
 using Live = int64_t (*)(const char*);
 
-template <class Function>
-Function emulation(const char* name) {
-  const auto found = reinterpret_cast<Function>(symbol(name));
-  EXPECT(found);
-  return found;
-}
-
-// Everything once; the first status that is not SRP_OK.
-srp_status everything(srp_queue* queue) {
-  const srp_backend& backend = table();
-  const srp_device_functions& device = test::device();
-  constexpr size_t kCount = 300, kBytes = kCount * sizeof(float);
-  void *in = nullptr, *out = nullptr;
-  float host[kCount] = {};
-  srp_event* event = nullptr;
-  srp_fence* fence = nullptr;
-  srp_graph* graph = nullptr;
-  int32_t done = 0;
-  srp_status status = backend.alloc(queue, kBytes, &in);
-  const auto then = [&](auto call) {
-    if (status == SRP_OK) status = call();
-  };
-  then([&] { return backend.alloc(queue, kBytes, &out); });
-  then([&] { return backend.copy(queue, in, host, kBytes, SRP_TO_DEVICE); });
-  then([&] { return enqueue_double(queue, static_cast<float*>(in), static_cast<float*>(out), kCount); });
-  then([&] { return backend.copy(queue, in, out, kBytes, SRP_ON_DEVICE); });
-  then([&] { return device.event_create(queue, 0, &event); });
-  then([&] { return device.event_record(queue, event); });
-  then([&] { return device.event_wait(queue, event); });
-  then([&] { return device.event_sync(event); });
-  then([&] { return device.event_query(event, &done); });
-  then([&] { return device.queue_query(queue, &done); });
-  then([&] { return device.fence_create(queue, in, kBytes, &fence); });
-  then([&] { return device.fence_wait(fence); });
-  then([&] { return backend.copy(queue, host, out, kBytes, SRP_TO_HOST); });
-  then([&] { return backend.sync(queue); });
-  then([&] { return device.capture_begin(queue); });
-  int32_t capturing = 0;
-  device.queue_capturing(queue, &capturing);
-  if (capturing) {
-    then([&] { return enqueue_double(queue, static_cast<float*>(in), static_cast<float*>(out), kCount); });
-    then([&] { return backend.copy(queue, in, host, kBytes, SRP_TO_DEVICE); });
-    const srp_status ended = device.capture_end(queue, &graph);
-    then([&] { return ended; });
-  }
-  then([&] { return device.graph_launch(graph, queue); });
-  then([&] { return backend.sync(queue); });
-  device.graph_destroy(graph);
-  device.fence_destroy(fence);
-  device.event_destroy(event);
-  const srp_status freed[] = {backend.free(queue, in), backend.free(queue, out)};
-  for (const srp_status each : freed) then([&] { return each; });
-  then([&] { return device.memory_trim(queue); });
-  return status;
-}
-
 // Each call of the runtime fails once, in a queue of its own: the answer is a status with a text, and the next round passes.
 void each_call() {
   const auto fail = emulation<Fail>("srp_emulation_fail");
@@ -196,6 +140,55 @@ void devices() {
 }
 
 }  // namespace
+
+srp_status everything(srp_queue* queue, void (*after_each)()) {
+  const srp_backend& backend = table();
+  const srp_device_functions& device = test::device();
+  constexpr size_t kCount = 300, kBytes = kCount * sizeof(float);
+  void *in = nullptr, *out = nullptr;
+  float host[kCount] = {};
+  srp_event* event = nullptr;
+  srp_fence* fence = nullptr;
+  srp_graph* graph = nullptr;
+  int32_t done = 0;
+  srp_status status = backend.alloc(queue, kBytes, &in);
+  const auto then = [&](auto call) {
+    if (status == SRP_OK) status = call();
+    after_each();
+  };
+  then([&] { return backend.alloc(queue, kBytes, &out); });
+  then([&] { return backend.copy(queue, in, host, kBytes, SRP_TO_DEVICE); });
+  then([&] { return enqueue_double(queue, static_cast<float*>(in), static_cast<float*>(out), kCount); });
+  then([&] { return backend.copy(queue, in, out, kBytes, SRP_ON_DEVICE); });
+  then([&] { return device.event_create(queue, 0, &event); });
+  then([&] { return device.event_record(queue, event); });
+  then([&] { return device.event_wait(queue, event); });
+  then([&] { return device.event_sync(event); });
+  then([&] { return device.event_query(event, &done); });
+  then([&] { return device.queue_query(queue, &done); });
+  then([&] { return device.fence_create(queue, in, kBytes, &fence); });
+  then([&] { return device.fence_wait(fence); });
+  then([&] { return backend.copy(queue, host, out, kBytes, SRP_TO_HOST); });
+  then([&] { return backend.sync(queue); });
+  then([&] { return device.capture_begin(queue); });
+  int32_t capturing = 0;
+  device.queue_capturing(queue, &capturing);
+  if (capturing) {
+    then([&] { return enqueue_double(queue, static_cast<float*>(in), static_cast<float*>(out), kCount); });
+    then([&] { return backend.copy(queue, in, host, kBytes, SRP_TO_DEVICE); });
+    const srp_status ended = device.capture_end(queue, &graph);
+    then([&] { return ended; });
+  }
+  then([&] { return device.graph_launch(graph, queue); });
+  then([&] { return backend.sync(queue); });
+  device.graph_destroy(graph);
+  device.fence_destroy(fence);
+  device.event_destroy(event);
+  const srp_status freed[] = {backend.free(queue, in), backend.free(queue, out)};
+  for (const srp_status each : freed) then([&] { return each; });
+  then([&] { return device.memory_trim(queue); });
+  return status;
+}
 
 void failure_tests(const char* name) {
   const struct {

@@ -76,7 +76,8 @@ int main(int argc, char** argv) {
     return 3;
   }
   EXPECT(opened->device && opened->device->size == sizeof(srp_device_functions));
-  for (const auto tests : {memory_tests, order_tests, capture_tests, sharing_tests, failure_tests}) tests(argv[2]);
+  for (const auto tests : {memory_tests, order_tests, capture_tests, sharing_tests, failure_tests, context_tests})
+    tests(argv[2]);
   fprintf(stderr, "no test is called %s\n", argv[2]);
   return 2;
 }

@@ -21,6 +21,15 @@ namespace srp::test {
 const srp_backend& table();
 const srp_device_functions& device();
 void* symbol(const char* name);  // of the library; NULL if it has none
+
+// A function of the emulation (native/emulation/runtime.h).
+template <class Function>
+Function emulation(const char* name) {
+  const auto found = reinterpret_cast<Function>(symbol(name));
+  EXPECT(found);
+  return found;
+}
+
 bool last_error_has(const char* part);
 
 class Queue {
@@ -66,6 +75,9 @@ srp_status enqueue_double(srp_queue* queue, const float* in, float* out, int64_t
 // A kernel that finds data which points outside its array.
 void enqueue_fault(const Queue& queue);
 
+// Calls of most functions of the table; the first status that is not SRP_OK. `after_each` runs behind each.
+srp_status everything(srp_queue* queue, void (*after_each)() = [] {});
+
 std::vector<float> filled(size_t count, float value);
 
 void memory_tests(const char* name);
@@ -73,5 +85,6 @@ void order_tests(const char* name);
 void capture_tests(const char* name);
 void sharing_tests(const char* name);
 void failure_tests(const char* name);
+void context_tests(const char* name);
 
 }  // namespace srp::test
