@@ -3643,10 +3643,11 @@ export const fromPointer: typeof from.fromPointer = checked(
 /**
  * Lets another process on this machine open an array (`fromIpcHandle`, or a PyTorch trainer through the CUDA runtime). Waits for
  * the work that fills it, so that who gets the handle sees what was asked for here; of work that is asked for afterwards it
- * sees what has run. The array must live as long as the other one uses it.
+ * sees what has run. The array must live as long as the other one uses it, and be made with `shared: true` (`deviceEmpty`,
+ * `toDevice`); ops fill such an array as their `out`.
  *
- * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, ERR_SURPRISAL_DISPOSED, and what went wrong
- * on the stream: _RANGE, _VALUE or _DEVICE
+ * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, _OPTION where the array is not `shared`, _DISPOSED,
+ * and what went wrong on the stream: _RANGE, _VALUE or _DEVICE
  */
 export const toIpcHandle: typeof from.toIpcHandle = checked("toIpcHandle", from.toIpcHandle, "array");
 /** The address of an array, for another library in this process. The array must live as long as it is used. */
@@ -3680,7 +3681,7 @@ export const trimMemory: typeof from.trimMemory = checked("trimMemory", from.tri
 export const deviceEmpty: typeof from.deviceEmpty = checked(
   "deviceEmpty",
   from.deviceEmpty,
-  "dtype shape options?{backend device stream}",
+  "dtype shape options?{shared backend device stream}",
 );
 /** Whether a value is a DeviceArray. */
 export const isDeviceArray: typeof from.isDeviceArray = checked("isDeviceArray", from.isDeviceArray, "value");
@@ -3694,5 +3695,5 @@ export const isDeviceArray: typeof from.isDeviceArray = checked("isDeviceArray",
 export const toDevice: typeof from.toDevice = checked(
   "toDevice",
   from.toDevice,
-  "array options?{dtype shape backend device stream}",
+  "array options?{dtype shape shared backend device stream}",
 );

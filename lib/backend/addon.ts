@@ -35,7 +35,7 @@ interface NativeOp {
 
 /** For the memory, streams and graphs of a device: native/binding/device.h. A number where something else stands is a status. */
 interface DeviceFunctions {
-  deviceAlloc(session: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
+  deviceAlloc(session: number, bytes: number, dtype: DTypeCode, shared?: boolean): DeviceHandle | number;
   deviceView(array: DeviceHandle, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle | number;
   deviceRelease(array: DeviceHandle): void;
   deviceWrite(session: number, array: DeviceHandle, from: ArrayBufferView): number;

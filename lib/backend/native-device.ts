@@ -31,7 +31,7 @@ export function nativeDevice(
     backend,
     device,
 
-    alloc: (bytes, dtype) => need("toDevice", addon.deviceAlloc(session, bytes, dtype)),
+    alloc: (bytes, dtype, shared) => need("toDevice", addon.deviceAlloc(session, bytes, dtype, shared)),
     view: (handle, byteOffset, bytes, dtype) => need("view", addon.deviceView(handle, byteOffset, bytes, dtype)),
     release: (handle) => addon.deviceRelease(handle),
     write: (handle, from) => check("write", addon.deviceWrite(session, handle, from)),

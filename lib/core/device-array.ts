@@ -213,8 +213,13 @@ export class DeviceArray<D extends DType = DType> {
 }
 
 /** New memory, whose content is unspecified. */
-export function allocateOn<D extends DType>(stream: Stream, dtype: D, shape: readonly number[]): DeviceArray<D> {
-  const handle = stream.runtime.alloc(elements(shape) * ELEMENT_BYTES[dtype], DTYPE_CODE[dtype]);
+export function allocateOn<D extends DType>(
+  stream: Stream,
+  dtype: D,
+  shape: readonly number[],
+  shared = false,
+): DeviceArray<D> {
+  const handle = stream.runtime.alloc(elements(shape) * ELEMENT_BYTES[dtype], DTYPE_CODE[dtype], shared);
   return new DeviceArray(dtype, shape, { stream, handle, buffer: {}, byteOffset: 0 });
 }
 

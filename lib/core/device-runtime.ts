@@ -53,7 +53,7 @@ export interface DeviceRuntime {
   /** Number of the device. */
   readonly device: number;
 
-  alloc(bytes: number, dtype: DTypeCode): DeviceHandle;
+  alloc(bytes: number, dtype: DTypeCode, shared?: boolean): DeviceHandle;
   view(handle: DeviceHandle, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle;
   /** Once or more; views that are left keep the memory. */
   release(handle: DeviceHandle): void;

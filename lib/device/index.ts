@@ -9,4 +9,4 @@ export type { ForeignOptions, IpcHandle } from "./sharing";
 export { createStream, deviceStream, memoryStats, setMemoryLimit, trimMemory } from "./streams";
 export type { DeviceChoice } from "./streams";
 export { deviceEmpty, isDeviceArray, toDevice } from "./to-device";
-export type { DevicePlace, Sendable, ToDeviceOptions } from "./to-device";
+export type { DeviceMemory, DevicePlace, Sendable, ToDeviceOptions } from "./to-device";

@@ -28,10 +28,11 @@ function needArray(op: string, array: unknown): DeviceArray {
 /**
  * Lets another process on this machine open an array (`fromIpcHandle`, or a PyTorch trainer through the CUDA runtime). Waits for
  * the work that fills it, so that who gets the handle sees what was asked for here; of work that is asked for afterwards it
- * sees what has run. The array must live as long as the other one uses it.
+ * sees what has run. The array must live as long as the other one uses it, and be made with `shared: true` (`deviceEmpty`,
+ * `toDevice`); ops fill such an array as their `out`.
  *
- * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, ERR_SURPRISAL_DISPOSED, and what went wrong
- * on the stream: _RANGE, _VALUE or _DEVICE
+ * @throws SurprisalError ERR_SURPRISAL_BACKEND_UNAVAILABLE where the backend cannot, _OPTION where the array is not `shared`, _DISPOSED,
+ * and what went wrong on the stream: _RANGE, _VALUE or _DEVICE
  */
 export function toIpcHandle<D extends DType>(array: DeviceArray<D>): IpcHandle<D> {
   const op = "toIpcHandle";

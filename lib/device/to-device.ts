@@ -19,7 +19,16 @@ export interface DevicePlace {
   readonly stream?: Stream;
 }
 
-export interface ToDeviceOptions<D extends DType = DType> extends DevicePlace {
+/** Where an array is made, and how. */
+export interface DeviceMemory extends DevicePlace {
+  /**
+   * Whether other processes may open it (`toIpcHandle`). Such an array has memory of the driver to itself, in pieces of 2 MiB;
+   * others lie side by side in one piece. Default: false.
+   */
+  readonly shared?: boolean;
+}
+
+export interface ToDeviceOptions<D extends DType = DType> extends DeviceMemory {
   /**
    * Type on the device. Default: that of the array; a BigInt64Array of ids becomes int32, with a range check. Must be said of
    * a Uint16Array, which holds the bits of either half type. Other types are converted on the host.
@@ -60,6 +69,11 @@ export function needPlace(op: string, { backend, device, stream }: DevicePlace):
   if (device !== undefined && device !== stream.device)
     throw argumentError("ERR_SURPRISAL_OPTION", op, "device", device, `${stream.device}, that of the stream`);
   return stream;
+}
+
+function needShared(op: string, { shared = false }: DeviceMemory): boolean {
+  if (typeof shared === "boolean") return shared;
+  throw argumentError("ERR_SURPRISAL_OPTION", op, "shared", shared, "true or false");
 }
 
 /** Sizes of dimensions, checked; their product must be `length`, where that is known. */
@@ -189,7 +203,7 @@ export function toDevice(array: Sendable, options: ToDeviceOptions = {}): Device
   const elements = asType(op, data as Numbers, own, needDType(op, wanted));
   const { length } = data as Numbers;
   const sizes = needShape(op, options.shape ?? shape ?? dims ?? [length], length);
-  const there = allocateOn(needPlace(op, options), wanted, sizes);
+  const there = allocateOn(needPlace(op, options), wanted, sizes, needShared(op, options));
   there.stream.runtime.write(there.handle(op, "array"), elements);
   return there;
 }
@@ -198,12 +212,12 @@ export function toDevice(array: Sendable, options: ToDeviceOptions = {}): Device
 export function deviceEmpty<D extends DType>(
   dtype: D,
   shape: readonly number[] | number,
-  options: DevicePlace = {},
+  options: DeviceMemory = {},
 ): DeviceArray<D> {
   const op = "deviceEmpty";
   needDType(op, dtype);
   const sizes = needShape(op, typeof shape === "number" ? [shape] : shape);
-  return allocateOn(needPlace(op, options), dtype, sizes);
+  return allocateOn(needPlace(op, options), dtype, sizes, needShared(op, options));
 }
 
 /** Whether a value is a DeviceArray. */

@@ -9,7 +9,9 @@ Napi::Value device_alloc(const Napi::CallbackInfo& info) {
   const int64_t bytes = call.bytes(1, 2, &dtype);
   if (!call.good()) return call.status();
   void* pointer = nullptr;
-  call.check(call.queue->backend().alloc(call.queue->get(), static_cast<size_t>(bytes), &pointer));
+  const bool shared = info[3].ToBoolean();
+  const int64_t room = shared ? (bytes / SRP_IPC_BYTES + 1) * SRP_IPC_BYTES : bytes;
+  call.check(call.queue->backend().alloc(call.queue->get(), static_cast<size_t>(room), &pointer));
   if (!call.good()) return call.status();
   const auto owner = std::make_shared<Owner>(Origin::kAllocated, pointer, call.queue);
   if (call.queue->capture) call.queue->capture->adopt(owner);

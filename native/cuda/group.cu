@@ -147,7 +147,7 @@ struct Top2 {
 // bytes     s n inputs + s n outputs + 4 n members + 4 G
 // limit     memory
 // notes     items once, in registers: 1 to 32 lanes a group; 8 MB take 2 us, so small batches are launch-bound
-// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 16 float64; 8.5 bytes; at most 78; must
+// turn      8 of group_teams_kernel<Normalize, float>: 32 loaded, 32 stored, 16 float64; 8.5 bytes; at most 79; must
 //           0.5
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2)

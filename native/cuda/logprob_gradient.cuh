@@ -16,6 +16,7 @@ class RowGradient {
   __device__ RowGradient(const LogitMap& map, const RowSlopes& row) : map_(map), gap_(map) {
     gap_.set_top(static_cast<float>(row.max_logit));
     scale_ = static_cast<float>(exp(-row.log1p_sum));
+    deep_scale_ = scale_ * 0x1p-32f;
     const double factor = kCapped ? 1 : map.slope;
     const double mean = row.mean_gap / kLn2;
     mean_high_ = static_cast<float>(mean);
@@ -24,19 +25,27 @@ class RowGradient {
     per_power_ = static_cast<float>(-row.of_entropy * kLn2 * factor);
   }
 
-  // As if the id were no target. A masked id has exactly 0, without a sign.
+  // As if the id were no target. A masked id has exactly 0, without a sign, also where a slope is NaN.
   __device__ __forceinline__ float operator()(float x) const {
-    const Gap gap = gap_(x);
-    float p = gap.term() * scale_;
-    if (kCapped) p *= static_cast<float>(map_.derivative(x == -INFINITY ? 0.0 : x));
-    const float over_mean = (gap.finite_arg() + mean_high_) + (gap.finite_low() + mean_low_);
-    return p == 0 ? 0.0f : p * fmaf(per_power_, over_mean, constant_);  // 0 also where a slope is NaN
+    if constexpr (kCapped) {
+      const Gap gap = gap_(x);
+      const float p = gap.term() * scale_ * static_cast<float>(map_.derivative(x == -INFINITY ? 0.0 : x));
+      const float over_mean = (gap.finite_arg() + mean_high_) + (gap.finite_low() + mean_low_);
+      return p == 0 ? 0.0f : p * fmaf(per_power_, over_mean, constant_);
+    } else {
+      const Gap gap = gap_.unchecked(x);
+      const bool deep = gap.arg < -64;  // as in Gap::term()
+      const float power = power_of_two(deep ? gap.arg + 32 : gap.arg) * (deep ? deep_scale_ : scale_);
+      const float p = fmaf(power, gap.low * static_cast<float>(kLn2), power);
+      const float over_mean = (gap.arg + mean_high_) + (gap.low + mean_low_);
+      return power == 0 ? 0.0f : p * fmaf(per_power_, over_mean, constant_);
+    }
   }
 
  private:
   const LogitMap& map_;
   GapFrom<T, kCapped> gap_;
-  float scale_, mean_high_, mean_low_, constant_, per_power_;
+  float scale_, deep_scale_, mean_high_, mean_low_, constant_, per_power_;
 };
 
 // Elements [begin, end) of `to` by all threads of the block, in 16-byte stores where the row is aligned.

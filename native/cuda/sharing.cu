@@ -25,13 +25,20 @@ srp_status ipc_export(srp_queue* queue, const void* pointer, uint8_t handle[SRP_
   SRP_TRY(enter(queue));
   if (!handle || !offset) return fail(SRP_BAD_ARGUMENT, "ipc_export: handle or offset is NULL");
   char* base;
+  size_t size;
   {
     const std::lock_guard<std::mutex> lock(queue->home->mutex);
     const Block* const block = queue->home->memory.around(pointer);
     if (!block || !block->lent)
       return fail(SRP_BAD_ARGUMENT, "ipc_export: %p is not memory that alloc() lent", pointer);
     base = block->pointer;
+    size = block->bytes;
   }
+  if (size % SRP_IPC_BYTES)
+    return fail(SRP_BAD_ARGUMENT,
+                "the array lies in a piece of %zu bytes that the driver may keep beside other memory: make it with "
+                "deviceEmpty or toDevice, shared: true",
+                size);
   cudaIpcMemHandle_t exported;
   static_assert(sizeof exported == SRP_IPC_HANDLE_BYTES, "an IPC handle has 64 bytes");
   SRP_TRY(check_cuda(cudaIpcGetMemHandle(&exported, base), "ipc_export"));

@@ -14,13 +14,14 @@ const commands = {
   export() {
     stream = lib.createStream(place);
     const ones = lib.toDevice(new Float32Array(LENGTH).fill(1), { stream });
-    shared = lib.prefixSums(ones, { shape: [1, LENGTH] }).view(BEGIN);
+    const sums = lib.deviceEmpty("float32", LENGTH, { stream, shared: true });
+    shared = lib.prefixSums(ones, { shape: [1, LENGTH], out: { sums } }).view(BEGIN);
     return lib.toIpcHandle(shared);
   },
   // On a stream of its own, which is not the array's.
   exportFromOther() {
     const other = lib.createStream(place);
-    const array = lib.deviceEmpty("float32", LENGTH, place);
+    const array = lib.deviceEmpty("float32", LENGTH, { ...place, shared: true });
     lib.prefixSums(lib.toDevice(new Float32Array(LENGTH).fill(2), { stream: other }), {
       shape: [1, LENGTH],
       stream: other,
@@ -32,8 +33,11 @@ const commands = {
   exportFault() {
     const logits = lib.toDevice(new Float32Array(6), { ...place, shape: [2, 3] });
     const { logProbs } = lib.logprob(logits, lib.toDevice(Int32Array.of(1, 7), place));
-    return lib.toIpcHandle(logProbs);
+    const sent = lib.deviceEmpty("float32", 2, { ...place, shared: true }).copyFrom(logProbs);
+    return lib.toIpcHandle(sent);
   },
+  // Beside another array in one piece of memory.
+  exportPart: () => lib.toIpcHandle(lib.toDevice(new Float32Array(4), place)),
   read: () => shared.read(),
   done: () => stream.done,
   dispose: () => void shared.dispose(),

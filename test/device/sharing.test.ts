@@ -66,6 +66,13 @@ interface Answer {
     expect((await start()("exportFault")).error).toMatchObject({ code: "ERR_SURPRISAL_RANGE" });
   });
 
+  test("an array that has its memory not to itself is refused, with the way to one that has", async () => {
+    expect((await start()("exportPart")).error).toMatchObject({
+      code: "ERR_SURPRISAL_OPTION",
+      message: expect.stringMatching(/toIpcHandle: .*shared: true/) as string,
+    });
+  });
+
   test("a handle of this process, of one that is gone, or of a device that does not share is refused", async () => {
     const [owner, guest] = [start(), start()];
     const { value: handle } = await owner("export");

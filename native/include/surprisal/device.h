@@ -50,6 +50,8 @@ enum {
 };
 
 #define SRP_IPC_HANDLE_BYTES 64
+/* The driver cuts smaller allocations out of pieces of this size, and another process would see all of the piece. */
+#define SRP_IPC_BYTES (2 << 20)
 
 typedef struct {
   uint32_t size;
@@ -86,7 +88,7 @@ typedef struct {
   void (*graph_destroy)(srp_graph*);
 
   /* A handle by which another process can open memory from alloc(): of the whole allocation, which begins *offset bytes before
-   * the pointer. It must not be freed while the other has it open. This does not wait: the caller waits for work that writes
+   * the pointer. SRP_BAD_ARGUMENT unless alloc() was asked for a multiple of SRP_IPC_BYTES: so nothing else is shown. It must not be freed while the other has it open. This does not wait: the caller waits for work that writes
    * there (sync or fence_wait) before it sends the handle. SRP_UNSUPPORTED where the device does not offer it. */
   srp_status (*ipc_export)(srp_queue*, const void* pointer, uint8_t handle[SRP_IPC_HANDLE_BYTES], int64_t* offset);
   srp_status (*ipc_open)(srp_queue*, const uint8_t handle[SRP_IPC_HANDLE_BYTES], void** out); /* not of this process */

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x9811209eu
+#define SRP_ABI 0xfd9a8450u
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

@@ -23,7 +23,7 @@ void pointers() {
 // Where the device shares memory there is a handle, else a refusal that says so. Opening needs another process.
 void processes() {
   const Queue queue;
-  float* const memory = queue.alloc(1000);
+  float* const memory = queue.alloc(3 * SRP_IPC_BYTES / sizeof(float));
   uint8_t handle[SRP_IPC_HANDLE_BYTES] = {};
   int64_t offset = -1;
   const srp_status status = device().ipc_export(queue, memory + 8, handle, &offset);
@@ -34,6 +34,10 @@ void processes() {
     void* opened = nullptr;
     EXPECT(device().ipc_open(queue, handle, &opened) == SRP_UNSUPPORTED && !opened);
   }
+  // Smaller memory may lie beside that of others.
+  float* const small = queue.alloc(1000);
+  EXPECT(device().ipc_export(queue, small, handle, &offset) == SRP_BAD_ARGUMENT && last_error_has("shared: true"));
+  queue.free(small);
   float host = 0;
   EXPECT(device().ipc_export(queue, &host, handle, &offset) == SRP_BAD_ARGUMENT);
   queue.free(memory);
