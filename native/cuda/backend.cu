@@ -191,31 +191,14 @@ srp_status queue_capturing(srp_queue* queue, int32_t* capturing) {
 
 }  // namespace
 
-static const srp_device_functions kDevice = {sizeof(srp_device_functions),
-                                             restoring<memory_stats>,
-                                             restoring<memory_limit>,
-                                             restoring<memory_trim>,
-                                             restoring<queue_query>,
-                                             queue_capturing,
-                                             restoring<event_create>,
-                                             restoring<event_record>,
-                                             restoring<event_wait>,
-                                             restoring<event_sync>,
-                                             restoring<event_query>,
-                                             restoring<event_elapsed>,
-                                             restoring<event_destroy>,
-                                             restoring<fence_create>,
-                                             restoring<fence_wait>,
-                                             fence_data,
-                                             restoring<fence_destroy>,
-                                             restoring<capture_begin>,
-                                             restoring<capture_end>,
-                                             restoring<graph_launch>,
-                                             restoring<graph_destroy>,
-                                             restoring<ipc_export>,
-                                             restoring<ipc_open>,
-                                             restoring<ipc_close>,
-                                             restoring<pointer_check>};
+static const srp_device_functions kDevice = {
+    sizeof(srp_device_functions), restoring<memory_stats>,  restoring<memory_limit>, restoring<memory_trim>,
+    restoring<queue_query>,       queue_capturing,          restoring<event_create>, restoring<event_record>,
+    restoring<event_wait>,        restoring<event_sync>,    restoring<event_query>,  restoring<event_elapsed>,
+    restoring<event_destroy>,     restoring<fence_create>,  restoring<fence_wait>,   fence_data,
+    restoring<fence_destroy>,     restoring<capture_begin>, restoring<capture_end>,  restoring<graph_launch>,
+    restoring<graph_destroy>,     restoring<ipc_export>,    restoring<ipc_open>,     restoring<ipc_close>,
+    restoring<pointer_check>};
 
 static srp_backend make_table() {
   srp_backend table = {};
