@@ -2,6 +2,8 @@
 
 export const findNative = (): undefined => undefined;
 
+export const findLibrary = (): undefined => undefined;
+
 export const noWasmFile = (file: string): string =>
   `a browser finds no ${file} by itself; configure({ wasm }) takes its bytes`;
 
