@@ -215,8 +215,14 @@ const why = backend ? "" : ` (skipped: ${status.reason})`;
         /not that of an element/,
       ],
       [
-        "another process",
+        "memory beside other memory for another process",
         (h) => device.exportMemory(h),
+        "ERR_SURPRISAL_OPTION",
+        /shared: true/,
+      ],
+      [
+        "another process",
+        () => device.exportMemory(device.alloc(4, FLOAT32, true)),
         "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
         /ipc_export: .*not supported/,
       ],
