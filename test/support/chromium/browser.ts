@@ -126,13 +126,17 @@ export class Page {
     await this.drawn();
   }
 
-  /** The middle of what a selector finds, after it was scrolled into view. */
+  /** The middle of what a selector finds, after it was scrolled into view and nothing around it moves any more. */
   private place(selector: string): Promise<{ x: number; y: number }> {
-    return this.evaluate(`(() => {
+    return this.evaluate(`(async () => {
       const element = document.querySelector(${JSON.stringify(selector)});
-      element.scrollIntoView({ block: "center", behavior: "instant" });
-      const { left, top, width, height } = element.getBoundingClientRect();
-      return { x: left + width / 2, y: top + height / 2 };
+      for (let last; ; ) {
+        element.scrollIntoView({ block: "center", behavior: "instant" });
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const { left, top, width, height } = element.getBoundingClientRect();
+        if (top === last) return { x: left + width / 2, y: top + height / 2 };
+        last = top;
+      }
     })()`);
   }
 
