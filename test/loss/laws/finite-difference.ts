@@ -2,8 +2,11 @@
 import type { LossCase } from "../../oracle/policy-loss";
 import { moved } from "./loss-case";
 
-/** The wider one where a total of large terms leaves too few digits for the narrow one. */
-const STEPS = [1e-6, 1e-5] as const;
+/** The wider ones where a total of large terms leaves too few digits for the narrow one. */
+const STEPS = [1e-6, 1e-5, 1e-4] as const;
+
+/** Of a difference of two totals, relative to them. */
+const ROUNDING = 2 ** -47;
 
 /** The derivative of the definition by one log-prob: from both sides, which differ at a kink. */
 function slopes(
@@ -32,12 +35,13 @@ export function expectGradient(
         expect(got).toBe(0);
         return;
       }
-      // One step of a float64 difference loses half the digits, also those of much larger terms beside this one; the second
-      // derivative times the step adds to that.
+      // One step of a float64 difference loses half the digits, also those of much larger terms beside this one: an exponent up to
+      // 64 is rounded by half of 2^-47 in each of the two, and exp makes that a relative error. The second derivative times the
+      // step adds to that.
       const beyond = STEPS.map((step) => {
         const [left, right] = slopes(total, here, oracle, b, t, step);
         const off = Math.min(Math.abs(got - left), Math.abs(got - right), Math.abs(got - (left + right) / 2));
-        return off - 2e-4 * (1 + Math.abs(got)) - (1e-15 / step) * Math.abs(here);
+        return off - 2e-4 * (1 + Math.abs(got)) - (ROUNDING / step) * Math.abs(here);
       });
       expect(Math.min(...beyond)).toBeLessThanOrEqual(0);
     }),
