@@ -18,7 +18,7 @@ export class Budget {
 }
 
 /** Of both answers together. */
-export const STEPS = 10_000;
+export const STEPS = 6000;
 /** Longer answers are compared as texts. */
 export const LONGEST = 1000;
 /** Brackets within brackets. */
