@@ -1,26 +1,38 @@
-// Installs the Node lines that the package is held to, but for the one at work, into build-nodes/, for the
-// tests that try several. They come from npm: `node-<platform>-<architecture>` is a Node and nothing else.
+// Installs what tests run the package on beside the Node at work, into build-nodes/: the other Node lines that it is held to, Bun and
+// Deno. All come from npm, where each of these packages is a program and nothing else.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { at } from "./build/paths.mjs";
 
-const lines = JSON.parse(readFileSync(at("test/support/node-lines.json"), "utf8"));
+const { node, programs } = JSON.parse(readFileSync(at("test/support/runtimes.json"), "utf8"));
+const system = `${process.platform}-${process.arch}`;
+
+const wanted = [
+  ...node
+    .filter((line) => !process.versions.node.startsWith(`${line}.`))
+    // node.exe stands at the root of some packages for Windows.
+    .map((line) => [`node ${line}`, line, `node-${system}`, line, ["bin/node", "bin/node.exe", "node.exe"]]),
+  ...Object.entries(programs).map(([name, { version, packages }]) => {
+    const [found, file] = packages[system] ?? [];
+    return [name, name, found, version, [file]];
+  }),
+];
 
 let failed = 0;
-for (const line of lines) {
-  if (process.versions.node.startsWith(`${line}.`)) continue;
-  const folder = at(`build-nodes/${line}`);
-  const name = `node-${process.platform}-${process.arch}`;
-  // node.exe stands at the root of some packages for Windows.
-  if (["bin/node", "bin/node.exe", "node.exe"].some((file) => existsSync(`${folder}/node_modules/${name}/${file}`)))
+for (const [title, folder, name, version, files] of wanted) {
+  if (name === undefined) {
+    console.log(`${title}: skipped, npm has none for ${system}`);
     continue;
+  }
+  const place = at(`build-nodes/${folder}`);
+  if (files.some((file) => existsSync(`${place}/node_modules/${name}/${file}`))) continue;
   // Without a network it gives up at once.
   const options = ["--no-save", "--no-audit", "--no-fund", "--loglevel", "error", "--fetch-retries", "0"];
-  const { status } = spawnSync("npm", ["install", "--prefix", folder, ...options, `${name}@${line}`], {
+  const { status } = spawnSync("npm", ["install", "--prefix", place, ...options, `${name}@${version}`], {
     stdio: "inherit",
   });
-  console.log(`node ${line}: ${status === 0 ? "installed" : "skipped, npm could not install it"}`);
+  console.log(`${title}: ${status === 0 ? "installed" : "skipped, npm could not install it"}`);
   failed += status === 0 ? 0 : 1;
 }
 process.exit(failed === 0 ? 0 : 1);

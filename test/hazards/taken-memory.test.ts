@@ -1,19 +1,24 @@
-// Memory that JavaScript takes away under an asynchronous call, on every Node line: no call crashes, and what it read is right.
+// Memory that JavaScript takes away under an asynchronous call, on every Node line, Bun and Deno: no call crashes, what it read is right.
 import { spawnSync } from "node:child_process";
 import * as path from "node:path";
 
 import { distFile } from "../support/dist";
 import { backendInfo } from "../../lib";
-import { nodeLines } from "../support/nodes";
+import { nodeLines, otherRuntimes } from "../support/nodes";
 import { HANG_MS } from "../support/hang";
 
 const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
 
-/** What the program says on this Node line; where `share` is "0", nothing is held and everything copied. */
-function check(program: string, line: string, share: string): void {
+const PROGRAMS = [
+  ...nodeLines.map(({ line, program }) => ({ name: `Node ${line}`, program, args: ["--expose-gc"] })),
+  ...otherRuntimes.map(({ name, program, run, exposeGc }) => ({ name, program, args: [...run, exposeGc] })),
+];
+
+/** What the program says there; where `share` is "0", nothing is held and everything copied. */
+function check(program: string, args: readonly string[], name: string, share: string): void {
   const script = path.join(__dirname, "taken-memory.cjs");
-  const { stdout, stderr, status, signal } = spawnSync(program, ["--expose-gc", script, dist], {
+  const { stdout, stderr, status, signal } = spawnSync(program, [...args, script, dist], {
     encoding: "utf8",
     timeout: HANG_MS,
     env: { ...process.env, SURPRISAL_SHARE_MEMORY: share },
@@ -23,20 +28,20 @@ function check(program: string, line: string, share: string): void {
   expect({ stderr, status, signal, last: lines.at(-1) }).toMatchObject({ stderr: "", status: 0, signal: null });
   const of = (prefix: string) => lines.filter((one) => one.startsWith(prefix)).map((one) => one.split(": ")[1]);
   expect(new Set(of("inputs"))).toEqual(new Set(["10.3735"])); // ln 32000
-  expect(of("inputs").length).toBe(line === "20" ? 3 : 11);
+  expect(of("inputs").length).toBe(name === "Node 20" ? 3 : 11);
   expect(of("a WebAssembly")).toEqual(["10.3735"]);
   expect(of("results")).toEqual(["4.6052"]);
   expect(of("a gradient")).toEqual(["0.7500"]);
 }
 
-for (const { line, program } of nodeLines)
+for (const { name, program, args } of PROGRAMS)
   if (!available) test.skip(`memory taken away under a call is not tried: no cpu backend (${reason})`, () => undefined);
   else if (!program)
-    test.skip(`memory taken away under a call, on Node ${line}: not installed, "npm run nodes" does`, () => undefined);
+    test.skip(`memory taken away under a call, on ${name}: not installed, "npm run nodes" does`, () => undefined);
   else
     test.each([
       ["shared where it stays", "1"],
       ["copied", "0"],
-    ])(`memory taken away under a call ends nothing and changes no result, on Node ${line}, %s`, (_, share) => {
-      check(program, line, share);
+    ])(`memory taken away under a call ends nothing and changes no result, on ${name}, %s`, (_, share) => {
+      check(program, args, name, share);
     });

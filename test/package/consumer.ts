@@ -15,8 +15,11 @@ export interface Consumer {
   readonly bytes: number;
   /** The folder with node_modules/surprisal in it. */
   readonly folder: string;
-  /** Runs a program of this project; its text goes into a file first, so both module formats are real files. */
-  run(fileName: string, program: string, env?: Readonly<Record<string, string>>): string;
+  /**
+   * Runs a program of this project; its text goes into a file first, so both module formats are real files. `by` is the command that
+   * runs files: this Node, if nothing is said.
+   */
+  run(fileName: string, program: string, env?: Readonly<Record<string, string>>, by?: readonly string[]): string;
   remove(): void;
 }
 
@@ -44,10 +47,11 @@ export function installTarball(): Consumer {
     files,
     bytes: statSync(tarball).size,
     folder,
-    run(fileName, program, env = {}) {
+    run(fileName, program, env = {}, [command, ...args] = [process.execPath]) {
       const file = join(folder, fileName);
       writeFileSync(file, program);
-      return execFileSync(process.execPath, [file], { cwd: folder, encoding: "utf8", env: { ...process.env, ...env } });
+      const options = { cwd: folder, encoding: "utf8", env: { ...process.env, ...env } } as const;
+      return execFileSync(command!, [...args, file], options);
     },
     remove: () => rmSync(temporary, { recursive: true, force: true }),
   };

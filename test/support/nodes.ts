@@ -1,8 +1,8 @@
-// The Node lines that the package is held to, each with the program to run it by: this one, or what `npm run nodes` installed.
+// The programs that the package is held to beside the Node at work, where `npm run nodes` installed them: other Node lines, Bun, Deno.
 import { existsSync } from "node:fs";
 import * as path from "node:path";
 
-import lines from "./node-lines.json";
+import { node, programs } from "./runtimes.json";
 
 export interface NodeLine {
   readonly line: string;
@@ -10,11 +10,31 @@ export interface NodeLine {
   readonly program: string | undefined;
 }
 
-export const nodeLines: readonly NodeLine[] = lines.map((line) => {
+const SYSTEM = `${process.platform}-${process.arch}`;
+const ROOT = path.join(__dirname, "..", "..", "build-nodes");
+
+const firstOf = (files: readonly string[]): string | undefined => files.find((file) => existsSync(file));
+
+export const nodeLines: readonly NodeLine[] = node.map((line) => {
   if (process.versions.node.startsWith(`${line}.`)) return { line, program: process.execPath };
-  const name = `node-${process.platform}-${process.arch}`;
-  const folder = path.join(__dirname, "..", "..", "build-nodes", line, "node_modules", name);
+  const folder = path.join(ROOT, line, "node_modules", `node-${SYSTEM}`);
   // node.exe stands at the root of some packages for Windows.
-  const programs = ["bin/node", "bin/node.exe", "node.exe"].map((file) => path.join(folder, file));
-  return { line, program: programs.find((program) => existsSync(program)) };
+  return { line, program: firstOf(["bin/node", "bin/node.exe", "node.exe"].map((file) => path.join(folder, file))) };
+});
+
+/** A program that is no Node and runs its packages. */
+export interface OtherRuntime {
+  readonly name: keyof typeof programs;
+  /** The program; undefined where it is not installed. */
+  readonly program: string | undefined;
+  /** What stands before the file that it runs. Deno asks for leave unless it has it, and installs packages unless they are there. */
+  readonly run: readonly string[];
+  /** The flag, behind those, with which `gc()` is there. */
+  readonly exposeGc: string;
+}
+
+export const otherRuntimes: readonly OtherRuntime[] = (["Bun", "Deno"] as const).map((name) => {
+  const { packages, run, exposeGc } = programs[name];
+  const place = (packages as Readonly<Record<string, readonly string[]>>)[SYSTEM];
+  return { name, program: place && firstOf([path.join(ROOT, name, "node_modules", ...place)]), run, exposeGc };
 });
