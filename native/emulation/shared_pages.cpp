@@ -36,8 +36,8 @@ size_t whole_pages(size_t bytes) {
 }
 
 uint64_t inode_of(int file) {
-  struct stat facts = {};
-  return fstat(file, &facts) == 0 ? static_cast<uint64_t>(facts.st_ino) : 0;
+  struct statx facts = {};  // fstat is a name of glibc 2.33
+  return statx(file, "", AT_EMPTY_PATH, STATX_INO, &facts) == 0 ? facts.stx_ino : 0;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@ import { collectResources, spilling, writeResources } from "../cuda-resources.mj
 import { readLedger } from "../ledger/entries.mjs";
 import { sourceHashes } from "../ledger/sources.mjs";
 import { JOBS, roughly } from "./jobs.mjs";
+import { floorFlags, needFloor } from "../release/glibc-floor.mjs";
 import { at, filesBelow } from "./paths.mjs";
 import { run, ToolFailed } from "./run.mjs";
 import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
@@ -20,11 +21,20 @@ const CORE_SECONDS_AN_ARCH = 320;
 const DEVELOPMENT = { archs: "90", ptx: "OFF" };
 const RELEASE = { archs: "75;80;86;89;90;100;120", ptx: "120" };
 
+/** The newest version of glibc that the library may ask for. */
+export const FLOOR = "2.28";
+
+// Where they were libraries of their own, glibc's parts must be named.
+const PARTS = "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -l:librt.so.1 -Wl,--as-needed";
+
+/** What to link a library with that loads where glibc is of version FLOOR. */
+export const linkForFloor = async (folder) => `${await floorFlags(findCxx(), FLOOR, folder)} ${PARTS}`;
+
 export async function build({ release = false, unpacked = false }, say) {
   const nvcc = findNvcc();
   const missing = [
     ...(nvcc ? [] : ["nvcc"]),
-    ...(findTool("cmake") ? [] : ["cmake"]),
+    ...["cmake", "readelf"].filter((tool) => !findTool(tool)),
     ...(findCxx() ? [] : ["C++17 compiler"]),
   ];
   if (missing.length > 0) {
@@ -41,6 +51,8 @@ export async function build({ release = false, unpacked = false }, say) {
     at("CMakeLists.txt"),
     at("scripts/cuda-compile.mjs"),
     at("scripts/cuda-resources.mjs"),
+    at("scripts/release/glibc-floor.mjs"),
+    at("scripts/build/cuda.mjs"),
     ...filesBelow("native/include", [".h"]),
     ...filesBelow("native/shared", [".h", ".inc"]),
     ...filesBelow("native/cuda", [".cu", ".cuh", ".h"]),
@@ -64,11 +76,13 @@ export async function build({ release = false, unpacked = false }, say) {
     `--CDSURPRISAL_CUDA_ARCHS=${archs}`,
     `--CDSURPRISAL_CUDA_PTX=${ptx}`,
     `--CDSURPRISAL_CUDA_COMPRESS=${compress}`,
+    `--CDSURPRISAL_CUDA_LINK=${await linkForFloor(at("build-cuda/floor"))}`,
     `--CDSURPRISAL_NODE=${process.execPath}`,
   );
   await cmakeJs("build", "--parallel", String(JOBS));
   if (!existsSync(output)) throw new ToolFailed("cmake-js", `it ended well and left no ${output}\n`);
 
+  await needFloor(output, FLOOR);
   const kernels = await collectResources(cmakeFolder);
   writeResources(resources, kernels);
   writeFileSync(at("build-cuda/sources.json"), `${JSON.stringify(compiled, null, 2)}\n`);

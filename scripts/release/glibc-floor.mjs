@@ -1,4 +1,4 @@
-// Lets an addon that is linked here load on older systems: stand-ins for libc and libm, which are linked in place of the real ones and
+// Lets a library that is linked here load on older systems: stand-ins for libc and libm, which are linked in place of the real ones and
 // offer each function by its newest version up to the floor. Objects are compiled as always.
 
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -63,7 +63,7 @@ export async function floorFlags(compiler, floor, folder) {
   return [own, "-Wl,--no-as-needed", ...files, "-Wl,--as-needed"].join(" ");
 }
 
-/** Refuses an addon that asks for more than the floor has, or for what no library that it names has. */
+/** Refuses a library that asks for more than the floor has, or for what no library that it names has. */
 export async function needFloor(file, floor) {
   const needed = (await symbolsOf(file)).filter((symbol) => symbol.needed);
   const over = needed.filter(({ glibc, version }) => glibc && isNewer(version, floor));
