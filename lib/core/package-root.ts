@@ -1,6 +1,6 @@
 // Where this package lies, and what Node finds from there. Asked when it is needed: a bundle of somebody else's may have no place.
 import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import * as nodeModule from "node:module";
 import { dirname, join } from "node:path";
 
 const NAME = "surprisal";
@@ -47,5 +47,8 @@ export function packageRoot(): string {
 /** A built file by its path in dist/: what a worker or another process runs, and what the report carries in itself. */
 export const builtFile = (...path: readonly string[]): string => join(packageRoot(), "dist", ...path);
 
+/** `require` as a file has it. Called by the name of its module, since webpack answers a `createRequire` imported by its own name itself. */
+export const requireFrom = (file: string): NodeJS.Require => nodeModule.createRequire(file);
+
 /** `require`, as a file of this package has it. */
-export const requireHere = (): NodeJS.Require => createRequire(here());
+export const requireHere = (): NodeJS.Require => requireFrom(here());

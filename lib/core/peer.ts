@@ -1,9 +1,8 @@
 // Optional packages, which users install themselves.
-import { createRequire } from "node:module";
 import { join } from "node:path";
 
 import { SurprisalError } from "./errors";
-import { requireHere } from "./package-root";
+import { requireFrom, requireHere } from "./package-root";
 
 /**
  * Where the file that `specifier` names lies: beside this package, or from the working directory.
@@ -13,7 +12,7 @@ import { requireHere } from "./package-root";
 export function locatePeer(op: string, specifier: string, version: string): string {
   const name = specifier.startsWith("@") ? specifier.split("/").slice(0, 2).join("/") : specifier.split("/")[0]!;
   let cause: unknown;
-  for (const base of [requireHere, () => createRequire(join(process.cwd(), "package.json"))]) {
+  for (const base of [requireHere, () => requireFrom(join(process.cwd(), "package.json"))]) {
     try {
       return base().resolve(specifier);
     } catch (error) {

@@ -221,30 +221,49 @@ test("report writes a page and prints the summary", async () => {
 test("the demo learns, repeats to the last bit, and its rollouts are ready for the everyday line", async () => {
   const of = async (...args: string[]) =>
     (
-      documentOf(await surprisal(["demo", "--json", ...args])) as {
+      documentOf(await surprisal(["demo", "--json", "--out", folder.path("demo"), ...args])) as {
         runs: { method: string; rewardStart: number; rewardEnd: number; rewards: number[] }[];
       }
     ).runs;
-  const runs = await of("--methods", "empg", "--steps", "25", "--rollouts", folder.path("demo"));
-  // The best reward is 0.8; seeds 1 to 3 passed 0.5 by step 15.
-  expect(runs[0]!.rewardEnd - runs[0]!.rewardStart).toBeGreaterThan(0.4);
   const all = await of("--methods", "grpo,egpo,maxent", "--steps", "25");
   expect(all.map(({ method }) => method)).toEqual(["grpo", "egpo", "maxent"]);
   for (const { rewardStart, rewardEnd } of all) expect(rewardEnd - rewardStart).toBeGreaterThan(0.3);
-  expect((await of("--methods", "empg", "--steps", "5"))[0]!.rewards).toEqual(runs[0]!.rewards.slice(0, 5));
-  const out = folder.path("demo/out.parquet");
+  const few = await of("--methods", "empg", "--steps", "5");
+  const runs = await of("--methods", "empg", "--steps", "25");
+  // The best reward is 0.8; seeds 1 to 3 passed 0.5 by step 15.
+  expect(runs[0]!.rewardEnd - runs[0]!.rewardStart).toBeGreaterThan(0.4);
+  expect(few[0]!.rewards).toEqual(runs[0]!.rewards.slice(0, 5));
+  const [rollouts, page, out] = ["empg.jsonl", "report.html", "out.parquet"].map((file) => folder.path(`demo/${file}`));
+  expect(readFileSync(page!, "utf8")).toContain("empg, step 24");
   const line = await surprisal([
     "advantages",
-    folder.path("demo/empg.jsonl"),
+    rollouts!,
     "--estimator",
     "empg",
     "--out",
-    out,
+    out!,
     "--report",
-    folder.path("demo/report.html"),
+    folder.path("own.html"),
   ]);
   expect(line).toMatchObject({ code: 0, stderr: "" });
-  expect((await readAllRollouts(out)).rollouts.every(({ advantages }) => advantages)).toBe(true);
+  expect((await readAllRollouts(out!)).rollouts.every(({ advantages }) => advantages)).toBe(true);
+});
+
+test("the demo shows each curve before the next run begins, and the page at the end", async () => {
+  const pieces: string[] = [];
+  const out = folder.path("watched");
+  const { code, stdout } = await surprisal(["demo", "--methods", "grpo,empg", "--steps", "12", "--out", out], {
+    onStdout(text) {
+      pieces.push(text);
+      // Until the end nothing stands in its place.
+      expect(existsSync(`${out}/report.html`)).toBe(text.includes("wrote "));
+    },
+  });
+  expect(code).toBe(0);
+  expect(pieces.map((text) => text.trimStart().split(/\s/, 1)[0])).toEqual(["method", "grpo", "empg", "The"]);
+  expect(pieces[1]).toMatch(/^grpo {4}[▁▂▃▄▅▆▇█]{12} /);
+  expect(stdout).toContain(`wrote ${out}/report.html\n`);
+  expect(readdirSync(out).sort()).toEqual(["empg.jsonl", "grpo.jsonl", "report.html"]);
 });
 
 test("bench measures every backend that was asked for, within the error that float32 has", async () => {

@@ -15,13 +15,15 @@ export interface World {
   readonly isTTY?: boolean;
   readonly signal?: AbortSignal;
   readonly stdin?: AsyncIterable<string>;
+  /** Called with each piece of text for standard output. */
+  readonly onStdout?: (text: string) => void;
   /** Called with each piece of text for standard error. */
   readonly onStderr?: (text: string) => void;
 }
 
 export async function surprisal(
   args: readonly string[],
-  { isTTY = false, signal, stdin, onStderr }: World = {},
+  { isTTY = false, signal, stdin, onStdout, onStderr }: World = {},
 ): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
@@ -35,7 +37,7 @@ export async function surprisal(
     },
   });
   const code = await run(args, {
-    stdout: sink(out),
+    stdout: sink(out, onStdout),
     stderr: sink(err, onStderr),
     env: { NO_COLOR: "1" },
     signal: signal ?? new AbortController().signal,

@@ -46,7 +46,7 @@ beforeAll(async () => {
   shared = mkdtempSync(path.join(tmpdir(), "surprisal-session-"));
   // What the pages start from: the rollouts of the demo, and two completions with their answer.
   process.chdir(shared);
-  const { code, stderr } = await surprisal(["demo", "--rollouts", "demo"]);
+  const { code, stderr } = await surprisal(["demo", "--out", "demo"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   const answers = ["\\boxed{\\frac{1}{2}}", "\\boxed{2}"].map((answer) => ({ group: "3/6", text: `3/6 is ${answer}`, meta: { answer: "0.5" } }));
   writeFileSync("answers.jsonl", answers.map((line) => `${JSON.stringify(line)}\n`).join(""));
