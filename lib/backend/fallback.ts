@@ -1,6 +1,6 @@
 // What "auto" takes where no addon can be loaded: it says so, once, where that costs time.
 import type { Backend, BackendName, BackendOps } from "./backend";
-import { warn } from "./platform";
+import { remedyFor, warn } from "./platform";
 import { processState } from "./process-state";
 
 /** Bytes of a call's largest array from which the warning is worth its line: smaller calls take well under a millisecond. */
@@ -32,13 +32,13 @@ export function costOf(backend: BackendName): string {
 }
 
 function say(backend: BackendName, op: string, bytes: number, reason: string): void {
-  if (state.said || state.silent || bytes < LOUD_BYTES) return;
+  const remedy = remedyFor(backend);
+  if (remedy === undefined || state.said || state.silent || bytes < LOUD_BYTES) return;
   state.said = true;
   warn(
     `surprisal runs ${op} ${costOf(backend)}: ${reason}`,
     WARNING_CODE,
-    "`npx surprisal doctor` says what is missing. " +
-      `configure({ backend: "${backend}" }) or configure({ warnings: false }) accepts it.`,
+    `${remedy} configure({ backend: "${backend}" }) or configure({ warnings: false }) accepts it.`,
   );
 }
 

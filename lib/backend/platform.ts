@@ -10,6 +10,9 @@ export const engine = (): string => `Node ${process.versions.node}`;
 /** Lets the event loop turn once. */
 export const turnOfLoop = (): Promise<void> => setImmediate();
 
+/** What helps where that backend takes the place of native code; undefined where nothing is faster. */
+export const remedyFor = (_backend: string): string | undefined => "`npx surprisal doctor` says what is missing.";
+
 /** Says something that went well and is worth knowing, once. */
 export function warn(text: string, code: string, detail: string): void {
   process.emitWarning(text, { type: "SurprisalWarning", code, detail });

@@ -25,13 +25,13 @@ async function bundled(contents: string): Promise<{ text: string; files: readonl
 }
 
 /** Runs a script where there are the engine's own globals and those named, which browsers have. */
-function runInBrowser(script: string): unknown {
+function runInBrowser(script: string, said: unknown[] = []): unknown {
   const answers: unknown[] = [];
   const context = {
     TextDecoder,
     TextEncoder,
     atob,
-    console,
+    console: { warn: (text: string) => said.push(text) },
     setTimeout,
     AbortSignal,
     URL,
@@ -69,4 +69,22 @@ test("both entries load without Node, and an op runs on wasm and on js", async (
     cpu: "a browser runs no native code",
     wasm: expect.stringContaining("configure({ wasm })") as string,
   });
+});
+
+test.each([
+  [
+    "says once that no module was handed over",
+    "",
+    [expect.stringMatching(/scanGae in plain JavaScript.*\nconfigure\(\{ wasm \}\)/)],
+  ],
+  ["says nothing where one was", "configure({ wasm });", []],
+])("a large call %s", async (_, first, wanted) => {
+  const { text } = await bundled(`
+    import { configure, gae } from "surprisal";
+    import wasm from "surprisal/surprisal.wasm";
+    ${first}
+    for (const n of [20000, 30000]) gae(new Float32Array(n), new Float32Array(n), { shape: [1, n], gamma: 1, lambda: 1 });`);
+  const said: unknown[] = [];
+  runInBrowser(text, said);
+  expect(said).toEqual(wanted);
 });

@@ -1,8 +1,8 @@
-// The programs that the package is held to beside the Node at work, where `npm run nodes` installed them: other Node lines, Bun, Deno.
+// The programs that the package is held to beside the Node at work, where `npm run nodes` installed them: other Node lines, Bun, Deno; and bundlers.
 import { existsSync } from "node:fs";
 import * as path from "node:path";
 
-import { node, programs } from "./runtimes.json";
+import { bundlers, node, programs } from "./runtimes.json";
 
 export interface NodeLine {
   readonly line: string;
@@ -38,3 +38,7 @@ export const otherRuntimes: readonly OtherRuntime[] = (["Bun", "Deno"] as const)
   const place = (packages as Readonly<Record<string, readonly string[]>>)[SYSTEM];
   return { name, program: place && firstOf([path.join(ROOT, name, "node_modules", ...place)]), run, exposeGc };
 });
+
+/** The program of a bundler, which Node runs; undefined where it is not installed. */
+export const bundlerFile = (name: keyof typeof bundlers): string | undefined =>
+  firstOf([path.join(ROOT, name, "node_modules", bundlers[name].file)]);

@@ -4,6 +4,7 @@
 import type { WideLogitArray } from "../../core/dtype";
 import { halfEncoder, halfTable } from "../../core/half";
 import type { DivergenceOps, DivergenceRowsArgs, DivergenceTopArgs } from "../contract/divergence";
+import { exp } from "./exp";
 import { halfTypeOf } from "./logprob";
 
 /** Columns [0, V) of row n, widened into one buffer, the same for every row. */
@@ -42,7 +43,7 @@ function softmax(x: Float64Array, temperature: number): Softmax {
   }
   let rest = 0;
   if (Number.isFinite(max))
-    for (let j = 0; j < x.length; ++j) if (j !== first) rest += Math.exp((x[j]! - max) / temperature);
+    for (let j = 0; j < x.length; ++j) if (j !== first) rest += exp((x[j]! - max) / temperature);
   return { max, first, rest };
 }
 
@@ -65,8 +66,8 @@ interface Term {
 
 function termOf(beta: number, logStudent: number, logTeacher: number): Term {
   if (logStudent === -Infinity && logTeacher === -Infinity) return { value: 0, slope: 0 };
-  const S = Math.exp(logStudent);
-  const T = Math.exp(logTeacher);
+  const S = exp(logStudent);
+  const T = exp(logTeacher);
   const d = logStudent - logTeacher;
   if (beta === 0) return { value: excess(T, S, -d), slope: d >= 0 ? 0 - S * Math.expm1(-d) : T * Math.expm1(d) };
   if (beta === 1) return { value: excess(S, T, d), slope: S === 0 ? 0 : S * d };
@@ -87,7 +88,7 @@ interface RowEnd {
 /** The probability that a support leaves over. */
 function outsideOf(p: Softmax, logP: Float64Array, ids: Int32Array): number {
   let inside = 0;
-  for (const id of ids) if (id !== p.first) inside += Math.exp(logP[id]!);
+  for (const id of ids) if (id !== p.first) inside += exp(logP[id]!);
   return (ids.includes(p.first) ? p.rest / (1 + p.rest) : 1) - inside;
 }
 
@@ -150,11 +151,11 @@ function divergenceOf(
   };
   if (pooled)
     for (let j = 0; j < logS.length; ++j) {
-      const p = Math.exp(logS[j]!);
+      const p = exp(logS[j]!);
       put(j, p, () => p * (end.pool - end.slope));
     }
   for (let i = 0; i < count; ++i) {
-    const p = Math.exp(logS[at(i)]!);
+    const p = exp(logS[at(i)]!);
     put(ids ? ids[i]! : i, p, () => termOf(a.beta, logS[at(i)]!, logT[at(i)]!).slope - p * end.slope);
   }
   return end.value;

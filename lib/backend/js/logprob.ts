@@ -11,6 +11,7 @@ import {
   type LogprobOps,
   type LogprobPartialArgs,
 } from "../contract/logprob";
+import { exp } from "./exp";
 
 type LogitMapArgs = Pick<LogprobForwardArgs, "temperature" | "scale" | "softcap">;
 type LogprobOutputs = Pick<
@@ -20,7 +21,7 @@ type LogprobOutputs = Pick<
 
 /** z of a raw logit. Differences of z come from differences of logits where they can: z of size M has lost their digits. */
 export class LogitMap {
-  private readonly slope: number;
+  readonly slope: number;
   private readonly rate: number;
   private readonly height: number;
 
@@ -28,6 +29,11 @@ export class LogitMap {
     this.slope = scale / temperature;
     this.rate = softcap === 0 ? 0 : scale / softcap;
     this.height = softcap / temperature;
+  }
+
+  /** z is slope · x: there is no softcap. */
+  get linear(): boolean {
+    return this.rate === 0;
   }
 
   z(x: number): number {
@@ -67,6 +73,7 @@ export function withoutSums(maxLogit: number): RowSums {
 }
 
 function sumRow(map: LogitMap, x: Float32Array): RowSums {
+  const { linear, slope } = map;
   let max = -Infinity;
   let first = -1;
   for (let j = 0; j < x.length; ++j) {
@@ -83,8 +90,8 @@ function sumRow(map: LogitMap, x: Float32Array): RowSums {
   // Before the maximum, then behind it.
   for (let begin = 0, end = first; begin <= x.length; begin = end + 1, end = x.length)
     for (let j = begin; j < end; ++j) {
-      const gap = map.belowMax(x[j]!, max);
-      const e = Math.exp(gap);
+      const gap = linear ? (x[j]! - max) * slope : map.belowMax(x[j]!, max);
+      const e = exp(gap);
       if (e === 0) continue; // masked or far below: gap may be −∞, and 0 · −∞ is not 0
       rest += e;
       weighted += e * gap;
@@ -278,13 +285,15 @@ function logprobBackward(a: LogprobBackwardArgs): void {
     const log1pSum = a.log1pSums[n]!;
     let sum = 0;
     for (let k = 0; k < targets.length; ++k) sum += a.gradLogProbs![n * a.K + k]!;
+    const { linear, slope } = map;
     const h = a.gradEntropies ? a.gradEntropies[n]! : 0;
     const meanGap = a.gradEntropies ? a.meanGaps![n]! : 0;
     for (let j = 0; j < x.length; ++j) {
       const logit = x[j]!;
-      const gap = map.belowMax(logit, max);
-      const p = Math.exp(gap - log1pSum);
-      grad[begin + j] = encode(p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap)) * map.derivative(logit));
+      const gap = linear ? (logit - max) * slope : map.belowMax(logit, max);
+      const p = exp(gap - log1pSum);
+      const dz = p === 0 ? 0 : p * (0 - sum - h * (gap + meanGap));
+      grad[begin + j] = encode(dz * (linear ? slope : map.derivative(logit)));
     }
     for (const [k, id] of targets.entries()) {
       const logit = targetLogits[k];

@@ -73,6 +73,7 @@ export class Page {
     return this.connection.call(method, params, this.sessionId);
   }
 
+  /** A file, or an address that begins with http. */
   async open(
     file: string,
     { width = 1280, height = 900, scheme = "light", reducedMotion = true, scripts = true, scale = 1 }: PageOptions = {},
@@ -82,7 +83,7 @@ export class Page {
     await this.setMedia(scheme, reducedMotion);
     await this.call("Emulation.setScriptExecutionDisabled", { value: !scripts });
     const done = new Promise<void>((resolve) => this.loaded.set("load", resolve));
-    await this.call("Page.navigate", { url: pathToFileURL(file).href });
+    await this.call("Page.navigate", { url: file.startsWith("http") ? file : pathToFileURL(file).href });
     await done;
   }
 
