@@ -91,6 +91,13 @@ export type { BaselineConventions, OutcomeAdvantageResult, OutcomeBatch, Outcome
 export * from "./ops/loss";
 export * from "./ops/divergence";
 export * from "./loss/distillation";
+export { supportDistillation } from "./loss/support-distillation";
+export type {
+  SupportDistillationOptions,
+  SupportDistillationResult,
+  SupportDistillationTerms,
+} from "./loss/support-distillation";
+export * from "./loss/top-k-distillation";
 export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "./core/collective";
 export * from "./control/broadcast-state";
 export * from "./advantage/maxent";

@@ -19,6 +19,7 @@ import type { DistillationOptions, DistillationResult } from "./loss/distillatio
 import type { PolicyLossName } from "./loss/policy/losses";
 import type { PolicyLossBatch, PolicyLossOptionsArgument, PolicyLossResultOf } from "./loss/policy/policy-loss";
 import type { PolicyLossFromLogitsBatch, PolicyLossFromLogitsResult } from "./loss/policy/policy-loss-from-logits";
+import type { TeacherTopK, TopKDistillationOptions, TopKDistillationResult } from "./loss/top-k-distillation";
 import type { DivergenceBackwardOptions } from "./ops/divergence/divergence";
 import type { LogprobBackwardOptions } from "./ops/logprob/backward";
 import type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobResult } from "./ops/logprob/kept";
@@ -217,6 +218,23 @@ export const estimateAdvantages: TakesPlain<typeof from.estimateAdvantages> = ch
   "estimateAdvantages",
   from.estimateAdvantages,
   "batch* options{estimator gamma lambda whiten advantageClip weighting maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver backend collective preset}",
+);
+/**
+ * Distillation on K ids of each row, from log-probs that are there already. They are taken as they are: not renormalised over the ids.
+ *
+ *     value = (1 − β)·Σ_k t (ln t − ln s) + β·[Σ_k s (ln s − ln t) + Σ_others s (ln s − o)]
+ *
+ * the last sum only with `outsideLogProb` o. Several teachers are several calls, each with its mask, and `combineLosses`.
+ *
+ * @param studentLogProbs ln s, nats, [rows, K]
+ * @param teacherLogProbs ln t of the same ids; constants
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument
+ * @see NeMo-RL, nemo_rl/algorithms/loss/loss_functions.py (DistillationLossFn)
+ */
+export const supportDistillation: TakesPlain<typeof from.supportDistillation> = checked(
+  "supportDistillation",
+  from.supportDistillation,
+  "studentLogProbs:f teacherLogProbs:f options{shape entropies:f beta floor outsideLogProb valueRange mask:m weights:f tokens}",
 );
 /**
  * A bounded statistic of two policies' log-probs as weights of tokens, and the mask of the tokens within the bounds.
@@ -1464,6 +1482,17 @@ export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
   from.mismatchMetrics,
   "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures preset}",
+);
+/**
+ * Takes tokens without a finite number out of the mask, and counts them. A NaN or an infinity that stays spreads to the loss.
+ *
+ * @param values one per token; [n] as `shape` or `offsets` say
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ */
+export const finiteMask: TakesPlain<typeof from.finiteMask> = checked(
+  "finiteMask",
+  from.finiteMask,
+  "values:f options{drops mask:m shape offsets:i}",
 );
 /**
  * The tokens on which two policies are near enough, by one measure within bounds: the rejection of AReaL, SkyRL, slime, ROLL and
@@ -3133,6 +3162,35 @@ export const distillationLoss: {
   "distillationLoss",
   from.distillationLoss,
   "student:l teacher:l options?{beta temperature reduction labels:t ignoreIndex mask:m topK support:t outside tailFloor gradient out teacherStride shape dtype stride backend}",
+);
+/**
+ * Distillation on the K ids that a teacher sent for each row: `supportDistillation` of the student's log-probs, with the gradient to the
+ * student's logits, and how far the two agree on which ids are likely.
+ *
+ * @param student logits: float32, float16 or bfloat16, [rows, vocab]
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (an id) or _BUFFER, naming the argument
+ * @see verl, verl/trainer/distillation/fsdp/losses.py (forward KL, floor −10, values in [0, 10])
+ */
+export const topKDistillation: {
+  <L extends Logits>(
+    student: L,
+    teacher: Float32Of<TeacherTopK>,
+    options?: Float32Of<TopKDistillationOptions>,
+  ): Float32Of<TopKDistillationResult<LogitViewOf<L>>>;
+  <L extends Logits>(
+    student: L,
+    teacher: PlainArgument<TeacherTopK>,
+    options?: PlainArgument<TopKDistillationOptions>,
+  ): Beside<TopKDistillationResult<LogitViewOf<L>>>;
+  (
+    student: PlainArgument<Float32Array>,
+    teacher: PlainArgument<TeacherTopK>,
+    options?: PlainArgument<TopKDistillationOptions>,
+  ): Beside<TopKDistillationResult<LogitViewOf<Float32Array>>>;
+} & typeof from.topKDistillation = checked(
+  "topKDistillation",
+  from.topKDistillation,
+  "student:l teacher<ids logProbs> options?{out beta floor outsideLogProb valueRange mask:m weights:f tokens shape dtype stride temperature scale softcap backend}",
 );
 /**
  * The state that rank `root` has, on every rank: after it alone has measured, or loaded a file. In float64, so no number

@@ -4,6 +4,7 @@ import * as experience from "surprisal/experience";
 import * as reward from "surprisal/reward";
 import { presetNames, presetOf, type PresetFunction } from "../../lib/presets";
 import type { GoldenFile } from "./golden";
+import { LEFT_OUT } from "./left-out";
 import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";
 import { REPLACED, runBackend, type CaseResult, type FunctionReport, type Totals } from "./run";
 
@@ -49,7 +50,7 @@ export function compatibilityPage(files: readonly GoldenFile[], mappings: Mappin
   return [
     ...introduction(files),
     ...table(
-      ["source", "functions", "mapped", "cases passed", "cases skipped", "cases not mapped"],
+      ["source", "functions", "mapped", "cases passed", "cases skipped", "cases left out", "cases not mapped"],
       Object.entries(COLUMNS).map(([column, families]) =>
         totalsRow(
           column,
@@ -66,7 +67,7 @@ export function compatibilityPage(files: readonly GoldenFile[], mappings: Mappin
     `These public functions stand for no recorded function of a source: ${others.map(code).join(", ")}.`,
     "",
     ...presets(),
-    ...notImplemented(functions),
+    ...notMapped(functions),
   ].join("\n");
 }
 
@@ -150,7 +151,10 @@ function outputsNotCompared(files: readonly GoldenFile[], key: string): string[]
 function totalsRow(column: string, functions: readonly FunctionReport[]): string[] {
   const sum = (key: keyof Totals) => functions.reduce((total, { totals }) => total + totals[key], 0);
   const mapped = functions.filter(({ ours }) => ours.length > 0).length;
-  return [column, ...[functions.length, mapped, sum("passed"), sum("skipped"), sum("notImplemented")].map(String)];
+  return [
+    column,
+    ...[functions.length, mapped, sum("passed"), sum("skipped"), sum("leftOut"), sum("notImplemented")].map(String),
+  ];
 }
 
 /** What differs from the defaults, by function: the data of the presets themselves. */
@@ -177,24 +181,21 @@ function settings(options: object): string {
     .join(", ");
 }
 
-function notImplemented(functions: readonly FunctionReport[]): string[] {
-  const missing = functions.filter(({ ours }) => ours.length === 0);
-  const families = [...new Set(missing.map(({ family }) => family))];
+function notMapped(functions: readonly FunctionReport[]): string[] {
+  const rows = functions
+    .filter(({ ours }) => ours.length === 0)
+    .map((report) => [
+      report.family,
+      code(report.function),
+      String(report.cases.length),
+      LEFT_OUT.get(mappingKey(report)) ?? "not implemented",
+    ]);
   return [
-    "## Not implemented",
+    "## Left out",
     "",
-    "Recorded functions that no public function is mapped to, with the number of their cases.",
+    "Recorded functions that no public function is mapped to.",
     "",
-    ...table(
-      ["family", "functions"],
-      families.map((family) => [
-        family,
-        missing
-          .filter((report) => report.family === family)
-          .map((report) => `${code(report.function)} ${report.cases.length}`)
-          .join(", "),
-      ]),
-    ),
+    ...table(["family", "function", "cases", "why"], rows),
   ];
 }
 

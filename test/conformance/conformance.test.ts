@@ -2,19 +2,11 @@
 import { join } from "node:path";
 import { eachBackend } from "../support/each-backend";
 import { readGoldenFolder } from "./golden";
+import { LEFT_OUT } from "./left-out";
 import { mappingKey } from "./mapping";
 import { mappings } from "./mappings";
 import { backendLines } from "./report";
 import { runBackend, type BackendReport } from "./run";
-
-/** Family → its functions that have no counterpart in the library. */
-const WHOLE_FAMILIES: Readonly<Record<string, readonly string[]>> = {
-  empg: [],
-  gspo: [],
-  logits: [],
-  maxent: [],
-  egpo: [],
-};
 
 const files = readGoldenFolder(join(__dirname, "..", "golden"));
 
@@ -27,11 +19,8 @@ eachBackend((backend) => {
     expect(functions.length === 0 ? "" : backendLines({ ...report, functions }).join("\n")).toBe("");
   });
 
-  test(`${backend}: these families have a mapping for every function`, () => {
-    const missing = report.functions.filter(
-      ({ family, function: name, totals }) =>
-        totals.notImplemented > 0 && WHOLE_FAMILIES[family]?.includes(name) === false,
-    );
+  test(`${backend}: every function is mapped, or left out for a reason`, () => {
+    const missing = report.functions.filter(({ totals }) => totals.notImplemented > 0);
     expect(missing.map(mappingKey)).toEqual([]);
   });
 });
@@ -44,4 +33,10 @@ test("the golden files are all here", () => {
 test("no mapping is left without golden cases", () => {
   const golden = new Set(files.map(mappingKey));
   expect([...mappings.keys()].filter((key) => !golden.has(key))).toEqual([]);
+});
+
+test("few functions are left out, and they are recorded and not mapped", () => {
+  const golden = new Set(files.map(mappingKey));
+  expect(LEFT_OUT.size).toBeLessThanOrEqual(10);
+  for (const key of LEFT_OUT.keys()) expect([key, golden.has(key), mappings.has(key)]).toEqual([key, true, false]);
 });

@@ -4,8 +4,8 @@ import type { BackendReport, CaseResult, FunctionReport, Totals } from "./run";
 /** Failing cases shown for one function; `--json` lists all. */
 const SHOWN_FAILURES = 10;
 
-export function closingLine({ passed, failed, skipped, notImplemented }: Totals): string {
-  return `${passed} passed, ${failed} failed, ${skipped} skipped, ${notImplemented} not implemented`;
+export function closingLine({ passed, failed, skipped, leftOut, notImplemented }: Totals): string {
+  return `${passed} passed, ${failed} failed, ${skipped} skipped, ${leftOut} left out, ${notImplemented} not implemented`;
 }
 
 export function backendLines({ backend, functions, totals }: BackendReport): string[] {
@@ -28,6 +28,7 @@ function functionLines(report: FunctionReport, width: number): string[] {
     [totals.passed, "passed"],
     [totals.failed, "failed"],
     [totals.skipped, "skipped"],
+    [totals.leftOut, "left out"],
     [totals.notImplemented, "not implemented"],
   ] as const;
   const counts = parts.filter(([n]) => n > 0).map(([n, word]) => `${n} ${word}`);
@@ -49,7 +50,11 @@ function skipLines(cases: readonly CaseResult[]): string[] {
   for (const result of cases) {
     if (result.status === "skipped") byReason.set(result.reason, (byReason.get(result.reason) ?? 0) + 1);
   }
-  return [...byReason].map(([reason, n]) => `    skipped ${n}: ${reason}`);
+  const left = cases.find((result) => result.status === "leftOut");
+  return [
+    ...Array.from(byReason, ([reason, n]) => `    skipped ${n}: ${reason}`),
+    ...(left ? [`    left out: ${left.reason}`] : []),
+  ];
 }
 
 function failureLines(cases: readonly CaseResult[]): string[] {

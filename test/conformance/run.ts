@@ -3,6 +3,7 @@ import type { BackendName } from "../support/each-backend";
 import { compareOutputs, type Difference } from "./compare";
 import type { GoldenCase, GoldenFile } from "./golden";
 import { Inputs } from "./inputs";
+import { LEFT_OUT } from "./left-out";
 import { mappingKey, namesOf, type Mapping, type MappingTable } from "./mapping";
 
 export type CaseResult =
@@ -14,6 +15,7 @@ export type CaseResult =
       readonly differences: readonly Difference[];
     }
   | { readonly name: string; readonly status: "skipped"; readonly reason: string }
+  | { readonly name: string; readonly status: "leftOut"; readonly reason: string }
   | { readonly name: string; readonly status: "notImplemented" };
 
 /** Begins the reason of a case that shows upstream behaviour. */
@@ -23,6 +25,7 @@ export interface Totals {
   passed: number;
   failed: number;
   skipped: number;
+  leftOut: number;
   notImplemented: number;
   maskedNotCompared: number;
 }
@@ -66,7 +69,8 @@ function runFunction(
   mapping: Mapping | undefined,
   backend: BackendName,
 ): FunctionReport {
-  const cases = goldenCases.map((golden) => runCase(golden, mapping, backend));
+  const leftOut = LEFT_OUT.get(mappingKey({ family, function: name }));
+  const cases = goldenCases.map((golden) => runCase(golden, mapping, backend, leftOut));
   return {
     family,
     function: name,
@@ -79,9 +83,15 @@ function runFunction(
   };
 }
 
-function runCase(golden: GoldenCase, mapping: Mapping | undefined, backend: BackendName): CaseResult {
+function runCase(
+  golden: GoldenCase,
+  mapping: Mapping | undefined,
+  backend: BackendName,
+  leftOut: string | undefined,
+): CaseResult {
   const { name } = golden;
-  if (!mapping) return { name, status: "notImplemented" };
+  if (!mapping)
+    return leftOut === undefined ? { name, status: "notImplemented" } : { name, status: "leftOut", reason: leftOut };
   const preset = golden.upstreamOnly ? mapping.preset?.(golden) : undefined;
   if (golden.upstreamOnly && preset === undefined) {
     return { name, status: "skipped", reason: REPLACED + replacement(golden, mapping) };
@@ -130,7 +140,7 @@ function describeError(error: unknown): string {
 }
 
 export function sumTotals(all: readonly Totals[]): Totals {
-  const sum: Totals = { passed: 0, failed: 0, skipped: 0, notImplemented: 0, maskedNotCompared: 0 };
+  const sum: Totals = { passed: 0, failed: 0, skipped: 0, leftOut: 0, notImplemented: 0, maskedNotCompared: 0 };
   for (const totals of all) {
     for (const key of Object.keys(sum) as (keyof Totals)[]) sum[key] += totals[key];
   }

@@ -66,14 +66,14 @@ test("a right case passes on every available backend and the missing one is name
   expect(lines).toEqual([
     "backend js",
     "  made-up/echo  1 passed",
-    "js: 1 passed, 0 failed, 0 skipped, 0 not implemented",
+    "js: 1 passed, 0 failed, 0 skipped, 0 left out, 0 not implemented",
     "",
     "backend cpu",
     "  made-up/echo  1 passed",
-    "cpu: 1 passed, 0 failed, 0 skipped, 0 not implemented",
+    "cpu: 1 passed, 0 failed, 0 skipped, 0 left out, 0 not implemented",
     "",
     "backend cuda is not available: no device",
-    "2 passed, 0 failed, 0 skipped, 0 not implemented",
+    "2 passed, 0 failed, 0 skipped, 0 left out, 0 not implemented",
   ]);
   expect(progress).toEqual(["js: made-up/echo", "", "cpu: made-up/echo", ""]);
 });
@@ -83,7 +83,7 @@ test("a wrong value is reported and the exit status is 1", () => {
   const { status, out, closing } = conformance("--backend", "js");
   expect(status).toBe(1);
   expect(out).toContain("    failed case 0\n      x: got 2, expected 3 within 0 at [1], 1 of 2 differ");
-  expect(closing).toBe("0 passed, 1 failed, 0 skipped, 0 not implemented");
+  expect(closing).toBe("0 passed, 1 failed, 0 skipped, 0 left out, 0 not implemented");
 });
 
 test("the chosen backend reaches the mapping", () => {
@@ -97,7 +97,7 @@ test("a function without a mapping counts as not implemented and does not fail",
   const { status, closing, out } = conformance("--backend", "js");
   expect(status).toBe(0);
   expect(out).toContain("  made-up/unheard  2 not implemented");
-  expect(closing).toBe("0 passed, 0 failed, 0 skipped, 2 not implemented");
+  expect(closing).toBe("0 passed, 0 failed, 0 skipped, 0 left out, 2 not implemented");
 });
 
 test("files of the same function share a line", () => {
@@ -128,7 +128,7 @@ test("upstream behaviour runs through a preset that reproduces it, else it is sk
   expect(lines).toContain("    skipped 1: upstream behaviour, replaced by: silence");
   expect(lines).toContain("    skipped 1: upstream behaviour, replaced by: the rule of this library");
   expect(lines).toContain("    skipped 1: larger than memory");
-  expect(closing).toBe("1 passed, 0 failed, 3 skipped, 0 not implemented");
+  expect(closing).toBe("1 passed, 0 failed, 3 skipped, 0 left out, 0 not implemented");
 });
 
 test("a recorded failure is met by a named error code and by nothing else", () => {
@@ -147,7 +147,7 @@ test("a recorded failure is met by a named error code and by nothing else", () =
   expect(out).toContain("failed another failure\n      call: threw Error ERR_SURPRISAL_SHAPE: no");
   expect(out).toContain("failed a slip of the mapping\n      call: threw TypeError: a slip");
   expect(out).toContain("failed no failure at all\n      throws: the mapping does not return it");
-  expect(closing).toBe("2 passed, 4 failed, 0 skipped, 0 not implemented");
+  expect(closing).toBe("2 passed, 4 failed, 0 skipped, 0 left out, 0 not implemented");
 });
 
 test("--json prints one document with every case", () => {
@@ -204,10 +204,10 @@ test("--family takes the files of one family", () => {
     }),
   );
   expect(conformance("--family", "made-up", "--backend", "js").closing).toBe(
-    "1 passed, 0 failed, 0 skipped, 0 not implemented",
+    "1 passed, 0 failed, 0 skipped, 0 left out, 0 not implemented",
   );
   expect(conformance("--family", "other", "--backend", "js").closing).toBe(
-    "0 passed, 0 failed, 0 skipped, 1 not implemented",
+    "0 passed, 0 failed, 0 skipped, 0 left out, 1 not implemented",
   );
 });
 

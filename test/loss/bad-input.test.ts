@@ -10,7 +10,9 @@ import {
   policyLoss,
   type PolicyLossName,
   sequencePolicyObjective,
+  supportDistillation,
   SurprisalError,
+  topKDistillation,
   valueLoss,
 } from "../../lib";
 import { BAND, type Case, DTYPE, f32, OPTION, type OwnName, POLICY_LOSSES, PRESET, SHAPE } from "./laws/policy-losses";
@@ -248,6 +250,40 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
       ["support", { topK: 1, support: [0, 1] }, OPTION],
       ["outside", { outside: "pooled" }, OPTION],
       ["tailFloor", { tailFloor: NaN }, OPTION],
+    ],
+  },
+  supportDistillation: {
+    call: plain(supportDistillation, { studentLogProbs: f32(6), teacherLogProbs: f32(6) }, { shape: [2, 3] }),
+    cases: [
+      ["studentLogProbs", { studentLogProbs: f32(5) }, SHAPE],
+      ["teacherLogProbs", { teacherLogProbs: f32(7) }, SHAPE],
+      ["shape", { shape: [6] }, SHAPE],
+      ["mask", { mask: new Uint8Array(3) }, SHAPE],
+      ["weights", { weights: f32(3) }, SHAPE],
+      ["entropies", { entropies: f32(3) }, SHAPE],
+      ["entropies", { beta: 1, outsideLogProb: -9 }, OPTION],
+      ["beta", { beta: 2 }, OPTION],
+      ["floor", { floor: 1 }, OPTION],
+      ["outsideLogProb", { outsideLogProb: -Infinity }, OPTION],
+      ["valueRange", { valueRange: [1, 0] }, OPTION],
+      ["tokens", { tokens: 0 }, OPTION],
+    ],
+  },
+  topKDistillation: {
+    call: plain(
+      topKDistillation,
+      { student: f32(6), teacher: { ids: [0, 2], logProbs: f32(2).fill(-1) } },
+      { shape: [2, 3] },
+    ),
+    cases: [
+      ...BACKEND,
+      ["student", { student: f32(5) }, SHAPE],
+      ["teacher.ids", { teacher: { ids: [0, 2, 1], logProbs: f32(3) } }, SHAPE],
+      ["teacher.logProbs", { teacher: { ids: [0, 2], logProbs: f32(3) } }, SHAPE],
+      ["mask", { mask: new Uint8Array(3) }, SHAPE],
+      ["temperature", { temperature: 0 }, OPTION],
+      ["beta", { beta: NaN }, OPTION],
+      ["tokens", { tokens: -1 }, OPTION],
     ],
   },
 };

@@ -6,6 +6,8 @@ export type { ImportanceRatioConventions, ImportanceRatioOptions, ImportanceRati
 export type { CorrectionMetrics, RolloutConventions, RolloutOptions } from "./mismatch";
 export { mismatchMetrics } from "./mismatch-metrics";
 export type { MismatchMetricsOptions, MismatchMetricsResult } from "./mismatch-metrics";
+export { finiteMask } from "./finite-mask";
+export type { FiniteMaskOptions, FiniteMaskResult } from "./finite-mask";
 export { offPolicyMask } from "./off-policy-mask";
 export type { OffPolicyMaskOptions, OffPolicyMaskResult } from "./off-policy-mask";
 export { secondMomentMask } from "./second-moment-mask";

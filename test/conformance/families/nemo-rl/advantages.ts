@@ -1,6 +1,7 @@
 // NeMo-RL: advantages, weights, masks and metrics.
 import {
   countKept,
+  finiteMask,
   gae,
   groupBroadcast,
   groupNormalize,
@@ -52,6 +53,20 @@ function klOf(
 }
 
 export const nemoRlAdvantages: readonly Mapping[] = [
+  {
+    family,
+    function: "mask_out_neg_inf_logprobs",
+    ours: "finiteMask",
+    options: 'drops "infinite"',
+    backendFree: true,
+    run: (inputs) => ({
+      logprobs: finiteMask(inputs.floats("logprobs"), {
+        shape: inputs.shape2("mask"),
+        mask: inputs.uint8("mask"),
+        drops: "infinite",
+      }).values,
+    }),
+  },
   {
     family,
     function: "GDPOAdvantageEstimator",

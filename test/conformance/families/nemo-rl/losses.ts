@@ -11,6 +11,7 @@ import {
   type PolicyLossResult,
   ppoLoss,
   reinforceLoss,
+  supportDistillation,
   valueLoss,
 } from "surprisal";
 import type { Inputs } from "../../inputs";
@@ -172,6 +173,33 @@ export const nemoRlLosses: readonly Mapping[] = [
         backend,
       });
       return { kl: values, grad_logprobs: gradLogProbs };
+    },
+  },
+  {
+    family,
+    function: "DistillationLossFn",
+    ours: "supportDistillation",
+    options: "beta 0, 1, or the share of the reverse KL; outsideLogProb −100",
+    differs: "the entropies have a gradient, too; upstream's sum over the vocabulary is minus the entropy",
+    backendFree: true,
+    run: (inputs) => {
+      const [B, T, K] = inputs.shape("student_topk_logprobs");
+      const kind = inputs.oneOf("kl_type", ["forward", "reverse", "mixed"] as const);
+      const { loss, gradLogProbs } = supportDistillation(
+        Float64Array.from(inputs.floats("student_topk_logprobs")),
+        inputs.floats("teacher_topk_logprobs"),
+        {
+          shape: [B! * T!, K!],
+          beta: { forward: 0, reverse: 1, mixed: 1 - inputs.number("mixed_kl_weight") }[kind],
+          mask: inputs.uint8("token_mask"),
+          tokens: inputs.number("global_valid_toks"),
+          ...(inputs.boolean("zero_outside_topk") && {
+            outsideLogProb: -100,
+            entropies: inputs.floats("H_all").map((sum) => -sum),
+          }),
+        },
+      );
+      return { loss, grad_student_topk_logprobs: gradLogProbs };
     },
   },
 ];

@@ -1,5 +1,5 @@
 // open-instruct: advantages, weights, masks and metrics.
-import { gae, groupPassAtK, grpoAdvantage } from "surprisal";
+import { finiteMask, gae, groupPassAtK, grpoAdvantage, klEstimates, moments, ppoLoss } from "surprisal";
 import type { Mapping } from "../../mapping";
 import { blocks } from "../arrange";
 
@@ -42,6 +42,40 @@ export const openInstructAdvantages: readonly Mapping[] = [
       const named = ks.map((k, i) => [`eval/pass_at_${k}_unbiased`, means[i]!] as const);
       return {
         metrics: { ...Object.fromEntries(named), "eval/pass_at_1": means[0], [`eval/pass_at_${n}`]: means[ks.length] },
+      };
+    },
+  },
+  {
+    family,
+    function: "compute_vllm_local_debug_metrics",
+    ours: ["finiteMask", "klEstimates", "moments", "ppoLoss"],
+    options: 'finiteMask drops "nan"; klEstimates kind "abs"; the sampler\'s probability as a ratio to a log-prob of 0',
+    run: (inputs, { backend }) => {
+      const shape = inputs.shape2("response_mask");
+      const given = Float64Array.from(inputs.floats("sampler_logprobs"));
+      const { mask, values: sampler } = finiteMask(given, { shape, mask: inputs.uint8("response_mask"), drops: "nan" });
+      const local = Float64Array.from(inputs.floats("local_logprobs"));
+      const where = { shape, mask, backend };
+      const distances = moments(klEstimates(local, sampler, { ...where, kind: "abs" }).values, where);
+      const kl = klEstimates(local, sampler, { ...where, kind: "k1" }).values; // local − sampler, the negative of the advantage
+      const zeros = new Float64Array(sampler.length);
+      const batch = {
+        shape,
+        mask,
+        logProbs: sampler,
+        oldLogProbs: zeros,
+        advantages: kl,
+        advantagesPer: "token",
+      } as const;
+      const { loss } = ppoLoss(batch, { clip: Infinity, logClamp: Infinity, aggregation: "tokenMean", backend });
+      const some = distances.counts[0]! > 0;
+      return {
+        metrics: {
+          "debug/vllm_vs_local_logprob_diff_mean": distances.means[0]!,
+          "debug/vllm_vs_local_logprob_diff_max": some ? distances.maxs[0]! : 0,
+          "debug/vllm_vs_local_logprob_diff_std": distances.counts[0]! > 1 ? distances.stds(1)[0]! : 0,
+          "debug/vllm_local_reverse_kl": loss,
+        },
       };
     },
   },

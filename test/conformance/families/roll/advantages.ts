@@ -3,9 +3,11 @@ import {
   affine,
   clamp,
   clipFraction,
+  countKept,
   discountedReturns,
   gae,
   groupBroadcast,
+  groupFilter,
   groupPlace,
   grpoAdvantage,
   klEstimates,
@@ -164,6 +166,53 @@ export const rollAdvantages: readonly Mapping[] = [
           scale: level(inputs, "norm_std_type"),
           backend,
         }),
+      };
+    },
+  },
+  {
+    family,
+    function: "get_sample_level_mask",
+    ours: ["groupFilter", "groupBroadcast", "moments"],
+    options: "meanInside of groups; range of lengths, each row a group",
+    run: (inputs, { backend }) => {
+      const shape = inputs.shape2("response_mask");
+      const [B, T] = shape;
+      const mask = inputs.uint8("response_mask");
+      const scores = inputs.floats("scores");
+      const lengths = Float64Array.from(countKept({ shape, mask, backend }));
+      const alone = Int32Array.from({ length: B }, (_, b) => b);
+      const all = new Uint8Array(B).fill(1);
+      const rules = {
+        max_len: inputs.boolean("max_len_mask")
+          ? groupFilter(lengths, { groups: alone, range: [T, Infinity] }).keptRows
+          : all,
+        difficulty: inputs.boolean("difficulty_mask")
+          ? groupFilter(scores, {
+              groups: blocks(B, inputs.number("n_sample")),
+              meanInside: [inputs.number("difficulty_low_threshold"), inputs.number("difficulty_high_threshold")],
+            }).keptRows
+          : all,
+        error_len: inputs.boolean("error_max_len_clip")
+          ? groupFilter(lengths, {
+              groups: alone,
+              live: Uint8Array.from(scores, (score) => (score === 0 ? 1 : 0)),
+              range: [inputs.number("error_max_len_threshold"), Infinity],
+            }).keptRows
+          : all,
+      };
+      const final = all.map((_, b) => (Object.values(rules).every((kept) => kept[b] === 1) ? 1 : 0));
+      const figures = moments(Float64Array.from(final), { shape: [B, 1], backend });
+      const share = (kept: Uint8Array) => moments(Float64Array.from(kept), { shape: [B, 1], backend }).means[0]!;
+      return {
+        final_response_mask: Uint8Array.from(groupBroadcast(Float64Array.from(final), { shape, mask, backend })),
+        metrics: {
+          "actor/max_len_mask_ratio": share(rules.max_len),
+          "actor/difficulty_mask_ratio": share(rules.difficulty),
+          "actor/error_len_mask_ratio": share(rules.error_len),
+          "actor/final_mask_ratio": figures.means[0]!,
+          "actor/samples_used": figures.sums[0]!,
+          "actor/samples_total": B,
+        },
       };
     },
   },

@@ -12,6 +12,7 @@ import {
   type PolicyBatch,
   ppoLoss,
   reinforceLoss,
+  topKDistillation,
 } from "surprisal";
 import type { Inputs } from "../../inputs";
 import { batchOf, clipRange, commonOf, outputs, settings, verlLosses } from "../../mappings/verl-loss";
@@ -119,6 +120,34 @@ const distillation: Mapping = {
   },
 };
 
+const distillationTopK: Mapping = {
+  family,
+  function: "distillation_forward_kl_topk",
+  ours: "topKDistillation",
+  options: "floor −10; valueRange [0, 10] in training",
+  run: (inputs, { backend }) => {
+    const shape = inputs.shape2("student_logits");
+    const result = topKDistillation(
+      { data: inputs.float32("student_logits"), shape, dtype: "float32" },
+      { ids: inputs.int32("teacher_topk_ids"), logProbs: inputs.floats("teacher_topk_log_probs") },
+      {
+        ...(inputs.has("log_prob_min_clamp") && { floor: inputs.number("log_prob_min_clamp") }),
+        weights: inputs.floats("g"),
+        tokens: 1,
+        backend,
+      },
+    );
+    return {
+      losses: result.values,
+      student_mass: result.studentMasses,
+      teacher_mass: result.teacherMasses,
+      overlap_count: result.overlaps,
+      overlap_token_advantage: result.overlapAdvantages,
+      grad_student_logits: result.gradStudentLogits,
+    };
+  },
+};
+
 export const verl202608Losses: readonly Mapping[] = [
   ...verlLosses(family, "verl").filter((mapping) => !RECORDED_BEFORE.includes(mapping.function)),
   ...verlReductions(family, "verl"),
@@ -126,4 +155,5 @@ export const verl202608Losses: readonly Mapping[] = [
   dppo("compute_policy_loss_dppo_kl", "binaryKl"),
   dro,
   distillation,
+  distillationTopK,
 ];
