@@ -2,13 +2,14 @@
 import { backendInfo } from "surprisal";
 import { main } from "./cli";
 import { mappings } from "./mappings";
+import { runRecordings } from "./trl-recordings";
 
 const clearLine = "\r\u001b[K";
 
 // exitCode, not exit(): output that is still on its way to a pipe must not be cut off.
 process.exitCode = main(
   process.argv.slice(2),
-  { mappings, backends: backendInfo().backends },
+  { mappings, recordings: runRecordings, backends: backendInfo().backends },
   {
     out: (line) => process.stdout.write(`${line}\n`),
     err: (line) => process.stderr.write(`${line}\n`),

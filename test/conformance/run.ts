@@ -147,7 +147,7 @@ export function sumTotals(all: readonly Totals[]): Totals {
   return sum;
 }
 
-function count(cases: readonly CaseResult[]): Totals {
+export function count(cases: readonly CaseResult[]): Totals {
   const totals = sumTotals([]);
   for (const result of cases) {
     ++totals[result.status];
