@@ -6,8 +6,11 @@ import { processState } from "./process-state";
 /** Bytes of a call's largest array from which the warning is worth its line: smaller calls take well under a millisecond. */
 export const LOUD_BYTES = 65536;
 
-/** How many times longer than on cpu calls of that size take in plain JavaScript: bench/results/fallback.json has the ops. */
-export const SLOWDOWN = { least: 2, most: 140 };
+/** How many times longer than on cpu calls of that size take: bench/fallback.ts measures it (bench/results/fallback.json). */
+export const SLOWDOWN = {
+  wasm: { least: 1, most: 6 },
+  js: { least: 2, most: 50 },
+} as const;
 
 const WARNING_CODE = "SURPRISAL_FALLBACK";
 
@@ -26,9 +29,9 @@ function largest(args: object): number {
 
 /** A backend in place of native code, in words. */
 export function costOf(backend: BackendName): string {
-  return backend === "wasm"
-    ? "in WebAssembly, slower than its native code and on one thread"
-    : `in plain JavaScript, ${SLOWDOWN.least} to ${SLOWDOWN.most} times slower than its native code`;
+  const { least, most } = backend === "wasm" ? SLOWDOWN.wasm : SLOWDOWN.js;
+  const where = backend === "wasm" ? "WebAssembly" : "plain JavaScript";
+  return `in ${where}, ${least} to ${most} times slower than its native code`;
 }
 
 function say(backend: BackendName, op: string, bytes: number, reason: string): void {

@@ -52,6 +52,14 @@ test("a slowdown is our time over theirs", () => {
   expect(figureOf(resultLine({}), "share")).toBeUndefined();
 });
 
+test("one contender against another is the ratio of both to ours, of the same case", () => {
+  const between: Goal = { says: "", match: { contender: "wasm" }, figure: "ratio", against: "plain", must: 4 };
+  const wasm = resultLine({ contender: "wasm", ratio: even(5) });
+  const plain = resultLine({ contender: "plain JavaScript", ratio: even(30) });
+  expect(judge(between, [wasm, plain])).toMatchObject({ verdict: "reached", value: 6 });
+  expect(judge(between, [wasm, { ...plain, rowKind: "masked" }])).toMatchObject({ verdict: "not measured" });
+});
+
 test("every goal is about a case that exists", () => {
   const cases = allCases();
   for (const { says, match } of GOALS) {
