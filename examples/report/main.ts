@@ -6,10 +6,10 @@ import { ANSWER_END, ANSWER_START, madeUpRollouts, pieceId, STEP_END, STEP_START
 const SETTINGS = { seed: 20, steps: [0, 60, 120, 180], groups: 16, rolloutsPerGroup: 8 } as const;
 
 /** The steps of the run, with group-relative advantages that EMPG has modulated over the delimited spans. */
-export function madeUpSteps() {
+export function madeUpSteps(seed: number = SETTINGS.seed) {
   const start = [[pieceId(STEP_START)], [pieceId(ANSWER_START)]];
   const end = [[pieceId(STEP_END)], [pieceId(ANSWER_END)]];
-  return prepareSteps(madeUpRollouts(SETTINGS), { spans: { start, end }, spanLabels: ["step", "answer"] });
+  return prepareSteps(madeUpRollouts({ ...SETTINGS, seed }), { spans: { start, end }, spanLabels: ["step", "answer"] });
 }
 
 export const FACTS = {

@@ -2,6 +2,7 @@
 import { advantages } from "./advantages";
 import { bench } from "./bench";
 import { build } from "./build";
+import { compare } from "./compare";
 import { convert } from "./convert";
 import { demo } from "./demo";
 import { docs } from "./docs";
@@ -22,6 +23,7 @@ export const COMMANDS: readonly Command[] = [
   reward,
   convert,
   report,
+  compare,
   demo,
   bench,
   build,

@@ -4,9 +4,11 @@ import { Drawn } from "./shell/printed";
 import { wrote } from "./shell/table";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { renderTerminal, type SpanOptions, summarize } from "../report";
+import { renderTerminal, reportTables, type SpanOptions, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
+import { writeFile } from "node:fs/promises";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
+import { EXPORT_OPTIONS, exportEvents, exportTables, scalarLines } from "./exporting";
 import { delimitersOf } from "./rollouts/delimiters";
 import { withTextDelimiters } from "./rollouts/text-delimiters";
 import { BATCH_OPTION, readBatches } from "./rollouts/read-batches";
@@ -29,6 +31,8 @@ async function run(call: Call): Promise<Answer> {
   const options = optionsFrom(args, STEPS);
   const backend = backendOf(args);
   const page = await outputs.add(out);
+  const scalars = args.text("scalars");
+  const scalarsFile = scalars === undefined ? undefined : await outputs.add(scalars);
   const batches = await readBatches(call);
   call.progress.start("preparing the page", "batches", batches.length);
   const steps = batches.map(({ label, source, rollouts }) => {
@@ -42,12 +46,15 @@ async function run(call: Call): Promise<Answer> {
   call.progress.end();
   await writeReport(page, steps, { files: args.files.join(", "), ...options }, args.text("title"));
   const summary = summarize(steps);
+  if (args.text("csv") !== undefined) await exportTables(call, reportTables(steps));
+  await exportEvents(call, summary);
+  if (scalarsFile !== undefined) await writeFile(scalarsFile, scalarLines(summary));
   const colour = stdout.isTTY === true && !env["NO_COLOR"];
   return {
     json: { outputs: outputs.names, summary },
     text: [
       new Drawn(renderTerminal(summary, { colour, width: Math.max(40, Math.min(120, stdout.columns ?? 100)) })),
-      `\n${wrote([out])}`,
+      `\n${wrote(outputs.names)}`,
     ],
   };
 }
@@ -63,6 +70,8 @@ the rewards relative to the group; with delimiters they are modulated by entropy
     out: { value: "FILE", short: "o", text: "the page to write" },
     title: { value: "TEXT", text: "title of the page" },
     options: { value: "JSON", text: "the options below as a JSON object, or a file with one; flags win" },
+    ...EXPORT_OPTIONS,
+    scalars: { value: "FILE", text: "also write the scalars, a JSON object a step, as Weights & Biases logs them" },
     ...BATCH_OPTION,
     ...READ_OPTIONS,
     ...BACKEND_OPTION,
@@ -73,6 +82,7 @@ the rewards relative to the group; with delimiters they are modulated by entropy
   }),
   examples: [
     "surprisal report rollouts.jsonl --out report.html",
+    "surprisal report run/*.jsonl -o run.html --csv tables --tensorboard events --scalars scalars.jsonl",
     "surprisal report run/*.jsonl -o run.html --start '[[151667]]' --end '[[151668]]'",
   ],
   files: { least: 1, most: Infinity, what: "rollout files" },

@@ -32,7 +32,7 @@ function checkRollout(op: string, name: string, rollout: ReportRollout): void {
   }
 }
 
-export function checkSteps(op: string, steps: readonly ReportStep[]): void {
+export function checkSteps(op: string, steps: readonly ReportStep[], name = "steps"): void {
   for (const [s, { rollouts }] of steps.entries())
-    for (const [r, rollout] of rollouts.entries()) checkRollout(op, `steps[${s}].rollouts[${r}]`, rollout);
+    for (const [r, rollout] of rollouts.entries()) checkRollout(op, `${name}[${s}].rollouts[${r}]`, rollout);
 }

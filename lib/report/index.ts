@@ -8,6 +8,86 @@ export type * from "./exports";
 export { DEFAULT_LIMITS, MEASURES, WARNING_CODES } from "./exports";
 
 /**
+ * Returns runs side by side, as plain data: the course of every scalar, how far each run is from the first one, and which prompts got
+ * better or worse.
+ *
+ *     curves       every scalar of `summarize` by training step
+ *     differences  mean over prompts of a run − that of the first, over the last `lastSteps` of each run. With five prompts or more in
+ *                  common it is over those, as pairs. low … high: percentile bootstrap over prompts, 95 %, 2000 draws from a fixed seed
+ *     prompts      mean rewards of each prompt in each run, largest change first
+ *
+ * A prompt is its text, or the label of its group where no text is known. Rewards in their own unit, entropies in nats, lengths in
+ * kept tokens. Values that are not finite do not count.
+ *
+ * @param runs two or more, with names that differ; the first is what the others are compared with
+ * @param options `lastSteps` (default 0.25), `limits`, `correctAbove`
+ * @throws SurprisalError as `summarize` does, and _OPTION for fewer than two runs or a name that stands twice
+ * @see Efron and Tibshirani 1993, An Introduction to the Bootstrap, chapter 13 (the percentile interval)
+ */
+export const compareRuns: typeof from.compareRuns = checked(
+  "compareRuns",
+  from.compareRuns,
+  "runs[] options?{lastSteps limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
+);
+/** Returns "curves", "differences" and "prompts" of a comparison as tables; runs are named in full. */
+export const comparisonTables: typeof from.comparisonTables = checked(
+  "comparisonTables",
+  from.comparisonTables,
+  "options{runs curves window differences prompts}",
+);
+/**
+ * Returns a table as CSV (RFC 4180): a heading, lines that end with \r\n, numbers with all their digits, nothing for null. A text that
+ * a spreadsheet would run as a formula gets an apostrophe before it.
+ *
+ * @param table as `reportTables` and `comparisonTables` return them
+ * @returns text, to be written as UTF-8
+ */
+export const tableToCsv: typeof from.tableToCsv = checked("tableToCsv", from.tableToCsv, "options{name columns rows}");
+/**
+ * Returns what a report shows as tables: "steps" (every scalar), "groups", "rollouts" (every number of each) and "histograms". Units are
+ * those of `summarize`.
+ *
+ * @param steps in the order of the run
+ * @throws SurprisalError as `summarize` does
+ */
+export const reportTables: typeof from.reportTables = checked(
+  "reportTables",
+  from.reportTables,
+  "steps[] options?{limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
+);
+/**
+ * Returns one row a step, in the form of the history of Weights & Biases: `run.log(row, step=row["_step"])`. Names as in the table
+ * "steps" of `reportTables`; what a step does not have is absent.
+ */
+export const scalarRows: typeof from.scalarRows = checked("scalarRows", from.scalarRows, "options{steps}");
+/**
+ * Returns the scalars of a run as the bytes of a TensorBoard event file: one event for each step and scalar, values as float32. The file's
+ * name must hold "tfevents"; a folder a run makes them curves of one chart.
+ *
+ * @param summary of `summarize`
+ * @throws SurprisalError _OPTION
+ */
+export const tensorboardEvents: typeof from.tensorboardEvents = checked(
+  "tensorboardEvents",
+  from.tensorboardEvents,
+  "summary<steps> options?{wallTime}",
+);
+/**
+ * Returns runs side by side as one HTML document that needs nothing else: every scalar as curves over training steps, differences from
+ * the first run with bootstrap intervals, and which prompts got better or worse with the best response of each run. What it promises
+ * about hostile text, light and dark is what `renderHtml` promises.
+ *
+ * @param runs two or more; the first is what the others are compared with
+ * @param options of `compareRuns`, and `title`, `facts`, `maxPrompts`, `maxTextCharacters`
+ * @returns the document, to be written as UTF-8
+ * @throws SurprisalError as `compareRuns` does
+ */
+export const renderComparison: typeof from.renderComparison = checked(
+  "renderComparison",
+  from.renderComparison,
+  "runs[] options?{title facts maxPrompts maxTextCharacters lastSteps limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
+);
+/**
  * The report as one HTML document that needs nothing else: summary and warnings, distributions, a sortable table of groups, prompts
  * and responses that can be searched, sorted and compared, and the tokens of rollouts with entropies, advantages, ratios, clipping and spans; a slider where there are several steps. Light and dark as
  * the reader's system is. Text of models is shown as text: everything is escaped, characters that act are made visible, and a
@@ -23,7 +103,7 @@ export { DEFAULT_LIMITS, MEASURES, WARNING_CODES } from "./exports";
 export const renderHtml: typeof from.renderHtml = checked(
   "renderHtml",
   from.renderHtml,
-  "report<steps> options?{maxGroups maxTexts maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped}}",
+  "report<steps> options?{maxGroups maxTexts maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
  * Returns the steps that `summarize` and `renderHtml` take, one for each training step, from rollouts as a reader returns them. It adds
@@ -52,6 +132,8 @@ export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
  *     logProbs.<who>.nll       −mean of the log-probs over kept tokens, nats a token
  *     rewardFunctions.<name>   count, mean, std and range over the rollouts on which the function did not abstain
  *     referenceKl              mean of trainer's − referenceLogProbs over kept tokens
+ *     passAtK                  `passAtK` of each group of k rollouts or more, meaned over groups; correct: reward > correctAbove
+ *     spanScale                mean of the spans' `scale`
  *
  * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.
  *
@@ -59,14 +141,14 @@ export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
  * that are not finite are counted and enter nothing else. What no rollout has is null.
  *
  * @param steps in the order of the run; `ReportRollout` says which numbers a rollout can carry
- * @param options `limits` of the warnings
+ * @param options `limits` of the warnings, `correctAbove`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE for numbers per token of another length than the ids, _RANGE for a span outside its
  * rollout, _OPTION
  */
 export const summarize: typeof from.summarize = checked(
   "summarize",
   from.summarize,
-  "steps[] options?{limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped}}",
+  "steps[] options?{limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
  * Returns the summary as text for a terminal: the course of the means over the steps, and the last step in full, with its warnings,

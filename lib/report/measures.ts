@@ -66,3 +66,9 @@ export function clippedShare(rollouts: readonly ReportRollout[]): number | null 
   const flags = rollouts.flatMap((rollout) => keptOf(rollout, rollout.clipped));
   return flags.length === 0 ? null : flags.filter((flag) => flag !== 0).length / flags.length;
 }
+
+/** Mean of what modulation multiplied spans by. */
+export function spanScaleOf({ rollouts }: ReportStep): number | null {
+  const scales = rollouts.flatMap(({ spans = [] }) => spans.flatMap(({ scale }) => known(scale)));
+  return scales.length === 0 ? null : scales.reduce((sum, scale) => sum + scale, 0) / scales.length;
+}

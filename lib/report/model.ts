@@ -42,7 +42,17 @@ export interface ReportRollout extends Rollout {
 export interface ReportStep {
   /** Shown at the slider: "step 100", a file's name. */
   readonly label: string;
+  /** Training step, the x of curves. Default: the place in the run, from 0. */
+  readonly step?: number;
   readonly rollouts: readonly ReportRollout[];
+}
+
+/** One run among those that are compared. */
+export interface Run {
+  /** Shown in legends: "baseline", the name of a folder. */
+  readonly name: string;
+  /** In the order of the run. */
+  readonly steps: readonly ReportStep[];
 }
 
 /** A fact shown in the footer: a setting, a version. */

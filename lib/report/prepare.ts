@@ -162,11 +162,17 @@ export function prepareSteps(rollouts: readonly Rollout[], options: PrepareOptio
   const high = needNumber("prepareSteps", "clipHigh", options.clipHigh ?? 0.2, { min: 0 });
   return ascendingSteps(rollouts).map(({ step, rollouts: own }) => ({
     label: step === undefined ? label : `${label} ${step}`,
+    step,
     rollouts: withSpans(withAdvantages(own, options), options).map((rollout) => withClipping(rollout, low, high)),
   }));
 }
 
 /** One step of a report out of rollouts of any training steps; each training step is prepared on its own. */
 export function prepareAsOne(label: string, rollouts: readonly Rollout[], options: PrepareOptions = {}): ReportStep {
-  return { label, rollouts: prepareSteps(rollouts, options).flatMap((step) => step.rollouts) };
+  const steps = prepareSteps(rollouts, options);
+  return {
+    label,
+    step: steps.length === 1 ? steps[0]!.step : undefined,
+    rollouts: steps.flatMap(({ rollouts: own }) => own),
+  };
 }

@@ -1,4 +1,6 @@
 // How a report is drawn.
+import type { CompareOptions } from "./compare/compare-runs";
+import type { ReportFacts } from "./model";
 import type { SummarizeOptions } from "./summarize";
 
 export interface HtmlOptions extends SummarizeOptions {
@@ -14,6 +16,17 @@ export interface HtmlOptions extends SummarizeOptions {
   readonly maxTokens?: number;
   /** Characters of one token's text; a longer one is cut, and says so. Default 200. */
   readonly maxTokenCharacters?: number;
+}
+
+export interface ComparisonHtmlOptions extends CompareOptions {
+  /** Default: the names of the runs. */
+  readonly title?: string;
+  /** Configuration and versions, for the footer. */
+  readonly facts?: ReportFacts;
+  /** Prompts in the table, those that changed most; the page says how many there are. Default 200. */
+  readonly maxPrompts?: number;
+  /** Characters of one prompt or response; a longer one is cut, and says so. Default 20 000. */
+  readonly maxTextCharacters?: number;
 }
 
 export interface TerminalOptions {

@@ -6,8 +6,9 @@ import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf }
 import { summarizeGroups } from "./group-summaries";
 import { DEFAULT_LIMITS, type WarningLimits } from "./limits";
 import { logProbsOf } from "./log-probs";
-import { clippedShare, differences, lengthOf, truncatedShare, valuesOf } from "./measures";
+import { clippedShare, differences, lengthOf, spanScaleOf, truncatedShare, valuesOf } from "./measures";
 import type { ReportRollout, ReportStep } from "./model";
+import { passAtKOf } from "./pass-at-k";
 import { rewardFunctionsOf } from "./reward-functions";
 import { type GroupSummary, type Measure, MEASURES, type SamplerGap, type StepSummary, type Summary } from "./summary";
 import { warningsOf } from "./warnings";
@@ -15,6 +16,8 @@ import { warningsOf } from "./warnings";
 export interface SummarizeOptions {
   /** The limits of the warnings. Each has a default. */
   readonly limits?: WarningLimits;
+  /** A rollout counts as correct for pass@k where its reward is above this. Default 0.5. */
+  readonly correctAbove?: number;
 }
 
 type ByMeasure<T> = Readonly<Record<Measure, T>>;
@@ -57,13 +60,16 @@ function equalShare(groups: readonly GroupSummary[]): number | null {
 
 function measure(
   step: ReportStep,
+  place: number,
   samples: ByMeasure<Sample>,
   edges: ByMeasure<readonly number[]>,
+  correctAbove: number,
 ): Omit<StepSummary, "warnings"> {
   const { label, rollouts } = step;
   const groups = summarizeGroups(step);
   return {
     label,
+    step: step.step ?? place,
     rollouts: rollouts.length,
     tokens: rollouts.reduce((sum, rollout) => sum + (tokenCount(rollout) ?? 0), 0),
     keptTokens: rollouts.reduce((sum, rollout) => sum + (lengthOf(rollout) ?? 0), 0),
@@ -79,6 +85,8 @@ function measure(
     logProbs: logProbsOf(rollouts),
     rewardFunctions: rewardFunctionsOf(rollouts),
     referenceKl: referenceKlOf(step),
+    passAtK: passAtKOf(groups, step, correctAbove),
+    spanScale: spanScaleOf(step),
   };
 }
 
@@ -89,8 +97,9 @@ function limitsOf(op: string, given: WarningLimits = {}): Required<WarningLimits
 }
 
 /** The summary of steps that were checked. */
-export function summarizeChecked(op: string, steps: readonly ReportStep[], { limits }: SummarizeOptions): Summary {
-  const given = limitsOf(op, limits);
+export function summarizeChecked(op: string, steps: readonly ReportStep[], options: SummarizeOptions): Summary {
+  const given = limitsOf(op, options.limits);
+  const correctAbove = needNumber(op, "correctAbove", options.correctAbove ?? 0.5);
   const samples = steps.map((step) => byMeasure((name) => sampleOf(valuesOf(name, step))));
   const edges = byMeasure((name) =>
     commonEdges(
@@ -98,7 +107,7 @@ export function summarizeChecked(op: string, steps: readonly ReportStep[], { lim
       name === "length",
     ),
   );
-  const measured = steps.map((step, s) => measure(step, samples[s]!, edges));
+  const measured = steps.map((step, s) => measure(step, s, samples[s]!, edges, correctAbove));
   return { steps: measured.map((step) => ({ ...step, warnings: warningsOf(step, measured[0]!, given) })) };
 }
 
@@ -112,6 +121,8 @@ export function summarizeChecked(op: string, steps: readonly ReportStep[], { lim
  *     logProbs.<who>.nll       −mean of the log-probs over kept tokens, nats a token
  *     rewardFunctions.<name>   count, mean, std and range over the rollouts on which the function did not abstain
  *     referenceKl              mean of trainer's − referenceLogProbs over kept tokens
+ *     passAtK                  `passAtK` of each group of k rollouts or more, meaned over groups; correct: reward > correctAbove
+ *     spanScale                mean of the spans' `scale`
  *
  * where the trainer's are recomputedLogProbs, or oldLogProbs of a rollout without them.
  *
@@ -119,7 +130,7 @@ export function summarizeChecked(op: string, steps: readonly ReportStep[], { lim
  * that are not finite are counted and enter nothing else. What no rollout has is null.
  *
  * @param steps in the order of the run; `ReportRollout` says which numbers a rollout can carry
- * @param options `limits` of the warnings
+ * @param options `limits` of the warnings, `correctAbove`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE for numbers per token of another length than the ids, _RANGE for a span outside its
  * rollout, _OPTION
  */

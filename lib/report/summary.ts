@@ -106,6 +106,8 @@ export interface Warning {
 
 export interface StepSummary {
   readonly label: string;
+  /** Training step, or the place in the report. */
+  readonly step: number;
   readonly rollouts: number;
   readonly tokens: number;
   /** Tokens that the mask keeps. */
@@ -130,6 +132,10 @@ export interface StepSummary {
   readonly rewardFunctions: Readonly<Record<string, RewardFunction>>;
   /** Mean of log p_trainer − log p_reference over kept tokens, nats. */
   readonly referenceKl: number | null;
+  /** k → pass@k, the mean over groups of k rollouts or more; for k = 1, 2, 4, … Empty where no rollout has a reward. */
+  readonly passAtK: Readonly<Record<string, number>>;
+  /** Mean over spans of the factor that entropy modulation gave them. null: there is none. */
+  readonly spanScale: number | null;
   readonly warnings: readonly Warning[];
 }
 

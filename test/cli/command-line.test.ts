@@ -14,6 +14,7 @@ test("every promised command is there", () => {
       "advantages",
       "bench",
       "build",
+      "compare",
       "convert",
       "demo",
       "docs",

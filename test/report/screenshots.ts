@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FACTS, madeUpSteps } from "../../examples/report/main";
-import { renderHtml } from "../../lib/report";
+import { renderComparison, renderHtml } from "../../lib/report";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
 
@@ -38,6 +38,15 @@ async function main(): Promise<void> {
   try {
     const file = join(folder, "report.html");
     writeFileSync(file, renderHtml({ title: "Word problems, EMPG", steps: madeUpSteps(), facts: FACTS }));
+    const compared = join(folder, "compare.html");
+    const runs = [
+      { name: "seed 20", steps: madeUpSteps() },
+      { name: "seed 21", steps: madeUpSteps(21) },
+    ];
+    writeFileSync(compared, renderComparison(runs, { title: "Word problems, two seeds", facts: FACTS }));
+    const both = await browser.page(compared, { scheme: "light", width: 1280, height: 1200 });
+    writeFileSync(join(IMAGES, "report-compare-light.webp"), await both.screenshot());
+    await both.close();
     for (const [name, options, ready] of PICTURES) {
       const page = await browser.page(file, options);
       await ready(page);

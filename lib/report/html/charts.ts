@@ -2,6 +2,7 @@
 import { counted, shortNumber } from "../numbers";
 import type { Distribution, Histogram, Measure } from "../summary";
 import { html, type Markup, nothing } from "./markup";
+import { ticks } from "./ticks";
 
 const WIDTH = 220;
 const HEIGHT = 88;
@@ -9,17 +10,6 @@ const AXIS = 22;
 
 /** Where differences overflow there is no place. */
 const place = (value: number): string => (Number.isFinite(value) ? value.toFixed(1) : "0");
-
-/** About four round numbers between two ends. */
-function ticks(from: number, to: number): number[] {
-  const rough = (to - from) / 4;
-  const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 2.5, 5, 10].map((factor) => factor * unit).find((width) => width >= rough * 0.999)!;
-  const first = Math.ceil(from / step - 1e-9);
-  return Array.from({ length: Math.floor(to / step + 1e-9) - first + 1 }, (_, i) =>
-    Number(((first + i) * step).toPrecision(10)),
-  );
-}
 
 const outline = ({ edges, counts }: Histogram, x: (value: number) => number): string => {
   const most = Math.max(...counts, 1);

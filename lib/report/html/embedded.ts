@@ -5,7 +5,7 @@ import { builtFile } from "../../core/package-root";
 import { html, Markup } from "./markup";
 
 /** In the order in which they build on each other. */
-export const STYLES = ["frame.css", "charts.css", "tokens.css", "texts.css", "media.css"] as const;
+export const STYLES = ["frame.css", "charts.css", "curves.css", "tokens.css", "texts.css", "media.css"] as const;
 export const SCRIPTS = [
   "elements.js",
   "data.js",

@@ -6,6 +6,7 @@ import { label } from "../visible";
 import { whisker } from "./charts";
 import { groupName } from "./text-section";
 import { html, type Markup, nothing } from "./markup";
+import { heading } from "./sortable";
 
 interface Column {
   readonly title: string;
@@ -23,10 +24,6 @@ const COLUMNS: readonly Column[] = [
   { title: "Cut off", value: ({ truncated }) => truncated, show: percent },
   { title: "Clipped", value: ({ clipped }) => clipped, show: percent },
 ];
-
-function heading(title: string, kind: "text" | "number"): Markup {
-  return html`<th scope="col" class="${kind}" aria-sort="none"><button type="button" class="sort">${title}<span class="arrow" aria-hidden="true"></span></button></th>`;
-}
 
 function spread({ rewardMin, rewardMean, rewardMax }: GroupSummary, rewards: Distribution): Markup {
   return rewardMin === null || rewardMean === null || rewardMax === null

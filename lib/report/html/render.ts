@@ -7,13 +7,13 @@ import type { HtmlOptions } from "../render-options";
 import { summarizeChecked } from "../summarize";
 import type { Summary } from "../summary";
 import { label } from "../visible";
-import { embeddedData, embeddedHead, embeddedScript } from "./embedded";
+import { documentOf } from "./document";
 import { html, type Markup, nothing } from "./markup";
 import { stepSection } from "./step-section";
 import { type PageData, pageData } from "./token-data";
 import { tokenSection } from "./token-section";
 
-type PageCaps = Required<Omit<HtmlOptions, "limits">>;
+type PageCaps = Required<Omit<HtmlOptions, "limits" | "correctAbove">>;
 
 function capsOf(op: string, options: HtmlOptions): PageCaps {
   const whole = (name: keyof PageCaps, fallback: number, min: number): number =>
@@ -45,15 +45,6 @@ function kept({ steps }: Report, data: PageData): string {
       ? `The tokens of all ${counted(all, "rollout")} are here.`
       : `The tokens of ${counted(shown.length, "rollout")} out of ${all} are here; the numbers above are of all.`;
   return cut > 0 ? `${rollouts} ${counted(cut, "rollout")} ${cut === 1 ? "is" : "are"} cut to what fits.` : rollouts;
-}
-
-function facts({ facts: given }: Report): Markup {
-  const entries = Object.entries(given ?? {});
-  if (entries.length === 0) return nothing;
-  const rows = entries.map(
-    ([name, value]) => html`<div><dt>${label(name)}</dt><dd><bdi>${label(String(value), 300)}</bdi></dd></div>`,
-  );
-  return html`<h2>Configuration</h2><dl class="facts">${rows}</dl>`;
 }
 
 /**
@@ -89,25 +80,13 @@ export function renderHtml(report: Report, options: HtmlOptions = {}): string {
   // Without a token there is nothing to look at but the texts.
   const tokens = tokensKnown ? tokenSection(data, summary, kept(report, data)) : nothing;
   const body = report.steps.length === 0 ? html`<p class="calm">No rollouts.</p>` : html`${sections}${tokens}`;
-  const skip = tokensKnown ? ["tokens", "tokens"] : ["main", "rollouts"];
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-${embeddedHead()}
-<title>${title}</title>
-</head>
-<body>
-<a class="skip" href="#${skip[0]}">Skip to the ${skip[1]}</a>
-<header class="top"><h1><svg class="mark" viewBox="0 0 16 16" aria-hidden="true"><rect width="16" height="16" rx="4"/><path d="M3.2 12V9.5m3.2 2.5V4m3.2 8V7.5m3.2 4.5v-1.5"/></svg><bdi>${title}</bdi></h1>${slider(summary)}</header>
-<main id="main">
-<noscript><p class="note">Scripts are off: this is the last step, without its tokens and without search.</p></noscript>
-${body}</main>
-<footer>${facts(report)}<p class="note">Made by surprisal. Entropies, log-probs and divergences in nats. This file loads nothing.</p></footer>
-<p id="says" class="unseen" role="status"></p>
-${embeddedData("report-data", data)}
-${embeddedScript()}
-</body>
-</html>
-`.source;
+  return documentOf({
+    title,
+    skip: tokensKnown ? ["tokens", "tokens"] : ["main", "rollouts"],
+    controls: slider(summary),
+    withoutScripts: "Scripts are off: this is the last step, without its tokens and without search.",
+    body,
+    facts: report.facts,
+    data,
+  });
 }

@@ -1,6 +1,6 @@
 // Prompt and response of rollouts, as text that can be read without a script.
 import { shortNumber } from "../numbers";
-import { keptOf, lengthOf } from "../measures";
+import { figuresOf } from "../figures";
 import type { ReportRollout, ReportStep } from "../model";
 import { clipped, label, visibleLines } from "../visible";
 import { html, type Markup, nothing } from "./markup";
@@ -29,22 +29,6 @@ export function beginning(prompt: string | undefined): string | undefined {
     .replace(/\s+/g, " ")
     .trim();
   return words === undefined || words === "" ? undefined : label(words, BEGINNING);
-}
-
-const mean = (values: readonly number[]): number | undefined =>
-  values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length;
-
-/** Numbers of one rollout by name, in the order in which they are shown. */
-export function figuresOf(rollout: ReportRollout): Map<string, number> {
-  const { reward, rewards = {}, advantage, advantages, entropies } = rollout;
-  const known: readonly (readonly [name: string, value: number | undefined])[] = [
-    ["reward", reward],
-    ...Object.entries(rewards),
-    ["advantage", advantage ?? mean(keptOf(rollout, advantages))],
-    ["length", lengthOf(rollout)],
-    ["entropy", mean(keptOf(rollout, entropies).filter(Number.isFinite))],
-  ];
-  return new Map(known.filter((figure): figure is readonly [string, number] => figure[1] !== undefined));
 }
 
 /** What the source says besides, where it is one word, number or sentence: the right answer, the answer that was found. */

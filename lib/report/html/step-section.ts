@@ -1,6 +1,7 @@
 // Everything of one step but its tokens: warnings, numbers, distributions, groups.
-import { counted, percent, shortNumber, signedNumber } from "../numbers";
+import { counted, shortNumber } from "../numbers";
 import type { ReportStep } from "../model";
+import { scalarsOf } from "../scalars";
 import { type Measure, MEASURES, type StepSummary, type Summary } from "../summary";
 import { label } from "../visible";
 import { histogramChart, sparkline } from "./charts";
@@ -23,52 +24,13 @@ const UNITS: Readonly<Record<Measure, string>> = {
   ratio: "per token",
 };
 
-interface Tile {
-  readonly title: string;
-  readonly value: (step: StepSummary) => number | null;
-  readonly show: (value: number) => string;
-  readonly unit?: string;
-}
-
-const TILES: readonly Tile[] = [
-  { title: "Mean reward", value: ({ distributions }) => distributions.reward?.mean ?? null, show: shortNumber },
-  {
-    title: "Mean entropy",
-    value: ({ distributions }) => distributions.entropy?.mean ?? null,
-    show: shortNumber,
-    unit: "nats",
-  },
-  {
-    title: "Mean length",
-    value: ({ distributions }) => distributions.length?.mean ?? null,
-    show: shortNumber,
-    unit: "tokens",
-  },
-  { title: "Equal rewards", value: ({ equalRewardGroups }) => equalRewardGroups, show: percent, unit: "of groups" },
-  {
-    title: "Length ~ reward",
-    value: ({ lengthRewardCorrelation }) => lengthRewardCorrelation,
-    show: (r) => signedNumber(Number(r.toFixed(2))),
-    unit: "r",
-  },
-  {
-    title: "Sampler gap",
-    value: ({ samplerGap }) => samplerGap?.meanAbsolute ?? null,
-    show: shortNumber,
-    unit: "nats",
-  },
-  { title: "Clipped", value: ({ clipped }) => clipped, show: percent, unit: "of tokens" },
-  { title: "Cut off", value: ({ truncated }) => truncated, show: percent, unit: "of rollouts" },
-  { title: "KL to reference", value: ({ referenceKl }) => referenceKl, show: shortNumber, unit: "nats" },
-];
-
 function tiles(summary: Summary, current: number): Markup {
-  const shown = TILES.flatMap(({ title, value, show, unit }) => {
+  const shown = scalarsOf(summary.steps).flatMap(({ title, value, show, unit }) => {
     const series = summary.steps.map(value);
     const here = series[current] ?? null;
     if (here === null) return [];
     return [
-      html`<div class="tile"><dt>${title}</dt><dd>${show(here)}${unit === undefined ? nothing : html` <small>${unit}</small>`}</dd>${sparkline(series, current)}</div>
+      html`<div class="tile"><dt>${label(title, 40)}</dt><dd>${show(here)}${unit === undefined ? nothing : html` <small>${unit}</small>`}</dd>${sparkline(series, current)}</div>
 `,
     ];
   });

@@ -1,11 +1,12 @@
 // The rollouts of a step, group by group: prompts and responses are the body of the page.
+import { figuresOf } from "../figures";
 import { counted } from "../numbers";
 import type { ReportStep } from "../model";
 import type { GroupSummary, StepSummary } from "../summary";
 import { label } from "../visible";
 import { inTurn } from "./in-turn";
 import { html, type Markup, nothing } from "./markup";
-import { beginning, figuresOf, lines, rolloutText, textOf } from "./rollout-text";
+import { beginning, lines, rolloutText, textOf } from "./rollout-text";
 
 /** What a group is called: by the beginning of its prompt where that is known. */
 export function groupName({ group, rollouts }: GroupSummary, step: ReportStep): string {

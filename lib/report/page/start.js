@@ -68,11 +68,11 @@ function setUpTokens() {
 }
 
 document.documentElement.classList.add("scripted");
+for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.groups")))
+  setUpTable(table);
 if (pageData.steps.length > 0) {
   // A page of texts alone has no section for tokens.
   const showStep = document.getElementById("tokens") ? setUpTokens() : () => undefined;
-  for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.querySelectorAll("table.groups")))
-    setUpTable(table);
   const chooseStep = setUpSteps(showStep);
   showStep(pageData.steps.length - 1);
   setUpTexts(chooseStep);

@@ -1,0 +1,110 @@
+// surprisal compare: runs side by side.
+import { writeFile } from "node:fs/promises";
+import { type Comparison, compareRuns, comparisonTables, prepareSteps, renderComparison, summarize } from "../report";
+import { backendOf, BACKEND_OPTION } from "./backend-option";
+import { EXPORT_OPTIONS, exportEvents, exportTables } from "./exporting";
+import { readRun, runName } from "./rollouts/read-runs";
+import { READ_OPTIONS } from "./rollouts/read-flags";
+import type { Answer, Call, Command } from "./shell/command";
+import { UsageError } from "./shell/exit-codes";
+import { brief, table, wrote } from "./shell/table";
+import { version } from "./version";
+
+/** What may stand in the name of a folder. */
+const folderName = (name: string, run: number): string => name.replace(/[^\p{L}\p{N}_.-]+/gu, "_") || `run_${run}`;
+
+function needNames(call: Call): string[] {
+  const { files, texts } = { files: call.args.files, texts: call.args.texts("name") };
+  const names = files.map((file, i) => texts[i] ?? runName(file));
+  if (texts.length > files.length)
+    throw new UsageError(`--name stands ${texts.length} times, for ${files.length} runs`, { name: "--name" });
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined)
+    throw new UsageError(`two runs are called "${twice}"; --name TEXT, once for each run, tells them apart`, {
+      name: "--name",
+      got: twice,
+    });
+  return names;
+}
+
+function shareOf(call: Call): number | undefined {
+  const text = call.args.text("last-steps");
+  if (text === undefined) return undefined;
+  const share = Number(text);
+  if (text.trim() === "" || !(share >= 0 && share <= 1))
+    throw new UsageError(`--last-steps is "${text}", expected a number from 0 to 1`, {
+      name: "--last-steps",
+      got: text,
+    });
+  return share;
+}
+
+function textOf({ runs, differences, prompts }: Comparison): string {
+  const rows = differences.map(({ figure, run, first, mean, difference, low, high, paired, prompts: [, own] }) => [
+    figure,
+    runs[run]!.name,
+    brief(first),
+    brief(mean),
+    brief(difference),
+    `${brief(low)} … ${brief(high)}`,
+    paired ? `${own} in common` : String(own),
+  ]);
+  const better = prompts.filter(({ difference }) => difference > 0).length;
+  const worse = prompts.filter(({ difference }) => difference < 0).length;
+  const head = ["figure", "run", runs[0]!.name, "this run", "difference", "95 %", "prompts"];
+  return (
+    table(head, rows) +
+    (prompts.length > 0 ? `\n${prompts.length} prompts in common: ${better} better, ${worse} worse\n` : "")
+  );
+}
+
+async function run(call: Call): Promise<Answer> {
+  const { args, outputs, progress } = call;
+  const names = needNames(call);
+  const options = { lastSteps: shareOf(call) };
+  const out = args.text("out");
+  const page = out === undefined ? undefined : await outputs.add(out);
+  const backend = backendOf(args);
+  const runs = [];
+  for (const [i, file] of args.files.entries()) {
+    const { name, rollouts } = await readRun(call, file, names[i]!);
+    runs.push({ name, steps: prepareSteps(rollouts, { backend }) });
+  }
+  progress.start("comparing", "runs", runs.length);
+  const comparison = compareRuns(runs, options);
+  if (page !== undefined) {
+    const facts = { files: args.files.join(", "), surprisal: version(), node: process.versions.node };
+    await writeFile(page, renderComparison(runs, { ...options, title: args.text("title"), facts }));
+  }
+  await exportTables(call, comparisonTables(comparison));
+  for (const [i, { name, steps }] of runs.entries()) {
+    await exportEvents(call, summarize(steps), folderName(name, i));
+    progress.advance(1);
+  }
+  progress.end();
+  return { json: { outputs: outputs.names, comparison }, text: textOf(comparison) + wrote(outputs.names) };
+}
+
+export const compare: Command = {
+  name: "compare",
+  usage: "RUN RUN… [--out compare.html]",
+  summary: "runs side by side: curves, differences with intervals, which prompts got better or worse",
+  about: `Each RUN is a file of rollouts, or a folder with the files of one run. Prints how far each run is from the first over the
+last steps, with 95 % intervals by bootstrap over prompts; writes a page with the curves of every scalar, the prompts that
+changed most and the best response of each run. Where rollouts name no step, the numbers in the files' names are the steps.`,
+  options: {
+    out: { value: "FILE", short: "o", text: "the page to write" },
+    title: { value: "TEXT", text: "title of the page" },
+    name: { value: "TEXT", multiple: true, text: "what a run is called, in their order. Default: its file or folder" },
+    "last-steps": { value: "SHARE", text: "steps that differences are about, from the end. Default 0.25" },
+    ...EXPORT_OPTIONS,
+    ...READ_OPTIONS,
+    ...BACKEND_OPTION,
+  },
+  examples: [
+    "surprisal compare baseline/ candidate/ --out compare.html",
+    "surprisal compare a.jsonl b.jsonl --name grpo --name empg --csv tables --tensorboard events",
+  ],
+  files: { least: 2, most: Infinity, what: "runs" },
+  run,
+};
