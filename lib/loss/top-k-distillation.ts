@@ -1,5 +1,5 @@
 // Distillation to the ids that a teacher sent, from the student's logits: what a server of teachers returns is its likeliest ids.
-import { type BackendOption, selectBackend } from "../backend/select";
+import type { BackendOption } from "../backend/select";
 import { needsHostArrays } from "../core/device-ops";
 import { needFloats, needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
@@ -65,7 +65,6 @@ export function topKDistillation<L extends Logits>(
       `K ids for each of ${N} rows, K up to ${V}`,
     );
   needLogitRows(op, student, ids, options);
-  selectBackend(op, options.backend, null);
   const teacherLogProbs = needFloats(op, "teacher.logProbs", teacher.logProbs, N * K, "one an id");
   const { beta, floor = -Infinity, outsideLogProb, valueRange, mask, weights, tokens, out, ...layout } = options;
   const { shape, dtype, stride, backend } = layout;

@@ -15,7 +15,7 @@ export interface ReadRun {
 const inOrder = new Intl.Collator("en", { numeric: true });
 
 /** The files of rollouts in a folder, 9.jsonl before 10.jsonl; a file itself is one. */
-export function filesOf(place: string): string[] {
+function filesOf(place: string): string[] {
   if (place === "-" || statSync(place, { throwIfNoEntry: false })?.isDirectory() !== true) return [place];
   const files = readdirSync(place, { withFileTypes: true })
     .filter((entry) => entry.isFile() && formatOfPath(entry.name) !== undefined && !entry.name.startsWith("."))

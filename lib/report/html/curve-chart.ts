@@ -6,7 +6,7 @@ import { html, type Markup, nothing } from "./markup";
 import { ticks } from "./ticks";
 
 /** More runs than this share looks. */
-export const RUN_LOOKS = 8;
+const RUN_LOOKS = 8;
 /** Above it only the last point of a line is marked. */
 const MOST_MARKS = 80;
 
