@@ -1,6 +1,7 @@
 // Every way to install the tarball. Each ends with a call that runs on the native addon.
 
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { makeConsumer, onCpu, ran, write } from "./consumer.mjs";
 import { fromNpm, work } from "./tools.mjs";
@@ -47,6 +48,23 @@ function withoutCompiler() {
   return { PATH: folder };
 }
 
+/** `npx surprisal demo` in an empty folder: when the first curve is on the screen, and when the report is there. */
+async function demo(consumer) {
+  const folder = join(consumer, "demo");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  const begun = performance.now();
+  const seconds = () => (performance.now() - begun) / 1000;
+  let [first, printed] = [undefined, ""];
+  const child = spawn("npx", ["surprisal", "demo"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  for await (const text of child.stdout.setEncoding("utf8")) {
+    printed += text;
+    if (/^grpo .*█/m.test(printed)) first ??= seconds();
+  }
+  if (first === undefined || !existsSync(join(folder, "surprisal-demo/report.html"))) throw new Error(printed);
+  return `first curve after ${first.toFixed(1)} s, report after ${seconds().toFixed(1)} s`;
+}
+
 export const installing = [
   ["npm 11", async ({ tarball }) => withNpm("npm-11", tarball, await npm(11))],
   [
@@ -82,6 +100,7 @@ export const installing = [
       return status.available ? `found, runs on ${status.device}` : `found; ${status.reason}`;
     },
   ],
+  ["npx surprisal demo, empty folder", ({ consumer }) => demo(consumer)],
   [
     "surprisal doctor",
     async ({ consumer }) => {
