@@ -12,6 +12,7 @@ import { inspect } from "./inspect";
 import { loss } from "./loss";
 import { report } from "./report";
 import { reward } from "./reward";
+import { view } from "./view";
 import type { Command } from "./shell/command";
 
 export const COMMANDS: readonly Command[] = [
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   convert,
   report,
   compare,
+  view,
   demo,
   bench,
   build,

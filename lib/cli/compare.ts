@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { type Comparison, compareRuns, comparisonTables, prepareSteps, renderComparison, summarize } from "../report";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { EXPORT_OPTIONS, exportEvents, exportTables } from "./exporting";
+import { factsOf } from "./reporting";
 import { readRun, runName } from "./rollouts/read-runs";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, table, wrote } from "./shell/table";
-import { version } from "./version";
 
 /** What may stand in the name of a folder. */
 const folderName = (name: string, run: number): string => name.replace(/[^\p{L}\p{N}_.-]+/gu, "_") || `run_${run}`;
@@ -73,7 +73,7 @@ async function run(call: Call): Promise<Answer> {
   progress.start("comparing", "runs", runs.length);
   const comparison = compareRuns(runs, options);
   if (page !== undefined) {
-    const facts = { files: args.files.join(", "), surprisal: version(), node: process.versions.node };
+    const facts = factsOf({ files: args.files.join(", ") });
     await writeFile(page, renderComparison(runs, { ...options, title: args.text("title"), facts }));
   }
   await exportTables(call, comparisonTables(comparison));

@@ -1,45 +1,31 @@
 // surprisal report: rollouts as an HTML page.
-import ESTIMATORS from "../advantage/estimators";
 import { Drawn } from "./shell/printed";
 import { wrote } from "./shell/table";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
-import { renderTerminal, reportTables, type SpanOptions, summarize } from "../report";
-import { prepareAsOne } from "../report/prepare";
 import { writeFile } from "node:fs/promises";
+import { renderTerminal, reportTables, summarize } from "../report";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { EXPORT_OPTIONS, exportEvents, exportTables, scalarLines } from "./exporting";
-import { delimitersOf } from "./rollouts/delimiters";
-import { withTextDelimiters } from "./rollouts/text-delimiters";
 import { BATCH_OPTION, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
-import { writeReport } from "./reporting";
-import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
-
-/** The options of EMPG: where steps begin and end, and how they are weighed. */
-function stepOptions(): FunctionOptions {
-  const { grpoAdvantage: _, ...options } = ESTIMATORS.empg.options;
-  return { name: "empgAdvantage", options };
-}
-const STEPS = stepOptions();
+import { preparedStep, SPANS, writeReport } from "./reporting";
+import { flagsOf, optionsFrom } from "./tables/option-flags";
 
 async function run(call: Call): Promise<Answer> {
   const { args, stdout, env, outputs } = call;
   const out = args.text("out");
   if (out === undefined)
     throw new UsageError("--out is missing: the page to write, such as --out report.html", { name: "--out" });
-  const options = optionsFrom(args, STEPS);
+  const options = optionsFrom(args, SPANS);
   const backend = backendOf(args);
   const page = await outputs.add(out);
   const scalars = args.text("scalars");
   const scalarsFile = scalars === undefined ? undefined : await outputs.add(scalars);
   const batches = await readBatches(call);
   call.progress.start("preparing the page", "batches", batches.length);
-  const steps = batches.map(({ label, source, rollouts }) => {
-    const given = withTextDelimiters(options, rollouts, source);
-    const delimiters = { ...delimitersOf(rollouts), ...given } as Partial<SpanOptions>;
-    const spans = delimiters.start && delimiters.end ? (delimiters as SpanOptions) : undefined;
-    const step = prepareAsOne(label, rollouts, { spans, backend });
+  const steps = batches.map((batch) => {
+    const step = preparedStep(batch, options, { backend });
     call.progress.advance(1);
     return step;
   });
@@ -78,7 +64,7 @@ the rewards relative to the group; with delimiters they are modulated by entropy
   },
   moreOptions: () => ({
     title: "where steps begin and end, and what they weigh (docs/advantage/empg.md)",
-    options: flagsOf(STEPS),
+    options: flagsOf(SPANS),
   }),
   examples: [
     "surprisal report rollouts.jsonl --out report.html",

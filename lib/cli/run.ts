@@ -95,6 +95,7 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     where = `surprisal ${name}`;
     const answer = await runCommand(command, args, host);
     answer.sink.write(json && !args.includes("--help") ? printedJson(answer.json) : printed(answer.text));
+    await answer.until;
     return answer.exitCode ?? EXIT.done;
   } catch (error) {
     const reason: unknown = host.signal.aborted ? host.signal.reason : error;

@@ -24,6 +24,7 @@ test("every promised command is there", () => {
       "loss",
       "report",
       "reward",
+      "view",
     ],
   ]);
 });
@@ -80,6 +81,8 @@ test.each([
   [["entropy", "x.jsonl", "--temperature", "2"], "is for logits in a tensor file"],
   [["demo", "--methods", "grpo,ppo"], "--methods"],
   [["demo", "--steps", "1.5"], "expected a whole number from 1 on"],
+  [["view"], "needs 1 of a folder, or a file of rollouts"],
+  [["view", "run", "--port", "high"], "expected a whole number from 0 on"],
   [["bench", "--backends", "gpu"], "--backends"],
   [["build", "--arch", "9.0", "--cuda"], "without the dot"],
 ])("surprisal %j is refused with exit code 2 and one line that helps", async (args, text) => {

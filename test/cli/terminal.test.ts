@@ -31,6 +31,7 @@ const COMMANDS: Readonly<Record<string, (input: string) => readonly string[]>> =
   reward: (input) => ["reward", input, "-s", "egpo", "--answer", `answer${EVIL}`],
   convert: (input) => ["convert", input, folder.path(`converted${EVIL}.jsonl`)],
   report: (input) => ["report", input, "--out", folder.path(`page${EVIL}.html`), "--title", EVIL],
+  "view of nothing": () => ["view", folder.path(`not${EVIL}`)],
   "a file that is not there": () => ["inspect", folder.path(`not${EVIL}`)],
   "a file that is no rollouts": () => ["inspect", folder.file(`bad${EVIL}`, `{"${EVIL}":`)],
   "a record with a wrong field": () => [

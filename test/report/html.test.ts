@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Report, renderHtml } from "../../lib/report";
-import { SCRIPTS, STYLES } from "../../lib/report/html/embedded";
+import { LIVE_SCRIPT, LIVE_STYLE, SCRIPTS, STYLES } from "../../lib/report/html/embedded";
+import { renderLive } from "../../lib/report/html/render";
 import { errorCode } from "../support/error-code";
 import { HOSTILE, hostileReport, wholeHostileReport } from "./hostile";
 import { step } from "./made";
@@ -36,6 +37,7 @@ test("the policy is the first thing after the character set and names the very s
   const policy = between(page, 'http-equiv="Content-Security-Policy" content="', '"').replaceAll("&#39;", "'");
   expect(policy.split("; ")).toEqual([
     "default-src 'none'",
+    "connect-src 'none'",
     `script-src ${hashOf(between(page, "<script>", "</script>"))}`,
     `style-src ${hashOf(between(page, "<style>", "</style>"))}`,
     "img-src data:",
@@ -46,6 +48,23 @@ test("the policy is the first thing after the character set and names the very s
   ]);
 });
 
+test("a live page differs by a switch, a script and the right to ask its own server; what could not be read is text", () => {
+  const live = { revision: "r 1", steps: 1, rollouts: 2, problems: ["<b>x.jsonl</b>", ...Array<string>(7).fill("y")] };
+  const page = renderLive(small, live);
+  const policy = between(page, 'Content-Security-Policy" content="', '"').replaceAll("&#39;", "'").split("; ");
+  expect(policy.slice(0, 3)).toEqual([
+    "default-src 'none'",
+    "connect-src 'self'",
+    `script-src ${hashOf(between(page, "<script>", "</script>"))}`,
+  ]);
+  expect(between(page, "<script>", "</script>")).toContain("EventSource");
+  expect(renderHtml(small)).not.toMatch(/EventSource|id="follow"/);
+  expect(page).toMatch(/role="switch" id="follow"/);
+  expect(page).toContain("&lt;b&gt;x.jsonl&lt;/b&gt;");
+  expect(page).toContain("<bdi>3 more</bdi>");
+  expect(renderLive({ steps: [] }, { ...live, problems: [] })).toContain("No rollouts yet.");
+});
+
 test("nothing in it is an address", () => {
   const page = renderHtml(small);
   expect(page.replaceAll("http://www.w3.org/2000/svg", "")).not.toMatch(/(?:https?:)?\/\/[a-z]/i);
@@ -54,13 +73,13 @@ test("nothing in it is an address", () => {
 
 test("every file of the page is in it, and none of them can end its element", () => {
   const folder = join(__dirname, "../../lib/report/page");
+  const files = [...STYLES, ...SCRIPTS, LIVE_STYLE, LIVE_SCRIPT];
   expect(
     readdirSync(folder)
       .filter((name) => name !== "tsconfig.json")
       .sort(),
-  ).toEqual([...STYLES, ...SCRIPTS].sort());
-  for (const name of [...STYLES, ...SCRIPTS])
-    expect(readFileSync(join(folder, name), "utf8")).not.toMatch(/<\/|<!--|\0|\r/);
+  ).toEqual([...files].sort());
+  for (const name of files) expect(readFileSync(join(folder, name), "utf8")).not.toMatch(/<\/|<!--|\0|\r/);
 });
 
 test.each([

@@ -62,6 +62,8 @@ export interface Answer {
   readonly text: Text;
   /** Default 0. */
   readonly exitCode?: number;
+  /** The command goes on behind its answer until then. To be stopped is its end, and no failure. */
+  readonly until?: Promise<void>;
 }
 
 export interface Command {

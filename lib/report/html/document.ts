@@ -11,11 +11,13 @@ export interface Page {
   /** Right of the title. */
   readonly controls: Markup;
   /** What readers without scripts are told. */
-  readonly withoutScripts: string;
+  readonly withoutScripts: string | Markup;
   readonly body: Markup;
   readonly facts: ReportFacts | undefined;
   /** For the script. */
   readonly data: unknown;
+  /** Whether it asks its server for news of a run. */
+  readonly live: boolean;
 }
 
 function factList(given: ReportFacts | undefined): Markup {
@@ -28,13 +30,13 @@ function factList(given: ReportFacts | undefined): Markup {
 }
 
 /** The whole document. */
-export function documentOf({ title, skip, controls, withoutScripts, body, facts, data }: Page): string {
+export function documentOf({ title, skip, controls, withoutScripts, body, facts, data, live }: Page): string {
   const [target, name] = skip;
   return html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
-${embeddedHead()}
+${embeddedHead(live)}
 <title>${title}</title>
 </head>
 <body>
@@ -43,10 +45,10 @@ ${embeddedHead()}
 <main id="main">
 <noscript><p class="note">${withoutScripts}</p></noscript>
 ${body}</main>
-<footer>${factList(facts)}<p class="note">Made by surprisal. Entropies, log-probs and divergences in nats. This file loads nothing.</p></footer>
+<footer>${factList(facts)}<p class="note">Made by surprisal. Entropies, log-probs and divergences in nats. ${live ? html`This page asks for news of the run, and for nothing else.` : html`This file loads nothing.`}</p></footer>
 <p id="says" class="unseen" role="status"></p>
 ${embeddedData("report-data", data)}
-${embeddedScript()}
+${embeddedScript(live)}
 </body>
 </html>
 `.source;

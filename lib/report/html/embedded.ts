@@ -19,6 +19,14 @@ export const SCRIPTS = [
   "start.js",
 ] as const;
 
+/** What a page has besides that follows a run. */
+export const LIVE_STYLE = "follow.css";
+export const LIVE_SCRIPT = "follow.js";
+
+const styleOf = (live: boolean): string => read(live ? [...STYLES, LIVE_STYLE] : STYLES);
+const scriptOf = (live: boolean): string =>
+  `(() => {\n"use strict";\n${read(live ? [...SCRIPTS, LIVE_SCRIPT] : SCRIPTS)}\n})();\n`;
+
 const read = (names: readonly string[]): string =>
   names.map((name) => readFileSync(builtFile("report", "page", name), "utf8").replaceAll("\r\n", "\n")).join("\n");
 
@@ -27,12 +35,16 @@ const hashOf = (text: string): string => `'sha256-${createHash("sha256").update(
 const ICON =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='4' fill='%236a4be0'/%3E%3Cpath d='M3 12V9m3.3 3V4m3.4 8V7m3.3 5v-2' stroke='%23fff' stroke-width='1.8' stroke-linecap='round'/%3E%3C/svg%3E";
 
-/** Head of the page: nothing is loaded, only this very script and style run, and no text can become markup. */
-export function embeddedHead(): Markup {
-  const style = read(STYLES);
+/**
+ * Head of the page: nothing is loaded, only this very script and style run, and no text can become markup. A live page may ask the
+ * server that it came from.
+ */
+export function embeddedHead(live: boolean): Markup {
+  const style = styleOf(live);
   const policy = [
     "default-src 'none'",
-    `script-src ${hashOf(script())}`,
+    `connect-src ${live ? "'self'" : "'none'"}`,
+    `script-src ${hashOf(scriptOf(live))}`,
     `style-src ${hashOf(style)}`,
     "img-src data:",
     "base-uri 'none'",
@@ -48,11 +60,7 @@ export function embeddedHead(): Markup {
 <style>${new Markup(style)}</style>`;
 }
 
-function script(): string {
-  return `(() => {\n"use strict";\n${read(SCRIPTS)}\n})();\n`;
-}
-
-export const embeddedScript = (): Markup => html`<script>${new Markup(script())}</script>`;
+export const embeddedScript = (live: boolean): Markup => html`<script>${new Markup(scriptOf(live))}</script>`;
 
 /** Characters that end a script element, open a comment in it, or show another order in an editor than they have. */
 const UNSAFE = /[<>&\u2028\u2029\p{Cf}\p{Co}\p{Cn}]/gu;

@@ -53,5 +53,6 @@ ${runList(comparison)}
     body,
     facts,
     data: { pieces: [], breaks: [], steps: [], scales: { nats: 1, advantage: 1 } },
+    live: false,
   });
 }

@@ -8,6 +8,7 @@ import { summarizeChecked } from "../summarize";
 import type { Summary } from "../summary";
 import { label } from "../visible";
 import { documentOf } from "./document";
+import { type Live, liveControl, liveProblems } from "./live";
 import { html, type Markup, nothing } from "./markup";
 import { stepSection } from "./step-section";
 import { type PageData, pageData } from "./token-data";
@@ -61,7 +62,15 @@ function kept({ steps }: Report, data: PageData): string {
  * @throws SurprisalError as `summarize` does, and _OPTION
  */
 export function renderHtml(report: Report, options: HtmlOptions = {}): string {
-  const op = "renderHtml";
+  return document("renderHtml", report, options);
+}
+
+/** As `renderHtml`, for a server: the page asks it for news of the run at /events, and loads itself anew. */
+export function renderLive(report: Report, live: Live, options: HtmlOptions = {}): string {
+  return document("renderLive", report, options, live);
+}
+
+function document(op: string, report: Report, options: HtmlOptions, live?: Live): string {
   const caps = capsOf(op, options);
   checkSteps(op, report.steps);
   const summary = summarizeChecked(op, report.steps, options);
@@ -79,14 +88,16 @@ export function renderHtml(report: Report, options: HtmlOptions = {}): string {
   });
   // Without a token there is nothing to look at but the texts.
   const tokens = tokensKnown ? tokenSection(data, summary, kept(report, data)) : nothing;
-  const body = report.steps.length === 0 ? html`<p class="calm">No rollouts.</p>` : html`${sections}${tokens}`;
+  const none = html`<p class="calm">No rollouts${live ? html` yet` : nothing}.</p>`;
+  const body = report.steps.length === 0 ? none : html`${sections}${tokens}`;
   return documentOf({
     title,
     skip: tokensKnown ? ["tokens", "tokens"] : ["main", "rollouts"],
-    controls: slider(summary),
-    withoutScripts: "Scripts are off: this is the last step, without its tokens and without search.",
-    body,
+    controls: html`${slider(summary)}${live ? liveControl(live) : nothing}`,
+    withoutScripts: html`Scripts are off: this is the last step, without its tokens and without search.${live ? html` Loading the page again shows what is new.` : nothing}`,
+    body: html`${live ? liveProblems(live) : nothing}${body}`,
     facts: report.facts,
     data,
+    live: live !== undefined,
   });
 }

@@ -33,6 +33,7 @@ const KEY_CODES: Readonly<Record<string, number>> = {
   PageDown: 34,
   Tab: 9,
   Enter: 13,
+  " ": 32,
 };
 
 export class Page {
@@ -40,7 +41,7 @@ export class Page {
   readonly errors: string[] = [];
   /** Addresses that were asked for, the file itself apart. */
   readonly requests: string[] = [];
-  private readonly loaded = new Map<string, () => void>();
+  private readonly loaded: (() => void)[] = [];
 
   constructor(
     private readonly connection: Connection,
@@ -52,7 +53,7 @@ export class Page {
 
   private hear(method: string, params: Fields): void {
     if (method === "Page.loadEventFired") {
-      this.loaded.get("load")?.();
+      this.loaded.splice(0).forEach((done) => done());
     } else if (method === "Runtime.exceptionThrown") {
       const { exceptionDetails } = params as {
         exceptionDetails: { text: string; exception?: { description?: string } };
@@ -82,9 +83,14 @@ export class Page {
     await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile: false });
     await this.setMedia(scheme, reducedMotion);
     await this.call("Emulation.setScriptExecutionDisabled", { value: !scripts });
-    const done = new Promise<void>((resolve) => this.loaded.set("load", resolve));
+    const done = this.nextLoad();
     await this.call("Page.navigate", { url: file.startsWith("http") ? file : pathToFileURL(file).href });
     await done;
+  }
+
+  /** Until the page has been loaded once more. */
+  nextLoad(): Promise<void> {
+    return new Promise((resolve) => this.loaded.push(resolve));
   }
 
   setMedia(scheme: "light" | "dark", reducedMotion = true): Promise<Fields> {
