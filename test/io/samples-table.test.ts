@@ -43,7 +43,7 @@ function tableOf(all: readonly Sample[]): string {
     expect([dialect, own.length]).not.toEqual([dialect, 0]);
     const cells = Object.values(CELLS).map((has) => {
       const names = own.filter(({ rollouts }) => rollouts.some(has)).map(({ name }) => `\`${name}\``);
-      return names.length === 0 ? "no" : names.join(", ");
+      return names.length === 0 ? "—" : names.join(", ");
     });
     return [`\`${dialect}\``, ...cells];
   });
