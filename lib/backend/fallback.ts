@@ -8,8 +8,8 @@ export const LOUD_BYTES = 65536;
 
 /** How many times longer than on cpu calls of that size take: bench/fallback.ts measures it (bench/results/fallback.json). */
 export const SLOWDOWN = {
-  wasm: { least: 1, most: 6 },
-  js: { least: 2, most: 50 },
+  wasm: { least: 1, most: 10 },
+  js: { least: 2, most: 80 },
 } as const;
 
 const WARNING_CODE = "SURPRISAL_FALLBACK";
