@@ -5,8 +5,9 @@ import { needFloats, needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { topLogits } from "../ops/divergence";
-import { logprob, logprobBackward } from "../ops/logprob";
-import { type LogitMapOptions, needLogitRows } from "../ops/logprob/logit-rows";
+import { logprobBackward } from "../ops/logprob";
+import { evaluateLogprob } from "../ops/logprob/forward";
+import type { LogitMapOptions } from "../ops/logprob/logit-rows";
 import { type LogitLayout, type Logits, type LogitView, type LogitViewOf, needWideLogits } from "../ops/logprob/logits";
 import { evaluateSupport, type SupportDistillationResult, type SupportDistillationTerms } from "./support-distillation";
 
@@ -64,12 +65,11 @@ export function topKDistillation<L extends Logits>(
       ids.length,
       `K ids for each of ${N} rows, K up to ${V}`,
     );
-  needLogitRows(op, student, ids, options);
   const teacherLogProbs = needFloats(op, "teacher.logProbs", teacher.logProbs, N * K, "one an id");
   const { beta, floor = -Infinity, outsideLogProb, valueRange, mask, weights, tokens, out, ...layout } = options;
   const { shape, dtype, stride, backend } = layout;
   const at = { ...layout, mask };
-  const { logProbs, ...state } = logprob(student, ids, at);
+  const { logProbs, ...state } = evaluateLogprob(op, student, ids, at);
   const terms = { beta, floor, outsideLogProb, valueRange, mask, weights, tokens };
   const { gradLogProbs, gradEntropies, ...result } = evaluateSupport(op, logProbs, teacherLogProbs, {
     ...terms,

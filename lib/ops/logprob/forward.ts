@@ -54,9 +54,18 @@ export function logprob(
   targets: TokenIds | DeviceArray<"int32"> | null | undefined,
   anywhere: LogprobOptions | Anywhere<LogprobOptions> = {},
 ): LogprobResult | OnDevice<LogprobResult> {
-  const options = anywhere as LogprobOptions;
-  const { args, result, stream } = prepare("logprob", logits as Logits, targets as TokenIds, options);
-  selectBackend("logprob", options.backend, stream).ops.logprobForward(args);
+  return evaluateLogprob("logprob", logits as Logits, targets as TokenIds, anywhere as LogprobOptions);
+}
+
+/** As logprob, in the name of the public function `op`. */
+export function evaluateLogprob(
+  op: string,
+  logits: Logits,
+  targets: TokenIds | null | undefined,
+  options: LogprobOptions,
+): LogprobResult {
+  const { args, result, stream } = prepare(op, logits, targets, options);
+  selectBackend(op, options.backend, stream).ops.logprobForward(args);
   return result;
 }
 
