@@ -197,7 +197,10 @@ export const GOALS: readonly Goal[] = [
   faster("group normalisation, against torch", { op: "groupNormalize", contender: "torch tuned" }, 30),
 ];
 
-export function matches(line: ResultLine, match: Match): boolean {
+/** What a goal sees of a line, which a case has before it is run. */
+export type Described = Pick<ResultLine, "kernel" | "op" | "dtype" | "rowKind" | "threads" | "contender" | "shape">;
+
+export function matches(line: Described, match: Match): boolean {
   const { kernels, shapes, vocab, elements, contender } = match;
   const same = (["op", "dtype", "rowKind", "threads"] as const).every(
     (field) => match[field] === undefined || match[field] === line[field],

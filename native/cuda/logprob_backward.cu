@@ -76,7 +76,7 @@ class Targets {
 // bytes     2 s stride N + 4 K N + 4 N inputs
 // limit     memory
 // notes     a pure stream; in place the same bytes; inputs: [N] arrays given, grad_logprob counts K
-// turn      32 of backward_kernel<BFloat16, false>: 80 loaded, 64 stored, 32 special; 4 bytes; at most 40; must 0.88
+// turn      32 of backward_kernel<BFloat16, false>: 80 loaded, 64 stored, 32 special; 4 bytes; at most 35; must 0.88
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kThreads, kCapped ? 2 : 3)
     backward_kernel(srp_logprob_backward_args a, int64_t tiles, uint32_t* faults) {

@@ -23,7 +23,7 @@ namespace {
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
 // notes     one walk, inputs read ahead; float64 throughout: about 100 operations a token with figures
-// turn      4 of token_losses_kernel<float, false>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 180;
+// turn      4 of token_losses_kernel<float, false>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
 //           must 0.5
 // shared    23552
 template <class F, bool kTogether>

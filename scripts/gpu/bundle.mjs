@@ -21,14 +21,19 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { at } from "../build/paths.mjs";
 import { attempt, run } from "../build/run.mjs";
+import { FLOOR } from "../build/cuda.mjs";
+import { needFloor } from "../release/glibc-floor.mjs";
 import { compileFolder } from "./compile.mjs";
 import { closure, copyPackages, packagesIn } from "./modules.mjs";
 import { packFolder, SORTED } from "./pack.mjs";
 
-const LIMIT_MB = 50;
+const LIMIT_MB = 40;
+/** Of data-centre cards since the A100 and of their consumer kin since Ada; RTX 30 runs the code of sm_80. */
+const ARCHS = "80;89;90;100;120";
 const NAME = "surprisal-gpu";
 /** Brotli's best. */
 const QUALITY = 11;
+const ADDON = "prebuilds/linux-x64/surprisal.glibc.node";
 /** The library as the bundle has it: compiled file by file. */
 const EXPORTS = { ".": "./lib/index.js", "./*": "./lib/*/index.js" };
 /** Suites that run on a backend, and what they stand on. */
@@ -42,7 +47,7 @@ if (options.help || positionals.length !== 1) {
   console.error(`usage: npm run gpu:bundle -- DIR [--no-build]
 
   DIR         where ${NAME}-VERSION-linux-x64.tar.gz goes
-  --no-build  take build-cuda/libsurprisal_cuda.so as it is, instead of building it for every architecture`);
+  --no-build  take addon and libraries as they are, instead of building them: CUDA for sm_${ARCHS.replaceAll(";", ", sm_")}`);
   process.exit(options.help ? 0 : 2);
 }
 if (process.platform !== "linux" || process.arch !== "x64") {
@@ -59,29 +64,31 @@ const app = join(top, "app");
 
 async function buildLibraries() {
   if (options["no-build"]) return;
-  step("building the addon, the emulated backend and CUDA for every architecture");
+  step("building the addon of a release, the emulated backend and CUDA");
+  await run("the addon", process.execPath, [at("scripts/prebuilds.mjs"), "linux-x64"]);
   await run("the build", process.execPath, [at("scripts/build.mjs"), "addon", "emulated"]);
-  const { stdout } = await run("the CUDA build", process.execPath, [
-    at("scripts/build.mjs"),
-    "cuda",
-    "--release",
-    "--unpacked",
-  ]);
+  const env = { SURPRISAL_CUDA_ARCHS: process.env.SURPRISAL_CUDA_ARCHS ?? ARCHS };
+  const { stdout } = await run("the CUDA build", process.execPath, [at("scripts/build.mjs"), "cuda", "--unpacked"], {
+    env,
+  });
   process.stderr.write(stdout);
 }
 
 async function place(from, to) {
-  if (!existsSync(at(from))) throw new Error(`${from} is not there: build it first (npm run build)`);
+  if (!existsSync(at(from))) throw new Error(`${from} is not there: build it first, or leave --no-build out`);
   mkdirSync(join(to, ".."), { recursive: true });
   copyFileSync(at(from), to);
   await run("strip", "strip", ["--strip-unneeded", to]);
+  await needFloor(to, FLOOR);
 }
 
 async function placeNode() {
   const node = join(top, "node");
   copyFileSync(process.execPath, node);
   await run("strip", "strip", [node]);
+  await needFloor(node, FLOOR);
   chmodSync(node, 0o755);
+  await run("xz", "xz", ["-9e", node]);
 }
 
 function placeCode() {
@@ -122,7 +129,7 @@ try {
   mkdirSync(app, { recursive: true });
   const about = await facts();
   await placeNode();
-  await place("build/Release/surprisal.node", join(app, "build/Release/surprisal.node"));
+  await place(ADDON, join(app, ADDON));
   await place("build-cuda/libsurprisal_cuda.so", join(app, "build-cuda/libsurprisal_cuda.so"));
   await place("build-emulated/libsurprisal_emulated.so", join(app, "build-emulated/libsurprisal_emulated.so"));
   const placed = placeCode();

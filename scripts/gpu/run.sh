@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Proves the CUDA backend on this machine: run.sh RESULTS_DIR [--only PARTS] [--minutes N] [--backend NAME] [--device N]
 #
-# Needs a driver, bash and coreutils. Uses python3 with torch (and triton) and compute-sanitizer where they are there.
+# Needs a driver, bash, coreutils, and xz or python3. Uses python3 with torch (and triton) and compute-sanitizer where they are there.
 # Every part writes its own log; one that fails does not stop the others. Exit status: 0 nothing failed, 1 something did.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -56,10 +56,23 @@ failed=0
 library=$app/build-$backend/libsurprisal_$backend.so
 export SURPRISAL_BACKEND=$backend SURPRISAL_DEVICE=$device
 
-# left SHARE: seconds for a part that may take SHARE percent of what is left, 30 at least
+last=racecheck # of the parts that run
+for name in ${only:+"${parts_there[@]}"}; do
+  [[ ",$only," == *",$name,"* ]] && last=$name
+done
+
+# left NAME SHARE: seconds for a part that may take SHARE percent of what is left, the last nearly all; 30 at least
 left() {
-  local seconds=$(((deadline - SECONDS) * $1 / 100))
+  local share=$2
+  [[ $1 == "$last" ]] && share=95
+  local seconds=$(((deadline - SECONDS) * share / 100))
   ((seconds > 30)) && echo "$seconds" || echo 30
+}
+
+# whole_minutes SECONDS: what a bench is told that it has, so that it ends by itself
+whole_minutes() {
+  local number=$((($1 - 20) / 60))
+  echo $((number > 0 ? number : 1))
 }
 
 # All results as one file, whole or not there.
@@ -105,6 +118,13 @@ skipped() { # NAME REASON
 python=$(command -v python3 || true)
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | tail -n 1)
 
+if [[ ! -x $node ]]; then
+  if command -v xz >/dev/null; then
+    xz -dc "$here/node.xz" >"$node.partial"
+  else
+    python3 -c 'import lzma, shutil, sys; shutil.copyfileobj(lzma.open(sys.argv[1]), sys.stdout.buffer)' "$here/node.xz" >"$node.partial"
+  fi && chmod +x "$node.partial" && mv "$node.partial" "$node" || { echo "cannot unpack $here/node.xz: it takes xz or python3" >&2; exit 2; }
+fi
 # Once; into a folder of another name, so that one that was cut off counts for nothing.
 if [[ ! -d $app ]]; then
   echo '== unpacking'
@@ -119,7 +139,7 @@ part card 60 "$node" "$app/bench/gpu/card.js" --backend "$backend" --device "$de
 if [[ -n $python ]]; then
   repeats=100
   [[ $backend == emulated ]] && repeats=3
-  part torch "$(left 30)" "$python" "$app/bench/gpu/python/compare.py" --library "$library" \
+  part torch "$(left torch 30)" "$python" "$app/bench/gpu/python/compare.py" --library "$library" \
     --out "$results/torch.json" --repeats "$repeats" --device "$device"
 else
   skipped torch 'no python3 here'
@@ -130,15 +150,17 @@ cd "$app" || exit 2
 # On the host the suite takes most of the time, on a device the benches do.
 share=45
 [[ $backend == emulated ]] && share=75
-part suite "$(left "$share")" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
-part conformance "$(left 40)" "$node" test/conformance/main.js --backend "$backend"
+part suite "$(left suite "$share")" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
+part conformance "$(left conformance 40)" "$node" test/conformance/main.js --backend "$backend"
 
-part node "$(left 50)" "$node" --expose-gc "$app/bench/gpu/node/main.js" --backend "$backend" --device "$device" --card "$results/card.json" \
-  --out "$results/node.jsonl" --minutes "$(($(left 45) / 60 + 1))" "${tiny[@]}"
+limit=$(left node 50)
+part node "$limit" "$node" --expose-gc "$app/bench/gpu/node/main.js" --backend "$backend" --device "$device" --card "$results/card.json" \
+  --out "$results/node.jsonl" --minutes "$(whole_minutes "$limit")" "${tiny[@]}"
 
 if [[ -n $python ]]; then
-  part bench "$(left 75)" "$python" "$app/bench/gpu/python/bench.py" --library "$library" \
-    --facts "$results/card.json" --out "$results/bench.jsonl" --device "$device" --minutes "$(($(left 70) / 60 + 1))" "${tiny[@]}"
+  limit=$(left bench 75)
+  part bench "$limit" "$python" "$app/bench/gpu/python/bench.py" --library "$library" \
+    --facts "$results/card.json" --out "$results/bench.jsonl" --device "$device" --minutes "$(whole_minutes "$limit")" "${tiny[@]}"
 else
   skipped bench 'no python3 here'
 fi
@@ -149,7 +171,7 @@ for tool in memcheck racecheck; do
   elif [[ -z $sanitizer ]]; then
     skipped "$tool" 'no compute-sanitizer here'
   else
-    part "$tool" "$(left 60)" "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$node" "$app/bench/gpu/short.js" --backend "$backend"
+    part "$tool" "$(left "$tool" 60)" "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$node" "$app/bench/gpu/short.js" --backend "$backend"
   fi
 done
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { GPU_GOALS } from "../../bench/gpu/goals";
 import type { DeviceCase } from "../../bench/gpu/node/case";
 import { logitCases } from "../../bench/gpu/node/logits";
-import { main } from "../../bench/gpu/node/main";
+import { byGoals, main } from "../../bench/gpu/node/main";
 import { type DeviceBench, runDeviceCase } from "../../bench/gpu/node/run-case";
 import { tokenCases } from "../../bench/gpu/node/tokens";
 import { matches } from "../../bench/goals";
@@ -28,6 +28,16 @@ test("every goal of a share is about cases that are timed", () => {
   expect(idle.map(({ says }) => says)).toEqual([]);
 });
 
+test("a case of each goal comes first, and none is lost", () => {
+  const cases = [...tokenCases(false), ...logitCases(false)];
+  const ordered = byGoals(cases);
+  expect(new Set(ordered)).toEqual(new Set(cases));
+  expect(ordered).toHaveLength(cases.length);
+  const first = ordered.slice(0, GPU_GOALS.length).map((one) => resultLine({ ...one, threads: 0 }));
+  for (const { says, figure, match } of GPU_GOALS)
+    if (figure === "share") expect([says, first.some((line) => matches(line, match))]).toEqual([says, true]);
+});
+
 eachDeviceBackend((backend) => {
   test("writes a line of every case, checked, with its share of a copy", () => {
     const folder = mkdtempSync(join(tmpdir(), "surprisal-node-bench-"));
@@ -37,7 +47,7 @@ eachDeviceBackend((backend) => {
       writeFileSync(from, JSON.stringify(card));
       expect(main(["--backend", backend, "--card", from, "--out", out, "--tiny"])).toBe(0);
       const lines = parseLines(readFileSync(out, "utf8"), out);
-      const cases = [...tokenCases(true), ...logitCases(true)];
+      const cases = byGoals([...tokenCases(true), ...logitCases(true)]);
       expect(lines.filter(({ share }) => share).map(({ op, dtype, rowKind }) => [op, dtype, rowKind])).toEqual(
         cases.map(({ op, dtype, rowKind }) => [op, dtype, rowKind]),
       );

@@ -7,8 +7,11 @@ import { parseArgs } from "node:util";
 import { backendInfo, configure, createStream } from "../../../lib";
 import { selectBackend } from "../../../lib/backend/select";
 import { streamBackend } from "../../../lib/backend/streams";
+import { matches } from "../../goals";
+import { OURS } from "../../harness/names";
 import { describeLine } from "../../harness/run-case";
 import { type ResultLine, type RunFacts, toLines } from "../../record";
+import { GPU_GOALS } from "../goals";
 import { caseTitle, type DeviceCase } from "./case";
 import { logitCases } from "./logits";
 import { type DeviceBench, runDeviceCase } from "./run-case";
@@ -28,6 +31,15 @@ const OPTIONS = {
 } as const;
 
 const say = (text: string): void => console.log(text);
+
+/** First a case of each goal, so that a short run has them all; then the others. */
+export function byGoals(cases: readonly DeviceCase[]): readonly DeviceCase[] {
+  const first = GPU_GOALS.flatMap(({ match }) => {
+    const { contender: _, ...ours } = match;
+    return cases.find((one) => matches({ ...one, threads: 0, contender: OURS }, ours)) ?? [];
+  });
+  return [...new Set([...first, ...cases])];
+}
 
 /** Lines as they are found, so that a run that is cut short leaves what it had. */
 function runAll(
@@ -96,7 +108,7 @@ export function main(args: readonly string[]): number {
   try {
     let lines = 0;
     const wrong = runAll(
-      [...tokenCases(tiny), ...logitCases(tiny)],
+      byGoals([...tokenCases(tiny), ...logitCases(tiny)]),
       bench,
       tiny,
       performance.now() + 60e3 * Number(values.minutes),

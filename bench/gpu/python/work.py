@@ -186,6 +186,7 @@ def sequence(rows, steps, device):
 
 
 def everything(device, tiny):
+    """The cases, those of bench/gpu/goals.ts first."""
     if tiny:
         logits, scans, counts, group = [("tiny", 8, 1000), ("tiny", 3, 32000)], [("tiny", 4, 100, True)], [10000], 4096
         sequences = (8, 300)
@@ -193,14 +194,18 @@ def everything(device, tiny):
         logits = [("Qwen vocabulary", 8192, 151936), ("Qwen vocabulary", 512, 151936), ("Llama 2 vocabulary", 4096, 32000), ("small vocabulary", 16384, 4096), ("1024 columns", 65536, 1024), ("63 tokens", 63, 151936), ("one token", 1, 151936)]
         scans = [("512 rollouts", 512, 8192, True), ("8 long episodes", 8, 1048576, False), ("one endless episode", 1, 8388608, False), ("65536 short rollouts", 65536, 128, True)]
         counts, group, sequences = [10**6, 10**7, 10**8], 10**6, (512, 8192)
+    found = []
     for dtype in (torch.bfloat16, torch.float32):
         for build in (forward, backward, fused):
             for name, rows, vocab in logits:
-                yield lambda build=build, name=name, rows=rows, vocab=vocab, dtype=dtype: build(name, rows, vocab, dtype, device)
+                small = build is forward and name in ("small vocabulary", "1024 columns")
+                headline = dtype == torch.bfloat16 and (small or (name, rows) == logits[0][:2])
+                found.append((headline, lambda build=build, name=name, rows=rows, vocab=vocab, dtype=dtype: build(name, rows, vocab, dtype, device)))
     for name, rows, steps, with_peer in scans:
-        yield lambda name=name, rows=rows, steps=steps, with_peer=with_peer: gae(name, rows, steps, device, with_peer)
+        found.append(((name, rows) == scans[0][:2], lambda name=name, rows=rows, steps=steps, with_peer=with_peer: gae(name, rows, steps, device, with_peer)))
     for count in counts:
-        yield lambda count=count: spans(count, device)
+        found.append((count == counts[-1], lambda count=count: spans(count, device)))
     for size in (8, 64):
-        yield lambda size=size: normalize(group, size, device)
-    yield lambda: sequence(*sequences, device)
+        found.append((size == 8, lambda size=size: normalize(group, size, device)))
+    found.append((True, lambda: sequence(*sequences, device)))
+    return [build for headline, build in sorted(found, key=lambda one: not one[0])]
