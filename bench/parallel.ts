@@ -1,6 +1,6 @@
 // From which size of call two threads pay: the same call on one thread and on two, over sizes, for a kernel that waits for memory
-// and for one that computes. Needs two idle cores. The pool keeps calls below kParallelBytes (native/cpu/pool.h) on one
-// thread, and cuts pieces of kPieceBytes: to see below them, build with smaller ones.
+// and for one that computes. Needs two idle cores. The pool keeps calls below parallel_bytes (native/cpu/sizes.h) on one
+// thread, and cuts pieces of piece_bytes: to see below them, build with smaller ones.
 //
 //   node --import tsx bench/parallel.ts [--write]       prints a table; --write puts it into bench/results/parallel.json
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -1,7 +1,7 @@
 // Statistics of two policies' log-probs, and their bounds (contract: surprisal/correction.h), rows side by side. Tokens go through
 // the level's kernels; on the level "portable", and where a sum is not finite, one by one.
 #include "backend.h"
-#include "cache.h"
+#include "sizes.h"
 #include "level.h"
 #include "pool.h"
 #include "shared/correction.h"

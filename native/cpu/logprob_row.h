@@ -5,7 +5,7 @@
 #ifndef SURPRISAL_CPU_LOGPROB_ROW_H
 #define SURPRISAL_CPU_LOGPROB_ROW_H
 
-#include "cache.h"
+#include "sizes.h"
 #include "level.h"
 
 namespace srp::cpu {

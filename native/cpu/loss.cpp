@@ -1,7 +1,7 @@
 // Losses over rows of tokens (contract: surprisal/loss.h), rows side by side. Tokens go through the level's kernels, a register at a
 // time; on the level "portable" one by one.
 #include "backend.h"
-#include "cache.h"
+#include "sizes.h"
 #include "loss_tokens.h"
 #include "pool.h"
 

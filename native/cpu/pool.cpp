@@ -13,13 +13,12 @@
 #include <new>
 
 #include "shared/checks.h"
+#include "sizes.h"
 #include "surprisal/cpu.h"
 
 namespace srp::cpu {
 namespace {
 
-constexpr int64_t kPieceBytes = int64_t{1}
-                                << 18;  // large enough to make handing it out cheap, small enough to divide a call
 constexpr size_t kStackBytes = size_t{1} << 21;  // musl would give 128 KiB
 
 thread_local int32_t allowed_threads = 0;  // 0 = those available
@@ -193,13 +192,13 @@ srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run) 
 }
 
 int64_t rows_in_piece(int64_t bytes_per_row) {
-  const int64_t rows = bytes_per_row > 0 ? kPieceBytes / bytes_per_row : kPieceBytes;
+  const int64_t bytes = sizes().piece_bytes, rows = bytes_per_row > 0 ? bytes / bytes_per_row : bytes;
   return rows > 0 ? rows : 1;
 }
 
 srp_status run_rows(int64_t rows, int64_t bytes_per_row, void* context, RunPiece run) {
   if (rows <= 0) return SRP_OK;
-  const bool small = bytes_per_row <= kParallelBytes / rows;
+  const bool small = bytes_per_row <= sizes().parallel_bytes / rows;
   return small ? run(context, 0, rows) : run_pieces(rows, rows_in_piece(bytes_per_row), context, run);
 }
 

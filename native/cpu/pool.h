@@ -29,10 +29,7 @@ srp_status run_pieces(int64_t count, int64_t size, void* context, RunPiece run);
 // Rows in a piece, for rows that move this many bytes each, or cost as much time.
 int64_t rows_in_piece(int64_t bytes_per_row);
 
-// Below this many bytes a call stays on its thread: reading them takes 50 microseconds, about as long as waking another thread.
-constexpr int64_t kParallelBytes = int64_t{1} << 20;
-
-// Runs [0, rows) in pieces of rows_in_piece; on the calling thread alone below kParallelBytes.
+// Runs [0, rows) in pieces of rows_in_piece; on the calling thread alone where they are few (sizes.h).
 srp_status run_rows(int64_t rows, int64_t bytes_per_row, void* context, RunPiece run);
 
 // The same with anything that several threads may call as run(begin, end), which returns a status or nothing.

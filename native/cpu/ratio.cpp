@@ -1,7 +1,7 @@
 // Log ratios (contract: surprisal/ratio.h), rows on threads. Tokens go through the level's kernels, a
 // register at a time; on the level "portable" one by one.
 #include "backend.h"
-#include "cache.h"
+#include "sizes.h"
 #include "level.h"
 #include "pool.h"
 #include "shared/ratio.h"
@@ -50,15 +50,13 @@ LogSum sum_group(const srp_ratio_log_args& a, int64_t g) {
   return group;
 }
 
-// Per-token ratios do not depend on rows: work is cut into pieces of this many tokens.
-constexpr int64_t kTokensInPiece = 4096;
-
+// Per-token ratios do not depend on rows: work is cut into pieces of tokens.
 template <class F>
 srp_status log_tokens(const srp_ratio_log_args& a) {
-  const int64_t pieces = (a.n + kTokensInPiece - 1) / kTokensInPiece;
-  return parallel_rows(pieces, kTokensInPiece * 3 * int64_t{sizeof(F)}, [&](int64_t first, int64_t last) {
-    const int64_t begin = first * kTokensInPiece;
-    const int64_t end = last * kTokensInPiece < a.n ? last * kTokensInPiece : a.n;
+  const int64_t size = sizes().piece_tokens, pieces = (a.n + size - 1) / size;
+  return parallel_rows(pieces, size * 3 * int64_t{sizeof(F)}, [&](int64_t first, int64_t last) {
+    const int64_t begin = first * size;
+    const int64_t end = last * size < a.n ? last * size : a.n;
     if (const Kernels* const level = kernels()) {
       const LogTokens<F> row = {static_cast<const F*>(a.log_probs), static_cast<const F*>(a.old_log_probs), a.mask,
                                 static_cast<F*>(a.log_ratios), static_cast<F*>(a.ratios)};

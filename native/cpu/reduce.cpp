@@ -1,6 +1,6 @@
 // Moments, merge, whitening and affine maps (contract: surprisal/reduce.h), rows side by side.
 #include "backend.h"
-#include "cache.h"
+#include "sizes.h"
 #include "level.h"
 #include "pool.h"
 #include "shared/reduce.h"

@@ -1,7 +1,7 @@
 // Scans along rows (contract: surprisal/scan.h), rows on threads. Advantages and returns go through the level's kernel, a
 // register of tokens at a time; the others, and everything on the level "portable", token by token.
 #include "backend.h"
-#include "cache.h"
+#include "sizes.h"
 #include "level.h"
 #include "pool.h"
 #include "shared/scan.h"

@@ -14,6 +14,7 @@
 
 #include "level.h"
 #include "pool.h"
+#include "sizes.h"
 #include "shared/select.h"
 
 namespace srp::cpu {
@@ -85,7 +86,6 @@ class Shortlist {
  private:
   static constexpr int64_t kWhole = 1024;  // positions of a unit that is listed whole
   static constexpr int64_t kMostSampled = int64_t{1} << 16;
-  static constexpr int64_t kPiece = int64_t{1} << 16;
 
   template <class T>
   static bool reserve(std::unique_ptr<T[]>* memory, int64_t* capacity, int64_t count) {
@@ -134,12 +134,12 @@ class Shortlist {
   srp_status parallel_list(const F* values, const uint8_t* mask, Range range, F low, F high, uint8_t* flags) {
     const Kernels* const level = kernels();
     const int64_t length = range.end - range.begin;
-    if (length < kParallelBytes / int64_t{sizeof(F)}) {
+    if (length < sizes().parallel_bytes / int64_t{sizeof(F)}) {
       counts_ = level->floats.of<F>().list(values, mask, range.begin, range.end, low, high, flags);
       return SRP_OK;
     }
     std::atomic<int64_t> above{0}, listed{0}, nans{0};
-    const srp_status status = parallel_pieces(length, kPiece, [&](int64_t begin, int64_t end) {
+    const srp_status status = parallel_pieces(length, sizes().piece_values, [&](int64_t begin, int64_t end) {
       const Listed part =
           level->floats.of<F>().list(values, mask, range.begin + begin, range.begin + end, low, high, flags);
       above += part.above;

@@ -15,6 +15,8 @@ const LIMIT = LONG ? 7_200_000 : 600_000; // ms: ends what hangs
 const SHORT = { SURPRISAL_KERNELS_EVERY: LONG ? "1" : "7" };
 // Of failures one case an op: each makes dozens of calls fail.
 const FAILURES = { SURPRISAL_KERNELS_EVERY: LONG ? "40" : "1000" };
+// Every array of these cases on the ways of large ones.
+const TINY = { SURPRISAL_CPU_SIZES: "tiny" };
 const DELAYS = { SURPRISAL_EMULATION_STREAMS: "delay:7" };
 
 const compiler = findCompiler();
@@ -60,7 +62,7 @@ if ("reason" in compiler) {
 
   for (const level of CHECKED_LEVELS.slice(1))
     sanitized("asan", `ASan and UBSan: both backends agree on the level ${level}`, async () => {
-      await expectPassed("asan", "agree", ["0"], { ...SHORT, SURPRISAL_CPU: level });
+      await expectPassed("asan", "agree", ["0"], { ...SHORT, ...TINY, SURPRISAL_CPU: level });
     });
 
   sanitized("asan", "ASan and UBSan: both backends refuse bad arguments and bad data", async () => {
@@ -74,6 +76,7 @@ if ("reason" in compiler) {
   const FENCES = ["behind", "front"] as const;
   const fenced = (fence: string, level: string): NodeJS.ProcessEnv => ({
     ...SHORT,
+    ...(fence === "behind" ? TINY : {}),
     SURPRISAL_KERNELS_FENCE: fence,
     SURPRISAL_CPU: level,
   });

@@ -9,7 +9,7 @@ import { findCompiler, whyNot } from "./programs";
 import { HANG_MS } from "../support/hang";
 
 const root = join(__dirname, "../..");
-const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "test/native/pool/main.cpp"].map((path) =>
+const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "native/cpu/sizes.cpp", "test/native/pool/main.cpp"].map((path) =>
   join(root, path),
 );
 const FLAGS = [

@@ -17,6 +17,7 @@
 
 #include "../../../native/cpu/cores.h"
 #include "../../../native/cpu/pool.h"
+#include "../../../native/cpu/sizes.h"
 #include "shared/checks.h"
 #include "surprisal/cpu.h"
 
@@ -57,7 +58,7 @@ void covers() {
     for (const int64_t count : {0, 1, 2, 7, 64, 1000})
       for (const int64_t size : {1, 3, 64, 5000}) expect_covered(count, size);
     // One call on the caller's thread alone, below the size, and many pieces above it.
-    for (const int64_t rows : {int64_t{3}, 2 * kParallelBytes}) {
+    for (const int64_t rows : {int64_t{3}, 2 * sizes().parallel_bytes}) {
       std::atomic<int64_t> sum{0}, pieces{0};
       EXPECT(SRP_OK == parallel_rows(rows, 1, [&](int64_t begin, int64_t end) {
                sum += end - begin;

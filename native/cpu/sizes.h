@@ -1,0 +1,33 @@
+// Sizes of arrays from which the kernels take the ways of large ones. Results do not depend on them.
+//
+// SURPRISAL_CPU_SIZES=tiny makes them so small that a few hundred numbers take the ways of hundreds of millions: for tests.
+#ifndef SURPRISAL_CPU_SIZES_H
+#define SURPRISAL_CPU_SIZES_H
+
+#include <stdint.h>
+
+namespace srp::cpu {
+
+struct Sizes {
+  // Below this many bytes a call stays on its thread: reading them takes 50 microseconds, about as long as waking another thread.
+  int64_t parallel_bytes;
+  // Of a piece: large enough to make handing it out cheap, small enough to divide a call.
+  int64_t piece_bytes;
+  // An output above this is not found in the cache later: half of the last-level cache, but no more than 8 MiB, since many
+  // cores share a larger cache.
+  int64_t cached_bytes;
+  // Tokens in a piece of what does not depend on rows.
+  int64_t piece_tokens;
+  // Values in a piece of a long row that is searched by several threads.
+  int64_t piece_values;
+};
+
+const Sizes& sizes();
+
+// Whether an output of this many bytes, which lies elsewhere than its inputs, is written past the cache: writing through it
+// would first read the lines that are to be overwritten, and evict what the caller still needs.
+inline bool leaves_cache(int64_t bytes) { return bytes > sizes().cached_bytes; }
+
+}  // namespace srp::cpu
+
+#endif
