@@ -48,11 +48,11 @@ export {
 } from "./exports";
 
 const ofEveryPolicyLoss =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend";
 const ofEveryPolicyLossFromLogits =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend vocab out temperature scale softcap dtype stride";
 const ofEveryPolicyLossFromLogitsAsync =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation backend vocab out temperature scale softcap dtype stride signal";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend vocab out temperature scale softcap dtype stride signal";
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
 export const backendInfo: typeof from.backendInfo = checked("backendInfo", from.backendInfo, "");
 /**
@@ -111,7 +111,7 @@ export const answerThinkingMask: TakesPlain<typeof from.answerThinkingMask> = ch
 export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
   "aggregateLoss",
   from.aggregateLoss,
-  "losses:f options{mode mask:m emptyRows tokens rows length workers accumulation shape offsets:i backend collective}",
+  "losses:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
 );
 /**
  * What a kept token of each row weighs in the loss of a batch, one number a row: W_bt = m_bt·w_b = d loss / d losses_bt.
@@ -123,7 +123,7 @@ export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
 export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = checked(
   "aggregationWeights",
   from.aggregationWeights,
-  "options{mode mask:m emptyRows tokens rows length workers accumulation shape offsets:i backend collective}",
+  "options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
 );
 /**
  * The entropy bonus of a batch and its gradient. Hand `gradEntropies` to `logprobBackward` together with the gradient of the
@@ -138,7 +138,7 @@ export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = ch
 export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
   "entropyBonus",
   from.entropyBonus,
-  "entropies:f options{coefficient rowWeights:d mode mask:m emptyRows tokens rows length workers accumulation shape offsets:i backend collective}",
+  "entropies:f options{coefficient rowWeights:d mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
 );
 /**
  * The value loss of PPO and its gradient, per token:
@@ -152,7 +152,7 @@ export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
 export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
   "valueLoss",
   from.valueLoss,
-  "batch* options?{clip emptyRows aggregation tokens rows length workers accumulation preset backend}",
+  "batch* options?{clip emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend}",
 );
 /**
  * A row of a group with unequal rewards weighs min(groups / such groups, clip), so that the sum of a batch does not shrink
@@ -1194,7 +1194,8 @@ export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
  *
  *     row b stays  if  a_b >= 0  or  Σ_t m (u − ℓ) / max(count, 1) <= threshold
  *
- * u − ℓ is taken, summed and compared in float64. No comparison with NaN holds: a NaN mean drops a row of negative advantage.
+ * u − ℓ is taken, summed and compared in float64. No comparison with NaN holds: a NaN mean drops a row of negative advantage, unless
+ * `unknownSampler` is `"one"`.
  *
  * @param advantages one per row
  * @param logProbs ℓ under the current policy, nats; [n] as `shape` or `offsets` say
@@ -1205,7 +1206,7 @@ export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
 export const offPolicyRowMask: TakesPlain<typeof from.offPolicyRowMask> = checked(
   "offPolicyRowMask",
   from.offPolicyRowMask,
-  "advantages:f logProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i backend}",
+  "advantages:f logProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i backend unknownSampler}",
 );
 /**
  * Replaces what stands behind the first stop token of each row by padding. A row without stop token stays as it is.
@@ -1468,7 +1469,7 @@ export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
 export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
   "importanceRatio",
   from.importanceRatio,
-  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize shape offsets:i backend}",
+  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize unknownSampler shape offsets:i backend}",
 );
 /**
  * How the policy that sampled and the one that learns differ on a batch: perplexity under each, KL(rollout ‖ training) by two
@@ -1481,7 +1482,7 @@ export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
 export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
   from.mismatchMetrics,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler preset}",
 );
 /**
  * Takes tokens without a finite number out of the mask, and counts them. A NaN or an infinity that stays spreads to the loss.
@@ -1496,7 +1497,7 @@ export const finiteMask: TakesPlain<typeof from.finiteMask> = checked(
 );
 /**
  * The tokens on which two policies are near enough, by one measure within bounds: the rejection of AReaL, SkyRL, slime, ROLL and
- * open-instruct, OPSM and VACO. A NaN is dropped. Several rules are several calls, each with the mask of the one before.
+ * open-instruct, OPSM and VACO. A NaN is dropped, unless `unknownSampler` says otherwise. Several rules are several calls, each with the mask of the one before.
  *
  * @param oldLogProbs o: of the trainer, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u: of the sampler, the same tokens
@@ -1507,7 +1508,7 @@ export const finiteMask: TakesPlain<typeof from.finiteMask> = checked(
 export const offPolicyMask: TakesPlain<typeof from.offPolicyMask> = checked(
   "offPolicyMask",
   from.offPolicyMask,
-  "oldLogProbs:f samplerLogProbs:f options{measure level reduce low high logClamp drops advantages:f advantagesPer mask:m shape offsets:i}",
+  "oldLogProbs:f samplerLogProbs:f options{measure level reduce low high logClamp drops advantages:f advantagesPer mask:m shape offsets:i unknownSampler}",
 );
 /**
  * M2PO's mask over a whole batch: the fewest tokens of the largest (o − u)² are dropped such that the mean of the rest is below the
@@ -1535,7 +1536,7 @@ export const secondMomentMask: TakesPlain<typeof from.secondMomentMask> = checke
 export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = checked(
   "rolloutCorrection",
   from.rolloutCorrection,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures weights{level threshold batchNormalize} rejection{options thresholds} preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler weights{level threshold batchNormalize} rejection{options thresholds} preset}",
 );
 /**
  * The mask without the tokens and rows on which the sampler and the trainer are too far apart, as verl's rollout correction
@@ -1551,7 +1552,7 @@ export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = chec
 export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> = checked(
   "rolloutRejectionMask",
   from.rolloutRejectionMask,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures options thresholds preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler options thresholds preset}",
 );
 /**
  * Importance weights that correct for the distance between the policy that sampled (an inference engine, with its own
@@ -1567,7 +1568,7 @@ export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> 
 export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
   "rolloutWeights",
   from.rolloutWeights,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures level threshold batchNormalize preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler level threshold batchNormalize preset}",
 );
 /**
  * Supervised loss −Σ_b w_b·Σ_t m_bt·logProbs_bt with the weights of `aggregationWeights`. What lies under the mask is not read.
@@ -1579,7 +1580,7 @@ export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
 export const negativeLogLikelihood: TakesPlain<typeof from.negativeLogLikelihood> = checked(
   "negativeLogLikelihood",
   from.negativeLogLikelihood,
-  "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation shape offsets:i backend collective}",
+  "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
 );
 /**
  * The tokens that are inside of a trust region, as a `termMask` of a policy loss: DPPO's regions, IcePop's for the current policy,
@@ -1776,8 +1777,8 @@ export const luspoLoss: TakesPlain<typeof from.luspoLoss> = checked(
   ofEveryPolicyLoss,
 );
 /**
- * A*-PO's loss and its gradient, with the reference policy's log-probs as `oldLogProbs` and A_b = r_b − V*_b of
- * `optimalValueAdvantage`, R rows:
+ * A*-PO's loss and its gradient, with the reference policy's log-probs as `oldLogProbs`, or their sums o_b as `oldSequenceLogProbs`, and
+ * A_b = r_b − V*_b of `optimalValueAdvantage`, R rows:
  *
  *     d_b = β₂ Σ_t (ℓ_bt − o_bt) − A_b,   loss = (1/R) Σ_b d_b²,   d loss / d ℓ_bt = 2·β₂·d_b / R
  *
@@ -2356,8 +2357,8 @@ export const computeAdvantages: {
   ): Beside<AdvantageResult<Name>>;
 } & typeof from.computeAdvantages = checked("computeAdvantages", from.computeAdvantages, {
   ppo: "name batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend collective}",
-  rloo: "name batch* options?{singleton scoreOver backend collective preset}",
-  cpgd: "name batch* options?{weighting epsilon clip backend collective}",
+  rloo: "name batch* options?{singleton nan scoreOver backend collective preset}",
+  cpgd: "name batch* options?{weighting epsilon nan clip backend collective}",
   optimalValue: "name batch* options{beta backend collective}",
   gae: "name batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
   grpo: "name batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend collective preset}",
@@ -2366,17 +2367,17 @@ export const computeAdvantages: {
   puff: "name batch* options{gamma lambda rhoClip cClip delta backend}",
   egpo: "name batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend collective}",
   empg: "name batch* options{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend collective}",
-  passAtK: "name batch* options?{scale epsilon scoreOver backend collective preset}",
+  passAtK: "name batch* options?{scale epsilon nan scoreOver backend collective preset}",
   rlooWithKl: "name batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
   turnGae: "name batch* options{gamma lambda:f transformMasked backend}",
   turnReturns: "name batch* options?{gamma reward backend}",
   reinforcePlusPlus:
     "name batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
   reinforcePlusPlusBaseline:
-    "name batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton scoreOver backend collective preset}",
+    "name batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend collective preset}",
   remax: "name batch* options?{backend}",
-  opo: "name batch* options?{singleton scoreOver backend collective preset}",
-  gpg: "name batch* options?{normalizer singleton scoreOver backend collective preset}",
+  opo: "name batch* options?{singleton nan scoreOver backend collective preset}",
+  gpg: "name batch* options?{normalizer singleton nan scoreOver backend collective preset}",
   optimalTokenBaseline: "name batch* options?{columns zeroTail epsilon preset backend collective}",
   multiReward:
     "name batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend collective}",
@@ -2402,7 +2403,7 @@ export const computeAdvantages: {
 export const cpgdAdvantage: TakesPlain<typeof from.cpgdAdvantage> = checked(
   "cpgdAdvantage",
   from.cpgdAdvantage,
-  "batch* options?{weighting epsilon clip backend collective}",
+  "batch* options?{weighting epsilon nan clip backend collective}",
 );
 /**
  * EDGE-GRPO: the group advantage of a row, times a weight from its mean Shannon entropy P within the group.
@@ -2489,7 +2490,7 @@ export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
 export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
   "gpgAdvantage",
   from.gpgAdvantage,
-  "batch* options?{normalizer singleton scoreOver backend collective preset}",
+  "batch* options?{normalizer singleton nan scoreOver backend collective preset}",
 );
 /**
  * Advantages of rollouts relative to their group (GRPO): the scores of one prompt's rollouts, centred and scaled.
@@ -2601,7 +2602,7 @@ export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> 
 export const opoAdvantage: TakesPlain<typeof from.opoAdvantage> = checked(
   "opoAdvantage",
   from.opoAdvantage,
-  "batch* options?{singleton scoreOver backend collective preset}",
+  "batch* options?{singleton nan scoreOver backend collective preset}",
 );
 /**
  * Optimal token baseline: returns less the baseline that minimises the variance of the gradient, token by token.
@@ -2648,7 +2649,7 @@ export const optimalValueAdvantage: TakesPlain<typeof from.optimalValueAdvantage
 export const passAtKAdvantage: TakesPlain<typeof from.passAtKAdvantage> = checked(
   "passAtKAdvantage",
   from.passAtKAdvantage,
-  "batch* options?{scale epsilon scoreOver backend collective preset}",
+  "batch* options?{scale epsilon nan scoreOver backend collective preset}",
 );
 /**
  * PPO's preparation of a batch:
@@ -2716,7 +2717,7 @@ export const reinforcePlusPlusAdvantage: TakesPlain<typeof from.reinforcePlusPlu
 export const reinforcePlusPlusBaselineAdvantage: TakesPlain<typeof from.reinforcePlusPlusBaselineAdvantage> = checked(
   "reinforcePlusPlusBaselineAdvantage",
   from.reinforcePlusPlusBaselineAdvantage,
-  "batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton scoreOver backend collective preset}",
+  "batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend collective preset}",
 );
 /**
  * ReMax: A[t] = Σ_{kept j ≥ t} r[j] − baseline[b] at kept tokens.
@@ -2746,7 +2747,7 @@ export const remaxAdvantage: TakesPlain<typeof from.remaxAdvantage> = checked(
 export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
   "rlooAdvantage",
   from.rlooAdvantage,
-  "batch* options?{singleton scoreOver backend collective preset}",
+  "batch* options?{singleton nan scoreOver backend collective preset}",
 );
 /**
  * Leave-one-out advantages (RLOO) with rewards of several functions and a KL penalty in the reward.

@@ -4,6 +4,7 @@ import type { CollectiveOption } from "../core/collective";
 import { floatDType } from "../core/float-arrays";
 import { oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
+import type { GroupConventions } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
 import { needRewardedBatch, type RewardedBatch, type RowAdvantages, scoresOf, spreadRows } from "./rewarded-batch";
 
@@ -20,6 +21,8 @@ export interface CpgdAdvantageOptions extends BackendOption, CollectiveOption {
   readonly weighting?: (typeof WEIGHTINGS)[number];
   /** Added to the std, >= 0. Default 1e-6. */
   readonly epsilon?: number;
+  /** A NaN score makes the whole batch NaN, or abstains: left out of the statistics, advantage 0. Default `"propagate"`. */
+  readonly nan?: NonNullable<GroupConventions["nan"]>;
   /** Largest clip-filter-like weight, > 0. Default 3. */
   readonly clip?: number;
 }
@@ -54,7 +57,14 @@ export function cpgdAdvantage(batch: CpgdBatch, options: CpgdAdvantageOptions = 
   const { normalized } = normalizeItems(
     op,
     { values: scoresOf(op, checked, "all", backend), groups: oneGroup(B) },
-    { scale: weighting === "std" ? "std" : "none", ddof: 0, epsilon, ...backend, collective: options.collective },
+    {
+      scale: weighting === "std" ? "std" : "none",
+      ddof: 0,
+      epsilon,
+      nan: options.nan,
+      ...backend,
+      collective: options.collective,
+    },
   );
   const batchRows = options.collective ? options.collective.allReduce(Int32Array.of(B), "sum")[0]! : B;
   const weight = weighting === "clipFilter" ? Math.min(batchRows, clip) : 1;

@@ -49,6 +49,7 @@ export * from "./rloo-with-kl-advantage";
 export * from "./turn-advantage";
 
 const maskMode = { skip: true, steps: true, cut: true } as const;
+const nan = { propagate: true, abstain: true } as const;
 const singleton = { zero: true, raw: true, standard: true } as const;
 const scale = { std: true, others: true, mean: true, signedMean: true, none: true } as const;
 const scoreOver = { all: true, kept: true } as const;
@@ -101,7 +102,7 @@ const ESTIMATORS = {
         epsilon: "number",
         varianceFloor: "number",
         singleton,
-        nan: { propagate: true, abstain: true },
+        nan,
         scoreOver,
       },
     }),
@@ -113,7 +114,7 @@ const ESTIMATORS = {
     answers: "row",
     reads: outcomeReads,
     oneOf: [scored],
-    options: { scale, epsilon: "number", scoreOver },
+    options: { scale, epsilon: "number", nan, scoreOver },
   }),
   rloo: {
     ...estimator(rlooAdvantage, {
@@ -122,7 +123,7 @@ const ESTIMATORS = {
       answers: "row",
       reads: outcomeReads,
       oneOf: [scored],
-      options: { singleton, scoreOver },
+      options: { singleton, nan, scoreOver },
     }),
     pipeline: returnsStage({ center: "leaveOneOut", scale: "none" }, false),
   },
@@ -164,7 +165,7 @@ const ESTIMATORS = {
       answers: "token",
       reads: outcomeReads,
       oneOf: [scored],
-      options: { singleton, whitening: "json", scoreOver },
+      options: { singleton, nan, whitening: "json", scoreOver },
     }),
     pipeline: returnsStage({ center: "mean", scale: "none" }, true),
   },
@@ -181,7 +182,7 @@ const ESTIMATORS = {
     answers: "token",
     reads: outcomeReads,
     oneOf: [scored],
-    options: { singleton, scoreOver },
+    options: { singleton, nan, scoreOver },
   }),
   gpg: estimator(gpgAdvantage, {
     about: "centred scores, stretched by the share of rollouts that have one",
@@ -189,7 +190,7 @@ const ESTIMATORS = {
     answers: "row",
     reads: outcomeReads,
     oneOf: [scored],
-    options: { normalizer: "number", singleton, scoreOver },
+    options: { normalizer: "number", singleton, nan, scoreOver },
   }),
   optimalTokenBaseline: estimator(optimalTokenBaselineAdvantage, {
     about: "returns less the baseline of least variance, token by token",
@@ -301,7 +302,7 @@ const ESTIMATORS = {
       answers: "row",
       reads: { rewards: "take", tokenRewards: "take", mask: "take" },
       oneOf: [scored],
-      options: { weighting: { std: true, clipFilter: true, none: true }, epsilon: "number", clip: "number" },
+      options: { weighting: { std: true, clipFilter: true, none: true }, epsilon: "number", nan, clip: "number" },
     }),
     pipeline: cpgdStage,
   },

@@ -30,12 +30,13 @@ export interface GpgAdvantageResult extends OutcomeAdvantageResult {
  */
 export function gpgAdvantage(batch: OutcomeBatch, options: GpgAdvantageOptions = {}): GpgAdvantageResult {
   const op = "gpgAdvantage";
-  const { singleton = "zero" } = resolvePreset(op, options.preset, options);
+  const { singleton = "zero", nan } = resolvePreset(op, options.preset, options);
   const normalizer = needNumber(op, "normalizer", options.normalizer ?? 1, { min: 0, above: true });
   const scored = needScores(op, batch, options);
-  const { scores } = scored;
+  // A row that abstains is none of the batch.
+  const scores = nan === "abstain" ? scored.scores.filter((score) => !Number.isNaN(score)) : scored.scores;
   const here = Int32Array.of(scores.length, scores.filter((score) => score !== 0).length);
   const [rows, scoring] = options.collective ? options.collective.allReduce(here, "sum") : here;
   const alpha = rows! / Math.max(scoring!, 1);
-  return { ...compareScores(op, scored, { scale: "none", singleton, gain: alpha / normalizer }), alpha };
+  return { ...compareScores(op, scored, { scale: "none", singleton, nan, gain: alpha / normalizer }), alpha };
 }

@@ -29,8 +29,8 @@ export interface OpoAdvantageResult extends OutcomeAdvantageResult {
  */
 export function opoAdvantage(batch: OutcomeBatch, options: OpoAdvantageOptions = {}): OpoAdvantageResult {
   const op = "opoAdvantage";
-  const { singleton = "zero" } = resolvePreset(op, options.preset, options);
+  const { singleton = "zero", nan } = resolvePreset(op, options.preset, options);
   const scored = needScores(op, batch, options);
   const lengths = keptPerRow(op, scored.batch.rows, scored.batch.mask, options);
-  return { ...compareScores(op, scored, { scale: "none", singleton, weights: lengths }), lengths };
+  return { ...compareScores(op, scored, { scale: "none", singleton, nan, weights: lengths }), lengths };
 }

@@ -31,6 +31,8 @@ export interface OutcomeBatch extends RewardedBatch {
 export interface BaselineConventions {
   /** The advantage of a row alone in its group: 0, or its own score. Default `"zero"`. */
   readonly singleton?: NonNullable<GroupConventions["singleton"]>;
+  /** A NaN score makes its whole group NaN, or abstains: left out of the statistics, advantage 0. Default `"propagate"`. */
+  readonly nan?: NonNullable<GroupConventions["nan"]>;
 }
 
 export interface OutcomeOptions extends BackendOption, CollectiveOption {

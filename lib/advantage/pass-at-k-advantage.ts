@@ -15,6 +15,8 @@ export interface PassAtKConventions {
   readonly scale?: NonNullable<GroupConventions["scale"]>;
   /** Added to the std, >= 0. Default 1e-6. */
   readonly epsilon?: number;
+  /** A NaN score makes its whole group NaN, or abstains: left out of the statistics, advantage 0. Default `"propagate"`. */
+  readonly nan?: NonNullable<GroupConventions["nan"]>;
 }
 
 export interface PassAtKAdvantageOptions extends PassAtKConventions, OutcomeOptions, PresetOption<"passAtKAdvantage"> {}
@@ -30,6 +32,12 @@ export interface PassAtKAdvantageOptions extends PassAtKConventions, OutcomeOpti
  */
 export function passAtKAdvantage(batch: OutcomeBatch, options: PassAtKAdvantageOptions = {}): OutcomeAdvantageResult {
   const op = "passAtKAdvantage";
-  const { scale = "std", epsilon = 1e-6 } = resolvePreset(op, options.preset, options);
-  return compareScores(op, needScores(op, batch, options), { center: "runnerUp", scale, epsilon, singleton: "zero" });
+  const { scale = "std", epsilon = 1e-6, nan } = resolvePreset(op, options.preset, options);
+  return compareScores(op, needScores(op, batch, options), {
+    center: "runnerUp",
+    scale,
+    epsilon,
+    singleton: "zero",
+    nan,
+  });
 }

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { layoutOfRows } from "../core/row-layout";
+import { layoutOfRows, rowBegin, rowEnd, type Rows } from "../core/row-layout";
 import { discountedReturns } from "../ops/scan";
 import { type PresetOption, resolvePreset } from "../presets";
 import {
@@ -73,6 +73,16 @@ export function reinforcePlusPlusAdvantage(
   };
 }
 
+/** The mask without the rows that are left out. */
+function withoutRows(rows: Rows, mask: Uint8Array | null, left: readonly boolean[]): Uint8Array | null {
+  if (!left.some(Boolean)) return mask;
+  const kept = mask ? mask.slice() : new Uint8Array(rows.n).fill(1);
+  left.forEach((out, b) => {
+    if (out) kept.fill(0, rowBegin(rows, b), rowEnd(rows, b));
+  });
+  return kept;
+}
+
 export interface ReinforcePlusPlusBaselineOptions
   extends WhitenedBaselineConventions, OutcomeOptions, PresetOption<"reinforcePlusPlusBaselineAdvantage"> {}
 
@@ -92,12 +102,13 @@ export function reinforcePlusPlusBaselineAdvantage(
   options: ReinforcePlusPlusBaselineOptions = {},
 ): OutcomeAdvantageResult {
   const op = "reinforcePlusPlusBaselineAdvantage";
-  const { singleton = "zero", whitening } = resolvePreset(op, options.preset, options);
+  const { singleton = "zero", nan, whitening } = resolvePreset(op, options.preset, options);
   const scored = needScores(op, batch, options);
-  const compared = compareScores(op, scored, { scale: "none", singleton });
+  const compared = compareScores(op, scored, { scale: "none", singleton, nan });
   const { rows, mask, rewards } = scored.batch;
   const tokens = spreadRows(op, scored.batch, compared.rowAdvantages, "float64", scored.backend);
-  const where = { ...layoutOfRows(rows), mask: mask ?? undefined, ...scored.backend, ...scored.together };
+  const counted = nan === "abstain" ? withoutRows(rows, mask, Array.from(scored.scores, Number.isNaN)) : mask;
+  const where = { ...layoutOfRows(rows), mask: counted ?? undefined, ...scored.backend, ...scored.together };
   const advantages = roundedTo(floatDType(rewards), whitenTokens(tokens, { where }, whitening));
   return { ...compared, advantages, returns: advantages };
 }

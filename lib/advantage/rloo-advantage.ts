@@ -25,6 +25,6 @@ export interface RlooAdvantageOptions extends BaselineConventions, OutcomeOption
  */
 export function rlooAdvantage(batch: OutcomeBatch, options: RlooAdvantageOptions = {}): OutcomeAdvantageResult {
   const op = "rlooAdvantage";
-  const { singleton = "zero" } = resolvePreset(op, options.preset, options);
-  return compareScores(op, needScores(op, batch, options), { center: "leaveOneOut", scale: "none", singleton });
+  const { singleton = "zero", nan } = resolvePreset(op, options.preset, options);
+  return compareScores(op, needScores(op, batch, options), { center: "leaveOneOut", scale: "none", singleton, nan });
 }

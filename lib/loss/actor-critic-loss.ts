@@ -43,8 +43,10 @@ export function actorCriticLoss(batch: ActorCriticBatch, options: ActorCriticLos
   const op = "actorCriticLoss";
   const coefficient = needNumber(op, "valueCoefficient", valueCoefficient ?? 0.5, { min: 0 });
   const policy = evaluateTokenMap(op, PPO, needPolicyBatch(op, batch), policyOptions);
-  const { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend } = policyOptions;
-  const shared = { aggregation, tokens, rows, length, workers, accumulation, emptyRows, backend, clip: valueClip };
+  const { aggregation, tokens, rows, length, workers, accumulation, stepsPerGeneration, emptyRows, backend } =
+    policyOptions;
+  const counts = { tokens, rows, length, workers, accumulation, stepsPerGeneration };
+  const shared = { ...counts, aggregation, emptyRows, backend, clip: valueClip };
   const { mask: ownMask, valueMask, ...rest } = batch;
   const mask = valueMask ?? ownMask;
   const names = { clip: "valueClip", mask: valueMask ? "valueMask" : "mask" };

@@ -40,6 +40,11 @@ export interface AggregationCounts {
   readonly workers?: number;
   /** Batches whose gradients are added before a step: divides, > 0. Default 1. */
   readonly accumulation?: number;
+  /**
+   * Batches that `tokens` counts, > 0: TRL's `steps_per_generation`, with `num_items_in_batch` as `tokens`. N is then the share of this
+   * batch, or of a step of `accumulation` batches in modes that do not divide by it. Default: `tokens` is N.
+   */
+  readonly stepsPerGeneration?: number;
 }
 
 /** What a framework's name for a mode stands for. */
@@ -82,6 +87,7 @@ const COUNTS = [
   "length",
   "workers",
   "accumulation",
+  "stepsPerGeneration",
 ] as const satisfies readonly (keyof AggregationCounts)[];
 
 /** The framework's convention of that name, or undefined for a mode by what it computes. */
@@ -120,6 +126,10 @@ function needCounts(
     if (options[name] === undefined) continue;
     const count = needNumber(op, name, options[name], { min: 0, above: true });
     if (!named || named.uses.includes(name)) counts[name] = count;
+  }
+  if (counts.tokens !== undefined && counts.stepsPerGeneration !== undefined) {
+    const batches = counts.accumulation === undefined ? (options.accumulation ?? 1) : 1;
+    counts.tokens *= batches / counts.stepsPerGeneration;
   }
   return counts;
 }

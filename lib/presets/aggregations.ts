@@ -7,6 +7,7 @@ const verl = {
   fixedLength: { mode: "fixedLength", emptyRows: "skip", uses: ["rows", "length", "workers"], needed: ["rows"] },
 } as const;
 const tokenMean = { mode: "tokenMean", uses: ["tokens", "workers"] } as const;
+const tokenMeanOfStep = { mode: "tokenMean", uses: ["tokens", "workers", "stepsPerGeneration"] } as const;
 const tokenMeanAlone = { mode: "tokenMean", uses: ["accumulation"] } as const;
 const rowMean = { mode: "rowMean", emptyRows: "skip", uses: ["rows", "workers"] } as const;
 const rowMeanOfAll = { mode: "rowMean", emptyRows: "count", uses: ["accumulation"] } as const;
@@ -31,9 +32,9 @@ export const AGGREGATIONS = {
   "trl/sapo": rowMeanOfAll,
   "trl/bnpo": tokenMeanAlone,
   "trl/dr_grpo": fixedLength,
-  "trl/dapo": tokenMean,
-  "trl/cispo": tokenMean,
-  "trl/vespo": tokenMean,
+  "trl/dapo": tokenMeanOfStep,
+  "trl/cispo": tokenMeanOfStep,
+  "trl/vespo": tokenMeanOfStep,
   "trl/luspo": rowSumOfAll,
   "lightrft/policy": { mode: "rowMean", emptyRows: "count", uses: [] },
 } as const;

@@ -26,6 +26,71 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   papers: ["empg", "egpo", "gspo", "maxent"],
 };
 
+/** Column → the revision that was run, and what to know of it. */
+const REVISIONS: Readonly<Record<string, string>> = {
+  verl: "1dda039b, 2026-08-22",
+  "verl 2026-01": "b178a3cd, 2026-01",
+  TRL: "f2cd5771, 2026-07; the recorded optimisation steps are of 1.13.0. That has no PPO trainer any more: what is said of it is of the revision",
+  OpenRLHF: "3c3be623, 2026-08",
+  LightRFT: "49e62cb, 2026-03",
+  PufferLib: "91460f7b, 2024-10",
+  Liger: "ead96b61, 2026-08; read, its numbers are TRL's",
+  SkyRL: "a9564572, 2026-08-21",
+  AReaL: "cbff54d6, 2026-08-22",
+  slime: "624b824a, 2026-08-21",
+  ROLL: "8eb27cc2, 2026-08-19",
+  "prime-rl": "559b4477, 2026-08-21",
+  "open-instruct": "e6c3044a, 2026-08-20",
+  "NeMo-RL": "7ea279ab, 2026-08-22",
+  papers: "EGPO 4656be8, 2026-01, and f296a28, 2025-12; MaxEnt-GRPO 4f57dd45, 2026-04; EMPG and GSPO by their formulas",
+};
+
+/** What a source does that is taken for a fault, and what is done here. */
+const FAULTS: readonly (readonly [source: string, upstream: string, here: string])[] = [
+  ["ROLL", "token-mean, and its clip fractions, count what lies under the mask", "masked tokens do not count"],
+  [
+    "ROLL",
+    "GiGPO groups states by their hash alone: equal states of two trajectory groups mix",
+    "groups are trajectory group and state",
+  ],
+  [
+    "ROLL",
+    "rewards centred over the batch are divided by a std of the wrong group",
+    "each row is divided by that of its own group",
+  ],
+  ["SkyRL", "batch normalisation takes its mean over padding, too", "over the kept tokens"],
+  ["SkyRL", "the legacy reduction drops trailing rows", "every row counts"],
+  [
+    "slime",
+    "ragged groups become one group; a group of one is NaN",
+    "groups have labels or offsets; a group of one is 0",
+  ],
+  ["slime", "the clip fraction of OPSM counts masked tokens", "it does not"],
+  ["verl", "IcePop with nothing kept divides by zero; figures of an empty batch are 0/0", "0"],
+  [
+    "verl",
+    "the cap of DPPO's ratio is 20 in the function and 3 by the configuration",
+    "3 with preset `verl`; `ratioCap` is any other",
+  ],
+  ["AReaL", "the value loss is 0/0 on an empty mask", "0"],
+  ["NeMo-RL", "the std that a row that does not count is divided by has one row too few", "that of all rows of its group that count"],
+  [
+    "SkyRL",
+    "MaxRL with rewards of both signs divides by a mean near 0, or below it",
+    'a group whose mean is not above 0 gets 0; `scale: "signedMean"` turns signs as there',
+  ],
+  [
+    "slime",
+    "weights by the geometric mean cannot be divided by their mean over the batch: the call fails",
+    "they are divided by their mean over rows",
+  ],
+  [
+    "open-instruct",
+    "the configuration refuses upper bounds of 1 and less, which is where those of total variation lie",
+    "any bounds",
+  ],
+];
+
 /** How the code of a paper is called in its cell. */
 const PAPERS: Readonly<Record<string, string>> = { empg: "EMPG", egpo: "EGPO", gspo: "GSPO", maxent: "MaxEnt-GRPO" };
 
@@ -58,6 +123,14 @@ export function compatibilityPage(files: readonly GoldenFile[], mappings: Mappin
         ),
       ),
     ),
+    "## Revisions",
+    "",
+    ...table(["source", "revision that was run"], Object.entries(REVISIONS)),
+    "## Faults of sources",
+    "",
+    "What looks like a fault there is not a default here.",
+    "",
+    ...table(["source", "there", "here"], FAULTS),
     "## Functions",
     "",
     ...table(

@@ -16,7 +16,7 @@ const N = kept.reduce((sum, c) => sum + c, 0);
 const alive = kept.filter((c) => c > 0).length;
 const layout = { shape: [B, T], mask } as const;
 /** All that a trainer knows of the larger batch. */
-const counts = { tokens: 500, rows: 40, length: 128, workers: 4, accumulation: 2 };
+const counts = { tokens: 500, rows: 40, length: 128, workers: 4, accumulation: 2, stepsPerGeneration: 1 };
 
 function weights(options: AggregationOptions): number[] {
   return Array.from(aggregationWeights(options));
@@ -46,14 +46,36 @@ test.each<[AggregationOptions["mode"], (c: number) => number, (c: number) => num
   ["trl/sapo", (c) => 1 / c / B, (c) => 1 / c / B / 2],
   ["trl/bnpo", () => 1 / N, () => 1 / N / 2],
   ["trl/dr_grpo", () => 1 / B / T, () => 1 / B / 128 / 2],
-  ["trl/dapo", () => 1 / N, () => 4 / 500],
-  ["trl/cispo", () => 1 / N, () => 4 / 500],
-  ["trl/vespo", () => 1 / N, () => 4 / 500],
+  ["trl/dapo", () => 1 / N, () => 4 / (500 * 2)],
+  ["trl/cispo", () => 1 / N, () => 4 / (500 * 2)],
+  ["trl/vespo", () => 1 / N, () => 4 / (500 * 2)],
   ["trl/luspo", () => 1 / B, () => 1 / B / 2],
   ["lightrft/policy", (c) => 1 / c / B, (c) => 1 / c / B],
 ])("%s weighs as its formula says, alone and with the counts of the larger batch", (mode, own, larger) => {
   expect(weights({ ...layout, mode })).toBeAllClose(live(own), CLOSE);
   expect(weights({ ...layout, mode, ...counts })).toBeAllClose(live(larger), CLOSE);
+});
+
+test("tokens of several batches: this one has its share, or a step its own", () => {
+  const given = { tokens: 480, accumulation: 2, stepsPerGeneration: 8 };
+  expect(weights({ ...layout, mode: "trl/dapo", ...given })).toBeAllClose(
+    live(() => 1 / (480 * (2 / 8))),
+    CLOSE,
+  );
+  // Each batch has 60, and two are added: 120 again.
+  expect(weights({ ...layout, mode: "tokenMean", ...given })).toBeAllClose(
+    live(() => 1 / 120),
+    CLOSE,
+  );
+  expect(weights({ ...layout, mode: "trl/dapo", tokens: 480, stepsPerGeneration: 8 })).toBeAllClose(
+    live(() => 1 / 60),
+    CLOSE,
+  );
+  // Without tokens of a larger batch there is nothing to share.
+  expect(weights({ ...layout, mode: "trl/dapo", stepsPerGeneration: 8 })).toBeAllClose(
+    live(() => 1 / N),
+    CLOSE,
+  );
 });
 
 test("verl's names ask for the counts of all workers where there are several", () => {

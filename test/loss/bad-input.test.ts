@@ -41,6 +41,7 @@ const COUNTS: readonly Case[] = [
   ["length", { length: NaN }, OPTION],
   ["workers", { workers: Infinity }, OPTION],
   ["accumulation", { accumulation: "2" }, OPTION],
+  ["stepsPerGeneration", { stepsPerGeneration: 0 }, OPTION],
   ["emptyRows", { emptyRows: "drop" }, OPTION],
 ];
 const AGGREGATION: readonly Case[] = [["aggregation", { aggregation: "sum" }, OPTION], ...COUNTS];

@@ -3,10 +3,11 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
+import { samplerOrKnown, type UnknownSamplerOption } from "../../core/unknown-sampler";
 import { layoutOf, needRows, rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 import { logRatio } from "../../ops/ratio";
 
-export interface OffPolicyRowMaskOptions extends RowLayout, BackendOption {
+export interface OffPolicyRowMaskOptions extends RowLayout, BackendOption, UnknownSamplerOption {
   /** The largest mean log ratio, in nats per token, at which a row of negative advantage stays. */
   readonly threshold: number;
   /** 1 = a token of the response. Others are not read. Default: all 1. */
@@ -27,7 +28,8 @@ export interface OffPolicyRowMaskResult {
  *
  *     row b stays  if  a_b >= 0  or  Σ_t m (u − ℓ) / max(count, 1) <= threshold
  *
- * u − ℓ is taken, summed and compared in float64. No comparison with NaN holds: a NaN mean drops a row of negative advantage.
+ * u − ℓ is taken, summed and compared in float64. No comparison with NaN holds: a NaN mean drops a row of negative advantage, unless
+ * `unknownSampler` is `"one"`.
  *
  * @param advantages one per row
  * @param logProbs ℓ under the current policy, nats; [n] as `shape` or `offsets` say
@@ -45,7 +47,8 @@ export function offPolicyRowMask(
   const rows = needRows(op, options);
   const scores = needFloats(op, "advantages", advantages, rows.B, "one per row");
   const current = needFloats(op, "logProbs", logProbs, rows.n, rows.meaning);
-  const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, rows.n, rows.meaning);
+  const told = needFloats(op, "samplerLogProbs", samplerLogProbs, rows.n, rows.meaning);
+  const sampler = samplerOrKnown(op, told, current, options);
   const given = optionalMask(op, "mask", options.mask, rows.n, rows.meaning);
   const threshold = needNumber(op, "threshold", options.threshold, { infinite: true });
   const { backend } = options;

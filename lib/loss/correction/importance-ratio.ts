@@ -1,6 +1,7 @@
 // Ratios of the trainer's and the sampler's probabilities, bounded or cut off: the factor of a policy loss.
 import type { BackendOption } from "../../backend/select";
 import type { FloatArray } from "../../core/dtype";
+import type { UnknownSamplerOption } from "../../core/unknown-sampler";
 import { widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
@@ -15,7 +16,7 @@ const OUTSIDE = ["clamp", "zero"] as const satisfies readonly OutsideRule[];
 const BOUNDS_OF = ["ratio", "rowMean"] as const;
 
 /** What a framework's name stands for. */
-export interface ImportanceRatioConventions {
+export interface ImportanceRatioConventions extends UnknownSamplerOption {
   /**
    * A ratio for every token, or one for a row: exp of the sum of its log ratios (`"sequence"`) or of their mean (`"geometric"`). Segments
    * are rows: give their `offsets` and `mask`.
@@ -160,7 +161,7 @@ export function importanceRatio(
     const norm = normalize ? normOf(batch, held, false) : 1;
     const ratios = norm === 1 ? held : held.map((ratio) => ratio / norm);
     return {
-      ratios: widestFloat(oldLogProbs, samplerLogProbs) === "float64" ? ratios : Float32Array.from(ratios),
+      ratios: widestFloat(oldLogProbs, batch.samplerLogProbs) === "float64" ? ratios : Float32Array.from(ratios),
       kept: Uint8Array.from(exact, (ratio) => (inside(ratio, bounds) ? 1 : 0)),
     };
   }
@@ -174,9 +175,9 @@ export function importanceRatio(
     high: byRow ? UNBOUNDED.high : bounds.high,
   } as const;
   const factors = byRow ? rowFactors(batch, bounds) : undefined;
-  const { weights, kept } = boundMismatch(oldLogProbs, samplerLogProbs, { ...rule, rowFactors: factors });
+  const { weights, kept } = boundMismatch(oldLogProbs, batch.samplerLogProbs, { ...rule, rowFactors: factors });
   const norm = normalize ? normOf(batch, weights, true) : 1;
   if (norm === 1) return { ratios: weights, kept };
   const shares = (factors ?? new Float64Array(batch.rows.B).fill(1)).map((factor) => factor / norm);
-  return { ratios: boundMismatch(oldLogProbs, samplerLogProbs, { ...rule, rowFactors: shares }).weights, kept };
+  return { ratios: boundMismatch(oldLogProbs, batch.samplerLogProbs, { ...rule, rowFactors: shares }).weights, kept };
 }

@@ -4,6 +4,7 @@ import type { BackendOption } from "../../backend/select";
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber, needWord } from "../../core/option-checks";
+import { samplerOrKnown, type UnknownSamplerOption } from "../../core/unknown-sampler";
 import { layoutOfRows, needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import type { MismatchMeasures, MismatchStatistic } from "../../ops/correction";
 import { measurePair } from "../../ops/correction/measure";
@@ -27,7 +28,7 @@ export interface RolloutConventions {
 }
 
 /** Rows, mask and conventions of every function here. */
-export interface RolloutOptions extends RowLayout, BackendOption, RolloutConventions {
+export interface RolloutOptions extends RowLayout, BackendOption, RolloutConventions, UnknownSamplerOption {
   /** 1 = the policy's token, 0 = prompt, tool output or padding: never read. Default: all 1. */
   readonly mask?: Uint8Array;
 }
@@ -48,6 +49,8 @@ interface Taken {
 export class Mismatch {
   readonly rows: Rows;
   readonly mask: Uint8Array | null;
+  /** u, filled up where the sampler told none and that is asked for. */
+  readonly samplerLogProbs: FloatArray;
   readonly epsilon: number;
   readonly logClamp: number;
   readonly countsEmptyRows: boolean;
@@ -60,7 +63,7 @@ export class Mismatch {
   constructor(
     readonly op: string,
     readonly oldLogProbs: FloatArray,
-    readonly samplerLogProbs: FloatArray,
+    samplerLogProbs: FloatArray,
     options: RolloutOptions,
     /** Where the caller wrote the conventions: a path that ends in a point, or nothing. */
     at = "",
@@ -68,7 +71,8 @@ export class Mismatch {
     this.rows = needRows(op, options);
     const { n, meaning } = this.rows;
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
-    needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
+    const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
+    this.samplerLogProbs = samplerOrKnown(op, sampler, oldLogProbs, options);
     this.mask = optionalMask(op, "mask", options.mask, n, meaning);
     this.epsilon = needNumber(op, `${at}epsilon`, options.epsilon ?? 0, { min: 0 });
     this.logClamp = needNumber(op, `${at}logClamp`, options.logClamp ?? 20, { min: 0, above: true, infinite: true });

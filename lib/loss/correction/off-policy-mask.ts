@@ -4,6 +4,7 @@ import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
+import { samplerOrKnown, type UnknownSamplerOption } from "../../core/unknown-sampler";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
 
 /** A distance of o from u, and what of a row stands for it. Below, D = o − u of a token. */
@@ -21,7 +22,7 @@ const LEVELS = ["token", "row"] as const;
 const REDUCTIONS = ["mean", "sum", "max", "min"] as const;
 const DROPS = ["all", "negative", "outward"] as const;
 
-export interface OffPolicyMaskOptions extends RowLayout {
+export interface OffPolicyMaskOptions extends RowLayout, UnknownSamplerOption {
   /**
    * What is bounded, with D = o − u: `"ratio"` e^D, `"k1"` D, `"k2"` D²/2, `"k3"` e^(−D) − 1 + D, `"binaryKl"` the larger KL between this
    * token and all others, either way, `"probability"` e^o − e^u, `"totalVariation"` |e^D − 1|. Default `"ratio"`.
@@ -90,7 +91,7 @@ function needAdvantages(op: string, options: OffPolicyMaskOptions, rows: Rows): 
 
 /**
  * The tokens on which two policies are near enough, by one measure within bounds: the rejection of AReaL, SkyRL, slime, ROLL and
- * open-instruct, OPSM and VACO. A NaN is dropped. Several rules are several calls, each with the mask of the one before.
+ * open-instruct, OPSM and VACO. A NaN is dropped, unless `unknownSampler` says otherwise. Several rules are several calls, each with the mask of the one before.
  *
  * @param oldLogProbs o: of the trainer, nats; [n] as `shape` or `offsets` say
  * @param samplerLogProbs u: of the sampler, the same tokens
@@ -107,7 +108,7 @@ export function offPolicyMask(
   const rows = needRows(op, options);
   const { n, meaning } = rows;
   const old = needFloats(op, "oldLogProbs", oldLogProbs, n, meaning);
-  const sampler = needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning);
+  const sampler = samplerOrKnown(op, needFloats(op, "samplerLogProbs", samplerLogProbs, n, meaning), old, options);
   const given = optionalMask(op, "mask", options.mask, n, meaning);
   const measure = options.measure ?? "ratio";
   needWord<string>(op, "measure", measure, Object.keys(MEASURES));

@@ -1,7 +1,7 @@
 // Policy losses: value, metrics and gradient. docs/loss/policy.md has them side by side.
 export type { ClipRange } from "./clip-range";
 export * from "./losses";
-export type { PolicyBatch } from "./policy-batch";
+export type { PolicyBatch, WholeRowsBatch } from "./policy-batch";
 export * from "./policy-loss";
 export * from "./policy-loss-from-logits";
 export type {

@@ -85,6 +85,7 @@ const every = {
   length: "number",
   workers: "number",
   accumulation: "number",
+  stepsPerGeneration: "number",
   emptyRows: { skip: true, count: true },
   kl: "json",
   entropyBonus: "json",
@@ -220,7 +221,7 @@ const LOSSES = {
     about: "regression on advantages of A*-PO",
     page: "optimal-value",
     ofRows: true,
-    reads,
+    reads: { ...reads, oldSequenceLogProbs: "take" },
     options: { ...every, beta: "number" },
   }),
   dppo: lossEntry(dppoLoss, {

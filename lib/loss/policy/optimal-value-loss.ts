@@ -1,6 +1,6 @@
 // A*-PO: regression of the whole-sequence log ratio on the advantage over the optimal value.
 import { needNumber } from "../../core/option-checks";
-import { needWholeRows, type PolicyBatch } from "./policy-batch";
+import { needWholeRows, optionalSums, type WholeRowsBatch } from "./policy-batch";
 import { evaluatePolicy, policyResult } from "./evaluate-policy";
 import type { PolicyLossResult } from "./policy-loss-result";
 import type { PolicyLossOptions } from "./policy-loss-options";
@@ -14,21 +14,26 @@ export interface OptimalValueLossOptions extends PolicyLossOptions {
 const METRICS = { verl: { "actor/ppo_kl": "-logRatio" }, trl: "none" } as const;
 
 /**
- * A*-PO's loss and its gradient, with the reference policy's log-probs as `oldLogProbs` and A_b = r_b − V*_b of
- * `optimalValueAdvantage`, R rows:
+ * A*-PO's loss and its gradient, with the reference policy's log-probs as `oldLogProbs`, or their sums o_b as `oldSequenceLogProbs`, and
+ * A_b = r_b − V*_b of `optimalValueAdvantage`, R rows:
  *
  *     d_b = β₂ Σ_t (ℓ_bt − o_bt) − A_b,   loss = (1/R) Σ_b d_b²,   d loss / d ℓ_bt = 2·β₂·d_b / R
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Brantley et al. 2025, Accelerating RL for LLM Reasoning with Optimal Advantage Regression
  */
-export function optimalValueLoss(batch: PolicyBatch, options: OptimalValueLossOptions): PolicyLossResult {
+export function optimalValueLoss(batch: WholeRowsBatch, options: OptimalValueLossOptions): PolicyLossResult {
   const op = "optimalValueLoss";
   const coefficient = needNumber(op, "beta", options.beta, { min: 0, above: true });
-  const form = { form: "squared", reduce: "sum", coefficient } as const;
   const checked = needWholeRows(op, batch);
-  const evaluation = evaluatePolicy(op, checked, options, { skeleton: "row", form }, () =>
-    rowMeanWeights(op, checked, options),
+  const old = optionalSums(op, batch, checked);
+  const form = { form: "squared", reduce: "sum", coefficient, oldLogProbsPer: old ? "row" : "token" } as const;
+  const evaluation = evaluatePolicy(
+    op,
+    checked,
+    options,
+    { skeleton: "row", form, oldLogProbs: old ?? undefined },
+    () => rowMeanWeights(op, checked, options),
   );
   return policyResult(evaluation, options, METRICS);
 }

@@ -37,6 +37,12 @@ export interface PolicyBatch extends PolicyInputs {
   readonly entropies?: FloatArray;
 }
 
+/** Of a loss of one term a row: `oldLogProbs` per token, or their sums per row. */
+export interface WholeRowsBatch extends PolicyBatch {
+  /** Log-prob of each whole row under the old policy, [rows]. Give these or `oldLogProbs`. */
+  readonly oldSequenceLogProbs?: FloatArray;
+}
+
 export interface CheckedPolicyInputs {
   readonly rows: Rows;
   readonly mask: Uint8Array | null;
@@ -89,4 +95,9 @@ export function needWholeRows(op: string, batch: PolicyBatch): CheckedPolicyBatc
   for (const name of ["advantagesPer", "rolloutWeightsPer"] as const)
     if (batch[name] !== undefined) needWord<string>(op, name, batch[name], ["row"]);
   return needPolicyBatch(op, { ...batch, advantagesPer: "row", rolloutWeightsPer: "row" });
+}
+
+/** The sums of such a batch, or null where its old log-probs are per token. */
+export function optionalSums(op: string, batch: WholeRowsBatch, { rows }: CheckedPolicyBatch): FloatArray | null {
+  return optionalFloats(op, "oldSequenceLogProbs", batch.oldSequenceLogProbs, rows.B, "one per row");
 }

@@ -35,7 +35,7 @@ export interface EntropyBonus {
 }
 
 export const METRIC_NAMES = ["verl", "trl", "trlPpo", "openrlhf", "pufferlib", "skyrl"] as const;
-/** How sources call what they log: `"trlPpo"` is TRL's PPO trainer, `"trl"` its others. */
+/** How sources call what they log: `"trlPpo"` is the PPO trainer that TRL had before 1.13, `"trl"` its others. */
 export type MetricNames = (typeof METRIC_NAMES)[number];
 
 /** Where an estimator is cut off, and has no gradient. */

@@ -1,19 +1,11 @@
 // The clipped loss of RLOO: one ratio and one term a row, from whole-sequence log-probs.
-import { optionalFloats } from "../../core/arrays";
-import type { FloatArray } from "../../core/dtype";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { needWholeRows, type PolicyBatch } from "./policy-batch";
+import { needWholeRows, optionalSums, type WholeRowsBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
 import { evaluatePolicy, policyResult } from "./evaluate-policy";
 import type { PolicyLossResult } from "./policy-loss-result";
 import type { PolicyLossOptions } from "./policy-loss-options";
 import { rowMeanWeights } from "./row-weights";
-
-/** `oldLogProbs` per token, or their sums per row. */
-export interface RlooBatch extends PolicyBatch {
-  /** Log-prob of each whole row under the old policy, [rows]. Give these or `oldLogProbs`. */
-  readonly oldSequenceLogProbs?: FloatArray;
-}
 
 export type RlooLossOptions = PolicyLossOptions & ClipRange & PresetOption<"rlooLoss">;
 
@@ -30,11 +22,11 @@ const METRICS = { verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-logR
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Ahmadian et al. 2024, Back to Basics: Revisiting REINFORCE-Style Optimization for Learning from Human Feedback in LLMs
  */
-export function rlooLoss(batch: RlooBatch, options: RlooLossOptions): PolicyLossResult {
+export function rlooLoss(batch: WholeRowsBatch, options: RlooLossOptions): PolicyLossResult {
   const op = "rlooLoss";
   const resolved = resolvePreset(op, options.preset, options);
   const checked = needWholeRows(op, batch);
-  const old = optionalFloats(op, "oldSequenceLogProbs", batch.oldSequenceLogProbs, checked.rows.B, "one per row");
+  const old = optionalSums(op, batch, checked);
   const evaluation = evaluatePolicy(
     op,
     checked,
