@@ -73,7 +73,11 @@ const FAULTS: readonly (readonly [source: string, upstream: string, here: string
     "3 with preset `verl`; `ratioCap` is any other",
   ],
   ["AReaL", "the value loss is 0/0 on an empty mask", "0"],
-  ["NeMo-RL", "the std that a row that does not count is divided by has one row too few", "that of all rows of its group that count"],
+  [
+    "NeMo-RL",
+    "the std that a row that does not count is divided by has one row too few",
+    "that of all rows of its group that count",
+  ],
   [
     "SkyRL",
     "MaxRL with rewards of both signs divides by a mean near 0, or below it",

@@ -30,7 +30,8 @@ const CALLS = {
   rejection: (u, o) => rolloutRejectionMask(old, u, { options: "token_k1", thresholds: "0.9_1.2", ...o }),
   correction: (u, o) => rolloutCorrection(old, u, { weights: { level: "sequence" }, ...o }),
   figures: (u, o) => mismatchMetrics(old, u, o),
-  "mask of tokens": (u, o) => offPolicyMask(old, u, { measure: "k1", high: 0.1, shape: o.shape, unknownSampler: o.unknownSampler }),
+  "mask of tokens": (u, o) =>
+    offPolicyMask(old, u, { measure: "k1", high: 0.1, shape: o.shape, unknownSampler: o.unknownSampler }),
   "mask of rows": (u, o) => offPolicyRowMask(advantages, old, u, { threshold: 0.1, ...o }),
 } as const satisfies Record<
   string,
