@@ -18,7 +18,11 @@ import type { FloatArray } from "./core/dtype";
 import type { DistillationOptions, DistillationResult } from "./loss/distillation";
 import type { PolicyLossName } from "./loss/policy/losses";
 import type { PolicyLossBatch, PolicyLossOptionsArgument, PolicyLossResultOf } from "./loss/policy/policy-loss";
-import type { PolicyLossFromLogitsBatch, PolicyLossFromLogitsResult } from "./loss/policy/policy-loss-from-logits";
+import type {
+  KeptLogitsOptions,
+  PolicyLossFromLogitsBatch,
+  PolicyLossFromLogitsResult,
+} from "./loss/policy/policy-loss-from-logits";
 import type { TeacherTopK, TopKDistillationOptions, TopKDistillationResult } from "./loss/top-k-distillation";
 import type { DivergenceBackwardOptions } from "./ops/divergence/divergence";
 import type { LogprobBackwardOptions } from "./ops/logprob/backward";
@@ -50,7 +54,7 @@ export {
 const ofEveryPolicyLoss =
   "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend";
 const ofEveryPolicyLossFromLogits =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend vocab out temperature scale softcap dtype stride";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend kept{ids:t offsets:i} vocab out temperature scale softcap dtype stride";
 const ofEveryPolicyLossFromLogitsAsync =
   "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend vocab out temperature scale softcap dtype stride signal";
 /** Every backend with why or why not, what is selected, and the rule that selects. Opens what was not open yet. */
@@ -673,7 +677,7 @@ export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
 export const keptLogprob: TakesPlain<typeof from.keptLogprob> = checked(
   "keptLogprob",
   from.keptLogprob,
-  "logits:l targets:t kept<ids offsets> options?{entropies shape dtype stride scale temperature backend}",
+  "logits:l targets:t kept<ids offsets> options?{mask:m entropies shape dtype stride scale temperature backend}",
 );
 /**
  * The gradient of `keptLogprob`: d / d z[j] = a·([j = target] − p_kept[j]) for kept ids, and of the entropy for all.
@@ -707,7 +711,7 @@ export const keptLogprobBackward: {
 } & typeof from.keptLogprobBackward = checked(
   "keptLogprobBackward",
   from.keptLogprobBackward,
-  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out entropies shape dtype stride scale temperature backend}",
+  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out mask:m entropies shape dtype stride scale temperature backend}",
 );
 /**
  * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
@@ -1924,7 +1928,7 @@ export const policyLoss: {
  *
  * The same as `logprob`, `policyLoss` and `logprobBackward`. For the names of `onePassLossNames` a row of logits is read once: it
  * becomes its log-prob, its loss and its gradient while it is in the cache. The others need every row of a sequence, or of the
- * batch, before the first gradient, and make the three calls.
+ * batch, before the first gradient, and make the three calls; so does a call with `kept`.
  *
  * @param logits float32, float16 or bfloat16: a row of the vocabulary for each token of `shape` or `offsets`
  * @param targets the id of each token, [n]; under the mask any
@@ -1938,21 +1942,21 @@ export const policyLossFromLogits: {
     logits: L,
     targets: Float32Of<TokenIds>,
     batch: Float32Of<PolicyLossFromLogitsBatch<Name>>,
-    ...options: Float32Arguments<PolicyLossOptionsArgument<Name, TokenLogitsOptions>>
+    ...options: Float32Arguments<PolicyLossOptionsArgument<Name, KeptLogitsOptions>>
   ): Float32Of<PolicyLossFromLogitsResult<Name, L>>;
   <Name extends PolicyLossName, L extends Logits>(
     name: Name,
     logits: L,
     targets: PlainArgument<TokenIds>,
     batch: PlainArgument<PolicyLossFromLogitsBatch<Name>>,
-    ...options: PlainArguments<PolicyLossOptionsArgument<Name, TokenLogitsOptions>>
+    ...options: PlainArguments<PolicyLossOptionsArgument<Name, KeptLogitsOptions>>
   ): Beside<PolicyLossFromLogitsResult<Name, L>>;
   <Name extends PolicyLossName>(
     name: Name,
     logits: PlainArgument<Float32Array>,
     targets: PlainArgument<TokenIds>,
     batch: PlainArgument<PolicyLossFromLogitsBatch<Name>>,
-    ...options: PlainArguments<PolicyLossOptionsArgument<Name, TokenLogitsOptions>>
+    ...options: PlainArguments<PolicyLossOptionsArgument<Name, KeptLogitsOptions>>
   ): Beside<PolicyLossFromLogitsResult<Name, Float32Array>>;
 } & typeof from.policyLossFromLogits = checked(
   "policyLossFromLogits",

@@ -162,6 +162,20 @@ test("TreePO", () => {
   expect(advantages).toBeAllClose(printed(title, 0), CLOSE);
 });
 
+test("widths per token", () => {
+  const title = "Clip widths per token";
+  const [l = [], o = [], A = [], low = [], high = []] = ["logProbs", "oldLogProbs", "advantages", "low", "high"].map(
+    (name) => numbersOf(title, name),
+  );
+  const loss = (x: readonly number[]) =>
+    less(x, o).reduce((sum, gap, t) => {
+      const [r, a] = [Math.exp(gap), A[t]!];
+      const clipped = Math.max(-a * r, -a * between(r, 1 - low[t]!, 1 + high[t]!));
+      return sum + (a < 0 ? Math.min(clipped, -2 * a) : clipped) / l.length;
+    }, 0);
+  expect(slopes(loss, l)).toBeAllClose(printed(title, 0), CLOSE);
+});
+
 test("MiniLLM", () => {
   const title = "MiniLLM with the gradient of its advantages";
   const [teacher = [], l = []] = ["teacherLogProbs", "studentLogProbs"].map((name) => numbersOf(title, name));
@@ -174,7 +188,7 @@ test("MiniLLM", () => {
 });
 
 test("every recipe is held by one of these", () => {
-  const formulas = ["FlowRL", "REAL", "FIPO", "SimKO", "TreePO", "MiniLLM"];
+  const formulas = ["FlowRL", "REAL", "FIPO", "SimKO", "TreePO", "MiniLLM", "Clip widths"];
   const held = [...recipes.keys()].filter((title) => title in RECORDED || formulas.some((f) => title.startsWith(f)));
   expect(held).toEqual([...recipes.keys()]);
 });

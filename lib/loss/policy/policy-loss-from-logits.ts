@@ -13,6 +13,7 @@ import {
   type Logits,
   type LogprobResult,
 } from "../../ops/logprob";
+import { differentiateKept, evaluateKept, type KeptIds } from "../../ops/logprob/kept";
 import type { TokenLogitsOptions, TokenLogitsResult } from "../../ops/loss";
 import { differentiateLogits, differentiateLogitsAsync, needTokenLogits } from "../../ops/loss/logit-gradient";
 import type { PresetName } from "../../presets";
@@ -51,8 +52,17 @@ export type PolicyLossFromLogitsBatch<Name extends PolicyLossName> = Omit<
   "logProbs" | "entropies"
 >;
 
+/** How logits lie and become log-probs. */
+export interface KeptLogitsOptions extends TokenLogitsOptions {
+  /**
+   * The ids that the sampler kept of each token, as in `keptLogprob`: log-probs are over these and the target, entropies over all. Not
+   * with a softcap. Default: log-probs are over the whole vocabulary.
+   */
+  readonly kept?: KeptIds;
+}
+
 /** The options of `policyLoss`, and how the logits lie and become log-probs. */
-export type PolicyLossFromLogitsOptions<Name extends PolicyLossName> = PolicyLossOptionsOf<Name> & TokenLogitsOptions;
+export type PolicyLossFromLogitsOptions<Name extends PolicyLossName> = PolicyLossOptionsOf<Name> & KeptLogitsOptions;
 
 /** The results of `policyLoss` and `logprob`, and `gradLogits`. */
 export type PolicyLossFromLogitsResult<Name extends PolicyLossName, L extends Logits> = PolicyLossResultOf<Name> &
@@ -154,6 +164,27 @@ function evaluate(
   };
 }
 
+/** As evaluate, with log-probs over the ids that the sampler kept. */
+function evaluateOverKept(
+  op: string,
+  name: PolicyLossName,
+  logits: Logits,
+  targets: TokenIds,
+  batch: PolicyInputs,
+  { kept, ...options }: Options & { readonly kept: KeptIds },
+): AnyResult {
+  const given = read(op, name, batch, options);
+  const { ids, where, memory } = rowsOf(op, logits, targets, batch, given);
+  const { softcap, signal: _, ...map } = where;
+  if (softcap !== undefined)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "softcap", softcap, "nothing: kept is given");
+  const { logProbs, state } = evaluateKept(op, logits, ids, kept, map);
+  const whole = { ...state.whole!, logProbs };
+  const result = evaluateNamed(name, withLogProbs(batch, whole), given.loss);
+  const gradients = { ...map, ...gradientsOf(result), ...memory };
+  return { ...whole, ...result, gradLogits: differentiateKept(op, logits, ids, kept, state, gradients) };
+}
+
 async function evaluateAsync(
   op: string,
   name: PolicyLossName,
@@ -188,7 +219,7 @@ async function evaluateAsync(
  *
  * The same as `logprob`, `policyLoss` and `logprobBackward`. For the names of `onePassLossNames` a row of logits is read once: it
  * becomes its log-prob, its loss and its gradient while it is in the cache. The others need every row of a sequence, or of the
- * batch, before the first gradient, and make the three calls.
+ * batch, before the first gradient, and make the three calls; so does a call with `kept`.
  *
  * @param logits float32, float16 or bfloat16: a row of the vocabulary for each token of `shape` or `offsets`
  * @param targets the id of each token, [n]; under the mask any
@@ -201,9 +232,13 @@ export function policyLossFromLogits<Name extends PolicyLossName, L extends Logi
   logits: L,
   targets: TokenIds,
   batch: PlainFields<PolicyLossFromLogitsBatch<Name>>,
-  ...[options]: PolicyLossOptionsArgument<Name, TokenLogitsOptions>
+  ...[options]: PolicyLossOptionsArgument<Name, KeptLogitsOptions>
 ): PolicyLossFromLogitsResult<Name, L> {
-  const result = evaluate("policyLossFromLogits", name, logits, targets, batch as PolicyInputs, options ?? {});
+  const op = "policyLossFromLogits";
+  const { kept, ...rest } = (options ?? {}) as Options & KeptLogitsOptions;
+  const result = kept
+    ? evaluateOverKept(op, name, logits, targets, batch as PolicyInputs, { ...rest, kept })
+    : evaluate(op, name, logits, targets, batch as PolicyInputs, rest);
   return result as unknown as PolicyLossFromLogitsResult<Name, L>;
 }
 

@@ -1,6 +1,6 @@
 // Log-probs over the ids that a sampler kept: what top-k and top-p left of the vocabulary, recorded row by row.
 import { needsHostArrays } from "../../core/device-ops";
-import { needIds, type TokenIds } from "../../core/arrays";
+import { needIds, optionalMask, type TokenIds } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { argumentError, SurprisalError } from "../../core/errors";
 import { fromHalfBits, toHalfBits } from "../../core/half";
@@ -34,6 +34,8 @@ export interface KeptIds {
 
 /** Without softcap: an id that was not kept is a logit of −∞, which a softcap would make finite. */
 export interface KeptLogprobOptions extends LogitLayout, Omit<LogitMapOptions, "softcap">, BackendOption {
+  /** One flag a row: a row with 0 is not read, nor are its ids; its results are 0. Default: all 1. */
+  readonly mask?: Uint8Array;
   /** False: no entropies, and no pass over the whole vocabulary. Default true. */
   readonly entropies?: boolean;
 }
@@ -95,6 +97,7 @@ function compactRows(
       `${ids.length} at the end, as kept.ids has`,
     );
   const own = needIds(op, "targets", targets, N, "one a row");
+  const mask = optionalMask(op, "mask", options.mask, N, "one a row");
   const width = 1 + offsets.subarray(1).reduce((most, end, b) => Math.max(most, end - offsets[b]!), 0);
   const columns = new Int32Array(N * width).fill(-1);
   const dtype = (["float32", "float16", "bfloat16"] as const).find((name) => DTYPE_CODE[name] === logits.dtype)!;
@@ -103,6 +106,7 @@ function compactRows(
   values.fill(dtype === "float32" ? -Infinity : toHalfBits([-Infinity], dtype)[0]!);
   const seen = new Int32Array(V).fill(-1);
   for (let b = 0; b < N; ++b) {
+    if (mask && mask[b] === 0) continue;
     let column = b * width;
     const take = (id: number, name: string): void => {
       if (id < 0 || id >= V)
@@ -143,10 +147,20 @@ export function keptLogprob(
   kept: KeptIds,
   options: KeptLogprobOptions = {},
 ): KeptLogprobResult {
-  const op = "keptLogprob";
+  return evaluateKept("keptLogprob", logits, targets, kept, options);
+}
+
+/** As keptLogprob, in the name of the public function `op`. */
+export function evaluateKept(
+  op: string,
+  logits: Logits,
+  targets: TokenIds,
+  kept: KeptIds,
+  options: KeptLogprobOptions,
+): KeptLogprobResult {
   const compact = compactRows(op, logits, targets, kept, options);
-  const { temperature, scale, backend } = options;
-  const of = logprob(compact.values, firsts(compact), { ...compact.layout, temperature, scale, backend });
+  const { temperature, scale, mask, backend } = options;
+  const of = logprob(compact.values, firsts(compact), { ...compact.layout, temperature, scale, mask, backend });
   const { entropies: wanted = true, ...all } = options;
   const whole = wanted ? logprob(logits, null, all) : null;
   return { logProbs: of.logProbs, entropies: whole && whole.entropies, state: { kept: of, whole } };
@@ -166,7 +180,18 @@ export function keptLogprobBackward<L extends Logits>(
   state: KeptLogprobResult["state"],
   options: KeptLogprobBackwardOptions,
 ): LogitViewOf<L> {
-  const op = "keptLogprobBackward";
+  return differentiateKept("keptLogprobBackward", logits, targets, kept, state, options) as LogitViewOf<L>;
+}
+
+/** As keptLogprobBackward, in the name of the public function `op`. */
+export function differentiateKept(
+  op: string,
+  logits: Logits,
+  targets: TokenIds,
+  kept: KeptIds,
+  state: KeptLogprobResult["state"],
+  options: KeptLogprobBackwardOptions,
+): LogitView {
   const { gradLogProbs, gradEntropies, out, entropies: _, ...all } = options;
   const compact = compactRows(op, logits, targets, kept, all);
   if (gradEntropies && !state.whole)
@@ -183,10 +208,10 @@ export function keptLogprobBackward<L extends Logits>(
   const { view, grad } = needGradient(op, compact.logits, out, null);
   if (gradEntropies) logprobBackward(logits, null, state.whole!, { ...all, gradEntropies, out: view });
   else grad.fill(0);
-  if (!gradLogProbs) return view as LogitViewOf<L>;
-  const { temperature, scale, backend } = all;
+  if (!gradLogProbs) return view;
+  const { temperature, scale, mask, backend } = all;
   const { layout, columns, values } = compact;
-  const map = { ...layout, temperature, scale, backend };
+  const map = { ...layout, temperature, scale, mask, backend };
   const share = logprobBackward(values, firsts(compact), state.kept, { ...map, gradLogProbs });
   const { stride } = compact.logits;
   const [N, width] = layout.shape;
@@ -200,5 +225,5 @@ export function keptLogprobBackward<L extends Logits>(
           ? grad[at]! + decoded[k]!
           : toHalfBits([fromHalfBits([grad[at]!], dtype)[0]! + decoded[k]!], dtype)[0]!;
     }
-  return view as LogitViewOf<L>;
+  return view;
 }

@@ -7,7 +7,6 @@ import {
   type PolicyLossName,
 } from "../../../lib";
 import type { TokenCase } from "../../advantage/laws/token-batch";
-import type { OwnName } from "./policy-losses";
 import {
   actorCritic,
   aggregate,
@@ -113,7 +112,8 @@ function wholeRows(name: PolicyLossName, options: object, exempt: Exemptions): L
 
 const COVARIANCES = { split: "covariances are taken to the means of the whole batch" } as const;
 
-const POLICIES: Readonly<Record<OwnName, Loss>> = {
+/** All but bypassLoss, which is made of others: bypass-loss.test.ts. */
+const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
   ppo: plainAndFull(
     "ppo",
     { ...band, dualClip: 2, ratioCap: 2 },
@@ -164,6 +164,22 @@ const POLICIES: Readonly<Record<OwnName, Loss>> = {
     { beta: 0.3 },
     { flat: "a regression: advantage 0 is a target as any other" },
   ),
+  dppo: {
+    split: "counts",
+    variants: {
+      ...plainAndFull("dppo", { low: 0.05, high: 0.1 }, { proximity: 0.2, ratioCap: 1.5 }).variants,
+      "KL, the ratio with its gradient": {
+        run: policy("dppo", { options: { measure: "binaryKl", low: 0.02, high: 0.05, surrogate: "ratio" } }),
+      },
+      "a band of ratios on both sides": {
+        run: policy("dppo", { options: { measure: "ratio", low: 0.2, high: 0.28, sides: "both", logClamp: 0.7 } }),
+      },
+    },
+  },
+  dro: {
+    ...plainAndFull("dro", { beta: 0.3 }),
+    exempt: { flat: "the pull to the old policy has a gradient without advantages" },
+  },
 };
 
 const MODES: readonly AggregationMode[] = ["tokenMean", "rowMean", "rowSum", "fixedLength"];
