@@ -150,13 +150,15 @@ export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
  *     v̄ = clip(v, V − ε, V + ε),   l = ½·max((v − R)², (v̄ − R)²),   loss = Σ W·l
  *     d l / d v = v − R where (v − R)² is the larger or equal one, else 0
  *
+ * With `huberDelta` the larger error is taken by Huber's function, whose slope is at most δ.
+ *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9 (the squared error); its authors' code (the clipping)
  */
 export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
   "valueLoss",
   from.valueLoss,
-  "batch* options?{clip emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend}",
+  "batch* options?{clip huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend}",
 );
 /**
  * A row of a group with unequal rewards weighs min(groups / such groups, clip), so that the sum of a batch does not shrink

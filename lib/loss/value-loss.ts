@@ -4,10 +4,11 @@ import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
-import { needRows, type RowLayout } from "../core/row-layout";
+import { type MaskedRows, needRows, rowBegin, rowEnd, type RowLayout } from "../core/row-layout";
 import { evaluateLoss } from "../ops/loss/evaluate-loss";
 import { type LossInputs, NO_KL } from "../ops/loss/loss-inputs";
 import { tokenForm } from "../ops/loss/token-loss";
+import type { LossResult } from "../ops/loss/types";
 import { type PresetOption, resolvePreset } from "../presets";
 import { type AggregationCounts, type AggregationMode, weighRows } from "./aggregation";
 import type { AggregationName } from "../presets/aggregations";
@@ -34,6 +35,8 @@ export interface ValueLossOptions
   extends ValueLossConventions, AggregationCounts, PresetOption<"valueLoss">, BackendOption {
   /** ε: v is clipped to V ± ε. >= 0. Default: Infinity, the plain squared error. */
   readonly clip?: number;
+  /** δ > 0: an error beyond ±δ counts δ·(|error| − δ/2) in place of half its square (Huber). Default: Infinity, off. */
+  readonly huberDelta?: number;
   /** Whether rows without a kept token count as rows. Default: as the aggregation says, else `"skip"`. */
   readonly emptyRows?: "skip" | "count";
 }
@@ -58,6 +61,8 @@ export interface ValueLossResult {
  *
  *     v̄ = clip(v, V − ε, V + ε),   l = ½·max((v − R)², (v̄ − R)²),   loss = Σ W·l
  *     d l / d v = v − R where (v − R)² is the larger or equal one, else 0
+ *
+ * With `huberDelta` the larger error is taken by Huber's function, whose slope is at most δ.
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
  * @see Schulman et al. 2017, Proximal Policy Optimization Algorithms, equation 9 (the squared error); its authors' code (the clipping)
@@ -90,7 +95,8 @@ export function evaluateValueLoss(
       undefined,
       `values to clip around, since ${names.clip} is given`,
     );
-  const { clip: _, aggregation, ...counts } = resolved;
+  const delta = needNumber(op, "huberDelta", resolved.huberDelta ?? Infinity, { min: 0, above: true, infinite: true });
+  const { clip: _, huberDelta: __, aggregation, ...counts } = resolved;
   const rowWeights = weighRows(op, "aggregation", { rows, mask }, { mode: aggregation ?? "tokenMean", ...counts });
   const inputs: LossInputs = {
     rows,
@@ -106,7 +112,11 @@ export function evaluateValueLoss(
   const form = tokenForm(op, { form: "squared", clipLow: clip, clipHigh: clip });
   const loss = { form, logProbs: values, inputs, stream: null };
   const outputs = ["losses", "clipped", "gradLogProbs"] as const;
-  const result = evaluateLoss(op, loss, { outputs, backend: resolved.backend });
+  const squared = evaluateLoss(op, loss, { outputs, backend: resolved.backend });
+  const result =
+    delta === Infinity
+      ? squared
+      : withHuber(squared, { values, returns, oldValues, rows, mask, rowWeights }, clip, delta);
   const { kept, clipped } = result.figures;
   return {
     loss: result.total,
@@ -116,4 +126,38 @@ export function evaluateValueLoss(
     metrics: { "critic/vf_loss": result.total, "critic/vf_clipfrac": kept > 0 ? clipped / kept : 0 },
     rowWeights,
   };
+}
+
+interface CheckedValues extends MaskedRows {
+  readonly values: FloatArray;
+  readonly returns: FloatArray;
+  readonly oldValues: FloatArray | null;
+  readonly rowWeights: Float64Array;
+}
+type ValueResult = LossResult<"losses" | "clipped" | "gradLogProbs">;
+
+/** Huber's function grows with the error as the square does, so that the same error is the larger one. */
+function withHuber(
+  squared: ValueResult,
+  { values, returns, oldValues, rows, mask, rowWeights }: CheckedValues,
+  clip: number,
+  delta: number,
+): ValueResult {
+  const [losses, gradLogProbs] = [squared.losses.slice(), squared.gradLogProbs.slice()];
+  let total = 0;
+  for (let b = 0; b < rows.B; ++b) {
+    let sum = 0;
+    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
+      if (mask && mask[i] === 0) continue;
+      const v = values[i]!;
+      const held = oldValues ? Math.min(Math.max(v, oldValues[i]! - clip), oldValues[i]! + clip) : v;
+      const error = Math.abs((squared.clipped[i] === 0 ? v : held) - returns[i]!);
+      const loss = error > delta ? delta * (error - delta / 2) : error ** 2 / 2;
+      losses[i] = loss;
+      if (error > delta) gradLogProbs[i]! *= delta / error;
+      sum += loss;
+    }
+    if (rowWeights[b] !== 0) total += rowWeights[b]! * sum;
+  }
+  return { ...squared, total, losses, gradLogProbs };
 }

@@ -142,6 +142,7 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
       ["oldValues", { oldValues: undefined }, OPTION],
       ["clip", { clip: -0.1 }, OPTION],
       ["clip", { clip: NaN }, OPTION],
+      ["huberDelta", { huberDelta: 0 }, OPTION],
     ],
   },
   actorCriticLoss: {

@@ -38,6 +38,16 @@ eachBackend((backend) => {
       expect([Array.from(far.clipped), Array.from(far.gradValues)]).toEqual([[1], [0]]);
     });
 
+    test("Huber: errors beyond 1 count 1·(|error| − 1/2), with slope 1; the clipped error where that is larger", () => {
+      const { loss, gradValues, losses } = valueLoss(batch, { huberDelta: 1, backend });
+      expect(Array.from(losses)).toEqual([0.5, 1.5, 1.5, 0]);
+      expect(loss).toBeAllClose(3.5 / 3, { rtol: 1e-15 });
+      expect(gradValues).toBeAllClose([-1 / 3, 1 / 3, 1 / 3, 0], { rtol: 1e-15 });
+      const one = { shape: [1, 1], values: f64(4), oldValues: f64(1), returns: f64(5) } as const;
+      const far = valueLoss(one, { clip: 0.25, huberDelta: 1, backend });
+      expect([far.loss, far.losses[0], far.gradValues[0]]).toEqual([3.25, 3.25, 0]);
+    });
+
     test("rows weigh the same under rowMean; a mean over workers is multiplied back", () => {
       expect(valueLoss(batch, { aggregation: "rowMean", backend }).loss).toBe((1.25 + 2) / 2);
       expect(valueLoss(batch, { aggregation: "rowSum", workers: 2, rows: 4, backend }).loss).toBe((2.5 + 2) / 2);

@@ -120,9 +120,9 @@ const valueBatch = (batch: TokenBatch) => ({
 });
 
 export const value =
-  (clip: number | undefined, aggregation: AggregationMode): Run =>
+  (clip: number | undefined, aggregation: AggregationMode, huberDelta?: number): Run =>
   (batch, { backend, counts = {} }) => {
-    const options = { aggregation, length: LENGTH, ...(clip !== undefined && { clip }), ...counts, backend };
+    const options = { aggregation, length: LENGTH, clip, huberDelta, ...counts, backend };
     const { loss, metrics, gradValues, losses, clipped } = valueLoss(
       { ...whereOf(batch), ...valueBatch(batch) },
       options,

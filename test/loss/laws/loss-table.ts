@@ -197,6 +197,7 @@ const OTHERS: Readonly<Record<string, Loss>> = {
     variants: {
       ...perMode((mode) => value(0.2, mode)),
       "not clipped": { run: value(undefined, "tokenMean") },
+      "Huber's error": { run: value(0.2, "rowMean", 0.3) },
     },
   },
   actorCriticLoss: { split: "counts", variants: perMode(actorCritic) },

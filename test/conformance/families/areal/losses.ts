@@ -358,15 +358,14 @@ export const arealLosses: readonly Mapping[] = [
     family,
     function: "ppo_critic_loss_fn",
     ours: "valueLoss",
-    options: 'preset "areal"',
+    options: 'preset "areal", huberDelta',
     replacedBy: "0 where nothing is kept",
     notCompared: {
       outputs: ["clip_mask"],
       because: "flags of equal errors differ: here the clipped one has to be larger",
     },
-    skip: ({ inputs }) =>
-      inputs["loss_fn_type"] === "huber" ? "Huber's error, which valueLoss does not have" : undefined,
     run: (inputs, { backend }) => {
+      const huber = inputs.string("loss_fn_type") === "huber" && { huberDelta: 10 };
       const { loss, gradValues } = valueLoss(
         {
           shape: inputs.shape2("loss_mask"),
@@ -375,7 +374,7 @@ export const arealLosses: readonly Mapping[] = [
           oldValues: inputs.floats("old_value"),
           returns: inputs.floats("target_value"),
         },
-        { ...preset, clip: inputs.number("value_eps_clip"), backend },
+        { ...preset, clip: inputs.number("value_eps_clip"), ...huber, backend },
       );
       return { loss, grad_value: gradValues };
     },
