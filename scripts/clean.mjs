@@ -13,6 +13,7 @@ for (const folder of [
   "build-mpi",
   "build-bench",
   "build-nodes",
+  "build-mutants",
   ".build-lock",
 ]) {
   rmSync(at(folder), { recursive: true, force: true });

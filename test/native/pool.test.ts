@@ -9,9 +9,12 @@ import { findCompiler, whyNot } from "./programs";
 import { HANG_MS } from "../support/hang";
 
 const root = join(__dirname, "../..");
-const SOURCES = ["native/cpu/pool.cpp", "native/cpu/cores.cpp", "native/cpu/sizes.cpp", "test/native/pool/main.cpp"].map((path) =>
-  join(root, path),
-);
+const SOURCES = [
+  "native/cpu/pool.cpp",
+  "native/cpu/cores.cpp",
+  "native/cpu/sizes.cpp",
+  "test/native/pool/main.cpp",
+].map((path) => join(root, path));
 const FLAGS = [
   "-std=c++17",
   "-O1",
