@@ -8,6 +8,7 @@ import {
   type KlEstimatorName,
   klPenalty,
   type KlTerm,
+  moments,
   offPolicyMask,
   type PolicyBatch,
   ppoLoss,
@@ -56,11 +57,8 @@ export const openInstructLosses: readonly Mapping[] = [
     family,
     function: "compute_grpo_loss",
     ours: ["ppoLoss", "cispoLoss", "offPolicyMask", "importanceRatio"],
-    options: 'preset "open-instruct"; estimator 3 is k1 with importanceCorrected',
-    notCompared: {
-      outputs: ["clipfrac", "kl"],
-      because: "shares of the tokens that have weight, and a KL that is not weighed",
-    },
+    options:
+      'preset "open-instruct"; estimator 3 is k1 with importanceCorrected; figures: `moments` of `clipped` and `kl`',
     run: (inputs, context) => {
       const old = inputs.floats("old_logprobs");
       const beta = inputs.number("beta");
@@ -85,11 +83,18 @@ export const openInstructLosses: readonly Mapping[] = [
         clipHigh: inputs.number("clip_higher"),
         backend: context.backend,
       } as const;
-      const { loss, gradLogProbs } =
+      const { loss, gradLogProbs, clipped, kl } =
         inputs.oneOf("loss_fn", ["dapo", "cispo"]) === "dapo"
           ? ppoLoss(batch, { ...common, clipLow: inputs.number("clip_lower") })
           : cispoLoss(batch, common);
-      return { loss, grad_new_logprobs: gradLogProbs };
+      // A clipped token counts where it has weight, and the KL as it is.
+      const weights = batch.rolloutWeights;
+      const flags = Float64Array.from(clipped, (flag, i) => (flag !== 0 && weights?.[i] !== 0 ? 1 : 0));
+      const mean = (values: FloatArray): number => {
+        const where = { shape: batch.shape!, mask: batch.mask!, over: "all", backend: context.backend } as const;
+        return moments(Float64Array.from(values), where).means[0]! || 0;
+      };
+      return { loss, grad_new_logprobs: gradLogProbs, clipfrac: mean(flags), kl: kl ? mean(kl) : 0 };
     },
   },
   {

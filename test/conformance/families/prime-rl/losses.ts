@@ -1,14 +1,21 @@
 // prime-rl: policy losses, imitation and distillation, and their sum.
-import { affine, combineLosses, type CombinedLoss, dppoLoss, type PolicyBatch, reinforceLoss } from "surprisal";
+import {
+  affine,
+  combineLosses,
+  type CombinedLoss,
+  dppoLoss,
+  type DppoLossResult,
+  klEstimates,
+  moments,
+  type PolicyBatch,
+  reinforceLoss,
+} from "surprisal";
 import type { FloatArray, Inputs } from "../../inputs";
 import type { Context, Mapping } from "../../mapping";
 
 const family = "prime-rl";
 const options = 'preset "prime-rl", the sampler\'s log-probs as oldLogProbs; proximity 2 kl_tau';
-const notCompared = {
-  outputs: ["metrics_per_row"],
-  because: "means over tokens inside and outside of the region: the result has `inside`",
-};
+const means = "figures: `moments` of k3 of the sampler and of flags, over rows, inside and outside of the region";
 
 /** The tokens that count, and what each of them weighs. */
 interface Stream {
@@ -33,7 +40,7 @@ const streamOf = (inputs: Inputs): Stream => ({
   weights: inputs.has("loss_weights") ? inputs.floats("loss_weights") : undefined,
 });
 
-function reinforced(inputs: Inputs, stream: Stream, region: object, { backend }: Context): CombinedLoss {
+function reinforced(inputs: Inputs, stream: Stream, region: object, { backend }: Context): DppoLossResult {
   const shape = inputs.shape2("loss_mask");
   const scale = inputs.number("adv_tau");
   const advantages = affine(Float64Array.from(inputs.floats("advantages")), { shape, scale, backend });
@@ -50,7 +57,7 @@ function reinforced(inputs: Inputs, stream: Stream, region: object, { backend }:
   });
 }
 
-function distilled(inputs: Inputs, stream: Stream, count: object, { backend }: Context): CombinedLoss {
+function distilled(inputs: Inputs, stream: Stream, count: object, { backend }: Context): DppoLossResult {
   const batch = batchOf(inputs, stream, gainTo(inputs, backend));
   return dppoLoss(batch, {
     preset: "prime-rl",
@@ -78,6 +85,54 @@ function imitated(inputs: Inputs, { mask, weights }: Stream, count: object, { ba
 
 const outputs = ({ loss, gradLogProbs }: CombinedLoss) => ({ loss, grad_trainer_logprobs: gradLogProbs });
 
+/** Means over the rows of the tokens that `where` picks, 0 where it picks none. */
+function rowMeans(
+  inputs: Inputs,
+  values: FloatArray,
+  where: (i: number) => boolean,
+  { backend }: Context,
+): Float64Array {
+  const shape = inputs.shape2("loss_mask");
+  const mask = inputs.uint8("loss_mask").map((kept, i) => (kept !== 0 && where(i) ? 1 : 0));
+  return moments(Float64Array.from(values), { shape, mask, over: "row", backend }).means.map((mean) => mean || 0);
+}
+
+/** What is logged of a region, per row. */
+function regionFigures(inputs: Inputs, { inside }: DppoLossResult, context: Context) {
+  const shape = inputs.shape2("loss_mask");
+  const [sampler, own] = [inputs.floats("inference_logprobs"), inputs.floats("trainer_logprobs")];
+  const kl = klEstimates(sampler, own, { shape, kind: "k3", backend: context.backend }).values;
+  const advantages = inputs.floats("advantages");
+  const flags = (of: (i: number) => boolean) => Float64Array.from(inside, (_, i) => (of(i) ? 1 : 0));
+  const out = (i: number): boolean => inside[i] === 0;
+  const high = (i: number): boolean => advantages[i]! > 0;
+  const everywhere = (): boolean => true;
+  return {
+    masked_mismatch_kl: rowMeans(inputs, kl, out, context),
+    unmasked_mismatch_kl: rowMeans(inputs, kl, (i) => !out(i), context),
+    is_masked: rowMeans(inputs, flags(out), everywhere, context),
+    is_masked_low: rowMeans(
+      inputs,
+      flags((i) => out(i) && !high(i)),
+      everywhere,
+      context,
+    ),
+    is_masked_high: rowMeans(
+      inputs,
+      flags((i) => out(i) && high(i)),
+      everywhere,
+      context,
+    ),
+    masked_advantage_positive: rowMeans(inputs, flags(high), out, context),
+    masked_advantage_negative: rowMeans(
+      inputs,
+      flags((i) => !high(i)),
+      out,
+      context,
+    ),
+  };
+}
+
 /** A component over its own tokens, those with weight, divided by its own count. */
 function component(inputs: Inputs, name: string, mask: Uint8Array): { stream: Stream; count: object } | undefined {
   const weights = inputs.has(`${name}_weights`) ? inputs.floats(`${name}_weights`) : undefined;
@@ -94,33 +149,49 @@ export const primeRlLosses: readonly Mapping[] = [
     family,
     function: "default_loss_fn",
     ours: "dppoLoss",
-    options,
-    notCompared,
-    run: (inputs, context) => outputs(reinforced(inputs, streamOf(inputs), {}, context)),
+    options: `${options}; ${means}`,
+    run: (inputs, context) => {
+      const result = reinforced(inputs, streamOf(inputs), {}, context);
+      return { ...outputs(result), metrics_per_row: regionFigures(inputs, result, context) };
+    },
   },
   {
     family,
     function: "ipo_loss_fn",
     ours: "dppoLoss",
-    options: `${options}, sides "both"`,
-    notCompared,
-    run: (inputs, context) => outputs(reinforced(inputs, streamOf(inputs), {}, context)),
+    options: `${options}, sides "both"; ${means}`,
+    run: (inputs, context) => {
+      const result = reinforced(inputs, streamOf(inputs), {}, context);
+      return { ...outputs(result), metrics_per_row: regionFigures(inputs, result, context) };
+    },
   },
   {
     family,
     function: "ref_kl_loss_fn",
     ours: "dppoLoss",
-    options: `${options}, sides "both", high Infinity; the advantage is q − ℓ`,
-    notCompared,
-    run: (inputs, context) => outputs(distilled(inputs, streamOf(inputs), {}, context)),
+    options: `${options}, sides "both", high Infinity; the advantage is q − ℓ; ${means}`,
+    run: (inputs, context) => {
+      const result = distilled(inputs, streamOf(inputs), {}, context);
+      const figures = Object.entries(regionFigures(inputs, result, context));
+      const gain = rowMeans(inputs, gainTo(inputs, context.backend), () => true, context);
+      return {
+        ...outputs(result),
+        metrics_per_row: { ...Object.fromEntries(figures.map(([name, of]) => [`ref_kl/${name}`, of])), ref_kl: gain },
+      };
+    },
   },
   {
     family,
     function: "ce_loss_fn",
     ours: "reinforceLoss",
     options: 'aggregation "tokenSum"; the weights as advantages',
-    notCompared: { outputs: ["metrics_per_row"], because: "a mean of log-probs, which moments gives" },
-    run: (inputs, context) => outputs(imitated(inputs, streamOf(inputs), {}, context)),
+    run: (inputs, context) => {
+      const { backend } = context;
+      const shape = inputs.shape2("loss_mask");
+      const losses = affine(Float64Array.from(inputs.floats("trainer_logprobs")), { shape, scale: -1, backend });
+      const nll = rowMeans(inputs, losses, () => true, context);
+      return { ...outputs(imitated(inputs, streamOf(inputs), {}, context)), metrics_per_row: { nll } };
+    },
   },
   {
     family,
