@@ -1,13 +1,12 @@
-// The linear head (contract: surprisal/linear.h): three products of tiles of 64 x 64, all by one loop.
+// The linear head (contract: surprisal/linear.h): three products of tiles of 64 x 64, all by one loop. The first of them, that of
+// hidden and weight, is made on tensor cores where these are 16-bit numbers and the card has them (linear_tensor.cu).
 //
 //   forward    logits of a tile of rows and a strip of 1024 ids → the rows' sums over the strip; strips merge in their order
 //   backward   g of a chunk of rows and a strip of ids, in memory → its product with weight (grad_hidden, over strips) or with
 //              hidden (grad_weight, over chunks), added up in float64 sums that the last step rounds
 //
 // Steps of 32 terms begin at multiples of 32 of the whole, since chunks and strips do: no bit depends on the chunk.
-#include "backend.cuh"
-#include "common.cuh"
-#include "shared/linear.h"
+#include "linear.cuh"
 
 namespace srp::cuda {
 namespace {
@@ -18,7 +17,6 @@ constexpr int kEach = kTile / kSide;  // rows and columns of a thread: kSide apa
 constexpr int kThreads = kSide * kSide;
 constexpr int kStep = 32;  // terms that a thread adds up before they go into a float64
 constexpr int kPitch = kTile + 1;  // so that a warp meets 32 banks, whichever way a tile is filled
-constexpr int64_t kStrip = 1024;  // ids
 constexpr int64_t kChunk = 2048;  // rows
 
 // ---- a tile of a product
@@ -106,14 +104,6 @@ struct WeightRows {
   }
 };
 
-// Of the 64 rows from `first` on. The same for all threads of a block.
-template <class Args>
-__device__ bool any_kept(const Args& a, int64_t first) {
-  for (int64_t n = first; n < first + kTile && n < a.N; ++n)
-    if (kept(a.mask, n)) return true;
-  return false;
-}
-
 // Logits of a tile of rows and ids, from the first row and id on. Those of no id are 0.
 template <class T, class Args>
 __device__ __forceinline__ void form_logits(const Args& a, int64_t first_row, int64_t first_id, Sums& x) {
@@ -147,16 +137,6 @@ __device__ RowSums merge_lanes(const LogitMap& map, RowSums mine) {
   return mine;
 }
 
-// The results of the strips of a chunk of rows: states [rows, strips, kStateSums], then the targets' logits [rows].
-struct Strips {
-  double *states, *at_target;
-  int64_t first_row, rows, strips;
-
-  __device__ double* state(int64_t n, int64_t strip) const {
-    return states + ((n - first_row) * strips + strip) * kStateSums;
-  }
-};
-
 // Blocks of the same strip follow each other: they read the same weights.
 //
 // ledger    linear_forward
@@ -167,7 +147,7 @@ template <class T>
 __global__ void __launch_bounds__(kThreads) strip_kernel(srp_linear_forward_args a, Strips use) {
   const int64_t tiles = use.rows / kTile, strip = blockIdx.x / tiles;
   const int64_t first_row = use.first_row + blockIdx.x % tiles * kTile;
-  if (!any_kept(a, first_row)) return;  // the whole block
+  if (!any_kept(a, first_row, kTile)) return;  // the whole block
   const LogitMap map = LogitMap::of(a);
   RowSums sums[kEach];
   int64_t target[kEach];
@@ -223,16 +203,6 @@ __global__ void finish_kernel(srp_linear_forward_args a, Strips use, uint32_t* f
 
 // ---- backward
 
-// g of a chunk of rows and a strip of ids, [rows, kStrip]; 0 where a row is not kept or there is no id.
-template <class Number>
-struct Gradients {
-  Number* g;
-  int64_t first_row, rows, first_id, ids;
-
-  // As the left side of the product with weight, and of that with hidden.
-  __device__ __forceinline__ Number at(int64_t row, int64_t id) const { return g[row * kStrip + id]; }
-};
-
 // ledger    linear_backward
 // bytes     s D (N + V) + w N V
 // limit     issue
@@ -242,19 +212,18 @@ __global__ void __launch_bounds__(kThreads) gradient_kernel(srp_linear_backward_
   const int64_t tiles = to.rows / kTile;
   const int64_t tile_row = blockIdx.x % tiles * kTile, tile_id = blockIdx.x / tiles * kTile;
   const int64_t first_row = to.first_row + tile_row, first_id = to.first_id + tile_id;
-  const bool read = any_kept(a, first_row);
+  const bool read = any_kept(a, first_row, kTile);
   Sums x = {};
   if (read) form_logits<T>(a, first_row, first_id, x);  // the whole block
   const LogitMap map = LogitMap::of(a);
   SRP_UNROLL
   for (int r = 0; r < kEach; ++r) {
     const int64_t n = first_row + row_of(r);
-    const bool live = n < a.N && kept(a.mask, n);
-    const RowGradient row = live ? RowGradient::of<T>(a, n) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
+    const RowGradient row = gradient_of<T>(a, n);
     SRP_UNROLL
     for (int c = 0; c < kEach; ++c) {
       const int64_t j = first_id + column_of(c);
-      const double g = live && j < a.V ? row.at(map, x[r][c], j) : 0;
+      const double g = j < a.V ? row.at(map, x[r][c], j) : 0;
       to.g[(tile_row + row_of(r)) * kStrip + tile_id + column_of(c)] = static_cast<Wide<T>>(g);
     }
   }
@@ -383,9 +352,28 @@ __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
 
 int64_t tiles_of(int64_t count) { return (count + kTile - 1) / kTile; }
 
+// Whether tensor cores form the logits.
+template <class T>
+srp_status on_tensor_cores(const srp_queue* queue, bool* tensor) {
+  *tensor = false;
+  return sizeof(T) == 2 ? has_tensor_cores(queue, tensor) : SRP_OK;
+}
+
+template <class T>
+void launch_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use, bool tensor) {
+  if constexpr (sizeof(T) == 2) {
+    if (tensor) return launch_tensor_strips<T>(queue, a, use);
+  }
+  const unsigned blocks = static_cast<unsigned>(use.rows / kTile * use.strips);
+  if (blocks > 0) SRP_LAUNCH((strip_kernel<T>), blocks, kThreads, 0, queue->stream, a, use);
+}
+
 template <class T>
 srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
-  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, kTile, a.N), strips = (a.V + kStrip - 1) / kStrip;
+  bool tensor = false;
+  SRP_TRY(on_tensor_cores<T>(queue, &tensor));
+  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, tensor ? kTensorRows : kTile, a.N);
+  const int64_t strips = (a.V + kStrip - 1) / kStrip;
   const int64_t blocks = rows / kTile * strips;
   SRP_TRY(check_grid("linear_forward", blocks));
   const Scratch memory(queue, static_cast<size_t>(rows * (strips * kStateSums + 1)) * sizeof(double));
@@ -393,26 +381,30 @@ srp_status forward(srp_queue* queue, const srp_linear_forward_args& a) {
   double* const states = memory.as<double>();
   for (int64_t first = 0; first < a.N; first += rows) {
     const Strips use = {states, states + rows * strips * kStateSums, first, rows, strips};
-    if (blocks > 0) SRP_LAUNCH((strip_kernel<T>), static_cast<unsigned>(blocks), kThreads, 0, queue->stream, a, use);
+    launch_strips<T>(queue, a, use, tensor);
     SRP_LAUNCH((finish_kernel<T>), blocks_for(rows, kThreads), kThreads, 0, queue->stream, a, use, queue->faults);
   }
   return launched("linear_forward");
 }
 
 template <class T>
-void launch_gradients(srp_queue* queue, const srp_linear_backward_args& a, const Gradients<Wide<T>>& g) {
+void launch_gradients(srp_queue* queue, const srp_linear_backward_args& a, const Gradients<Wide<T>>& g, bool tensor) {
+  if constexpr (sizeof(T) == 2) {
+    if (tensor) return launch_tensor_gradients<T>(queue, a, g);
+  }
   const int64_t blocks = g.rows / kTile * tiles_of(g.ids);
   if (blocks > 0) SRP_LAUNCH((gradient_kernel<T>), static_cast<unsigned>(blocks), kThreads, 0, queue->stream, a, g);
 }
 
 // There is a strip even without ids, and a chunk even without rows: their empty sums must be stored too.
 template <class T>
-void hidden_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradients<Wide<T>> g, double* waiting) {
+void hidden_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradients<Wide<T>> g, double* waiting,
+                     bool tensor) {
   const unsigned blocks = static_cast<unsigned>(g.rows / kTile * tiles_of(a.D));
   for (g.first_row = 0; g.first_row < a.N; g.first_row += g.rows)
     for (g.first_id = 0; g.first_id == 0 || g.first_id < a.V; g.first_id += kStrip) {
       g.ids = a.V - g.first_id < kStrip ? a.V - g.first_id : kStrip;
-      launch_gradients<T>(queue, a, g);
+      launch_gradients<T>(queue, a, g, tensor);
       SRP_LAUNCH((hidden_kernel<T>), blocks, kThreads, 0, queue->stream, a, g, waiting);
     }
 }
@@ -425,12 +417,13 @@ void clear_from(srp_queue* queue, void* out, int64_t begin, int64_t end) {
 }
 
 template <class T>
-void head_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradients<Wide<T>> g, double* waiting) {
+void head_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradients<Wide<T>> g, double* waiting,
+                   bool tensor) {
   double* const waiting_bias = waiting + (a.grad_weight ? kStrip * a.D : 0);
   for (g.first_id = 0; g.first_id < a.V; g.first_id += kStrip)
     for (g.first_row = 0; g.first_row == 0 || g.first_row < a.N; g.first_row += g.rows) {
       g.ids = a.V - g.first_id < kStrip ? a.V - g.first_id : kStrip;
-      launch_gradients<T>(queue, a, g);
+      launch_gradients<T>(queue, a, g, tensor);
       const unsigned blocks = static_cast<unsigned>(tiles_of(g.ids) * tiles_of(a.D));
       if (a.grad_weight && blocks > 0)
         SRP_LAUNCH((weight_kernel<T>), blocks, kThreads, 0, queue->stream, a, g, waiting);
@@ -444,7 +437,9 @@ void head_gradient(srp_queue* queue, const srp_linear_backward_args& a, Gradient
 template <class T>
 srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
   const bool of_hidden = a.grad_hidden && a.N > 0 && a.D > 0, of_head = a.grad_weight || a.grad_bias;
-  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, kTile, a.N);
+  bool tensor = false;
+  SRP_TRY(on_tensor_cores<T>(queue, &tensor));
+  const int64_t rows = chunk_rows(a.chunk_rows, kChunk, tensor ? kTensorRows : kTile, a.N);
   SRP_TRY(check_grid("linear_backward", rows / kTile * tiles_of(a.D)));
   SRP_TRY(check_grid("linear_backward", kStrip / kTile * tiles_of(a.D)));
   SRP_TRY(check_grid("linear_backward", (a.padded - a.V) * (a.D > 0 ? a.D : 1) / kThreads + 1));
@@ -457,8 +452,8 @@ srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
   const Gradients<Wide<T>> g = {memory.as<Wide<T>>(), 0, rows, 0, 0};
   if (a.grad_log_probs && a.N > 0)
     SRP_LAUNCH(targets_kernel, blocks_for(a.N, kThreads), kThreads, 0, queue->stream, a, queue->faults);
-  if (of_hidden) hidden_gradient<T>(queue, a, g, waiting.as<double>());
-  if (of_head) head_gradient<T>(queue, a, g, waiting.as<double>());
+  if (of_hidden) hidden_gradient<T>(queue, a, g, waiting.as<double>(), tensor);
+  if (of_head) head_gradient<T>(queue, a, g, waiting.as<double>(), tensor);
   return launched("linear_backward");
 }
 

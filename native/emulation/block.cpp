@@ -47,9 +47,10 @@ void Block::prepare(const Launch& launch, uint64_t number) {
   index_ = {static_cast<unsigned>(number % grid.x), static_cast<unsigned>(number / grid.x % grid.y),
             static_cast<unsigned>(number / grid.x / grid.y)};
   count_ = live_ = size.x * size.y * size.z;
-  at_barrier_ = barrier_phase_ = 0;
+  at_barrier_ = phases_ = 0;
   error_.clear();
   shared_.reset(launch.shared_bytes);
+  copies_.reset(shared_.begin(), shared_.bytes(), count_);
 
   while (threads_.size() < count_) threads_.push_back(std::make_unique<Thread>());
   for (unsigned rank = 0; rank < count_; ++rank) {
@@ -130,6 +131,8 @@ void Block::on_return(Thread& thread) {
   if (at_barrier_ > 0)
     note(name(thread) + " returned while " + std::to_string(at_barrier_) + " thread(s) wait at __syncthreads " +
          describe(barrier_site_));
+  const std::string left = copies_.on_return(thread.rank);
+  if (!left.empty()) note(name(thread) + " " + left);
   const unsigned warp = thread.rank / warpSize;
   warps_[warp].returned |= 1u << thread.rank % warpSize;
   complete_calls(warp);
@@ -147,14 +150,14 @@ void Block::barrier(Site site) {
          " thread(s) wait at " + describe(barrier_site_));
   if (!error_.empty()) give_up();
 
-  char* tag = &barrier_tag_[barrier_phase_];
+  char* tag = &barrier_tag_[phases_ % 2];
   release(tag);
   me.state = Thread::State::at_barrier;
   me.site = site;
   if (++at_barrier_ == count_) {
     for (unsigned rank = 0; rank < count_; ++rank) threads_[rank]->state = Thread::State::ready;
     at_barrier_ = 0;
-    barrier_phase_ ^= 1;
+    ++phases_;
   }
   me.fiber.suspend();
   acquire(tag);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "async_copies.h"
 #include "fiber.h"
 #include "machine.h"
 #include "settings.h"
@@ -49,6 +50,9 @@ class Block {
   uint64_t warp_call(const WarpCall& call);
   void* shared_array(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic_shared() const { return shared_.dynamic(); }
+  void begin_copy(const AsyncCopy& copy);
+  void commit_copies();
+  const AsyncCopy* due_copy(size_t groups);
 
   static Block* running();
 
@@ -77,6 +81,9 @@ class Block {
   void compute(unsigned warp, uint32_t participants);
   void shuffle(Thread& thread, uint32_t participants);
 
+  // matrix.cpp
+  void compute_matrices(unsigned warp, uint32_t participants);
+
   const Launch* launch_ = nullptr;
   uint3 index_{};
   unsigned count_ = 0, live_ = 0;
@@ -86,11 +93,12 @@ class Block {
   Shuffler shuffler_{0};
   Thread* current_ = nullptr;
   SharedMemory shared_;
+  AsyncCopies copies_;
   std::string error_;
 
   unsigned at_barrier_ = 0;
   Site barrier_site_{};
-  unsigned barrier_phase_ = 0;
+  unsigned phases_ = 0;  // barriers that the block has passed
   char begin_tag_ = 0, end_tag_ = 0;
   // Two, used in turn: a thread that is already at the next barrier must not order its work for one still leaving this.
   char barrier_tag_[2] = {};

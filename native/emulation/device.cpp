@@ -18,7 +18,7 @@ struct CUctx_st {
 
 namespace {
 constexpr int kApiVersion = 13000;  // the CUDA release whose functions these imitate
-constexpr int kMajor = 7, kMinor = 5;  // the oldest compute capability that CUDA 13 compiles for
+constexpr int kMajor = 9, kMinor = 0;  // what the emulation executes
 
 __thread int chosen = 0;
 __thread CUcontext current = nullptr;

@@ -4,6 +4,7 @@
 #include "atomics.h"
 #include "device_math.h"
 #include "machine.h"
+#include "tensor.h"
 #include "vector_types.h"
 #include "warp.h"
 

@@ -22,6 +22,9 @@ namespace srp::emulation {
 
 void block_barrier(Site site) { Block::running()->barrier(site); }
 uint64_t warp_call(const WarpCall& call) { return Block::running()->warp_call(call); }
+void begin_copy(const AsyncCopy& copy) { Block::running()->begin_copy(copy); }
+void commit_copies() { Block::running()->commit_copies(); }
+const AsyncCopy* due_copy(size_t groups) { return Block::running()->due_copy(groups); }
 void* dynamic_shared() { return Block::running()->dynamic_shared(); }
 void* shared_array(const SharedArray& array, size_t bytes, size_t alignment) {
   return Block::running()->shared_array(array, bytes, alignment);

@@ -53,7 +53,9 @@ enum class WarpOp : uint8_t {
   reduce_max,
   reduce_and,
   reduce_or,
-  reduce_xor
+  reduce_xor,
+  ldmatrix,
+  mma
 };
 
 struct WarpCall {
@@ -64,6 +66,29 @@ struct WarpCall {
   int width;  // shuffles: lanes of a segment
   Site site;
 };
+
+// What a lane of ldmatrix names and gets, and what a lane of mma brings; WarpCall::value is their address.
+struct MatrixRows {
+  const void* row;
+  const void* rows[4];
+};
+struct MatrixProduct {
+  float a[8], b[4];
+  float* sums;  // [4]
+};
+
+// Of the `bytes` behind `from` the last `zeros` are not read.
+struct AsyncCopy {
+  char* to;
+  const char* from;
+  size_t bytes, zeros;
+  Site site;
+};
+
+void begin_copy(const AsyncCopy& copy);
+void commit_copies();
+// A copy that the calling thread must do now, so that at most `groups` of its groups are under way. Null: none.
+const AsyncCopy* due_copy(size_t groups);
 
 void block_barrier(Site site);
 uint64_t warp_call(const WarpCall& call);

@@ -39,6 +39,8 @@ void SharedMemory::reset(size_t dynamic_bytes) {
   place(nullptr, dynamic_bytes, kAlignment);
 }
 
+size_t SharedMemory::bytes() const { return kArena; }
+
 char* SharedMemory::place(const SharedArray* array, size_t bytes, size_t alignment) {
   const size_t offset = static_cast<size_t>(free_ - arena_);
   const size_t align = std::max(alignment, kAlignment);

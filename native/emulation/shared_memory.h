@@ -25,6 +25,9 @@ class SharedMemory {
   void* find(const SharedArray& array, size_t bytes, size_t alignment);
   void* dynamic() const { return regions_.front().begin; }
   size_t used() const { return used_; }
+  // Of all arrays, with what lies between them.
+  const char* begin() const { return arena_; }
+  size_t bytes() const;
   // The name of an array behind whose end a thread wrote, or empty. ASan stops at the write itself, and at reads too.
   std::string overrun() const;
 

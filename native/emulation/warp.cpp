@@ -32,6 +32,10 @@ const char* describe(WarpOp op) {
       return "__reduce_or_sync";
     case WarpOp::reduce_xor:
       return "__reduce_xor_sync";
+    case WarpOp::ldmatrix:
+      return "ldmatrix";
+    case WarpOp::mma:
+      return "mma";
   }
   return "a warp intrinsic";
 }
@@ -116,6 +120,7 @@ void Block::compute(unsigned warp, uint32_t participants) {
     for (unsigned i = 0; i < count; ++i) shuffle(*lanes[i], participants);
     return;
   }
+  if (op >= WarpOp::ldmatrix) return compute_matrices(warp, participants);
   if (op == WarpOp::sync) {
     // Every arrival happens before every awakening, by way of the thread that completes the call.
     for (unsigned i = 0; i < count; ++i) acquire(&lanes[i]->arrived);

@@ -21,7 +21,7 @@ function row(name, { cost }, count) {
     String(element.bytes),
     `${number(element.loaded)}, ${number(element.stored)}`,
     `${element.instructions.toFixed(1)} of ${most}`,
-    ...["float64", "wide", "special", "shared", "branches"].map((kind) => number(element[kind])),
+    ...["float64", "wide", "special", "shared", "tensor", "branches"].map((kind) => number(element[kind])),
     count.ahead,
     Math.round((count.ahead * blocks * cost.threads) / 1024),
     must ?? "",
@@ -36,26 +36,30 @@ export function loopsSection(rows, { nvcc, kernels }) {
     ([name, { multiprocessors, clock, bandwidth }]) =>
       `${name}, ${multiprocessors} multiprocessors at ${(clock / 1e9).toFixed(2)} GHz, ${(bandwidth / 1e12).toFixed(2)} TB/s`,
   );
+  const l2 = Object.values(CARDS)
+    .map((card) => `${(card.l2 / 1e12).toFixed(1)} TB/s`)
+    .join(" and ");
   return `## What each hot loop takes
 
 Predictions, not measurements: counted in the machine code for ${BASE} of nvcc ${nvcc}. A count is of the cheapest way through one turn of
 the loop that loads, stores and computes what the loop is for (\`turn\` of the ledger), divided by the elements of the turn; ways that
 data takes now and then cost more, so a kernel is at best as fast as this. *wide*: conversions from and to float64; *shared*: shared
-memory and shuffles; *bytes*: what memory must move for an element, *loaded, stored*: what the code does; *of*: the limit in the ledger, beyond which \`npm run ledger\` and the tests fail; bytes ahead: what the loads of a
+memory and shuffles; *tensor*: products of matrices of 2,048 multiply-adds; *bytes*: what memory must move for an element, *loaded, stored*: what the code does; *of*: the limit in the ledger, beyond which \`npm run ledger\` and the tests fail; bytes ahead: what the loads of a
 turn can have in flight in a thread, and kB in a multiprocessor at the occupancy above.
 
 Two bounds for each card, in picoseconds an element of the whole card: its bytes over the bandwidth, and its instructions over issue
 slots, or those of a unit that is busier. *Share* is the speed of memory that is left: 1 where bytes are the larger bound, bold where it
-is below the goal (*must*, bench/gpu/goals.ts). The cards:
+is below the goal (*must*, bench/gpu/goals.ts). Of a loop on tensor cores it is the share of their peak, an element is one of the sums,
+to which a turn adds 32 products, and the bytes are those that a block reads from L2, at ${l2}. The cards:
 ${cards.join(";\n")}.
 A multiprocessor begins 2 float64 instructions a cycle on ${BASE}, 1 in 16 cycles on sm_89. The counts of ${BASE} stand for sm_89 too.
 
-| loop | bytes | loaded, stored | instructions | float64 | wide | special | shared | branches | bytes ahead | kB | must | ${Object.keys(
+| loop | bytes | loaded, stored | instructions | float64 | wide | special | shared | tensor | branches | bytes ahead | kB | must | ${Object.keys(
     CARDS,
   )
     .map((name) => `${name}: bytes | issue | share`)
     .join(" | ")} |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
     .map(() => "---: | ---: | ---:")
     .join(" | ")} |
 ${lines.join("\n")}

@@ -3,6 +3,8 @@
 import { loopsOf } from "./sass.mjs";
 
 const BYTES = { 64: 8, 128: 16, U8: 1, S8: 1, U16: 2, S16: 2 };
+/** Four matrices: 512 bytes of shared memory, where a cycle brings 128. */
+const isWide = (op) => /^LDSM\b.*\.4$/.test(op);
 const bytesOf = (op) => op.split(".").map((part) => BYTES[part]).find(Boolean) ?? 4; // prettier-ignore
 
 const KINDS = [
@@ -10,6 +12,7 @@ const KINDS = [
   ["stores", /^(STG|ST)\b/],
   ["shared", /^(LDS|STS|LDSM|STSM|ATOMS|SHFL)\b/],
   ["special", /^MUFU\b/],
+  ["tensor", /^HMMA\b/],
   ["wide", /^(F2F|I2F|F2I)\b.*64/],
   ["float64", /^D(ADD|MUL|FMA|SETP|MNMX)\b/],
   ["barriers", /^(BAR|SYNCS)\b/],
@@ -25,7 +28,7 @@ function costOf(code) {
   for (const { op } of code) {
     const kind = KINDS.find(([, pattern]) => pattern.test(op))?.[0];
     cost.instructions += 1;
-    if (kind) cost[kind] += 1;
+    if (kind) cost[kind] += isWide(op) ? 4 : 1;
     if (kind === "loads") cost.loaded += bytesOf(op);
     if (kind === "stores") cost.stored += bytesOf(op);
   }

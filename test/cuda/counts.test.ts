@@ -129,6 +129,25 @@ console.log(JSON.stringify([{ bytes: 8, instructions: 64, float64: 0 }, { bytes:
   ]);
 });
 
+test("a loop on tensor cores has its share of their peak, and loads of four matrices count four times", () => {
+  const program = `import { boundsOf } from ${script("bounds.mjs")};
+const card = { multiprocessors: 100, clock: 1e9, bandwidth: 1e12, rates: { instructions: 4, tensor: 0.5 }, tensorPeak: 1, l2: 2e12 };
+console.log(JSON.stringify(boundsOf({ bytes: 1, instructions: 1, tensor: 1.6 }, card)));`;
+  expect(run(program)).toEqual({ bytes: 0.5, issue: 1, unit: "tensor", share: 0.5 });
+  const matrices = listing(
+    "_Z8matricesv",
+    "LDSM.16.M88.4 R4, [R2]",
+    "HMMA.16816.F32.BF16 R8, R4, R6, R8",
+    "@!P2 BRA 0x0",
+    "EXIT",
+  );
+  const turn = `import { blocksOf, readSass } from ${script("sass.mjs")};
+import { turnOf } from ${script("turns.mjs")};
+const [code] = readSass(${JSON.stringify(matrices)}).values();
+console.log(JSON.stringify(turnOf(blocksOf(code), { tensor: 1 })));`;
+  expect(run(turn)).toMatchObject({ instructions: 3, shared: 4, tensor: 1 });
+});
+
 test("a hash of sources does not see comments and blanks, but texts", () => {
   const program = `import { bare } from ${script("sources.mjs")};
 const texts = ["a = 1;  // one\\n", "a = 1;\\n/* two */", 'a = "//";', 'a = "";'];

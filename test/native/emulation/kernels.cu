@@ -1,5 +1,6 @@
 // Kernels that use what the emulation offers, each held against a plain loop, in all three thread orders.
 // The text is plain CUDA: nvcc compiles it too, and on a device it must print the same lines.
+#include "../../../native/shared/number.h"
 #include "support.cuh"
 
 // ---- one sum a row: strided loads, a shuffle tree, shared memory between the warps
@@ -254,6 +255,66 @@ static bool bits() {
   return out.read() == std::vector<int>{0, 0, 32, 1, 1, 31, 1, 32, 0, 4, 5, 24, 32, 1, 0, 1, 7};
 }
 
+// ---- a 16 x 16 matrix times a 16 x 8 one, from rows that are copied beside the computation
+template <class Number>
+__global__ void multiply_kernel(const uint16_t* a, const uint16_t* b, float* sums) {
+  SRP_DYN_SHARED(uint16_t, rows);  // [16 + 8, 16]
+  const int lane = static_cast<int>(threadIdx.x), g = lane / 4, t = lane % 4;
+  for (int piece = lane; piece < 48; piece += 32)
+    __pipeline_memcpy_async(rows + piece * 8, piece < 32 ? a + piece * 8 : b + (piece - 32) * 8, 16);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  uint32_t left[4], right[4];
+  float mine[4];
+  for (int i = 0; i < 4; ++i) mine[i] = sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2];
+  srp::ldmatrix_x4(left, rows + lane % 16 * 16 + lane / 16 * 8);
+  srp::ldmatrix_x4(right, rows + (16 + lane % 8) * 16 + lane / 8 % 2 * 8);  // the last two matrices are the first two
+  srp::mma_m16n8k16(mine, left, right[0], right[1], Number{});
+  for (int i = 0; i < 4; ++i) sums[(g + i / 2 * 8) * 8 + 2 * t + i % 2] = mine[i];
+}
+
+// Small whole numbers, so that every sum is exact.
+template <class Number>
+static bool multiply(Number (*number)(float)) {
+  std::vector<uint16_t> a(16 * 16), b(8 * 16);
+  std::vector<float> sums(16 * 8), want(16 * 8);
+  const auto x = [](int i) { return static_cast<float>(i * 7 % 23 - 11); };
+  for (int i = 0; i < 16 * 16; ++i) a[static_cast<size_t>(i)] = number(x(i)).bits;
+  for (int i = 0; i < 8 * 16; ++i) b[static_cast<size_t>(i)] = number(x(i + 5)).bits;
+  for (int i = 0; i < 16 * 8; ++i) {
+    sums[static_cast<size_t>(i)] = want[static_cast<size_t>(i)] = x(i + 9);
+    for (int k = 0; k < 16; ++k) want[static_cast<size_t>(i)] += x(i / 8 * 16 + k) * x(i % 8 * 16 + k + 5);
+  }
+  DeviceBuffer<uint16_t> left(a), right(b);
+  DeviceBuffer<float> out(sums);
+  SRP_LAUNCH((multiply_kernel<Number>), 1, 32, 24 * 16 * 2, nullptr, left.get(), right.get(), out.get());
+  return out.read() == want;
+}
+
+// What a copy leaves out is 0, and groups come in their order.
+__global__ void copies_kernel(const int* in, int* out) {
+  SRP_SHARED(int, values, 3 * 64 * 4);
+  for (int group = 0; group < 3; ++group) {
+    const size_t zeros = group == 1 ? 8 : 0;
+    __pipeline_memcpy_async(values + (group * 64 + threadIdx.x) * 4, in + threadIdx.x * 4, 16, zeros);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  const int other = static_cast<int>(blockDim.x - 1 - threadIdx.x);
+  for (int i = 0; i < 4; ++i) out[other * 4 + i] = values[(64 + other) * 4 + i];
+  __pipeline_wait_prior(0);
+}
+
+static bool copies() {
+  std::vector<int> in(64 * 4), want(64 * 4);
+  for (int i = 0; i < 64 * 4; ++i) want[static_cast<size_t>(i)] = i % 4 < 2 ? (in[static_cast<size_t>(i)] = i + 1) : 0;
+  DeviceBuffer<int> from(in), to(std::vector<int>(64 * 4, -1));
+  SRP_LAUNCH(copies_kernel, 1, 64, 0, nullptr, from.get(), to.get());
+  return to.read() == want;
+}
+
 int main() {
   Checks checks;
   for (int order = 0; order < kOrders; ++order) {
@@ -266,6 +327,9 @@ int main() {
     checks.that(ragged() && checks.launched(), "warps part and meet again, full or not");
     checks.that(corners() && checks.launched(), "indices count x first in three dimensions");
     checks.that(last_block() && checks.launched(), "the last block reads what the others wrote");
+    checks.that(multiply<srp::Half>(srp::to_half) && multiply<srp::BFloat16>(srp::to_bfloat16) && checks.launched(),
+                "a warp multiplies matrices");
+    checks.that(copies() && checks.launched(), "copies arrive when they are waited for");
     checks.that(bits() && checks.launched(), "bit functions know zero and all ones");
   }
   printf("%d failed\n", checks.failed);

@@ -3,6 +3,7 @@
 // Sanitizers end the program with a report of their own.
 #include <cstring>
 
+#include "../../../native/shared/number.h"
 #include "support.cuh"
 
 constexpr int kThreads = 128;
@@ -110,6 +111,63 @@ __global__ void between_blocks_kernel(int* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = blockIdx.x == 0 ? 0 : out[blockIdx.x - 1] + 1;  // BUG between-blocks
 }
 
+// ---- copies beside the computation, and matrices
+
+struct alignas(16) Row {
+  int words[4];
+};
+
+__device__ void copy_row(Row* rows, const int* from) {
+  __pipeline_memcpy_async(&rows[threadIdx.x], from + threadIdx.x / 4 * 4, sizeof(Row));
+  __pipeline_commit();
+}
+
+__global__ void copy_unawaited_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads);
+  uint32_t words[4];
+  copy_row(rows, out);
+  __syncthreads();
+  srp::ldmatrix_x4(words, &rows[threadIdx.x]);  // BUG copy-unawaited
+}
+
+// Each thread waits for its own copies alone.
+__global__ void copy_without_barrier_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads);
+  uint32_t words[4];
+  copy_row(rows, out);
+  __syncthreads();
+  __pipeline_wait_prior(0);
+  srp::ldmatrix_x4(words, &rows[(threadIdx.x + 32) % kThreads]);  // BUG copy-without-barrier
+}
+
+// The next rows come before slower warps have read these.
+__global__ void copy_over_read_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads);
+  uint32_t words[4];
+  copy_row(rows, out);
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  srp::ldmatrix_x4(words, &rows[(threadIdx.x + 32) % kThreads]);
+  __pipeline_memcpy_async(&rows[threadIdx.x], out, sizeof(Row));  // BUG copy-over-read
+}
+
+__global__ void copy_left_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads);
+  __pipeline_memcpy_async(&rows[threadIdx.x], out, sizeof(Row));  // BUG copy-left
+  __pipeline_commit();
+}
+
+__global__ void copy_uneven_kernel(int* out) {
+  SRP_SHARED(Row, rows, kThreads);
+  __pipeline_memcpy_async(&rows[threadIdx.x], out + 1, sizeof(Row));  // BUG copy-uneven
+}
+
+__global__ void half_a_warp_kernel(int*) {
+  float sums[4] = {};
+  const uint32_t a[4] = {};
+  if (threadIdx.x % 32 < 16) srp::mma_m16n8k16(sums, a, 0, 0, srp::Half{});  // BUG half-a-warp
+}
+
 struct Bug {
   const char* name;
   void (*kernel)(int*);
@@ -130,6 +188,12 @@ static const Bug kBugs[] = {
     {"shared-write", shared_write_kernel, 1, 0},
     {"shared-read", shared_read_kernel, 1, kThreads * sizeof(int)},
     {"shared-limit", shared_limit_kernel, 1, 0},
+    {"copy-unawaited", copy_unawaited_kernel, 1, 0},
+    {"copy-without-barrier", copy_without_barrier_kernel, 1, 0},
+    {"copy-over-read", copy_over_read_kernel, 1, 0},
+    {"copy-left", copy_left_kernel, 1, 0},
+    {"copy-uneven", copy_uneven_kernel, 1, 0},
+    {"half-a-warp", half_a_warp_kernel, 1, 0},
     {"global-read", global_read_kernel, 1, 0},
     {"between-blocks", between_blocks_kernel, kThreads, 0},
 };

@@ -1,0 +1,58 @@
+// What the kernels of the linear head share: where the results of a chunk of rows and a strip of ids lie; and the launchers of those
+// on tensor cores (linear_tensor.cu).
+#pragma once
+#include "backend.cuh"
+#include "common.cuh"
+#include "shared/linear.h"
+
+namespace srp::cuda {
+
+constexpr int64_t kStrip = 1024;  // ids
+
+// The results of the strips of a chunk of rows: states [rows, strips, kStateSums], then the targets' logits [rows].
+struct Strips {
+  double *states, *at_target;
+  int64_t first_row, rows, strips;
+
+  __device__ double* state(int64_t n, int64_t strip) const {
+    return states + ((n - first_row) * strips + strip) * kStateSums;
+  }
+};
+
+// g of a chunk of rows and a strip of ids, [rows, kStrip]; 0 where a row is not kept or there is no id.
+template <class Number>
+struct Gradients {
+  Number* g;
+  int64_t first_row, rows, first_id, ids;
+
+  // As the left side of the product with weight, and of that with hidden.
+  __device__ __forceinline__ Number at(int64_t row, int64_t id) const { return g[row * kStrip + id]; }
+};
+
+// Of `rows` rows from `first` on. The same for all threads of a block.
+template <class Args>
+__device__ bool any_kept(const Args& a, int64_t first, int64_t rows) {
+  for (int64_t n = first; n < first + rows && n < a.N; ++n)
+    if (kept(a.mask, n)) return true;
+  return false;
+}
+
+// What the gradient of row n has in common: nothing where it is not kept.
+template <class T>
+__device__ RowGradient gradient_of(const srp_linear_backward_args& a, int64_t n) {
+  return n < a.N && kept(a.mask, n) ? RowGradient::of<T>(a, n) : RowGradient{-INFINITY, 0, 0, 0, 0, -1};
+}
+
+// ---- on tensor cores, for 16-bit numbers
+
+constexpr int64_t kTensorRows = 128;  // chunks are made of
+
+// Whether the queue's device has the instructions: since sm_80.
+srp_status has_tensor_cores(const srp_queue* queue, bool* has);
+
+template <class T>
+void launch_tensor_strips(srp_queue* queue, const srp_linear_forward_args& a, const Strips& use);
+template <class T>
+void launch_tensor_gradients(srp_queue* queue, const srp_linear_backward_args& a, const Gradients<float>& g);
+
+}  // namespace srp::cuda

@@ -1,0 +1,97 @@
+#include "async_copies.h"
+
+#include "block.h"
+
+namespace srp::emulation {
+
+namespace {
+std::string number(size_t n) { return std::to_string(n); }
+}  // namespace
+
+void AsyncCopies::reset(const char* memory, size_t bytes, unsigned threads) {
+  if (!used_ && memory == memory_) return;  // most kernels copy nothing
+  used_ = false;
+  memory_ = memory;
+  bytes_ = bytes;
+  places_.assign(bytes / kPlace, Place{0, kNever, 0, kNever, 0, false});
+  threads_.assign(threads, Asked{});
+}
+
+bool AsyncCopies::inside(const void* place, size_t bytes) const {
+  const auto begin = reinterpret_cast<uintptr_t>(memory_), at = reinterpret_cast<uintptr_t>(place);
+  return at >= begin && at + bytes <= begin + bytes_;
+}
+
+std::string AsyncCopies::begin(const AsyncCopy& copy, unsigned thread, unsigned phase) {
+  const size_t bytes = copy.bytes;
+  if (bytes != 4 && bytes != 8 && bytes != 16) return "copies " + number(bytes) + " bytes, expected 4, 8 or 16";
+  if (copy.zeros > bytes) return "fills " + number(copy.zeros) + " of " + number(bytes) + " bytes with zeros";
+  if (!inside(copy.to, bytes)) return "copies to what is not shared memory";
+  if (reinterpret_cast<uintptr_t>(copy.to) % bytes != 0 || reinterpret_cast<uintptr_t>(copy.from) % bytes != 0)
+    return "copies " + number(bytes) + " bytes from or to an address that is no multiple of them";
+  used_ = true;
+  if (threads_.size() <= thread) threads_.resize(thread + 1);
+  Place& place = place_of(copy.to);
+  const unsigned warp = thread / warpSize;
+  if (place.under_way && place.asker != thread)
+    return "copies to where a copy of thread " + number(place.asker) + " is under way";
+  if (place.read == phase && (place.readers & ~(1u << warp)) != 0)
+    return "copies over what warp " + number(static_cast<size_t>(__builtin_ctz(place.readers & ~(1u << warp)))) +
+           " has read since the last __syncthreads";
+  place.under_way = true;
+  place.asker = thread;
+  threads_[thread].copies.push_back(copy);
+  ++threads_[thread].open;
+  return {};
+}
+
+std::string AsyncCopies::read(const void* at, unsigned warp, unsigned phase) {
+  if (!inside(at, kPlace)) return "reads what is not shared memory";
+  if (reinterpret_cast<uintptr_t>(at) % kPlace != 0) return "reads a row that does not begin at a multiple of 16 bytes";
+  used_ = true;
+  Place& place = place_of(at);
+  if (place.under_way) return "reads what a copy of thread " + number(place.asker) + " has not brought yet";
+  if (place.arrived == phase && place.arrived_by != warp)
+    return "reads what a copy of warp " + number(place.arrived_by) + " brought, without a __syncthreads between";
+  if (place.read != phase) place.readers = 0;
+  place.read = phase;
+  place.readers |= 1u << warp;
+  return {};
+}
+
+std::string AsyncCopies::on_return(unsigned thread) const {
+  if (thread >= threads_.size() || threads_[thread].copies.empty()) return {};
+  return "returned while " + number(threads_[thread].copies.size()) +
+         " of its copies to shared memory are under way, the first by __pipeline_memcpy_async " +
+         describe(threads_[thread].copies.front().site);
+}
+
+void AsyncCopies::commit(unsigned thread) {
+  if (threads_.size() <= thread) threads_.resize(thread + 1);
+  used_ = true;
+  Asked& mine = threads_[thread];
+  mine.groups.push_back(mine.open);
+  mine.open = 0;
+}
+
+const AsyncCopy* AsyncCopies::due(unsigned thread, size_t groups, unsigned phase) {
+  if (thread >= threads_.size()) return nullptr;
+  Asked& mine = threads_[thread];
+  while (mine.groups.size() > groups) {
+    if (mine.groups.front() == 0) {
+      mine.groups.pop_front();
+      continue;
+    }
+    --mine.groups.front();
+    mine.done = mine.copies.front();
+    mine.copies.pop_front();
+    Place& place = place_of(mine.done.to);
+    place.under_way = false;
+    place.arrived = phase;
+    place.arrived_by = thread / warpSize;
+    return &mine.done;
+  }
+  return nullptr;
+}
+
+}  // namespace srp::emulation
