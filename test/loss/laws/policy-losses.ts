@@ -60,7 +60,7 @@ interface PolicyLossFacts {
   readonly refused: readonly [options: object, cases: readonly Case[]];
 }
 
-/** Made of others: bypassLoss has its laws in bypass-loss.test.ts, the other two in trust-region.test.ts. */
+/** Made of others: bypass-loss.test.ts and trust-region.test.ts have their definitions. */
 export const COMPOSED = ["bypass", "dppo", "dro"] as const;
 export type OwnName = Exclude<PolicyLossName, (typeof COMPOSED)[number]>;
 
