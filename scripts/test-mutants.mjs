@@ -95,7 +95,7 @@ async function plant(mutant) {
 async function trust(step) {
   const key = JSON.stringify(step);
   if (trusted.has(key)) return;
-  await rebuild(stale.splice(0));
+  if (stale.length > 0) await rebuild([...new Set(stale.splice(0))]);
   const { status, output } = await jest(step, LIMIT);
   if (status !== 0) throw new Error(`these tests fail without a mutant: ${step.args.join(" ")}\n${output}`);
   trusted.add(key);
