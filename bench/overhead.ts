@@ -34,9 +34,8 @@ const CALLS: Readonly<Record<string, (n: number) => Call>> = {
     const groups = n / 8;
     const out = { normalized: floats(n), means: floats(groups), stds: floats(groups), counts: new Int32Array(groups) };
     const values = ramp(n);
-    // One group of 8 is the call that names no groups.
     return (backend) => () =>
-      surprisal.groupNormalize(values, n === 8 ? { backend, out } : { backend, out, groupOffsets });
+      surprisal.groupNormalize(values, n === 8 ? { backend, out, groups: "all" } : { backend, out, groupOffsets });
   },
   groupSoftmax: (n) => {
     const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);

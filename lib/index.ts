@@ -166,13 +166,13 @@ export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
  * rewards, all rows weigh 1. Equal means max = min; a group of one is such a group.
  *
  * @param rewards one per row
- * @param options `groups` or `groupOffsets`; neither = one group
+ * @param options `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const clipFilterWeights: TakesPlain<typeof from.clipFilterWeights> = checked(
   "clipFilterWeights",
   from.clipFilterWeights,
-  "rewards:f options?{clip degenerateWeight groups groupOffsets:i backend collective}",
+  "rewards:f options{clip degenerateWeight groups groupOffsets:i backend collective}",
 );
 /**
  * The share of the kept values strictly outside [low, high]: what a clip to that range changes. NaN is not outside. 0 where no
@@ -394,13 +394,13 @@ export const groupBroadcast: OverloadsTakePlain<typeof from.groupBroadcast> = ch
  * `collective` a label is one group wherever its items lie, and what is listed per group is of the groups of all workers.
  *
  * @param values one number per item, in their own unit
- * @param options `groups` (a label per item) or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const groupNormalize: OverloadsTakePlain<typeof from.groupNormalize> = checked(
   "groupNormalize",
   from.groupNormalize,
-  "values:f options?{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend collective}",
+  "values:f options{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend collective}",
 );
 /**
  * Puts a number per row on the row's last kept token, and adds values per token:
@@ -428,13 +428,13 @@ export const groupPlace: OverloadsTakePlain<typeof from.groupPlace> = checked(
  * inside; the results have the type of `values`.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = checked(
   "groupLogSumExp",
   from.groupLogSumExp,
-  "values:f options?{stream temperature groups groupOffsets:i backend collective}",
+  "values:f options{stream temperature groups groupOffsets:i backend collective}",
 );
 /**
  * Weights within each group, which sum to 1:
@@ -444,13 +444,13 @@ export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = ch
  * −∞ has weight 0, or the floor. A group of −∞ only, or with NaN or +∞, is NaN. float64 inside; the result has the type of `values`.
  *
  * @param values one number per item (a score, a log-probability)
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checked(
   "groupSoftmax",
   from.groupSoftmax,
-  "values:f options?{stream temperature floor out{weights:f} groups groupOffsets:i backend collective}",
+  "values:f options{stream temperature floor out{weights:f} groups groupOffsets:i backend collective}",
 );
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
@@ -462,7 +462,7 @@ export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checke
  *
  * @param values per token; [n] as `shape` or `offsets` say
  * @param weights per token, same shape
- * @param options `groups` or `groupOffsets` over the rows; neither = one group
+ * @param options `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checked(
@@ -475,25 +475,25 @@ export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checke
  * NaN items have weight NaN and are no extreme.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
   "groupWeigh",
   from.groupWeigh,
-  "values:f form{form power atMax atMin between} options?{stream floor out{weights:f} groups groupOffsets:i backend collective}",
+  "values:f form{form power atMax atMin between} options{stream floor out{weights:f} groups groupOffsets:i backend collective}",
 );
 /**
  * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
   "groupTop2",
   from.groupTop2,
-  "values:f options?{stream groups groupOffsets:i backend collective}",
+  "values:f options{stream groups groupOffsets:i backend collective}",
 );
 /**
  * Weights within each group from powers of `values` and exponentials of `logFactors`, which sum to 1:
@@ -505,13 +505,13 @@ export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
  * one with NaN or an infinite exponent. float64 inside; the result has the widest type of the inputs.
  *
  * @param values one number per item, >= 0: a distribution over the group, which need not sum to 1
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
   "groupTilt",
   from.groupTilt,
-  "values:f options?{stream logFactors:f counts:f out{weights:f} temperature coefficient least groups groupOffsets:i backend collective}",
+  "values:f options{stream logFactors:f counts:f out{weights:f} temperature coefficient least groups groupOffsets:i backend collective}",
 );
 /**
  * Shannon entropy of each group of weights, and how much of the largest possible one that is:
@@ -523,13 +523,13 @@ export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
  * inside; the results have the type of `values`.
  *
  * @param values one weight per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
 export const groupEntropy: OverloadsTakePlain<typeof from.groupEntropy> = checked(
   "groupEntropy",
   from.groupEntropy,
-  "values:f options?{stream normalize least groups groupOffsets:i backend collective}",
+  "values:f options{stream normalize least groups groupOffsets:i backend collective}",
 );
 /**
  * Log-probs of targets, entropy and the sums behind them, for every row of logits.
@@ -1343,7 +1343,7 @@ export const majorityValue: TakesPlain<typeof from.majorityValue> = checked(
  * The unbiased estimate of pass@k for each group of samples (the rollouts of one prompt), and its mean over groups.
  *
  * @param correct one per sample, 1 = correct
- * @param options `k`; `groups` or `groupOffsets`, neither = one group
+ * @param options `k`; `groups` (a label per sample, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const groupPassAtK: TakesPlain<typeof from.groupPassAtK> = checked(
@@ -2148,7 +2148,7 @@ export const stopProperlyPenalty: TakesPlain<typeof from.stopProperlyPenalty> = 
  * Keeps or gives up whole groups by the numbers of their rows: rewards, scores or advantages.
  *
  * @param values one per row
- * @param options rules, all of which a kept group passes; `groups` or `groupOffsets`, neither = one group
+ * @param options rules, all of which a kept group passes; `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const groupFilter: TakesPlain<typeof from.groupFilter> = checked(
@@ -2177,14 +2177,14 @@ export const lambdaOfLength: TakesPlain<typeof from.lambdaOfLength> = checked(
  * A level with no more than `ddof` numbers has std 1. Without kept numbers nothing changes.
  *
  * @param values one per row, or per token with `shape` or `offsets`
- * @param options levels; `groups` (a label per row) or `groupOffsets`, neither = one group
+ * @param options levels; `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @returns in the type of `values`; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
 export const normalizeLevels: TakesPlain<typeof from.normalizeLevels> = checked(
   "normalizeLevels",
   from.normalizeLevels,
-  "values:f options?{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend}",
+  "values:f options{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend}",
 );
 /**
  * Log-probs of the policy one version before the current one, from those of the sampler and of the learner:
@@ -2336,7 +2336,7 @@ export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
 export const advantagePipeline: TakesPlain<typeof from.advantagePipeline> = checked(
   "advantagePipeline",
   from.advantagePipeline,
-  "batches[] options{runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
+  "batches[] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
 );
 /**
  * Advantages by the name of an estimator; the same as calling its function, that of `"x"` being `xAdvantage`. Batch, options and
@@ -2874,7 +2874,7 @@ export const clippedObjectiveAsync: {
 } & typeof from.clippedObjectiveAsync = checkedAsync(
   "clippedObjectiveAsync",
   from.clippedObjectiveAsync,
-  "logProbs:f oldLogProbs:f advantages:f options{shape offsets:i groupOffsets:i advantagesPer backend out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs reduce logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
+  "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
 );
 /**
  * KL estimates of tokens, from d = logProbs − referenceLogProbs:
@@ -3246,7 +3246,7 @@ export const listwiseWeights: TakesPlain<typeof from.listwiseWeights> = checked(
 /**
  * Equal weights, 1/n in a group of n: what is left where there is nothing to weigh by.
  *
- * @param options `groups`, `groupOffsets`, `shape`, or the `count` of one prompt
+ * @param options `groups`, `groupOffsets` or `shape`; with `groups: "all"` the `count` of the prompt
  * @returns float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _RANGE, naming the argument
  */
@@ -3292,14 +3292,14 @@ export const splitReferenceTokenCounts: TakesPlain<typeof from.splitReferenceTok
  * +∞ is refused. The largest reward is subtracted before dividing, so nothing overflows.
  *
  * @param rewards one per completion (their totals)
- * @param options `groups` or `groupOffsets`; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @returns in the type of `rewards`
  * @throws SurprisalError as `groupSoftmax`; ERR_SURPRISAL_VALUE for +∞
  */
 export const rewardDistribution: TakesPlain<typeof from.rewardDistribution> = checked(
   "rewardDistribution",
   from.rewardDistribution,
-  "rewards:f options?{temperature floor groups groupOffsets:i backend collective}",
+  "rewards:f options{temperature floor groups groupOffsets:i backend collective}",
 );
 /**
  * Weighted sum of the rewards of each completion, in the order of the functions:
@@ -3325,14 +3325,14 @@ export const rewardTotals: typeof from.rewardTotals = checked(
  *
  * A log-prob of −∞ has no mass; a prompt whose log-probs have no finite log-sum-exp is refused.
  *
- * @param options `groups` or `groupOffsets`; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _VALUE, naming the argument
  * @see Chen et al. 2025, SEED-GRPO: Semantic Entropy Enhanced GRPO for Uncertainty-Aware Policy Optimization
  */
 export const semanticEntropyScales: TakesPlain<typeof from.semanticEntropyScales> = checked(
   "semanticEntropyScales",
   from.semanticEntropyScales,
-  "batch* options?{alpha normalizeAlpha lengthNormalize generations missingCounts groups groupOffsets:i preset backend collective}",
+  "batch* options{alpha normalizeAlpha lengthNormalize generations missingCounts groups groupOffsets:i preset backend collective}",
 );
 /**
  * The settings of a run: checked once, with defaults filled in, to be handed to `maxentAdvantage`, `listwiseWeights`,
@@ -3375,7 +3375,7 @@ export const maxentTemperature: typeof from.maxentTemperature = checked(
 export const weightEntropies: TakesPlain<typeof from.weightEntropies> = checked(
   "weightEntropies",
   from.weightEntropies,
-  "weights:f options?{shape groups groupOffsets:i backend collective}",
+  "weights:f options{shape groups groupOffsets:i backend collective}",
 );
 /**
  * Mean and population std of all rewards of a batch, groups or not; of no rewards both are 0. NaN makes both NaN, an infinity the
@@ -3425,7 +3425,7 @@ export const weightLoggingView: typeof from.weightLoggingView = checked(
 export const weightStatistics: TakesPlain<typeof from.weightStatistics> = checked(
   "weightStatistics",
   from.weightStatistics,
-  "weights:f options?{shape groups groupOffsets:i backend collective}",
+  "weights:f options{shape groups groupOffsets:i backend collective}",
 );
 /**
  * Statistics of equal weights, 1/n in a group of n; null where there is no completion.
@@ -3460,7 +3460,7 @@ export const listwiseWeightStatistics: TakesPlain<typeof from.listwiseWeightStat
 export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightStatistics> = checked(
   "advantageWeightStatistics",
   from.advantageWeightStatistics,
-  "completions<> options?{scale shape groups groupOffsets:i backend collective}",
+  "completions<> options{scale shape groups groupOffsets:i backend collective}",
 );
 /**
  * Cross entropy between given weights and the policy, over the completions of each prompt:
@@ -3474,7 +3474,7 @@ export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightSt
  *
  * @param logProbs of the tokens under the policy, nats, [n] as `shape` or `offsets` say
  * @param weights one per completion, constants: `listwiseWeights`
- * @param options `groups` or `groupOffsets` of the completions; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @returns the gradient in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (a completion without tokens too), _DTYPE, _OPTION, _RANGE or _BUFFER
  */

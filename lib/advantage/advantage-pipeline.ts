@@ -5,8 +5,8 @@ import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import type { GroupLayout } from "../core/groups";
-import { needNumber, needWord } from "../core/option-checks";
+import { groupingOf, type GroupLayout, namesGroups, needGroups } from "../core/groups";
+import { needFlag, needNumber, needWord } from "../core/option-checks";
 import { concatenated, gatherRagged } from "../core/row-partials";
 import { layoutOf, needRows, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { type RunningMoments, scaleByMoments, updateRunningMoments } from "../control/running-moments";
@@ -44,8 +44,8 @@ export interface PipelineBatch extends RowLayout {
 }
 
 /**
- * `groups` or `groupOffsets` are those of all rows, the rows of the first batch first. With them the rewards are shaped as
- * `shapeGroupRewards` does for the estimator; without, they are taken as shaped.
+ * `groups` or `groupOffsets` are those of all rows, the rows of the first batch first. Rewards are shaped within them as
+ * `shapeGroupRewards` does for the estimator; an estimator that shapes none needs none.
  */
 export interface AdvantagePipelineOptions
   extends
@@ -55,6 +55,8 @@ export interface AdvantagePipelineOptions
     PresetOption<"advantagePipeline">,
     BackendOption,
     CollectiveOption {
+  /** False: the rewards are taken as shaped already, and groups are not given. Default true. */
+  readonly shapeGroups?: boolean;
   /** State of a running normalisation of rewards: they are divided by the std of all rewards so far, their own batch included. */
   readonly runningMoments?: RunningMoments;
   /** The running mean is subtracted too. Default false. */
@@ -134,24 +136,29 @@ function shapeRewards(
   op: string,
   batches: readonly CheckedBatch[],
   epsilon: number,
-  { estimator, groupScale, groups, groupOffsets, backend, collective }: AdvantagePipelineOptions,
+  { estimator, shapeGroups, groupScale, groups, groupOffsets, backend, collective }: AdvantagePipelineOptions,
 ): Float64Array[] {
   const own = batches.map(({ rewards }) => rewards);
-  if (groups === undefined && groupOffsets === undefined) return own;
-  if (needStage(op, estimator).shaping === "refuse")
+  const { shaping } = needStage(op, estimator);
+  const done = needFlag(op, "shapeGroups", shapeGroups ?? true) === 0;
+  if (namesGroups({ groups, groupOffsets }) && (done || shaping === "refuse"))
     throw argumentError(
       "ERR_SURPRISAL_OPTION",
       op,
       "groups",
       groups ?? groupOffsets,
-      `nothing with estimator "${estimator}", which compares the rows of a batch`,
+      done
+        ? "nothing with shapeGroups false"
+        : `nothing with estimator "${estimator}", which compares the rows of a batch`,
     );
-  const { rewards } = shapeGroupRewards(concatenated(own), {
+  if (done || ((shaping === null || shaping === "refuse") && !namesGroups({ groups, groupOffsets }))) return own;
+  const all = concatenated(own);
+  needGroups(op, { groups, groupOffsets }, all.length);
+  const { rewards } = shapeGroupRewards(all, {
     estimator,
     groupScale,
     epsilon,
-    groups,
-    groupOffsets,
+    ...groupingOf({ groups, groupOffsets }),
     backend,
     collective,
   });

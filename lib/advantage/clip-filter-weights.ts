@@ -4,7 +4,7 @@ import { needFloats } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat } from "../core/float-arrays";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import { normalizeItems } from "../ops/group/normalize";
 
@@ -28,10 +28,13 @@ export interface ClipFilterWeights {
  * rewards, all rows weigh 1. Equal means max = min; a group of one is such a group.
  *
  * @param rewards one per row
- * @param options `groups` or `groupOffsets`; neither = one group
+ * @param options `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function clipFilterWeights(rewards: FloatArray, options: ClipFilterWeightsOptions = {}): ClipFilterWeights {
+export function clipFilterWeights(
+  rewards: FloatArray,
+  options: ClipFilterWeightsOptions & NamedGroups,
+): ClipFilterWeights {
   const op = "clipFilterWeights";
   const length = ArrayBuffer.isView(rewards) ? rewards.length : 0;
   const given = needFloats(op, "rewards", rewards, length, "one per row");

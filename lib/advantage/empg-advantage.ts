@@ -6,7 +6,7 @@ import type { FloatArray } from "../core/dtype";
 import { argumentError, SurprisalError } from "../core/errors";
 import { needWord } from "../core/option-checks";
 import { checkTogether } from "../core/row-partials";
-import { type GroupLayout, needNamedGroups } from "../core/groups";
+import { type GroupLayout, needGroups } from "../core/groups";
 import { layoutOf, needRows, type RowLayout, type Rows } from "../core/row-layout";
 import { DeviceArray } from "../core/device-array";
 import { takesDeviceArrays } from "../core/device-ops";
@@ -153,7 +153,7 @@ function givenAdvantages(
   const values = needFloats(op, "rewards", rewards, B, "one per row");
   const { normalized } = normalizeItems(
     op,
-    { values, groups: needNamedGroups(op, batch, B) },
+    { values, groups: needGroups(op, batch, B) },
     { ...options.grpoAdvantage, ...backend, collective: options.collective },
   );
   return broadcastRows(op, "rewards", normalized, layout);

@@ -2,7 +2,7 @@
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 
 type Range = readonly [low: number, high: number];
@@ -38,10 +38,10 @@ function needRange(op: string, name: string, range: Range | undefined): Range | 
  * Keeps or gives up whole groups by the numbers of their rows: rewards, scores or advantages.
  *
  * @param values one per row
- * @param options rules, all of which a kept group passes; `groups` or `groupOffsets`, neither = one group
+ * @param options rules, all of which a kept group passes; `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupFilter(values: FloatArray, options: GroupFilterOptions): GroupFilterResult {
+export function groupFilter(values: FloatArray, options: GroupFilterOptions & NamedGroups): GroupFilterResult {
   const op = "groupFilter";
   const B = (values as FloatArray | undefined)?.length ?? 0;
   const given = needFloats(op, "values", values, B, "one per row");

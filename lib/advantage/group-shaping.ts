@@ -5,7 +5,7 @@ import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { type GroupLayout, needNamedGroups } from "../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { type GroupConventions, normalizeItems } from "../ops/group/normalize";
@@ -83,7 +83,7 @@ export function compareInGroups(
   const zeroOrOne = needWord(op, "dropGroups", options.dropGroups ?? "constant", ["constant", "zeroOrOne"]) === 1;
   const B = ArrayBuffer.isView(rewards) ? rewards.length : 0;
   const given = needFloats(op, "rewards", rewards, B, "one per row");
-  const groups = needNamedGroups(op, options, B);
+  const groups = needGroups(op, options, B);
   const rows = options.shape || options.offsets ? needRows(op, options) : null;
   if (rows && rows.B !== B)
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "the number of rows", rows.B, `${B}, as many as rewards`);
@@ -129,12 +129,13 @@ export function compareInGroups(
 export function shapeGroupRewards(
   rewards: FloatArray,
   options: ShapeGroupRewardsOptions &
+    NamedGroups &
     ({ readonly shape: readonly [number, number] } | { readonly offsets: Int32Array }),
 ): MaskedShapedRewards;
-export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions): ShapedRewards;
+export function shapeGroupRewards(rewards: FloatArray, options: ShapeGroupRewardsOptions & NamedGroups): ShapedRewards;
 export function shapeGroupRewards(
   rewards: FloatArray,
-  options: ShapeGroupRewardsOptions,
+  options: ShapeGroupRewardsOptions & NamedGroups,
 ): ShapedRewards | MaskedShapedRewards {
   const op = "shapeGroupRewards";
   const { shaping } = needStage(op, options.estimator);

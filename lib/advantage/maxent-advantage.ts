@@ -5,7 +5,7 @@ import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
 import { argumentError } from "../core/errors";
-import { needNamedGroups } from "../core/groups";
+import { needGroups } from "../core/groups";
 import { needFlag, needNumber } from "../core/option-checks";
 import { moments } from "../ops/reduce";
 import { listwiseWeights } from "./maxent/listwise-weights";
@@ -96,7 +96,7 @@ export function maxentAdvantage(batch: MaxentBatch, options: MaxentAdvantageOpti
   const perToken = needFlag(op, "lengthNormalize", options.lengthNormalize ?? true) === 1;
   const scored = needScores(op, batch, options);
   const { rows, layout, mask, grouping } = scored.batch;
-  needNamedGroups(op, grouping, rows.B);
+  needGroups(op, grouping, rows.B);
   const together = { ...grouping, backend: options.backend, collective: options.collective };
 
   const referenceOf = (): Float64Array => {

@@ -5,7 +5,7 @@ import type { Collective, CollectiveOption } from "../core/collective";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
 import { gatherGroups } from "../core/gathered-groups";
-import { type GroupLayout, type Groups, needNamedGroups, oneGroup } from "../core/groups";
+import { type GroupLayout, type Groups, needGroups, oneGroup } from "../core/groups";
 import { needNumber, needWord } from "../core/option-checks";
 import { needAgreement } from "../core/row-partials";
 import { layoutOfRows, type RowLayout } from "../core/row-layout";
@@ -179,7 +179,7 @@ export function multiRewardAdvantage(
   const op = "multiRewardAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
   const local = needRewardColumns(op, batch.rewards, options.weights);
-  const localGroups = needNamedGroups(op, batch, local.B);
+  const localGroups = needGroups(op, batch, local.B);
   const rows = needRowsOf(op, batch, local.B);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const { aggregation = "sumThenNormalize", scale = "group" } = resolved;

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needFlag, needNumber, needWord } from "../core/option-checks";
 import { layoutOfRows, needRows, type RowLayout } from "../core/row-layout";
 import { affine, Moments, moments, whiten } from "../ops/reduce";
@@ -49,11 +49,11 @@ function spreadOf(of: Moments, aboutZero: boolean, ddof: number): Moments {
  * A level with no more than `ddof` numbers has std 1. Without kept numbers nothing changes.
  *
  * @param values one per row, or per token with `shape` or `offsets`
- * @param options levels; `groups` (a label per row) or `groupOffsets`, neither = one group
+ * @param options levels; `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @returns in the type of `values`; computed in float64, rounded once
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function normalizeLevels(values: FloatArray, options: NormalizeLevelsOptions = {}): FloatArray {
+export function normalizeLevels(values: FloatArray, options: NormalizeLevelsOptions & NamedGroups): FloatArray {
   const op = "normalizeLevels";
   const laidOut = options.shape !== undefined || options.offsets !== undefined;
   const rows = laidOut

@@ -2,7 +2,7 @@
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
-import { groupingOf, type GroupLayout, needNamedGroups } from "../core/groups";
+import { groupingOf, type GroupLayout, needGroups } from "../core/groups";
 import { needWord } from "../core/option-checks";
 import { rowBegin, rowEnd } from "../core/row-layout";
 import { groupColumns } from "../ops/group";
@@ -98,7 +98,7 @@ export function optimalTokenBaselineAdvantage(
   const { epsilon = 1e-8 } = resolvePreset(op, options.preset, options);
   const byKept = needWord(op, "columns", options.columns ?? "position", ["position", "kept"]) === 1;
   const checked = needTokenBatch(op, batch, [batch.logProbs, batch.sumSquares, batch.importanceWeights], options);
-  needNamedGroups(op, batch, checked.rows.B);
+  needGroups(op, batch, checked.rows.B);
   const given: Arrays = {
     returns: discountedReturns(checked.rewards, { ...checked.where, gamma: 1, maskMode: "steps" }),
     logProbs: checked.tokens("logProbs", batch.logProbs),

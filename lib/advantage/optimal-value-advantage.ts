@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, floatDType } from "../core/float-arrays";
-import { type GroupLayout, needNamedGroups } from "../core/groups";
+import { type GroupLayout, needGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import type { RowLayout } from "../core/row-layout";
 import { groupLogSumExp } from "../ops/group";
@@ -51,7 +51,7 @@ export function optimalValueAdvantage(
   const op = "optimalValueAdvantage";
   const temperature = needNumber(op, "beta", options.beta, { min: 0, above: true });
   const { rows, rewards, layout, grouping, mask } = needRewardedBatch(op, batch, "unread");
-  needNamedGroups(op, grouping, rows.B);
+  needGroups(op, grouping, rows.B);
   const given = asFloat(rewards, "float64");
   const backend: BackendOption = { backend: options.backend };
   const { softMeans, groupIds } = groupLogSumExp(given, {

@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { floatDType } from "../core/float-arrays";
-import { type GroupLabels, type Groups, groupsByLabel, needNamedGroups } from "../core/groups";
+import { type GroupLabels, type Groups, groupsByLabel, needGroups } from "../core/groups";
 import { needInt32 } from "../core/arrays";
 import { argumentError } from "../core/errors";
 import { keptPerRow } from "../ops/reduce/count-kept";
@@ -134,7 +134,7 @@ export function compareScores(
   conventions: GroupNormalizeOptions,
 ): OutcomeAdvantageResult {
   const { batch, scores, backend, together, last } = scored;
-  const groups = needNamedGroups(op, batch.grouping, batch.rows.B);
+  const groups = needGroups(op, batch.grouping, batch.rows.B);
   const settings = { ...conventions, ...backend, ...together };
   const group = last
     ? normalizeLast(op, scored, last, groups, settings)

@@ -45,5 +45,8 @@ export function resamplingWeights(batch: OutcomeBatch, options: ResamplingWeight
   const form = formOf(op, options);
   const floor = needNumber(op, "floor", options.floor ?? 1e-8, { min: 0 });
   const { batch: checked, scores, backend, together } = needScores(op, batch, options);
-  return roundedTo(floatDType(checked.rewards), groupWeigh(scores, form, { floor, ...backend, ...together }));
+  return roundedTo(
+    floatDType(checked.rewards),
+    groupWeigh(scores, form, { groups: "all", floor, ...backend, ...together }),
+  );
 }

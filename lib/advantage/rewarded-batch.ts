@@ -3,7 +3,7 @@ import type { BackendOption } from "../backend/select";
 import { needFloats, optionalMask } from "../core/arrays";
 import type { FloatArray, FloatDType } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import { type GroupLayout, groupingOf, needGroups } from "../core/groups";
+import { type GroupLayout, groupingOf, type NamedGroups, namesGroups, needGroups } from "../core/groups";
 import { layoutOfRows, needRows, type RowLayout, type Rows } from "../core/row-layout";
 import { broadcastRows } from "../ops/group/broadcast";
 import { rowSums } from "./row-sums";
@@ -32,7 +32,7 @@ export interface RowAdvantages {
 export interface CheckedRewards {
   readonly rows: Rows;
   readonly layout: RowLayout;
-  readonly grouping: GroupLayout;
+  readonly grouping: GroupLayout & NamedGroups;
   readonly mask: Uint8Array | null;
   readonly rewards: FloatArray;
   readonly perToken: boolean;
@@ -60,7 +60,7 @@ export function needRewardedBatch(op: string, batch: RewardedBatch, tokens: "rea
     );
   const rows =
     tokens === "read" || rewards === undefined ? needRows(op, batch) : needRowsOf(op, batch, countOf(rewards));
-  needGroups(op, batch, rows.B);
+  if (namesGroups(batch)) needGroups(op, batch, rows.B);
   return {
     rows,
     layout: layoutOfRows(rows),

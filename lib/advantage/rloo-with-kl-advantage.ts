@@ -4,7 +4,7 @@ import { needFloats, optionalMask } from "../core/arrays";
 import type { CollectiveOption } from "../core/collective";
 import type { FloatArray } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
-import { needNamedGroups, oneGroup } from "../core/groups";
+import { needGroups, oneGroup } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 import { layoutOfRows, type Rows } from "../core/row-layout";
 import { groupPlace } from "../ops/group";
@@ -99,7 +99,7 @@ export function rlooWithKlAdvantage(
   const op = "rlooWithKlAdvantage";
   const resolved = resolvePreset(op, options.preset, options);
   const given = needRewardColumns(op, batch.rewards, options.weights);
-  const groups = needNamedGroups(op, batch, given.B);
+  const groups = needGroups(op, batch, given.B);
   const rows = needRowsOf(op, batch, given.B);
   const mask = optionalMask(op, "mask", batch.mask, rows.n, rows.meaning);
   const beta = needNumber(op, "beta", options.beta ?? 0, { min: 0 });

@@ -1,7 +1,7 @@
 // What EGPO and EDGE-GRPO have in common: group advantages, and weights of rows by their entropy in the group.
 import type { BackendOption } from "../backend/select";
 import type { CollectiveOption } from "../core/collective";
-import { needNamedGroups } from "../core/groups";
+import { needGroups } from "../core/groups";
 import { needWord } from "../core/option-checks";
 import type { GroupConventions } from "../ops/group";
 import { normalizeItems } from "../ops/group/normalize";
@@ -44,7 +44,7 @@ export function groupAdvantages(
 ): Float64Array {
   needWord(op, "scoreOver", scoreOver, ["all", "kept"]);
   const values = scoresOf(op, batch, scoreOver, options);
-  const groups = needNamedGroups(op, batch.grouping, batch.rows.B);
+  const groups = needGroups(op, batch.grouping, batch.rows.B);
   return normalizeItems(op, { values, groups }, { ...conventions, ...options }).normalized as Float64Array;
 }
 

@@ -25,9 +25,15 @@ export interface GroupLayout {
   readonly groupOffsets?: Int32Array;
 }
 
-/** Which rows of a batch belong together, without the rest of the batch. */
-export function groupingOf({ groups, groupOffsets }: GroupLayout): GroupLayout {
-  return { groups, groupOffsets };
+/** What a call needs that has no default for its groups. */
+export type NamedGroups = { readonly groups: GroupLabels | "all" } | { readonly groupOffsets: Int32Array };
+
+/** Whether a layout says which rows belong together. */
+export const namesGroups = ({ groups, groupOffsets }: GroupLayout): boolean => groups != null || groupOffsets != null;
+
+/** Which rows of a batch belong together, without the rest of it. Where it does not say, what reads them refuses. */
+export function groupingOf({ groups, groupOffsets }: GroupLayout): GroupLayout & NamedGroups {
+  return { groups, groupOffsets } as GroupLayout & NamedGroups;
 }
 
 /** Checked groups, as backends take them: group g is items members[offsets[g]] … members[offsets[g+1] - 1]. */
@@ -168,7 +174,10 @@ export function oneGroup(count: number): Groups {
   return { G, members: null, offsets: lastOfOne, ids: new Int32Array(count), labels: null, whole: true };
 }
 
-/** Reads and checks `groups` or `groupOffsets` of an options object, for `count` items. Neither = all in one group. */
+/**
+ * Reads and checks `groups` or `groupOffsets` of an options object, for `count` items. Nobody may forget them: over the rows of
+ * several prompts the numbers would look right and be wrong.
+ */
 export function needGroups(op: string, layout: GroupLayout, count: number): Groups {
   const { groups, groupOffsets } = layout;
   if (groups != null && groupOffsets != null)
@@ -182,19 +191,12 @@ export function needGroups(op: string, layout: GroupLayout, count: number): Grou
   if (groups === "all") return oneGroup(count);
   if (groups != null) return groupsByLabel(op, "groups", groups, count);
   if (groupOffsets != null) return groupsByOffsets(op, "groupOffsets", groupOffsets, count);
-  return oneGroup(count);
-}
-
-/** Groups of an estimator, which nobody may forget: over the rows of several prompts the numbers would look right and be wrong. */
-export function needNamedGroups(op: string, layout: GroupLayout, count: number): Groups {
-  if (layout.groups == null && layout.groupOffsets == null)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      "groups",
-      layout.groups,
-      "a label per row (the prompt that it answers), or groupOffsets",
-      'groups: "all" compares all rows with each other',
-    );
-  return needGroups(op, layout, count);
+  throw argumentError(
+    "ERR_SURPRISAL_OPTION",
+    op,
+    "groups",
+    groups,
+    "a label per row (the prompt that it answers), or groupOffsets",
+    'groups: "all" makes one group of all rows',
+  );
 }

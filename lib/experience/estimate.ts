@@ -19,13 +19,7 @@ import type { Experience } from "./records";
 import type { RewardWeights } from "./score";
 
 /** Options of `advantagePipeline`, and what goes before it. */
-export interface PipelineSteps extends Omit<
-  AdvantagePipelineOptions,
-  "groups" | "groupOffsets" | "backend" | "collective"
-> {
-  /** Compare rewards within their group, as the estimator does. Default true; never for an estimator that compares the rows of a batch. */
-  readonly shapeGroups?: boolean;
-}
+export type PipelineSteps = Omit<AdvantagePipelineOptions, "groups" | "groupOffsets" | "backend" | "collective">;
 
 /** An estimator by its name, with its options: the steps of `advantagePipeline`, or any other of `computeAdvantages`. */
 export type AdvantageSteps<Data = unknown> = PipelineSteps | EstimatorSteps<Data>;
@@ -156,10 +150,10 @@ function throughPipeline<Data>(
   op: string,
   { offsets, mask, rewards, kl, values }: Experience<Data>,
   groups: Int32Array,
-  { shapeGroups = true, ...steps }: PipelineSteps,
+  steps: PipelineSteps,
   more: Pick<AdvantagePipelineOptions, "runningMoments" | "klCoefficient" | "backend" | "collective">,
 ) {
-  const shaped = needFlag(op, "advantages.shapeGroups", shapeGroups) === 1;
+  const shaped = needFlag(op, "advantages.shapeGroups", steps.shapeGroups ?? true) === 1;
   return advantagePipeline([{ offsets, mask, rewards, kl, values }], {
     ...steps,
     ...more,

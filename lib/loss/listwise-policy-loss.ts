@@ -6,7 +6,7 @@ import type { FloatArray } from "../core/dtype";
 import { allocateFloat, widestFloat } from "../core/float-arrays";
 import { SurprisalError } from "../core/errors";
 import { gatherGroups } from "../core/gathered-groups";
-import { type GroupLayout, type Groups, needGroups } from "../core/groups";
+import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../core/groups";
 import { gatherRowPartials } from "../core/row-partials";
 import { needMaskedRows, type RowLayout } from "../core/row-layout";
 import { groupLogSumExp, groupSoftmax } from "../ops/group";
@@ -62,14 +62,14 @@ function refuseEmpty(counts: Float64Array): void {
  *
  * @param logProbs of the tokens under the policy, nats, [n] as `shape` or `offsets` say
  * @param weights one per completion, constants: `listwiseWeights`
- * @param options `groups` or `groupOffsets` of the completions; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @returns the gradient in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE (a completion without tokens too), _DTYPE, _OPTION, _RANGE or _BUFFER
  */
 export function listwisePolicyLoss(
   logProbs: FloatArray,
   weights: FloatArray,
-  options: ListwisePolicyLossOptions,
+  options: ListwisePolicyLossOptions & NamedGroups,
 ): ListwisePolicyLoss {
   const masked = needMaskedRows(OP, options);
   const { rows } = masked;

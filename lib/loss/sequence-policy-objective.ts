@@ -6,7 +6,7 @@ import type { CollectiveOption } from "../core/collective";
 import { type FloatArray, isFloatArray } from "../core/dtype";
 import { asFloat, widestFloat } from "../core/float-arrays";
 import { argumentError, SurprisalError } from "../core/errors";
-import type { GroupLayout } from "../core/groups";
+import type { GroupLayout, NamedGroups } from "../core/groups";
 import { needWord } from "../core/option-checks";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../core/row-layout";
 import { needItems } from "../ops/group/items";
@@ -16,7 +16,7 @@ import { type ClipRange, needClipRange } from "./policy/clip-range";
 
 const EMPTY_SEQUENCE = ["throw", "skip"] as const;
 
-/** `shape` or `offsets` for flat log-probs; neither for an array per sequence. `groups` default to one group. */
+/** `shape` or `offsets` for flat log-probs; neither for an array per sequence. */
 export type SequencePolicyOptions = RowLayout &
   GroupLayout &
   ClipRange &
@@ -168,19 +168,19 @@ export function sequencePolicyObjective(
   logProbs: FloatArray,
   oldLogProbs: FloatArray,
   rewards: FloatArray,
-  options: SequencePolicyOptions,
+  options: SequencePolicyOptions & NamedGroups,
 ): SequencePolicyResult;
 export function sequencePolicyObjective(
   logProbs: readonly FloatArray[],
   oldLogProbs: readonly FloatArray[],
   rewards: FloatArray,
-  options: SequencePolicyOptions,
+  options: SequencePolicyOptions & NamedGroups,
 ): SequencePolicyResult<FloatArray[]>;
 export function sequencePolicyObjective(
   logProbs: FloatArray | readonly FloatArray[],
   oldLogProbs: FloatArray | readonly FloatArray[],
   rewards: FloatArray,
-  options: SequencePolicyOptions,
+  options: SequencePolicyOptions & NamedGroups,
 ): SequencePolicyResult<FloatArray | FloatArray[]> {
   const clip = needClipRange(OP, options);
   const emptySequence = EMPTY_SEQUENCE[needWord(OP, "emptySequence", options.emptySequence ?? "throw", EMPTY_SEQUENCE)];

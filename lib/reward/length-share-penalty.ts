@@ -2,7 +2,7 @@
 import { needFloats, needIds, type TokenIds } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { allocateFloat, floatDType } from "../core/float-arrays";
-import { type GroupLayout, needGroups } from "../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../core/groups";
 import { needNumber } from "../core/option-checks";
 
 /** One thing that costs: tokens written, tokens read, turns. */
@@ -27,7 +27,7 @@ export interface LengthSharePenaltyOptions extends GroupLayout {
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  * @see prime-rl, algo/grpo.py (length penalty)
  */
-export function lengthSharePenalty(rewards: FloatArray, options: LengthSharePenaltyOptions): FloatArray {
+export function lengthSharePenalty(rewards: FloatArray, options: LengthSharePenaltyOptions & NamedGroups): FloatArray {
   const op = "lengthSharePenalty";
   const B = (rewards as FloatArray | undefined)?.length ?? 0;
   const given = needFloats(op, "rewards", rewards, B, "one per row");

@@ -96,7 +96,8 @@ eachBackend((backend) => {
   test("gamma counts as 1 where a preset says so, and only there", () => {
     const [batch] = batches;
     const run = (options: Partial<AdvantagePipelineOptions>) =>
-      advantagePipeline([batch!], { estimator: "rloo", gamma: 0.5, backend, ...options }).batches[0]!.returns;
+      advantagePipeline([batch!], { estimator: "rloo", shapeGroups: false, gamma: 0.5, backend, ...options })
+        .batches[0]!.returns;
     expect(run({ preset: "openrlhf", maskMode: "skip" })).toEqual(run({ gamma: 1 }));
     expect(run({ preset: "lightrft", maskMode: "skip" })).toEqual(run({}));
     expect(run({ preset: "lightrft", maskMode: "skip", estimator: "reinforcePlusPlusBaseline" })).toEqual(
@@ -108,7 +109,7 @@ eachBackend((backend) => {
     const batch = { shape: [2, 1], rewards: Float64Array.of(3, 0.5), kl: Float64Array.of(1, 1) } as const;
     const [result] = advantagePipeline([batch], {
       estimator: "grpo",
-      groupScale: "none",
+      shapeGroups: false,
       klCoefficient: -1,
       rewardClip: [-1, 1],
       backend,

@@ -29,7 +29,7 @@ test("groupFilter gives up groups that teach nothing, by each of its rules", () 
 
 test("lengthSharePenalty takes from the longest of a group its whole weight", () => {
   const lengths = [{ counts: Int32Array.of(10, 5, 0), weight: 0.5 }];
-  expect([...lengthSharePenalty(Float64Array.of(2, 2, 2), { lengths })]).toEqual([1, 1.5, 2]);
+  expect([...lengthSharePenalty(Float64Array.of(2, 2, 2), { groups: "all", lengths })]).toEqual([1, 1.5, 2]);
   expect([...lengthSharePenalty(Float64Array.of(2, 2, 4), { lengths, groups: [0, 0, 1] })]).toEqual([1, 1.5, 4]);
 });
 

@@ -40,7 +40,7 @@ eachBackend((backend) => {
         (x) => x === 0,
       ),
     ).toBe(true);
-    expect(Array.from(clipFilterWeights(rewards, { backend }).degenerate)).toEqual([1]);
+    expect(Array.from(clipFilterWeights(rewards, { groups: "all", backend }).degenerate)).toEqual([1]);
   });
 
   test("groups with unequal rewards make up for the others, up to the clip", () => {
@@ -52,10 +52,10 @@ eachBackend((backend) => {
     expect(Array.from(clipFilterWeights(rewards, { groups, clip: Infinity, backend }).weights.subarray(0, 2))).toEqual([
       4, 4,
     ]);
-    expect(Array.from(clipFilterWeights(Float64Array.of(2, 2), { degenerateWeight: 0, backend }).weights)).toEqual([
-      1, 1,
-    ]);
-    expect(clipFilterWeights(new Float64Array(0), { backend }).weights).toHaveLength(0);
+    expect(
+      Array.from(clipFilterWeights(Float64Array.of(2, 2), { groups: "all", degenerateWeight: 0, backend }).weights),
+    ).toEqual([1, 1]);
+    expect(clipFilterWeights(new Float64Array(0), { groups: "all", backend }).weights).toHaveLength(0);
   });
 
   test("CPGD compares a row with the whole batch", () => {
@@ -83,17 +83,17 @@ test("the clip fraction counts strictly, and kept values only", () => {
 test("bad input is refused by name", () => {
   const rewards = Float64Array.of(1, 2);
   const shape = (options: object) =>
-    errorCode(() =>
-      shapeGroupRewards(rewards, { estimator: "rloo", groups: "all", ...options } as { estimator: "rloo" }),
-    );
+    errorCode(() => shapeGroupRewards(rewards, { estimator: "rloo", groups: "all", ...options }));
   expect(shape({ estimator: "gspo" })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ epsilon: -1 })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ dropGroups: "all" })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ mask: Uint8Array.of(1, 1) })).toBe("ERR_SURPRISAL_OPTION");
   expect(shape({ shape: [3, 1] })).toBe("ERR_SURPRISAL_SHAPE");
   expect(shape({ shape: [2, 1], mask: Uint8Array.of(1) })).toBe("ERR_SURPRISAL_SHAPE");
-  expect(errorCode(() => clipFilterWeights(rewards, { clip: 0 }))).toBe("ERR_SURPRISAL_OPTION");
-  expect(errorCode(() => clipFilterWeights(rewards, { degenerateWeight: NaN }))).toBe("ERR_SURPRISAL_OPTION");
+  expect(errorCode(() => clipFilterWeights(rewards, { groups: "all", clip: 0 }))).toBe("ERR_SURPRISAL_OPTION");
+  expect(errorCode(() => clipFilterWeights(rewards, { groups: "all", degenerateWeight: NaN }))).toBe(
+    "ERR_SURPRISAL_OPTION",
+  );
   expect(errorCode(() => cpgdAdvantage({ rewards, shape: [3, 1] }))).toBe("ERR_SURPRISAL_SHAPE");
   expect(errorCode(() => cpgdAdvantage({ rewards, shape: [2, 1] }, { weighting: "STD_weight" as "std" }))).toBe(
     "ERR_SURPRISAL_OPTION",

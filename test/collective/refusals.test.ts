@@ -12,7 +12,7 @@ const collective = openCollective("single");
 const two = Float64Array.of(0.5, 0.5);
 
 function statistics(): WeightStatistics {
-  return weightStatistics(two, { collective })!;
+  return weightStatistics(two, { groups: "all", collective })!;
 }
 
 test.each<[string, () => unknown, string, string]>([
@@ -21,6 +21,7 @@ test.each<[string, () => unknown, string, string]>([
     () =>
       clippedObjective(two, two, two, {
         level: "group",
+        groups: "all",
         clipLow: 0.2,
         clipHigh: 0.2,
         offsets: Int32Array.of(0, 1, 2),
@@ -31,7 +32,11 @@ test.each<[string, () => unknown, string, string]>([
   ],
   [
     "clusters named by strings",
-    () => semanticEntropyScales({ logProbSums: two, clusters: [1, "a"] }, { lengthNormalize: false, collective }),
+    () =>
+      semanticEntropyScales(
+        { logProbSums: two, clusters: [1, "a"] },
+        { groups: "all", lengthNormalize: false, collective },
+      ),
     "ERR_SURPRISAL_VALUE",
     "clusters[1]",
   ],

@@ -109,7 +109,11 @@ export function everyUser(collective: Collective | undefined, s: typeof surprisa
     ...run,
   });
   result["groupNormalize"] = own(
-    { normalized: weighted.normalized, ids: weighted.groupIds, whole: s.groupNormalize(rewards, run).normalized },
+    {
+      normalized: weighted.normalized,
+      ids: weighted.groupIds,
+      whole: s.groupNormalize(rewards, { groups: "all", ...run }).normalized,
+    },
     { means: weighted.means, stds: weighted.stds },
   );
   const lse = s.groupLogSumExp(rewards, { groups, temperature: 0.7, ...run });

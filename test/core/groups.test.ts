@@ -101,10 +101,11 @@ describe("offsets", () => {
 });
 
 describe("options", () => {
-  test("labels, offsets, or neither", () => {
+  test("labels, offsets, or all", () => {
     expect(lists(needGroups("op", { groups: [1, 2, 1] }, 3))).toEqual([[0, 2], [1]]);
     expect(lists(needGroups("op", { groupOffsets: Int32Array.of(0, 1, 3) }, 3))).toEqual([[0], [1, 2]]);
-    expect(lists(needGroups("op", {}, 3))).toEqual([[0, 1, 2]]);
+    expect(lists(needGroups("op", { groups: "all" }, 3))).toEqual([[0, 1, 2]]);
+    expect(code(() => needGroups("op", {}, 3))).toBe("ERR_SURPRISAL_OPTION");
     expect(oneGroup(0).G).toBe(0);
   });
 

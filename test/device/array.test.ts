@@ -180,7 +180,7 @@ eachDeviceBackend((backend) => {
     expect(facts(() => gae(values, values, { ...layout, stream: deviceStream(place) } as never))).toMatchObject({
       name: "stream",
     });
-    expect(facts(() => groupNormalize(there, { collective: {} as never }))).toMatchObject({
+    expect(facts(() => groupNormalize(there, { groups: "all", collective: {} as never }))).toMatchObject({
       code: "ERR_SURPRISAL_OPTION",
       name: "collective",
     });
@@ -197,7 +197,7 @@ eachDeviceBackend((backend) => {
       name: "patterns",
       message: saying("array.read()"),
     });
-    expect(facts(() => weightStatistics(there as never))).toMatchObject({
+    expect(facts(() => weightStatistics(there as never, { groups: "all" }))).toMatchObject({
       code: "ERR_SURPRISAL_DTYPE",
       name: "weights",
       message: saying("weightEntropies"),

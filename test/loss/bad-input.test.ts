@@ -212,7 +212,7 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
     call: plain(
       sequencePolicyObjective,
       { logProbs: f32(6), oldLogProbs: f32(6), rewards: f32(2) },
-      { shape: [2, 3], clip: 0.2 },
+      { shape: [2, 3], clip: 0.2, groups: "all" },
     ),
     cases: [
       ...LAYOUT,
@@ -227,7 +227,7 @@ const OTHERS: Readonly<Record<string, Refusals>> = {
     ],
   },
   listwisePolicyLoss: {
-    call: plain(listwisePolicyLoss, { logProbs: f32(6), weights: f32(2) }, { shape: [2, 3] }),
+    call: plain(listwisePolicyLoss, { logProbs: f32(6), weights: f32(2) }, { shape: [2, 3], groups: "all" }),
     cases: [
       ...LAYOUT,
       ...BACKEND,

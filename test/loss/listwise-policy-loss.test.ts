@@ -132,7 +132,7 @@ eachBackend((backend) => {
 
   test("an impossible completion is ignored at weight 0 and infinitely dear above it", () => {
     const x = Float64Array.of(-1, -Infinity);
-    const options = { shape: [2, 1] as const, backend };
+    const options = { groups: "all", shape: [2, 1], backend } as const;
     const ignored = listwisePolicyLoss(x, Float64Array.of(1, 0), options);
     expect([ignored.loss, ...ignored.gradLogProbs]).toEqual([0, 0, 0]);
     expect(listwisePolicyLoss(x, Float64Array.of(0.5, 0.5), options).loss).toBe(Infinity);

@@ -40,6 +40,7 @@ eachBackend((backend) => {
 
   test("two sequences that drifted up: the better one is clipped, the worse one is not", () => {
     const got = sequencePolicyObjective([f64(1, 0.5), f64(0.8, 1.2)], [f64(0, 0), f64(0, 0)], f64(0.9, 0.7), {
+      groups: "all",
       clip: 0.2,
       backend,
     });
@@ -65,7 +66,7 @@ eachBackend((backend) => {
 
   test("equal policies have an objective of exactly 0, and a gradient", () => {
     const half = () => [f64(0.5, 0.5), f64(0.5, 0.5)];
-    const got = sequencePolicyObjective(half(), half(), f64(1, -1), { clip: 0.2, backend });
+    const got = sequencePolicyObjective(half(), half(), f64(1, -1), { groups: "all", clip: 0.2, backend });
     expect(got.objective).toBe(0);
     expect(got.gradLogProbs).toEqual([f64(0.25, 0.25), f64(-0.25, -0.25)]);
   });
@@ -73,7 +74,7 @@ eachBackend((backend) => {
   test("three sequences with the same ratio above the bound: the positive one alone is clipped", () => {
     const current = [f64(-0.5, -0.3), f64(-0.2, -0.4), f64(-0.1, -0.6)];
     const old = [f64(-0.6, -0.4), f64(-0.3, -0.5), f64(-0.2, -0.7)];
-    const got = sequencePolicyObjective(current, old, f64(0.8, 0.5, 0.3), { clip: 0.1, backend });
+    const got = sequencePolicyObjective(current, old, f64(0.8, 0.5, 0.3), { groups: "all", clip: 0.1, backend });
     expect(got.objective).toBeAllClose(-0.00223689, PRINTED);
     expect(got.perSequence).toBeAllClose([1.42754851, -0.1792824, -1.25497678], PRINTED);
     expect([...got.clipped]).toEqual([1, 0, 0]);
@@ -85,7 +86,7 @@ eachBackend((backend) => {
   ] as const)("equals its definition: %s", (_, groups) => {
     const { current, old, rewards } = ragged(1);
     const clip = { clipLow: 0.1, clipHigh: 0.15 };
-    const got = sequencePolicyObjective(current, old, rewards, { ...clip, ...(groups && { groups }), backend });
+    const got = sequencePolicyObjective(current, old, rewards, { ...clip, groups: groups ?? "all", backend });
     const advantages = advantagesOracle(rewards, groups ?? LENGTHS.map(() => 0));
     const want = clippedObjectiveOracle(
       {
@@ -126,7 +127,7 @@ eachBackend((backend) => {
     const old = shifts.map((_, b) => f64(-1, -2 - b));
     const current = old.map((row, b) => row.map((x, t) => x + shifts[b]! + (t === 0 ? 0.02 : -0.02)));
     const rewards = f64(1, -2, 0.5, 0, -1, 3);
-    const got = sequencePolicyObjective(current, old, rewards, { clip: 0.2, backend });
+    const got = sequencePolicyObjective(current, old, rewards, { groups: "all", clip: 0.2, backend });
     const advantages = got.advantages;
     const batch = {
       current: flat(current),
@@ -141,7 +142,7 @@ eachBackend((backend) => {
 
   test("padded, packed and one array per sequence give the same bits", () => {
     const { current, old, rewards } = ragged(2);
-    const options = { clip: 0.1, backend } as const;
+    const options = { groups: "all", clip: 0.1, backend } as const;
     const lists = sequencePolicyObjective(current, old, rewards, options);
     const packed = sequencePolicyObjective(flat(current), flat(old), rewards, { ...options, offsets: OFFSETS });
     const T = 320;
@@ -194,12 +195,12 @@ eachBackend((backend) => {
     // Multiples of 1/8, scaled by a power of two: exact, so the bits must agree.
     const { current, old } = ragged(4);
     const rewards = f64(0.125, 1, -0.5, 0.25, 0.75, -1);
-    const plain = sequencePolicyObjective(current, old, rewards, { clip: 0.2, backend });
+    const plain = sequencePolicyObjective(current, old, rewards, { groups: "all", clip: 0.2, backend });
     const moved = sequencePolicyObjective(
       current,
       old,
       rewards.map((x) => 4 * x + 16),
-      { clip: 0.2, backend },
+      { groups: "all", clip: 0.2, backend },
     );
     // The mean of the shifted rewards rounds differently: 16 against numbers of order 1.
     expect(moved.objective).toBeAllClose(plain.objective, { atol: 1e-14 });
@@ -207,7 +208,7 @@ eachBackend((backend) => {
       current,
       old,
       rewards.map((x) => 4 * x),
-      { clip: 0.2, backend },
+      { groups: "all", clip: 0.2, backend },
     );
     expect(scaled.objective).toBe(plain.objective);
   });
@@ -217,6 +218,7 @@ eachBackend((backend) => {
     ["zero rewards", f64(0, 0, 0)],
   ])("%s give exact zeros, even where a ratio overflows", (_, rewards) => {
     const got = sequencePolicyObjective([f64(800), f64(0.3, 0.1), f64(-800)], [f64(0), f64(0, 0), f64(0)], rewards, {
+      groups: "all",
       clip: 0.2,
       backend,
     });
@@ -226,14 +228,23 @@ eachBackend((backend) => {
   });
 
   test("a single sequence has nothing to compare with: advantage and objective 0", () => {
-    const got = sequencePolicyObjective([f64(-1, -2)], [f64(-1.5, -2)], f64(0.7), { clip: 0.2, backend });
+    const got = sequencePolicyObjective([f64(-1, -2)], [f64(-1.5, -2)], f64(0.7), {
+      groups: "all",
+      clip: 0.2,
+      backend,
+    });
     expect([got.objective, got.advantages[0], got.rewardStd[0]]).toEqual([0, 0, 0]);
     expect(got.rewardMean[0]).toBe(0.7);
   });
 
   test("a ratio that overflows is clipped upwards and infinite downwards, unless maxLogRatio holds it", () => {
     const overflow = (options: Pick<SequencePolicyOptions, "maxLogRatio" | "emptySequence">) =>
-      sequencePolicyObjective([f64(800), f64(800)], [f64(0), f64(0)], f64(1, 0), { clip: 0.2, ...options, backend });
+      sequencePolicyObjective([f64(800), f64(800)], [f64(0), f64(0)], f64(1, 0), {
+        groups: "all",
+        clip: 0.2,
+        ...options,
+        backend,
+      });
     expect([...overflow({}).perSequence]).toEqual([1.2, -Infinity]);
     expect(overflow({}).objective).toBe(-Infinity);
     const held = overflow({ maxLogRatio: 1 });
@@ -243,6 +254,7 @@ eachBackend((backend) => {
 
   test("NaN stays in its sequence and reaches the objective", () => {
     const got = sequencePolicyObjective([f64(-1), f64(NaN), f64(-1)], [f64(-1), f64(-1), f64(-1)], f64(1, 0, -0.5), {
+      groups: "all",
       clip: 0.2,
       backend,
     });
@@ -253,7 +265,12 @@ eachBackend((backend) => {
 
   test("an empty sequence is refused, or skipped with ratio 1 and its advantage", () => {
     const call = (options: Pick<SequencePolicyOptions, "maxLogRatio" | "emptySequence">) =>
-      sequencePolicyObjective([f64(), f64(0.5)], [f64(), f64(0)], f64(3, 1), { clip: 0.2, ...options, backend });
+      sequencePolicyObjective([f64(), f64(0.5)], [f64(), f64(0)], f64(3, 1), {
+        groups: "all",
+        clip: 0.2,
+        ...options,
+        backend,
+      });
     expect(() => call({})).toThrow(
       expect.objectContaining({
         code: "ERR_SURPRISAL_SHAPE",
@@ -267,6 +284,7 @@ eachBackend((backend) => {
 
     const masked = (options: Pick<SequencePolicyOptions, "maxLogRatio" | "emptySequence">) =>
       sequencePolicyObjective(f64(NaN, NaN, 0, 0), f64(0, 0, 0, 0), f64(3, 1), {
+        groups: "all",
         clip: 0.2,
         shape: [2, 2],
         mask: Uint8Array.of(0, 0, 1, 0),
@@ -278,16 +296,20 @@ eachBackend((backend) => {
   });
 
   test("no sequences have objective 0", () => {
-    const got = sequencePolicyObjective([], [], f64(), { clip: 0.2, backend });
+    const got = sequencePolicyObjective([], [], f64(), { groups: "all", clip: 0.2, backend });
     expect(got).toMatchObject({ objective: 0, gradLogProbs: [], clipFraction: 0 });
     expect(got.rewardMean).toHaveLength(0);
   });
 
   test("float32 log-probs and rewards answer in float32, a float64 reward widens all", () => {
     const rows = () => [Float32Array.of(0, 0), Float32Array.of(0)];
-    const narrow = sequencePolicyObjective(rows(), rows(), Float32Array.of(1, 0), { clip: 3e-4, backend });
+    const narrow = sequencePolicyObjective(rows(), rows(), Float32Array.of(1, 0), {
+      groups: "all",
+      clip: 3e-4,
+      backend,
+    });
     expect(narrow.gradLogProbs[0]).toBeInstanceOf(Float32Array);
-    const wide = sequencePolicyObjective(rows(), rows(), f64(1, 0), { clip: 3e-4, backend });
+    const wide = sequencePolicyObjective(rows(), rows(), f64(1, 0), { groups: "all", clip: 3e-4, backend });
     expect(wide.gradLogProbs[0]).toBeInstanceOf(Float64Array);
     expect(wide.perSequence).toBeInstanceOf(Float64Array);
   });
@@ -302,6 +324,7 @@ eachBackend((backend) => {
       (options: object, old: unknown = rows, reward: unknown = rewards, current: unknown = rows) =>
       () =>
         sequencePolicyObjective(current as FloatArray[], old as FloatArray[], reward as FloatArray, {
+          groups: "all",
           clip: 0.2,
           ...options,
           backend,
@@ -355,7 +378,11 @@ eachBackend((backend) => {
     });
 
     test("but not a clip of 1 and more", () => {
-      const got = sequencePolicyObjective([f64(-60), f64(0)], [f64(0), f64(0)], f64(0, 1), { clip: 1, backend });
+      const got = sequencePolicyObjective([f64(-60), f64(0)], [f64(0), f64(0)], f64(0, 1), {
+        groups: "all",
+        clip: 1,
+        backend,
+      });
       expect([...got.clipped]).toEqual([0, 0]);
     });
   });

@@ -22,9 +22,11 @@ function detached(): Float32Array {
 eachBackend((backend) => {
   // Every op on groups of items, with options that would be right.
   const ops = {
-    groupNormalize: (values: Float32Array, options: object) => groupNormalize(values, { backend, ...options }),
-    groupSoftmax: (values: Float32Array, options: object) => groupSoftmax(values, { backend, ...options }),
-    groupTop2: (values: Float32Array, options: object) => groupTop2(values, { backend, ...options }),
+    groupNormalize: (values: Float32Array, options: object) =>
+      groupNormalize(values, { groups: "all", backend, ...options }),
+    groupSoftmax: (values: Float32Array, options: object) =>
+      groupSoftmax(values, { groups: "all", backend, ...options }),
+    groupTop2: (values: Float32Array, options: object) => groupTop2(values, { groups: "all", backend, ...options }),
   };
 
   describe.each(Object.entries(ops))("%s", (_, op) => {
@@ -52,9 +54,11 @@ eachBackend((backend) => {
         [1, 3],
         [-1, 3],
       ])
-        expect(code(() => op(x, { groupOffsets: Int32Array.from(offsets) }))).toBe("ERR_SURPRISAL_RANGE");
-      expect(code(() => op(x, { groupOffsets: new Int32Array(0) }))).toBe("ERR_SURPRISAL_SHAPE");
-      expect(code(() => op(x, { groupOffsets: Float32Array.of(0, 3) }))).toBe("ERR_SURPRISAL_DTYPE");
+        expect(code(() => op(x, { groups: undefined, groupOffsets: Int32Array.from(offsets) }))).toBe(
+          "ERR_SURPRISAL_RANGE",
+        );
+      expect(code(() => op(x, { groups: undefined, groupOffsets: new Int32Array(0) }))).toBe("ERR_SURPRISAL_SHAPE");
+      expect(code(() => op(x, { groups: undefined, groupOffsets: Float32Array.of(0, 3) }))).toBe("ERR_SURPRISAL_DTYPE");
     });
 
     test("a backend that does not exist", () => {
@@ -74,34 +78,40 @@ eachBackend((backend) => {
   test.each(["ddof", "epsilon", "varianceFloor"])("groupNormalize: %s that is no finite number >= 0", (name) => {
     const normalized = new Float32Array(3).fill(9);
     for (const value of [NaN, Infinity, -Infinity, -1e-9, "1"])
-      expect(code(() => groupNormalize(x, { [name]: value, out: { normalized }, backend }))).toBe(
+      expect(code(() => groupNormalize(x, { groups: "all", [name]: value, out: { normalized }, backend }))).toBe(
         "ERR_SURPRISAL_OPTION",
       );
     expect(Array.from(normalized)).toEqual([9, 9, 9]);
   });
 
   test.each(["center", "scale", "singleton", "nan"])("groupNormalize: an unknown word for %s", (name) => {
-    expect(code(() => groupNormalize(x, { [name]: "median", backend }))).toBe("ERR_SURPRISAL_OPTION");
+    expect(code(() => groupNormalize(x, { groups: "all", [name]: "median", backend }))).toBe("ERR_SURPRISAL_OPTION");
   });
 
   test("groupSoftmax: a temperature that is negative or not finite", () => {
     for (const temperature of [-1, NaN, Infinity, -Infinity])
-      expect(code(() => groupSoftmax(x, { temperature, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(code(() => groupSoftmax(x, { groups: "all", temperature, backend }))).toBe("ERR_SURPRISAL_OPTION");
   });
 
   test("outputs of the wrong size, type or place", () => {
-    expect(code(() => groupNormalize(x, { out: { normalized: new Float32Array(2) }, backend }))).toBe(
+    expect(code(() => groupNormalize(x, { groups: "all", out: { normalized: new Float32Array(2) }, backend }))).toBe(
       "ERR_SURPRISAL_SHAPE",
     );
-    expect(code(() => groupNormalize(x, { out: { means: new Float64Array(1) }, backend }))).toBe("ERR_SURPRISAL_DTYPE");
-    expect(code(() => groupNormalize(x, { out: { stds: detached() }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
-    const memory = new Float32Array(8);
-    const values = memory.subarray(0, 4);
-    expect(code(() => groupNormalize(values, { out: { normalized: memory.subarray(3, 7) }, backend }))).toBe(
+    expect(code(() => groupNormalize(x, { groups: "all", out: { means: new Float64Array(1) }, backend }))).toBe(
+      "ERR_SURPRISAL_DTYPE",
+    );
+    expect(code(() => groupNormalize(x, { groups: "all", out: { stds: detached() }, backend }))).toBe(
       "ERR_SURPRISAL_BUFFER",
     );
-    expect(code(() => groupNormalize(values, { out: { normalized: values }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
-    expect(code(() => groupSoftmax(values, { out: { weights: memory.subarray(1, 5) }, backend }))).toBe(
+    const memory = new Float32Array(8);
+    const values = memory.subarray(0, 4);
+    expect(
+      code(() => groupNormalize(values, { groups: "all", out: { normalized: memory.subarray(3, 7) }, backend })),
+    ).toBe("ERR_SURPRISAL_BUFFER");
+    expect(code(() => groupNormalize(values, { groups: "all", out: { normalized: values }, backend }))).toBe(
+      "ERR_SURPRISAL_BUFFER",
+    );
+    expect(code(() => groupSoftmax(values, { groups: "all", out: { weights: memory.subarray(1, 5) }, backend }))).toBe(
       "ERR_SURPRISAL_BUFFER",
     );
     const groups = new Int32Array(memory.buffer, 16, 4);
@@ -110,7 +120,11 @@ eachBackend((backend) => {
     );
     expect(
       code(() =>
-        groupNormalize(values, { out: { means: memory.subarray(5, 6), stds: memory.subarray(5, 6) }, backend }),
+        groupNormalize(values, {
+          groups: "all",
+          out: { means: memory.subarray(5, 6), stds: memory.subarray(5, 6) },
+          backend,
+        }),
       ),
     ).toBe("ERR_SURPRISAL_BUFFER");
     expect(Array.from(memory)).toEqual(new Array(8).fill(0));
@@ -139,7 +153,7 @@ eachBackend((backend) => {
   });
 
   test("a message names the function, the argument, what it is and what was expected", () => {
-    expect(() => groupNormalize(x, { epsilon: NaN, backend })).toThrow(
+    expect(() => groupNormalize(x, { groups: "all", epsilon: NaN, backend })).toThrow(
       "groupNormalize: epsilon is NaN, expected a finite number >= 0",
     );
     expect(() => groupSoftmax(x, { groups: [1], backend })).toThrow(

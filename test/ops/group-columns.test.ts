@@ -66,34 +66,44 @@ eachBackend((backend) => {
   });
 
   test("a group of one row, and a column without weight, have baseline 0", () => {
-    const { baselines } = groupColumns(Float32Array.of(5, 6), Float32Array.of(1, 1), { shape: [1, 2], backend });
+    const { baselines } = groupColumns(Float32Array.of(5, 6), Float32Array.of(1, 1), {
+      groups: "all",
+      shape: [1, 2],
+      backend,
+    });
     expect([...baselines]).toEqual([0, 0]);
-    const none = groupColumns(Float32Array.of(5, 6), new Float32Array(2), { shape: [2, 1], backend });
+    const none = groupColumns(Float32Array.of(5, 6), new Float32Array(2), { groups: "all", shape: [2, 1], backend });
     expect([...none.baselines, ...none.centred]).toEqual([0, 0, 5, 6]);
   });
 
   test("equal values are their own baseline, whatever epsilon is; not where they weigh nothing", () => {
     const values = Float64Array.of(0.97, 0.1, 0.97, 0.1, 0.97, 0.1);
     const weights = Float64Array.of(0.3, 0, 1e-9, 0, 0.7, 0);
-    const { baselines, centred } = groupColumns(values, weights, { shape: [3, 2], epsilon: 0.5, backend });
+    const { baselines, centred } = groupColumns(values, weights, {
+      groups: "all",
+      shape: [3, 2],
+      epsilon: 0.5,
+      backend,
+    });
     expect([...baselines]).toEqual([0.97, 0, 0.97, 0, 0.97, 0]);
     expect([...centred]).toEqual([0, 0.1, 0, 0.1, 0, 0.1]);
   });
 
   test.each([[[0, 4] as const], [[4, 0] as const]])("an empty batch %j gives empty results", (empty) => {
     const none = new Float32Array(0);
-    expect(groupColumns(none, none, { shape: empty, backend }).baselines).toHaveLength(0);
+    expect(groupColumns(none, none, { groups: "all", shape: empty, backend }).baselines).toHaveLength(0);
   });
 
   describe("refuses, writing nothing:", () => {
     const values = Float32Array.of(1, 2, 3, 4);
-    const good = { shape: [2, 2], backend } as const;
+    const where = { shape: [2, 2], backend } as const;
+    const good = { groups: "all", ...where } as const;
     test.each([
       ["weights of another length", () => groupColumns(values, new Float32Array(3), good), "ERR_SURPRISAL_SHAPE"],
       ["labels of another length", () => groupColumns(values, values, { ...good, groups: [1] }), "ERR_SURPRISAL_SHAPE"],
       [
         "group offsets past the rows",
-        () => groupColumns(values, values, { ...good, groupOffsets: Int32Array.of(0, 3) }),
+        () => groupColumns(values, values, { ...where, groupOffsets: Int32Array.of(0, 3) }),
         "ERR_SURPRISAL_RANGE",
       ],
       ["a negative epsilon", () => groupColumns(values, values, { ...good, epsilon: -1 }), "ERR_SURPRISAL_OPTION"],

@@ -45,17 +45,19 @@ eachBackend((backend) => {
     });
 
     test("a floor above 1/count is uniform and never turns the order round", () => {
-      const got = groupSoftmax(Float64Array.of(1, 2, 3), { floor: 0.5, backend });
+      const got = groupSoftmax(Float64Array.of(1, 2, 3), { groups: "all", floor: 0.5, backend });
       expect(got).toBeAllClose([1 / 3, 1 / 3, 1 / 3], F64);
     });
 
     test.each([-1e-9, NaN, Infinity])("refuses the floor %p", (floor) => {
-      expect(errorCode(() => groupSoftmax(values, { floor, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(errorCode(() => groupSoftmax(values, { groups: "all", floor, backend }))).toBe("ERR_SURPRISAL_OPTION");
     });
   });
 
   describe("groupSoftmax at temperature 0", () => {
-    const cold = (...x: number[]): number[] => [...groupSoftmax(Float64Array.from(x), { temperature: 0, backend })];
+    const cold = (...x: number[]): number[] => [
+      ...groupSoftmax(Float64Array.from(x), { groups: "all", temperature: 0, backend }),
+    ];
 
     test("equal largest numbers share, however close the next one is", () => {
       expect(cold(1, 3, 3 - 2 ** -51, 3)).toEqual([0, 0.5, 0, 0.5]);
@@ -112,7 +114,7 @@ eachBackend((backend) => {
           (items, temperature, coefficient) => {
             const x = Float64Array.from(items, ([value]) => value);
             const l = Float64Array.from(items, ([, factor]) => factor);
-            const options = { logFactors: l, temperature, coefficient, backend };
+            const options = { groups: "all", logFactors: l, temperature, coefficient, backend } as const;
             const weights = groupTilt(x, options);
             expect(Array.from(weights).reduce((sum, w) => sum + w, 0)).toBeCloseTo(1, 12);
             const moved = groupTilt(
@@ -135,8 +137,8 @@ eachBackend((backend) => {
         F64,
       );
       const tied = Float32Array.of(0.3, 0.4, 0.1, 0.4);
-      expect([...groupTilt(tied, { temperature: 0, backend })]).toEqual([0, 0.5, 0, 0.5]);
-      expect([...groupTilt(tied, { temperature: 1e-300, backend })]).toEqual([0, 0.5, 0, 0.5]);
+      expect([...groupTilt(tied, { groups: "all", temperature: 0, backend })]).toEqual([0, 0.5, 0, 0.5]);
+      expect([...groupTilt(tied, { groups: "all", temperature: 1e-300, backend })]).toEqual([0, 0.5, 0, 0.5]);
     });
 
     test("a large coefficient over as large a temperature leaves the log-factors alone", () => {
@@ -192,17 +194,23 @@ eachBackend((backend) => {
     });
 
     test("what callers get wrong", () => {
-      expect(errorCode(() => groupTilt(values, { logFactors: new Float64Array(40), backend }))).toBe(
+      expect(errorCode(() => groupTilt(values, { groups: "all", logFactors: new Float64Array(40), backend }))).toBe(
         "ERR_SURPRISAL_SHAPE",
       );
-      expect(errorCode(() => groupTilt(values, { counts: labels as never, backend }))).toBe("ERR_SURPRISAL_DTYPE");
+      expect(errorCode(() => groupTilt(values, { groups: "all", counts: labels as never, backend }))).toBe(
+        "ERR_SURPRISAL_DTYPE",
+      );
       for (const name of ["temperature", "coefficient", "least"] as const)
         for (const value of [-1, NaN, Infinity])
-          expect(errorCode(() => groupTilt(values, { [name]: value, backend }))).toBe("ERR_SURPRISAL_OPTION");
-      expect(errorCode(() => groupTilt(values, { out: { weights: values }, backend }))).toBe("ERR_SURPRISAL_BUFFER");
-      expect(errorCode(() => groupTilt(values, { logFactors, out: { weights: logFactors }, backend }))).toBe(
+          expect(errorCode(() => groupTilt(values, { groups: "all", [name]: value, backend }))).toBe(
+            "ERR_SURPRISAL_OPTION",
+          );
+      expect(errorCode(() => groupTilt(values, { groups: "all", out: { weights: values }, backend }))).toBe(
         "ERR_SURPRISAL_BUFFER",
       );
+      expect(
+        errorCode(() => groupTilt(values, { groups: "all", logFactors, out: { weights: logFactors }, backend })),
+      ).toBe("ERR_SURPRISAL_BUFFER");
     });
   });
 
@@ -230,9 +238,14 @@ eachBackend((backend) => {
     });
 
     test("values as they are need not be a distribution; least bounds the logarithm", () => {
-      const { entropies } = groupEntropy(Float64Array.of(-0.5, 0.5, 1), { least: 1e-12, backend });
+      const { entropies } = groupEntropy(Float64Array.of(-0.5, 0.5, 1), { groups: "all", least: 1e-12, backend });
       expect(entropies[0]).toBeCloseTo(0.5 * Math.log(1e-12) - 0.5 * Math.log(0.5), 12);
-      const { entropies: raised } = groupEntropy(Float64Array.of(0, 0), { least: 1e-12, normalize: true, backend });
+      const { entropies: raised } = groupEntropy(Float64Array.of(0, 0), {
+        groups: "all",
+        least: 1e-12,
+        normalize: true,
+        backend,
+      });
       expect(raised[0]).toBeCloseTo(Math.LN2, 14);
     });
 
@@ -245,8 +258,8 @@ eachBackend((backend) => {
     });
 
     test("what callers get wrong", () => {
-      expect(errorCode(() => groupEntropy(values, { least: -1, backend }))).toBe("ERR_SURPRISAL_OPTION");
-      expect(errorCode(() => groupEntropy(labels as never, { backend }))).toBe("ERR_SURPRISAL_DTYPE");
+      expect(errorCode(() => groupEntropy(values, { groups: "all", least: -1, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(errorCode(() => groupEntropy(labels as never, { groups: "all", backend }))).toBe("ERR_SURPRISAL_DTYPE");
       expect(errorCode(() => groupEntropy(values, { groups: [1], backend }))).toBe("ERR_SURPRISAL_SHAPE");
     });
   });
@@ -256,6 +269,6 @@ eachBackend((backend) => {
     const groupOffsets = Int32Array.of(0, 0, 0);
     expect(groupTilt(none, { groupOffsets, backend })).toEqual(none);
     expect([...groupEntropy(none, { groupOffsets, backend }).entropies]).toEqual([0, 0]);
-    expect(groupSoftmax(none, { floor: 0.1, temperature: 0, backend })).toEqual(none);
+    expect(groupSoftmax(none, { groups: "all", floor: 0.1, temperature: 0, backend })).toEqual(none);
   });
 });

@@ -73,7 +73,7 @@ eachBackend((backend) => {
           { scale: "none" },
           { ddof: 0, epsilon: 0 },
         ] as const) {
-          const got = groupNormalize(values, { ...options, center, backend });
+          const got = groupNormalize(values, { groups: "all", ...options, center, backend });
           expect(Array.from(got.normalized, Math.abs)).toEqual(new Array(n).fill(0));
           expect(got.stds[0]).toBe(0);
           expect(got.means[0]).toBe(values[0]);
@@ -103,6 +103,7 @@ eachBackend((backend) => {
     test("weights of 0 and NaN have a center where the group has one", () => {
       const out = { centers: new Floats(4), spreads: new Floats(4) };
       groupNormalize(Floats.of(1, 3, 9, NaN), {
+        groups: "all",
         weights: Floats.of(1, 1, 0, 1),
         nan: "abstain",
         scale: "none",
@@ -114,7 +115,13 @@ eachBackend((backend) => {
     });
 
     test("a constant group that is not centred is only scaled", () => {
-      const got = groupNormalize(Floats.of(3, 3), { center: "none", varianceFloor: 0.25, epsilon: 0.5, backend });
+      const got = groupNormalize(Floats.of(3, 3), {
+        groups: "all",
+        center: "none",
+        varianceFloor: 0.25,
+        epsilon: 0.5,
+        backend,
+      });
       expect(Array.from(got.normalized)).toEqual([3, 3]);
       expect(got.stds[0]).toBe(0.5);
     });
@@ -133,7 +140,12 @@ eachBackend((backend) => {
       const scaled = Math.SQRT1_2 / (1 + 0.25 * Math.SQRT1_2); // 1 / (sqrt 2 + 0.25)
       expect(got.normalized).toBeAllClose([-4 / 1.25, -scaled, scaled, 7 / 1.25, 0], tolerance);
       expect([...groupNormalize(Floats.of(-4, 1, 3, 7, NaN), given).means]).toEqual([0, 0, 2, NaN]);
-      const nothing = groupNormalize(Floats.of(NaN, NaN), { singleton: "standard", nan: "abstain", backend });
+      const nothing = groupNormalize(Floats.of(NaN, NaN), {
+        groups: "all",
+        singleton: "standard",
+        nan: "abstain",
+        backend,
+      });
       expect([nothing.means[0], nothing.stds[0], ...nothing.normalized]).toEqual([0, 1, 0, 0]);
     });
 
@@ -162,10 +174,10 @@ eachBackend((backend) => {
 
     test("a NaN that abstains changes nothing for the others", () => {
       const x = rng(4).normal(20);
-      const alone = groupNormalize(Floats.from(x), { backend });
+      const alone = groupNormalize(Floats.from(x), { groups: "all", backend });
       const mixed = new Floats(30).fill(NaN);
       x.forEach((value, i) => (mixed[i + Math.floor(i / 2)] = value));
-      const got = groupNormalize(mixed, { nan: "abstain", backend });
+      const got = groupNormalize(mixed, { groups: "all", nan: "abstain", backend });
       expect(got.counts[0]).toBe(20);
       expect(got.means).toBeAllClose(alone.means, tolerance);
       expect(got.stds).toBeAllClose(alone.stds, tolerance);
@@ -207,8 +219,8 @@ eachBackend((backend) => {
       expect(Array.from(got.means)).toEqual([NaN, 2, NaN, 8, NaN]);
       expect(Array.from(got.stds)).toEqual([NaN, Floats.of(Math.SQRT2)[0], NaN, 0, NaN]);
       expect(Array.from(got.counts)).toEqual([0, 2, 0, 1, 0]);
-      for (const options of [{}, { groups: [] }, { groupOffsets: Int32Array.of(0) }])
-        expect(groupNormalize(new Floats(0), { ...options, backend }).means).toHaveLength(0);
+      for (const options of [{}, { groups: [] }, { groups: undefined, groupOffsets: Int32Array.of(0) }])
+        expect(groupNormalize(new Floats(0), { groups: "all", ...options, backend }).means).toHaveLength(0);
       expect(Array.from(groupNormalize(new Floats(0), { groupOffsets: Int32Array.of(0, 0), backend }).stds)).toEqual([
         NaN,
       ]);
@@ -276,13 +288,13 @@ eachBackend((backend) => {
   });
 
   test("a tiny but real spread is divided by its own std", () => {
-    const got = groupNormalize(Float64Array.of(1, 1 + 2 ** -52), { epsilon: 0, ddof: 0, backend });
+    const got = groupNormalize(Float64Array.of(1, 1 + 2 ** -52), { groups: "all", epsilon: 0, ddof: 0, backend });
     expect(Array.from(got.normalized)).toEqual([-1, 1]);
     expect(got.stds[0]).toBe(2 ** -53);
   });
 
   test("too few items for ddof have no std", () => {
-    const got = groupNormalize(Float64Array.of(1, 2), { ddof: 2, backend });
+    const got = groupNormalize(Float64Array.of(1, 2), { groups: "all", ddof: 2, backend });
     expect(Array.from(got.normalized)).toEqual([NaN, NaN]);
     expect(got.stds[0]).toBeNaN();
   });
@@ -290,7 +302,7 @@ eachBackend((backend) => {
   test("one group of very many items", () => {
     const n = 1_000_003;
     const values = new Float32Array(n).map((_, i) => (i % 1000) + 1e4);
-    const got = groupNormalize(values, { epsilon: 0, backend });
+    const got = groupNormalize(values, { groups: "all", epsilon: 0, backend });
     let mean = 0;
     for (const x of values) mean += x / n;
     let variance = 0;
@@ -318,6 +330,7 @@ eachBackend((backend) => {
 
   test("equal numbers have no variance, however little they weigh; a NaN std makes every number NaN", () => {
     const light = groupNormalize(Float64Array.of(1, 1), {
+      groups: "all",
       weights: Float64Array.of(0.4, 0.4),
       center: "none",
       epsilon: 1e-6,
@@ -327,7 +340,7 @@ eachBackend((backend) => {
     expect(light.stds).toEqual(Float64Array.of(1e-4));
     expect(light.normalized).toBeAllClose([1 / 1.01e-4, 1 / 1.01e-4], { rtol: 1e-12 });
 
-    const few = { center: "runnerUp", ddof: 2, backend } as const;
+    const few = { groups: "all", center: "runnerUp", ddof: 2, backend } as const;
     expect(groupNormalize(Float64Array.of(1, 3), few).normalized).toEqual(Float64Array.of(NaN, NaN));
   });
 });

@@ -59,18 +59,19 @@ eachBackend((backend) => {
 
     test("weight 0 leaves an item out, whatever it holds", () => {
       const some = Float64Array.of(1, 2, NaN, 6);
-      const got = groupNormalize(some, { weights: Float64Array.of(1, 3, 0, 1), scale: "none", backend });
+      const got = groupNormalize(some, { groups: "all", weights: Float64Array.of(1, 3, 0, 1), scale: "none", backend });
       expect(got.means[0]).toBeCloseTo(2.6, 12);
       expect(got.normalized[3]).toBeCloseTo(3.4, 12);
     });
 
     test("a group of weight 0 has no mean and results 0", () => {
-      const got = groupNormalize(Float64Array.of(1, 2), { weights: new Float64Array(2), backend });
+      const got = groupNormalize(Float64Array.of(1, 2), { groups: "all", weights: new Float64Array(2), backend });
       expect([got.means[0], got.stds[0], ...got.normalized]).toEqual([NaN, NaN, 0, 0]);
     });
 
     test("equal numbers of any weight give exact zeros", () => {
       const got = groupNormalize(new Float32Array(9).fill(0.97), {
+        groups: "all",
         weights: rng(2).f32(9, 0.1, 5),
         scale: "none",
         backend,
@@ -81,7 +82,7 @@ eachBackend((backend) => {
 
     test.each([[-1], [NaN], [Infinity]])("refuses the weight %p", (weight) => {
       const error = errorOf(() =>
-        groupNormalize(Float64Array.of(1, 2), { weights: Float64Array.of(1, weight), backend }),
+        groupNormalize(Float64Array.of(1, 2), { groups: "all", weights: Float64Array.of(1, weight), backend }),
       );
       expect(error).toBeInstanceOf(SurprisalError);
       expect((error as SurprisalError).code).toBe("ERR_SURPRISAL_VALUE");
@@ -97,10 +98,10 @@ eachBackend((backend) => {
       F64,
     );
     expect([gained.means, gained.stds]).toEqual([plain.means, plain.stds]);
-    expect(errorOf(() => groupNormalize(values, { gain: -1, backend }))).toMatchObject({
+    expect(errorOf(() => groupNormalize(values, { groups: "all", gain: -1, backend }))).toMatchObject({
       code: "ERR_SURPRISAL_OPTION",
     });
-    expect(errorOf(() => groupNormalize(values, { gain: Infinity, backend }))).toMatchObject({
+    expect(errorOf(() => groupNormalize(values, { groups: "all", gain: Infinity, backend }))).toMatchObject({
       code: "ERR_SURPRISAL_OPTION",
     });
   });
@@ -117,13 +118,18 @@ eachBackend((backend) => {
     });
 
     test("equal winners lead by nothing", () => {
-      const got = groupNormalize(Float32Array.of(3, 1, 3, 2), { center: "runnerUp", scale: "none", backend });
+      const got = groupNormalize(Float32Array.of(3, 1, 3, 2), {
+        groups: "all",
+        center: "runnerUp",
+        scale: "none",
+        backend,
+      });
       expect([...got.normalized]).toEqual([0, 0, 0, 0]);
     });
 
     test("NaN spreads or abstains", () => {
       const values = Float32Array.of(3, NaN, 1);
-      const options = { center: "runnerUp", scale: "none", backend } as const;
+      const options = { groups: "all", center: "runnerUp", scale: "none", backend } as const;
       expect([...groupNormalize(values, options).normalized]).toEqual([NaN, NaN, NaN]);
       expect([...groupNormalize(values, { ...options, nan: "abstain" }).normalized]).toEqual([2, 0, 0]);
     });
@@ -145,7 +151,11 @@ eachBackend((backend) => {
     });
 
     test("equal numbers have themselves as soft mean, exactly, however large", () => {
-      const { softMeans } = groupLogSumExp(new Float64Array(7).fill(1e5 + 0.1), { temperature: 0.01, backend });
+      const { softMeans } = groupLogSumExp(new Float64Array(7).fill(1e5 + 0.1), {
+        groups: "all",
+        temperature: 0.01,
+        backend,
+      });
       expect(softMeans[0]).toBe(1e5 + 0.1);
     });
 
@@ -160,7 +170,9 @@ eachBackend((backend) => {
     });
 
     test("refuses a temperature of 0", () => {
-      expect(errorOf(() => groupLogSumExp(Float64Array.of(1), { temperature: 0, backend }))).toMatchObject({
+      expect(
+        errorOf(() => groupLogSumExp(Float64Array.of(1), { groups: "all", temperature: 0, backend })),
+      ).toMatchObject({
         code: "ERR_SURPRISAL_OPTION",
       });
     });
@@ -168,7 +180,11 @@ eachBackend((backend) => {
 
   describe("groupWeigh", () => {
     test("powers of magnitudes, with a floor", () => {
-      const got = groupWeigh(Float64Array.of(-2, 0, 3), { form: "power", power: 2 }, { floor: 0.5, backend });
+      const got = groupWeigh(
+        Float64Array.of(-2, 0, 3),
+        { form: "power", power: 2 },
+        { groups: "all", floor: 0.5, backend },
+      );
       expect(got).toBeAllClose([4.5, 0.5, 9.5], F64);
     });
 
@@ -184,7 +200,7 @@ eachBackend((backend) => {
       ["NaN as a weight", { form: "extremes", atMax: NaN, atMin: 0, between: 0 }],
       ["an unknown form", { form: "rank" } as never],
     ] as const)("refuses %s", (_, form) => {
-      expect(errorOf(() => groupWeigh(Float32Array.of(1, 2), form, { backend }))).toMatchObject({
+      expect(errorOf(() => groupWeigh(Float32Array.of(1, 2), form, { groups: "all", backend }))).toMatchObject({
         code: "ERR_SURPRISAL_OPTION",
       });
     });

@@ -35,12 +35,12 @@ eachBackend((backend) => {
 
     test("a common shift changes nothing", () => {
       const values = Floats.from(rng(5).i32(40, -50, 50)).map((x) => x / 8); // exact in both types, shifted or not
-      const base = groupSoftmax(values, { backend });
+      const base = groupSoftmax(values, { groups: "all", backend });
       expect(
         Array.from(
           groupSoftmax(
             values.map((x) => x + 1024),
-            { backend },
+            { groups: "all", backend },
           ),
         ),
       ).toEqual(Array.from(base));
@@ -49,7 +49,9 @@ eachBackend((backend) => {
     test("near temperature zero the best take all, and equal best ones share exactly", () => {
       const values = Floats.of(1, 3, 2.999, 3, 3, -1e30, 3);
       for (const temperature of [1e-9, 1e-200, Number.MIN_VALUE])
-        expect(Array.from(groupSoftmax(values, { temperature, backend }))).toEqual([0, 0.25, 0, 0.25, 0.25, 0, 0.25]);
+        expect(Array.from(groupSoftmax(values, { groups: "all", temperature, backend }))).toEqual([
+          0, 0.25, 0, 0.25, 0.25, 0, 0.25,
+        ]);
     });
 
     test("a group of one has weight one", () => {
@@ -57,7 +59,7 @@ eachBackend((backend) => {
     });
 
     test("large values do not overflow", () => {
-      expect(Array.from(groupSoftmax(Floats.of(3e38, 3e38, -3e38), { backend }))).toEqual([0.5, 0.5, 0]);
+      expect(Array.from(groupSoftmax(Floats.of(3e38, 3e38, -3e38), { groups: "all", backend }))).toEqual([0.5, 0.5, 0]);
     });
 
     test("minus infinity has no weight; NaN, plus infinity and minus infinity alone make their group NaN", () => {
@@ -70,7 +72,7 @@ eachBackend((backend) => {
       const n = 100_000;
       const uniform = groupSoftmax(new Floats(n).fill(5), { groupOffsets: Int32Array.of(0, 0, n, n), backend });
       expect(new Set(uniform)).toEqual(new Set([Floats.of(1 / n)[0]]));
-      expect(groupSoftmax(new Floats(0), { backend })).toHaveLength(0);
+      expect(groupSoftmax(new Floats(0), { groups: "all", backend })).toHaveLength(0);
     });
   });
 
@@ -90,7 +92,7 @@ eachBackend((backend) => {
       const got = groupTop2(Floats.of(7, 5, 7, 5, 7, 5), { groups: [1, 0, 1, 0, 1, 0], backend });
       expect(Array.from(got.best)).toEqual([0, 1]);
       expect(Array.from(got.second)).toEqual([2, 3]);
-      expect(Array.from(groupTop2(Floats.of(-0, 0), { backend }).best)).toEqual([0]);
+      expect(Array.from(groupTop2(Floats.of(-0, 0), { groups: "all", backend }).best)).toEqual([0]);
     });
 
     test("NaN is never picked, minus infinity is", () => {
@@ -108,13 +110,13 @@ eachBackend((backend) => {
       const got = groupTop2(Floats.of(4, 9), { groupOffsets: Int32Array.of(0, 1, 1, 2), backend });
       expect(Array.from(got.best)).toEqual([0, -1, 1]);
       expect(Array.from(got.second)).toEqual([-1, -1, -1]);
-      expect(groupTop2(new Floats(0), { backend }).best).toHaveLength(0);
+      expect(groupTop2(new Floats(0), { groups: "all", backend }).best).toHaveLength(0);
     });
 
     test("one group of very many items", () => {
       const values = new Floats(100_000).map((__, i) => (i * 7919) % 99_991);
       values[60_000] = values[77_777] = 1e6;
-      const got = groupTop2(values, { backend });
+      const got = groupTop2(values, { groups: "all", backend });
       expect([got.best[0], got.second[0]]).toEqual([60_000, 77_777]);
     });
   });
@@ -170,7 +172,7 @@ eachBackend((backend) => {
 
   test("results go into the caller's memory", () => {
     const weights = new Float32Array(2);
-    expect(groupSoftmax(Float32Array.of(0, 0), { out: { weights }, backend })).toBe(weights);
+    expect(groupSoftmax(Float32Array.of(0, 0), { groups: "all", out: { weights }, backend })).toBe(weights);
     expect(Array.from(weights)).toEqual([0.5, 0.5]);
     const tokens = new Float32Array(2).fill(9);
     groupBroadcast(Float32Array.of(1), { shape: [1, 2], mask: Uint8Array.of(0, 1), out: { tokens }, backend });

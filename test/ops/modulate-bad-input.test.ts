@@ -22,7 +22,7 @@ eachBackend((backend) => {
   const out = { advantages: new Float32Array(4) };
   const weights = { scales: Float64Array.of(1, 1), clarities: Float64Array.of(1, 1) };
   const good = { shape: [2, 2], mask: new Uint8Array(4).fill(1), ...weights, out, backend } as const;
-  const rows = { shape: [2, 2], backend } as const;
+  const rows = { groups: "all", shape: [2, 2], backend } as const;
   const spansWith = (span: readonly number[]) => () => modulateSpans(advantages, Int32Array.of(0, 0, 2, ...span), good);
 
   test.each([
@@ -131,13 +131,13 @@ eachBackend((backend) => {
     ["a fractional label", () => sequenceWeights(advantages, { ...rows, groups: [1, 0.5] }), "VALUE", "groups[1]"],
     [
       "group offsets that go down",
-      () => sequenceWeights(advantages, { ...rows, groupOffsets: Int32Array.of(0, 2, 1, 2) }),
+      () => sequenceWeights(advantages, { ...rows, groups: undefined, groupOffsets: Int32Array.of(0, 2, 1, 2) }),
       "RANGE",
       "groupOffsets[2]",
     ],
     [
       "group offsets past the end",
-      () => sequenceWeights(advantages, { ...rows, groupOffsets: Int32Array.of(0, 3) }),
+      () => sequenceWeights(advantages, { ...rows, groups: undefined, groupOffsets: Int32Array.of(0, 3) }),
       "RANGE",
       "groupOffsets[1]",
     ],
@@ -164,7 +164,7 @@ eachBackend((backend) => {
       "negativeBounds",
     ],
     ["an unknown form", () => sequenceWeights(advantages, { ...rows, form: "log" as never }), "OPTION", '"zscore"'],
-    ["neither shape nor offsets", () => sequenceWeights(advantages, { backend }), "OPTION", "shape"],
+    ["neither shape nor offsets", () => sequenceWeights(advantages, { groups: "all", backend }), "OPTION", "shape"],
   ] as const)("refuses %s, writing nothing", (_, call, code, text) => {
     const error = errorOf(call);
     expect(error).toBeInstanceOf(SurprisalError);
@@ -181,8 +181,8 @@ eachBackend((backend) => {
     const resizable = new Float32Array(new Resizable(8, { maxByteLength: 16 }));
     resizable.set([0.5, 1]);
     expect(stepWeights(shared, { backend })).toEqual(stepWeights(steps, { backend }));
-    expect(sequenceWeights(resizable, { shape: [2, 1], backend })).toEqual(
-      sequenceWeights(steps, { shape: [2, 1], backend }),
+    expect(sequenceWeights(resizable, { groups: "all", shape: [2, 1], backend })).toEqual(
+      sequenceWeights(steps, { groups: "all", shape: [2, 1], backend }),
     );
   });
 });

@@ -217,13 +217,7 @@ eachBackend((backend) => {
         rng(35)
           .f32(rows * T, 0, 3)
           .map((x, i) => x * (1 + Math.floor(i / T))),
-        {
-          shape: [rows, T],
-          bounds: [1, 1.2],
-          negativeBounds: [0.8, 1],
-          positive,
-          backend,
-        },
+        { groups: "all", shape: [rows, T], bounds: [1, 1.2], negativeBounds: [0.8, 1], positive, backend },
       );
       weights.forEach((w, b) => {
         expect(w).toBeGreaterThanOrEqual(positive[b] ? 1 : 0.8);
@@ -305,12 +299,17 @@ eachBackend((backend) => {
     });
 
     test("a group without a row that counts has no mean and weight 1", () => {
-      const got = sequenceWeights(Float32Array.of(NaN, 5), { shape: [2, 1], mask: Uint8Array.of(1, 0), backend });
+      const got = sequenceWeights(Float32Array.of(NaN, 5), {
+        groups: "all",
+        shape: [2, 1],
+        mask: Uint8Array.of(1, 0),
+        backend,
+      });
       expect([...got.weights, ...got.groupMeanEntropies]).toEqual([1, 1, NaN, NaN]);
     });
 
     test("a group of zero entropy weighs 1 unless the formula is asked for", () => {
-      const options = { shape: [3, 2] as const, backend };
+      const options = { groups: "all", shape: [3, 2], backend } as const;
       expect([...sequenceWeights(new Float32Array(6), options).weights]).toEqual([1, 1, 1]);
       expect([...sequenceWeights(new Float32Array(6), { ...options, zeroMean: "formula" }).weights]).toEqual([
         0.5, 0.5, 0.5,
@@ -318,9 +317,11 @@ eachBackend((backend) => {
     });
 
     test("an empty batch gives empty results", () => {
-      for (const groups of [{}, { groups: [] }, { groupOffsets: Int32Array.of(0) }])
+      for (const groups of [{ groups: "all" }, { groups: [] }, { groupOffsets: Int32Array.of(0) }] as const)
         expect(sequenceWeights(new Float32Array(0), { shape: [0, 3], ...groups, backend }).weights).toHaveLength(0);
-      expect([...sequenceWeights(new Float32Array(0), { shape: [2, 0], backend }).weights]).toEqual([1, 1]);
+      expect([...sequenceWeights(new Float32Array(0), { groups: "all", shape: [2, 0], backend }).weights]).toEqual([
+        1, 1,
+      ]);
     });
   });
 });

@@ -21,6 +21,7 @@ eachBackend((backend) => {
         ...options,
         ...ONE,
         level,
+        groups: level === "group" ? "all" : undefined,
         outputs,
         backend,
       }),
@@ -244,7 +245,11 @@ eachBackend((backend) => {
     expect(token).toMatchObject({ objective: 0, clipFraction: 0, meanRatio: NaN, maxRatio: NaN });
     expect(token.objectives).toEqual(new Float64Array(B));
     for (const level of ["sequence", "group"] as const) {
-      const got = clippedObjective(none, none, advantages, { ...clip, level });
+      const got = clippedObjective(none, none, advantages, {
+        ...clip,
+        level,
+        groups: level === "group" ? "all" : undefined,
+      });
       expect(got.objective).toBeCloseTo(B > 0 ? 2 : 0, 12);
       expect(got.ratios).toEqual(new Float32Array(B).fill(1));
     }
@@ -255,6 +260,7 @@ eachBackend((backend) => {
     const zeros = new Float32Array(4);
     const options = {
       level,
+      groups: level === "group" ? "all" : undefined,
       shape: [2, 2],
       mask: Uint8Array.of(1, 0, 1, 0),
       clipLow: 0.2,
@@ -275,7 +281,9 @@ eachBackend((backend) => {
     expect(got).toEqual(clippedObjective(zeros, zeros, Float32Array.of(4, -2), { ...options, outputs }));
     expect([...out.gradLogProbs]).toEqual(level === "group" ? [0.5, 0, 0.5, 0] : [2, 0, -1, 0]);
     const logs = { logRatios: dirty(units), ratios: dirty(units) };
-    expect(logRatio(zeros, zeros, { level, shape: [2, 2], mask: options.mask, out: logs, backend })).toEqual(logs);
+    expect(
+      logRatio(zeros, zeros, { level, groups: options.groups, shape: [2, 2], mask: options.mask, out: logs, backend }),
+    ).toEqual(logs);
     expect([...logs.logRatios]).toEqual(Array<number>(units).fill(0));
   });
 

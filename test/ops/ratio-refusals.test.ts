@@ -49,7 +49,7 @@ eachBackend((backend) => {
     ],
     [
       "advantages said to be per token at group level",
-      objective({ level: "group", advantagesPer: "token" }),
+      objective({ level: "group", groups: "all", advantagesPer: "token" }),
       OPTION,
       "advantagesPer",
     ],

@@ -274,10 +274,11 @@ eachBackend((backend) => {
     const other = clippedObjective(shuffled(current), shuffled(old), advantages, { ...options, level: "sequence" });
     expect(other).toEqual(plain);
 
-    const group = clippedObjective(current, old, advantages, { ...options, level: "group" });
+    const group = clippedObjective(current, old, advantages, { ...options, level: "group", groups: "all" });
     const turned = clippedObjective(swapped(current, T), swapped(old, T), swapped(advantages, 1), {
       ...options,
       level: "group",
+      groups: "all",
     });
     expect(turned.ratios).toEqual(group.ratios);
     expect(turned.losses).toEqual(swapped(group.losses, 1));

@@ -10,7 +10,7 @@ import { groupSoftmax } from "../../ops/group";
 import { needItems } from "../../ops/group/items";
 import { tiltItems } from "../../ops/group/tilt";
 import { type PresetOption, resolvePreset } from "../../presets";
-import { type PromptLayout, promptGrouping, promptItems, promptSizes } from "./prompts";
+import { type PromptLayout, promptGrouping, promptItems, promptSizes, type NamedPrompts } from "./prompts";
 
 interface ListwiseWeightConventions {
   /**
@@ -76,7 +76,7 @@ const isEmpty = (value: unknown): boolean => isFloatArray(value) && value.length
  * @returns one weight per completion, summing to 1 in each group, in the widest float type of the inputs
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOptions): FloatArray {
+export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOptions & NamedPrompts): FloatArray {
   const op = "listwiseWeights";
   const resolved = resolvePreset(op, options.preset, options);
   const { referenceLogProbs, tokenCounts, out, backend } = resolved;
@@ -120,18 +120,18 @@ export function listwiseWeights(targets: FloatArray, options: ListwiseWeightsOpt
 }
 
 export interface UniformWeightsOptions extends PromptLayout, BackendOption, CollectiveOption {
-  /** Completions; needed where no groups are given. */
+  /** Completions; needed with `groups: "all"`. */
   readonly count?: number;
 }
 
 /**
  * Equal weights, 1/n in a group of n: what is left where there is nothing to weigh by.
  *
- * @param options `groups`, `groupOffsets`, `shape`, or the `count` of one prompt
+ * @param options `groups`, `groupOffsets` or `shape`; with `groups: "all"` the `count` of the prompt
  * @returns float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _RANGE, naming the argument
  */
-export function uniformListwiseWeights(options: UniformWeightsOptions): FloatArray {
+export function uniformListwiseWeights(options: UniformWeightsOptions & NamedPrompts): FloatArray {
   const op = "uniformListwiseWeights";
   const layout = promptGrouping(op, options);
   const count = needNumber(op, "count", options.count ?? promptItems(layout), { min: 0, integer: true });

@@ -1,6 +1,6 @@
 // The completions of prompts, as MaxEnt-GRPO's functions take them: groups, or a matrix with a prompt a row.
 import type { CollectiveOption } from "../../core/collective";
-import { groupingOf, type GroupLayout, needGroups } from "../../core/groups";
+import { groupingOf, type GroupLayout, type NamedGroups, needGroups } from "../../core/groups";
 import { argumentError } from "../../core/errors";
 import { needRows } from "../../core/row-layout";
 import { gatherItems } from "../../ops/group/items";
@@ -10,8 +10,11 @@ export interface PromptLayout extends GroupLayout {
   readonly shape?: readonly [prompts: number, completions: number];
 }
 
+/** What a call needs that has no default for its prompts. */
+export type NamedPrompts = NamedGroups | { readonly shape: readonly [prompts: number, completions: number] };
+
 /** The groups of a layout: `shape` as offsets. */
-export function promptGrouping(op: string, layout: PromptLayout): GroupLayout {
+export function promptGrouping(op: string, layout: PromptLayout): GroupLayout & NamedGroups {
   const { shape } = layout;
   if (shape === undefined) return groupingOf(layout);
   if (layout.groups != null || layout.groupOffsets != null)

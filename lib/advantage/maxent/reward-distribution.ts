@@ -3,7 +3,7 @@ import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import { groupSoftmax } from "../../ops/group";
 
 export interface RewardDistributionOptions extends GroupLayout, BackendOption, CollectiveOption {
@@ -29,11 +29,11 @@ function refuseInfinite(op: string, name: string, rewards: FloatArray): void {
  * +∞ is refused. The largest reward is subtracted before dividing, so nothing overflows.
  *
  * @param rewards one per completion (their totals)
- * @param options `groups` or `groupOffsets`; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @returns in the type of `rewards`
  * @throws SurprisalError as `groupSoftmax`; ERR_SURPRISAL_VALUE for +∞
  */
-export function rewardDistribution(rewards: FloatArray, options: RewardDistributionOptions = {}): FloatArray {
+export function rewardDistribution(rewards: FloatArray, options: RewardDistributionOptions & NamedGroups): FloatArray {
   refuseInfinite("rewardDistribution", "rewards", rewards);
   return groupSoftmax(rewards, { ...options, floor: options.floor ?? 1e-6 });
 }

@@ -4,7 +4,7 @@ import type { MaxentController } from "../../control/maxent";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { groupingOf, type GroupLayout } from "../../core/groups";
+import { groupingOf, type GroupLayout, type NamedGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
 import type { GroupConventions } from "../../ops/group";
 import { type PresetOption, resolvePreset } from "../../presets";
@@ -173,7 +173,7 @@ function pairsOf({ prompts, texts }: RewardStatisticsBatch, { counts, groupIds }
  * @throws SurprisalError as the functions named here
  */
 export function rewardStatistics(
-  batch: RewardStatisticsBatch,
+  batch: RewardStatisticsBatch & NamedGroups,
   options: RewardStatisticsOptions = {},
 ): RewardStatistics | null {
   const resolved = resolvePreset(OP, options.preset, options);

@@ -4,7 +4,7 @@ import { needFloats } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { groupingOf, type GroupLayout } from "../../core/groups";
+import { groupingOf, type GroupLayout, type NamedGroups } from "../../core/groups";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
 import { groupEntropy, groupLogSumExp, groupSoftmax } from "../../ops/group";
@@ -190,13 +190,13 @@ export function semanticScales(
  *
  * A log-prob of −∞ has no mass; a prompt whose log-probs have no finite log-sum-exp is refused.
  *
- * @param options `groups` or `groupOffsets`; neither = one prompt
+ * @param options `groups` (a label per completion, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _VALUE, naming the argument
  * @see Chen et al. 2025, SEED-GRPO: Semantic Entropy Enhanced GRPO for Uncertainty-Aware Policy Optimization
  */
 export function semanticEntropyScales(
   batch: SemanticBatch,
-  options: SemanticEntropyOptions = {},
+  options: SemanticEntropyOptions & NamedGroups,
 ): SemanticEntropyScales {
   const op = "semanticEntropyScales";
   const given: unknown = batch.logProbSums;

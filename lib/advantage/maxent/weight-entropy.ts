@@ -5,7 +5,7 @@ import { refuseDevice } from "../../core/device-arguments";
 import { DeviceArray } from "../../core/device-array";
 import type { FloatArray } from "../../core/dtype";
 import { groupEntropy } from "../../ops/group";
-import { type PromptLayout, promptGrouping, promptSizes } from "./prompts";
+import { type PromptLayout, promptGrouping, promptSizes, type NamedPrompts } from "./prompts";
 
 /** Weights below count as this inside the logarithm. */
 export const LEAST_WEIGHT = 1e-12;
@@ -41,7 +41,7 @@ export function meanOf(numbers: readonly number[]): number {
  * @param options `groups`, `groupOffsets` or `shape`; none = one prompt
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _VALUE, naming the argument
  */
-export function weightEntropies(weights: FloatArray, options: WeightEntropyOptions = {}): WeightEntropies {
+export function weightEntropies(weights: FloatArray, options: WeightEntropyOptions & NamedPrompts): WeightEntropies {
   const op = "weightEntropies";
   if (DeviceArray.is(weights)) throw refuseDevice(op, "weights"); // groupEntropy would take it; what follows is on the host
   const layout = promptGrouping(op, options);

@@ -11,7 +11,7 @@ import {
   uniformListwiseWeights,
   type UniformWeightsOptions,
 } from "./listwise-weights";
-import { promptGrouping, type PromptLayout, promptSizes, type PromptSizes } from "./prompts";
+import { promptGrouping, type PromptLayout, promptSizes, type PromptSizes, type NamedPrompts } from "./prompts";
 import { referenceLogProbs, type ReferenceStatistics } from "./reference-statistics";
 import { weightEntropies } from "./weight-entropy";
 
@@ -36,7 +36,10 @@ const isNone = ({ counts }: PromptSizes): boolean => counts.every((count) => cou
  *
  * @throws SurprisalError as `weightEntropies`
  */
-export function weightStatistics(weights: FloatArray, options: WeightStatisticsOptions = {}): WeightStatistics | null {
+export function weightStatistics(
+  weights: FloatArray,
+  options: WeightStatisticsOptions & NamedPrompts,
+): WeightStatistics | null {
   const { mean, min, max, deviations } = weightEntropies(weights, options);
   const op = "weightStatistics";
   const sizes = promptSizes(op, promptGrouping(op, options), weights.length, options);
@@ -49,7 +52,7 @@ export function weightStatistics(weights: FloatArray, options: WeightStatisticsO
  *
  * @throws SurprisalError as `uniformListwiseWeights`
  */
-export function uniformWeightStatistics(options: UniformWeightsOptions): WeightStatistics | null {
+export function uniformWeightStatistics(options: UniformWeightsOptions & NamedPrompts): WeightStatistics | null {
   return weightStatistics(uniformListwiseWeights(options), options);
 }
 
@@ -104,7 +107,7 @@ export interface AdvantageWeightStatisticsOptions extends PromptLayout, BackendO
  */
 export function advantageWeightStatistics(
   completions: { readonly advantages?: FloatArray; readonly rewards?: FloatArray },
-  options: AdvantageWeightStatisticsOptions = {},
+  options: AdvantageWeightStatisticsOptions & NamedPrompts,
 ): WeightStatistics | null {
   const op = "advantageWeightStatistics";
   const { advantages, rewards } = completions;

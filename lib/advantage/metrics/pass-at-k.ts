@@ -1,7 +1,7 @@
 // pass@k: the chance that at least one of k samples is correct, estimated from n >= k samples without bias.
 import { optionalMask } from "../../core/arrays";
 import { argumentError } from "../../core/errors";
-import { type GroupLayout, needGroups } from "../../core/groups";
+import { type GroupLayout, needGroups, type NamedGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
 import { average } from "../scalar-metrics";
 
@@ -57,10 +57,10 @@ export interface GroupPassAtKResult {
  * The unbiased estimate of pass@k for each group of samples (the rollouts of one prompt), and its mean over groups.
  *
  * @param correct one per sample, 1 = correct
- * @param options `k`; `groups` or `groupOffsets`, neither = one group
+ * @param options `k`; `groups` (a label per sample, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupPassAtK(correct: Uint8Array, options: GroupPassAtKOptions): GroupPassAtKResult {
+export function groupPassAtK(correct: Uint8Array, options: GroupPassAtKOptions & NamedGroups): GroupPassAtKResult {
   const op = "groupPassAtK";
   const flags = optionalMask(
     op,

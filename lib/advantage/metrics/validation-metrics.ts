@@ -1,7 +1,7 @@
 // How good a policy is with several samples a prompt: mean@N, best@n, worst@n and maj@n, averaged over prompts.
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../../core/groups";
 import { average } from "../scalar-metrics";
 import { bestAtN, needSamples } from "./best-at-n";
 import type { DrawOptions } from "./draws";
@@ -65,7 +65,7 @@ function promptMetrics(
  * @returns numbers by name
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function validationMetrics(values: FloatArray, options: ValidationMetricsOptions): MetricRecord {
+export function validationMetrics(values: FloatArray, options: ValidationMetricsOptions & NamedGroups): MetricRecord {
   const op = "validationMetrics";
   const samples = needSamples(op, "values", values);
   const { seed, draws } = options;

@@ -8,7 +8,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { gatherGroups } from "../../core/gathered-groups";
-import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
 import { concatenated, gatherRagged, gatherRowPartials } from "../../core/row-partials";
@@ -72,7 +72,7 @@ function gatherTokens(op: string, collective: Collective, tokens: Tokens, groups
 export function groupColumns(
   values: DeviceFloatArray,
   weights: AnyFloatArray,
-  options: Anywhere<GroupColumnsOptions>,
+  options: Anywhere<GroupColumnsOptions & NamedGroups>,
 ): OnDevice<GroupColumnsResult>;
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
@@ -84,10 +84,14 @@ export function groupColumns(
  *
  * @param values per token; [n] as `shape` or `offsets` say
  * @param weights per token, same shape
- * @param options `groups` or `groupOffsets` over the rows; neither = one group
+ * @param options `groups` (a label per row, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupColumns(values: FloatArray, weights: FloatArray, options: GroupColumnsOptions): GroupColumnsResult;
+export function groupColumns(
+  values: FloatArray,
+  weights: FloatArray,
+  options: GroupColumnsOptions & NamedGroups,
+): GroupColumnsResult;
 export function groupColumns(
   values: AnyFloatArray,
   weights: AnyFloatArray,

@@ -6,7 +6,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
 import { gatherItems, itemArgs, needItems } from "./items";
@@ -33,7 +33,7 @@ export interface GroupEntropyResult {
 /** The same on a device, where the first array lies. */
 export function groupEntropy(
   values: DeviceFloatArray,
-  options?: Anywhere<GroupEntropyOptions>,
+  options: Anywhere<GroupEntropyOptions & NamedGroups>,
 ): OnDevice<GroupEntropyResult, "groupIds">;
 /**
  * Shannon entropy of each group of weights, and how much of the largest possible one that is:
@@ -45,13 +45,13 @@ export function groupEntropy(
  * inside; the results have the type of `values`.
  *
  * @param values one weight per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupEntropy(values: FloatArray, options?: GroupEntropyOptions): GroupEntropyResult;
+export function groupEntropy(values: FloatArray, options: GroupEntropyOptions & NamedGroups): GroupEntropyResult;
 export function groupEntropy(
   values: AnyFloatArray,
-  anywhere: GroupEntropyOptions | Anywhere<GroupEntropyOptions> = {},
+  anywhere: GroupEntropyOptions | Anywhere<GroupEntropyOptions>,
 ): GroupEntropyResult | OnDevice<GroupEntropyResult, "groupIds"> {
   const options = anywhere;
   const op = "groupEntropy";

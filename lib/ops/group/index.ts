@@ -1,6 +1,6 @@
 // Statistics per group of items, and rows spread over their tokens. docs/ops/group.md has the formulas side by side.
 export type { GroupCenter, GroupScale, GroupSingleton, NanPolicy } from "../../backend/contract/group";
-export type { GroupLabels, GroupLayout } from "../../core/groups";
+export type { GroupLabels, GroupLayout, NamedGroups } from "../../core/groups";
 export { groupBroadcast } from "./broadcast";
 export type { GroupBroadcastOptions } from "./broadcast";
 export { groupNormalize } from "./normalize";

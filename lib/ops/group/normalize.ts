@@ -19,7 +19,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherFloats, gatherItems, type GroupedItems, needItems, refuseItemOverlap } from "./items";
@@ -193,7 +193,7 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
 /** The same on a device, where the first array lies. */
 export function groupNormalize(
   values: DeviceFloatArray,
-  options?: Anywhere<GroupNormalizeOptions>,
+  options: Anywhere<GroupNormalizeOptions & NamedGroups>,
 ): OnDevice<GroupNormalizeResult, "groupIds">;
 /**
  * Centres and scales each item by the statistics of its group.
@@ -210,13 +210,13 @@ export function groupNormalize(
  * `collective` a label is one group wherever its items lie, and what is listed per group is of the groups of all workers.
  *
  * @param values one number per item, in their own unit
- * @param options `groups` (a label per item) or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE, _VALUE or _BUFFER, naming the argument
  */
-export function groupNormalize(values: FloatArray, options?: GroupNormalizeOptions): GroupNormalizeResult;
+export function groupNormalize(values: FloatArray, options: GroupNormalizeOptions & NamedGroups): GroupNormalizeResult;
 export function groupNormalize(
   values: AnyFloatArray,
-  anywhere: GroupNormalizeOptions | Anywhere<GroupNormalizeOptions> = {},
+  anywhere: GroupNormalizeOptions | Anywhere<GroupNormalizeOptions>,
 ): GroupNormalizeResult | OnDevice<GroupNormalizeResult, "groupIds"> {
   const options = anywhere as GroupNormalizeOptions;
   return normalizeItems("groupNormalize", needItems("groupNormalize", "values", values, options), options);

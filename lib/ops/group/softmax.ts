@@ -7,7 +7,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
@@ -27,7 +27,10 @@ export interface GroupSoftmaxOptions extends GroupLayout, BackendOption, Collect
 }
 
 /** The same on a device, where the first array lies. */
-export function groupSoftmax(values: DeviceFloatArray, options?: Anywhere<GroupSoftmaxOptions>): DeviceFloatArray;
+export function groupSoftmax(
+  values: DeviceFloatArray,
+  options: Anywhere<GroupSoftmaxOptions & NamedGroups>,
+): DeviceFloatArray;
 /**
  * Weights within each group, which sum to 1:
  *
@@ -36,13 +39,13 @@ export function groupSoftmax(values: DeviceFloatArray, options?: Anywhere<GroupS
  * −∞ has weight 0, or the floor. A group of −∞ only, or with NaN or +∞, is NaN. float64 inside; the result has the type of `values`.
  *
  * @param values one number per item (a score, a log-probability)
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupSoftmax(values: FloatArray, options?: GroupSoftmaxOptions): FloatArray;
+export function groupSoftmax(values: FloatArray, options: GroupSoftmaxOptions & NamedGroups): FloatArray;
 export function groupSoftmax(
   values: AnyFloatArray,
-  anywhere: GroupSoftmaxOptions | Anywhere<GroupSoftmaxOptions> = {},
+  anywhere: GroupSoftmaxOptions | Anywhere<GroupSoftmaxOptions>,
 ): AnyFloatArray {
   const options = anywhere as GroupSoftmaxOptions;
   const op = "groupSoftmax";
@@ -85,7 +88,7 @@ export interface GroupLogSumExpResult {
 /** The same on a device, where the first array lies. */
 export function groupLogSumExp(
   values: DeviceFloatArray,
-  options?: Anywhere<GroupLogSumExpOptions>,
+  options: Anywhere<GroupLogSumExpOptions & NamedGroups>,
 ): OnDevice<GroupLogSumExpResult, "groupIds">;
 /**
  * Logarithm of the summed exponentials of each group, and the soft mean that belongs to it:
@@ -96,13 +99,13 @@ export function groupLogSumExp(
  * inside; the results have the type of `values`.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupLogSumExp(values: FloatArray, options?: GroupLogSumExpOptions): GroupLogSumExpResult;
+export function groupLogSumExp(values: FloatArray, options: GroupLogSumExpOptions & NamedGroups): GroupLogSumExpResult;
 export function groupLogSumExp(
   values: AnyFloatArray,
-  anywhere: GroupLogSumExpOptions | Anywhere<GroupLogSumExpOptions> = {},
+  anywhere: GroupLogSumExpOptions | Anywhere<GroupLogSumExpOptions>,
 ): GroupLogSumExpResult | OnDevice<GroupLogSumExpResult, "groupIds"> {
   const options = anywhere;
   const op = "groupLogSumExp";

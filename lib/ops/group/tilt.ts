@@ -7,7 +7,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, asFloat, widestFloat } from "../../core/float-arrays";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
 import { gatherFloats, gatherItems, type GroupedItems, itemArgs, needItems, refuseItemOverlap } from "./items";
@@ -69,7 +69,10 @@ export function tiltItems(
 }
 
 /** The same on a device, where the first array lies. */
-export function groupTilt(values: DeviceFloatArray, options?: Anywhere<GroupTiltOptions>): DeviceFloatArray;
+export function groupTilt(
+  values: DeviceFloatArray,
+  options: Anywhere<GroupTiltOptions & NamedGroups>,
+): DeviceFloatArray;
 /**
  * Weights within each group from powers of `values` and exponentials of `logFactors`, which sum to 1:
  *
@@ -80,13 +83,13 @@ export function groupTilt(values: DeviceFloatArray, options?: Anywhere<GroupTilt
  * one with NaN or an infinite exponent. float64 inside; the result has the widest type of the inputs.
  *
  * @param values one number per item, >= 0: a distribution over the group, which need not sum to 1
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupTilt(values: FloatArray, options?: GroupTiltOptions): FloatArray;
+export function groupTilt(values: FloatArray, options: GroupTiltOptions & NamedGroups): FloatArray;
 export function groupTilt(
   values: AnyFloatArray,
-  anywhere: GroupTiltOptions | Anywhere<GroupTiltOptions> = {},
+  anywhere: GroupTiltOptions | Anywhere<GroupTiltOptions>,
 ): AnyFloatArray {
   const options = anywhere as GroupTiltOptions;
   const op = "groupTilt";

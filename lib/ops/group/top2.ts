@@ -7,7 +7,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { gatherItems, itemArgs, needItems } from "./items";
 
@@ -28,19 +28,19 @@ export interface GroupTop2Result {
 /** The same on a device, where the first array lies. */
 export function groupTop2(
   values: DeviceFloatArray,
-  options?: Anywhere<GroupTop2Options>,
+  options: Anywhere<GroupTop2Options & NamedGroups>,
 ): OnDevice<GroupTop2Result, "groupIds">;
 /**
  * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupTop2(values: FloatArray, options?: GroupTop2Options): GroupTop2Result;
+export function groupTop2(values: FloatArray, options: GroupTop2Options & NamedGroups): GroupTop2Result;
 export function groupTop2(
   values: AnyFloatArray,
-  anywhere: GroupTop2Options | Anywhere<GroupTop2Options> = {},
+  anywhere: GroupTop2Options | Anywhere<GroupTop2Options>,
 ): GroupTop2Result | OnDevice<GroupTop2Result, "groupIds"> {
   const options = anywhere;
   const op = "groupTop2";

@@ -8,7 +8,7 @@ import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
-import type { GroupLayout } from "../../core/groups";
+import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherItems, itemArgs, needItems, refuseItemOverlap } from "./items";
@@ -33,21 +33,21 @@ export interface GroupWeighOptions extends GroupLayout, BackendOption, Collectiv
 export function groupWeigh(
   values: DeviceFloatArray,
   form: WeighForm,
-  options?: Anywhere<GroupWeighOptions>,
+  options: Anywhere<GroupWeighOptions & NamedGroups>,
 ): DeviceFloatArray;
 /**
  * A weight per item: |x|^power + floor, or floor plus a constant by whether the item is its group's largest or smallest.
  * NaN items have weight NaN and are no extreme.
  *
  * @param values one number per item
- * @param options `groups` or `groupOffsets`; neither = all items in one group
+ * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
  * @throws SurprisalError as `groupNormalize`
  */
-export function groupWeigh(values: FloatArray, form: WeighForm, options?: GroupWeighOptions): FloatArray;
+export function groupWeigh(values: FloatArray, form: WeighForm, options: GroupWeighOptions & NamedGroups): FloatArray;
 export function groupWeigh(
   values: AnyFloatArray,
   form: WeighForm,
-  anywhere: GroupWeighOptions | Anywhere<GroupWeighOptions> = {},
+  anywhere: GroupWeighOptions | Anywhere<GroupWeighOptions>,
 ): AnyFloatArray {
   const options = anywhere as GroupWeighOptions;
   const op = "groupWeigh";

@@ -17,7 +17,7 @@ import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { floatDType } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import { gatherGroups } from "../../core/gathered-groups";
-import { type GroupLayout, type Groups, needGroups } from "../../core/groups";
+import { type GroupLayout, type Groups, needGroups, type NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber, needWord } from "../../core/option-checks";
 import { gatherRowPartials } from "../../core/row-partials";
@@ -243,7 +243,7 @@ export function weighSequences(
 /** The same on a device, where the first array lies. */
 export function sequenceWeights(
   values: DeviceFloatArray,
-  options: Anywhere<SequenceWeightsOptions>,
+  options: Anywhere<SequenceWeightsOptions & NamedGroups>,
 ): OnDevice<SequenceWeights>;
 /**
  * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
@@ -260,7 +260,7 @@ export function sequenceWeights(
  * @returns float64, [B] each
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _BUFFER, _VALUE (labels) or _RANGE (offsets)
  */
-export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions): SequenceWeights;
+export function sequenceWeights(values: FloatArray, options: SequenceWeightsOptions & NamedGroups): SequenceWeights;
 export function sequenceWeights(
   values: AnyFloatArray,
   anywhere: SequenceWeightsOptions | Anywhere<SequenceWeightsOptions>,

@@ -26,6 +26,7 @@ const pipeline =
       estimator,
       gamma: 0.9,
       klCoefficient: 0.1,
+      shapeGroups: false,
       rewardClip: [-0.8, 0.8],
       runningMoments: NO_MOMENTS,
       backend,

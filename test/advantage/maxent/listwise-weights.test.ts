@@ -94,27 +94,31 @@ eachBackend((backend) => {
 
     test("nothing overflows: huge float32 rewards at a tiny temperature pick the best", () => {
       const huge = Float32Array.of(1e38, 3e38, -3e38);
-      const q = rewardDistribution(huge, { temperature: 1e-8, backend });
+      const q = rewardDistribution(huge, { groups: "all", temperature: 1e-8, backend });
       expect(q).toBeAllClose([1e-6, 1 - 2e-6, 1e-6], { atol: 1e-12, rtol: 1e-7 });
     });
 
     test("a floor above 1/n is uniform and keeps no order upside down", () => {
-      expect(rewardDistribution(Float64Array.of(1, 2, 3), { floor: 0.5, backend })).toBeAllClose(
+      expect(rewardDistribution(Float64Array.of(1, 2, 3), { groups: "all", floor: 0.5, backend })).toBeAllClose(
         [1 / 3, 1 / 3, 1 / 3],
         F64,
       );
     });
 
     test("+Infinity, negative temperatures and floors, and groups that do not cover the rewards are refused", () => {
-      expect(errorCode(() => rewardDistribution(Float64Array.of(1, Infinity), { backend }))).toBe(
+      expect(errorCode(() => rewardDistribution(Float64Array.of(1, Infinity), { groups: "all", backend }))).toBe(
         "ERR_SURPRISAL_VALUE",
       );
-      expect(errorCode(() => rewardDistribution(rewards, { temperature: -1, backend }))).toBe("ERR_SURPRISAL_OPTION");
-      expect(errorCode(() => rewardDistribution(rewards, { floor: -1e-6, backend }))).toBe("ERR_SURPRISAL_OPTION");
+      expect(errorCode(() => rewardDistribution(rewards, { groups: "all", temperature: -1, backend }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
+      expect(errorCode(() => rewardDistribution(rewards, { groups: "all", floor: -1e-6, backend }))).toBe(
+        "ERR_SURPRISAL_OPTION",
+      );
       expect(errorCode(() => rewardDistribution(rewards, { groupOffsets: Int32Array.of(0, 9), backend }))).toBe(
         "ERR_SURPRISAL_RANGE",
       );
-      expect(errorCode(() => rewardDistribution(Int32Array.of(1, 2) as never, { backend }))).toBe(
+      expect(errorCode(() => rewardDistribution(Int32Array.of(1, 2) as never, { groups: "all", backend }))).toBe(
         "ERR_SURPRISAL_DTYPE",
       );
     });
@@ -135,11 +139,12 @@ eachBackend((backend) => {
             const q = items.map(([x]) => x);
             const l = items.map(([, x]) => x);
             const options = {
+              groups: "all",
               temperature: maxentTemperature(tau, beta),
               beta,
               referenceLogProbs: Float64Array.from(l),
               backend,
-            };
+            } as const;
             const w = Array.from(listwiseWeights(Float64Array.from(q), options));
             expect(w.reduce((sum, x) => sum + x, 0)).toBeCloseTo(1, 12);
             const best = objective(w, q, l, tau, beta);
@@ -243,7 +248,7 @@ eachBackend((backend) => {
 
     test("token counts reweigh where they are given; those below 1 count as 1", () => {
       const q = Float64Array.of(0.5, 0.25, 0.25);
-      const w = listwiseWeights(q, { temperature: 1, tokenCounts: Float64Array.of(2, -3, 8), backend });
+      const w = listwiseWeights(q, { groups: "all", temperature: 1, tokenCounts: Float64Array.of(2, -3, 8), backend });
       expect(w).toBeAllClose([1 / 3.25, 0.25 / 3.25, 2 / 3.25], F64);
     });
 
@@ -263,7 +268,13 @@ eachBackend((backend) => {
       // Only the preset lets one side be empty.
       expect(code({ referenceLogProbs: new Float64Array(0) })).toBe("ERR_SURPRISAL_SHAPE");
       expect(
-        listwiseWeights(targets, { temperature: 1, referenceLogProbs: new Float64Array(0), preset: "maxent", backend }),
+        listwiseWeights(targets, {
+          groups: "all",
+          temperature: 1,
+          referenceLogProbs: new Float64Array(0),
+          preset: "maxent",
+          backend,
+        }),
       ).toHaveLength(0);
     });
   });
@@ -275,8 +286,8 @@ eachBackend((backend) => {
       1 / 3,
       1,
     ]);
-    expect([...uniformListwiseWeights({ count: 2, backend })]).toEqual([0.5, 0.5]);
-    expect(errorCode(() => uniformListwiseWeights({ backend }))).toBe("ERR_SURPRISAL_OPTION");
+    expect([...uniformListwiseWeights({ groups: "all", count: 2, backend })]).toEqual([0.5, 0.5]);
+    expect(errorCode(() => uniformListwiseWeights({ groups: "all", backend }))).toBe("ERR_SURPRISAL_OPTION");
   });
 
   test("entropies follow the chain rule; a NaN is seen by mean, min and max wherever it stands", () => {

@@ -100,8 +100,8 @@ eachBackend((backend) => {
     const weights = listwiseWeights(targets, { groupOffsets, temperature: 0.7, backend });
     const whole = weightStatistics(weights, { groupOffsets, backend })!;
     const parts = [
-      weightStatistics(weights.slice(0, 3), { backend })!,
-      weightStatistics(weights.slice(3), { backend })!,
+      weightStatistics(weights.slice(0, 3), { groups: "all", backend })!,
+      weightStatistics(weights.slice(3), { groups: "all", backend })!,
     ];
     const view = weightLoggingView(whole, { backend });
     expect(Object.values(weightLoggingView(parts, { backend }))).toBeAllClose(Object.values(view), F64);

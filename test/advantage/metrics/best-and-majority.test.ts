@@ -159,7 +159,8 @@ describe("validationMetrics", () => {
   });
 
   test("bad input", () => {
-    const call = (options: object): string | undefined => errorCode(() => validationMetrics(values, options));
+    const call = (options: object): string | undefined =>
+      errorCode(() => validationMetrics(values, { groups: "all", ...options }));
     expect(call({ groups: [1] })).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({ predictions: ["a"], seed: 1 })).toBe("ERR_SURPRISAL_SHAPE");
     expect(call({ predictions: Array.from(values) })).toBe("ERR_SURPRISAL_OPTION");

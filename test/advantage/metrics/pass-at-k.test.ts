@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { groupPassAtK, passAtK, type GroupPassAtKOptions } from "../../../lib";
+import { groupPassAtK, passAtK, type GroupPassAtKOptions, type NamedGroups } from "../../../lib";
 import { errorCode } from "../../support/error-code";
 
 /** By definition: which of all k-subsets of n samples, the first c of them correct, holds a correct one. */
@@ -51,8 +51,8 @@ test("groups: an estimate for each that has k samples, and their mean", () => {
   const want = [passAtK(3, 1, 1), passAtK(3, 2, 1), 0, passAtK(3, 1, 2), passAtK(3, 2, 2), NaN];
   expect(Array.from(got.estimates)).toEqual(want);
   expect(got.means).toBeAllClose([(want[0]! + want[1]!) / 3, (want[3]! + want[4]!) / 2], { rtol: 1e-15, atol: 0 });
-  expect(groupPassAtK(correct, { k: 8 }).means).toEqual(Float64Array.of(NaN));
-  expect(groupPassAtK(new Uint8Array(0), { k: 1 }).means).toEqual(Float64Array.of(NaN));
+  expect(groupPassAtK(correct, { groups: "all", k: 8 }).means).toEqual(Float64Array.of(NaN));
+  expect(groupPassAtK(new Uint8Array(0), { groups: "all", k: 1 }).means).toEqual(Float64Array.of(NaN));
 });
 
 test("relabelling groups changes nothing, permuting samples neither", () => {
@@ -77,10 +77,12 @@ test("bad input", () => {
   ] as const)
     expect(errorCode(() => passAtK(n, c, k))).toBe("ERR_SURPRISAL_OPTION");
   const call = (options: object, correct: unknown = Uint8Array.of(1, 0)): string | undefined =>
-    errorCode(() => groupPassAtK(correct as Uint8Array, options as GroupPassAtKOptions));
+    errorCode(() =>
+      groupPassAtK(correct as Uint8Array, { groups: "all", ...options } as GroupPassAtKOptions & NamedGroups),
+    );
   expect(call({ k: 1 }, Int16Array.of(1, 0))).toBe("ERR_SURPRISAL_DTYPE");
   expect(call({ k: 1 }, null)).toBe("ERR_SURPRISAL_DTYPE");
   for (const k of [0, NaN, "2", [1, 0], undefined]) expect(call({ k })).toBe("ERR_SURPRISAL_OPTION");
   expect(call({ k: 1, groups: [1] })).toBe("ERR_SURPRISAL_SHAPE");
-  expect(call({ k: 1, groupOffsets: Int32Array.of(0, 3) })).toBe("ERR_SURPRISAL_RANGE");
+  expect(call({ k: 1, groups: undefined, groupOffsets: Int32Array.of(0, 3) })).toBe("ERR_SURPRISAL_RANGE");
 });

@@ -8,7 +8,7 @@ function objective(inputs: Inputs, { backend }: Context) {
     inputs.floatRows("log_probs_new"),
     inputs.floatRows("log_probs_old"),
     Float64Array.from(inputs.numbers("rewards")),
-    { clip: inputs.number("epsilon"), backend },
+    { groups: "all", clip: inputs.number("epsilon"), backend },
   );
 }
 

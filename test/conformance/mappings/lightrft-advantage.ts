@@ -225,6 +225,7 @@ export const lightrftAdvantage: readonly Mapping[] = [
       const result = advantagePipeline(batches, {
         preset: "lightrft",
         estimator: estimatorOf(inputs),
+        shapeGroups: false,
         gamma: inputs.number("gamma"),
         lambda: inputs.number("lambda"),
         klCoefficient: inputs.number("kl_coef"),

@@ -74,12 +74,12 @@ function weightsOf(
   const reference = inputs.boolean("include_reference_term");
   const counts = inputs.boolean("normalize_by_tokens") ? optional(inputs, "token_counts") : undefined;
   return listwiseWeights(inputs.floats("q_values"), {
+    ...(shape ? { shape } : { groups: "all" }),
     preset: "maxent",
     temperature: inputs.number("denom"),
     beta: reference ? inputs.number("beta") : 0,
     referenceLogProbs: inputs.floats("logp_values"),
     ...(counts && counts.length > 0 && { tokenCounts: counts }),
-    ...(shape && { shape }),
     backend,
   });
 }

@@ -14,6 +14,7 @@ export const primeRlAdvantages: readonly Mapping[] = [
     backendFree: true,
     run: (inputs) => {
       const { keptGroups } = groupFilter(inputs.floats("advantages"), {
+        groups: "all",
         range: [inputs.number("reject_min"), inputs.number("reject_max")],
       });
       return { admit: keptGroups.every((kept) => kept === 1) };
@@ -31,6 +32,7 @@ export const primeRlAdvantages: readonly Mapping[] = [
         weight: (penalty[`${name}_weight`] as number | undefined) ?? 0,
       });
       const rewards = lengthSharePenalty(Float64Array.from(inputs.floats("rewards")), {
+        groups: "all",
         lengths: ["num_output_tokens", "num_input_tokens", "num_turns"].map(share),
       });
       return { advantages: grpoAdvantage({ rewards, groups: "all" }, { scale: "none", backend }).rowAdvantages };

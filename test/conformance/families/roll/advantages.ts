@@ -84,7 +84,7 @@ export const rollAdvantages: readonly Mapping[] = [
     options: "zeroSmall",
     run: (inputs, { backend }) => ({
       rewards: normalizeLevels(wide(inputs, "scores"), {
-        ...(inputs.string("grouping") === "group" && { groups: inputs.int32("index") }),
+        groups: inputs.string("grouping") === "group" ? inputs.int32("index") : "all",
         center: level(inputs, "norm_mean_type"),
         scale: level(inputs, "norm_std_type"),
         zeroSmall: true,
