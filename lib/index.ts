@@ -484,11 +484,11 @@ export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
   "values:f form{form power atMax atMin between} options{stream floor out{weights:f} groups groupOffsets:i backend collective}",
 );
 /**
- * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
+ * The largest item of each group, and the largest of the rest. Ties go to the smaller index.
  *
  * @param values one number per item
  * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
- * @throws SurprisalError as `groupNormalize`
+ * @throws SurprisalError as `groupNormalize`; ERR_SURPRISAL_VALUE for a NaN, on a device at the next read
  */
 export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
   "groupTop2",
@@ -886,7 +886,7 @@ export const clamp: OverloadsTakePlain<typeof from.clamp> = checked(
  * Weights of rows by a gamma density in the ratio of their sequence probabilities:
  *
  *     ln w = clip(Σ_t clip(x_t, ±bound) + Σ_t clip(ln factor_t, ln 1e-8, bound), ln 1e-8, bound)   over the kept tokens
- *     φ = exp(rate + shape·ln w − rate·w),   0 where that is not finite
+ *     φ = exp(rate + shape·ln w − rate·w),   0 where that is not finite, NaN where the sign is
  *
  * 1 for a row whose policies agree, and for one without kept tokens.
  *
@@ -1049,14 +1049,15 @@ export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
  *     cov[t] = (A[t] − mean A)·(logProbs[t] − mean logProbs),   mean = Σ over kept tokens / (kept + countEpsilon)
  *     between     candidates with low < cov[t] < high
  *     share, k    the k candidates with the largest cov, k = max(least, ⌊share·candidates⌋) or as given; of equal ones those with
- *                 the smaller index. NaN ranks below −∞
+ *                 the smaller index
  *
  * Candidates are the kept tokens that are not `excluded`. Equal advantages, or equal log-probs, give covariances of exactly 0.
  * Computed in float64, with the same bits, and so the same flags, on every backend.
  *
  * @param logProbs in nats, [n] as `shape` or `offsets` say; without both, one row
  * @param advantages [n] or [rows]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept number that is not finite: it would be in the mean, and so in every covariance
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
 export const covarianceMask: OverloadsTakePlain<typeof from.covarianceMask> = checked(
@@ -1097,12 +1098,13 @@ export const quantileMaskAsync: TakesPlain<typeof from.quantileMaskAsync> = chec
  * Marks the largest values of each row or of the batch.
  *
  *     k = max(least, ⌊share·count⌋), or `k` as given; at most count, the number of kept values
- *     selected: the k largest kept values; among equal ones those with the smaller index. NaN ranks below −∞
+ *     selected: the k largest kept values; among equal ones those with the smaller index. ±∞ rank as numbers
  *
  * Exact: the same flags on every backend. The product share·count is rounded once in float64, so that 0.29 of 100 are 28.
  *
  * @param values per token, [n] as `shape` or `offsets` say; without both, one row
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept NaN, which has no rank, where k > 0
  */
 export const topMask: OverloadsTakePlain<typeof from.topMask> = checked(
   "topMask",
@@ -1187,7 +1189,8 @@ export const endOfSequenceMask: TakesPlain<typeof from.endOfSequenceMask> = chec
  *
  * @param entropies per token, nats; [n] as `shape` or `offsets` say. Any other score ranks as well
  * @returns 0 and 1, [n]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept NaN
  * @see Wang et al. 2025, Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective Reinforcement Learning
  */
 export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
@@ -1642,7 +1645,8 @@ export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
  *     cov_bt = (A − mean A)·(ℓ − mean ℓ) over kept tokens;   candidates: low < cov < high and not clipped
  *     n = max(⌊share·N⌋, 1) candidates, or all there are, add nothing and have no gradient; they keep their weight in the mean
  *
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument; _VALUE
+ *   for a kept log-prob or advantage that is not finite
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models (Clip-Cov)
  */
 export const clipCovLoss: TakesPlain<typeof from.clipCovLoss> = checked(
@@ -1756,7 +1760,8 @@ export const gspoTokenLoss: TakesPlain<typeof from.gspoTokenLoss> = checked(
  *
  * The smaller index wins a tie. Nothing is clipped.
  *
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE
+ *   for a kept log-prob or advantage that is not finite
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models (KL-Cov)
  */
 export const klCovLoss: TakesPlain<typeof from.klCovLoss> = checked(
@@ -3126,12 +3131,13 @@ export const divergenceBackwardAsync: {
   "student:l teacher:l gradDivergences:f options{out beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend signal}",
 );
 /**
- * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; NaN is below everything.
+ * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; −∞ is below everything else.
  *
  * @param logits [rows, vocab]: float32, float64, or half types
  * @param k in 0..vocab
  * @returns [rows, k]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument; _VALUE for a NaN in a row that
+ *   is read, where k > 0
  */
 export const topLogits: OverloadsTakePlain<typeof from.topLogits> = checked(
   "topLogits",

@@ -13,6 +13,7 @@ const STATUS_CODES: Readonly<Record<number, ErrorCode>> = {
   7: "ERR_SURPRISAL_DEVICE",
   8: "ERR_SURPRISAL_BACKEND_UNAVAILABLE",
   10: "ERR_SURPRISAL_DEVICE_LOST",
+  11: "ERR_SURPRISAL_VALUE",
 };
 
 export function nativeError(backend: BackendName, op: string, status: number, text: string): SurprisalError {

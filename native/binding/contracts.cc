@@ -1202,7 +1202,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "fd9a8450";
+const char* const contracts = "49da3b9a";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.

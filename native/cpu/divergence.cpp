@@ -162,20 +162,25 @@ srp_status top_of_rows(const srp_divergence_top_args& a, int64_t first, int64_t 
       continue;
     }
     const F* const x = static_cast<const F*>(a.logits) + n * a.stride;
-    for (int64_t j = 0; j < a.K; ++j) begin[j] = {order_key(to_float(x[j])), static_cast<int32_t>(j)};
+    bool nan = false;  // the key 0 is that of NaN, and every other key is above it
+    for (int64_t j = 0; j < a.K; ++j) {
+      begin[j] = {order_key(to_float(x[j])), static_cast<int32_t>(j)};
+      nan = nan || begin[j].key == 0;
+    }
     std::make_heap(begin, end);
     const Kernels* const level = kernels();
     for (int64_t j = a.K; j < a.V;) {
-      if (level && begin->key != 0)  // the key 0 is that of NaN, and every other key is above it
-        j = level->divergence.of<F>().above(x, j, a.V, key_value(begin->key));
+      if (level && begin->key != 0) j = level->divergence.of<F>().above(x, j, a.V, key_value(begin->key));
       for (const int64_t stop = std::min(j + kLookedThrough, a.V); j < stop; ++j) {
         const Key key = order_key(to_float(x[j]));
+        nan = nan || key == 0;
         if (key <= begin->key) continue;  // an equal one has the larger id
         std::pop_heap(begin, end);
         end[-1] = {key, static_cast<int32_t>(j)};
         std::push_heap(begin, end);
       }
     }
+    if (nan) return fail(SRP_NOT_FINITE, "logits has a NaN in row %lld, expected numbers", static_cast<long long>(n));
     for (int64_t i = 0; i < a.K; ++i) ids[i] = begin[i].id;
     std::sort(ids, ids + a.K);
   }

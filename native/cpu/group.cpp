@@ -112,13 +112,15 @@ void entropy(const srp_group_entropy_args& a) {
   }
 }
 
-// The best item of group g other than `except`: the largest value, the smaller index on a tie, never a NaN. -1 = none.
+// The best item of group g other than `except`: the largest value, the smaller index on a tie. -1 = none. `nan`: set where an item
+// is NaN.
 template <class F>
-int64_t best_item(const srp_group_top2_args& a, int64_t g, int64_t except) {
+int64_t best_item(const srp_group_top2_args& a, int64_t g, int64_t except, bool* nan) {
   const F* const values = static_cast<const F*>(a.values);
   int64_t best = -1;
   each_item(a, g, [&](int64_t i) {
     const double x = load(values, i);
+    if (isnan(x)) *nan = true;
     if (i == except || isnan(x)) return;
     const double y = best < 0 ? -INFINITY : load(values, best);
     if (best < 0 || x > y || (x == y && i < best)) best = i;
@@ -127,17 +129,19 @@ int64_t best_item(const srp_group_top2_args& a, int64_t g, int64_t except) {
 }
 
 template <class F>
-void top2(const srp_group_top2_args& a) {
+srp_status top2(const srp_group_top2_args& a) {
   const F* const values = static_cast<const F*>(a.values);
   const auto value = [&](int64_t i) { return i < 0 ? NAN : load(values, i); };
+  bool nan = false;
   for (int64_t g = 0; g < a.G; ++g) {
-    const int64_t best = best_item<F>(a, g, -1);
-    const int64_t second = best_item<F>(a, g, best);
+    const int64_t best = best_item<F>(a, g, -1, &nan);
+    const int64_t second = best_item<F>(a, g, best, &nan);
     a.best[g] = static_cast<int32_t>(best);
     a.second[g] = static_cast<int32_t>(second);
     if (a.best_values) store(static_cast<F*>(a.best_values), g, value(best));
     if (a.second_values) store(static_cast<F*>(a.second_values), g, value(second));
   }
+  return nan ? fail(SRP_NOT_FINITE, "values has a NaN, expected numbers") : SRP_OK;
 }
 
 template <class F>
@@ -212,11 +216,7 @@ srp_status group_entropy(srp_queue*, const srp_group_entropy_args* a) {
 
 srp_status group_top2(srp_queue*, const srp_group_top2_args* a) {
   SRP_TRY(check_items(a));
-  if (a->dtype == SRP_F64)
-    top2<double>(*a);
-  else
-    top2<float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? top2<double>(*a) : top2<float>(*a);
 }
 
 srp_status group_weigh(srp_queue*, const srp_group_weigh_args* a) {

@@ -305,7 +305,7 @@ srp_status modulate_steps(srp_queue*, const srp_modulate_steps_args* given) {
   SRP_TRY(keep_found(&a));
   for (int64_t s = 0; a.finite && s < a.S; ++s)
     if (!is_finite(a.entropies[s]))
-      return fail(SRP_OUT_OF_RANGE, "entropy[%lld] is %g, expected a finite number", static_cast<long long>(s),
+      return fail(SRP_NOT_FINITE, "entropy[%lld] is %g, expected a finite number", static_cast<long long>(s),
                   a.entropies[s]);
   for (double* const out : {a.entropy_norms, a.scales, a.clarities})
     for (int64_t s = a.S; out && s < given->S; ++s) out[s] = 0;

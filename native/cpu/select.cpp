@@ -1,5 +1,7 @@
 // Quantile and top-k masks (contract: surprisal/select.h), units side by side. A rank takes one pass over the unit and a
 // list of the candidates near it. Where that fails, it takes one pass for each digit of the keys and no memory, whatever the values.
+#include <atomic>
+
 #include "backend.h"
 #include "pool.h"
 #include "select_ranks.h"
@@ -87,9 +89,10 @@ void quantile(const srp_select_quantile_args& a, int64_t first, int64_t last) {
   }
 }
 
-// Finds the k flags of a unit from a shortlist. False: no shortlist could be made.
+// Finds the k flags of a unit from a shortlist. False: no shortlist could be made. `nan`: set where a candidate is NaN.
 template <class F>
-bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64_t k, Shortlist<F>* list) {
+bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64_t k, Shortlist<F>* list,
+                 std::atomic<bool>* nan) {
   if (k == 0) {
     // The pointers of an empty unit may be NULL.
     if (range.end > range.begin) memset(a.selected + range.begin, 0, static_cast<size_t>(range.end - range.begin));
@@ -97,6 +100,7 @@ bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64
   }
   const F* const values = static_cast<const F*>(a.values);
   if (!list->build(values, a.mask, range, count, count - k, count - k, a.selected)) return false;
+  if (list->has_nan()) *nan = true;
   const auto smallest = list->at(count - k);
   int64_t equals = k - list->above() - list->larger_than(smallest);  // that are still taken
   list->each([&](int64_t i) {
@@ -107,7 +111,7 @@ bool top_of_list(const srp_select_top_args& a, Range range, int64_t count, int64
 }
 
 template <class F>
-void top(const srp_select_top_args& a, int64_t first, int64_t last) {
+void top(const srp_select_top_args& a, int64_t first, int64_t last, std::atomic<bool>* nan) {
   using Unit = Candidates<F, srp_select_top_args>;
   const Kernels* const level = kernels();
   Shortlist<F> list;
@@ -116,11 +120,12 @@ void top(const srp_select_top_args& a, int64_t first, int64_t last) {
     const int64_t count = level ? kept_in(*level, a.mask, candidates.range) : count_candidates(candidates);
     const int64_t k = top_count(a, count);
     if (a.counts) a.counts[unit] = static_cast<int32_t>(k);
-    if (level && top_of_list(a, candidates.range, count, k, &list)) continue;
+    if (level && top_of_list(a, candidates.range, count, k, &list, nan)) continue;
     for (int64_t i = candidates.range.begin; i < candidates.range.end; ++i) a.selected[i] = 0;
     TopCut<typename Unit::Key> cut(candidates, count, k);
     candidates.each([&](int64_t i, auto key) {
       if (cut.takes(key)) a.selected[i] = 1;
+      if (key == 0 && k > 0) *nan = true;
     });
   }
 }
@@ -128,9 +133,21 @@ void top(const srp_select_top_args& a, int64_t first, int64_t last) {
 constexpr int64_t kBytesPerValue = 32;  // a value is read once a digit of its key
 
 // Calls run(first, last) for ranges of units.
-template <class Args>
-srp_status each_unit(const Args& a, void (*run)(const Args&, int64_t, int64_t)) {
-  return parallel_rows_of(unit_count(a), a.n, kBytesPerValue, [&](int64_t begin, int64_t end) { run(a, begin, end); });
+template <class Args, class Run>
+srp_status each_unit(const Args& a, const Run& run) {
+  return parallel_rows_of(unit_count(a), a.n, kBytesPerValue, run);
+}
+
+template <class F>
+srp_status quantile_units(const srp_select_quantile_args& a) {
+  return each_unit(a, [&](int64_t begin, int64_t end) { quantile<F>(a, begin, end); });
+}
+
+template <class F>
+srp_status top_units(const srp_select_top_args& a) {
+  std::atomic<bool> nan{false};
+  SRP_TRY(each_unit(a, [&](int64_t begin, int64_t end) { top<F>(a, begin, end, &nan); }));
+  return nan ? fail(SRP_NOT_FINITE, "values has a NaN, expected numbers") : SRP_OK;
 }
 
 template <class Args>
@@ -143,12 +160,12 @@ srp_status check_host(const Args* a) {
 
 srp_status select_quantile(srp_queue*, const srp_select_quantile_args* a) {
   SRP_TRY(check_host(a));
-  return each_unit(*a, a->dtype == SRP_F64 ? quantile<double> : quantile<float>);
+  return a->dtype == SRP_F64 ? quantile_units<double>(*a) : quantile_units<float>(*a);
 }
 
 srp_status select_top(srp_queue*, const srp_select_top_args* a) {
   SRP_TRY(check_host(a));
-  return each_unit(*a, a->dtype == SRP_F64 ? top<double> : top<float>);
+  return a->dtype == SRP_F64 ? top_units<double>(*a) : top_units<float>(*a);
 }
 
 }  // namespace srp::cpu

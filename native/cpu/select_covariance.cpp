@@ -58,10 +58,10 @@ PairSums sums_of_row(const Pairs<F>& pairs, int64_t b) {
 }
 
 template <class F>
-PairMeans means_of_batch(const Pairs<F>& pairs) {
+PairSums sums_of_batch(const Pairs<F>& pairs) {
   Lanes lanes;
   for (int64_t b = 0; b < pairs.a.B; ++b) merge(lanes.lanes[b % kSumLanes], sums_of_row(pairs, b));
-  return means_of(lanes.total(), pairs.a.count_epsilon);
+  return lanes.total();
 }
 
 template <class F>
@@ -89,9 +89,13 @@ struct Covariances {
 };
 
 template <class F>
-void covariance(const srp_select_covariance_args& a) {
+srp_status covariance(const srp_select_covariance_args& a) {
   const Pairs<F> pairs{a};
-  const Covariances<F> covariances{pairs, means_of_batch(pairs)};
+  const PairSums sums = sums_of_batch(pairs);
+  if (!all_finite(sums))
+    return fail(SRP_NOT_FINITE, "%s has a number that is not finite",
+                all_finite(sums.advantage) ? "log_probs" : "advantages");
+  const Covariances<F> covariances{pairs, means_of(sums, a.count_epsilon)};
   // A token's flag is written after its `excluded` was read for the last time: both may be the same byte.
   int64_t selected = 0;
   const Kernels* const level = kernels();
@@ -114,6 +118,7 @@ void covariance(const srp_select_covariance_args& a) {
         [&](int64_t i, int64_t b) { a.selected[i] = pairs.candidate(i) && cut.takes(covariances.key(i, b)); });
   }
   if (a.counts) *a.counts = static_cast<int32_t>(selected);
+  return SRP_OK;
 }
 
 }  // namespace
@@ -121,11 +126,7 @@ void covariance(const srp_select_covariance_args& a) {
 srp_status select_covariance(srp_queue*, const srp_select_covariance_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_offsets("offsets", a->offsets, a->B, a->n));
-  if (a->dtype == SRP_F64)
-    covariance<double>(*a);
-  else
-    covariance<float>(*a);
-  return SRP_OK;
+  return a->dtype == SRP_F64 ? covariance<double>(*a) : covariance<float>(*a);
 }
 
 }  // namespace srp::cpu

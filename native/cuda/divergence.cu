@@ -152,7 +152,7 @@ struct RowKeys {
 // limit     issue
 // notes     K searches of a row
 template <class F>
-__global__ void divergence_top_kernel(srp_divergence_top_args a) {
+__global__ void divergence_top_kernel(srp_divergence_top_args a, uint32_t* faults) {
   using Key = typename RowKeys<F>::Key;
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     int32_t* const ids = a.ids + n * a.K;
@@ -167,6 +167,7 @@ __global__ void divergence_top_kernel(srp_divergence_top_args a) {
     for (int64_t base = 0; base < a.V; base += blockDim.x) {  // in step: every thread counts
       const int64_t j = base + threadIdx.x;
       const Key key = j < a.V ? order_key(to_float(x[j])) : 0;
+      if (j < a.V && key == 0) raise(faults, SRP_FAULT_FINITE);
       const bool tie = j < a.V && key == worst.key;
       const FlagRank ties = rank_flags(tie);
       const bool take = j < a.V && (key > worst.key || (tie && seen + ties.before < equals));
@@ -190,7 +191,7 @@ void launch_rows(srp_queue* queue, const srp_divergence_rows_args& a) {
 
 template <class F>
 void launch_top(srp_queue* queue, const srp_divergence_top_args& a) {
-  SRP_LAUNCH(divergence_top_kernel<F>, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a);
+  SRP_LAUNCH(divergence_top_kernel<F>, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
 }
 
 }  // namespace

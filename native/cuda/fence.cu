@@ -18,7 +18,8 @@ namespace {
 
 srp_status report(uint32_t faults) {
   if (faults == 0) return SRP_OK;
-  return fail(SRP_OUT_OF_RANGE, "device data is not what it should be:%s%s%s%s",
+  return fail(faults == SRP_FAULT_FINITE ? SRP_NOT_FINITE : SRP_OUT_OF_RANGE,
+              "device data is not what it should be:%s%s%s%s",
               faults & SRP_FAULT_OFFSETS ? " offsets go down or past the end;" : "",
               faults & SRP_FAULT_INDEX ? " an id, member or span is out of range;" : "",
               faults & SRP_FAULT_ROOM ? " more spans were found than there is room for;" : "",

@@ -12,13 +12,14 @@ namespace {
 
 constexpr int64_t kBlockFrom = 512;
 
-// Every op has run(a, walk, g, items, live) for one group, which all threads of the group call.
+// Every op has run(a, walk, g, items, live, faults) for one group, which all threads of the group call.
 
 struct Normalize {
   using Args = srp_group_normalize_args;
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live,
+                                             uint32_t*) {
     const Tally tally =
         walk.template total<Tally>([&](Tally& t, int64_t i, double x) { t.add(x, item_weight<F>(a.weights, i)); });
     GroupStatistics statistics(a, tally, items);
@@ -49,7 +50,8 @@ struct Softmax {
   using Args = srp_group_softmax_args;
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live,
+                                             uint32_t*) {
     const Largest largest = walk.template total<Largest>([](Largest& l, int64_t, double x) {
       if (x > l.number) l.number = x;  // a NaN is not larger; the sum still becomes NaN
     });
@@ -72,7 +74,7 @@ struct Tilt {
   using Args = srp_group_tilt_args;
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live) {
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live, uint32_t*) {
     const Largest largest = walk.template total<Largest>([&](Largest& l, int64_t i, double) {
       const double z = tilt_exponent<F>(a, i);
       if (z > l.number) l.number = z;
@@ -90,7 +92,8 @@ struct Entropy {
   using Args = srp_group_entropy_args;
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live) {
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t items, bool live,
+                                             uint32_t*) {
     Total whole;
     if (a.normalize)
       whole = walk.template total<Total>([&](Total& t, int64_t, double x) { t.sum += at_least(x, a.least); });
@@ -106,7 +109,7 @@ struct Weigh {
   using Args = srp_group_weigh_args;
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live) {
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t, int64_t, bool live, uint32_t*) {
     const Span span = walk.template total<Span>([](Span& s, int64_t, double x) {
       if (x < s.low) s.low = x;
       if (x > s.high) s.high = x;
@@ -119,10 +122,11 @@ struct Weigh {
 struct Top2 {
   using Args = srp_group_top2_args;
 
-  // The best item other than `except`: the largest value, the smaller index on a tie, never a NaN. -1 = none.
+  // The best item other than `except`: the largest value, the smaller index on a tie. -1 = none. A NaN raises the queue's flag.
   template <class Walk>
-  static __device__ __forceinline__ int32_t best_item(const Walk& walk, int32_t except) {
+  static __device__ __forceinline__ int32_t best_item(const Walk& walk, int32_t except, uint32_t* faults) {
     const Largest largest = walk.template total<Largest>([&](Largest& l, int64_t i, double x) {
+      if (x != x) raise(faults, SRP_FAULT_FINITE);
       if (i != except && x > l.number) l.number = x;
     });
     const Smallest best = walk.template total<Smallest>([&](Smallest& s, int64_t i, double x) {
@@ -132,8 +136,9 @@ struct Top2 {
   }
 
   template <class F, class Walk>
-  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t, bool live) {
-    const int32_t best = best_item(walk, -1), second = best_item(walk, best);
+  static __device__ __forceinline__ void run(const Args& a, const Walk& walk, int64_t g, int64_t, bool live,
+                                             uint32_t* faults) {
+    const int32_t best = best_item(walk, -1, faults), second = best_item(walk, best, faults);
     if (!live || !walk.leads()) return;
     const F* const values = static_cast<const F*>(a.values);
     a.best[g] = best;
@@ -153,7 +158,7 @@ template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2)
     group_teams_kernel(typename Op::Args a, int lanes, uint32_t* faults) {
   each_group_of_warp<F>(a, lanes, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
-    Op::template run<F>(a, walk, g, items, live);
+    Op::template run<F>(a, walk, g, items, live, faults);
   });
 }
 
@@ -164,7 +169,7 @@ __global__ void __launch_bounds__(kTeamThreads, 2)
 template <class Op, class F>
 __global__ void __launch_bounds__(kTeamThreads, 2) group_blocks_kernel(typename Op::Args a, uint32_t* faults) {
   group_of_block<F>(a, faults, [&](const auto& walk, int64_t g, int64_t items, bool live) {
-    Op::template run<F>(a, walk, g, items, live);
+    Op::template run<F>(a, walk, g, items, live, faults);
   });
 }
 

@@ -102,10 +102,10 @@ __device__ void quantile(const srp_select_quantile_args& a, const Candidates& ca
 }
 
 template <class Candidates>
-__device__ void top(const srp_select_top_args& a, const Candidates& candidates) {
+__device__ void top(const srp_select_top_args& a, const Candidates& candidates, uint32_t* faults) {
   const int64_t count = count_candidates(candidates), k = top_count(a, count);
   if (a.counts && threadIdx.x == 0) a.counts[blockIdx.x] = static_cast<int32_t>(k);
-  mark_top(candidates, count, k, a.selected);
+  if (mark_top(candidates, count, k, a.selected)) raise(faults, SRP_FAULT_FINITE);
 }
 
 template <class F, class Args>
@@ -145,15 +145,16 @@ __global__ void __launch_bounds__(kBatchBlockThreads, 1)
   SRP_DYN_SHARED(typename Candidates<F>::Key, keys);
   const Candidates<F> candidates = unit_of<F>(a, faults);
   if (candidates.range.end - candidates.range.begin <= room)
-    top(a, fetch(candidates, keys));
+    top(a, fetch(candidates, keys), faults);
   else
-    top(a, candidates);
+    top(a, candidates, faults);
 }
 
 // ---- all of the device
 
 struct WantedQuantile {
   static constexpr int kRanks = 2;
+  static constexpr bool kTakesNan = true;
   double q;
 
   __device__ bool ranks(int64_t count, int64_t nans, int64_t (&to)[2]) const {

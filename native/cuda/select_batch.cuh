@@ -6,6 +6,7 @@
 // The object that ranks chooses the ranks as soon as the candidates are counted. It has
 //
 //   kRanks                    1 or 2
+//   kTakesNan                 whether a NaN has a meaning; else it raises the queue's flag, where ranks are wanted
 //   ranks(count, nans, to)    the ranks, counted from the smallest; false: none are wanted
 #pragma once
 #include "select_keys.cuh"
@@ -103,7 +104,7 @@ __device__ inline FoundDigit find_digit(const uint32_t* bins, uint32_t rank) {
 template <class Keys, class Wanted>
 __global__ void __launch_bounds__(kBatchThreads, 2)
     digit_kernel(Keys keys, Wanted wanted, int p, uint32_t* bins, Ranking<typename Keys::Key, Wanted::kRanks>* state,
-                 RankCounters* counters) {
+                 RankCounters* counters, uint32_t* faults) {
   using Key = typename Keys::Key;
   constexpr int kRanks = Wanted::kRanks;
   SRP_SHARED(uint32_t, own, kRanks* kBatchBins);
@@ -153,6 +154,7 @@ __global__ void __launch_bounds__(kBatchThreads, 2)
     now.count = add_warps(warp_total(count));
     now.nans = static_cast<int64_t>(atomicAdd(&counters->nans, 0ull));
     now.wanted = wanted.ranks(now.count, now.nans, now.ranks);
+    if (!Wanted::kTakesNan && now.wanted && now.nans > 0 && threadIdx.x == 0) raise(faults, SRP_FAULT_FINITE);
   }
   SRP_UNROLL
   for (int r = 0; r < kRanks; ++r) {
@@ -200,7 +202,7 @@ void rank_batch(srp_queue* queue, const Keys& keys, const Wanted& wanted,
   const dim3 grid(static_cast<unsigned>(tiles < kBatchBlocks ? tiles : kBatchBlocks)), block(kBatchThreads);
   for (int p = 0; p < Digits<typename Keys::Key>::kCount; ++p)
     SRP_LAUNCH((digit_kernel<Keys, Wanted>), grid, block, 0, queue->stream, keys, wanted, p, memory.bins(p),
-               memory.state(), memory.counters());
+               memory.state(), memory.counters(), queue->faults);
 }
 
 }  // namespace srp::cuda

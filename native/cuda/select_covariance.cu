@@ -62,7 +62,9 @@ __global__ void __launch_bounds__(kSumLanes) pair_sums_kernel(srp_select_covaria
   PairSums all;
   for (int64_t r = threadIdx.x; r < a.B; r += kSumLanes) merge(all, rows[r]);
   all = {block_merge(all.advantage), block_merge(all.log_prob)};
-  if (threadIdx.x == 0) *means = means_of(all, a.count_epsilon);
+  if (threadIdx.x != 0) return;
+  *means = means_of(all, a.count_epsilon);
+  if (!all_finite(all)) raise(faults, SRP_FAULT_FINITE);
 }
 
 // A tile a block. `counts` starts at 0, or is NULL.

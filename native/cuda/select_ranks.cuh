@@ -94,31 +94,38 @@ __device__ inline FlagRank rank_flags(bool flag) {
 }
 
 // 1 for the k largest of `count` candidates, 0 for all other positions. The thread that writes a position's flag is
-// the last to read that position.
+// the last to read that position. Returns whether the calling thread met a NaN; with k 0 none looks.
 template <class Candidates>
-__device__ void mark_top(const Candidates& candidates, int64_t count, int64_t k, uint8_t* selected) {
+__device__ bool mark_top(const Candidates& candidates, int64_t count, int64_t k, uint8_t* selected) {
   const Range range = candidates.range;
   if (k == 0) {
     for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x) selected[i] = 0;
-    return;
+    return false;
   }
   const auto smallest = key_at_rank(candidates, count - k);
   const int64_t equals = k - (count - smallest.below - smallest.equal);  // of those at the k-th key, in index order
+  bool nan = false;
   if (equals == smallest.equal) {
-    for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x)
-      selected[i] = candidates.has(i) && candidates.key(i) >= smallest.key;
-    return;
+    for (int64_t i = range.begin + threadIdx.x; i < range.end; i += blockDim.x) {
+      const bool has = candidates.has(i);
+      const auto key = has ? candidates.key(i) : 0;
+      nan = nan || (has && key == 0);
+      selected[i] = has && key >= smallest.key;
+    }
+    return nan;
   }
   int64_t seen = 0;
   for (int64_t base = range.begin; base < range.end; base += blockDim.x) {  // in step: every thread counts ties
     const int64_t i = base + threadIdx.x;
     const bool live = i < range.end && candidates.has(i);
     const auto key = live ? candidates.key(i) : 0;
+    nan = nan || (live && key == 0);
     const bool tie = live && key == smallest.key;
     const FlagRank ties = rank_flags(tie);
     if (i < range.end) selected[i] = live && (key > smallest.key || (tie && seen + ties.before < equals));
     seen += ties.all;
   }
+  return nan;
 }
 
 }  // namespace srp::cuda

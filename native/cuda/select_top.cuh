@@ -9,6 +9,7 @@ namespace srp::cuda {
 template <class Args>
 struct WantedTop {
   static constexpr int kRanks = 1;
+  static constexpr bool kTakesNan = false;
   Args a;
 
   __device__ bool ranks(int64_t count, int64_t, int64_t (&to)[1]) const {

@@ -195,12 +195,13 @@ SRP_HD double gamma_term(const srp_reduce_gamma_args& a, int64_t i) {
 
 template <class F>
 SRP_HD void store_gamma(const srp_reduce_gamma_args& a, int64_t b, double sum) {
-  const bool positive = load(static_cast<const F*>(a.signs), b) >= 0;
+  const double sign = load(static_cast<const F*>(a.signs), b);
+  const bool positive = sign >= 0;
   const double shape = positive ? a.shape_positive : a.shape_negative;
   const double rate = positive ? a.rate_positive : a.rate_negative;
   const double l = clip(sum, log(kTiny), a.bound);
   const double weight = exp(rate + shape * l - rate * exp(l));
-  if (a.weights) store(static_cast<F*>(a.weights), b, isfinite(weight) ? weight : 0.0);
+  if (a.weights) store(static_cast<F*>(a.weights), b, isnan(sign) ? sign : isfinite(weight) ? weight : 0.0);
   if (a.log_weights) store(static_cast<F*>(a.log_weights), b, l);
 }
 

@@ -186,6 +186,12 @@ SRP_HD double mean_of(const ChunkSums& sums, double count_epsilon) {
   return sums.constant() ? product(sums.low, count / divisor) : sums.sum / divisor;
 }
 
+// Whether all kept numbers are finite. Sums alone would not tell: finite numbers may overflow.
+SRP_HD bool all_finite(const ChunkSums& sums) {
+  return sums.count == 0 || (sums.low > -INFINITY && sums.high < INFINITY && sums.sum == sums.sum);
+}
+SRP_HD bool all_finite(const PairSums& sums) { return all_finite(sums.advantage) && all_finite(sums.log_prob); }
+
 SRP_HD PairMeans means_of(const PairSums& sums, double count_epsilon) {
   return {mean_of(sums.advantage, count_epsilon), mean_of(sums.log_prob, count_epsilon)};
 }

@@ -95,15 +95,15 @@ eachBackend((backend) => {
       expect(Array.from(groupTop2(Floats.of(-0, 0), { groups: "all", backend }).best)).toEqual([0]);
     });
 
-    test("NaN is never picked, minus infinity is", () => {
-      const got = groupTop2(Floats.of(NaN, 1, NaN, NaN, -Infinity, NaN, -Infinity, -Infinity), {
-        groups: [0, 0, 1, 1, 2, 2, 3, 3],
-        backend,
-      });
-      expect(Array.from(got.best)).toEqual([1, -1, 4, 6]);
-      expect(Array.from(got.second)).toEqual([-1, -1, -1, 7]);
-      expect(Array.from(got.bestValues)).toEqual([1, NaN, -Infinity, -Infinity]);
-      expect(Array.from(got.secondValues)).toEqual([NaN, NaN, NaN, -Infinity]);
+    test("NaN is refused by name, minus infinity is picked", () => {
+      const named = "groupTop2: values[2] is NaN, expected a number";
+      expect(() => groupTop2(Floats.of(3, 1, NaN, 4), { groups: [0, 0, 1, 1], backend })).toThrow(named);
+      const many = new Floats(2000).fill(1).fill(NaN, 1999);
+      expect(() => groupTop2(many, { groups: "all", backend })).toThrow("values[1999] is NaN");
+      const got = groupTop2(Floats.of(-Infinity, 1, -Infinity, -Infinity), { groups: [0, 0, 1, 1], backend });
+      expect(Array.from(got.best)).toEqual([1, 2]);
+      expect(Array.from(got.second)).toEqual([0, 3]);
+      expect(Array.from(got.secondValues)).toEqual([-Infinity, -Infinity]);
     });
 
     test("groups of one have no second, empty groups no best", () => {

@@ -170,15 +170,22 @@ eachBackend((backend) => {
       expect([count(1, 2), count(0.5, 1), count(0.5, 1.5), count(-4, 1), count(-4.5, 1)]).toEqual([0, 0, 2, 0, 2]);
     });
 
-    test("NaN among the kept values: in no range, and taken by index where something must be", () => {
-      const logProbs = Floats.of(-1, NaN, -2);
-      const advantages = Floats.of(1, 2, 3);
-      const call = (options: CovarianceMaskOptions): number[] => [
-        ...covarianceMask(logProbs, advantages, { backend, ...options }).selected,
+    test("a kept number that is not finite has no mean and is refused by name", () => {
+      const call = (logProbs: number[], advantages: number[], options: CovarianceMaskOptions): number[] => [
+        ...covarianceMask(Floats.from(logProbs), Floats.from(advantages), { backend, ...options }).selected,
       ];
-      expect(call({ between: [-Infinity, Infinity] })).toEqual([0, 0, 0]);
-      expect(call({ k: 2 })).toEqual([1, 1, 0]);
-      expect(call({ k: 1, mask: Uint8Array.of(1, 0, 1) })).toEqual([1, 0, 0]);
+      for (const bad of [NaN, Infinity, -Infinity])
+        for (const choice of [{ between: [-Infinity, Infinity] as const }, { k: 2 }, { k: 0 }]) {
+          const one = `covarianceMask: logProbs[1] is ${bad}, expected a finite number`;
+          expect(() => call([-1, bad, -2], [1, 2, 3], choice)).toThrow(one);
+          expect(() => call([-1, -1, -2], [1, 2, bad], choice)).toThrow("covarianceMask: advantages[2] is");
+          const rows = { shape: [2, 2] as const, advantagesPer: "row" as const };
+          expect(() => call([-1, -2, -3, -4], [1, bad], { ...choice, ...rows })).toThrow("advantages[1] is");
+          // The number of a row without kept tokens is not read.
+          const mask = Uint8Array.of(1, 1, 0, 0);
+          expect(() => call([-1, -2, bad, -4], [1, bad], { ...choice, ...rows, mask })).not.toThrow();
+        }
+      expect(call([-1, NaN, -2], [1, 2, 3], { k: 1, mask: Uint8Array.of(1, 0, 1) })).toEqual([1, 0, 0]);
     });
 
     test("no token, no row, everything masked or excluded", () => {

@@ -127,7 +127,7 @@ eachBackend((backend) => {
       const holes = Floats.from(rng(9).normal(n, 0, 1)).fill(NaN, 5, 6);
       const options = { shape: rows, over: "all", backend } as const;
       expect(quantileMask(holes, { ...options, q: 0.5 }).thresholds[0]).toBeNaN();
-      expect(topMask(holes, { ...options, k: n - 1 }).selected.indexOf(0)).toBe(5);
+      expect(() => topMask(holes, { ...options, k: n - 1 })).toThrow("topMask: values[5] is NaN");
       expect(topMask(holes, { ...options, k: 0 }).selected.indexOf(1)).toBe(-1);
     });
 
@@ -182,14 +182,23 @@ eachBackend((backend) => {
       );
     });
 
-    test("NaN is taken last of all, after minus infinity", () => {
-      const values = Floats.of(NaN, -Infinity, 2, NaN, Infinity, NaN);
-      const top = (k: number): number[] => [...topMask(values, { k, backend }).selected];
-      expect(top(1)).toEqual([0, 0, 0, 0, 1, 0]);
-      expect(top(3)).toEqual([0, 1, 1, 0, 1, 0]);
-      expect(top(4)).toEqual([1, 1, 1, 0, 1, 0]);
-      expect(top(5)).toEqual([1, 1, 1, 1, 1, 0]);
-      expect(top(9)).toEqual([1, 1, 1, 1, 1, 1]);
+    test("NaN has no rank and is refused by name, wherever it lies, unless it is masked or nothing is selected", () => {
+      const values = Floats.of(3, -Infinity, 2, NaN, Infinity, NaN);
+      const named = "topMask: values[3] is NaN, expected a number";
+      for (const k of [1, 3, 4, 5, 9]) expect(() => topMask(values, { k, backend })).toThrow(named);
+      expect([...topMask(values, { k: 0, backend }).selected]).toEqual([0, 0, 0, 0, 0, 0]);
+      const mask = Uint8Array.of(1, 1, 1, 0, 1, 0);
+      expect([...topMask(values, { k: 3, mask, backend }).selected]).toEqual([1, 0, 1, 0, 1, 0]);
+      for (const n of [1100, 70_000]) {
+        const many = Floats.from(rng(14).normal(n, 0, 1));
+        for (const i of [0, n >> 1, n - 1]) {
+          const one = many.slice().fill(NaN, i, i + 1);
+          for (const k of [1, n >> 3, n]) {
+            const refused = `topMask: values[${i}] is NaN`;
+            expect(() => topMask(one, { k, over: "all", backend })).toThrow(refused);
+          }
+        }
+      }
     });
 
     test("a NaN candidate leaves its row without a threshold, and no other row", () => {

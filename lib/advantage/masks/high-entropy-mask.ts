@@ -47,7 +47,8 @@ export interface HighEntropyMaskOptions
  *
  * @param entropies per token, nats; [n] as `shape` or `offsets` say. Any other score ranks as well
  * @returns 0 and 1, [n]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept NaN
  * @see Wang et al. 2025, Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective Reinforcement Learning
  */
 export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskOptions): Uint8Array {
@@ -82,5 +83,11 @@ export function highEntropyMask(entropies: FloatArray, options: HighEntropyMaskO
     return mask ? mask.map((flag) => (flag !== 0 ? 1 : 0)) : new Uint8Array(rows.n).fill(1);
   const common = { ...layoutOf(options), mask: mask ?? undefined, backend, over };
   if (top) return topMask(values, { ...common, share: share!, least }).selected;
-  return quantileMask(values, { ...common, q: quantile ?? 1 - share! }).selected;
+  const { selected, thresholds } = quantileMask(values, { ...common, q: quantile ?? 1 - share! });
+  // A NaN leaves no threshold, and so nothing selected, which nobody would see.
+  if (thresholds.some(Number.isNaN))
+    for (let i = 0; i < rows.n; ++i)
+      if (Number.isNaN(values[i]) && (!mask || mask[i] !== 0))
+        throw argumentError("ERR_SURPRISAL_VALUE", op, `entropies[${i}]`, NaN, "a number", "NaN has no rank: mask it");
+  return selected;
 }

@@ -32,7 +32,7 @@ export interface ModulateStepsArgs {
   readonly clarities: Float64Array | null;
   /** [1] or null = S: how many of the steps there are. */
   readonly count: BigInt64Array | null;
-  /** 1: a NaN or infinite H is SRP_OUT_OF_RANGE. */
+  /** 1: a NaN or infinite H is SRP_NOT_FINITE. */
   readonly finite: number;
 }
 

@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "fd9a8450";
+export const CONTRACTS = "49da3b9a";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &

@@ -3,6 +3,7 @@
 // it stores.
 import type { WideLogitArray } from "../../core/dtype";
 import { halfEncoder, halfTable } from "../../core/half";
+import { notFinite } from "../../core/not-finite";
 import type { DivergenceOps, DivergenceRowsArgs, DivergenceTopArgs } from "../contract/divergence";
 import { exp } from "./exp";
 import { halfTypeOf } from "./logprob";
@@ -189,8 +190,8 @@ function divergenceRows(a: DivergenceRowsArgs): void {
   }
 }
 
-/** NaN is below everything, −∞ included, and 0 equals −0: where sorting numbers would have it otherwise. */
 function divergenceTop(a: DivergenceTopArgs): void {
+  if (a.K === 0) return;
   const read = rowReader(a.dtype, a.logits, a.stride, a.V);
   for (let n = 0; n < a.N; ++n) {
     const ids = a.ids.subarray(n * a.K, (n + 1) * a.K);
@@ -199,18 +200,15 @@ function divergenceTop(a: DivergenceTopArgs): void {
       continue;
     }
     const x = read(n);
-    const numbers = x.filter((value) => !Number.isNaN(value)).sort();
-    // Every number is taken, and NaN fill up; or the threshold is a number.
-    const short = a.K > numbers.length;
-    const threshold = short ? -Infinity : a.K === 0 ? Infinity : numbers[numbers.length - a.K]!;
-    const above = short ? numbers.length : a.K === 0 ? 0 : numbers.length - 1 - numbers.lastIndexOf(threshold);
+    const sorted = x.slice().sort(); // NaN last
+    if (Number.isNaN(sorted.at(-1))) throw notFinite("logits");
+    const threshold = sorted[sorted.length - a.K]!;
+    const above = sorted.length - 1 - sorted.lastIndexOf(threshold); // lastIndexOf takes 0 and −0 for equal, sort does not
     let equals = a.K - above;
     let taken = 0;
     for (let j = 0; j < x.length && taken < a.K; ++j) {
       const value = x[j]!;
-      const tie = short ? Number.isNaN(value) : value === threshold;
-      const better = short ? !tie : value > threshold;
-      if (better || (tie && equals-- > 0)) ids[taken++] = j;
+      if (value > threshold || (value === threshold && equals-- > 0)) ids[taken++] = j;
     }
   }
 }

@@ -1,5 +1,6 @@
 // Group statistics (contract: native/include/surprisal/group.h), one group after the other, items in their order.
 // Numbers are float64 here; an array rounds once when it stores.
+import { notFinite } from "../../core/not-finite";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import {
   GROUP_CENTERS,
@@ -251,12 +252,13 @@ function groupNormalize(a: GroupNormalizeArgs): void {
   }
 }
 
-/** The best item of group g but `except`: largest value, ties to the smaller index; NaN never. -1 = none. */
+/** The best item of group g but `except`: largest value, ties to the smaller index. -1 = none. */
 function bestItem(a: GroupTop2Args, g: number, except: number): number {
   let best = -1;
   eachItem(a, g, (i) => {
     const x = a.values[i]!;
-    if (i === except || Number.isNaN(x)) return;
+    if (Number.isNaN(x)) throw notFinite("values");
+    if (i === except) return;
     if (best < 0 || x > a.values[best]! || (x === a.values[best]! && i < best)) best = i;
   });
   return best;

@@ -198,12 +198,13 @@ function reduceGamma(a: ReduceGammaArgs): void {
       const multiplies = a.factors && (kept || a.allFactors !== 0);
       sum += multiplies ? term + clip(Math.log(a.factors[i]!), Math.log(TINY), a.bound) : term;
     }
-    const positive = a.signs[b]! >= 0;
+    const sign = a.signs[b]!;
+    const positive = sign >= 0;
     const shape = positive ? a.shapePositive : a.shapeNegative;
     const rate = positive ? a.ratePositive : a.rateNegative;
     const logWeight = clip(sum, Math.log(TINY), a.bound);
     const weight = Math.exp(rate + shape * logWeight - rate * Math.exp(logWeight));
-    if (a.weights) a.weights[b] = Number.isFinite(weight) ? weight : 0;
+    if (a.weights) a.weights[b] = Number.isNaN(sign) ? NaN : Number.isFinite(weight) ? weight : 0;
     if (a.logWeights) a.logWeights[b] = logWeight;
   }
 }

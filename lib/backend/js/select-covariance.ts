@@ -1,5 +1,6 @@
 // Selection by covariance (contract: native/include/surprisal/select.h). The order of additions is that of the contract, so
 // that every backend compares the same bits.
+import { notFinite } from "../../core/not-finite";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { COVARIANCE_MODES, type SelectCovarianceArgs } from "../contract/select";
 import { topCount, topCut } from "./top-cut";
@@ -26,8 +27,8 @@ function eachToken(a: Args, visit: (i: number, b: number) => void): void {
   for (let b = 0; b < a.B; ++b) for (let i = rowBegin(a, b), end = rowEnd(a, b); i < end; ++i) visit(i, b);
 }
 
-/** Mean over the kept tokens of what `value` says. */
-function meanOf(a: Args, value: (i: number, b: number) => number): number {
+/** Mean over the kept tokens of what `value` says, numbers of the argument `name`. */
+function meanOf(a: Args, name: string, value: (i: number, b: number) => number): number {
   const lanes = new Float64Array(LANES);
   const rows = new Float64Array(LANES);
   let count = 0;
@@ -45,15 +46,16 @@ function meanOf(a: Args, value: (i: number, b: number) => number): number {
     }
     rows[b % LANES]! += total(lanes);
   }
+  if (count > 0 && !(min > -Infinity && max < Infinity)) throw notFinite(name);
   const divisor = count + a.countEpsilon;
   // Equal numbers have themselves as mean; the rounded quotient need not be.
-  return min === max && Number.isFinite(min) ? min * (count / divisor) : total(rows) / divisor;
+  return min === max ? min * (count / divisor) : total(rows) / divisor;
 }
 
 export function selectCovariance(a: Args): void {
   const advantage = (i: number, b: number): number => a.advantages[a.advantagesPerToken ? i : b]!;
-  const meanAdvantage = meanOf(a, advantage);
-  const meanCurrent = meanOf(a, (i) => a.logProbs[i]!);
+  const meanAdvantage = meanOf(a, "advantages", advantage);
+  const meanCurrent = meanOf(a, "logProbs", (i) => a.logProbs[i]!);
   const covariance = (i: number, b: number): number =>
     (advantage(i, b) - meanAdvantage) * (a.logProbs[i]! - meanCurrent);
   const isCandidate = (i: number): boolean => (!a.mask || a.mask[i] !== 0) && !(a.excluded && a.excluded[i] !== 0);

@@ -1,4 +1,5 @@
 // Quantile and top-k masks (contract: native/include/surprisal/select.h), by sorting the candidates of each unit.
+import { notFinite } from "../../core/not-finite";
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { REDUCE_SCOPES } from "../contract/reduce";
 import type { SelectOps, SelectQuantileArgs, SelectTopArgs } from "../contract/select";
@@ -69,6 +70,7 @@ function selectQuantile(a: SelectQuantileArgs): void {
 function selectTop(a: SelectTopArgs): void {
   eachUnit(a, ({ number, begin, end, count, sorted }) => {
     const k = topCount(a, count);
+    if (k > 0 && sorted.length < count) throw notFinite("values");
     if (a.counts) a.counts[number] = k;
     const takes = topCut(sorted, k);
     for (let i = begin; i < end; ++i) a.selected[i] = kept(a, i) && takes(a.values[i]!) ? 1 : 0;

@@ -86,7 +86,8 @@ function chosen(flags: Uint8Array, places: Int32Array): Uint8Array {
  *     cov_bt = (A − mean A)·(ℓ − mean ℓ) over kept tokens;   candidates: low < cov < high and not clipped
  *     n = max(⌊share·N⌋, 1) candidates, or all there are, add nothing and have no gradient; they keep their weight in the mean
  *
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE or _BUFFER, naming the argument; _VALUE
+ *   for a kept log-prob or advantage that is not finite
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models (Clip-Cov)
  */
 export function clipCovLoss(batch: PolicyBatch, options: ClipCovLossOptions): ClipCovLossResult {

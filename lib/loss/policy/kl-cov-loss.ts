@@ -30,7 +30,8 @@ const METRICS = { verl: { "actor/ppo_kl": "absoluteLogRatio" }, trl: "none" } as
  *
  * The smaller index wins a tie. Nothing is clipped.
  *
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE
+ *   for a kept log-prob or advantage that is not finite
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models (KL-Cov)
  */
 export function klCovLoss(batch: PolicyBatch, options: KlCovLossOptions = {}): KlCovLossResult {

@@ -4,6 +4,9 @@ import { streamOf } from "../../backend/streams";
 import { int32Or, needInt32, optionalMask, refuseOverlap } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
+import { DTYPE_CODE } from "../../core/dtype";
+import { fromHalfBits } from "../../core/half";
+import { namedNumber } from "../../core/not-finite";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
 import {
@@ -26,15 +29,16 @@ export interface TopLogitsOptions extends LogitLayout<WideLogitDType>, BackendOp
 /** Options where the logits lie on a device. */
 export type DeviceTopLogitsOptions = Anywhere<Omit<TopLogitsOptions, "out">> & { readonly out?: DeviceArray<"int32"> };
 
-/** The same on a device, where the logits lie. */
+/** The same on a device, where the logits lie. A NaN is reported at the next read. */
 export function topLogits(logits: DeviceWideLogits, k: number, options?: DeviceTopLogitsOptions): DeviceArray<"int32">;
 /**
- * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; NaN is below everything.
+ * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; −∞ is below everything else.
  *
  * @param logits [rows, vocab]: float32, float64, or half types
  * @param k in 0..vocab
  * @returns [rows, k]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the argument; _VALUE for a NaN in a row that
+ *   is read, where k > 0
  */
 export function topLogits(logits: WideLogits, k: number, options?: TopLogitsOptions): Int32Array;
 export function topLogits(
@@ -53,6 +57,13 @@ export function topLogits(
       ? int32Or(op, "", undefined, N * K, stream)
       : needInt32(op, "out", options.out, N * K, "rows * k");
   refuseOverlap(op, { ids }, { logits: x, mask });
-  selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, mask, N, V, stride, K, ids });
+  try {
+    selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, mask, N, V, stride, K, ids });
+  } catch (error) {
+    const half = dtype === DTYPE_CODE.float16 ? "float16" : "bfloat16";
+    const values = x instanceof Uint16Array ? fromHalfBits(x, half) : x;
+    const kept = (i: number): boolean => i % stride < V && (!mask || mask[Math.floor(i / stride)] !== 0);
+    throw namedNumber(op, error, "a number", [{ name: "logits", values, kept }], "NaN has no rank: mask its row");
+  }
   return ids;
 }

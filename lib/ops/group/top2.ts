@@ -8,6 +8,7 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
+import { namedNumber } from "../../core/not-finite";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { gatherItems, itemArgs, needItems } from "./items";
 
@@ -31,11 +32,11 @@ export function groupTop2(
   options: Anywhere<GroupTop2Options & NamedGroups>,
 ): OnDevice<GroupTop2Result, "groupIds">;
 /**
- * The largest item of each group, and the largest of the rest. Ties go to the smaller index; NaN is never picked.
+ * The largest item of each group, and the largest of the rest. Ties go to the smaller index.
  *
  * @param values one number per item
  * @param options `groups` (a label per item, or `"all"`) or `groupOffsets`
- * @throws SurprisalError as `groupNormalize`
+ * @throws SurprisalError as `groupNormalize`; ERR_SURPRISAL_VALUE for a NaN, on a device at the next read
  */
 export function groupTop2(values: FloatArray, options: GroupTop2Options & NamedGroups): GroupTop2Result;
 export function groupTop2(
@@ -55,12 +56,18 @@ export function groupTop2(
     secondValues: allocateFloat(dtype, G, stream),
     groupIds: options.collective ? ids.slice(items.begin, items.end) : ids,
   };
-  selectBackend(op, options.backend, stream).ops.groupTop2({
-    best: result.best,
-    second: result.second,
-    bestValues: result.bestValues,
-    secondValues: result.secondValues,
-    ...itemArgs(items),
-  });
+  try {
+    selectBackend(op, options.backend, stream).ops.groupTop2({
+      best: result.best,
+      second: result.second,
+      bestValues: result.bestValues,
+      secondValues: result.secondValues,
+      ...itemArgs(items),
+    });
+  } catch (error) {
+    const inputs = [{ name: "values", values: items.values, kept: () => true }];
+    const hint = options.collective ? "items count over all workers" : "NaN is neither best nor second";
+    throw namedNumber(op, error, "a number", inputs, hint);
+  }
   return result;
 }

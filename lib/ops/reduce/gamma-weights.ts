@@ -51,7 +51,7 @@ export function gammaWeights(
  * Weights of rows by a gamma density in the ratio of their sequence probabilities:
  *
  *     ln w = clip(Σ_t clip(x_t, ±bound) + Σ_t clip(ln factor_t, ln 1e-8, bound), ln 1e-8, bound)   over the kept tokens
- *     φ = exp(rate + shape·ln w − rate·w),   0 where that is not finite
+ *     φ = exp(rate + shape·ln w − rate·w),   0 where that is not finite, NaN where the sign is
  *
  * 1 for a row whose policies agree, and for one without kept tokens.
  *

@@ -1,4 +1,5 @@
 // Tokens by the covariance of advantage and log-prob.
+import type { OpArgs } from "../../backend/backend";
 import { COVARIANCE_MODES } from "../../backend/contract/select";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
@@ -10,9 +11,10 @@ import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { argumentError } from "../../core/errors";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
+import { namedNumber } from "../../core/not-finite";
 import { needNumber } from "../../core/option-checks";
 import { needPerRowOrToken, type Per } from "../../core/per-row";
-import type { RowLayout } from "../../core/row-layout";
+import { rowBegin, rowEnd, type RowLayout } from "../../core/row-layout";
 import { needFlags, needRankable, needRowsOf, needTop, type TopOptions } from "./ranked-units";
 
 takesDeviceArrays("covarianceMask");
@@ -53,7 +55,7 @@ export interface DeviceCovarianceMaskResult {
   readonly count: DeviceArray<"int32">;
 }
 
-/** The same on a device, where the first array lies. */
+/** The same on a device, where the first array lies. A kept number that is not finite is reported at the next read. */
 export function covarianceMask(
   logProbs: DeviceFloatArray,
   advantages: AnyFloatArray,
@@ -65,14 +67,15 @@ export function covarianceMask(
  *     cov[t] = (A[t] − mean A)·(logProbs[t] − mean logProbs),   mean = Σ over kept tokens / (kept + countEpsilon)
  *     between     candidates with low < cov[t] < high
  *     share, k    the k candidates with the largest cov, k = max(least, ⌊share·candidates⌋) or as given; of equal ones those with
- *                 the smaller index. NaN ranks below −∞
+ *                 the smaller index
  *
  * Candidates are the kept tokens that are not `excluded`. Equal advantages, or equal log-probs, give covariances of exactly 0.
  * Computed in float64, with the same bits, and so the same flags, on every backend.
  *
  * @param logProbs in nats, [n] as `shape` or `offsets` say; without both, one row
  * @param advantages [n] or [rows]
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept number that is not finite: it would be in the mean, and so in every covariance
  * @see Cui et al. 2025, The Entropy Mechanism of Reinforcement Learning for Reasoning Language Models
  */
 export function covarianceMask(
@@ -129,6 +132,19 @@ function covarianceCall(op: string, logProbs: FloatArray, advantages: FloatArray
   return { stream, args, arrays: { logProbs, advantages, mask, excluded, offsets, selected, count }, selected, count };
 }
 
+function namedNonFinite(op: string, error: unknown, a: OpArgs<"selectCovariance">): unknown {
+  const kept = (i: number): boolean => !a.mask || a.mask[i] !== 0;
+  const rowKept = (b: number): boolean => {
+    for (let i = rowBegin(a, b); i < rowEnd(a, b); ++i) if (kept(i)) return true;
+    return false;
+  };
+  const inputs = [
+    { name: "logProbs", values: a.logProbs, kept },
+    { name: "advantages", values: a.advantages, kept: a.advantagesPerToken ? kept : rowKept },
+  ];
+  return namedNumber(op, error, "a finite number", inputs, "it would be in the mean: mask it");
+}
+
 /** As covarianceMask, in the name of the public function `op`. */
 export function evaluateCovarianceMask(
   op: string,
@@ -137,7 +153,11 @@ export function evaluateCovarianceMask(
   options: CovarianceMaskOptions,
 ): CovarianceMaskResult {
   const { stream, args, selected, count } = covarianceCall(op, logProbs, advantages, options);
-  selectBackend(op, options.backend, stream).ops.selectCovariance(args);
+  try {
+    selectBackend(op, options.backend, stream).ops.selectCovariance(args);
+  } catch (error) {
+    throw namedNonFinite(op, error, args);
+  }
   return { selected, count: stream ? (count as unknown as number) : count[0]! };
 }
 
@@ -148,6 +168,8 @@ export async function covarianceMaskAsync(
   options: CovarianceMaskOptions & AsyncOption,
 ): Promise<CovarianceMaskResult> {
   const { args, arrays, selected, count } = covarianceCall("covarianceMaskAsync", logProbs, advantages, options);
-  await runWhole("covarianceMaskAsync", "selectCovariance", args, arrays, options);
+  await runWhole("covarianceMaskAsync", "selectCovariance", args, arrays, options).catch((error: unknown) => {
+    throw namedNonFinite("covarianceMaskAsync", error, args);
+  });
   return { selected, count: count[0]! };
 }

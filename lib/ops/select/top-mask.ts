@@ -1,11 +1,13 @@
 // The k largest tokens.
 import { type AsyncOption, runWhole } from "../../backend/run-async";
+import type { OpArgs } from "../../backend/backend";
 import { selectBackend } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { int32Or, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
+import { namedNumber } from "../../core/not-finite";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./ranked-units";
 
@@ -39,18 +41,24 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   };
 }
 
-/** The same on a device, where the first array lies. */
+function namedNan(op: string, error: unknown, { values, mask }: OpArgs<"selectTop">): unknown {
+  const kept = (i: number): boolean => !mask || mask[i] !== 0;
+  return namedNumber(op, error, "a number", [{ name: "values", values, kept }], "NaN has no rank: mask it");
+}
+
+/** The same on a device, where the first array lies. A kept NaN is reported at the next read. */
 export function topMask(values: DeviceFloatArray, options: Anywhere<TopMaskOptions>): OnDevice<TopMaskResult>;
 /**
  * Marks the largest values of each row or of the batch.
  *
  *     k = max(least, ⌊share·count⌋), or `k` as given; at most count, the number of kept values
- *     selected: the k largest kept values; among equal ones those with the smaller index. NaN ranks below −∞
+ *     selected: the k largest kept values; among equal ones those with the smaller index. ±∞ rank as numbers
  *
  * Exact: the same flags on every backend. The product share·count is rounded once in float64, so that 0.29 of 100 are 28.
  *
  * @param values per token, [n] as `shape` or `offsets` say; without both, one row
- * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument
+ * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (offsets) or _BUFFER, naming the argument; _VALUE for a
+ *   kept NaN, which has no rank, where k > 0
  */
 export function topMask(values: FloatArray, options: TopMaskOptions): TopMaskResult;
 export function topMask(
@@ -59,13 +67,19 @@ export function topMask(
 ): TopMaskResult | OnDevice<TopMaskResult> {
   const options = anywhere as TopMaskOptions;
   const { stream, args, result } = topCall("topMask", given as FloatArray, options);
-  selectBackend("topMask", options.backend, stream).ops.selectTop(args);
+  try {
+    selectBackend("topMask", options.backend, stream).ops.selectTop(args);
+  } catch (error) {
+    throw namedNan("topMask", error, args);
+  }
   return result;
 }
 
 /** `topMask` off the event loop, as `quantileMaskAsync`. */
 export async function topMaskAsync(values: FloatArray, options: TopMaskOptions & AsyncOption): Promise<TopMaskResult> {
   const { args, arrays, result } = topCall("topMaskAsync", values, options);
-  await runWhole("topMaskAsync", "selectTop", args, arrays, options);
+  await runWhole("topMaskAsync", "selectTop", args, arrays, options).catch((error: unknown) => {
+    throw namedNan("topMaskAsync", error, args);
+  });
   return result;
 }

@@ -189,16 +189,17 @@ static void write_divergence(const DivergenceRow<T>& row, double factor, double 
   write_divergence_of<2>(row, factor, slope, grad);
 }
 
+// Whether one of the pair is above the value, or NaN.
 template <class T>
 SRP_INLINE bool pair_above(const T* p, double value) {
   const Pair pair = load_pair(p);
   const F32 level = splat(static_cast<float>(value));  // it is one of such logits
-  return any((pair.a > level) | (pair.b > level));
+  return any(~((pair.a <= level) & (pair.b <= level)));
 }
 SRP_INLINE bool pair_above(const double* p, double value) {
   const F64 level = splat(value);
-  const I64 low = (load(p) > level) | (load(p + kHalf) > level);
-  return any((I32)(low | (load(p + kLanes) > level) | (load(p + kLanes + kHalf) > level)));
+  const I64 low = (load(p) <= level) & (load(p + kHalf) <= level);
+  return any((I32) ~(low & (load(p + kLanes) <= level) & (load(p + kLanes + kHalf) <= level)));
 }
 
 template <class T>

@@ -16,7 +16,8 @@
  * groups    members [n] or NULL = identity: a permutation of the items; offsets [G+1], non-decreasing, from 0 to n; group g is
  *           items members[offsets[g]] … members[offsets[g+1] - 1]. A CPU backend checks offsets and members before it writes.
  *           A device backend cannot check them on the host: a kernel that meets a bad one treats the row as empty and sets the
- *           queue's flag, for which the next sync() returns SRP_OUT_OF_RANGE
+ *           queue's flag, for which the next sync() returns SRP_OUT_OF_RANGE. Where all that was found are numbers that are not finite,
+ *           it returns SRP_NOT_FINITE
  * versions  a library and its caller are built from the same headers: SRP_ABI is a hash of them, and srp_backend_get refuses
  *           another. Structs begin with their size, and a library refuses one that is too small */
 #ifndef SURPRISAL_BACKEND_H

@@ -12,7 +12,7 @@
  *             SRP_OUTSIDE_POOLED   one more, the pool of all other ids, of which tail_floor keeps some probability. Ids of the pool
  *                                  get their shares of its gradient. A student's pool at the floor is a constant: the
  *                                  derivative through it is 0
- * top       the ids of the K largest logits of a row, ascending; of equal logits the smaller ids. NaN is below everything
+ * top       the ids of the K largest logits of a row, ascending; of equal logits the smaller ids. A NaN in a row that is read is SRP_NOT_FINITE, unless K is 0
  * shapes    logits row-major of which the first V columns count (a padded vocabulary has stride > V); per-row arrays [N];
  *           grad_student [N, student_stride], 0 in the padding
  * scalars   beta in [0, 1]; temperature in [1e-30, 1e30]; tail_floor in [1e-12, 0.5], read with a pool

@@ -22,7 +22,8 @@
  * centers     of each item what was subtracted; spreads: what divided it, without epsilon, 1 with NONE. Both NaN in a group without
  *             numbers or of weight 0. Of SRP_SINGLETON_ZERO the number and 0, of the other singletons 0 and 1
  * weights     of normalize: an item counts that often, and count below is the sum of the weights. Weight 0: the item is in no
- *             statistic; a group of weight 0 has mean and std NaN and outputs 0
+ *             statistic; a group of weight 0 has mean and std NaN and outputs 0. They are finite: one that is not makes
+ *             the statistics of its group NaN
  * temperature 0: the limit, where the items equal to the largest have equal weights; log_sum_exps and soft_means are NULL then
  * soft_means  a group of equal numbers has that number, exactly
  * counts      of tilt: those below 1 count as 1
@@ -45,7 +46,7 @@
  *             SRP_SINGLETON_STANDARD: as RAW, and so reported: mean 0 and std 1, also of an empty group
  * nan         SRP_NAN_PROPAGATE: a NaN makes its whole group NaN.  SRP_NAN_ABSTAIN: left out of the statistics, its own
  *             output 0; a group with one number left counts as a singleton; with none: mean and std NaN, outputs 0
- *             softmax propagates; top2 never picks a NaN (index -1, value NaN where there is none)
+ *             softmax propagates; top2: SRP_NOT_FINITE. Where there is no item its index is -1, its value NaN
  * infinities  follow IEEE arithmetic: a group with one has an infinite or NaN mean and a NaN std
  * softmax     of -infinity is 0; a group of -infinity only is NaN, and so is a group with +infinity. tilt: the same of its
  *             exponents; log_factors are not read where coefficient is 0; a NaN count makes its group NaN

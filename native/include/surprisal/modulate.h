@@ -46,7 +46,7 @@ typedef struct {
   double k, k_future, epsilon;                /* k, k_future finite; epsilon >= 0 */
   double *entropy_norms, *scales, *clarities; /* [S] or NULL */
   const int64_t* count;                       /* [1] or NULL = S: how many of the steps there are */
-  int32_t finite;                             /* 1: a NaN or infinite H is SRP_OUT_OF_RANGE */
+  int32_t finite;                             /* 1: a NaN or infinite H is SRP_NOT_FINITE */
 } srp_modulate_steps_args;
 
 typedef struct {

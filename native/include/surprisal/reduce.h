@@ -15,7 +15,7 @@
  *             where count <= ddof. A value equal to the center gives exactly 0 (the center with keep_mean), whatever it is divided by
  * clamp       the upper bound where the lower one is above it. NaN stays NaN, and is not outside
  * gamma       all_factors: factors over all positions of the row, not the kept ones alone. Where signs[b] >= 0 shape and rate are
- *             those of a positive row, else those of a negative one. A weight that is not finite is 0
+ *             those of a positive row, else those of a negative one. A weight that is not finite is 0, but NaN where signs[b] is NaN
  * constant    min == max, finite: mean is that value and M2 is 0, exactly; so with count_epsilon 0 whitening such a unit
  *             gives exact zeros
  * empty       count 0, sum 0, mean 0, M2 0, min +infinity, max -infinity: the identity of merge. A partial with count 0 counts

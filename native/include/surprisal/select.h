@@ -14,9 +14,9 @@
  * candidates  of covariance: kept tokens with excluded[t] = 0; the excluded ones are part of the means. The mean of equal finite
  *           values is that value times kept / (kept + count_epsilon), so it is the value itself without epsilon
  * masked    not read, never selected
- * nan       covariance: a NaN is in no range and ranks below -infinity; one NaN among the kept values makes every cov NaN. An
- *           infinity makes its mean infinite, and every cov infinite or NaN
- *           quantile: a NaN candidate makes the threshold NaN and selects nothing. top: a NaN ranks below -infinity
+ * nan       covariance: a NaN or an infinity among the kept values has no mean: SRP_NOT_FINITE. top: a NaN candidate has no rank:
+ *           SRP_NOT_FINITE, but in a unit of which 0 are selected, since no rank is looked for there
+ *           quantile: a NaN candidate makes the threshold NaN and selects nothing
  * infinity  between neighbours in rank of which one is infinite that one is the threshold; between -infinity and +infinity NaN
  * -0, 0     equal; a threshold of 0 is +0
  * empty     a unit without candidates: threshold NaN, nothing selected

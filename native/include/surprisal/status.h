@@ -1,6 +1,6 @@
 /* What a native function returns. 0 is success; after anything else no output was written, except after SRP_DEVICE,
- * SRP_DEVICE_LOST and SRP_STOPPED, and where memory ran out in the middle of a call: then the outputs are unspecified. The
- * backend's last_error() returns the message. */
+ * SRP_DEVICE_LOST, SRP_STOPPED and SRP_NOT_FINITE, and where memory ran out in the middle of a call: then the outputs are
+ * unspecified. The backend's last_error() returns the message. */
 #ifndef SURPRISAL_STATUS_H
 #define SURPRISAL_STATUS_H
 
@@ -15,7 +15,8 @@ typedef enum {
   SRP_DEVICE = 7,        /* the device failed: a launch or a copy */
   SRP_UNSUPPORTED = 8,   /* this library does not have the op, or has another ABI version */
   SRP_STOPPED = 9,       /* the caller asked for an early end (surprisal/cpu.h) */
-  SRP_DEVICE_LOST = 10   /* the device is lost: every call that needs it returns this until the process ends */
+  SRP_DEVICE_LOST = 10,  /* the device is lost: every call that needs it returns this until the process ends */
+  SRP_NOT_FINITE = 11    /* data: NaN, or an infinity where the op takes none, found while the op computed */
 } srp_status;
 
 #endif

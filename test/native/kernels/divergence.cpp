@@ -15,7 +15,8 @@ struct Shape {
 };
 
 // Rows as they are hard: flat, far from 0, with masked ids, without a finite logit, with NaN or +infinity.
-std::vector<double> logits(Random& random, const Shape& shape, int64_t stride, const std::vector<uint8_t>& mask) {
+std::vector<double> logits(Random& random, const Shape& shape, int64_t stride, const std::vector<uint8_t>& mask,
+                           bool nan = true) {
   std::vector<double> x(static_cast<size_t>(shape.N * stride), NAN);  // NaN: the padding is not read
   for (int64_t n = 0; n < shape.N; ++n) {
     if (!mask.empty() && !mask[n]) continue;
@@ -26,7 +27,8 @@ std::vector<double> logits(Random& random, const Shape& shape, int64_t stride, c
       row[j] = kind == 0 ? 0.5 : kind == 1 ? 1e3 + value : kind == 2 && random.chance(0.3) ? -INFINITY : value;
       if (kind == 3) row[j] = -INFINITY;
     }
-    if (shape.V > 0 && (kind == 4 || kind == 5)) row[random.integer(0, shape.V - 1)] = kind == 4 ? NAN : INFINITY;
+    if (shape.V > 0 && (kind == 4 || kind == 5))
+      row[random.integer(0, shape.V - 1)] = kind == 4 && nan ? NAN : INFINITY;
   }
   return x;
 }
@@ -99,7 +101,7 @@ Call<TopArgs> top(Random& random, int32_t dtype, const Shape& shape) {
   a.K = shape.K;
   a.stride = shape.V + random.integer(0, 3);
   const std::vector<uint8_t> mask = random.chance(0.5) ? random.flags(shape.N, 0.8) : std::vector<uint8_t>();
-  std::vector<double> x = logits(random, shape, a.stride, mask);
+  std::vector<double> x = logits(random, shape, a.stride, mask, false);
   if (random.chance(0.5))
     for (double& value : x) value = nearbyint(value);  // ties, and both zeros
   call.in("logits", &TopArgs::logits, reals(dtype, x));

@@ -13,11 +13,11 @@ using TiltArgs = srp_group_tilt_args;
 using EntropyArgs = srp_group_entropy_args;
 
 template <class Args>
-void inputs(Call<Args>& call, Random& random, int32_t dtype, const Groups& groups) {
+void inputs(Call<Args>& call, int32_t dtype, const Groups& groups, const std::vector<double>& values) {
   call.args.dtype = dtype;
   call.args.n = groups.n;
   call.args.G = groups.G;
-  call.in("values", &Args::values, reals(dtype, items(random, groups.n)));
+  call.in("values", &Args::values, reals(dtype, values));
   if (!groups.members.empty()) call.in("members", &Args::members, ints(groups.members));
   if (groups.G > 0) call.in("offsets", &Args::offsets, ints(groups.offsets));
 }
@@ -32,7 +32,7 @@ std::vector<double> weights(Random& random, int64_t count) {
 
 Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& groups) {
   Call<NormalizeArgs> call(&srp_backend::group_normalize);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, items(random, groups.n));
   call.args.ddof = random.one_of({0.0, 1.0, 2.0});
   call.args.epsilon = random.one_of({1e-6, 1e-4, 1.0});
   call.args.variance_floor = random.one_of({0.0, 0.25});
@@ -50,7 +50,7 @@ Call<NormalizeArgs> normalize(Random& random, int32_t dtype, const Groups& group
 
 Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
   Call<SoftmaxArgs> call(&srp_backend::group_softmax);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, items(random, groups.n));
   call.args.temperature = random.one_of({0.1, 1.0, 7.0});
   call.args.floor = random.one_of({0.0, 1e-6, 0.4});
   const int64_t absent = random.integer(0, 4);
@@ -63,7 +63,7 @@ Call<SoftmaxArgs> softmax(Random& random, int32_t dtype, const Groups& groups) {
 // At temperature 0 there are weights alone. Largest numbers are equal on both sides, to the bit.
 Call<SoftmaxArgs> cold_softmax(Random& random, int32_t dtype, const Groups& groups) {
   Call<SoftmaxArgs> call(&srp_backend::group_softmax);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, items(random, groups.n));
   call.out("weights", &SoftmaxArgs::weights, dtype, groups.n, Tolerance::sums(dtype));
   return call;
 }
@@ -71,7 +71,7 @@ Call<SoftmaxArgs> cold_softmax(Random& random, int32_t dtype, const Groups& grou
 // Positive values: of the exponents one is the largest by far more than a backend's logarithm may differ.
 Call<TiltArgs> tilt(Random& random, int32_t dtype, const Groups& groups) {
   Call<TiltArgs> call(&srp_backend::group_tilt);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, items(random, groups.n));
   call.args.temperature = random.one_of({0.1, 1.0, 7.0});
   call.args.coefficient = random.one_of({0.0, 0.5});
   call.args.least = random.one_of({0.0, 1e-12, 0.3});
@@ -99,7 +99,7 @@ Call<EntropyArgs> entropy(Random& random, int32_t dtype, int32_t normalized, con
 
 Call<Top2Args> top2(Random& random, int32_t dtype, const Groups& groups) {
   Call<Top2Args> call(&srp_backend::group_top2);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, without_nan(items(random, groups.n)));
   call.out("best", &Top2Args::best, SRP_I32, groups.G, Tolerance::exact());
   call.out("second", &Top2Args::second, SRP_I32, groups.G, Tolerance::exact());
   if (random.chance(0.7)) call.out("best_values", &Top2Args::best_values, dtype, groups.G, Tolerance::exact());
@@ -109,7 +109,7 @@ Call<Top2Args> top2(Random& random, int32_t dtype, const Groups& groups) {
 
 Call<WeighArgs> weigh(Random& random, int32_t dtype, int32_t form, const Groups& groups) {
   Call<WeighArgs> call(&srp_backend::group_weigh);
-  inputs(call, random, dtype, groups);
+  inputs(call, dtype, groups, items(random, groups.n));
   call.args.form = form;
   call.args.power = random.one_of({0.0, 0.5, 2.0});
   call.args.at_max = random.real(-1, 1);

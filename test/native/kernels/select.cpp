@@ -13,10 +13,10 @@ using CovarianceArgs = srp_select_covariance_args;
 constexpr auto kSame = Tolerance::exact;
 
 template <class Args>
-void inputs(Call<Args>& call, Random& random, int32_t dtype, int32_t over, const Rows& rows) {
+void inputs(Call<Args>& call, Random& random, int32_t dtype, int32_t over, const Rows& rows,
+            std::vector<double> values) {
   const std::vector<uint8_t> mask = random.flags(rows.n, random.one_of({0.7, 0.05, 0.0}));
   const bool masked = random.chance(0.7);
-  std::vector<double> values = items(random, rows.n);
   for (double& value : values)
     if (value == 0 && random.chance(0.5)) value = -0.0;
   if (masked) poison(values, mask);
@@ -31,7 +31,7 @@ int64_t units(int32_t over, const Rows& rows) { return over == SRP_OVER_ALL ? 1 
 
 Call<QuantileArgs> quantile(Random& random, int32_t dtype, int32_t over, const Rows& rows) {
   Call<QuantileArgs> call(&srp_backend::select_quantile);
-  inputs(call, random, dtype, over, rows);
+  inputs(call, random, dtype, over, rows, items(random, rows.n));
   call.args.q = random.one_of({0.0, 0.5, 0.8, 0.33, 1.0});
   const int64_t absent = random.integer(0, 3);
   if (absent != 1) call.out("thresholds", &QuantileArgs::thresholds, SRP_F64, units(over, rows), kSame());
@@ -41,7 +41,7 @@ Call<QuantileArgs> quantile(Random& random, int32_t dtype, int32_t over, const R
 
 Call<TopArgs> top(Random& random, int32_t dtype, int32_t over, const Rows& rows) {
   Call<TopArgs> call(&srp_backend::select_top);
-  inputs(call, random, dtype, over, rows);
+  inputs(call, random, dtype, over, rows, without_nan(items(random, rows.n)));
   call.args.share = random.one_of({double{NAN}, double{NAN}, 0.0, 0.2, 1.0});
   call.args.k = random.one_of({0, 1, 5, 300, INT32_MAX});
   call.args.least = random.one_of({0, 1, 1000});
@@ -50,7 +50,7 @@ Call<TopArgs> top(Random& random, int32_t dtype, int32_t over, const Rows& rows)
   return call;
 }
 
-// Advantages and log-probs with ties among them, or with NaN and infinities. The means are added up in one order everywhere.
+// Advantages and log-probs with ties among them. The means are added up in one order everywhere.
 Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, const Rows& rows) {
   using Args = CovarianceArgs;
   Call<Args> call(&srp_backend::select_covariance);
@@ -59,8 +59,8 @@ Call<CovarianceArgs> covariance(Random& random, int32_t dtype, int32_t mode, con
   call.args.dtype = dtype;
   call.args.mode = mode;
   call.args.advantages_per_token = random.one_of({0, 1});
-  std::vector<double> advantages = items(random, call.args.advantages_per_token ? rows.n : rows.B);
-  std::vector<double> current = items(random, rows.n);
+  std::vector<double> advantages = finite(items(random, call.args.advantages_per_token ? rows.n : rows.B));
+  std::vector<double> current = finite(items(random, rows.n));
   if (masked && call.args.advantages_per_token) poison(advantages, mask);
   if (masked) poison(current, mask);
   call.rows(rows);

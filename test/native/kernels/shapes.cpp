@@ -111,6 +111,18 @@ std::vector<double> items(Random& random, int64_t count) {
   return values;
 }
 
+std::vector<double> without_nan(std::vector<double> values) {
+  for (double& value : values)
+    if (std::isnan(value)) value = 0;
+  return values;
+}
+
+std::vector<double> finite(std::vector<double> values) {
+  for (double& value : values)
+    if (!std::isfinite(value)) value = 0;
+  return values;
+}
+
 void poison(std::vector<double>& values, const std::vector<uint8_t>& mask) {
   for (size_t i = 0; i < values.size(); ++i)
     if (!mask[i]) values[i] = NAN;

@@ -36,6 +36,9 @@ const std::vector<std::vector<int64_t>>& group_sizes();
 
 // Numbers with ties, some far from 0; in a few cases with NaN and infinities among them.
 std::vector<double> items(Random& random, int64_t count);
+// 0 in the place of what an op refuses.
+std::vector<double> without_nan(std::vector<double> values);
+std::vector<double> finite(std::vector<double> values);
 
 // NaN wherever the mask is 0: what lies there may not be read.
 void poison(std::vector<double>& values, const std::vector<uint8_t>& mask);
