@@ -31,7 +31,7 @@ export function caseOf<Name extends string>(
 }
 
 /** Three rows of four tokens: the last of row 0 and the third of row 1 do not count. */
-export const B = 3;
+const B = 3;
 export const shape: [number, number] = [B, 4];
 export const mask = Uint8Array.of(1, 1, 1, 0, 1, 1, 0, 1, 1, 1, 1, 1);
 /** Of rows: two of one prompt, one of another. */
@@ -39,7 +39,7 @@ export const rowGroups = [5, 5, 7];
 /** Of six items. */
 export const groups = [1, 1, 1, 2, 2, 2];
 /** Three rows of five logits, of which the second does not count. */
-export const V = 5;
+const V = 5;
 export const logitShape: [number, number] = [3, V];
 export const rowMask = Uint8Array.of(1, 0, 1);
 export const targets = Int32Array.of(2, 0, 4);

@@ -97,7 +97,7 @@ export const LOSS_CASES: readonly Case[] = [
           factorsPer: "row",
           outputs,
           backend,
-        } as never) as object,
+        } as never),
     ),
   ),
   caseOf(
