@@ -282,6 +282,25 @@ function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
   };
 }
 
+type Class = new (...args: readonly unknown[]) => object;
+
+/** A class whose constructor checks its arguments first. What it makes is of the class itself. */
+export function checkedClass(op: string, made: unknown, text: string): never {
+  const takesBy = readerOf(text);
+  const construct = (target: Class, args: readonly unknown[], as: NewableFunction): object => {
+    const run: Call = (...given) => Reflect.construct<readonly unknown[], object>(target, given, as as Class);
+    const [a, b, c, d, e] = args;
+    const takes = takesBy(undefined);
+    try {
+      checkCall(op, takes, a, b, c, d, e);
+      return Reflect.construct<readonly unknown[], object>(target, args, as as Class);
+    } catch (error) {
+      return afterError(op, error, run, takes, args) as object;
+    }
+  };
+  return new Proxy(made as Class, { construct }) as never;
+}
+
 /** Under the name of the public function, as stacks show it. */
 const named = (op: string, call: Call): unknown => Object.defineProperty(call, "name", { value: op });
 

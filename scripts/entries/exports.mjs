@@ -2,7 +2,7 @@
 import ts from "typescript";
 import { at } from "../build/paths.mjs";
 import { genericOf } from "./generic-types.mjs";
-import { batchesOf, batchTexts, takesOf } from "./takes.mjs";
+import { batchesOf, batchTexts, takesOf, takesToMake } from "./takes.mjs";
 
 /** Rollouts as columns: a batch may have their fields beside those that are read. */
 const COLUMNS = ["RolloutBatch", "RewardTable", "Experience", "Samples"];
@@ -64,6 +64,20 @@ function docOf(symbol) {
   return texts.sort((a, b) => b.length - a.length)[0] ?? "";
 }
 
+/** A class that is made with options or arrays; undefined for others, and for errors, which their throwers make. */
+function classOf(checker, name, symbol) {
+  if (checker.getDeclaredTypeOfSymbol(symbol).getProperty("stack")) return undefined;
+  const takes = takesToMake(checker, checker.getTypeOfSymbol(symbol));
+  if (!takes.some(({ text, fields }) => fields || text.includes(":"))) return undefined;
+  const { typeParameters = [] } = symbol.valueDeclaration;
+  return {
+    name,
+    doc: docOf(symbol),
+    takes,
+    variables: typeParameters.map((node) => ({ name: node.name.text, text: node.getText() })),
+  };
+}
+
 /** The main entry has the functions that go by a name. */
 function namedSource(functions) {
   const lines = functions.flatMap(({ name, words, others }) =>
@@ -98,12 +112,15 @@ export function readExports(folders) {
   const batches = new Set();
   const entries = files.map((file) => {
     const functions = [];
+    const classes = [];
     const others = [];
     for (const [name, symbol] of exportsOf(checker, program, file)) {
       if (COLUMNS.includes(name)) batches.add(checker.getDeclaredTypeOfSymbol(symbol));
       if (!isValue(checker, program, file, symbol, name)) continue;
       if (!(symbol.flags & ts.SymbolFlags.Function)) {
-        others.push(name);
+        const made = symbol.flags & ts.SymbolFlags.Class ? classOf(checker, name, symbol) : undefined;
+        if (made) classes.push(made);
+        else others.push(name);
         continue;
       }
       const type = checker.getTypeOfSymbol(symbol);
@@ -121,7 +138,7 @@ export function readExports(folders) {
         byName: byNameOf(checker, byName),
       });
     }
-    return { functions, others };
+    return { functions, classes, others };
   });
   return { entries, batchFields: batchTexts(checker, [...batches]) };
 }

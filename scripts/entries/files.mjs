@@ -58,6 +58,17 @@ function guardOf({ name, promises, takes, byName }, shared) {
   return [guard, `${guard}(${quoted(name)}, from.${name}, ${text}${last})`];
 }
 
+const listed = (texts) => (texts.length > 0 ? `<${texts.join(", ")}>` : "");
+
+/** A class: its type, and its value behind a check of what it is made with. */
+function classText({ name, doc, takes, variables }) {
+  const own = `from.${name}${listed(variables.map((variable) => variable.name))}`;
+  return [
+    `export type ${name}${listed(variables.map(({ text }) => text))} = ${own};`,
+    `${doc}\nexport const ${name}: typeof from.${name} = checkedClass(${quoted(name)}, from.${name}, ${literal(takes)});`,
+  ].join("\n");
+}
+
 const takesPlain = ({ takes }) =>
   takes.some(({ text, fields = [] }) => [text, ...fields].some((one) => /[:*]/.test(one)));
 
@@ -69,10 +80,10 @@ function typeText(one) {
   return `${one.overloaded ? "OverloadsTakePlain" : "TakesPlain"}<${own}>`;
 }
 
-function entryText(folder, { functions, others }) {
+function entryText(folder, { functions, classes, others }) {
   const shared = sharedFields(functions);
   const guards = functions.map((one) => guardOf(one, shared));
-  const used = [...new Set(guards.map(([guard]) => guard))].sort();
+  const used = [...new Set([...guards.map(([guard]) => guard), ...classes.map(() => "checkedClass")])].sort();
   const core = `${folder === "" ? "./" : "../"}core`;
   const types = functions.map(typeText);
   const wrappers = [
@@ -96,6 +107,7 @@ function entryText(folder, { functions, others }) {
     others.length > 0 ? `export { ${others.join(", ")} } from "./exports";` : "",
     "",
     ...shared.map(({ constant, fields }) => `const ${constant} = ${quoted(fields.join(" "))};`),
+    ...classes.map(classText),
     ...functions.map((one, i) => `${one.doc}\nexport const ${one.name}: ${types[i]} = ${guards[i][1]};`),
   ].join("\n");
 }

@@ -100,9 +100,9 @@ function nameOf(symbol) {
 }
 
 /** The arguments of all overloads: name, types, and whether it may be missing. */
-function argumentsOf(checker, type) {
+function argumentsOf(checker, signatures) {
   const list = [];
-  for (const signature of type.getCallSignatures())
+  for (const signature of signatures)
     for (const [i, symbol] of signature.parameters.entries()) {
       const of = typeOf(checker, symbol);
       const rest = symbol.valueDeclaration?.dotDotDotToken && checker.isTupleType(of);
@@ -143,11 +143,17 @@ function describe(checker, { name, types, optional }) {
 }
 
 /** The arguments of a function. */
-export const takesOf = (checker, type) => argumentsOf(checker, type).map((argument) => describe(checker, argument));
+export const takesOf = (checker, type) => takenBy(checker, type.getCallSignatures());
+
+/** The arguments of a constructor. */
+export const takesToMake = (checker, type) => takenBy(checker, type.getConstructSignatures());
+
+const takenBy = (checker, signatures) =>
+  argumentsOf(checker, signatures).map((argument) => describe(checker, argument));
 
 /** The types of the batches that a function takes. */
 export const batchesOf = (checker, type) =>
-  argumentsOf(checker, type).flatMap(({ name, types }) => (BATCH.includes(name) ? types : []));
+  argumentsOf(checker, type.getCallSignatures()).flatMap(({ name, types }) => (BATCH.includes(name) ? types : []));
 
 /** The fields of all batches, with the kinds of their arrays. */
 export const batchTexts = (checker, types) =>

@@ -84,6 +84,20 @@ const functions = Object.entries(ENTRIES).flatMap(([entry, all]) =>
     .map(([name, run]) => [`${entry}.${name}`, run as Run] as const),
 );
 
+/** What the package makes itself: its errors, and what ops leave on a device. */
+const OWN = ["SurprisalError", "DeviceArray", "DeviceMoments", "DeviceSpans", "Stream"];
+
+const made =
+  (Made: unknown): Run =>
+  (...args) =>
+    new (Made as new (...args: readonly unknown[]) => object)(...args);
+
+const classes = Object.values(ENTRIES).flatMap((all) =>
+  Object.entries(all)
+    .filter(([name, value]) => typeof value === "function" && /^[A-Z]/.test(name) && !OWN.includes(name))
+    .map(([name, Made]) => [`new ${name}`, made(Made)] as const),
+);
+
 /** Every value alone in every place, beside each of a few that fill the others. */
 function* argumentLists(values: Readonly<Record<string, unknown>>): Generator<readonly [string, readonly unknown[]]> {
   yield ["nothing", []];
@@ -125,10 +139,20 @@ afterAll(() => {
   main.configure({ backend: undefined, threads: undefined });
 });
 
-test.each(functions)("%s takes any argument, or says what is wrong with it", async (_, run) => {
+test("a class takes no option that it does not know", () => {
+  const unknownOption = (make: () => unknown, near: string) =>
+    expect(make).toThrow(
+      expect.objectContaining({ code: "ERR_SURPRISAL_OPTION", message: expect.stringContaining(near) as unknown }),
+    );
+  unknownOption(() => new io.SamplerGapMeter({ larg: 1 } as never), 'did you mean "large"?');
+  unknownOption(() => new experience.ExperienceMaker({ reward: 1 } as never), 'did you mean "rewards"?');
+  expect(new io.SamplerGapMeter({ large: 1 })).toBeInstanceOf(io.SamplerGapMeter);
+});
+
+test.each([...functions, ...classes])("%s takes any argument, or says what is wrong with it", async (_, run) => {
   expect(await complaintsOf(run, PLAIN)).toEqual([]);
 });
 
-test.each(functions)("%s says so when reading an argument throws", async (_, run) => {
+test.each([...functions, ...classes])("%s says so when reading an argument throws", async (_, run) => {
   expect(await complaintsOf(run, HOSTILE)).toEqual([]);
 });
