@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import * as path from "node:path";
 
 import type { DTypeCode } from "../core/dtype";
+import { show } from "../core/errors";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/ops";
@@ -187,12 +188,11 @@ export function nativeAddon(): Loaded {
 function loadOrReason(): Loaded {
   try {
     const addon = load();
-    return addon.contracts === CONTRACTS
-      ? { addon }
-      : {
-          reason:
-            "the native addon was built from another version of this package; `npx surprisal build` builds it anew",
-        };
+    if (addon.contracts === CONTRACTS) return { addon };
+    const of = `its contracts are ${show(addon.contracts)}, those of the package "${CONTRACTS}"`;
+    return {
+      reason: `the native addon was built from another version of this package: ${of}; \`npx surprisal build\` builds it anew`,
+    };
   } catch (cause) {
     const text = cause instanceof Error ? cause.message.split("\n", 1)[0]! : String(cause);
     return {

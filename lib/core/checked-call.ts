@@ -284,9 +284,37 @@ function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
 
 type Class = new (...args: readonly unknown[]) => object;
 
-/** A class whose constructor checks its arguments first. What it makes is of the class itself. */
+/** What may call functions of the caller's, and takes nothing that is known. */
+const CALLING: Takes = { checks: [], arrays: [], callsBack: true };
+
+/** Reads arguments of a method, which no entry checks: where reading throws, the error says of what. */
+export function readingArguments<Result>(op: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    throw thrownBy(op, error, CALLING, []);
+  }
+}
+
+type Method = (this: unknown, ...args: readonly unknown[]) => unknown;
+type Prototype = { readonly prototype: object };
+
+/** Methods that return promises read their arguments themselves: they know which errors are of the caller's own functions. */
+function guardMethods(op: string, { prototype }: Prototype): void {
+  for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(prototype))) {
+    if (typeof value !== "function" || name === "constructor") continue;
+    const method = value as Method;
+    const guarded: Method = function (...args) {
+      return readingArguments(`${op}.${name}`, () => Reflect.apply(method, this, args));
+    };
+    Object.defineProperty(prototype, name, { value: guarded });
+  }
+}
+
+/** A class whose constructor checks its arguments first. What it makes is of the class itself; so are its methods, guarded. */
 export function checkedClass(op: string, made: unknown, text: string): never {
   const takesBy = readerOf(text);
+  guardMethods(op, made as Prototype);
   const construct = (target: Class, args: readonly unknown[], as: NewableFunction): object => {
     const run: Call = (...given) => Reflect.construct<readonly unknown[], object>(target, given, as as Class);
     const [a, b, c, d, e] = args;

@@ -5,6 +5,7 @@ import { advantageNames } from "../advantage/compute";
 import { needStage } from "../advantage/pipeline-estimators";
 import type { KlController } from "../control/kl-controller";
 import type { RunningMoments } from "../control/running-moments";
+import { readingArguments } from "../core/checked-call";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 import { KL_KINDS, type KlKind } from "../ops/loss/kl-estimates";
@@ -155,6 +156,10 @@ function discounts(steps: AdvantageSteps<never>, name: string): boolean {
   return needStage("ExperienceMaker", steps.estimator).reads.includes("tokenRewards");
 }
 
+function needPrompts(op: string, prompts: unknown): void {
+  if (!Array.isArray(prompts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "prompts", prompts, "an array");
+}
+
 /** Steps that have what they read, and nothing that contradicts another option. */
 function needSteps<Data>(
   op: string,
@@ -283,7 +288,11 @@ export class ExperienceMaker<Data = unknown> {
    * @throws as `generateCompletions` and `evaluate`
    */
   async make(prompts: readonly Prompt<Data>[], options: MakeOptions = {}): Promise<MadeExperience<Data>> {
-    this.#rehearse("ExperienceMaker.make", options);
+    const op = "ExperienceMaker.make";
+    readingArguments(op, () => {
+      needPrompts(op, prompts);
+      this.#rehearse(op, options);
+    });
     const generation = await this.generate(prompts, options);
     const experience = await this.evaluate(samplesOf(generation.groups), options);
     const { statistics, leftOut, failures } = generation;
@@ -295,9 +304,12 @@ export class ExperienceMaker<Data = unknown> {
     prompts: readonly Prompt<Data>[],
     options: Omit<MakeOptions, keyof Discounts> = {},
   ): Promise<PolicyGeneration<Data>> {
-    const { policy } = this.#options;
-    const given: GenerateOptions = { ...this.#options, ...options };
-    return generateCompletions(policy, prompts, given);
+    const op = "ExperienceMaker.generate";
+    const given = readingArguments(op, (): GenerateOptions => {
+      needPrompts(op, prompts);
+      return { ...this.#options, ...options };
+    });
+    return generateCompletions(this.#options.policy, prompts, given);
   }
 
   /**
@@ -309,10 +321,12 @@ export class ExperienceMaker<Data = unknown> {
   async evaluate(samples: Samples<Data>, options: MakeOptions = {}): Promise<Experience<Data>> {
     const op = "ExperienceMaker.evaluate";
     const { concurrency = 8 } = this.#options;
-    this.#rehearse(op, options);
-    const judged = this.#judge(op, samples, options);
-    await runBounded(op, judged.tasks, concurrency, options.signal);
-    const { gamma, lambda } = options;
+    const { judged, gamma, lambda, signal } = readingArguments(op, () => {
+      this.#rehearse(op, options);
+      const { gamma, lambda, signal } = options;
+      return { judged: this.#judge(op, samples, options), gamma, lambda, signal };
+    });
+    await runBounded(op, judged.tasks, concurrency, signal);
     const { experience, state } = estimateExperience(op, judged.finish(), this.#settings, this.#state, {
       gamma,
       lambda,

@@ -137,6 +137,12 @@ describe("gradients", () => {
     expect(updateMaxentMeta(ready, { tau: 50 })).toMatchObject({ tau: 1e-8, meta: { tauProjected: true } });
   });
 
+  test("a tau that ends on its lower bound met it; on the upper one, it did not", () => {
+    const { tau } = updateMaxentMeta(ready, { tau: 0.5 });
+    expect(updateMaxentMeta(ready, { tau: 0.5 }, { min: tau })).toMatchObject({ tau, meta: { tauProjected: true } });
+    expect(updateMaxentMeta(ready, { tau: 0.5 }, { max: tau })).toMatchObject({ tau, meta: { tauProjected: false } });
+  });
+
   test("answers the state itself where nothing moves", () => {
     expect(updateMaxentMeta(start, { tau: 1, beta: 1 })).toBe(start);
     expect(updateMaxentMeta(ready, { tau: NaN, beta: null })).toBe(ready);

@@ -217,6 +217,14 @@ test("files of version 1 load", () => {
   expect(loaded.rewards).toEqual({ count: 12, mean: NaN, m2: Infinity });
 });
 
+test("files of maxent-grpo keep the logarithm that they have; without one it is that of tau", () => {
+  const kinds = { weights: "maxent" } as const;
+  const logOf = (log: object) =>
+    s.parseControllers(JSON.stringify({ tau: 0.25, beta: 0, ...log }), kinds).weights.logTau;
+  expect(logOf({ tau_log: -1.5 })).toBe(-1.5); // as wherever its last step was cut off at a bound
+  expect(logOf({})).toBe(Math.log(0.25));
+});
+
 test("files of maxent-grpo load, with the NaN that Python writes, and are written", () => {
   const kinds = { weights: "maxent" } as const;
   const { weights } = s.loadControllers(fixture("maxent-grpo.json"), kinds)!;

@@ -98,6 +98,26 @@ const classes = Object.values(ENTRIES).flatMap((all) =>
     .map(([name, Made]) => [`new ${name}`, made(Made)] as const),
 );
 
+const INSTANCES: readonly object[] = [
+  new main.Moments(Float64Array.of(2, 3, 1.5, 0.5, 1, 2)),
+  new io.SamplerGapMeter(),
+  new experience.ExperienceMaker({
+    policy: { generate: () => Promise.resolve([]) },
+    rewards: () => [],
+    recipe: {},
+    samplesPerPrompt: 1,
+  }),
+];
+
+const methods = INSTANCES.flatMap((instance) =>
+  Object.entries(Object.getOwnPropertyDescriptors(Object.getPrototypeOf(instance)))
+    .filter(([name, { value }]) => typeof value === "function" && name !== "constructor")
+    .map(
+      ([name, { value }]) =>
+        [`${instance.constructor.name}.${name}`, (...args: unknown[]) => (value as Run).apply(instance, args)] as const,
+    ),
+);
+
 /** Every value alone in every place, beside each of a few that fill the others. */
 function* argumentLists(values: Readonly<Record<string, unknown>>): Generator<readonly [string, readonly unknown[]]> {
   yield ["nothing", []];
@@ -149,10 +169,13 @@ test("a class takes no option that it does not know", () => {
   expect(new io.SamplerGapMeter({ large: 1 })).toBeInstanceOf(io.SamplerGapMeter);
 });
 
-test.each([...functions, ...classes])("%s takes any argument, or says what is wrong with it", async (_, run) => {
-  expect(await complaintsOf(run, PLAIN)).toEqual([]);
-});
+test.each([...functions, ...classes, ...methods])(
+  "%s takes any argument, or says what is wrong with it",
+  async (_, run) => {
+    expect(await complaintsOf(run, PLAIN)).toEqual([]);
+  },
+);
 
-test.each([...functions, ...classes])("%s says so when reading an argument throws", async (_, run) => {
+test.each([...functions, ...classes, ...methods])("%s says so when reading an argument throws", async (_, run) => {
   expect(await complaintsOf(run, HOSTILE)).toEqual([]);
 });

@@ -11,17 +11,22 @@ const dist = distFile();
 const { available, reason } = backendInfo().backends.find(({ name }) => name === "cpu")!;
 
 const PROGRAMS = [
-  ...nodeLines.map(({ line, program }) => ({ name: `Node ${line}`, program, args: ["--expose-gc"] })),
-  ...otherRuntimes.map(({ name, program, run, exposeGc }) => ({ name, program, args: [...run, exposeGc] })),
+  ...nodeLines.map(({ line, program }) => ({ name: `Node ${line}`, program, args: ["--expose-gc"], own: {} })),
+  ...otherRuntimes.map(({ name, program, run, exposeGc, env }) => ({
+    name,
+    program,
+    args: [...run, exposeGc],
+    own: env,
+  })),
 ];
 
-/** What the program says there; where `share` is "0", nothing is held and everything copied. */
-function check(program: string, args: readonly string[], name: string, share: string): void {
+/** What the program says there; where SURPRISAL_SHARE_MEMORY is "0", nothing is held and everything copied. */
+function check(program: string, args: readonly string[], name: string, env: Readonly<Record<string, string>>): void {
   const script = path.join(__dirname, "taken-memory.cjs");
   const { stdout, stderr, status, signal } = spawnSync(program, [...args, script, dist], {
     encoding: "utf8",
     timeout: HANG_MS,
-    env: { ...process.env, SURPRISAL_SHARE_MEMORY: share },
+    env: { ...process.env, ...env },
   });
   const lines = stdout.trimEnd().split("\n");
   // A crash shows how far it came.
@@ -34,7 +39,7 @@ function check(program: string, args: readonly string[], name: string, share: st
   expect(of("a gradient")).toEqual(["0.7500"]);
 }
 
-for (const { name, program, args } of PROGRAMS)
+for (const { name, program, args, own } of PROGRAMS)
   if (!available) test.skip(`memory taken away under a call is not tried: no cpu backend (${reason})`, () => undefined);
   else if (!program)
     test.skip(`memory taken away under a call, on ${name}: not installed, "npm run nodes" does`, () => undefined);
@@ -43,5 +48,5 @@ for (const { name, program, args } of PROGRAMS)
       ["shared where it stays", "1"],
       ["copied", "0"],
     ])(`memory taken away under a call ends nothing and changes no result, on ${name}, %s`, (_, share) => {
-      check(program, args, name, share);
+      check(program, args, name, { ...own, SURPRISAL_SHARE_MEMORY: share });
     });

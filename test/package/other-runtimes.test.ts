@@ -69,7 +69,7 @@ afterAll(() => {
   consumer.remove();
 });
 
-describe.each(otherRuntimes)("$name", ({ name, program, run }) => {
+describe.each(otherRuntimes)("$name", ({ name, program, run, env: own }) => {
   if (program === undefined) {
     test.skip(`the package in ${name}: not installed, "npm run nodes" does`, () => undefined);
     return;
@@ -80,7 +80,7 @@ describe.each(otherRuntimes)("$name", ({ name, program, run }) => {
       test(
         `${title}: auto takes ${backend}, and computes what Node does`,
         () => {
-          const given = { SURPRISAL_BACKEND: "", NODE_OPTIONS: "", ...env };
+          const given = { SURPRISAL_BACKEND: "", NODE_OPTIONS: "", ...own, ...env };
           // What stands above the imports runs behind them, and before the first call, which chooses the backend.
           const said = (by?: readonly string[]): Said =>
             JSON.parse(consumer.run("program.mjs", first + PROGRAM, given, by)) as Said;

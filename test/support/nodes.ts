@@ -31,12 +31,16 @@ export interface OtherRuntime {
   readonly run: readonly string[];
   /** The flag, behind those, with which `gc()` is there. */
   readonly exposeGc: string;
+  /** What keeps its caches apart: from those of other clones, and of tests at work at the same time. */
+  readonly env: Readonly<Record<string, string>>;
 }
 
 export const otherRuntimes: readonly OtherRuntime[] = (["Bun", "Deno"] as const).map((name) => {
   const { packages, run, exposeGc } = programs[name];
   const place = (packages as Readonly<Record<string, readonly string[]>>)[SYSTEM];
-  return { name, program: place && firstOf([path.join(ROOT, name, "node_modules", ...place)]), run, exposeGc };
+  const program = place && firstOf([path.join(ROOT, name, "node_modules", ...place)]);
+  const cache = path.join(ROOT, name, `cache-${process.env["JEST_WORKER_ID"] ?? "1"}`);
+  return { name, program, run, exposeGc, env: { DENO_DIR: cache } };
 });
 
 /** The program of a bundler, which Node runs; undefined where it is not installed. */

@@ -42,6 +42,8 @@ export class Page {
   /** Addresses that were asked for, the file itself apart. */
   readonly requests: string[] = [];
   private readonly loaded: (() => void)[] = [];
+  /** What has been loaded, by the ids of its loads: the empty page, with which a tab begins, is one too. */
+  private readonly loads = new Set<unknown>();
 
   constructor(
     private readonly connection: Connection,
@@ -52,7 +54,9 @@ export class Page {
   }
 
   private hear(method: string, params: Fields): void {
-    if (method === "Page.loadEventFired") {
+    if (method === "Page.lifecycleEvent") {
+      if (params["name"] !== "load") return;
+      this.loads.add(params["loaderId"]);
       this.loaded.splice(0).forEach((done) => done());
     } else if (method === "Runtime.exceptionThrown") {
       const { exceptionDetails } = params as {
@@ -83,9 +87,10 @@ export class Page {
     await this.call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: scale, mobile: false });
     await this.setMedia(scheme, reducedMotion);
     await this.call("Emulation.setScriptExecutionDisabled", { value: !scripts });
-    const done = this.nextLoad();
-    await this.call("Page.navigate", { url: file.startsWith("http") ? file : pathToFileURL(file).href });
-    await done;
+    await this.call("Page.setLifecycleEventsEnabled", { enabled: true });
+    const url = file.startsWith("http") ? file : pathToFileURL(file).href;
+    const { loaderId } = await this.call("Page.navigate", { url });
+    while (!this.loads.has(loaderId)) await this.nextLoad();
   }
 
   /** Until the page has been loaded once more. */
