@@ -156,10 +156,6 @@ function discounts(steps: AdvantageSteps<never>, name: string): boolean {
   return needStage("ExperienceMaker", steps.estimator).reads.includes("tokenRewards");
 }
 
-function needPrompts(op: string, prompts: unknown): void {
-  if (!Array.isArray(prompts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "prompts", prompts, "an array");
-}
-
 /** Steps that have what they read, and nothing that contradicts another option. */
 function needSteps<Data>(
   op: string,
@@ -289,10 +285,7 @@ export class ExperienceMaker<Data = unknown> {
    */
   async make(prompts: readonly Prompt<Data>[], options: MakeOptions = {}): Promise<MadeExperience<Data>> {
     const op = "ExperienceMaker.make";
-    readingArguments(op, () => {
-      needPrompts(op, prompts);
-      this.#rehearse(op, options);
-    });
+    readingArguments(op, () => this.#rehearse(op, options));
     const generation = await this.generate(prompts, options);
     const experience = await this.evaluate(samplesOf(generation.groups), options);
     const { statistics, leftOut, failures } = generation;
@@ -300,13 +293,13 @@ export class ExperienceMaker<Data = unknown> {
   }
 
   /** The first step alone. `samplesOf(groups)` is what `evaluate` takes. */
-  generate(
+  async generate(
     prompts: readonly Prompt<Data>[],
     options: Omit<MakeOptions, keyof Discounts> = {},
   ): Promise<PolicyGeneration<Data>> {
     const op = "ExperienceMaker.generate";
     const given = readingArguments(op, (): GenerateOptions => {
-      needPrompts(op, prompts);
+      if (!Array.isArray(prompts)) throw argumentError("ERR_SURPRISAL_OPTION", op, "prompts", prompts, "an array");
       return { ...this.#options, ...options };
     });
     return generateCompletions(this.#options.policy, prompts, given);

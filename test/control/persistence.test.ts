@@ -221,7 +221,7 @@ test("files of maxent-grpo keep the logarithm that they have; without one it is 
   const kinds = { weights: "maxent" } as const;
   const logOf = (log: object) =>
     s.parseControllers(JSON.stringify({ tau: 0.25, beta: 0, ...log }), kinds).weights.logTau;
-  expect(logOf({ tau_log: -1.5 })).toBe(-1.5); // as wherever its last step was cut off at a bound
+  expect(logOf({ tau_log: -1.5 })).toBe(-1.5);
   expect(logOf({})).toBe(Math.log(0.25));
 });
 

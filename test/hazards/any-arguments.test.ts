@@ -169,6 +169,24 @@ test("a class takes no option that it does not know", () => {
   expect(new io.SamplerGapMeter({ large: 1 })).toBeInstanceOf(io.SamplerGapMeter);
 });
 
+test("there is an object of every class, whose methods are called", () => {
+  expect(INSTANCES.map(({ constructor }) => `new ${constructor.name}`).sort()).toEqual(
+    classes.map(([name]) => name).sort(),
+  );
+});
+
+test("a method that returns a promise rejects, and does not throw", async () => {
+  const [maker] = INSTANCES.slice(-1) as [experience.ExperienceMaker];
+  for (const call of [
+    () => maker.make(3 as never),
+    () => maker.generate(3 as never),
+    () => maker.evaluate(3 as never),
+  ]) {
+    const made: Promise<unknown> = call();
+    await expect(made).rejects.toMatchObject({ code: "ERR_SURPRISAL_OPTION" });
+  }
+});
+
 test.each([...functions, ...classes, ...methods])(
   "%s takes any argument, or says what is wrong with it",
   async (_, run) => {
