@@ -6,6 +6,7 @@ import { at } from "./build/paths.mjs";
 for (const folder of [
   "dist",
   "dist.partial",
+  "dist.declarations",
   "build",
   "build-emulated",
   "build-wasm",

@@ -1,14 +1,17 @@
-// lib/ as JavaScript, by Rollup: what Node loads, and what other bundlers take apart.
+// lib/ as JavaScript and as declarations, by Rollup: a file for each entry, and chunks for what several of them share. Few files open
+// and install much faster than one for each module.
 //
-//   CommonJS     a file for each entry and for what several of them share: one file opens much faster than 300
-//   ES modules   a file for each module, so that a bundler leaves out every module of which nothing is used
+//   CommonJS     what Node loads
+//   ES modules   what other bundlers take apart: pure.mjs tells them that they may leave out every constant that nobody asks for
 //   for browsers the same again in dist/browser: x.browser.ts takes the place of x.ts, and what is left of Node fails where it is called
+//   declarations declarations.mjs
 
 import { existsSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { rollup } from "@rollup/wasm-node";
+import { rollup } from "rollup";
 import { transformSync } from "@swc/core";
 import { at } from "./paths.mjs";
+import { pureConstants } from "./pure.mjs";
 
 // Object.assign instead of object spread: on Node 20 `{ ...a, x }` of a dozen properties takes 4 µs, and Object.assign({}, a, { x })
 // 0.2 µs. They differ for setters and for a property `__proto__` of a source, which no object here has. swc takes the functions
@@ -35,10 +38,6 @@ const SWC = {
   module: { type: "es6" },
 };
 
-/** A module as JavaScript. A bundler leaves out an entry's functions that are not used if it is told that nothing else hangs on them. */
-const transformed = (text, filename) =>
-  transformSync(text, { ...SWC, filename }).code.replace(/= (?=checked\w*\()/g, "= /* @__PURE__ */ ");
-
 const typescript = {
   name: "typescript",
   resolveId(request, importer) {
@@ -49,7 +48,7 @@ const typescript = {
     return [`${path}.ts`, `${path}/index.ts`].find((file) => existsSync(file));
   },
   load: (id) => HELPERS[id] ?? null,
-  transform: (text, id) => (id in HELPERS ? null : { code: transformed(text, id), map: null }),
+  transform: (text, id) => (id in HELPERS ? null : { code: transformSync(text, { ...SWC, filename: id }).code, map: null }),
   resolveImportMeta: (property, { format }) => (format === "cjs" && property === "filename" ? "__filename" : null),
 };
 
@@ -89,10 +88,16 @@ export async function writeBundles(folder, { entries, programs, browser }) {
   await forNode.write({ ...shared, format: "cjs", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
 
   const forBundlers = await rollup({ ...options, input: inputOf(entries), cache: forNode.cache });
-  const modules = { preserveModules: true, preserveModulesRoot: at("lib"), entryFileNames: "[name].mjs" };
-  await forBundlers.write({ ...shared, format: "es", ...modules });
+  const modules = {
+    format: "es",
+    hoistTransitiveImports: false, // an import for its speed alone is one that bundlers warn of
+    entryFileNames: "[name].mjs",
+    chunkFileNames: "chunks/[name].mjs",
+    plugins: [pureConstants],
+  };
+  await forBundlers.write({ ...shared, ...modules });
 
   const plugins = [forBrowsers, typescript];
   const inBrowsers = await rollup({ ...options, plugins, input: inputOf(browser) });
-  await inBrowsers.write({ ...shared, dir: `${folder}/browser`, format: "es", ...modules });
+  await inBrowsers.write({ ...shared, dir: `${folder}/browser`, ...modules });
 }

@@ -1,4 +1,4 @@
-// dist/: lib/ as JavaScript in two formats and as declarations.
+// dist/: lib/ as JavaScript in two formats and as declarations, and the headers of Node-API, with which users compile the addon.
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -39,11 +39,32 @@ function copyPage(folder) {
   for (const file of pageFiles()) copyFileSync(file, join(folder, PAGE, basename(file)));
 }
 
+/** What `surprisal build` compiles the addon with, so that its users need no other package: by package, with its licence. */
+const HEADERS = {
+  "node-api-headers": [
+    "include/js_native_api.h",
+    "include/js_native_api_types.h",
+    "include/node_api.h",
+    "include/node_api_types.h",
+    "def/node_api.def",
+    "LICENSE",
+  ],
+  "node-addon-api": ["napi.h", "napi-inl.h", "napi-inl.deprecated.h", "LICENSE.md"],
+};
+
+function copyHeaders(folder) {
+  for (const [from, files] of Object.entries(HEADERS)) {
+    const target = join(folder, "headers", from);
+    mkdirSync(target, { recursive: true });
+    for (const file of files) copyFileSync(at("node_modules", from, file), join(target, basename(file)));
+  }
+}
+
 const STAMP = ".stamp";
 
 /** What dist/ is made of. */
 function inputs() {
-  const versions = ["typescript", "@rollup/wasm-node", "@swc/core"].map((tool) => {
+  const versions = ["typescript", "rollup", "rollup-plugin-dts", "@swc/core", ...Object.keys(HEADERS)].map((tool) => {
     const { version } = JSON.parse(readFileSync(at("node_modules", tool, "package.json"), "utf8"));
     return `${tool} ${version}`;
   });
@@ -66,18 +87,24 @@ export async function build() {
   // Built aside and moved in one step: a failed build leaves the last good one, a file removed from
   // lib/ leaves no ghost.
   const aside = at("dist.partial");
-  rmSync(aside, { recursive: true, force: true });
+  const declarations = at("dist.declarations");
+  const clear = () => [aside, declarations].forEach((folder) => rmSync(folder, { recursive: true, force: true }));
+  clear();
   try {
     const tsc = at("node_modules/typescript/bin/tsc");
-    await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", aside, "--pretty", "false"]);
-    const { writeBundles } = await import("./bundle.mjs"); // the bundler is loaded where there is work for it
+    await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", declarations, "--pretty", "false"]);
+    // the bundler is loaded where there is work for it
+    const [{ writeBundles }, { joinDeclarations }] = await Promise.all([import("./bundle.mjs"), import("./declarations.mjs")]);
     await writeBundles(aside, { entries, programs: PROGRAMS, browser: browserEntries() });
+    const modules = entries.map((entry) => [entry, readFileSync(join(aside, `${entry}.mjs`), "utf8")]);
+    await joinDeclarations(declarations, aside, new Map(modules));
     copyPage(aside);
+    copyHeaders(aside);
     writeStamp(join(aside, STAMP), print);
     if (existsSync(at("dist"))) rmSync(at("dist"), { recursive: true });
     renameSync(aside, at("dist"));
   } finally {
-    rmSync(aside, { recursive: true, force: true });
+    clear();
   }
   return { state: "built", note: `${files.length} inputs, entries ${entries.join(", ")}` };
 }

@@ -3,6 +3,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../build/run.mjs";
 import { makeConsumer, onCpu, ran, write } from "./consumer.mjs";
 import { fromNpm, work } from "./tools.mjs";
 
@@ -33,6 +34,13 @@ async function withYarn(name, tarball, linker) {
   write(folder, "yarn.lock", "");
   await ran(folder, process.execPath, [yarn, "add", `surprisal@file:${tarball}`]);
   return onCpu(await ran(folder, process.execPath, [yarn, "node", "main.cjs"]));
+}
+
+/** The command that runs Node without a network; with it where this machine cannot take it away. */
+async function nodeWithoutNetwork() {
+  const alone = ["unshare", "--user", "--map-root-user", "--net"];
+  const { status } = await attempt(alone[0], [...alone.slice(1), "true"]);
+  return status === 0 ? [...alone, process.execPath] : [process.execPath];
 }
 
 /** A PATH with Node and a shell, and nothing that compiles. */
@@ -101,6 +109,19 @@ export const installing = [
     },
   ],
   ["npx surprisal demo, empty folder", ({ consumer }) => demo(consumer)],
+  [
+    "npx surprisal build, no network, no other package",
+    async ({ tarball }) => {
+      const folder = makeConsumer("build");
+      await ran(folder, "npm", ["install", ...QUIET, tarball]);
+      const made = join(folder, "made");
+      const [command, ...before] = await nodeWithoutNetwork();
+      const args = [...before, "node_modules/surprisal/dist/cli/main.js", "build", "--out", made, "--json"];
+      const { seconds } = JSON.parse(await ran(folder, command, args));
+      onCpu(await ran(folder, process.execPath, ["main.cjs"], { SURPRISAL_NATIVE_PATH: made }));
+      return `native; compiled in ${seconds} s${before.length > 0 ? "" : ", though the network was there"}`;
+    },
+  ],
   [
     "surprisal doctor",
     async ({ consumer }) => {

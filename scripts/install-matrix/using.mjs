@@ -60,7 +60,7 @@ export const using = [
       write(
         consumer,
         "rollup.mjs",
-        `import { rollup } from ${JSON.stringify(at("node_modules/@rollup/wasm-node/dist/es/rollup.js"))};
+        `import { rollup } from ${JSON.stringify(at("node_modules/rollup/dist/es/rollup.js"))};
 const surprisal = { name: "surprisal", resolveId: (id) => (id === "surprisal" ? ${JSON.stringify(join(consumer, "node_modules/surprisal/dist/index.mjs"))} : null) };
 const bundle = await rollup({ input: "main.mjs", plugins: [surprisal], external: [/^node:/, "node-gyp-build"], onwarn: () => {} });
 await bundle.write({ dir: "out/rollup", format: "es", entryFileNames: "[name].mjs", chunkFileNames: "[name].mjs" });`,

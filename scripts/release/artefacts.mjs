@@ -29,5 +29,6 @@ export const BUILT = [
   "dist/index.mjs",
   "dist/index.d.ts",
   "dist/cli/main.js",
+  "dist/headers/node-api-headers/node_api.h",
   "build-wasm/surprisal.wasm",
 ];

@@ -65,7 +65,7 @@ const BUNDLERS: readonly Bundler[] = [
   },
   {
     name: "Rollup",
-    file: path.join(ROOT, "node_modules/@rollup/wasm-node/dist/bin/rollup"),
+    file: path.join(ROOT, "node_modules/rollup/dist/bin/rollup"),
     args: ["--config", "rollup.config.mjs", "--silent"],
     config: [
       "rollup.config.mjs",

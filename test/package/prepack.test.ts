@@ -9,7 +9,14 @@ let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), "surprisal-prepack-"))));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const LIBRARY = ["dist/index.js", "dist/index.mjs", "dist/index.d.ts", "dist/cli/main.js", "build-wasm/surprisal.wasm"];
+const LIBRARY = [
+  "dist/index.js",
+  "dist/index.mjs",
+  "dist/index.d.ts",
+  "dist/cli/main.js",
+  "dist/headers/node-api-headers/node_api.h",
+  "build-wasm/surprisal.wasm",
+];
 const ADDONS = [
   "prebuilds/linux-x64/surprisal.glibc.node",
   "prebuilds/linux-x64/surprisal.musl.node",

@@ -33,6 +33,18 @@ test("the tarball holds the compiled library in both module formats, and its typ
 });
 
 test("the tarball holds what a build from source needs", () => {
+  expect(listed(/^dist\/headers\//)).toEqual([
+    "dist/headers/node-addon-api/LICENSE.md",
+    "dist/headers/node-addon-api/napi-inl.deprecated.h",
+    "dist/headers/node-addon-api/napi-inl.h",
+    "dist/headers/node-addon-api/napi.h",
+    "dist/headers/node-api-headers/LICENSE",
+    "dist/headers/node-api-headers/js_native_api.h",
+    "dist/headers/node-api-headers/js_native_api_types.h",
+    "dist/headers/node-api-headers/node_api.def",
+    "dist/headers/node-api-headers/node_api.h",
+    "dist/headers/node-api-headers/node_api_types.h",
+  ]);
   expect(consumer.files).toContain("CMakeLists.txt");
   expect(listed(/^native\/include\/surprisal\/.*\.h$/).length).toBeGreaterThan(0);
   expect(listed(/^native\/cpu\/.*\.cpp$/).length).toBeGreaterThan(0);
@@ -45,8 +57,8 @@ test("the tarball holds nothing that npm would run or compile, and nothing else"
   const places =
     /^(dist|native|prebuilds)\/|^docs\/.*\.(md|svg)$|^(schema\/rollout\.schema\.json|build-wasm\/surprisal\.wasm|CMakeLists\.txt|package\.json|LICENSE|(README|CHANGELOG|CONTRIBUTING|SECURITY|examples\/README)\.md)$/;
   expect(consumer.files.filter((path) => !places.test(path))).toEqual([]);
-  // The styles of the report are put into its page.
-  expect(listed(/^dist\/(?!report\/page\/\w+\.css$).*(?<!\.js|\.mjs|\.d\.ts)$/)).toEqual([]);
+  // The styles of the report are put into its page; the headers are for a build from source.
+  expect(listed(/^dist\/(?!report\/page\/\w+\.css$|headers\/).*(?<!\.js|\.mjs|\.d\.ts)$/)).toEqual([]);
   expect(listed(/^prebuilds\/(?!.*\.(node|so)$)/)).toEqual([]);
   const manifest = JSON.parse(readFileSync(join(consumer.folder, "node_modules/surprisal/package.json"), "utf8")) as {
     scripts: Record<string, string>;
@@ -73,6 +85,10 @@ test("the links of README, its image aside, and those from page to page lead to 
 
 test("the tarball is at most 10 MiB", () => {
   expect(consumer.bytes).toBeLessThanOrEqual(10 * MIB);
+});
+
+test("the library is a file for each entry and what they share, not one for each module", () => {
+  expect(listed(/^dist\/(?!headers|report\/page)/).length).toBeLessThanOrEqual(100);
 });
 
 test("installing it brings one other package", () => {

@@ -2,7 +2,7 @@
 import { copyFile, mkdir, mkdtemp, rename, rm, stat } from "node:fs/promises";
 import { availableParallelism, tmpdir } from "node:os";
 import * as path from "node:path";
-import { packageRoot } from "../../core/package-root";
+import { builtFile, packageRoot } from "../../core/package-root";
 import { SurprisalError } from "../../core/errors";
 import { wholeNumber } from "../shell/arguments";
 import type { Answer, Call, Command } from "../shell/command";
@@ -19,17 +19,20 @@ interface Target {
   readonly defines: (tools: Tools, made: string) => readonly string[];
 }
 
+/** Node-API in C and in C++, which lie in this package. */
+const headers = (name: "node-api-headers" | "node-addon-api"): string => builtFile("headers", name);
+
 const ADDON: Target = {
   what: "addon",
   file: "surprisal.node",
   folder: path.join("build", "Release"),
-  defines: ({ headers }, made) => [
+  defines: (_tools, made) => [
     "SURPRISAL_CUDA=OFF",
     "SURPRISAL_ADDON=ON",
     `SURPRISAL_ADDON_FOLDER=${made}`,
-    `SURPRISAL_NODE_API=${headers!.c}`,
-    `SURPRISAL_NODE_ADDON_API=${headers!.cxx}`,
-    `SURPRISAL_NODE_API_DEF=${headers!.functions ?? ""}`,
+    `SURPRISAL_NODE_API=${headers("node-api-headers")}`,
+    `SURPRISAL_NODE_ADDON_API=${headers("node-addon-api")}`,
+    `SURPRISAL_NODE_API_DEF=${path.join(headers("node-api-headers"), "node_api.def")}`,
   ],
 };
 
@@ -144,7 +147,7 @@ The result replaces the old file in one step; a build that fails or is stopped l
     jobs: { value: "N", short: "j", text: "compilers at once. Default: as many as there are cores" },
     debug: { text: "without optimisation: compiles faster, runs slower" },
   },
-  examples: ["npm install --save-dev node-api-headers node-addon-api && npx surprisal build", "surprisal build --cuda --arch 90 --out /opt/surprisal"],
+  examples: ["npx surprisal build", "surprisal build --cuda --arch 90 --out /opt/surprisal"],
   files: { least: 0, most: 0, what: "files" },
   run,
 };
