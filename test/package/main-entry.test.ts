@@ -120,7 +120,7 @@ test("a bundle of one function has no other op, no loss and no other entry in it
   const { text } = outputFiles[0]!;
   // Every public function and class is made by one of these.
   expect(text.match(/\bchecked\w*\("\w+"/g)).toEqual(['checked("gae"']);
-  expect(text).not.toMatch(/ppo|empg|<think>/i);
+  expect(text).not.toMatch(/\b(ppoLoss|empgAdvantage|findSpans)\b|<think>/);
   expectToRun(outputFiles[0]!.text);
 });
 
