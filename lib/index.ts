@@ -2349,7 +2349,7 @@ export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
 export const advantagePipeline: TakesPlain<typeof from.advantagePipeline> = checked(
   "advantagePipeline",
   from.advantagePipeline,
-  "batches[] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
+  "batches[*] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
 );
 /**
  * Advantages by the name of an estimator; the same as calling its function, that of `"x"` being `xAdvantage`. Batch, options and

@@ -22,8 +22,11 @@ interface Argument {
   readonly name: string;
   readonly place: number;
   readonly optional: boolean;
-  /** `"options"`: an object of these fields alone. `"batch"`: one of fields that something reads. `"object"`: one that has these. */
-  readonly kind: "text" | "list" | "function" | "object" | "batch" | "options";
+  /**
+   * `"options"`: an object of these fields alone. `"batch"`: one of fields that something reads. `"batches"`: a list of
+   * such. `"object"`: one that has these.
+   */
+  readonly kind: "text" | "list" | "function" | "object" | "batch" | "batches" | "options";
   readonly fields: Fields;
 }
 
@@ -48,6 +51,7 @@ const KINDS: ReadonlyMap<string, Argument["kind"]> = new Map([
   ["{", "options"],
   ["<", "object"],
   ["*", "batch"],
+  ["[*]", "batches"],
   ["()", "function"],
   ['""', "text"],
   ["[]", "list"],
@@ -68,14 +72,14 @@ function readFields(tokens: string[]): Fields {
 }
 
 function tokensOf(text: string): string[] {
-  return text.match(/[\w$]+|\(\)|""|\[\]|:\w|[?*{}<>]/g) ?? [];
+  return text.match(/[\w$]+|\(\)|""|\[\*?\]|:\w|[?*{}<>]/g) ?? [];
 }
 
 /**
  * Reads what an entry says of a function: the names of its arguments, `?` behind those that may be missing, then
  *
  *     {shape out{sums}}    options, with the fields of those that are objects
- *     *                    a batch
+ *     *  [*]               a batch, a list of batches
  *     <offsets rows>       an object that has these fields, and may have more
  *     ()  ""  []           a function, a string, an array
  *     :f                   an array, by the kinds of plain-arrays.ts; behind the name of a field, too
@@ -94,7 +98,7 @@ function readTakes(text: string): Takes {
     const kind = KINDS.get(next ?? "");
     if (kind === undefined) continue;
     tokens.shift();
-    const fields = next === "{" || next === "<" ? readFields(tokens) : next === "*" ? BATCH : NO_FIELDS;
+    const fields = next === "{" || next === "<" ? readFields(tokens) : kind.startsWith("batch") ? BATCH : NO_FIELDS;
     checks.push({ name, place, optional, kind, fields });
   }
   return { checks, arrays, callsBack: text.includes("()") };
@@ -105,6 +109,7 @@ const WANTED = {
   list: "an array",
   options: "an object of options",
   batch: "an object of arrays",
+  batches: "an array of batches",
   object: "an object",
   function: "a function",
 } as const;
@@ -113,7 +118,7 @@ const isList = (value: unknown): boolean => Array.isArray(value) || ArrayBuffer.
 
 /** A field that is not known. */
 function unknownField(op: string, of: string, object: object, name: string, { known }: Fields): never {
-  const kind = of === "batch" ? "batch" : "options";
+  const kind = of.startsWith("batch") ? "batch" : "options";
   const names = [...known.keys()];
   const near = closest(name, names);
   const hint = near === undefined ? `it may have ${names.join(", ")}` : `did you mean "${near}"?`;
@@ -158,11 +163,21 @@ function needFields(op: string, of: string, object: object, { known }: Fields): 
       throw argumentError("ERR_SURPRISAL_OPTION", op, `${of}.${name}`, undefined, "a value");
 }
 
+function checkBatches(op: string, name: string, batches: readonly unknown[], fields: Fields): void {
+  batches.forEach((batch, i) => {
+    const own = `${name}[${i}]`;
+    if (typeof batch !== "object" || batch === null)
+      throw argumentError("ERR_SURPRISAL_OPTION", op, own, batch, WANTED.batch);
+    checkFields(op, own, batch, fields, false);
+  });
+}
+
 function checkArgument(op: string, { name, optional, kind, fields }: Argument, value: unknown): void {
   if (typeof value === "object" && value !== null) {
     if (kind === "options" || kind === "batch") return checkFields(op, name, value, fields, false);
     if (kind === "object" && !isList(value)) return needFields(op, name, value, fields);
     if (kind === "list" && Array.isArray(value)) return;
+    if (kind === "batches" && Array.isArray(value)) return checkBatches(op, name, value, fields);
   } else if (
     (kind === "text" && typeof value === "string") ||
     (kind === "function" && typeof value === "function") ||
@@ -233,11 +248,17 @@ function readerOf(text: Text, shared = ""): (name: unknown) => Takes {
   };
 }
 
-function checkCall(op: string, { checks }: Takes, a: unknown, b: unknown, c: unknown, d: unknown, e: unknown): void {
-  for (let i = 0; i < checks.length; ++i) {
-    const check = checks[i]!;
-    const { place } = check;
-    checkArgument(op, check, place === 0 ? a : place === 1 ? b : place === 2 ? c : place === 3 ? d : e);
+/** What is refused here stays so: plain arrays are not what it was refused for. */
+function checkCall(op: string, takes: Takes, a: unknown, b: unknown, c: unknown, d: unknown, e: unknown): void {
+  const { checks } = takes;
+  try {
+    for (let i = 0; i < checks.length; ++i) {
+      const check = checks[i]!;
+      const { place } = check;
+      checkArgument(op, check, place === 0 ? a : place === 1 ? b : place === 2 ? c : place === 3 ? d : e);
+    }
+  } catch (error) {
+    throw thrownBy(op, error, takes, [a, b, c, d, e]);
   }
 }
 
@@ -256,8 +277,8 @@ function guard(op: string, run: Call, text: Text, shared?: string): Call {
   return (a, b, c, d, e) => {
     const takes = only ?? takesBy(a);
     if (typeof text === "string") only = takes;
+    checkCall(op, takes, a, b, c, d, e);
     try {
-      checkCall(op, takes, a, b, c, d, e);
       return run(a, b, c, d, e);
     } catch (error) {
       return afterError(op, error, run, takes, [a, b, c, d, e]);
@@ -269,8 +290,8 @@ function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
   const takesBy = readerOf(text, shared);
   return async (a, b, c, d, e) => {
     const takes = takesBy(a);
+    checkCall(op, takes, a, b, c, d, e);
     try {
-      checkCall(op, takes, a, b, c, d, e);
       try {
         return await run(a, b, c, d, e);
       } catch (error) {
@@ -319,8 +340,8 @@ export function checkedClass(op: string, made: unknown, text: string): never {
     const run: Call = (...given) => Reflect.construct<readonly unknown[], object>(target, given, as as Class);
     const [a, b, c, d, e] = args;
     const takes = takesBy(undefined);
+    checkCall(op, takes, a, b, c, d, e);
     try {
-      checkCall(op, takes, a, b, c, d, e);
       return Reflect.construct<readonly unknown[], object>(target, args, as as Class);
     } catch (error) {
       return afterError(op, error, run, takes, args) as object;

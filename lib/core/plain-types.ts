@@ -18,11 +18,13 @@ export type PlainFields<T> = { readonly [Name in keyof T]: Name extends "out" ? 
 /** An argument that may be plain, or an object whose arrays may be. */
 export type PlainArgument<T> = T extends ArrayBufferView
   ? T | PlainArray | PlainTensor
-  : T extends readonly unknown[] | ((...args: never) => unknown)
-    ? T
-    : T extends object
-      ? PlainFields<T>
-      : T;
+  : T extends readonly (infer Batch extends { readonly rewards: ArrayBufferView })[]
+    ? readonly PlainFields<Batch>[]
+    : T extends readonly unknown[] | ((...args: never) => unknown)
+      ? T
+      : T extends object
+        ? PlainFields<T>
+        : T;
 
 /** Functions among the fields of an object: it is made of more than data then. */
 type MethodsOf<T> = Extract<T[keyof T], (...args: never) => unknown>;

@@ -13,7 +13,12 @@ export interface ArrayFields {
 export interface TakesArrays {
   readonly arrays: readonly { readonly name: string; readonly place: number; readonly kind: ArrayKind }[];
   /** Arguments that are objects. */
-  readonly checks: readonly { readonly place: number; readonly kind: string; readonly fields: ArrayFields }[];
+  readonly checks: readonly {
+    readonly name: string;
+    readonly place: number;
+    readonly kind: string;
+    readonly fields: ArrayFields;
+  }[];
 }
 
 /** Slots, and where what they hold comes from. */
@@ -43,6 +48,17 @@ function besideRows(result: unknown, { offsets }: PlainLayout): unknown {
   return plain ? { offsets, ...result } : result;
 }
 
+/** A batch of a list, whose rows are its own; itself where nothing of it is plain. */
+function typedBatch(op: string, name: string, batch: object, fields: ArrayFields): object {
+  const found: Found = { slots: [], layouts: [] };
+  const copy = copyOf(batch, `${name}.`, fields, found);
+  const plain = found.slots.filter(isPlain);
+  if (plain.length === 0) return batch;
+  fillTyped(op, found.slots, copy);
+  for (const { holder, key, value } of plain) holder[key] = value;
+  return copy;
+}
+
 /** The same call with typed arrays, or undefined where there is no plain one among its arguments. */
 export function typedCall(
   op: string,
@@ -53,13 +69,19 @@ export function typedCall(
   const found: Found = { slots: [], layouts: [] };
   for (const { name, place, kind } of takes.arrays)
     found.slots.push({ holder: args, key: place, name, kind, value: args[place] });
-  for (const { place, kind, fields } of takes.checks) {
+  let batches = false;
+  for (const { name, place, kind, fields } of takes.checks) {
     const value = args[place];
-    if ((kind === "options" || kind === "batch") && typeof value === "object" && value !== null)
+    if (kind === "batches") {
+      const list = value as readonly object[];
+      const typed = list.map((batch, i) => typedBatch(op, `${name}[${i}]`, batch, fields));
+      batches = typed.some((batch, i) => batch !== list[i]);
+      args[place] = typed;
+    } else if ((kind === "options" || kind === "batch") && typeof value === "object" && value !== null)
       args[place] = copyOf(value, "", fields, found);
   }
   const plain = found.slots.filter(isPlain);
-  if (plain.length === 0) return undefined;
+  if (plain.length === 0 && !batches) return undefined;
   const layout =
     found.layouts.find(({ shape, offsets }) => shape != null || offsets != null) ?? found.layouts[0] ?? null;
   const before: unknown = layout?.["offsets"];

@@ -8,6 +8,7 @@ const STRICT = ["options", "choice", "configuration", "terms", "bounds", "start"
 const OPEN_FIELDS = ["moments", "runningMoments", "statistics", "controller"];
 
 const BATCH = ["batch"];
+const BATCHES = ["batches"];
 
 const partsOf = (type) =>
   (type.isUnion() ? type.types : [type]).filter((part) => !(part.flags & (ts.TypeFlags.Undefined | ts.TypeFlags.Void)));
@@ -128,7 +129,8 @@ function isNeeded(checker, field) {
 function describe(checker, { name, types, optional }) {
   const text = `${name}${optional ? "?" : ""}`;
   if (types.every((type) => type.flags & ts.TypeFlags.String)) return { text: `${text}""` };
-  if (types.every((type) => checker.isArrayType(type))) return { text: `${text}[]` };
+  if (types.every((type) => checker.isArrayType(type)))
+    return { text: `${text}${BATCHES.includes(name) ? "[*]" : "[]"}` };
   if (types.every(isCallable)) return { text: `${text}()` };
   const objects = types.filter((type) => type.flags & (ts.TypeFlags.Object | ts.TypeFlags.Intersection));
   if (objects.length < types.length || !objects.every((type) => isObject(checker, type)))
@@ -153,7 +155,10 @@ const takenBy = (checker, signatures) =>
 
 /** The types of the batches that a function takes. */
 export const batchesOf = (checker, type) =>
-  argumentsOf(checker, type.getCallSignatures()).flatMap(({ name, types }) => (BATCH.includes(name) ? types : []));
+  argumentsOf(checker, type.getCallSignatures()).flatMap(({ name, types }) => {
+    if (BATCHES.includes(name)) return types.flatMap((list) => checker.getTypeArguments(list));
+    return BATCH.includes(name) ? types : [];
+  });
 
 /** The fields of all batches, with the kinds of their arrays. */
 export const batchTexts = (checker, types) =>

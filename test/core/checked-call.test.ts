@@ -1,6 +1,7 @@
 // What every public function does first: names that it does not know are refused, with the nearest that it knows, and what is no
 // object of options too. Calls inside of lib/ pass this by.
 import {
+  advantagePipeline,
   computeAdvantages,
   deviceStream,
   gae,
@@ -29,6 +30,7 @@ const ids = Int32Array.of(0, 1);
 const rows = { shape: [2, 2] as const };
 const batch = { logProbs: four, oldLogProbs: four, advantages: four, ...rows };
 const rewards = { rewards: four, groups: [0, 0, 1, 1] };
+const pipeline = { estimator: "grpo", groups: "all" } as const;
 const any = (value: object): never => value as never;
 
 /** What a call throws. */
@@ -124,7 +126,49 @@ describe("an unknown name is refused, and the nearest is named", () => {
       expect(refusal(() => gae(four, four, any(options))).message).toContain('"frm"');
   });
 
+  test.each<[string, () => unknown, RegExp]>([
+    [
+      "an option",
+      () => gae([1, 2], [0, 0], any({ shape: [1, 2], gamma: 1, lambda: 1, frm: 2 })),
+      /^gae: options has "frm"/,
+    ],
+    [
+      "that of another function",
+      () => grpoAdvantage({ ...rewards, rewards: [1, 2, 3, 4] }, any({ groupSize: 2 })),
+      /^grpoAdvantage: options has "groupSize"/,
+    ],
+    [
+      "a batch field",
+      () => policyLoss("ppo", any({ logProbs: [[-1]], advantages: [1], oldLogprobs: [[-1]] }), { clip: 0.2 }),
+      /^policyLoss: batch has "oldLogprobs".*"oldLogProbs"/,
+    ],
+    [
+      "a field of a batch of a list",
+      () =>
+        advantagePipeline(
+          any([
+            { rewards: [1], mask: [[1]] },
+            { rewards: [1], msk: [[1]] },
+          ]),
+          pipeline,
+        ),
+      /^advantagePipeline: batches\[1\] has "msk".*"mask"/,
+    ],
+  ])("with plain arrays too: %s", (_, call, message) => {
+    expect(refusal(call).message).toMatch(message);
+  });
+
+  test("in each batch of a list, with its place", () => {
+    const call = () => advantagePipeline(any([{ shape: [4, 1], rewards: four, rewrds: four }]), pipeline);
+    expect(refusal(call).message).toMatch(/^advantagePipeline: batches\[0\] has "rewrds".*"rewards"\?$/);
+    expect(refusal(call).details).toMatchObject({ name: "batches[0].rewrds", got: four });
+    expect(refusal(() => advantagePipeline(any([7]), pipeline)).message).toMatch(
+      /^advantagePipeline: batches\[0\] is 7/,
+    );
+  });
+
   test("a promise is rejected", async () => {
+    await expect(gaeAsync([1, 2], [0, 0], any({ ...rows, gama: 1 }))).rejects.toThrow(/"gama"/);
     await expect(gaeAsync(four, four, any({ ...rows, gama: 1 }))).rejects.toThrow(/"gama"/);
     await expect(readAllRollouts("/nowhere", any({ formt: "jsonl" }))).rejects.toThrow(/"formt"/);
   });

@@ -5,8 +5,18 @@ import * as surprisal from "../../lib";
 import { CASES, type Send } from "../support/device-cases";
 import { errorCode } from "../support/error-code";
 
-const { computeAdvantages, findSpans, gae, groupNormalize, linearLogprob, logprob, logRatio, policyLoss, whiten } =
-  surprisal;
+const {
+  advantagePipeline,
+  computeAdvantages,
+  findSpans,
+  gae,
+  groupNormalize,
+  linearLogprob,
+  logprob,
+  logRatio,
+  policyLoss,
+  whiten,
+} = surprisal;
 
 type Functions = Readonly<Record<string, (...args: unknown[]) => unknown>>;
 const functions = surprisal as unknown as Functions;
@@ -120,6 +130,26 @@ describe("worked examples as they are printed", () => {
     });
     expect(Array.from(rowAdvantages, (x) => Number(x.toFixed(4)))).toEqual([0.7071, -0.7071, 0, 0]);
     expect(Array.from(advantages, (x) => Number(x.toFixed(4)))).toEqual([0.7071, 0.7071, -0.7071, 0, 0, 0]);
+  });
+
+  test("each batch of a pipeline has rows of its own", () => {
+    const options = { estimator: "grpo", groups: "all" } as const;
+    const { batches } = advantagePipeline(
+      [
+        { rewards: [1, 0], mask: [[1, 1], [1]] },
+        { rewards: [1], mask: [[1, 0]] },
+      ],
+      options,
+    );
+    const typed = advantagePipeline(
+      [
+        { rewards: Float64Array.of(1, 0), mask: Uint8Array.of(1, 1, 1), offsets: Int32Array.of(0, 2, 3) },
+        { rewards: Float64Array.of(1), mask: Uint8Array.of(1, 0), offsets: Int32Array.of(0, 2) },
+      ],
+      options,
+    );
+    expect(batches).toEqual(typed.batches);
+    expect(Array.from(batches[1]!.advantages, (x) => Number(x.toFixed(4)))).toEqual([0.5774, 0]);
   });
 
   test("a policy loss over rows", () => {
