@@ -62,6 +62,10 @@ const TAKEN: readonly (readonly [snippet: string, value: unknown])[] = [
   [`gae(x, x, { ...rows, gamma: 0, lambda: 0, backend: ["cuda", "js"] }).returns`, [-1, -2]],
   [`computeAdvantages("grpo", { rewards: [1, 0], groups: "all" }).rowAdvantages.map(Math.sign)`, [1, -1]],
   [`computeAdvantages("grpo", { ...batch, ...rows, rewards: [3], groups: "all", mask: [1, 0] }).advantages`, [0, 0]],
+  [
+    `io.readAllRollouts(Buffer.from('{"token_ids":[1,2],"sampler_logprobs":[-0.5,-9999],"reward":1}')).then(({ rollouts, report }) => [rollouts[0].samplerLogProbs, report.minusInfinities])`,
+    [[-0.5, "-Infinity"], 1],
+  ],
 ];
 
 /** What the methods are when nothing is said of how. */
