@@ -120,7 +120,18 @@ const examplePage = {
 };
 
 export default tseslint.config(
-  { ignores: ["**/node_modules/", "dist/", "dist.partial/", "dist.declarations/", "build*/", "prebuilds/", "coverage/", "**/*.d.ts"] },
+  {
+    ignores: [
+      "**/node_modules/",
+      "dist/",
+      "dist.partial/",
+      "dist.declarations/",
+      "build*/",
+      "prebuilds/",
+      "coverage/",
+      "**/*.d.ts",
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: "error", noInlineConfig: true } },
   typescript,
   shipped,
