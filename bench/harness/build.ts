@@ -64,11 +64,20 @@ function threadSetter(lib: Library): (threads: number) => boolean {
   };
 }
 
+/** Copies of the package share what they have opened. One that is loaded after this opens its own; those before keep theirs. */
+function partFromCopies(): void {
+  const shared = Object.getOwnPropertySymbols(globalThis).filter((key) =>
+    key.description?.startsWith("surprisal.state."),
+  );
+  for (const key of shared) Reflect.deleteProperty(globalThis, key);
+}
+
 /** Loads dist/ below `packageRoot` anew. */
 export function loadBuild(name: string, packageRoot: string, { level }: BuildOptions = {}): Build {
   const load = createRequire(join(packageRoot, "package.json"));
   const dist = join(packageRoot, "dist") + sep;
   for (const file of Object.keys(load.cache)) if (file.startsWith(dist)) Reflect.deleteProperty(load.cache, file);
+  partFromCopies();
   const variables = {
     SURPRISAL_NATIVE_PATH: copyOfAddon(packageRoot),
     ...(level !== undefined && { SURPRISAL_CPU: level }),
