@@ -1,17 +1,26 @@
 // What a small call costs through the public functions, and from which size on the cpu backend is the faster one:
 //
-//   npx tsx bench/overhead.ts [--write]      --write keeps bench/results/overhead.json
+//   npx tsx bench/overhead.ts [--write]              --write keeps bench/results/overhead.json
+//   npx tsx bench/overhead.ts --against DIR [--write]
+//
+// The second compares with another built checkout, in processes by turns: ratios of small calls of "auto", the median over the rounds
+// (bench/results/overhead-against.json).
 //
 // CPU time of this process and not the clock: other work on the machine changes it less. Arrays are given (`out`), so
 // what is measured is checks, the way to the backend and the backend itself.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { cpus } from "node:os";
 import * as path from "node:path";
 import type * as library from "../lib";
 
+const after = (flag: string): string | undefined =>
+  process.argv.includes(flag) ? process.argv[process.argv.indexOf(flag) + 1] : undefined;
+
 // What users load: dist/, of `npm run build`.
-const surprisal = createRequire(__filename)("../dist/index.js") as typeof library;
+const OURS = path.join(__dirname, "..");
+const surprisal = createRequire(__filename)(path.join(after("--of") ?? OURS, "dist/index.js")) as typeof library;
 
 const SIZES = [8, 16, 32, 64, 128, 512, 4096];
 const BACKENDS = ["js", "cpu", "auto"] as const;
@@ -32,10 +41,12 @@ const CALLS: Readonly<Record<string, (n: number) => Call>> = {
   groupNormalize: (n) => {
     const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
     const groups = n / 8;
+    // An older checkout may not know "all".
+    const one = n === 8 && after("--of") === undefined;
     const out = { normalized: floats(n), means: floats(groups), stds: floats(groups), counts: new Int32Array(groups) };
     const values = ramp(n);
     return (backend) => () =>
-      surprisal.groupNormalize(values, n === 8 ? { backend, out, groups: "all" } : { backend, out, groupOffsets });
+      surprisal.groupNormalize(values, one ? { backend, out, groups: "all" } : { backend, out, groupOffsets });
   },
   groupSoftmax: (n) => {
     const groupOffsets = Int32Array.from({ length: n / 8 + 1 }, (_, g) => 8 * g);
@@ -90,6 +101,15 @@ function measure(run: () => unknown): { readonly median: number; readonly least:
   return { median: Math.round(found[REPETITIONS >> 1]!), least: Math.round(found[0]!) };
 }
 
+const RESULTS = path.join(__dirname, "results");
+const MACHINE = { cpu: cpus()[0]?.model, cpus: cpus().length, node: process.versions.node };
+
+function keep(name: string, result: object): void {
+  mkdirSync(RESULTS, { recursive: true });
+  const whole = { unit: "ns of CPU time a call", repetitions: REPETITIONS, machine: MACHINE, ...result };
+  writeFileSync(path.join(RESULTS, name), `${JSON.stringify(whole, null, 1)}\n`);
+}
+
 function main(write: boolean): void {
   const rows = Object.entries(CALLS).flatMap(([name, callOf]) =>
     SIZES.map((elements) => {
@@ -102,14 +122,53 @@ function main(write: boolean): void {
       return { function: name, elements, nanoseconds };
     }),
   );
-  if (!write) return;
-  const file = path.join(__dirname, "results", "overhead.json");
-  mkdirSync(path.dirname(file), { recursive: true });
-  const machine = { cpu: cpus()[0]?.model, cpus: cpus().length, node: process.versions.node };
-  writeFileSync(
-    file,
-    `${JSON.stringify({ unit: "ns of CPU time a call", repetitions: REPETITIONS, machine, rows }, null, 1)}\n`,
-  );
+  if (write) keep("overhead.json", { rows });
 }
 
-main(process.argv.includes("--write"));
+const ROUNDS = 9;
+const SMALL_SIZES = [8, 64, 512];
+
+/** The least time of each call of one checkout, in a process of its own. */
+type Times = Readonly<Record<string, number>>;
+
+function printTimes(): void {
+  const times = Object.entries(CALLS).flatMap(([name, callOf]) =>
+    SMALL_SIZES.map((elements) => [`${name} ${elements}`, measure(callOf(elements)("auto")).least] as const),
+  );
+  console.log(JSON.stringify(Object.fromEntries(times)));
+}
+
+function timesOf(tree: string): Times {
+  const argv = [...process.execArgv, __filename, "--of", path.resolve(tree)];
+  return JSON.parse(execFileSync(process.execPath, argv, { encoding: "utf8" })) as Times;
+}
+
+const middle = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!;
+
+function commitOf(tree: string): string {
+  return execFileSync("git", ["-C", tree, "describe", "--always", "--dirty"], { encoding: "utf8" }).trim();
+}
+
+function compare(other: string, write: boolean): void {
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => {
+    // By turns, and each goes first as often.
+    const first = timesOf(round % 2 === 0 ? other : OURS);
+    const second = timesOf(round % 2 === 0 ? OURS : other);
+    return round % 2 === 0 ? { theirs: first, ours: second } : { theirs: second, ours: first };
+  });
+  const rows = Object.keys(rounds[0]!.ours).map((call) => {
+    const before = middle(rounds.map(({ theirs }) => theirs[call]!));
+    const now = middle(rounds.map(({ ours }) => ours[call]!));
+    const ratio = Number(middle(rounds.map(({ ours, theirs }) => ours[call]! / theirs[call]!)).toFixed(3));
+    console.log(`${call.padEnd(22)}${String(before).padStart(7)} → ${String(now).padStart(7)} ns  × ${ratio}`);
+    const [name, elements] = call.split(" ");
+    return { function: name, elements: Number(elements), before, now, ratio };
+  });
+  if (write) keep("overhead-against.json", { rounds: ROUNDS, before: commitOf(other), now: commitOf(OURS), rows });
+}
+
+const write = process.argv.includes("--write");
+const against = after("--against");
+if (after("--of") !== undefined) printTimes();
+else if (against !== undefined) compare(against, write);
+else main(write);

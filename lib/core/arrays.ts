@@ -242,15 +242,21 @@ function refuseWithin(op: string, name: string, output: ArrayBufferView, others:
   }
 }
 
+/** Whether one of the first `ends` buffers is there a second time. */
+function anyTwice(buffers: readonly unknown[], ends: number, count: number): boolean {
+  for (let i = 0; i < ends; ++i) {
+    const own = buffers[i];
+    for (let j = i + 1; j < count; ++j) if (own === buffers[j]) return true;
+  }
+  return false;
+}
+
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
 export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
   // Nearly always every output has a buffer of its own. Then there is nothing to compare.
   const buffers: unknown[] = [];
   const ends = addBuffers(buffers, 0, outputs);
-  const count = addBuffers(buffers, ends, inputs);
-  let shared = false;
-  for (let i = 0; i < ends; ++i) for (let j = i + 1; j < count; ++j) shared ||= buffers[i] === buffers[j];
-  if (!shared) return;
+  if (!anyTwice(buffers, ends, addBuffers(buffers, ends, inputs))) return;
   for (const name in outputs) {
     const output = outputs[name];
     if (output == null) continue;

@@ -121,7 +121,8 @@ export function groupsByLabel(op: string, name: string, labels: unknown, count: 
 
 function evenIds(size: number, count: number): Int32Array {
   const ids = new Int32Array(count);
-  for (let begin = 0, g = 0; begin < count; begin += size, ++g) ids.fill(g, begin, begin + size);
+  // Those of group 0 are 0 already.
+  for (let begin = size, g = 1; begin < count; begin += size, ++g) ids.fill(g, begin, begin + size);
   return ids;
 }
 

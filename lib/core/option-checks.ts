@@ -57,16 +57,9 @@ export function unknownName(op: string, name: string, value: unknown, known: rea
 
 /** One of the listed words. Returns its position, which is the number of the native interface. */
 export function needWord<Word extends string>(op: string, name: string, value: Word, words: readonly Word[]): number {
-  const index = words.indexOf(value);
-  if (index < 0)
-    throw argumentError(
-      "ERR_SURPRISAL_OPTION",
-      op,
-      name,
-      value,
-      `one of ${words.map((word) => `"${word}"`).join(", ")}`,
-    );
-  return index;
+  // A loop: lists are short, and indexOf is a call of its own.
+  for (let i = 0; i < words.length; ++i) if (words[i] === value) return i;
+  throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `one of ${words.map((word) => `"${word}"`).join(", ")}`);
 }
 
 /** A yes or no, as backends take it. */

@@ -6,6 +6,7 @@ import type { DeviceArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import { DTYPE_CODE } from "../../core/dtype";
 import { fromHalfBits } from "../../core/half";
+import { holdBack } from "../../core/held-back";
 import { namedNumber } from "../../core/not-finite";
 import type { Anywhere } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
@@ -57,13 +58,15 @@ export function topLogits(
       ? int32Or(op, "", undefined, N * K, stream)
       : needInt32(op, "out", options.out, N * K, "rows * k");
   refuseOverlap(op, { ids }, { logits: x, mask });
+  const { args, release } = holdBack({ dtype, logits: x, mask, N, V, stride, K, ids }, { ids: options.out });
   try {
-    selectBackend(op, options.backend, stream).ops.divergenceTop({ dtype, logits: x, mask, N, V, stride, K, ids });
+    selectBackend(op, options.backend, stream).ops.divergenceTop(args);
   } catch (error) {
     const half = dtype === DTYPE_CODE.float16 ? "float16" : "bfloat16";
     const values = x instanceof Uint16Array ? fromHalfBits(x, half) : x;
     const kept = (i: number): boolean => i % stride < V && (!mask || mask[Math.floor(i / stride)] !== 0);
     throw namedNumber(op, error, "a number", [{ name: "logits", values, kept }], "NaN has no rank: mask its row");
   }
+  release();
   return ids;
 }

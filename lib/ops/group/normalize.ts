@@ -147,11 +147,11 @@ export function normalizeItems(op: string, items: GroupedItems, options: GroupNo
   const means = outputOr(op, "means", out?.means, dtype, groups.G, stream);
   const stds = outputOr(op, "stds", out?.stds, dtype, groups.G, stream);
   const counts = int32Or(op, "counts", out?.counts, groups.G, stream);
-  const perItem = (name: "centers" | "spreads") =>
-    out?.[name] ? outputOr(op, name, out[name], dtype, values.length, stream) : null;
-  const centers = perItem("centers");
-  const spreads = perItem("spreads");
-  const outputs = { normalized, means, stds, counts, centers, spreads };
+  const centers = out?.centers ? outputOr(op, "centers", out.centers, dtype, values.length, stream) : null;
+  const spreads = out?.spreads ? outputOr(op, "spreads", out.spreads, dtype, values.length, stream) : null;
+  // What few calls have costs the others nothing.
+  const outputs: Readonly<Record<string, ArrayBufferView | null>> =
+    centers || spreads ? { normalized, means, stds, counts, centers, spreads } : { normalized, means, stds, counts };
   refuseItemOverlap(op, outputs, values, options);
   if (weights) refuseOverlap(op, outputs, { weights });
   selectBackend(op, options.backend, stream).ops.groupNormalize({

@@ -5,7 +5,7 @@ import { outputOr } from "../../core/arrays";
 import type { CollectiveOption } from "../../core/collective";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
-import type { FloatArray } from "../../core/dtype";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { allocateFloat, floatDType } from "../../core/float-arrays";
 import type { GroupLayout, NamedGroups } from "../../core/groups";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
@@ -56,17 +56,24 @@ export function groupSoftmax(
   const dtype = floatDType(items.values);
   const weights = outputOr(op, "weights", options.out?.weights, dtype, items.values.length, stream);
   refuseItemOverlap(op, { weights }, items.values, options);
-  const all = gatherItems(op, options.collective, items);
-  const found = options.collective ? allocateFloat(dtype, all.values.length) : weights;
+  const gathered = options.collective && gatherItems(op, options.collective, items);
+  const { values: all, groups } = gathered ?? items;
+  const found = gathered ? allocateFloat(dtype, all.length) : weights;
   selectBackend(op, options.backend, stream).ops.groupSoftmax({
+    // Each by name, as in logRatio.
+    dtype: DTYPE_CODE[dtype],
+    values: all,
+    members: groups.members,
+    offsets: groups.offsets,
+    n: all.length,
+    G: groups.G,
     temperature,
     weights: found,
     logSumExps: null,
     softMeans: null,
     floor,
-    ...itemArgs(all),
   });
-  if (found !== weights) weights.set(found.subarray(all.begin, all.end));
+  if (gathered) weights.set(found.subarray(gathered.begin, gathered.end));
   return weights;
 }
 

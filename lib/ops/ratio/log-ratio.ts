@@ -55,14 +55,24 @@ export function logRatio(
   const dtype = widestFloat(units.logProbs, units.oldLogProbs);
   const logRatios = outputOr(op, "logRatios", options.out?.logRatios, dtype, count, stream);
   const ratios = outputOr(op, "ratios", options.out?.ratios, dtype, count, stream);
-  const { mask, offsets, groupOffsets } = common;
+  const { mask, offsets, members, groupOffsets } = common;
   refuseOverlap(
     op,
     { logRatios, ratios },
     { logProbs: units.logProbs, oldLogProbs: units.oldLogProbs, mask, offsets, groupOffsets },
   );
   selectBackend(op, options.backend, stream).ops.ratioLog({
-    ...common,
+    // Each by name: a spread costs a third of a small call.
+    mask,
+    offsets,
+    members,
+    groupOffsets,
+    n: common.n,
+    B: common.B,
+    T: common.T,
+    G: common.G,
+    level: common.level,
+    reduce: common.reduce,
     dtype: DTYPE_CODE[dtype],
     logProbs: asFloat(units.logProbs, dtype),
     oldLogProbs: asFloat(units.oldLogProbs, dtype),

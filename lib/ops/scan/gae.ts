@@ -5,7 +5,7 @@ import { selectBackend } from "../../backend/select";
 import { outputOr, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
-import type { FloatArray } from "../../core/dtype";
+import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
@@ -45,18 +45,28 @@ function gaeCall(
   options: GaeOptions,
 ): Call<ScanGaeArgs, GaeResult> {
   const call = prepare(op, { rewards, values, lambda: options.lambda }, options);
-  const { arrays, dtype, rows, stream } = call;
+  const { arrays, dtype, rows, stream, gamma, maskMode, transformMasked } = call;
   const lambda = arrays.lambda ? 1 : needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
   const { out } = options;
   const advantages = outputOr(op, "advantages", out?.advantages, dtype, rows.n, stream);
   const returns = outputOr(op, "returns", out?.returns, dtype, rows.n, stream);
   const result = { advantages, returns };
   refuseOverlap(op, result, arrays);
+  // One literal, and no spread of commonArgs: that costs a fifth of a small call.
   const args = {
-    ...commonArgs(call),
-    transformMasked: call.transformMasked,
+    dtype: DTYPE_CODE[dtype],
     rewards: asFloat(arrays.rewards, dtype),
     values: asFloat(arrays.values!, dtype),
+    gammas: arrays.gamma && asFloat(arrays.gamma, dtype),
+    mask: arrays.mask,
+    bootstrap: arrays.bootstrap && asFloat(arrays.bootstrap, dtype),
+    offsets: arrays.offsets,
+    n: rows.n,
+    B: rows.B,
+    T: rows.T,
+    gamma,
+    maskMode,
+    transformMasked,
     lambda,
     lambdas: arrays.lambda && asFloat(arrays.lambda, dtype),
     advantages,

@@ -85,7 +85,7 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
     inputs.rewards,
     inputs.values,
     inputs.weights,
-    typeof inputs.lambda === "number" ? undefined : inputs.lambda,
+    inputs.lambda,
     options.gamma,
     options.mask,
     options.bootstrap,
@@ -98,8 +98,9 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
   const perToken = typeof options.gamma !== "number";
   const discount = perToken ? needFloats(op, "gamma", options.gamma, n, meaning) : null;
   const gamma = perToken ? 1 : needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
-  const lambda =
-    ArrayBuffer.isView(inputs.lambda) || DeviceArray.is(inputs.lambda) ? needLambdas(op, inputs.lambda, B) : null;
+  const perRow =
+    typeof inputs.lambda === "object" && (ArrayBuffer.isView(inputs.lambda) || DeviceArray.is(inputs.lambda));
+  const lambda = perRow ? needLambdas(op, inputs.lambda, B) : null;
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
   const bootstrap = optionalFloats(op, "bootstrap", options.bootstrap, B, "one per row");
   return {

@@ -7,6 +7,7 @@ import { int32Or, refuseOverlap } from "../../core/arrays";
 import type { DeviceFloatArray } from "../../core/device-array";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
+import { holdBack } from "../../core/held-back";
 import { namedNumber } from "../../core/not-finite";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needFlags, needTop, needUnits, type SelectOptions, type TopOptions } from "./ranked-units";
@@ -35,7 +36,7 @@ function topCall(op: string, values: FloatArray, options: TopMaskOptions) {
   refuseOverlap(op, { selected, counts }, { values, mask, offsets });
   return {
     stream,
-    args: { selected, counts, ...args, ...top },
+    ...holdBack({ selected, counts, ...args, ...top }, { ...options.out }),
     arrays: { values, mask, offsets, selected, counts },
     result: { selected, counts },
   };
@@ -66,20 +67,22 @@ export function topMask(
   anywhere: TopMaskOptions | Anywhere<TopMaskOptions>,
 ): TopMaskResult | OnDevice<TopMaskResult> {
   const options = anywhere as TopMaskOptions;
-  const { stream, args, result } = topCall("topMask", given as FloatArray, options);
+  const { stream, args, release, result } = topCall("topMask", given as FloatArray, options);
   try {
     selectBackend("topMask", options.backend, stream).ops.selectTop(args);
   } catch (error) {
     throw namedNan("topMask", error, args);
   }
+  release();
   return result;
 }
 
 /** `topMask` off the event loop, as `quantileMaskAsync`. */
 export async function topMaskAsync(values: FloatArray, options: TopMaskOptions & AsyncOption): Promise<TopMaskResult> {
-  const { args, arrays, result } = topCall("topMaskAsync", values, options);
+  const { args, release, arrays, result } = topCall("topMaskAsync", values, options);
   await runWhole("topMaskAsync", "selectTop", args, arrays, options).catch((error: unknown) => {
     throw namedNan("topMaskAsync", error, args);
   });
+  release();
   return result;
 }
