@@ -89,14 +89,14 @@ class GroupStatistics {
     }
     this.count = a.nanPolicy === ABSTAIN ? present : end - begin;
     this.weight = weight;
-    this.squares = 0;
     this.empty = numbers === 0 || present < this.count;
     const standard = a.singleton === STANDARD;
-    const scaled = a.scale !== UNSCALED;
     if (this.count === 0 && standard) this.set(0, 1, "missing");
     else if (present === 0 || present < this.count) this.set(NaN, NaN, "missing");
     else if (numbers === 0) this.set(NaN, NaN, "zero");
     else if (this.count === 1) {
+      this.squares = 0;
+      const scaled = a.scale !== UNSCALED;
       const copied = !scaled && (a.center === UNCENTRED || a.singleton !== ZERO);
       const zero = a.singleton === ZERO && !(a.center === UNCENTRED && !scaled);
       this.divisor = a.scale === BY_STD ? 1 + a.epsilon : 1;
@@ -132,14 +132,9 @@ class GroupStatistics {
     const variance = constant ? 0 : squares / (weight > a.ddof ? weight - a.ddof : NaN);
     const std = Math.sqrt(Math.max(variance, a.varianceFloor));
     this.squares = constant ? 0 : squares;
-    this.divisor =
-      a.scale === UNSCALED || a.scale === BY_OTHERS
-        ? 1
-        : a.scale === BY_STD
-          ? std + a.epsilon
-          : a.scale === BY_MEAN && mean <= 0
-            ? Infinity
-            : mean + a.epsilon;
+    if (a.scale === BY_STD) this.divisor = std + a.epsilon;
+    else if (a.scale === UNSCALED || a.scale === BY_OTHERS) this.divisor = 1;
+    else this.divisor = a.scale === BY_MEAN && mean <= 0 ? Infinity : mean + a.epsilon;
     this.set(
       mean,
       std,
@@ -198,6 +193,20 @@ class GroupStatistics {
     return (x - this.rounded - this.residue) * (a.center === LEAVE_ONE_OUT ? this.weight / (this.weight - w) : 1);
   }
 
+  /** The items that all are (x - mean) / divisor: most calls have no others, and those of short groups are made often. */
+  normalizeAlike(a: GroupNormalizeArgs, begin: number, end: number, missing: number): boolean {
+    if (this.transform !== "centre" || a.center === LEAVE_ONE_OUT || a.scale === BY_OTHERS || a.normalized === null)
+      return false;
+    const { values, members, gain, normalized } = a;
+    const { rounded, residue, divisor } = this;
+    for (let k = begin; k < end; ++k) {
+      const i = members === null ? k : members[k]!;
+      const x = values[i]!;
+      normalized[i] = gain * (Number.isNaN(x) ? missing : (x - rounded - residue) / divisor);
+    }
+    return true;
+  }
+
   /** A number that is not NaN, of an item with weight w. */
   normalized(a: GroupNormalizeArgs, x: number, w: number): number {
     const y = this.scaledBefore(a, x, w);
@@ -233,7 +242,7 @@ function groupNormalize(a: GroupNormalizeArgs): void {
     const begin = a.offsets[g]!;
     const end = a.offsets[g + 1]!;
     group.read(a, begin, end);
-    if (normalized)
+    if (normalized && !group.normalizeAlike(a, begin, end, missing))
       for (let k = begin; k < end; ++k) {
         const i = members === null ? k : members[k]!;
         const x = values[i]!;
