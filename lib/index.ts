@@ -25,6 +25,9 @@ import type {
 } from "./loss/policy/policy-loss-from-logits";
 import type { TeacherTopK, TopKDistillationOptions, TopKDistillationResult } from "./loss/top-k-distillation";
 import type { DivergenceBackwardOptions } from "./ops/divergence/divergence";
+import type { LinearLogprobBackwardOptions, LinearLogprobGradients } from "./ops/linear/backward";
+import type { LinearLogprobState } from "./ops/linear/forward";
+import type { HeadTensor, HeadViewOf } from "./ops/linear/head";
 import type { LogprobBackwardOptions } from "./ops/logprob/backward";
 import type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobResult } from "./ops/logprob/kept";
 import type { LogitViewOf, Logits, WideLogits } from "./ops/logprob/logits";
@@ -1164,7 +1167,22 @@ export const linearLogprobAsync: TakesPlain<typeof from.linearLogprobAsync> = ch
  *   float32 (float64), since micro-batches add up in them
  * @throws SurprisalError as `linearLogprob`
  */
-export const linearLogprobBackward: OverloadsTakePlain<typeof from.linearLogprobBackward> = checked(
+export const linearLogprobBackward: {
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: Float32Of<HeadTensor>,
+    targets: Float32Of<TokenIds | null | undefined>,
+    state: Float32Of<LinearLogprobState>,
+    options: Float32Of<LinearLogprobBackwardOptions>,
+  ): Float32Of<LinearLogprobGradients<HeadViewOf<H>>>;
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: PlainArgument<HeadTensor>,
+    targets: PlainArgument<TokenIds | null | undefined>,
+    state: PlainArgument<LinearLogprobState>,
+    options: PlainArgument<LinearLogprobBackwardOptions>,
+  ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
+} & typeof from.linearLogprobBackward = checked(
   "linearLogprobBackward",
   from.linearLogprobBackward,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocab chunkRows gradients accumulate bias:l}",
@@ -1172,7 +1190,22 @@ export const linearLogprobBackward: OverloadsTakePlain<typeof from.linearLogprob
 /**
  * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
  */
-export const linearLogprobBackwardAsync: TakesPlain<typeof from.linearLogprobBackwardAsync> = checkedAsync(
+export const linearLogprobBackwardAsync: {
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: Float32Of<HeadTensor>,
+    targets: Float32Of<TokenIds | null | undefined>,
+    state: Float32Of<LinearLogprobState>,
+    options: Float32Of<LinearLogprobBackwardOptions & AsyncOption>,
+  ): Float32Of<Promise<LinearLogprobGradients<HeadViewOf<H>>>>;
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: PlainArgument<HeadTensor>,
+    targets: PlainArgument<TokenIds | null | undefined>,
+    state: PlainArgument<LinearLogprobState>,
+    options: PlainArgument<LinearLogprobBackwardOptions & AsyncOption>,
+  ): Beside<Promise<LinearLogprobGradients<HeadViewOf<H>>>>;
+} & typeof from.linearLogprobBackwardAsync = checkedAsync(
   "linearLogprobBackwardAsync",
   from.linearLogprobBackwardAsync,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend signal}",

@@ -45,9 +45,9 @@ export type MaxentMetrics = Readonly<Record<`maxent/${string}` | "controller_tau
 
 export interface MaxentAdvantageResult extends RowAdvantages {
   /** w, one per row; they sum to 1 in each group. For `listwisePolicyLoss`. */
-  readonly weights: FloatArray;
+  readonly weights: Float64Array;
   /** q, one per row. */
-  readonly distribution: FloatArray;
+  readonly distribution: Float64Array;
   /** Scalars for logging, over the prompts of all workers; docs/advantage/maxent.md lists them. */
   readonly metrics: MaxentMetrics;
 }
@@ -127,8 +127,8 @@ export function maxentAdvantage(batch: MaxentBatch, options: MaxentAdvantageOpti
   return {
     advantages: spreadRows(op, { layout, mask }, rowAdvantages, dtype, { backend: options.backend }),
     rowAdvantages,
-    weights,
-    distribution: q,
+    weights: weights as Float64Array,
+    distribution: q as Float64Array,
     metrics: metricsOf(statistics, { tau, beta, temperature }, options),
   };
 }

@@ -49,9 +49,9 @@ export interface OutcomeAdvantageResult extends RowAdvantages {
   /** The score of each row: its reward, or the sum of its token rewards; float64. */
   readonly scores: Float64Array;
   /** Baseline of each group: its mean score, weighted where the estimator weighs rows. float64 */
-  readonly means: FloatArray;
+  readonly means: Float64Array;
   /** Std of the scores, one per group, without epsilon; 0 for a group of one or of equal scores. float64 */
-  readonly stds: FloatArray;
+  readonly stds: Float64Array;
   /** Rows that entered the statistics, one per group. */
   readonly counts: Int32Array;
   /** The group number of each row: labels are numbered by first appearance. */
@@ -141,6 +141,7 @@ export function compareScores(
     : normalizeItems(op, { values: scores, groups }, settings);
   const rowAdvantages = group.normalized as Float64Array;
   const advantages = spreadRows(op, batch, rowAdvantages, floatDType(batch.rewards), backend);
-  const { means, stds, counts, groupIds } = group;
+  const { counts, groupIds } = group;
+  const [means, stds] = [group.means as Float64Array, group.stds as Float64Array];
   return { advantages, returns: advantages, rowAdvantages, scores, means, stds, counts, groupIds };
 }

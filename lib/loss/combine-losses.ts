@@ -5,19 +5,19 @@ import { argumentError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 
 /** A loss and its gradient, as a policy loss or `negativeLogLikelihood` returns them, and what it weighs. */
-export interface LossPart {
+export interface LossPart<Floats extends FloatArray = FloatArray> {
   readonly loss: number;
   /** d loss / d log-probs, [n]. */
-  readonly gradLogProbs: FloatArray;
+  readonly gradLogProbs: Floats;
   /** Multiplies both. A divisor that is a count of all workers is its reciprocal. Default 1. */
   readonly weight?: number;
 }
 
-export interface CombinedLoss {
+export interface CombinedLoss<Floats extends FloatArray = FloatArray> {
   /** Σ weight·loss, float64. */
   readonly loss: number;
   /** d loss / d log-probs, [n]: float64 if one of the parts has float64, else float32, rounded once. */
-  readonly gradLogProbs: FloatArray;
+  readonly gradLogProbs: Floats;
 }
 
 /**
@@ -26,6 +26,8 @@ export interface CombinedLoss {
  *
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _BUFFER, naming the part and its field
  */
+export function combineLosses(parts: readonly LossPart<Float32Array>[]): CombinedLoss<Float32Array>;
+export function combineLosses(parts: readonly LossPart[]): CombinedLoss;
 export function combineLosses(parts: readonly LossPart[]): CombinedLoss {
   const op = "combineLosses";
   if (!Array.isArray(parts) || parts.length === 0)

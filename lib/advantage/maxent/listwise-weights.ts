@@ -131,13 +131,10 @@ export interface UniformWeightsOptions extends PromptLayout, BackendOption, Coll
  * @returns float64
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION or _RANGE, naming the argument
  */
-export function uniformListwiseWeights(options: UniformWeightsOptions & NamedPrompts): FloatArray {
+export function uniformListwiseWeights(options: UniformWeightsOptions & NamedPrompts): Float64Array {
   const op = "uniformListwiseWeights";
   const layout = promptGrouping(op, options);
   const count = needNumber(op, "count", options.count ?? promptItems(layout), { min: 0, integer: true });
-  return groupSoftmax(new Float64Array(count), {
-    ...layout,
-    backend: options.backend,
-    collective: options.collective,
-  });
+  const { backend, collective } = options;
+  return groupSoftmax(new Float64Array(count), { ...layout, backend, collective }) as Float64Array;
 }

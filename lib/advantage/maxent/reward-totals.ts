@@ -18,9 +18,9 @@ export interface RewardTotalsOptions extends RewardTotalConventions, PresetOptio
   readonly count?: number;
 }
 
-export interface RewardTotals {
+export interface RewardTotals<Totals extends FloatArray = FloatArray> {
   /** One per completion; float64 if a reward is (and `rounding` does not say float32), else float32. */
-  readonly totals: FloatArray;
+  readonly totals: Totals;
   /** The rewards as they came, unweighted, NaN kept: one float64 array per reward function. */
   readonly perReward: readonly Float64Array[];
 }
@@ -83,6 +83,11 @@ export function totalsOf(
  * @param rewards one float array per reward function, one number per completion each
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE or _OPTION, naming the argument
  */
+export function rewardTotals(
+  rewards: readonly Float32Array[],
+  options?: RewardTotalsOptions,
+): RewardTotals<Float32Array>;
+export function rewardTotals(rewards: readonly FloatArray[], options?: RewardTotalsOptions): RewardTotals;
 export function rewardTotals(rewards: readonly FloatArray[], options: RewardTotalsOptions = {}): RewardTotals {
   return totalsOf("rewardTotals", rewards, resolvePreset("rewardTotals", options.preset, options));
 }

@@ -1,6 +1,7 @@
 // What a log shows of the weights of a batch.
 import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
+import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { groupEntropy } from "../../ops/group";
 import { rewardMoments } from "./reward-moments";
@@ -19,7 +20,9 @@ export interface WeightLoggingView {
   readonly deviationStd: number;
 }
 
-type Logged = Pick<WeightStatistics, "weights" | "groupIds" | "entropy" | "entropyMin" | "entropyMax" | "deviations">;
+interface Logged extends Pick<WeightStatistics, "weights" | "groupIds" | "entropy" | "entropyMin" | "entropyMax"> {
+  readonly deviations: FloatArray;
+}
 
 /** One worker's share: its prompts that have completions, and the evenness of each. */
 interface Part {

@@ -3,8 +3,10 @@ import type { BackendOption } from "../../backend/select";
 import type { CollectiveOption } from "../../core/collective";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import { widestFloat } from "../../core/float-arrays";
 import type { GroupConventions } from "../../ops/group";
 import { grpoAdvantage } from "../grpo-advantage";
+import { roundedTo } from "../token-rewards";
 import {
   type ListwiseWeightSettings,
   listwiseWeights,
@@ -52,8 +54,12 @@ export function weightStatistics(
  *
  * @throws SurprisalError as `uniformListwiseWeights`
  */
-export function uniformWeightStatistics(options: UniformWeightsOptions & NamedPrompts): WeightStatistics | null {
-  return weightStatistics(uniformListwiseWeights(options), options);
+export function uniformWeightStatistics(
+  options: UniformWeightsOptions & NamedPrompts,
+): (WeightStatistics & { readonly weights: Float64Array }) | null {
+  const weights = uniformListwiseWeights(options);
+  const statistics = weightStatistics(weights, options);
+  return statistics && { ...statistics, weights };
 }
 
 export interface ListwiseWeightStatisticsOptions extends ListwiseWeightSettings, BackendOption, CollectiveOption {
@@ -81,7 +87,7 @@ export function listwiseWeightStatistics(
   const where = { backend, collective: options.collective };
   const normalize = lengthNormalize === undefined ? {} : { lengthNormalize };
   const [logProbs] = beta === 0 ? [undefined] : referenceLogProbs(op, reference, groupOffsets, normalize);
-  const weights = listwiseWeights(targets, {
+  const found = listwiseWeights(targets, {
     temperature,
     beta,
     groupOffsets,
@@ -90,6 +96,9 @@ export function listwiseWeightStatistics(
     referenceLogProbs: logProbs,
     ...where,
   });
+  // The log-probs of the reference are float64 here, whatever they were.
+  const { means, sums, tokenCounts } = reference;
+  const weights = logProbs ? roundedTo(widestFloat(targets, means, sums, tokenCounts), found) : found;
   return weightStatistics(weights, { groupOffsets, ...where });
 }
 

@@ -20,6 +20,7 @@ import {
   type DeviceHeadTensor,
   type HeadTensor,
   type HeadView,
+  type HeadViewOf,
   type LinearHeadOptions,
   needHead,
 } from "./head";
@@ -30,9 +31,9 @@ const PARTS = ["hidden", "weight", "bias"] as const;
 /** What has a gradient. */
 export type LinearPart = (typeof PARTS)[number];
 
-export interface LinearLogprobGradients {
+export interface LinearLogprobGradients<View extends HeadView = HeadView> {
   /** dL/d hidden, [rows, dim], of hidden's kind; 0 in rows that are not kept. null where not asked for. */
-  readonly gradHidden: HeadView | null;
+  readonly gradHidden: View | null;
   /** dL/d weight, the size of weight, float64 where hidden is, else float32; 0 in the padding. null where not asked for. */
   readonly gradWeight: FloatArray | null;
   /** dL/d bias, one a row of weight, of gradWeight's type. null where not asked for. */
@@ -216,13 +217,13 @@ export function linearLogprobBackward(
  *   float32 (float64), since micro-batches add up in them
  * @throws SurprisalError as `linearLogprob`
  */
-export function linearLogprobBackward(
-  hidden: HeadTensor,
+export function linearLogprobBackward<H extends HeadTensor>(
+  hidden: H,
   weight: HeadTensor,
   targets: TokenIds | null | undefined,
   state: LinearLogprobState,
   options: LinearLogprobBackwardOptions,
-): LinearLogprobGradients;
+): LinearLogprobGradients<HeadViewOf<H>>;
 export function linearLogprobBackward(
   hidden: HeadTensor | DeviceHeadTensor,
   weight: HeadTensor | DeviceHeadTensor,
@@ -247,15 +248,15 @@ export function linearLogprobBackward(
 /**
  * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
  */
-export async function linearLogprobBackwardAsync(
-  hidden: HeadTensor,
+export async function linearLogprobBackwardAsync<H extends HeadTensor>(
+  hidden: H,
   weight: HeadTensor,
   targets: TokenIds | null | undefined,
   state: LinearLogprobState,
   options: LinearLogprobBackwardOptions & AsyncOption,
-): Promise<LinearLogprobGradients> {
+): Promise<LinearLogprobGradients<HeadViewOf<H>>> {
   const op = "linearLogprobBackwardAsync";
   const { args, result, arrays } = prepare(op, hidden, weight, targets, state, options);
   await runWhole(op, "linearBackward", args, arrays, options);
-  return result;
+  return result as LinearLogprobGradients<HeadViewOf<H>>;
 }

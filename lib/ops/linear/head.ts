@@ -17,6 +17,11 @@ export type HeadTensor =
   | { readonly data: HeadView; readonly dims: readonly number[]; readonly type: string }
   | { readonly data: HeadView; readonly shape: readonly number[]; readonly dtype: string };
 
+/** The kind of array that a gradient to it is. */
+export type HeadViewOf<H extends HeadTensor> = H extends { readonly data: infer View extends HeadView }
+  ? View
+  : Extract<H, HeadView>;
+
 /** The same on a device. Of more than one dimension the last is that of a row. */
 export type DeviceHeadTensor = DeviceArray<HeadDType>;
 

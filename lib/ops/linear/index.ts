@@ -12,4 +12,4 @@ export type {
   LinearLogprobGradients,
   LinearPart,
 } from "./backward";
-export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, LinearHeadOptions } from "./head";
+export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, HeadViewOf, LinearHeadOptions } from "./head";

@@ -1,6 +1,5 @@
 // Cases of the ops on rows of logits and on hidden states.
 import * as s from "../../../lib";
-import { divergence, divergenceBackward, topLogits } from "../../../lib/ops/divergence";
 import { type Case, caseOf, type Input, rows, logitRows, logits, logitShape, rowMask, targets, wide } from "./cases";
 
 const layout = { shape: logitShape, mask: rowMask };
@@ -41,11 +40,11 @@ export const LOGIT_CASES: readonly Case[] = [
     s.logprobMerge([s.logprobPartial(x as Float32Array, targets, { ...layout, backend })], { rows: 3, backend }),
   ),
   caseOf("topLogits", { logits: logits() }, ({ logits: x }, backend) => ({
-    ids: topLogits(x, 3, { ...layout, backend }),
+    ids: s.topLogits(x, 3, { ...layout, backend }),
   })),
   ...([0, 1, 0.5] as const).map((beta) =>
     caseOf(`divergence, beta ${beta}`, { student: logits(), teacher: logits() }, ({ student, teacher }, backend) => ({
-      divergences: divergence(student, teacher, { ...layout, beta, backend }),
+      divergences: s.divergence(student, teacher, { ...layout, beta, backend }),
     })),
   ),
   ...([0, 1, 0.5] as const).map((beta) =>
@@ -53,7 +52,7 @@ export const LOGIT_CASES: readonly Case[] = [
       `divergenceBackward, beta ${beta}`,
       { student: logits(), teacher: logits(), gradDivergences: { ...wide(3), kept: 0, masked: 1 } },
       ({ student, teacher, gradDivergences }, backend) => ({
-        gradStudent: divergenceBackward(student, teacher, gradDivergences, { ...layout, beta, backend }),
+        gradStudent: s.divergenceBackward(student, teacher, gradDivergences, { ...layout, beta, backend }),
       }),
     ),
   ),

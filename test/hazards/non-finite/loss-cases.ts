@@ -1,5 +1,5 @@
 // Cases of the losses of tokens and of rows.
-import { klEstimates, rowLoss, tokenLoss, tokenLossFromLogits } from "../../../lib/ops/loss";
+import { klEstimates, rowLoss, tokenLoss, tokenLossFromLogits } from "../../../lib";
 import { type Case, caseOf, type Given, logProbs, mask, rows, shape, tokens, wideRows } from "./cases";
 
 type Loss = { readonly [name: string]: Given };

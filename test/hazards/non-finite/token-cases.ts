@@ -1,6 +1,5 @@
 // Cases of the ops on tokens in rows.
 import * as s from "../../../lib";
-import { boundMismatch, measureMismatch } from "../../../lib/ops/correction";
 import {
   type Case,
   caseOf,
@@ -154,7 +153,7 @@ export const TOKEN_CASES: readonly Case[] = [
 
   ...(["k1", "k3", "ratio", "distance"] as const).map((statistic) =>
     caseOf(`measureMismatch, ${statistic}`, { logProbs: logProbs(), oldLogProbs: logProbs() }, (given, backend) => {
-      const { moments, bounded, ...rest } = measureMismatch(given.logProbs, given.oldLogProbs, {
+      const { moments, bounded, ...rest } = s.measureMismatch(given.logProbs, given.oldLogProbs, {
         ...layout,
         statistic,
         low: 0.5,
@@ -169,7 +168,7 @@ export const TOKEN_CASES: readonly Case[] = [
       `boundMismatch, outside "${outside}"`,
       { logProbs: logProbs(), oldLogProbs: logProbs(), rowFactors: wideRows() },
       (given, backend) =>
-        boundMismatch(given.logProbs, given.oldLogProbs, {
+        s.boundMismatch(given.logProbs, given.oldLogProbs, {
           ...layout,
           statistic: "ratio",
           low: 0.5,
