@@ -54,11 +54,11 @@ export {
 } from "./exports";
 
 const ofEveryPolicyLoss =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend arena";
 const ofEveryPolicyLossFromLogits =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend kept{ids:t offsets:i} vocab out temperature scale softcap dtype stride";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend arena kept{ids:t offsets:i} vocab out temperature scale softcap dtype stride";
 const ofEveryPolicyLossFromLogitsAsync =
-  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend vocab out temperature scale softcap dtype stride signal";
+  "aggregation metricNames klImportanceCorrected entropyAggregation klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} emptyRows kl{coefficient kind gradientKind logClamp valueClamp importanceCorrected} entropyBonus{coefficient mask:m aggregation} tokens rows length workers accumulation stepsPerGeneration backend arena vocab out temperature scale softcap dtype stride signal";
 export type Moments = from.Moments;
 /**
  * Moments of one or more units (rows, groups, workers): everything that batch statistics are made of, ready to be merged.
@@ -113,7 +113,7 @@ export const toHalfBits: typeof from.toHalfBits = checked("toHalfBits", from.toH
 export const answerThinkingMask: TakesPlain<typeof from.answerThinkingMask> = checked(
   "answerThinkingMask",
   from.answerThinkingMask,
-  "tokens:t options{mask:m promptLength mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags shape offsets:i backend preset}",
+  "tokens:t options{mask:m promptLength mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags shape offsets:i backend arena preset}",
 );
 /**
  * The loss of a batch: Σ_b w_b·Σ_t m_bt·losses_bt, its weights and its gradient. What lies under the mask is not read. Rows are
@@ -126,7 +126,7 @@ export const answerThinkingMask: TakesPlain<typeof from.answerThinkingMask> = ch
 export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
   "aggregateLoss",
   from.aggregateLoss,
-  "losses:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
+  "losses:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
  * What a kept token of each row weighs in the loss of a batch, one number a row: W_bt = m_bt·w_b = d loss / d losses_bt.
@@ -138,7 +138,7 @@ export const aggregateLoss: TakesPlain<typeof from.aggregateLoss> = checked(
 export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = checked(
   "aggregationWeights",
   from.aggregationWeights,
-  "options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
+  "options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
  * The entropy bonus of a batch and its gradient. Hand `gradEntropies` to `logprobBackward` together with the gradient of the
@@ -153,7 +153,7 @@ export const aggregationWeights: TakesPlain<typeof from.aggregationWeights> = ch
 export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
   "entropyBonus",
   from.entropyBonus,
-  "entropies:f options{coefficient rowWeights:d mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
+  "entropies:f options{coefficient rowWeights:d mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
  * The value loss of PPO and its gradient, per token:
@@ -169,7 +169,7 @@ export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
 export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
   "valueLoss",
   from.valueLoss,
-  "batch* options?{clip huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend}",
+  "batch* options?{clip huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend arena}",
 );
 /**
  * A row of a group with unequal rewards weighs min(groups / such groups, clip), so that the sum of a batch does not shrink
@@ -183,7 +183,7 @@ export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
 export const clipFilterWeights: TakesPlain<typeof from.clipFilterWeights> = checked(
   "clipFilterWeights",
   from.clipFilterWeights,
-  "rewards:f options{clip degenerateWeight groups groupOffsets:i backend collective}",
+  "rewards:f options{clip degenerateWeight groups groupOffsets:i backend arena collective}",
 );
 /**
  * The share of the kept values strictly outside [low, high]: what a clip to that range changes. NaN is not outside. 0 where no
@@ -194,7 +194,7 @@ export const clipFilterWeights: TakesPlain<typeof from.clipFilterWeights> = chec
 export const clipFraction: TakesPlain<typeof from.clipFraction> = checked(
   "clipFraction",
   from.clipFraction,
-  "values:f options{low high mask:m backend}",
+  "values:f options{low high mask:m backend arena}",
 );
 /**
  * Shapes the rewards of each group as an estimator wants them:
@@ -214,7 +214,7 @@ export const clipFraction: TakesPlain<typeof from.clipFraction> = checked(
 export const shapeGroupRewards: OverloadsTakePlain<typeof from.shapeGroupRewards> = checked(
   "shapeGroupRewards",
   from.shapeGroupRewards,
-  "rewards:f options{estimator groupScale mask:m epsilon dropGroups groups groupOffsets:i shape offsets:i preset backend collective}",
+  "rewards:f options{estimator groupScale mask:m epsilon dropGroups groups groupOffsets:i shape offsets:i preset backend arena collective}",
 );
 /**
  * Advantages of one batch from rewards per token:
@@ -234,7 +234,7 @@ export const shapeGroupRewards: OverloadsTakePlain<typeof from.shapeGroupRewards
 export const estimateAdvantages: TakesPlain<typeof from.estimateAdvantages> = checked(
   "estimateAdvantages",
   from.estimateAdvantages,
-  "batch* options{estimator gamma lambda whiten advantageClip weighting maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver backend collective preset}",
+  "batch* options{estimator gamma lambda whiten advantageClip weighting maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver backend arena collective preset}",
 );
 /**
  * Distillation on K ids of each row, from log-probs that are there already. They are taken as they are: not renormalised over the ids.
@@ -268,7 +268,7 @@ export const supportDistillation: TakesPlain<typeof from.supportDistillation> = 
 export const boundMismatch: OverloadsTakePlain<typeof from.boundMismatch> = checked(
   "boundMismatch",
   from.boundMismatch,
-  "logProbs:f oldLogProbs:f options{stream outside rowFactors:f maskedWeight out{weights:f kept:m} statistic logClamp low high mask:m shape offsets:i backend}",
+  "logProbs:f oldLogProbs:f options{stream outside rowFactors:f maskedWeight out{weights:f kept:m} statistic logClamp low high mask:m shape offsets:i backend arena}",
 );
 /**
  * How far two policies' log-probs of the same tokens are apart: moments of a statistic of both, of the bounded statistic, and
@@ -282,7 +282,7 @@ export const boundMismatch: OverloadsTakePlain<typeof from.boundMismatch> = chec
 export const measureMismatch: OverloadsTakePlain<typeof from.measureMismatch> = checked(
   "measureMismatch",
   from.measureMismatch,
-  "logProbs:f oldLogProbs:f options{stream statistic logClamp low high mask:m shape offsets:i backend}",
+  "logProbs:f oldLogProbs:f options{stream statistic logClamp low high mask:m shape offsets:i backend arena}",
 );
 /**
  * Finds the spans of tokens between a start and an end delimiter: the steps of a rollout, answers, turns, tool calls.
@@ -296,13 +296,13 @@ export const measureMismatch: OverloadsTakePlain<typeof from.measureMismatch> = 
 export const findSpans: OverloadsTakePlain<typeof from.findSpans> = checked(
   "findSpans",
   from.findSpans,
-  "tokens:t options{shape offsets:i backend start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen capacity stream lengths:t}",
+  "tokens:t options{shape offsets:i backend arena start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen capacity stream lengths:t}",
 );
 /** `findSpans` off the event loop. The arrays must not be touched until it resolves. */
 export const findSpansAsync: TakesPlain<typeof from.findSpansAsync> = checkedAsync(
   "findSpansAsync",
   from.findSpansAsync,
-  "tokens:t options{start{ids:i} end{ids:i} head{ids:i} lengths:t overlapping includeEnd unterminated startsOpen capacity shape offsets:i backend signal}",
+  "tokens:t options{start{ids:i} end{ids:i} head{ids:i} lengths:t overlapping includeEnd unterminated startsOpen capacity shape offsets:i backend arena signal}",
 );
 /**
  * Counts the n-grams of token ids of each row, and the different ones among them. They are compared id by id: no hash decides.
@@ -313,7 +313,7 @@ export const findSpansAsync: TakesPlain<typeof from.findSpansAsync> = checkedAsy
 export const countNgrams: OverloadsTakePlain<typeof from.countNgrams> = checked(
   "countNgrams",
   from.countNgrams,
-  "tokens:t options{stream length mask:m shape offsets:i backend}",
+  "tokens:t options{stream length mask:m shape offsets:i backend arena}",
 );
 /**
  * Cuts rows into segments: turns by their numbers, spans between delimiters, or else runs of kept tokens. The result is a layout
@@ -342,7 +342,7 @@ export const segments: TakesPlain<typeof from.segments> = checked(
 export const spanMask: OverloadsTakePlain<typeof from.spanMask> = checked(
   "spanMask",
   from.spanMask,
-  "spans:i options{stream out{mask:m} shape offsets:i backend}",
+  "spans:i options{stream out{mask:m} shape offsets:i backend arena}",
 );
 /**
  * The mean of a per-token value over each span: a step's entropy, its mean reward, its mean log-prob.
@@ -355,7 +355,7 @@ export const spanMask: OverloadsTakePlain<typeof from.spanMask> = checked(
 export const spanMeans: OverloadsTakePlain<typeof from.spanMeans> = checked(
   "spanMeans",
   from.spanMeans,
-  "values:f spans:i options?{stream out{means:d} shape offsets:i backend}",
+  "values:f spans:i options?{stream out{means:d} shape offsets:i backend arena}",
 );
 /**
  * The distinct id sequences of a delimiter string, for `findSpans`. A tokenizer merges characters across the delimiter's
@@ -388,7 +388,7 @@ export const delimiterVariants: typeof from.delimiterVariants = checked(
 export const groupBroadcast: OverloadsTakePlain<typeof from.groupBroadcast> = checked(
   "groupBroadcast",
   from.groupBroadcast,
-  "row:f options{stream mask:m rowFactors:f out{tokens:f} shape offsets:i backend}",
+  "row:f options{stream mask:m rowFactors:f out{tokens:f} shape offsets:i backend arena}",
 );
 /**
  * Centres and scales each item by the statistics of its group.
@@ -411,7 +411,7 @@ export const groupBroadcast: OverloadsTakePlain<typeof from.groupBroadcast> = ch
 export const groupNormalize: OverloadsTakePlain<typeof from.groupNormalize> = checked(
   "groupNormalize",
   from.groupNormalize,
-  "values:f options{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend collective}",
+  "values:f options{stream weights:f gain out{normalized:f means:f stds:f counts:i centers:f spreads:f} center scale ddof epsilon varianceFloor singleton nan groups groupOffsets:i backend arena collective}",
 );
 /**
  * Puts a number per row on the row's last kept token, and adds values per token:
@@ -428,7 +428,7 @@ export const groupNormalize: OverloadsTakePlain<typeof from.groupNormalize> = ch
 export const groupPlace: OverloadsTakePlain<typeof from.groupPlace> = checked(
   "groupPlace",
   from.groupPlace,
-  "terms{row:f tokens:f values:f stream} options{scale clip mask:m over out{placed:f} shape offsets:i backend stream}",
+  "terms{row:f tokens:f values:f stream} options{scale clip mask:m over out{placed:f} shape offsets:i backend arena stream}",
 );
 /**
  * Logarithm of the summed exponentials of each group, and the soft mean that belongs to it:
@@ -445,7 +445,7 @@ export const groupPlace: OverloadsTakePlain<typeof from.groupPlace> = checked(
 export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = checked(
   "groupLogSumExp",
   from.groupLogSumExp,
-  "values:f options{stream temperature groups groupOffsets:i backend collective}",
+  "values:f options{stream temperature groups groupOffsets:i backend arena collective}",
 );
 /**
  * Weights within each group, which sum to 1:
@@ -461,7 +461,7 @@ export const groupLogSumExp: OverloadsTakePlain<typeof from.groupLogSumExp> = ch
 export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checked(
   "groupSoftmax",
   from.groupSoftmax,
-  "values:f options{stream temperature floor out{weights:f} groups groupOffsets:i backend collective}",
+  "values:f options{stream temperature floor out{weights:f} groups groupOffsets:i backend arena collective}",
 );
 /**
  * Weighted means over the rows of a group, column by column; column t is position t from the row's begin:
@@ -479,7 +479,7 @@ export const groupSoftmax: OverloadsTakePlain<typeof from.groupSoftmax> = checke
 export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checked(
   "groupColumns",
   from.groupColumns,
-  "values:f weights:f options{stream mask:m epsilon zeroTail out{baselines:f centred:f} shape offsets:i groups groupOffsets:i backend collective}",
+  "values:f weights:f options{stream mask:m epsilon zeroTail out{baselines:f centred:f} shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * A weight per item: |x|^power + floor, or floor plus a constant by whether the item is its group's largest or smallest.
@@ -492,7 +492,7 @@ export const groupColumns: OverloadsTakePlain<typeof from.groupColumns> = checke
 export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
   "groupWeigh",
   from.groupWeigh,
-  "values:f form{form power atMax atMin between} options{stream floor out{weights:f} groups groupOffsets:i backend collective}",
+  "values:f form{form power atMax atMin between} options{stream floor out{weights:f} groups groupOffsets:i backend arena collective}",
 );
 /**
  * The largest item of each group, and the largest of the rest. Ties go to the smaller index.
@@ -504,7 +504,7 @@ export const groupWeigh: OverloadsTakePlain<typeof from.groupWeigh> = checked(
 export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
   "groupTop2",
   from.groupTop2,
-  "values:f options{stream groups groupOffsets:i backend collective}",
+  "values:f options{stream groups groupOffsets:i backend arena collective}",
 );
 /**
  * Weights within each group from powers of `values` and exponentials of `logFactors`, which sum to 1:
@@ -522,7 +522,7 @@ export const groupTop2: OverloadsTakePlain<typeof from.groupTop2> = checked(
 export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
   "groupTilt",
   from.groupTilt,
-  "values:f options{stream logFactors:f counts:f out{weights:f} temperature coefficient least groups groupOffsets:i backend collective}",
+  "values:f options{stream logFactors:f counts:f out{weights:f} temperature coefficient least groups groupOffsets:i backend arena collective}",
 );
 /**
  * Shannon entropy of each group of weights, and how much of the largest possible one that is:
@@ -540,7 +540,7 @@ export const groupTilt: OverloadsTakePlain<typeof from.groupTilt> = checked(
 export const groupEntropy: OverloadsTakePlain<typeof from.groupEntropy> = checked(
   "groupEntropy",
   from.groupEntropy,
-  "values:f options{stream normalize least groups groupOffsets:i backend collective}",
+  "values:f options{stream normalize least groups groupOffsets:i backend arena collective}",
 );
 /**
  * Log-probs of targets, entropy and the sums behind them, for every row of logits.
@@ -559,7 +559,7 @@ export const groupEntropy: OverloadsTakePlain<typeof from.groupEntropy> = checke
 export const logprob: OverloadsTakePlain<typeof from.logprob> = checked(
   "logprob",
   from.logprob,
-  "logits:l targets?:t options?{stream out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend}",
+  "logits:l targets?:t options?{stream out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
  * `logprob` off the event loop. The arrays must not be touched until it resolves.
@@ -567,7 +567,7 @@ export const logprob: OverloadsTakePlain<typeof from.logprob> = checked(
 export const logprobAsync: TakesPlain<typeof from.logprobAsync> = checkedAsync(
   "logprobAsync",
   from.logprobAsync,
-  "logits:l targets?:t options?{out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend signal}",
+  "logits:l targets?:t options?{out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena signal}",
 );
 /**
  * Gradient of the logits, from those of log-probs and entropies.
@@ -607,7 +607,7 @@ export const logprobBackward: {
 } & typeof from.logprobBackward = checked(
   "logprobBackward",
   from.logprobBackward,
-  "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend mask:m scale temperature dtype ignoreIndex stride softcap gradLogProbs:f gradEntropies:f vocabStart vocabSize out}",
+  "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena mask:m scale temperature dtype ignoreIndex stride softcap gradLogProbs:f gradEntropies:f vocabStart vocabSize out}",
 );
 /** `logprobBackward` off the event loop, as `logprobAsync`. */
 export const logprobBackwardAsync: {
@@ -632,7 +632,7 @@ export const logprobBackwardAsync: {
 } & typeof from.logprobBackwardAsync = checkedAsync(
   "logprobBackwardAsync",
   from.logprobBackwardAsync,
-  "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f out mask:m ignoreIndex shape dtype stride temperature scale softcap backend vocabStart vocabSize signal}",
+  "logits:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f out mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena vocabStart vocabSize signal}",
 );
 /**
  * Merges the states of all shards, in the order of their columns, to the result of `logprob` on the whole vocabulary.
@@ -644,7 +644,7 @@ export const logprobBackwardAsync: {
 export const logprobMerge: typeof from.logprobMerge = checked(
   "logprobMerge",
   from.logprobMerge,
-  "states[] options{rows out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} temperature scale softcap backend}",
+  "states[] options{rows out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} temperature scale softcap backend arena}",
 );
 /**
  * States of a shard of the vocabulary: columns vocabStart … vocabStart + vocab − 1.
@@ -658,7 +658,7 @@ export const logprobMerge: typeof from.logprobMerge = checked(
 export const logprobPartial: OverloadsTakePlain<typeof from.logprobPartial> = checked(
   "logprobPartial",
   from.logprobPartial,
-  "logits:l targets?:t options?{stream shape backend mask:m scale temperature dtype ignoreIndex stride softcap vocabStart vocabSize out}",
+  "logits:l targets?:t options?{stream shape backend arena mask:m scale temperature dtype ignoreIndex stride softcap vocabStart vocabSize out}",
 );
 /**
  * `logprob` where each worker holds a range of the vocabulary's columns. Every rank makes the call with the same rows,
@@ -673,7 +673,7 @@ export const logprobPartial: OverloadsTakePlain<typeof from.logprobPartial> = ch
 export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
   "logprobTogether",
   from.logprobTogether,
-  "logits:l targets?:t options{collective block out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend}",
+  "logits:l targets?:t options{collective block out{logProbs entropies logSumExps maxLogits log1pSums meanGaps sumSquares} mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
  * Log-probs under the distribution that was sampled from: over the ids that top-k and top-p kept, with the entropy of the whole
@@ -690,7 +690,7 @@ export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
 export const keptLogprob: TakesPlain<typeof from.keptLogprob> = checked(
   "keptLogprob",
   from.keptLogprob,
-  "logits:l targets:t kept<ids offsets> options?{mask:m entropies shape dtype stride scale temperature backend}",
+  "logits:l targets:t kept<ids offsets> options?{mask:m entropies shape dtype stride scale temperature backend arena}",
 );
 /**
  * The gradient of `keptLogprob`: d / d z[j] = a·([j = target] − p_kept[j]) for kept ids, and of the entropy for all.
@@ -724,7 +724,7 @@ export const keptLogprobBackward: {
 } & typeof from.keptLogprobBackward = checked(
   "keptLogprobBackward",
   from.keptLogprobBackward,
-  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out mask:m entropies shape dtype stride scale temperature backend}",
+  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out mask:m entropies shape dtype stride scale temperature backend arena}",
 );
 /**
  * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
@@ -745,7 +745,7 @@ export const keptLogprobBackward: {
 export const modulateSpans: OverloadsTakePlain<typeof from.modulateSpans> = checked(
   "modulateSpans",
   from.modulateSpans,
-  "advantages:f spans:i options{stream scales:d clarities:d zeta scope mask:m out{advantages:f} shape offsets:i backend collective}",
+  "advantages:f spans:i options{stream scales:d clarities:d zeta scope mask:m out{advantages:f} shape offsets:i backend arena collective}",
 );
 /**
  * `modulateSpans` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
@@ -753,7 +753,7 @@ export const modulateSpans: OverloadsTakePlain<typeof from.modulateSpans> = chec
 export const modulateSpansAsync: TakesPlain<typeof from.modulateSpansAsync> = checkedAsync(
   "modulateSpansAsync",
   from.modulateSpansAsync,
-  "advantages:f spans:i options{shape offsets:i backend out{advantages:f} mask:m zeta scope scales:d clarities:d signal}",
+  "advantages:f spans:i options{shape offsets:i backend arena out{advantages:f} mask:m zeta scope scales:d clarities:d signal}",
 );
 /**
  * Weight of each sequence from its mean entropy H relative to the mean μ of its group: sequences that are surer than their
@@ -773,7 +773,7 @@ export const modulateSpansAsync: TakesPlain<typeof from.modulateSpansAsync> = ch
 export const sequenceWeights: OverloadsTakePlain<typeof from.sequenceWeights> = checked(
   "sequenceWeights",
   from.sequenceWeights,
-  "values:f options{stream mask:m values form epsilon beta zClip varianceFloor bounds negativeBounds positive:m emptyRows nonFinite singleton zeroMean shape offsets:i groups groupOffsets:i backend collective}",
+  "values:f options{stream mask:m values form epsilon beta zClip varianceFloor bounds negativeBounds positive:m emptyRows nonFinite singleton zeroMean shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * Self-calibrating scale and future clarity of steps.
@@ -792,7 +792,7 @@ export const sequenceWeights: OverloadsTakePlain<typeof from.sequenceWeights> = 
 export const stepWeights: OverloadsTakePlain<typeof from.stepWeights> = checked(
   "stepWeights",
   from.stepWeights,
-  "entropies:f options?{k kFuture epsilon nonFinite backend collective stream count}",
+  "entropies:f options?{k kFuture epsilon nonFinite backend arena collective stream count}",
 );
 /**
  * Log ratios of a current and an old policy, from log-probs of the same tokens.
@@ -809,7 +809,7 @@ export const stepWeights: OverloadsTakePlain<typeof from.stepWeights> = checked(
 export const logRatio: OverloadsTakePlain<typeof from.logRatio> = checked(
   "logRatio",
   from.logRatio,
-  "logProbs:f oldLogProbs:f options{stream out{logRatios:f ratios:f} level reduce mask:m shape offsets:i groups groupOffsets:i backend}",
+  "logProbs:f oldLogProbs:f options{stream out{logRatios:f ratios:f} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena}",
 );
 /**
  * Shifts and scales each row: mapped[t] = (values[t] − center[b])·scale[b] / divisor at kept tokens, 0 under the mask.
@@ -821,7 +821,7 @@ export const logRatio: OverloadsTakePlain<typeof from.logRatio> = checked(
 export const affine: OverloadsTakePlain<typeof from.affine> = checked(
   "affine",
   from.affine,
-  "values:f options{stream mask:m center:f scale:f divisor transformMasked out{mapped:f} shape offsets:i backend}",
+  "values:f options{stream mask:m center:f scale:f divisor transformMasked out{mapped:f} shape offsets:i backend arena}",
 );
 /**
  * Merges moments: units of one call, or the moments that several workers computed of their own parts. All units of all
@@ -835,7 +835,7 @@ export const affine: OverloadsTakePlain<typeof from.affine> = checked(
 export const mergeMoments: OverloadsTakePlain<typeof from.mergeMoments> = checked(
   "mergeMoments",
   from.mergeMoments,
-  "parts:d options?{stream groups groupOffsets:i backend}",
+  "parts:d options?{stream groups groupOffsets:i backend arena}",
 );
 /**
  * Count, sum, mean, M2, minimum and maximum of the kept numbers of each unit, in float64.
@@ -853,7 +853,7 @@ export const mergeMoments: OverloadsTakePlain<typeof from.mergeMoments> = checke
 export const moments: OverloadsTakePlain<typeof from.moments> = checked(
   "moments",
   from.moments,
-  "values:f options?{stream nan mask:m over shape offsets:i groups groupOffsets:i backend collective}",
+  "values:f options?{stream nan mask:m over shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * Whitens the kept numbers of each unit: centres them on its mean and divides by its standard deviation.
@@ -871,7 +871,7 @@ export const moments: OverloadsTakePlain<typeof from.moments> = checked(
 export const whiten: OverloadsTakePlain<typeof from.whiten> = checked(
   "whiten",
   from.whiten,
-  "values:f options?{stream shape offsets:i groupOffsets:i backend collective out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups over countEpsilon moments}",
+  "values:f options?{stream shape offsets:i groupOffsets:i backend arena collective out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups over countEpsilon moments}",
 );
 /**
  * `whiten` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
@@ -879,7 +879,7 @@ export const whiten: OverloadsTakePlain<typeof from.whiten> = checked(
 export const whitenAsync: TakesPlain<typeof from.whitenAsync> = checkedAsync(
   "whitenAsync",
   from.whitenAsync,
-  "values:f options?{shape offsets:i groupOffsets:i backend out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups moments over countEpsilon signal}",
+  "values:f options?{shape offsets:i groupOffsets:i backend arena out{whitened:f} transformMasked mask:m ddof varianceEpsilon varianceFloor epsilon keepMean center scale nan groups moments over countEpsilon signal}",
 );
 /**
  * Clamps each kept number and counts per row what the bounds changed: clamped[t] = min(max(values[t], low), high), 0 under the mask.
@@ -891,7 +891,7 @@ export const whitenAsync: TakesPlain<typeof from.whitenAsync> = checkedAsync(
 export const clamp: OverloadsTakePlain<typeof from.clamp> = checked(
   "clamp",
   from.clamp,
-  "values:f options{stream low high mask:m transformMasked out{clamped:f} shape offsets:i backend}",
+  "values:f options{stream low high mask:m transformMasked out{clamped:f} shape offsets:i backend arena}",
 );
 /**
  * Weights of rows by a gamma density in the ratio of their sequence probabilities:
@@ -909,7 +909,7 @@ export const clamp: OverloadsTakePlain<typeof from.clamp> = checked(
 export const gammaWeights: OverloadsTakePlain<typeof from.gammaWeights> = checked(
   "gammaWeights",
   from.gammaWeights,
-  "logRatios:f signs:f options{stream mask:m factors:f factorsOver positive{shape rate} negative{shape rate} bound shape offsets:i backend}",
+  "logRatios:f signs:f options{stream mask:m factors:f factorsOver positive{shape rate} negative{shape rate} bound shape offsets:i backend arena}",
 );
 /**
  * Picks the number at the first or last kept token of each row; with `offsets` of `segments`, of each segment.
@@ -933,7 +933,7 @@ export const endValues: TakesPlain<typeof from.endValues> = checked(
 export const countKept: OverloadsTakePlain<typeof from.countKept> = checked(
   "countKept",
   from.countKept,
-  "options{mask:m shape offsets:i backend stream}",
+  "options{mask:m shape offsets:i backend arena stream}",
 );
 /**
  * Discounted returns G[t] = reward[t] + γ·G(next) over masked token rows.
@@ -945,13 +945,13 @@ export const countKept: OverloadsTakePlain<typeof from.countKept> = checked(
 export const discountedReturns: OverloadsTakePlain<typeof from.discountedReturns> = checked(
   "discountedReturns",
   from.discountedReturns,
-  "rewards:f options{stream out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend}",
+  "rewards:f options{stream out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /** `discountedReturns` off the event loop, as `gaeAsync`. */
 export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsync> = checkedAsync(
   "discountedReturnsAsync",
   from.discountedReturnsAsync,
-  "rewards:f options{out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend signal}",
+  "rewards:f options{out{returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
 );
 /**
  * Generalized advantage estimation over masked token rows.
@@ -968,13 +968,13 @@ export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsy
 export const gae: OverloadsTakePlain<typeof from.gae> = checked(
   "gae",
   from.gae,
-  "rewards:f values:f options{stream lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend}",
+  "rewards:f values:f options{stream lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /** `gae` off the event loop. The arrays must not be touched until it resolves. */
 export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
   "gaeAsync",
   from.gaeAsync,
-  "rewards:f values:f options{lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend signal}",
+  "rewards:f values:f options{lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
 );
 /**
  * Cumulative sums along each row: sum[t] = Σ x[i] over kept i ≤ t (i < t with `exclusive`), 0 under the mask.
@@ -986,7 +986,7 @@ export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
 export const prefixSums: OverloadsTakePlain<typeof from.prefixSums> = checked(
   "prefixSums",
   from.prefixSums,
-  "values:f options{stream mask:m exclusive out{sums:f} shape offsets:i backend}",
+  "values:f options{stream mask:m exclusive out{sums:f} shape offsets:i backend arena}",
 );
 /**
  * Squared norm of the gradient of a token's log-prob with respect to its logits, and its cumulative sum along the row:
@@ -1001,7 +1001,7 @@ export const prefixSums: OverloadsTakePlain<typeof from.prefixSums> = checked(
 export const scoreNorms: OverloadsTakePlain<typeof from.scoreNorms> = checked(
   "scoreNorms",
   from.scoreNorms,
-  "logProbs:f sumSquares:f options{stream weights:f mask:m shape offsets:i backend}",
+  "logProbs:f sumSquares:f options{stream weights:f mask:m shape offsets:i backend arena}",
 );
 /**
  * Weights each token by the share of the row's magnitude that is not behind it yet:
@@ -1015,7 +1015,7 @@ export const scoreNorms: OverloadsTakePlain<typeof from.scoreNorms> = checked(
 export const shareWeights: OverloadsTakePlain<typeof from.shareWeights> = checked(
   "shareWeights",
   from.shareWeights,
-  "values:f options{stream gain epsilon mask:m out{weights:f products:f} shape offsets:i backend}",
+  "values:f options{stream gain epsilon mask:m out{weights:f products:f} shape offsets:i backend arena}",
 );
 /**
  * Discounted sums of what follows, with powers that count from the start of the row, not from the token:
@@ -1033,7 +1033,7 @@ export const shareWeights: OverloadsTakePlain<typeof from.shareWeights> = checke
 export const tailSums: OverloadsTakePlain<typeof from.tailSums> = checked(
   "tailSums",
   from.tailSums,
-  "values:f options{stream gamma mask:m maskMode normalize maskedWeight out{tails:f} shape offsets:i backend}",
+  "values:f options{stream gamma mask:m maskMode normalize maskedWeight out{tails:f} shape offsets:i backend arena}",
 );
 /**
  * V-trace targets and policy-gradient advantages for rollouts of an older policy.
@@ -1052,7 +1052,7 @@ export const tailSums: OverloadsTakePlain<typeof from.tailSums> = checked(
 export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
   "vtrace",
   from.vtrace,
-  "rewards:f values:f weights:f options{stream lambda rhoBar cBar pgRhoBar delta out{targets:f advantages:f accumulated:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend}",
+  "rewards:f values:f weights:f options{stream lambda rhoBar cBar pgRhoBar delta out{targets:f advantages:f accumulated:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /**
  * Marks tokens by how far their log-prob and their advantage lie together from the means of the batch.
@@ -1074,13 +1074,13 @@ export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
 export const covarianceMask: OverloadsTakePlain<typeof from.covarianceMask> = checked(
   "covarianceMask",
   from.covarianceMask,
-  "logProbs:f advantages:f options{stream between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend}",
+  "logProbs:f advantages:f options{stream between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend arena}",
 );
 /** `covarianceMask` off the event loop, as `quantileMaskAsync`. */
 export const covarianceMaskAsync: TakesPlain<typeof from.covarianceMaskAsync> = checkedAsync(
   "covarianceMaskAsync",
   from.covarianceMaskAsync,
-  "logProbs:f advantages:f options{between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend signal}",
+  "logProbs:f advantages:f options{between mask:m excluded:m advantagesPer countEpsilon out{selected:m} shape offsets:i share k least backend arena signal}",
 );
 /**
  * Marks the values at or above a quantile of their row or of the batch.
@@ -1097,13 +1097,13 @@ export const covarianceMaskAsync: TakesPlain<typeof from.covarianceMaskAsync> = 
 export const quantileMask: OverloadsTakePlain<typeof from.quantileMask> = checked(
   "quantileMask",
   from.quantileMask,
-  "values:f options{stream q out{selected:m thresholds:d} over mask:m shape offsets:i backend}",
+  "values:f options{stream q out{selected:m thresholds:d} over mask:m shape offsets:i backend arena}",
 );
 /** `quantileMask` off the event loop. The arrays must not be touched until it resolves. */
 export const quantileMaskAsync: TakesPlain<typeof from.quantileMaskAsync> = checkedAsync(
   "quantileMaskAsync",
   from.quantileMaskAsync,
-  "values:f options{q out{selected:m thresholds:d} over mask:m shape offsets:i backend signal}",
+  "values:f options{q out{selected:m thresholds:d} over mask:m shape offsets:i backend arena signal}",
 );
 /**
  * Marks the largest values of each row or of the batch.
@@ -1120,13 +1120,13 @@ export const quantileMaskAsync: TakesPlain<typeof from.quantileMaskAsync> = chec
 export const topMask: OverloadsTakePlain<typeof from.topMask> = checked(
   "topMask",
   from.topMask,
-  "values:f options{stream out{selected:m counts:i} over mask:m shape offsets:i backend share k least}",
+  "values:f options{stream out{selected:m counts:i} over mask:m shape offsets:i backend arena share k least}",
 );
 /** `topMask` off the event loop, as `quantileMaskAsync`. */
 export const topMaskAsync: TakesPlain<typeof from.topMaskAsync> = checkedAsync(
   "topMaskAsync",
   from.topMaskAsync,
-  "values:f options{out{selected:m counts:i} over mask:m shape offsets:i backend share k least signal}",
+  "values:f options{out{selected:m counts:i} over mask:m shape offsets:i backend arena share k least signal}",
 );
 /**
  * Log-probs of targets and the entropy of every row of hidden states under a linear head. The logits are never in memory as a
@@ -1143,7 +1143,7 @@ export const topMaskAsync: TakesPlain<typeof from.topMaskAsync> = checkedAsync(
 export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = checked(
   "linearLogprob",
   from.linearLogprob,
-  "hidden:l weight:l targets?:t options?{stream shape backend out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} mask:m scale temperature dtype ignoreIndex softcap vocab chunkRows bias:l}",
+  "hidden:l weight:l targets?:t options?{stream shape backend arena out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} mask:m scale temperature dtype ignoreIndex softcap vocab chunkRows bias:l}",
 );
 /**
  * `linearLogprob` off the event loop. The arrays must not be touched until it resolves.
@@ -1151,7 +1151,7 @@ export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = chec
 export const linearLogprobAsync: TakesPlain<typeof from.linearLogprobAsync> = checkedAsync(
   "linearLogprobAsync",
   from.linearLogprobAsync,
-  "hidden:l weight:l targets?:t options?{out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend signal}",
+  "hidden:l weight:l targets?:t options?{out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend arena signal}",
 );
 /**
  * Gradients of hidden states and of a linear head, from those of log-probs and entropies.
@@ -1185,7 +1185,7 @@ export const linearLogprobBackward: {
 } & typeof from.linearLogprobBackward = checked(
   "linearLogprobBackward",
   from.linearLogprobBackward,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocab chunkRows gradients accumulate bias:l}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocab chunkRows gradients accumulate bias:l}",
 );
 /**
  * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
@@ -1208,7 +1208,7 @@ export const linearLogprobBackwardAsync: {
 } & typeof from.linearLogprobBackwardAsync = checkedAsync(
   "linearLogprobBackwardAsync",
   from.linearLogprobBackwardAsync,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend signal}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend arena signal}",
 );
 /**
  * Marks each row up to and including its first end token; all of a row without one.
@@ -1220,7 +1220,7 @@ export const linearLogprobBackwardAsync: {
 export const endOfSequenceMask: TakesPlain<typeof from.endOfSequenceMask> = checked(
   "endOfSequenceMask",
   from.endOfSequenceMask,
-  "tokens:t options{endIds:t shape offsets:i backend}",
+  "tokens:t options{endIds:t shape offsets:i backend arena}",
 );
 /**
  * Marks the tokens of high entropy, among those that `mask` keeps.
@@ -1237,7 +1237,7 @@ export const endOfSequenceMask: TakesPlain<typeof from.endOfSequenceMask> = chec
 export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
   "highEntropyMask",
   from.highEntropyMask,
-  "entropies:f options{share quantile mask:m rule over least outOfRange shape offsets:i preset backend}",
+  "entropies:f options{share quantile mask:m rule over least outOfRange shape offsets:i preset backend arena}",
 );
 /**
  * Drops rows of negative advantage that have become unlikely under the policy.
@@ -1256,7 +1256,7 @@ export const highEntropyMask: TakesPlain<typeof from.highEntropyMask> = checked(
 export const offPolicyRowMask: TakesPlain<typeof from.offPolicyRowMask> = checked(
   "offPolicyRowMask",
   from.offPolicyRowMask,
-  "advantages:f logProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i backend unknownSampler}",
+  "advantages:f logProbs:f samplerLogProbs:f options{threshold mask:m shape offsets:i backend arena unknownSampler}",
 );
 /**
  * Replaces what stands behind the first stop token of each row by padding. A row without stop token stays as it is.
@@ -1267,7 +1267,7 @@ export const offPolicyRowMask: TakesPlain<typeof from.offPolicyRowMask> = checke
 export const truncateAfter: TakesPlain<typeof from.truncateAfter> = checked(
   "truncateAfter",
   from.truncateAfter,
-  "tokens:t options{stopIds:t padId shape offsets:i backend}",
+  "tokens:t options{stopIds:t padId shape offsets:i backend arena}",
 );
 /**
  * Masks all of a row whose last token is neither an end nor padding. The last token is the last kept one, without `mask` the
@@ -1310,7 +1310,7 @@ export const bestAtN: TakesPlain<typeof from.bestAtN> = checked(
 export const criticMetrics: TakesPlain<typeof from.criticMetrics> = checked(
   "criticMetrics",
   from.criticMetrics,
-  "batch* options{mask:m responseLengths:t shape offsets:i backend}",
+  "batch* options{mask:m responseLengths:t shape offsets:i backend arena}",
 );
 /**
  * Metrics of a padded batch for a dashboard: those of `criticMetrics`, and of `lengthMetrics` with the lengths counted in
@@ -1321,7 +1321,7 @@ export const criticMetrics: TakesPlain<typeof from.criticMetrics> = checked(
 export const dataMetrics: TakesPlain<typeof from.dataMetrics> = checked(
   "dataMetrics",
   from.dataMetrics,
-  "batch* options{shape mask:m attentionMask:m backend}",
+  "batch* options{shape mask:m attentionMask:m backend arena}",
 );
 /**
  * How far the load of each expert is from even: with the share of a layer's choices that went to an expert, violation = share · experts −
@@ -1420,7 +1420,7 @@ export const passAtK: typeof from.passAtK = checked("passAtK", from.passAtK, "sa
 export const probabilityAgreement: TakesPlain<typeof from.probabilityAgreement> = checked(
   "probabilityAgreement",
   from.probabilityAgreement,
-  "logProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend}",
+  "logProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena}",
 );
 /**
  * Acceptance of speculative decoding, averaged over requests: `rollout/spec_accept_rate` accepts / drafts, and
@@ -1465,7 +1465,7 @@ export const validationMetrics: TakesPlain<typeof from.validationMetrics> = chec
 export const varianceProxies: TakesPlain<typeof from.varianceProxies> = checked(
   "varianceProxies",
   from.varianceProxies,
-  "batch* options{mask:m gradNorm shape offsets:i backend}",
+  "batch* options{mask:m gradNorm shape offsets:i backend arena}",
 );
 /**
  * `ppoLoss` plus `valueCoefficient` times `valueLoss`, with the gradients of the sum. Both are aggregated alike, each over its mask.
@@ -1500,7 +1500,7 @@ export const combineLosses: typeof from.combineLosses = checked("combineLosses",
 export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
   "klPenalty",
   from.klPenalty,
-  "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend}",
+  "logProbs:f referenceLogProbs:f options?{estimator importance:f mask:m shape offsets:i logClamp valueClamp klClamps{k1{logClamp valueClamp} k2{logClamp valueClamp} k3{logClamp valueClamp} abs{logClamp valueClamp}} preset backend arena}",
 );
 /**
  * The ratio of the trainer's and the sampler's probabilities, per token or per row, bounded: what multiplies the terms of a
@@ -1519,7 +1519,7 @@ export const klPenalty: TakesPlain<typeof from.klPenalty> = checked(
 export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
   "importanceRatio",
   from.importanceRatio,
-  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize unknownSampler shape offsets:i backend}",
+  "oldLogProbs:f samplerLogProbs:f options{mode mask:m level outside boundsOf low high maskedRatio logClamp batchNormalize unknownSampler shape offsets:i backend arena}",
 );
 /**
  * How the policy that sampled and the one that learns differ on a batch: perplexity under each, KL(rollout ‖ training) by two
@@ -1532,7 +1532,7 @@ export const importanceRatio: TakesPlain<typeof from.importanceRatio> = checked(
 export const mismatchMetrics: TakesPlain<typeof from.mismatchMetrics> = checked(
   "mismatchMetrics",
   from.mismatchMetrics,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler preset}",
 );
 /**
  * Takes tokens without a finite number out of the mask, and counts them. A NaN or an infinity that stays spreads to the loss.
@@ -1586,7 +1586,7 @@ export const secondMomentMask: TakesPlain<typeof from.secondMomentMask> = checke
 export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = checked(
   "rolloutCorrection",
   from.rolloutCorrection,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler weights{level threshold batchNormalize} rejection{options thresholds} preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler weights{level threshold batchNormalize} rejection{options thresholds} preset}",
 );
 /**
  * The mask without the tokens and rows on which the sampler and the trainer are too far apart, as verl's rollout correction
@@ -1602,7 +1602,7 @@ export const rolloutCorrection: TakesPlain<typeof from.rolloutCorrection> = chec
 export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> = checked(
   "rolloutRejectionMask",
   from.rolloutRejectionMask,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler options thresholds preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler options thresholds preset}",
 );
 /**
  * Importance weights that correct for the distance between the policy that sampled (an inference engine, with its own
@@ -1618,7 +1618,7 @@ export const rolloutRejectionMask: TakesPlain<typeof from.rolloutRejectionMask> 
 export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
   "rolloutWeights",
   from.rolloutWeights,
-  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend emptyRows epsilon logClamp figures unknownSampler level threshold batchNormalize preset}",
+  "oldLogProbs:f samplerLogProbs:f options{mask:m shape offsets:i backend arena emptyRows epsilon logClamp figures unknownSampler level threshold batchNormalize preset}",
 );
 /**
  * Supervised loss −Σ_b w_b·Σ_t m_bt·logProbs_bt with the weights of `aggregationWeights`. What lies under the mask is not read.
@@ -1630,7 +1630,7 @@ export const rolloutWeights: TakesPlain<typeof from.rolloutWeights> = checked(
 export const negativeLogLikelihood: TakesPlain<typeof from.negativeLogLikelihood> = checked(
   "negativeLogLikelihood",
   from.negativeLogLikelihood,
-  "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend collective}",
+  "logProbs:f options{mode mask:m emptyRows tokens rows length workers accumulation stepsPerGeneration shape offsets:i backend arena collective}",
 );
 /**
  * The tokens that are inside of a trust region, as a `termMask` of a policy loss: DPPO's regions, IcePop's for the current policy,
@@ -2104,7 +2104,7 @@ export const policyLossFromLogitsAsync: {
 export const sequencePolicyObjective: OverloadsTakePlain<typeof from.sequencePolicyObjective> = checked(
   "sequencePolicyObjective",
   from.sequencePolicyObjective,
-  "logProbs:c oldLogProbs:c rewards:f options{shape offsets:i groups groupOffsets:i clip clipLow clipHigh backend collective epsilon mask:m maxLogRatio emptySequence}",
+  "logProbs:c oldLogProbs:c rewards:f options{shape offsets:i groups groupOffsets:i clip clipLow clipHigh backend arena collective epsilon mask:m maxLogRatio emptySequence}",
 );
 /**
  * Rewards per token from the rewards of rows and a KL estimate per token:
@@ -2124,7 +2124,7 @@ export const sequencePolicyObjective: OverloadsTakePlain<typeof from.sequencePol
 export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "klShapedReward",
   from.klShapedReward,
-  "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend}",
+  "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend arena}",
 );
 /**
  * Takes from each reward a share of the group's mean reward, by how long its row is beside the longest of the group:
@@ -2172,7 +2172,7 @@ export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
 export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = checked(
   "repetitionPenalty",
   from.repetitionPenalty,
-  "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend}",
+  "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend arena}",
 );
 /**
  * Punishes truncated responses:
@@ -2230,7 +2230,7 @@ export const lambdaOfLength: TakesPlain<typeof from.lambdaOfLength> = checked(
 export const normalizeLevels: TakesPlain<typeof from.normalizeLevels> = checked(
   "normalizeLevels",
   from.normalizeLevels,
-  "values:f options{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend}",
+  "values:f options{center leaveOneOut scale about ddof epsilon zeroSmall mask:m shape offsets:i groups groupOffsets:i backend arena}",
 );
 /**
  * Log-probs of the policy one version before the current one, from those of the sampler and of the learner:
@@ -2363,7 +2363,7 @@ export const momentStatistics: typeof from.momentStatistics = checked(
 export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
   "scaleByMoments",
   from.scaleByMoments,
-  "values:f moments<count mean m2> options?{subtractMean backend}",
+  "values:f moments<count mean m2> options?{subtractMean backend arena}",
 );
 /**
  * The way of a step's rewards to advantages, over all its micro-batches:
@@ -2382,7 +2382,7 @@ export const scaleByMoments: TakesPlain<typeof from.scaleByMoments> = checked(
 export const advantagePipeline: TakesPlain<typeof from.advantagePipeline> = checked(
   "advantagePipeline",
   from.advantagePipeline,
-  "batches[*] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
+  "batches[*] options{shapeGroups runningMoments subtractRunningMean rewardClip groupScale klCoefficient epsilon normalized scale varianceFloor maskMode transformMasked undiscounted neverWhitened whitenEpsilon clipFractionOver arena gamma lambda weighting estimator whiten advantageClip groups groupOffsets:i preset backend collective}",
 );
 /**
  * Advantages by the name of an estimator; the same as calling its function, that of `"x"` being `xAdvantage`. Batch, options and
@@ -2408,35 +2408,35 @@ export const computeAdvantages: {
     ...options: PlainArguments<OptionsArgument<Name>>
   ): Beside<AdvantageResult<Name>>;
 } & typeof from.computeAdvantages = checked("computeAdvantages", from.computeAdvantages, {
-  ppo: "name batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend collective}",
-  rloo: "name batch* options?{singleton nan scoreOver backend collective preset}",
-  cpgd: "name batch* options?{weighting epsilon nan clip backend collective}",
-  optimalValue: "name batch* options{beta backend collective}",
-  gae: "name batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
-  grpo: "name batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend collective preset}",
+  ppo: "name batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend arena collective}",
+  rloo: "name batch* options?{singleton nan scoreOver backend arena collective preset}",
+  cpgd: "name batch* options?{weighting epsilon nan clip backend arena collective}",
+  optimalValue: "name batch* options{beta backend arena collective}",
+  gae: "name batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
+  grpo: "name batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend arena collective preset}",
   maxent:
-    "name batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend collective}",
-  puff: "name batch* options{gamma lambda rhoClip cClip delta backend}",
-  egpo: "name batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend collective}",
-  empg: "name batch* options{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend collective}",
-  passAtK: "name batch* options?{scale epsilon nan scoreOver backend collective preset}",
-  rlooWithKl: "name batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
-  turnGae: "name batch* options{gamma lambda:f transformMasked backend}",
-  turnReturns: "name batch* options?{gamma reward backend}",
+    "name batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend arena collective}",
+  puff: "name batch* options{gamma lambda rhoClip cClip delta backend arena}",
+  egpo: "name batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend arena collective}",
+  empg: "name batch* options{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend arena collective}",
+  passAtK: "name batch* options?{scale epsilon nan scoreOver backend arena collective preset}",
+  rlooWithKl: "name batch* options?{weights rewardClip beta normalize epsilon preset backend arena collective}",
+  turnGae: "name batch* options{gamma lambda:f transformMasked backend arena}",
+  turnReturns: "name batch* options?{gamma reward backend arena}",
   reinforcePlusPlus:
-    "name batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
+    "name batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
   reinforcePlusPlusBaseline:
-    "name batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend collective preset}",
-  remax: "name batch* options?{backend}",
-  opo: "name batch* options?{singleton nan scoreOver backend collective preset}",
-  gpg: "name batch* options?{normalizer singleton nan scoreOver backend collective preset}",
-  optimalTokenBaseline: "name batch* options?{columns zeroTail epsilon preset backend collective}",
+    "name batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend arena collective preset}",
+  remax: "name batch* options?{backend arena}",
+  opo: "name batch* options?{singleton nan scoreOver backend arena collective preset}",
+  gpg: "name batch* options?{normalizer singleton nan scoreOver backend arena collective preset}",
+  optimalTokenBaseline: "name batch* options?{columns zeroTail epsilon preset backend arena collective}",
   multiReward:
-    "name batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend collective}",
-  miniLlm: "name batch* options{gamma lengthNormalization maskMode maskedWeight preset backend}",
-  iwOpd: "name batch* options{gamma epsilon backend}",
+    "name batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend arena collective}",
+  miniLlm: "name batch* options{gamma lengthNormalization maskMode maskedWeight preset backend arena}",
+  iwOpd: "name batch* options{gamma epsilon backend arena}",
   edgeGrpo:
-    "name batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend collective}",
+    "name batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend arena collective}",
 });
 /**
  * CPGD: the score of a row relative to all rows of the batch, not to those of its prompt.
@@ -2455,7 +2455,7 @@ export const computeAdvantages: {
 export const cpgdAdvantage: TakesPlain<typeof from.cpgdAdvantage> = checked(
   "cpgdAdvantage",
   from.cpgdAdvantage,
-  "batch* options?{weighting epsilon nan clip backend collective}",
+  "batch* options?{weighting epsilon nan clip backend arena collective}",
 );
 /**
  * EDGE-GRPO: the group advantage of a row, times a weight from its mean Shannon entropy P within the group.
@@ -2473,7 +2473,7 @@ export const cpgdAdvantage: TakesPlain<typeof from.cpgdAdvantage> = checked(
 export const edgeGrpoAdvantage: TakesPlain<typeof from.edgeGrpoAdvantage> = checked(
   "edgeGrpoAdvantage",
   from.edgeGrpoAdvantage,
-  "batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend collective}",
+  "batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend arena collective}",
 );
 /**
  * EGPO: the group advantage of a row, times how sure the row was compared with its group.
@@ -2493,7 +2493,7 @@ export const edgeGrpoAdvantage: TakesPlain<typeof from.edgeGrpoAdvantage> = chec
 export const egpoAdvantage: TakesPlain<typeof from.egpoAdvantage> = checked(
   "egpoAdvantage",
   from.egpoAdvantage,
-  "batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend collective}",
+  "batch* options?{negativeWeightMode metricsDdof grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy mode thinkStart{ids:i} thinkEnd{ids:i} unclosedThinking maskedTags preset backend arena collective}",
 );
 /**
  * EMPG: steps in which the policy was sure get larger updates, uncertain ones smaller, and a step that leads to a sure one
@@ -2516,7 +2516,7 @@ export const egpoAdvantage: TakesPlain<typeof from.egpoAdvantage> = checked(
 export const empgAdvantage: OverloadsTakePlain<typeof from.empgAdvantage> = checked(
   "empgAdvantage",
   from.empgAdvantage,
-  "batch* options{stream grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend collective capacity}",
+  "batch* options{stream grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} out{advantages:f} overlapping includeEnd unterminated startsOpen epsilon nonFinite k kFuture zeta scope start{ids:i} end{ids:i} head{ids:i} preset backend arena collective capacity}",
 );
 /**
  * Generalized advantage estimation with whitening, as PPO takes it: `gae`, then (A − mean) / sqrt(var + 1e-8) over the kept
@@ -2529,7 +2529,7 @@ export const empgAdvantage: OverloadsTakePlain<typeof from.empgAdvantage> = chec
 export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
   "gaeAdvantage",
   from.gaeAdvantage,
-  "batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
+  "batch* options{gamma lambda:f maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
 );
 /**
  * Group policy gradient (GPG): a_b = α·(s_b − mean) / normalizer, α = rows / max(#{s ≠ 0}, 1) over the batch.
@@ -2542,7 +2542,7 @@ export const gaeAdvantage: TakesPlain<typeof from.gaeAdvantage> = checked(
 export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
   "gpgAdvantage",
   from.gpgAdvantage,
-  "batch* options?{normalizer singleton nan scoreOver backend collective preset}",
+  "batch* options?{normalizer singleton nan scoreOver backend arena collective preset}",
 );
 /**
  * Advantages of rollouts relative to their group (GRPO): the scores of one prompt's rollouts, centred and scaled.
@@ -2561,7 +2561,7 @@ export const gpgAdvantage: TakesPlain<typeof from.gpgAdvantage> = checked(
 export const grpoAdvantage: TakesPlain<typeof from.grpoAdvantage> = checked(
   "grpoAdvantage",
   from.grpoAdvantage,
-  "batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend collective preset}",
+  "batch* options?{center scale ddof epsilon varianceFloor singleton nan scoreOver backend arena collective preset}",
 );
 /**
  * Importance-weighted on-policy distillation: the advantage of a token is how much likelier the teacher finds it, and tokens
@@ -2579,7 +2579,7 @@ export const grpoAdvantage: TakesPlain<typeof from.grpoAdvantage> = checked(
 export const iwOpdAdvantage: TakesPlain<typeof from.iwOpdAdvantage> = checked(
   "iwOpdAdvantage",
   from.iwOpdAdvantage,
-  "batch* options{gamma epsilon backend}",
+  "batch* options{gamma epsilon backend arena}",
 );
 /**
  * MaxEnt-GRPO: the weight that a response has among those to its prompt, in closed form, less the even one.
@@ -2599,7 +2599,7 @@ export const iwOpdAdvantage: TakesPlain<typeof from.iwOpdAdvantage> = checked(
 export const maxentAdvantage: TakesPlain<typeof from.maxentAdvantage> = checked(
   "maxentAdvantage",
   from.maxentAdvantage,
-  "batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend collective}",
+  "batch* options?{tau beta mode temperature distribution{temperature floor} lengthNormalize uniformFallback scoreOver backend arena collective}",
 );
 /**
  * MiniLLM: what the teacher thinks of the rest of the response, in units of the student's own log-probs.
@@ -2617,7 +2617,7 @@ export const maxentAdvantage: TakesPlain<typeof from.maxentAdvantage> = checked(
 export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checked(
   "miniLlmAdvantage",
   from.miniLlmAdvantage,
-  "batch* options{gamma lengthNormalization maskMode maskedWeight preset backend}",
+  "batch* options{gamma lengthNormalization maskMode maskedWeight preset backend arena}",
 );
 /**
  * Advantages from the rewards of several functions, with weights w_f; NaN says that a function abstains on a row.
@@ -2639,7 +2639,7 @@ export const miniLlmAdvantage: TakesPlain<typeof from.miniLlmAdvantage> = checke
 export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> = checked(
   "multiRewardAdvantage",
   from.multiRewardAdvantage,
-  "batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend collective}",
+  "batch* options?{weights aggregation scale epsilon functionConventions{center scale singleton} normalizeOver finalEpsilon preset backend arena collective}",
 );
 /**
  * Advantages against the length-weighted mean of the group (OPO): a_b = s_b − Σ_i c_i·s_i / Σ_i c_i, c = kept tokens of a row.
@@ -2654,7 +2654,7 @@ export const multiRewardAdvantage: TakesPlain<typeof from.multiRewardAdvantage> 
 export const opoAdvantage: TakesPlain<typeof from.opoAdvantage> = checked(
   "opoAdvantage",
   from.opoAdvantage,
-  "batch* options?{singleton nan scoreOver backend collective preset}",
+  "batch* options?{singleton nan scoreOver backend arena collective preset}",
 );
 /**
  * Optimal token baseline: returns less the baseline that minimises the variance of the gradient, token by token.
@@ -2669,7 +2669,7 @@ export const opoAdvantage: TakesPlain<typeof from.opoAdvantage> = checked(
 export const optimalTokenBaselineAdvantage: TakesPlain<typeof from.optimalTokenBaselineAdvantage> = checked(
   "optimalTokenBaselineAdvantage",
   from.optimalTokenBaselineAdvantage,
-  "batch* options?{columns zeroTail epsilon preset backend collective}",
+  "batch* options?{columns zeroTail epsilon preset backend arena collective}",
 );
 /**
  * A*-PO: rewards relative to the optimal value of their prompt.
@@ -2687,7 +2687,7 @@ export const optimalTokenBaselineAdvantage: TakesPlain<typeof from.optimalTokenB
 export const optimalValueAdvantage: TakesPlain<typeof from.optimalValueAdvantage> = checked(
   "optimalValueAdvantage",
   from.optimalValueAdvantage,
-  "batch* options{beta backend collective}",
+  "batch* options{beta backend arena collective}",
 );
 /**
  * Advantages for the best of k (GRPO pass@k): a_best = (s_best − s_second) / (std + ε), 0 for every other row.
@@ -2701,7 +2701,7 @@ export const optimalValueAdvantage: TakesPlain<typeof from.optimalValueAdvantage
 export const passAtKAdvantage: TakesPlain<typeof from.passAtKAdvantage> = checked(
   "passAtKAdvantage",
   from.passAtKAdvantage,
-  "batch* options?{scale epsilon nan scoreOver backend collective preset}",
+  "batch* options?{scale epsilon nan scoreOver backend arena collective preset}",
 );
 /**
  * PPO's preparation of a batch:
@@ -2720,7 +2720,7 @@ export const passAtKAdvantage: TakesPlain<typeof from.passAtKAdvantage> = checke
 export const ppoAdvantage: TakesPlain<typeof from.ppoAdvantage> = checked(
   "ppoAdvantage",
   from.ppoAdvantage,
-  "batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend collective}",
+  "batch* options{gamma lambda klCoefficient klEstimator whitenRewards missingEndPenalty endToken scoreAt maskMode varianceEpsilon preset backend arena collective}",
 );
 /**
  * PufferLib's advantage: GAE whose temporal differences and traces carry truncated importance weights.
@@ -2738,7 +2738,7 @@ export const ppoAdvantage: TakesPlain<typeof from.ppoAdvantage> = checked(
 export const puffAdvantage: TakesPlain<typeof from.puffAdvantage> = checked(
   "puffAdvantage",
   from.puffAdvantage,
-  "batch* options{gamma lambda rhoClip cClip delta backend}",
+  "batch* options{gamma lambda rhoClip cClip delta backend arena}",
 );
 /**
  * REINFORCE++: discounted returns G[t] = r[t] + γ·G(next), whitened over the kept tokens of the batch.
@@ -2753,7 +2753,7 @@ export const puffAdvantage: TakesPlain<typeof from.puffAdvantage> = checked(
 export const reinforcePlusPlusAdvantage: TakesPlain<typeof from.reinforcePlusPlusAdvantage> = checked(
   "reinforcePlusPlusAdvantage",
   from.reinforcePlusPlusAdvantage,
-  "batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend collective}",
+  "batch* options?{gamma maskMode transformMasked whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} preset backend arena collective}",
 );
 /**
  * REINFORCE++ with a group baseline: s_b − mean of the group at each kept token, whitened over the kept tokens of the batch.
@@ -2769,7 +2769,7 @@ export const reinforcePlusPlusAdvantage: TakesPlain<typeof from.reinforcePlusPlu
 export const reinforcePlusPlusBaselineAdvantage: TakesPlain<typeof from.reinforcePlusPlusBaselineAdvantage> = checked(
   "reinforcePlusPlusBaselineAdvantage",
   from.reinforcePlusPlusBaselineAdvantage,
-  "batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend collective preset}",
+  "batch* options?{whitening{ddof varianceEpsilon varianceFloor epsilon keepMean} singleton nan scoreOver backend arena collective preset}",
 );
 /**
  * ReMax: A[t] = Σ_{kept j ≥ t} r[j] − baseline[b] at kept tokens.
@@ -2784,7 +2784,7 @@ export const reinforcePlusPlusBaselineAdvantage: TakesPlain<typeof from.reinforc
 export const remaxAdvantage: TakesPlain<typeof from.remaxAdvantage> = checked(
   "remaxAdvantage",
   from.remaxAdvantage,
-  "batch* options?{backend}",
+  "batch* options?{backend arena}",
 );
 /**
  * Leave-one-out advantages (RLOO): a_b = s_b − mean of the group's other scores = (s_b − mean)·n/(n − 1).
@@ -2799,7 +2799,7 @@ export const remaxAdvantage: TakesPlain<typeof from.remaxAdvantage> = checked(
 export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
   "rlooAdvantage",
   from.rlooAdvantage,
-  "batch* options?{singleton nan scoreOver backend collective preset}",
+  "batch* options?{singleton nan scoreOver backend arena collective preset}",
 );
 /**
  * Leave-one-out advantages (RLOO) with rewards of several functions and a KL penalty in the reward.
@@ -2819,7 +2819,7 @@ export const rlooAdvantage: TakesPlain<typeof from.rlooAdvantage> = checked(
 export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = checked(
   "rlooWithKlAdvantage",
   from.rlooWithKlAdvantage,
-  "batch* options?{weights rewardClip beta normalize epsilon preset backend collective}",
+  "batch* options?{weights rewardClip beta normalize epsilon preset backend arena collective}",
 );
 /**
  * Generalized advantage estimation turn by turn: a turn is one step, with the sum of its rewards, and the value of its first token.
@@ -2834,7 +2834,7 @@ export const rlooWithKlAdvantage: TakesPlain<typeof from.rlooWithKlAdvantage> = 
 export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checked(
   "turnGaeAdvantage",
   from.turnGaeAdvantage,
-  "batch* options{gamma lambda:f transformMasked backend}",
+  "batch* options{gamma lambda:f transformMasked backend arena}",
 );
 /**
  * Discounted returns turn by turn, the same for all tokens of a turn: R_k = r_k + γ·R_(k+1).
@@ -2847,7 +2847,7 @@ export const turnGaeAdvantage: TakesPlain<typeof from.turnGaeAdvantage> = checke
 export const turnReturnsAdvantage: TakesPlain<typeof from.turnReturnsAdvantage> = checked(
   "turnReturnsAdvantage",
   from.turnReturnsAdvantage,
-  "batch* options?{gamma reward backend}",
+  "batch* options?{gamma reward backend arena}",
 );
 /**
  * Weights for drawing the rows of a batch again with replacement (PF-PPO), in no particular scale: divide by their sum for
@@ -2861,7 +2861,7 @@ export const turnReturnsAdvantage: TakesPlain<typeof from.turnReturnsAdvantage> 
 export const resamplingWeights: TakesPlain<typeof from.resamplingWeights> = checked(
   "resamplingWeights",
   from.resamplingWeights,
-  "batch* options?{method power floor scoreOver backend collective}",
+  "batch* options?{method power floor scoreOver backend arena collective}",
 );
 /**
  * Clipped policy objective and its gradient, with one ratio per token (PPO), per sequence (GSPO) or per group of sequences.
@@ -2899,7 +2899,7 @@ export const clippedObjective: {
 } & typeof from.clippedObjective = checked(
   "clippedObjective",
   from.clippedObjective,
-  "logProbs:f oldLogProbs:f advantages:f options{stream clipLow clipHigh dualClip ratioCap logClamp maxLogRatio rowWeights:f advantagesPer outputs out{gradLogProbs:f ratios:f losses:f clipped:m} level reduce mask:m shape offsets:i groups groupOffsets:i backend collective}",
+  "logProbs:f oldLogProbs:f advantages:f options{stream clipLow clipHigh dualClip ratioCap logClamp maxLogRatio rowWeights:f advantagesPer outputs out{gradLogProbs:f ratios:f losses:f clipped:m} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * `clippedObjective` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
@@ -2920,7 +2920,7 @@ export const clippedObjectiveAsync: {
 } & typeof from.clippedObjectiveAsync = checkedAsync(
   "clippedObjectiveAsync",
   from.clippedObjectiveAsync,
-  "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
+  "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend arena out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
 );
 /**
  * KL estimates of tokens, from d = logProbs − referenceLogProbs:
@@ -2939,7 +2939,7 @@ export const clippedObjectiveAsync: {
 export const klEstimates: OverloadsTakePlain<typeof from.klEstimates> = checked(
   "klEstimates",
   from.klEstimates,
-  "logProbs:f referenceLogProbs:f options{stream mask:m out{values:f gradLogProbs:f} shape offsets:i backend logClamp valueClamp kind gradientKind}",
+  "logProbs:f referenceLogProbs:f options{stream mask:m out{values:f gradLogProbs:f} shape offsets:i backend arena logClamp valueClamp kind gradientKind}",
 );
 /**
  * A loss of rows of tokens, summed with weights, and its gradient.
@@ -2964,7 +2964,7 @@ export const rowLoss: {
 } & typeof from.rowLoss = checked(
   "rowLoss",
   from.rowLoss,
-  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
+  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
 );
 /** `rowLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const rowLossAsync: {
@@ -2977,7 +2977,7 @@ export const rowLossAsync: {
 } & typeof from.rowLossAsync = checkedAsync(
   "rowLossAsync",
   from.rowLossAsync,
-  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend clipLow clipHigh ratioCap logClamp maxLogRatio form countEpsilon oldLogProbs:f signal shapePositive ratePositive shapeNegative rateNegative dualClip reduce oldLogProbsPer coefficient}",
+  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form countEpsilon oldLogProbs:f signal shapePositive ratePositive shapeNegative rateNegative dualClip reduce oldLogProbsPer coefficient}",
 );
 /**
  * A loss that sees one token at a time, summed over rows with weights, and its gradient.
@@ -3002,7 +3002,7 @@ export const tokenLoss: {
 } & typeof from.tokenLoss = checked(
   "tokenLoss",
   from.tokenLoss,
-  "options{shape offsets:i advantagesPer backend out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
+  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /** `tokenLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const tokenLossAsync: {
@@ -3015,7 +3015,7 @@ export const tokenLossAsync: {
 } & typeof from.tokenLossAsync = checkedAsync(
   "tokenLossAsync",
   from.tokenLossAsync,
-  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f signal temperaturePositive temperatureNegative coefficient marks:m}",
+  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * `logprob`, `tokenLoss` with an entropy term, and `logprobBackward` in one: every row of logits becomes its log-prob, its loss and
@@ -3053,7 +3053,7 @@ export const tokenLossFromLogits: {
 } & typeof from.tokenLossFromLogits = checked(
   "tokenLossFromLogits",
   from.tokenLossFromLogits,
-  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs temperaturePositive temperatureNegative coefficient marks:m}",
+  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * `tokenLossFromLogits` off the event loop. The arrays must not be touched until it resolves.
@@ -3077,7 +3077,7 @@ export const tokenLossFromLogitsAsync: {
 } & typeof from.tokenLossFromLogitsAsync = checkedAsync(
   "tokenLossFromLogitsAsync",
   from.tokenLossFromLogitsAsync,
-  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs signal temperaturePositive temperatureNegative coefficient marks:m}",
+  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * The divergence of each row, in nats. With S and T the softmax of student / temperature and teacher / temperature:
@@ -3098,7 +3098,7 @@ export const tokenLossFromLogitsAsync: {
 export const divergence: OverloadsTakePlain<typeof from.divergence> = checked(
   "divergence",
   from.divergence,
-  "student:l teacher:l options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend out}",
+  "student:l teacher:l options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena out}",
 );
 /**
  * `divergence` off the event loop. The arrays must not be touched until it resolves.
@@ -3106,7 +3106,7 @@ export const divergence: OverloadsTakePlain<typeof from.divergence> = checked(
 export const divergenceAsync: TakesPlain<typeof from.divergenceAsync> = checkedAsync(
   "divergenceAsync",
   from.divergenceAsync,
-  "student:l teacher:l options{beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend signal out}",
+  "student:l teacher:l options{beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena signal out}",
 );
 /**
  * Gradient of the student's logits, from that of the divergences.
@@ -3142,7 +3142,7 @@ export const divergenceBackward: {
 } & typeof from.divergenceBackward = checked(
   "divergenceBackward",
   from.divergenceBackward,
-  "student:l teacher:l gradDivergences:f options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend out}",
+  "student:l teacher:l gradDivergences:f options{stream beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena out}",
 );
 /**
  * `divergenceBackward` off the event loop. The arrays must not be touched until it resolves.
@@ -3169,7 +3169,7 @@ export const divergenceBackwardAsync: {
 } & typeof from.divergenceBackwardAsync = checkedAsync(
   "divergenceBackwardAsync",
   from.divergenceBackwardAsync,
-  "student:l teacher:l gradDivergences:f options{out beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend signal}",
+  "student:l teacher:l gradDivergences:f options{out beta temperature mask:m teacherStride shape dtype stride support:t outside tailFloor backend arena signal}",
 );
 /**
  * The ids of the k largest logits of each row, ascending. Of equal logits the smaller ids; −∞ is below everything else.
@@ -3183,7 +3183,7 @@ export const divergenceBackwardAsync: {
 export const topLogits: OverloadsTakePlain<typeof from.topLogits> = checked(
   "topLogits",
   from.topLogits,
-  "logits:l k options?{stream shape backend mask:m dtype stride out}",
+  "logits:l k options?{stream shape backend arena mask:m dtype stride out}",
 );
 /**
  * Distillation loss and its gradient to the student's logits: `divergence` of each row (a token of the response), reduced.
@@ -3215,7 +3215,7 @@ export const distillationLoss: {
 } & typeof from.distillationLoss = checked(
   "distillationLoss",
   from.distillationLoss,
-  "student:l teacher:l options?{beta temperature reduction labels:t ignoreIndex mask:m topK support:t outside tailFloor gradient out teacherStride shape dtype stride backend}",
+  "student:l teacher:l options?{beta temperature reduction labels:t ignoreIndex mask:m topK support:t outside tailFloor gradient out teacherStride shape dtype stride backend arena}",
 );
 /**
  * Distillation on the K ids that a teacher sent for each row: `supportDistillation` of the student's log-probs, with the gradient to the
@@ -3244,7 +3244,7 @@ export const topKDistillation: {
 } & typeof from.topKDistillation = checked(
   "topKDistillation",
   from.topKDistillation,
-  "student:l teacher<ids logProbs> options?{out beta floor outsideLogProb valueRange mask:m weights:f tokens shape dtype stride temperature scale softcap backend}",
+  "student:l teacher<ids logProbs> options?{out beta floor outsideLogProb valueRange mask:m weights:f tokens shape dtype stride temperature scale softcap backend arena}",
 );
 /**
  * The state that rank `root` has, on every rank: after it alone has measured, or loaded a file. In float64, so no number
@@ -3288,7 +3288,7 @@ export const completionTruncated: typeof from.completionTruncated = checked(
 export const listwiseWeights: TakesPlain<typeof from.listwiseWeights> = checked(
   "listwiseWeights",
   from.listwiseWeights,
-  "targets:f options{referenceLogProbs:f tokenCounts:f out{weights:f} temperature beta least uniformFallback unpaired shape groups groupOffsets:i preset backend collective}",
+  "targets:f options{referenceLogProbs:f tokenCounts:f out{weights:f} temperature beta least uniformFallback unpaired shape groups groupOffsets:i preset backend arena collective}",
 );
 /**
  * Equal weights, 1/n in a group of n: what is left where there is nothing to weigh by.
@@ -3300,7 +3300,7 @@ export const listwiseWeights: TakesPlain<typeof from.listwiseWeights> = checked(
 export const uniformListwiseWeights: TakesPlain<typeof from.uniformListwiseWeights> = checked(
   "uniformListwiseWeights",
   from.uniformListwiseWeights,
-  "options{count shape groups groupOffsets:i backend collective}",
+  "options{count shape groups groupOffsets:i backend arena collective}",
 );
 /**
  * The reference log-probs that `listwiseWeights` takes, flat and by group, in float64:
@@ -3346,7 +3346,7 @@ export const splitReferenceTokenCounts: TakesPlain<typeof from.splitReferenceTok
 export const rewardDistribution: TakesPlain<typeof from.rewardDistribution> = checked(
   "rewardDistribution",
   from.rewardDistribution,
-  "rewards:f options{temperature floor groups groupOffsets:i backend collective}",
+  "rewards:f options{temperature floor groups groupOffsets:i backend arena collective}",
 );
 /**
  * Weighted sum of the rewards of each completion, in the order of the functions:
@@ -3379,7 +3379,7 @@ export const rewardTotals: typeof from.rewardTotals = checked(
 export const semanticEntropyScales: TakesPlain<typeof from.semanticEntropyScales> = checked(
   "semanticEntropyScales",
   from.semanticEntropyScales,
-  "batch* options{alpha normalizeAlpha lengthNormalize generations missingCounts groups groupOffsets:i preset backend collective}",
+  "batch* options{alpha normalizeAlpha lengthNormalize generations missingCounts groups groupOffsets:i preset backend arena collective}",
 );
 /**
  * The settings of a run: checked once, with defaults filled in, to be handed to `maxentAdvantage`, `listwiseWeights`,
@@ -3422,7 +3422,7 @@ export const maxentTemperature: typeof from.maxentTemperature = checked(
 export const weightEntropies: TakesPlain<typeof from.weightEntropies> = checked(
   "weightEntropies",
   from.weightEntropies,
-  "weights:f options{shape groups groupOffsets:i backend collective}",
+  "weights:f options{shape groups groupOffsets:i backend arena collective}",
 );
 /**
  * Mean and population std of all rewards of a batch, groups or not; of no rewards both are 0. NaN makes both NaN, an infinity the
@@ -3433,7 +3433,7 @@ export const weightEntropies: TakesPlain<typeof from.weightEntropies> = checked(
 export const rewardMoments: TakesPlain<typeof from.rewardMoments> = checked(
   "rewardMoments",
   from.rewardMoments,
-  "rewards:f options?{backend collective}",
+  "rewards:f options?{backend arena collective}",
 );
 /**
  * Everything that depends on the rewards of a batch, from the same totals:
@@ -3450,7 +3450,7 @@ export const rewardMoments: TakesPlain<typeof from.rewardMoments> = checked(
 export const rewardStatistics: TakesPlain<typeof from.rewardStatistics> = checked(
   "rewardStatistics",
   from.rewardStatistics,
-  "batch* options?{temperature floor scale zeroTruncated maxLength semanticEntropy{alpha normalizeAlpha lengthNormalize generations} controller rounding missingCounts preset backend collective}",
+  "batch* options?{temperature floor scale zeroTruncated maxLength semanticEntropy{alpha normalizeAlpha lengthNormalize generations} controller rounding missingCounts preset backend arena collective}",
 );
 /**
  * Figures for a log, from the statistics of one worker or of several. Prompts without completions do not count; prompts count
@@ -3462,7 +3462,7 @@ export const rewardStatistics: TakesPlain<typeof from.rewardStatistics> = checke
 export const weightLoggingView: typeof from.weightLoggingView = checked(
   "weightLoggingView",
   from.weightLoggingView,
-  "statistics options?{backend collective}",
+  "statistics options?{backend arena collective}",
 );
 /**
  * Statistics of weights that are there already; null where there is no completion.
@@ -3472,7 +3472,7 @@ export const weightLoggingView: typeof from.weightLoggingView = checked(
 export const weightStatistics: TakesPlain<typeof from.weightStatistics> = checked(
   "weightStatistics",
   from.weightStatistics,
-  "weights:f options{shape groups groupOffsets:i backend collective}",
+  "weights:f options{shape groups groupOffsets:i backend arena collective}",
 );
 /**
  * Statistics of equal weights, 1/n in a group of n; null where there is no completion.
@@ -3482,7 +3482,7 @@ export const weightStatistics: TakesPlain<typeof from.weightStatistics> = checke
 export const uniformWeightStatistics: TakesPlain<typeof from.uniformWeightStatistics> = checked(
   "uniformWeightStatistics",
   from.uniformWeightStatistics,
-  "options{count shape groups groupOffsets:i backend collective}",
+  "options{count shape groups groupOffsets:i backend arena collective}",
 );
 /**
  * Listwise weights from a target distribution and the statistics of the reference policy, and what is logged about them; null
@@ -3495,7 +3495,7 @@ export const uniformWeightStatistics: TakesPlain<typeof from.uniformWeightStatis
 export const listwiseWeightStatistics: TakesPlain<typeof from.listwiseWeightStatistics> = checked(
   "listwiseWeightStatistics",
   from.listwiseWeightStatistics,
-  "targets:f reference<> options{groupOffsets:i lengthNormalize temperature beta least uniformFallback backend collective}",
+  "targets:f reference<> options{groupOffsets:i lengthNormalize temperature beta least uniformFallback backend arena collective}",
 );
 /**
  * The advantages of plain GRPO in the place of weights: given ones, or those of the rewards where none are given. They are no
@@ -3507,7 +3507,7 @@ export const listwiseWeightStatistics: TakesPlain<typeof from.listwiseWeightStat
 export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightStatistics> = checked(
   "advantageWeightStatistics",
   from.advantageWeightStatistics,
-  "completions<> options{scale shape groups groupOffsets:i backend collective}",
+  "completions<> options{scale shape groups groupOffsets:i backend arena collective}",
 );
 /**
  * Cross entropy between given weights and the policy, over the completions of each prompt:
@@ -3528,7 +3528,7 @@ export const advantageWeightStatistics: TakesPlain<typeof from.advantageWeightSt
 export const listwisePolicyLoss: TakesPlain<typeof from.listwisePolicyLoss> = checked(
   "listwisePolicyLoss",
   from.listwisePolicyLoss,
-  "logProbs:f weights:f options{mask:m lengthNormalize shape offsets:i groups groupOffsets:i backend collective}",
+  "logProbs:f weights:f options{mask:m lengthNormalize shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * `whiten`, with presets `"verl"`, `"trl"`, `"openrlhf"`, `"lightrft"` and `"pufferlib"`: docs/ops/reduce.md has them side by
@@ -3541,7 +3541,7 @@ export const listwisePolicyLoss: TakesPlain<typeof from.listwisePolicyLoss> = ch
 export const whitenAdvantages: TakesPlain<typeof from.whitenAdvantages> = checked(
   "whitenAdvantages",
   from.whitenAdvantages,
-  "advantages:f options?{moments out{whitened:f} center scale ddof countEpsilon varianceEpsilon varianceFloor epsilon keepMean nan transformMasked mask:m over shape offsets:i groups groupOffsets:i backend collective preset}",
+  "advantages:f options?{moments out{whitened:f} center scale ddof countEpsilon varianceEpsilon varianceFloor epsilon keepMean nan transformMasked mask:m over shape offsets:i groups groupOffsets:i backend arena collective preset}",
 );
 /**
  * Draws rows with replacement (the multinomial draw of PF-PPO): row i with probability weight_i / Σ weights.
@@ -3777,7 +3777,11 @@ export const deviceStream: typeof from.deviceStream = checked(
   "options?{backend device}",
 );
 /** What arrays of a device hold, and what is kept for the next ones; of this process. */
-export const memoryStats: typeof from.memoryStats = checked("memoryStats", from.memoryStats, "choice?{backend device}");
+export const memoryStats: typeof from.memoryStats = checked(
+  "memoryStats",
+  from.memoryStats,
+  "choice?{arena backend device}",
+);
 /**
  * The most that this process may take of a device's memory, in bytes; what asks for more gets ERR_SURPRISAL_OUT_OF_MEMORY.
  * Infinity takes the limit back.
@@ -3789,6 +3793,13 @@ export const setMemoryLimit: typeof from.setMemoryLimit = checked(
 );
 /** Returns memory that is kept for the next arrays to the driver, for others. */
 export const trimMemory: typeof from.trimMemory = checked("trimMemory", from.trimMemory, "choice?{backend device}");
+/**
+ * Memory for the outputs of the calls of one step: name it in each, `{ arena }`, and `reset()` it at the end of the step. From the second
+ * step on nothing is taken from the system, as long as no step needs more than those before it.
+ *
+ * @throws SurprisalError ERR_SURPRISAL_OPTION for bytes that are no whole number
+ */
+export const createArena: typeof from.createArena = checked("createArena", from.createArena, "options?{bytes}");
 /** New memory on a device for an op to fill: its content is unspecified. */
 export const deviceEmpty: typeof from.deviceEmpty = checked(
   "deviceEmpty",

@@ -1,5 +1,5 @@
 // One run: a cold start on the form of a response, then policy gradient on the rewards.
-import { type BackendOption, logprob, logprobBackward } from "../../lib";
+import { type Arena, type BackendOption, createArena, logprob, logprobBackward } from "../../lib";
 import { type Experience, ExperienceMaker, packRows, padRows, type RewardFunction } from "../../lib/experience";
 import { type Method, METHODS, type MethodName } from "./methods";
 import { Network } from "./network";
@@ -53,7 +53,11 @@ export async function train(
     ...(advantages && { advantages: (experience) => advantages(experience, backend) }),
     ...backend,
   });
-  for (let step = 0; step < steps; ++step) onStep(await trainStep(policy, maker, method, step));
+  const arena = createArena();
+  for (let step = 0; step < steps; ++step) {
+    onStep(await trainStep(policy, maker, method, step, arena));
+    arena.reset();
+  }
   return network.parameters;
 }
 
@@ -96,6 +100,7 @@ async function trainStep(
   maker: ExperienceMaker<Problem>,
   method: Method,
   step: number,
+  arena: Arena,
 ): Promise<StepReport> {
   const { network, random, backend } = policy;
   const experience = await maker.make(Array.from({ length: SETTINGS.groups }, () => promptOf(newProblem(random))));
@@ -103,7 +108,7 @@ async function trainStep(
 
   const { batch, logits: first } = policy.seen!;
   const { features, tokens, mask } = batch;
-  const options = { shape: [mask.length, VOCABULARY] as const, mask, ...backend };
+  const options = { shape: [mask.length, VOCABULARY] as const, mask, arena, ...backend };
   for (let inner = 0; inner < SETTINGS.innerSteps; ++inner) {
     const logits = inner === 0 ? first : network.logits(features);
     const current = logprob(logits, tokens, options);

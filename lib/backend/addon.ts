@@ -4,6 +4,7 @@ import * as path from "node:path";
 
 import type { DTypeCode } from "../core/dtype";
 import { show } from "../core/errors";
+import { hugePagesBy } from "../core/host-memory";
 import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/ops";
@@ -20,6 +21,8 @@ export interface Addon extends DeviceFunctions, MpiAddon {
   describe(session: number): NativeDescription | null;
   /** Threads that calls in host memory may use from now on; 0 = those available. Returns their number. */
   useThreads(threads: number): number;
+  /** Asks for huge pages under a new array, all zeros, as far as they come without a stall. Bytes that lie in them. */
+  useHugePages(array: ArrayBufferView): number;
   lastError(): string;
   /** The numbers of the next call, in the order of its op: written before it, read by it. */
   readonly numbers: Float64Array;
@@ -184,6 +187,11 @@ const state = processState<{ loaded?: Loaded }>("addon", {});
 export function nativeAddon(): Loaded {
   return (state.loaded ??= loadOrReason());
 }
+
+hugePagesBy((array) => {
+  const native = nativeAddon();
+  return "addon" in native ? native.addon.useHugePages(array) : 0;
+});
 
 function loadOrReason(): Loaded {
   try {

@@ -1,4 +1,5 @@
 // Which backend runs a call: the call's own choice, else configure(), else SURPRISAL_BACKEND, else the rule of `auto`.
+import type { ArenaOption } from "../core/arena";
 import { needNumber } from "../core/option-checks";
 import { argumentError } from "../core/errors";
 import { type Backend, BACKEND_NAMES, type BackendName, type BackendPreference } from "./backend";
@@ -14,7 +15,7 @@ import { configureThreads, needThreads, threadsInUse } from "./threads";
 import { giveWasm } from "./wasm/module";
 
 /** Option of every op. */
-export interface BackendOption {
+export interface BackendOption extends ArenaOption {
   /**
    * Where this call runs. A name is obeyed or refused with ERR_SURPRISAL_BACKEND_UNAVAILABLE, never replaced; of a list,
    * `["cuda", "cpu", "js"]`, the first that can run here is taken.

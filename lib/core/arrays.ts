@@ -1,4 +1,5 @@
 // Checks of the arrays that callers pass: kind, length, memory. They run before anything is written.
+import { outputArray } from "./arena";
 import { needDevice } from "./device-arguments";
 import { allocateOn, DeviceArray } from "./device-array";
 import { argumentError, SurprisalError } from "./errors";
@@ -309,7 +310,7 @@ export function int32Or(
   stream: Stream | null,
 ): Int32Array {
   if (value !== undefined) return needInt32(op, `out.${name}`, value, length, "the size of the result");
-  return stream ? (allocateOn(stream, "int32", [length]) as unknown as Int32Array) : new Int32Array(length);
+  return stream ? (allocateOn(stream, "int32", [length]) as unknown as Int32Array) : outputArray(Int32Array, length);
 }
 
 /** As outputOr, for flags. */
@@ -321,5 +322,6 @@ export function flagsOr(
   stream: Stream | null,
 ): Uint8Array {
   const given = optionalMask(op, `out.${name}`, value, length, "the size of the result");
-  return given ?? (stream ? (allocateOn(stream, "uint8", [length]) as unknown as Uint8Array) : new Uint8Array(length));
+  if (given) return given;
+  return stream ? (allocateOn(stream, "uint8", [length]) as unknown as Uint8Array) : outputArray(Uint8Array, length);
 }

@@ -1,5 +1,6 @@
 // What every public function begins with: its arguments are there, and no option of it and no field of a batch is unknown. The
 // entries of the package, lib/**/index.ts, put this in front of each function that they export; calls inside of lib/ pass it by.
+import { type Arena, needArena, withArena } from "./arena";
 import { BATCH_FIELDS } from "./batch-fields";
 import { closest } from "./closest";
 import { argumentError, SurprisalError } from "./errors";
@@ -57,6 +58,19 @@ const KINDS: ReadonlyMap<string, Argument["kind"]> = new Map([
   ["[]", "list"],
 ]);
 
+/** In the place of the fields of an arena, which is an option of every op. */
+const ARENA: Fields = { known: new Map(), kinds: new Map(), last: [], lastFields: [] };
+
+/** The arena that the options name which are being checked. */
+let asked: Arena | null = null;
+
+/** That of the call that was just checked. */
+function askedArena(): Arena | null {
+  const arena = asked;
+  asked = null;
+  return arena;
+}
+
 function readFields(tokens: string[]): Fields {
   const known = new Map<string, Fields | null>();
   const kinds = new Map<string, ArrayKind>();
@@ -66,7 +80,7 @@ function readFields(tokens: string[]): Fields {
     if (kind) kinds.set(token, kind);
     const nested = tokens[0] === "{";
     if (nested) tokens.shift();
-    known.set(token, nested ? readFields(tokens) : null);
+    known.set(token, nested ? readFields(tokens) : token === "arena" ? ARENA : null);
   }
   return { known, kinds, last: Object.keys(Object.fromEntries(known)), lastFields: [...known.values()] };
 }
@@ -152,7 +166,9 @@ function checkFields(op: string, of: string, object: object, fields: Fields, nes
     const inner = lastFields[i++];
     if (inner === null || inner === undefined) continue;
     const value = (object as Record<string, unknown>)[name];
-    if (typeof value === "object" && value !== null)
+    if (inner === ARENA) {
+      if (value !== undefined) asked = needArena(op, value);
+    } else if (typeof value === "object" && value !== null)
       checkFields(op, nested ? `${of}.${name}` : name, value, inner, true);
   }
 }
@@ -258,6 +274,7 @@ function checkCall(op: string, takes: Takes, a: unknown, b: unknown, c: unknown,
       checkArgument(op, check, place === 0 ? a : place === 1 ? b : place === 2 ? c : place === 3 ? d : e);
     }
   } catch (error) {
+    asked = null;
     throw thrownBy(op, error, takes, [a, b, c, d, e]);
   }
 }
@@ -278,10 +295,25 @@ function guard(op: string, run: Call, text: Text, shared?: string): Call {
     const takes = only ?? takesBy(a);
     if (typeof text === "string") only = takes;
     checkCall(op, takes, a, b, c, d, e);
+    const arena = askedArena();
+    const call: Call = arena === null ? run : (...args) => withArena(arena, () => run(...args));
     try {
-      return run(a, b, c, d, e);
+      return call(a, b, c, d, e);
     } catch (error) {
-      return afterError(op, error, run, takes, [a, b, c, d, e]);
+      return afterError(op, error, call, takes, [a, b, c, d, e]);
+    }
+  };
+}
+
+/** The same of a call that returns a promise: the arena knows when it ends. */
+function inArena(arena: Arena | null, run: Call): Call {
+  if (arena === null) return run;
+  return async (...args) => {
+    arena.begin();
+    try {
+      return await withArena(arena, () => run(...args));
+    } finally {
+      arena.end();
     }
   };
 }
@@ -291,11 +323,12 @@ function guardAsync(op: string, run: Call, text: Text, shared?: string): Call {
   return async (a, b, c, d, e) => {
     const takes = takesBy(a);
     checkCall(op, takes, a, b, c, d, e);
+    const call = inArena(askedArena(), run);
     try {
       try {
-        return await run(a, b, c, d, e);
+        return await call(a, b, c, d, e);
       } catch (error) {
-        return await again(op, error, takes, [a, b, c, d, e])(run);
+        return await again(op, error, takes, [a, b, c, d, e])(call);
       }
     } catch (error) {
       throw thrownBy(op, error, takes, [a, b, c, d, e]);
@@ -341,6 +374,7 @@ export function checkedClass(op: string, made: unknown, text: string): never {
     const [a, b, c, d, e] = args;
     const takes = takesBy(undefined);
     checkCall(op, takes, a, b, c, d, e);
+    askedArena(); // what a class makes may outlive a step
     try {
       return Reflect.construct<readonly unknown[], object>(target, args, as as Class);
     } catch (error) {

@@ -1,13 +1,14 @@
 // The float arrays of a call, in host memory or on a device: their common type, and results of it.
+import { outputArray } from "./arena";
 import { refuseWidening } from "./device-arguments";
 import { allocateOn, type DeviceArray } from "./device-array";
 import { type FloatArray, type FloatDType, typedArrayName } from "./dtype";
 import type { Stream } from "./stream";
 
-/** A new float array, all zeros; of a call on a device one there, whose content is unspecified. */
+/** A float array for an output; of a call on a device one there. Its content is unspecified. */
 export function allocateFloat(dtype: FloatDType, length: number, stream: Stream | null = null): FloatArray {
   if (stream) return allocateOn(stream, dtype, [length]) as unknown as FloatArray;
-  return dtype === "float64" ? new Float64Array(length) : new Float32Array(length);
+  return dtype === "float64" ? outputArray(Float64Array, length) : outputArray(Float32Array, length);
 }
 
 export function floatDType(array: FloatArray): FloatDType {

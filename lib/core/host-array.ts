@@ -1,5 +1,6 @@
 // Host memory for each element type.
 import type { DType } from "./dtype";
+import { type ArrayKind, newArray } from "./host-memory";
 
 /** The typed array that holds elements of a type; half types as bits. */
 interface HostArrays {
@@ -13,7 +14,7 @@ interface HostArrays {
 }
 export type HostArray<D extends DType = DType> = HostArrays[D];
 
-const MAKERS: { readonly [D in DType]: new (length: number) => HostArrays[D] } = {
+const MAKERS: { readonly [D in DType]: ArrayKind<HostArrays[D]> } = {
   float32: Float32Array,
   float16: Uint16Array,
   bfloat16: Uint16Array,
@@ -35,7 +36,7 @@ export const ELEMENT_BYTES: Readonly<Record<DType, number>> = {
 
 /** A new array, all zeros. */
 export function allocateHost<D extends DType>(dtype: D, length: number): HostArray<D> {
-  return new (MAKERS[dtype] as new (length: number) => HostArray<D>)(length);
+  return newArray(MAKERS[dtype] as ArrayKind<HostArray<D>>, length);
 }
 
 /** "Float32Array", as messages name the kind that holds a type. */

@@ -12,7 +12,7 @@ type KindOf<Value> = [Value] extends [boolean]
       : "json";
 
 /** What exists inside a program only, or has a flag of its own. */
-type NotOptions = "preset" | "backend" | "collective" | "out" | "stream" | "permutation";
+type NotOptions = "preset" | "backend" | "arena" | "collective" | "out" | "stream" | "permutation";
 
 /** Every option of a union of options. */
 type AllOf<Union> = {

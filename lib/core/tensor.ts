@@ -1,11 +1,13 @@
 // Arrays of several dimensions as callers hold them: a typed array, or a tensor of another library that knows its own shape
 // and type.
+import { outputArray } from "./arena";
 import { needLength } from "./arrays";
 import { needDevice } from "./device-arguments";
 import { allocateOn, DeviceArray } from "./device-array";
 import { DTYPE_CODE, type DTypeCode, typedArrayName } from "./dtype";
 import type { Stream } from "./stream";
 import { argumentError, show } from "./errors";
+import type { ArrayKind } from "./host-memory";
 
 /** A Float16Array, which Node has from version 24 on. */
 export interface Float16View extends ArrayBufferView {
@@ -152,14 +154,14 @@ export function bitsOf<View extends TensorView>(view: View): Exclude<View, Float
   return array as Exclude<View, Float16View>;
 }
 
-/** A new array of the same kind and length. */
+/** An output of the same kind and length. */
 function emptyLike(view: TensorView): TensorView {
   const kind = typedArrayName(view);
-  if (kind === "Float32Array") return new Float32Array(view.length);
-  if (kind === "Float64Array") return new Float64Array(view.length);
-  if (kind === "Uint16Array") return new Uint16Array(view.length);
-  const { Float16Array } = globalThis as unknown as { Float16Array: new (length: number) => Float16View };
-  return new Float16Array(view.length);
+  if (kind === "Float32Array") return outputArray(Float32Array, view.length);
+  if (kind === "Float64Array") return outputArray(Float64Array, view.length);
+  if (kind === "Uint16Array") return outputArray(Uint16Array, view.length);
+  const { Float16Array } = globalThis as unknown as { Float16Array: ArrayKind<Float16View> };
+  return outputArray(Float16Array, view.length);
 }
 
 /** The same on the stream of a call. */

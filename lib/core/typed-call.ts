@@ -35,7 +35,14 @@ function copyOf(object: object, of: string, { known, kinds }: ArrayFields, found
   for (const [key, kind] of kinds) found.slots.push({ holder, key, name: of + key, kind, value: holder[key] });
   for (const [key, fields] of known) {
     const value = holder[key];
-    if (fields === null || key === "out" || typeof value !== "object" || value === null || Array.isArray(value))
+    if (
+      fields === null ||
+      key === "out" ||
+      key === "arena" ||
+      typeof value !== "object" ||
+      value === null ||
+      Array.isArray(value)
+    )
       continue;
     holder[key] = copyOf(value, `${of}${key}.`, fields, found);
   }

@@ -1,6 +1,7 @@
 // Streams and the memory of a device.
 import { deviceBackend } from "../backend/select";
 import { homeStream, openStream } from "../backend/streams";
+import { type Arena, type ArenaStats, needArena } from "../core/arena";
 import type { MemoryStats } from "../core/device-runtime";
 import { needNumber } from "../core/option-checks";
 import type { Stream } from "../core/stream";
@@ -23,8 +24,19 @@ function runtimeOf(op: string, { backend, device }: DeviceChoice) {
   return homeStream(op, deviceBackend(op, backend, device)).runtime;
 }
 
+/** Whose memory is meant: that of a device, or of an arena. */
+interface MemoryChoice extends DeviceChoice {
+  /** Of `createArena()`. */
+  readonly arena?: Arena;
+}
+
+/** What arrays of an arena hold. */
+export function memoryStats(choice: { readonly arena: Arena }): ArenaStats;
 /** What arrays of a device hold, and what is kept for the next ones; of this process. */
-export function memoryStats(choice: DeviceChoice = {}): MemoryStats {
+export function memoryStats(choice?: DeviceChoice): MemoryStats;
+export function memoryStats(choice: MemoryChoice = {}): MemoryStats | ArenaStats {
+  const { arena } = choice;
+  if (arena !== undefined) return needArena("memoryStats", arena).stats();
   return runtimeOf("memoryStats", choice).memoryStats();
 }
 

@@ -26,7 +26,7 @@ export type ExperienceMaker<Data = unknown> = from.ExperienceMaker<Data>;
 export const ExperienceMaker: typeof from.ExperienceMaker = checkedClass(
   "ExperienceMaker",
   from.ExperienceMaker,
-  "options{policy rewards recipe reference critic oldLogProbs overlong{maxLength buffer factor beyond preset} klEstimator dropGroups klController{state{coefficient} target horizon errorLimit} advantages promptsPerCall rowsPerCall concurrency samplesPerPrompt retryRounds onExcess onShort onNothing surplusLists statistics backend collective}",
+  "options{policy rewards recipe reference critic oldLogProbs overlong{maxLength buffer factor beyond preset} klEstimator dropGroups klController{state{coefficient} target horizon errorLimit} advantages promptsPerCall rowsPerCall concurrency samplesPerPrompt retryRounds onExcess onShort onNothing surplusLists statistics backend arena collective}",
 );
 /**
  * Completions of every prompt, asked for in rounds as `generationRounds` says. Calls run side by side. A call that fails with a

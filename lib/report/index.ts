@@ -120,7 +120,7 @@ export const renderHtml: typeof from.renderHtml = checked(
 export const prepareSteps: TakesPlain<typeof from.prepareSteps> = checked(
   "prepareSteps",
   from.prepareSteps,
-  "rollouts[] options?{label grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} spans{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} preset epsilon nonFinite start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen k kFuture zeta scope} spanLabels clipHigh clipLow backend}",
+  "rollouts[] options?{label grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} spans{grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} preset epsilon nonFinite start{ids:i} end{ids:i} head{ids:i} overlapping includeEnd unterminated startsOpen k kFuture zeta scope} spanLabels clipHigh clipLow backend arena}",
 );
 /**
  * Returns the numbers of each step of a run: counts, distributions with histograms of common edges, one row for each group, shares,

@@ -13,7 +13,7 @@ import type { ReportRollout, ReportSpan, ReportStep } from "./model";
 import { spansOfRows, weightsOfSpan } from "./spans";
 
 /** Start and end of the spans, and how EMPG weighs them: see `empgAdvantage`. */
-export type SpanOptions = Omit<EmpgAdvantageOptions, "out" | "collective" | "backend">;
+export type SpanOptions = Omit<EmpgAdvantageOptions, "out" | "collective" | "backend" | "arena">;
 
 export interface PrepareOptions extends BackendOption {
   /** Shown for rollouts without a `step`, and before the number of those with one. Default "step". */

@@ -173,7 +173,7 @@ export const mathReward: typeof from.mathReward = checkedAsync(
 export const klShapedReward: TakesPlain<typeof from.klShapedReward> = checked(
   "klShapedReward",
   from.klShapedReward,
-  "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend}",
+  "rewards:f kl:f options{klCoefficient rewardLevel rewardClip mask:m out{tokenRewards:f} over negativeCoefficient shape offsets:i preset backend arena}",
 );
 /**
  * Takes from each reward a share of the group's mean reward, by how long its row is beside the longest of the group:
@@ -221,7 +221,7 @@ export const overlongPenalty: TakesPlain<typeof from.overlongPenalty> = checked(
 export const repetitionPenalty: TakesPlain<typeof from.repetitionPenalty> = checked(
   "repetitionPenalty",
   from.repetitionPenalty,
-  "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend}",
+  "rewards:f tokens:t options{ngram maxPenalty mask:m shape offsets:i backend arena}",
 );
 /**
  * Punishes truncated responses:

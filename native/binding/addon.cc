@@ -3,6 +3,7 @@
 
 #include "call.h"
 #include "device.h"
+#include "host_memory.h"
 #include "mpi.h"
 #include "session.h"
 
@@ -39,6 +40,7 @@ Napi::Object init(Napi::Env env, Napi::Object exports) {
   exports["openLibrary"] = Napi::Function::New(env, open_library);
   exports["describe"] = Napi::Function::New(env, describe);
   exports["useThreads"] = Napi::Function::New(env, use_threads);
+  exports["useHugePages"] = Napi::Function::New(env, use_huge_pages);
   exports["lastError"] = Napi::Function::New(env, last_error);
   export_device(env, exports);
   export_mpi(env, exports);

@@ -2,6 +2,7 @@
 // surprisal's.
 import { type AdvantageName, computeAdvantages } from "../../advantage/compute";
 import type { BackendOption } from "../../backend/select";
+import { Arena, withArena } from "../../core/arena";
 import type { FloatArray } from "../../core/dtype";
 import { integersBelow } from "../../core/random";
 import type { Rollout } from "../../io";
@@ -196,6 +197,7 @@ export interface StepFigures {
 export function* train(method: Method, seed: number, steps: number, backend: BackendOption): Generator<StepFigures> {
   const policy = new TablePolicy();
   const draw = integersBelow(WORD, seed);
+  using arena = new Arena(0);
   for (let step = 0; step < steps; ++step) {
     const batch = collect(policy, draw, backend);
     yield {
@@ -204,6 +206,7 @@ export function* train(method: Method, seed: number, steps: number, backend: Bac
       entropy: mean(batch.entropies),
       records: () => recordsOf(batch, method, seed, step),
     };
-    update(policy, batch, ESTIMATES[method](batch, backend).advantages, backend);
+    withArena(arena, () => update(policy, batch, ESTIMATES[method](batch, backend).advantages, backend));
+    arena.reset();
   }
 }

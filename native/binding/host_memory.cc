@@ -1,0 +1,77 @@
+// Huge pages for large arrays that JavaScript has just made. A page of 4 KiB costs a fault of about a microsecond when it is touched
+// first, which is most of the time of a call that fills hundreds of megabytes; a page of 2 MiB costs one fault for 512 of those. The
+// kernel may have to move other memory together first, and may take a second for a large array. So pages are asked for and touched one by
+// one: with the first that does not come, or not in time, it ends, and the rest of the array is of ordinary pages.
+#include "host_memory.h"
+
+#include "typed_array.h"
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#endif
+
+namespace srp::binding {
+namespace {
+
+#if defined(__linux__) && defined(MADV_HUGEPAGE) && defined(RUSAGE_THREAD)
+
+constexpr uintptr_t kHugePage = 2 << 20;
+// A page that has to be zeroed alone comes in a quarter of a millisecond. One that takes so long was made by moving others.
+constexpr double kLongestPage = 0.01;
+// All of them may take so long: less than the faults of ordinary pages in their place.
+constexpr double kStart = 0.02, kEachPage = 0.001;
+
+double seconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+long faults() {
+  rusage usage;
+  return getrusage(RUSAGE_THREAD, &usage) == 0 ? usage.ru_minflt : 0;
+}
+
+// Writes zeros into memory that holds zeros, or was never touched.
+int64_t take_huge_pages(unsigned char* data, size_t bytes) {
+  const uintptr_t begin = reinterpret_cast<uintptr_t>(data);
+  const uintptr_t first = (begin + kHugePage - 1) & ~(kHugePage - 1);
+  const uintptr_t end = (begin + bytes) & ~(kHugePage - 1);
+  int64_t pages = 0, huge = 0;
+  const double start = seconds();
+  double last = start;
+  for (uintptr_t page = first; page < end; page += kHugePage) {
+    volatile unsigned char* const at = reinterpret_cast<unsigned char*>(page);
+    if (madvise(reinterpret_cast<void*>(page), kHugePage, MADV_HUGEPAGE) != 0) break;
+    const long before = faults();
+    at[0] = 0;
+    at[kHugePage / 2] = 0;
+    const long taken = faults() - before;
+    const double now = seconds();
+    ++pages;
+    if (taken == 1) ++huge;
+    // Two faults: these are ordinary pages. None: the memory was in use before.
+    if (taken > 1 || now - last > kLongestPage || now - start > kStart + kEachPage * static_cast<double>(pages)) break;
+    last = now;
+  }
+  return huge * static_cast<int64_t>(kHugePage);
+}
+
+#else
+
+int64_t take_huge_pages(unsigned char*, size_t) { return 0; }
+
+#endif
+
+}  // namespace
+
+Napi::Value use_huge_pages(const Napi::CallbackInfo& info) {
+  TypedArray array;
+  if (!read_typed_array(info.Env(), info[0], &array)) return Napi::Number::New(info.Env(), 0);
+  const int64_t huge = take_huge_pages(static_cast<unsigned char*>(array.data), array.bytes());
+  return Napi::Number::New(info.Env(), static_cast<double>(huge));
+}
+
+}  // namespace srp::binding
