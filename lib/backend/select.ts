@@ -152,6 +152,12 @@ function autoDispatch(op: string): Backend {
   return (settings.automatic = warning(wasm ? bySize(js, wasm) : js, status.reason!));
 }
 
+/** What runs every call of a program whose numbers must not depend on how many it computes at a time: small ones too. */
+export function backendOfAllSizes(choice?: BackendPreference): BackendPreference | undefined {
+  const wanted = choice ?? request().requested;
+  return wanted === "auto" && probe("cpu", 0).backend ? "cpu" : choice;
+}
+
 /** The backend of one call; `stream` is what streamOf() said. */
 export function selectBackend(op: string, choice?: BackendPreference, stream: Stream | null = null): Backend {
   if (stream) return streamBackend(stream);

@@ -5,17 +5,20 @@ import ESTIMATORS from "../advantage/estimators";
 import type { Rollout } from "../io";
 import { groupRollouts, membersOf } from "../io/rollout-groups";
 import { needName, peek } from "./shell/arguments";
-import type { Answer, Call, Command } from "./shell/command";
+import type { Call } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table, wrote } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { readFieldChoice } from "./rollouts/rollout-arguments";
 import { estimate, type Estimate } from "./rollouts/estimate";
-import { figuresOf } from "./rollouts/figures";
-import { type Batch, BATCH_OPTION, readBatches } from "./rollouts/read-batches";
+import { figuresOf, joinFigures } from "./rollouts/figures";
+import { type Batch, BATCH_OPTION, isOneBatch, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
+import type { ReportStep } from "../report";
 import { estimatedStep, REPORT_OPTION, writeReport } from "./reporting";
+import { sharedCommand } from "./shards/shared-command";
+import type { Steps } from "./shards/steps";
 import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 
 /** The estimators, a line each. */
@@ -122,93 +125,154 @@ function textOf(name: AdvantageName, answers: readonly BatchAnswer[], outputs: r
   );
 }
 
-async function run(call: Call): Promise<Answer> {
-  const { args, progress, signal, outputs } = call;
-  if (args.has("list"))
-    return {
-      json: Object.fromEntries(advantageNames.map((name) => [name, ESTIMATORS[name].about])),
-      text: `${list}\n`,
-    };
+interface Place {
+  readonly place: Awaited<ReturnType<typeof reserve>> | undefined;
+  readonly page: string | undefined;
+}
+
+interface Data {
+  readonly answers: readonly BatchAnswer[];
+  /** For the page, where one is asked for. */
+  readonly steps: readonly ReportStep[];
+}
+
+function settingsOf({ args }: Call) {
   const given = args.text("estimator");
   if (given === undefined)
     throw new UsageError(`--estimator is missing, expected one of ${advantageNames.join(", ")}`, {
       name: "--estimator",
     });
   const name = needName("--estimator", given, advantageNames);
-  const options = optionsFrom(args, optionsOf(name));
-  const fields = readFieldChoice(args.texts("field"));
-  const backend = backendOf(args);
-  const out = args.text("out");
-  const report = args.text("report");
-  const place = out === undefined ? undefined : await reserve(call, out);
-  const page = report === undefined ? undefined : await outputs.add(report);
-
-  const batches = await readBatches(call);
-  progress.start(`computing ${name}`, "batches", batches.length);
-  const answers: BatchAnswer[] = [];
-  const results: { readonly label: string; readonly estimate: Estimate }[] = [];
-  for (const batch of batches) {
-    signal.throwIfAborted();
-    const result = estimate({ name, options, fields, backend, source: batch.source }, batch.rollouts);
-    results.push({ label: batch.label, estimate: result });
-    answers.push(answerOf(batch, result));
-    progress.advance(1);
-    await new Promise(setImmediate); // a signal is noticed here
-  }
-  progress.end();
-
-  const all = results.flatMap(({ estimate: { rollouts } }) => rollouts);
-  const written = place && (await write(call, out!, place, all, all.length));
-  if (page !== undefined)
-    await writeReport(
-      page,
-      results.map(({ label, estimate: result }) => estimatedStep(label, result)),
-      { estimator: name, ...options, files: args.files.join(", ") },
-    );
   return {
-    json: { estimator: name, options, batches: answers, outputs: outputs.names, written },
-    text: textOf(name, answers, outputs.names),
+    name,
+    options: optionsFrom(args, optionsOf(name)),
+    fields: readFieldChoice(args.texts("field")),
+    backend: backendOf(args),
   };
 }
 
-export const advantages: Command = {
-  name: "advantages",
-  usage: "FILE… --estimator NAME [options] [--out FILE] [--report FILE]",
-  summary: "advantages of rollouts by any estimator, into a file and a report",
-  about: `Reads rollouts, computes their advantages as computeAdvantages does, and writes the rollouts with "advantage" (one a
+/** One batch that lay on several processes, from the answers of each about its own rollouts. */
+function joinAnswers(parts: readonly BatchAnswer[]): BatchAnswer {
+  const sum = (of: (answer: BatchAnswer) => number | null): number | null =>
+    parts.reduce<number | null>((total, part) => {
+      const own = of(part);
+      return total === null || own === null ? null : total + own;
+    }, 0);
+  const differences = parts.flatMap(({ differenceFromRecorded }) => differenceFromRecorded ?? []);
+  return {
+    ...parts[0]!,
+    rollouts: sum(({ rollouts }) => rollouts)!,
+    groups: sum(({ groups }) => groups),
+    equalRewardGroups: sum(({ equalRewardGroups }) => equalRewardGroups),
+    tokens: sum(({ tokens }) => tokens),
+    advantages: joinFigures(parts.map(({ advantages: own }) => own)),
+    differenceFromRecorded: differences.length === 0 ? null : Math.max(...differences),
+  };
+}
+
+const steps: Steps<Place, Data> = {
+  early: ({ args }) =>
+    args.has("list")
+      ? {
+          json: Object.fromEntries(advantageNames.map((name) => [name, ESTIMATORS[name].about])),
+          text: `${list}\n`,
+        }
+      : undefined,
+
+  async reserve(call) {
+    settingsOf(call);
+    const { args, outputs } = call;
+    const [out, report] = [args.text("out"), args.text("report")];
+    const place = out === undefined ? undefined : await reserve(call, out);
+    return { place, page: report === undefined ? undefined : await outputs.add(report) };
+  },
+
+  async work(call) {
+    const { args, progress, signal } = call;
+    const settings = settingsOf(call);
+    const drawn = args.text("report") !== undefined;
+    const batches = await readBatches(call);
+    progress.start(`computing ${settings.name}`, "batches", batches.length);
+    const answers: BatchAnswer[] = [];
+    const rollouts: Rollout[] = [];
+    const pages: ReportStep[] = [];
+    for (const batch of batches) {
+      signal.throwIfAborted();
+      const { source, collective } = batch;
+      if (collective && drawn)
+        throw new UsageError("--report draws whole batches: --batch step or file, or surprisal report of the output", {
+          name: "--report",
+        });
+      const result = estimate({ ...settings, source, collective }, batch.rollouts);
+      for (const rollout of result.rollouts) rollouts.push(rollout);
+      if (drawn) pages.push(estimatedStep(batch.label, result));
+      answers.push(answerOf(batch, result));
+      progress.advance(1);
+      await new Promise(setImmediate); // a signal is noticed here
+    }
+    progress.end();
+    return { data: { answers, steps: pages }, rollouts };
+  },
+
+  async finish(call, { place, page }, data, { rollouts, total }) {
+    const { args, outputs } = call;
+    const { name, options } = settingsOf(call);
+    const all = data.flatMap(({ answers }) => answers);
+    const answers = isOneBatch(call) ? [joinAnswers(all)] : all;
+    const written = place && (await write(call, args.text("out")!, place, rollouts, total));
+    if (page !== undefined)
+      await writeReport(
+        page,
+        data.flatMap(({ steps: own }) => own),
+        { estimator: name, ...options, files: args.files.join(", ") },
+      );
+    return {
+      json: { estimator: name, options, batches: answers, outputs: outputs.names, written },
+      text: textOf(name, answers, outputs.names),
+    };
+  },
+};
+
+export const advantages = sharedCommand(
+  {
+    name: "advantages",
+    usage: "FILE… --estimator NAME [options] [--out FILE] [--report FILE]",
+    summary: "advantages of rollouts by any estimator, into a file and a report",
+    about: `Reads rollouts, computes their advantages as computeAdvantages does, and writes the rollouts with "advantage" (one a
 rollout) and "advantages" (one a token) in them. Estimators:
 ${list}
 With --estimator, this text lists the options of that estimator; docs/advantage has what they mean.`,
-  options: {
-    estimator: { value: "NAME", short: "e", text: "the estimator to compute with" },
-    list: { text: "the estimators, a line each, and nothing else" },
-    options: { value: "JSON", text: "options of the estimator as a JSON object, or a file with one; flags win" },
-    field: {
-      value: "ARG=FIELD",
-      multiple: true,
-      text: "take an argument of the estimator from another field, such as oldLogProbs=sampler_logprobs or values=meta.v",
+    options: {
+      estimator: { value: "NAME", short: "e", text: "the estimator to compute with" },
+      list: { text: "the estimators, a line each, and nothing else" },
+      options: { value: "JSON", text: "options of the estimator as a JSON object, or a file with one; flags win" },
+      field: {
+        value: "ARG=FIELD",
+        multiple: true,
+        text: "take an argument of the estimator from another field, such as oldLogProbs=sampler_logprobs or values=meta.v",
+      },
+      ...WRITE_OPTIONS,
+      ...REPORT_OPTION,
+      ...BATCH_OPTION,
+      ...READ_OPTIONS,
+      ...BACKEND_OPTION,
     },
-    ...WRITE_OPTIONS,
-    ...REPORT_OPTION,
-    ...BATCH_OPTION,
-    ...READ_OPTIONS,
-    ...BACKEND_OPTION,
+    moreOptions(args) {
+      const name = needEstimator(args);
+      return (
+        name && {
+          title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`,
+          options: flagsOf(optionsOf(name)),
+        }
+      );
+    },
+    examples: [
+      "surprisal advantages rollouts.jsonl --estimator empg --out out.parquet --report report.html",
+      "surprisal advantages step_*.jsonl --estimator grpo --preset verl --out advantages.jsonl",
+      "surprisal advantages rollouts.jsonl -e egpo --mode answer --think-end 151668 --json",
+      "surprisal advantages rollouts.jsonl -e gae --gamma 1 --lambda 0.95 --field values=meta.critic -o out.npz",
+    ],
+    files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
   },
-  moreOptions(args) {
-    const name = needEstimator(args);
-    return (
-      name && {
-        title: `options of ${name} (docs/advantage/${ESTIMATORS[name].page}.md)`,
-        options: flagsOf(optionsOf(name)),
-      }
-    );
-  },
-  examples: [
-    "surprisal advantages rollouts.jsonl --estimator empg --out out.parquet --report report.html",
-    "surprisal advantages step_*.jsonl --estimator grpo --preset verl --out advantages.jsonl",
-    "surprisal advantages rollouts.jsonl -e egpo --mode answer --think-end 151668 --json",
-    "surprisal advantages rollouts.jsonl -e gae --gamma 1 --lambda 0.95 --field values=meta.critic -o out.npz",
-  ],
-  files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
-  run,
-};
+  steps,
+);

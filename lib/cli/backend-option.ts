@@ -1,6 +1,7 @@
 // --backend of the commands that compute.
 import { BACKEND_NAMES, type BackendChoice, type BackendPreference } from "../backend/backend";
 import { preferenceOfText } from "../backend/preference";
+import { backendOfAllSizes } from "../backend/select";
 import { needName } from "./shell/arguments";
 import type { Arguments, OptionSpecs } from "./shell/command";
 
@@ -13,10 +14,13 @@ export const BACKEND_OPTION: OptionSpecs = {
   },
 };
 
-export function backendOf(args: Arguments): BackendPreference | undefined {
+function asked(args: Arguments): BackendPreference | undefined {
   const text = args.text("backend");
   if (text === undefined) return undefined;
   const wanted = preferenceOfText(text);
   if (typeof wanted === "string") return needName("--backend", wanted, CHOICES);
   return wanted.map((name) => needName("--backend", name, BACKEND_NAMES));
 }
+
+/** The same for batches of all sizes: a rollout's numbers do not depend on how its batch was cut. */
+export const backendOf = (args: Arguments): BackendPreference | undefined => backendOfAllSizes(asked(args));

@@ -10,6 +10,7 @@ import { doctor } from "./doctor";
 import { entropy } from "./entropy";
 import { inspect } from "./inspect";
 import { loss } from "./loss";
+import { merge } from "./merge";
 import { report } from "./report";
 import { reward } from "./reward";
 import { view } from "./view";
@@ -24,6 +25,7 @@ export const COMMANDS: readonly Command[] = [
   reward,
   convert,
   report,
+  merge,
   compare,
   view,
   demo,

@@ -6,15 +6,17 @@ import { policyLoss, type PolicyLossName, policyLossNames, type PolicyLossResult
 import LOSSES from "../loss/policy/losses";
 import type { Rollout } from "../io";
 import { needName, peek } from "./shell/arguments";
-import type { Answer, Call, Command } from "./shell/command";
+import type { Call } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, facts, percent, table, wrote } from "./shell/table";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { type FieldChoice, readFieldChoice, RolloutArguments } from "./rollouts/rollout-arguments";
 import { figuresOf } from "./rollouts/figures";
-import { type Batch, BATCH_OPTION, readBatches } from "./rollouts/read-batches";
+import { type Batch, BATCH_OPTION, needWholeBatch, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
+import { sharedCommand } from "./shards/shared-command";
+import type { Steps } from "./shards/steps";
 import { flagsOf, type FunctionOptions, optionsFrom } from "./tables/option-flags";
 
 interface BatchAnswer {
@@ -140,73 +142,102 @@ function textOf(name: PolicyLossName, answers: readonly BatchAnswer[], outputs: 
   );
 }
 
-async function run(call: Call): Promise<Answer> {
-  const { args, progress, signal, outputs } = call;
-  if (args.has("list"))
-    return { json: Object.fromEntries(policyLossNames.map((name) => [name, LOSSES[name].about])), text: `${list}\n` };
+type Place = Awaited<ReturnType<typeof reserve>> | undefined;
+
+function settingsOf({ args }: Call) {
   const given = args.text("loss");
   if (given === undefined)
     throw new UsageError(`--loss is missing, expected one of ${policyLossNames.join(", ")}`, { name: "--loss" });
   const name = needName("--loss", given, policyLossNames);
-  const options = optionsFrom(args, optionsOf(name));
-  const fields = readFieldChoice(args.texts("field"));
-  const backend = backendOf(args);
-  const out = args.text("out");
-  const place = out === undefined ? undefined : await reserve(call, out);
-  const batches = await readBatches(call);
-  progress.start(`computing ${name}`, "batches", batches.length);
-  const evaluated: Evaluated[] = [];
-  for (const batch of batches) {
-    signal.throwIfAborted();
-    evaluated.push(evaluate(name, batch, options, fields, backend));
-    progress.advance(1);
-    await new Promise(setImmediate); // a signal is noticed here
-  }
-  progress.end();
-  const all = evaluated.flatMap(({ rollouts }) => rollouts);
-  if (place) await write(call, out!, place, all, all.length);
-  const answers = evaluated.map(({ answer }) => answer);
   return {
-    json: { loss: name, options, batches: answers, outputs: outputs.names },
-    text: textOf(name, answers, outputs.names),
+    name,
+    options: optionsFrom(args, optionsOf(name)),
+    fields: readFieldChoice(args.texts("field")),
+    backend: backendOf(args),
   };
 }
 
-export const loss: Command = {
-  name: "loss",
-  usage: "FILE… --loss NAME [options] [--out FILE]",
-  summary: "a policy loss of rollouts with advantages: value, metrics, gradient",
-  about: `Reads rollouts that have advantages (surprisal advantages writes them) and log-probs, and computes a policy loss as policyLoss
+const steps: Steps<Place, readonly BatchAnswer[]> = {
+  early: ({ args }) =>
+    args.has("list")
+      ? { json: Object.fromEntries(policyLossNames.map((name) => [name, LOSSES[name].about])), text: `${list}\n` }
+      : undefined,
+
+  async reserve(call) {
+    settingsOf(call);
+    const out = call.args.text("out");
+    return out === undefined ? undefined : reserve(call, out);
+  },
+
+  async work(call) {
+    const { progress, signal } = call;
+    const { name, options, fields, backend } = settingsOf(call);
+    const batches = await readBatches(call);
+    progress.start(`computing ${name}`, "batches", batches.length);
+    const answers: BatchAnswer[] = [];
+    const all: Rollout[] = [];
+    for (const batch of batches) {
+      signal.throwIfAborted();
+      needWholeBatch(batch, "a loss is of whole batches");
+      const { answer, rollouts } = evaluate(name, batch, options, fields, backend);
+      answers.push(answer);
+      for (const rollout of rollouts) all.push(rollout);
+      progress.advance(1);
+      await new Promise(setImmediate); // a signal is noticed here
+    }
+    progress.end();
+    return { data: answers, rollouts: all };
+  },
+
+  async finish(call, place, data, { rollouts, total }) {
+    const { args, outputs } = call;
+    const { name, options } = settingsOf(call);
+    if (place) await write(call, args.text("out")!, place, rollouts, total);
+    const answers = data.flat();
+    return {
+      json: { loss: name, options, batches: answers, outputs: outputs.names },
+      text: textOf(name, answers, outputs.names),
+    };
+  },
+};
+
+export const loss = sharedCommand(
+  {
+    name: "loss",
+    usage: "FILE… --loss NAME [options] [--out FILE]",
+    summary: "a policy loss of rollouts with advantages: value, metrics, gradient",
+    about: `Reads rollouts that have advantages (surprisal advantages writes them) and log-probs, and computes a policy loss as policyLoss
 does. Losses:
 ${list}
 With --loss, this text lists the options of that loss; docs/loss has what they mean. The log-probs that the gradient is for are
 recomputed_logprobs, else old_logprobs, else sampler_logprobs; --field logProbs=NAME takes others.`,
-  options: {
-    loss: { value: "NAME", short: "l", text: "the loss to compute" },
-    list: { text: "the losses, a line each, and nothing else" },
-    options: { value: "JSON", text: "options of the loss as a JSON object, or a file with one; flags win" },
-    field: {
-      value: "ARG=FIELD",
-      multiple: true,
-      text: "take an argument of the loss from another field, such as logProbs=meta.new_logprobs",
+    options: {
+      loss: { value: "NAME", short: "l", text: "the loss to compute" },
+      list: { text: "the losses, a line each, and nothing else" },
+      options: { value: "JSON", text: "options of the loss as a JSON object, or a file with one; flags win" },
+      field: {
+        value: "ARG=FIELD",
+        multiple: true,
+        text: "take an argument of the loss from another field, such as logProbs=meta.new_logprobs",
+      },
+      ...WRITE_OPTIONS,
+      ...BATCH_OPTION,
+      ...READ_OPTIONS,
+      ...BACKEND_OPTION,
     },
-    ...WRITE_OPTIONS,
-    ...BATCH_OPTION,
-    ...READ_OPTIONS,
-    ...BACKEND_OPTION,
+    moreOptions(args) {
+      const word = peek(args, "loss", "l");
+      const name = word === undefined ? undefined : needName("--loss", word, policyLossNames);
+      return (
+        name && { title: `options of ${name} (docs/loss/${LOSSES[name].page}.md)`, options: flagsOf(optionsOf(name)) }
+      );
+    },
+    examples: [
+      "surprisal loss advantages.jsonl --loss ppo --clip 0.2",
+      "surprisal loss advantages.jsonl -l gspo --clip-low 3e-4 --clip-high 4e-4 --json",
+      "surprisal loss advantages.jsonl -l ppo --clip 0.2 --kl '{\"coefficient\": 0.01}' --field logProbs=meta.new_logprobs -o gradients.jsonl",
+    ],
+    files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
   },
-  moreOptions(args) {
-    const word = peek(args, "loss", "l");
-    const name = word === undefined ? undefined : needName("--loss", word, policyLossNames);
-    return (
-      name && { title: `options of ${name} (docs/loss/${LOSSES[name].page}.md)`, options: flagsOf(optionsOf(name)) }
-    );
-  },
-  examples: [
-    "surprisal loss advantages.jsonl --loss ppo --clip 0.2",
-    "surprisal loss advantages.jsonl -l gspo --clip-low 3e-4 --clip-high 4e-4 --json",
-    "surprisal loss advantages.jsonl -l ppo --clip 0.2 --kl '{\"coefficient\": 0.01}' --field logProbs=meta.new_logprobs -o gradients.jsonl",
-  ],
-  files: { least: 1, most: Infinity, what: "rollout files", unless: "list" },
-  run,
-};
+  steps,
+);

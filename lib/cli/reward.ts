@@ -13,13 +13,15 @@ import {
 } from "../reward";
 import { SurprisalError } from "../core/errors";
 import { needName } from "./shell/arguments";
-import type { Answer, Call, Command } from "./shell/command";
+import type { Call } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, percent, table, wrote } from "./shell/table";
-import { figuresOf } from "./rollouts/figures";
+import { type Figures, figuresOf, joinFigures } from "./rollouts/figures";
 import { readFiles } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
+import { sharedCommand } from "./shards/shared-command";
+import type { Steps } from "./shards/steps";
 
 function needTests({ answer }: RewardInput, index: number): CodeTests {
   if (typeof answer === "object" && answer !== null) return answer;
@@ -103,80 +105,128 @@ function withReward(rollout: Rollout, { reward, reason }: RewardResult, name: st
   return { ...rest, reward: Number.isNaN(reward) ? undefined : reward, meta };
 }
 
-async function run(call: Call): Promise<Answer> {
-  const { args, progress, signal, outputs } = call;
+type Place = Awaited<ReturnType<typeof reserve>> | undefined;
+
+/** What is counted of some completions. */
+interface Data {
+  readonly rollouts: number;
+  readonly rewards: Figures;
+  readonly reasons: Readonly<Record<string, number>>;
+  /** Of those that had a reward: how many, and how many got the same one. */
+  readonly recorded: number;
+  readonly same: number;
+}
+
+function needScorer({ args }: Call): string {
   const given = args.text("scorer");
   if (given === undefined)
     throw new UsageError(`--scorer is missing, expected one of ${NAMES.join(", ")}`, { name: "--scorer" });
-  const scorer = needName("--scorer", given, NAMES);
-  const out = args.text("out");
-  const place = out === undefined ? undefined : await reserve(call, out);
-  const rollouts = (await readFiles(call)).flatMap((file) => file.rollouts);
-  const inputs = rollouts.map((rollout, index) => inputOf(rollout, index, args.text("answer"), scorer));
-  progress.start(`judging by ${scorer}`, "completions", inputs.length);
-  const results = await scorerOf(scorer)(inputs, {
-    signal,
-    onProgress: (done) => {
-      progress.reach(done);
-    },
-  });
-  progress.end();
-  const judged = rollouts.map((rollout, index) => withReward(rollout, results[index]!, args.text("name")));
-  if (place) await write(call, out!, place, judged, judged.length);
-  const rewards = results.map(({ reward }) => reward).filter((reward) => !Number.isNaN(reward));
+  return needName("--scorer", given, NAMES);
+}
+
+function countsOf(rollouts: readonly Rollout[], results: readonly RewardResult[]): Data {
   const reasons: Record<string, number> = {};
   for (const { reason } of results) reasons[reason] = (reasons[reason] ?? 0) + 1;
   const recorded = rollouts.flatMap(({ reward }, index) =>
     reward === undefined || Number.isNaN(results[index]!.reward) ? [] : [reward === results[index]!.reward],
   );
-  const agreement = recorded.length === 0 ? null : recorded.filter(Boolean).length / recorded.length;
-  const figures = figuresOf(rewards);
-  const rows = Object.entries(reasons).map(([reason, count]) => [
-    reason,
-    String(count),
-    percent(count / results.length),
-  ]);
   return {
-    json: {
-      scorer,
-      rollouts: rollouts.length,
-      rewards: figures,
-      abstained: results.length - rewards.length,
-      reasons,
-      agreesWithRecorded: agreement,
-      outputs: outputs.names,
-    },
-    text:
-      `${rollouts.length} completions, mean reward ${brief(figures.mean)}\n\n${table(["reason", "completions", "share"], rows)}` +
-      (agreement === null ? "" : `\nthe same reward as in the file: ${percent(agreement)}\n`) +
-      wrote(outputs.names),
+    rollouts: rollouts.length,
+    rewards: figuresOf(results.map(({ reward }) => reward).filter((reward) => !Number.isNaN(reward))),
+    reasons,
+    recorded: recorded.length,
+    same: recorded.filter(Boolean).length,
   };
 }
 
-export const reward: Command = {
-  name: "reward",
-  usage: "FILE… --scorer NAME [--answer FIELD] [--out FILE]",
-  summary: "judge completions: mathematics by value, programs against tests in a sandbox",
-  about: `Judges the text of each completion and writes the rollouts with "reward" (or rewards.NAME with --name), and why as
+function joinCounts(parts: readonly Data[]): Data {
+  const reasons: Record<string, number> = {};
+  for (const part of parts)
+    for (const [reason, count] of Object.entries(part.reasons)) reasons[reason] = (reasons[reason] ?? 0) + count;
+  const sum = (of: (part: Data) => number): number => parts.reduce((total, part) => total + of(part), 0);
+  return {
+    rollouts: sum(({ rollouts }) => rollouts),
+    rewards: joinFigures(parts.map(({ rewards }) => rewards)),
+    reasons,
+    recorded: sum(({ recorded }) => recorded),
+    same: sum(({ same }) => same),
+  };
+}
+
+const steps: Steps<Place, Data> = {
+  async reserve(call) {
+    needScorer(call);
+    const out = call.args.text("out");
+    return out === undefined ? undefined : reserve(call, out);
+  },
+
+  async work(call) {
+    const { args, progress, signal } = call;
+    const scorer = needScorer(call);
+    const rollouts = (await readFiles(call)).flatMap((file) => file.rollouts);
+    const inputs = rollouts.map((rollout, index) => inputOf(rollout, index, args.text("answer"), scorer));
+    progress.start(`judging by ${scorer}`, "completions", inputs.length);
+    const results = await scorerOf(scorer)(inputs, {
+      signal,
+      onProgress: (done) => {
+        progress.reach(done);
+      },
+    });
+    progress.end();
+    const judged = rollouts.map((rollout, index) => withReward(rollout, results[index]!, args.text("name")));
+    return { data: countsOf(rollouts, results), rollouts: judged };
+  },
+
+  async finish(call, place, data, judged) {
+    const { args, outputs } = call;
+    const { rollouts, rewards, reasons, recorded, same } = joinCounts(data);
+    if (place) await write(call, args.text("out")!, place, judged.rollouts, judged.total);
+    const agreement = recorded === 0 ? null : same / recorded;
+    const rows = Object.entries(reasons).map(([reason, count]) => [reason, String(count), percent(count / rollouts)]);
+    return {
+      json: {
+        scorer: needScorer(call),
+        rollouts,
+        rewards,
+        abstained: rollouts - rewards.count,
+        reasons,
+        agreesWithRecorded: agreement,
+        outputs: outputs.names,
+      },
+      text:
+        `${rollouts} completions, mean reward ${brief(rewards.mean)}\n\n${table(["reason", "completions", "share"], rows)}` +
+        (agreement === null ? "" : `\nthe same reward as in the file: ${percent(agreement)}\n`) +
+        wrote(outputs.names),
+    };
+  },
+};
+
+export const reward = sharedCommand(
+  {
+    name: "reward",
+    usage: "FILE… --scorer NAME [--answer FIELD] [--out FILE]",
+    summary: "judge completions: mathematics by value, programs against tests in a sandbox",
+    about: `Judges the text of each completion and writes the rollouts with "reward" (or rewards.NAME with --name), and why as
 meta.reward_reason. Scorers: ${NAMES.join(", ")}. "math" compares the final answer by value; "code" runs the program in
 the completion against its tests, in a sandbox; "route" takes the one that meta.ability names; "egpo" and "egpo-first" judge
 by text as those systems do.`,
-  options: {
-    scorer: { value: "NAME", short: "s", text: "the scorer that judges" },
-    answer: {
-      value: "FIELD",
-      text: `the field of meta with the right answer or the tests. Default: the first of ${ANSWERS.join(", ")}`,
+    options: {
+      scorer: { value: "NAME", short: "s", text: "the scorer that judges" },
+      answer: {
+        value: "FIELD",
+        text: `the field of meta with the right answer or the tests. Default: the first of ${ANSWERS.join(", ")}`,
+      },
+      name: { value: "NAME", text: "put the rewards beside others, as rewards.NAME" },
+      ...WRITE_OPTIONS,
+      ...READ_OPTIONS,
     },
-    name: { value: "NAME", text: "put the rewards beside others, as rewards.NAME" },
-    ...WRITE_OPTIONS,
-    ...READ_OPTIONS,
+    examples: [
+      "surprisal reward dump.jsonl --scorer math --out judged.jsonl",
+      "surprisal reward dump.jsonl --scorer code --answer tests --out judged.jsonl",
+      "surprisal reward dump.jsonl -s egpo --json",
+      "surprisal reward dump.jsonl -s route --name verifier -o judged.parquet",
+    ],
+    files: { least: 1, most: Infinity, what: "rollout files" },
   },
-  examples: [
-    "surprisal reward dump.jsonl --scorer math --out judged.jsonl",
-    "surprisal reward dump.jsonl --scorer code --answer tests --out judged.jsonl",
-    "surprisal reward dump.jsonl -s egpo --json",
-    "surprisal reward dump.jsonl -s route --name verifier -o judged.parquet",
-  ],
-  files: { least: 1, most: Infinity, what: "rollout files" },
-  run,
-};
+  steps,
+);

@@ -94,7 +94,8 @@ export async function run(argv: readonly string[], host: Host): Promise<number> 
     command = COMMANDS[known.indexOf(needName("the command", name, known))]!;
     where = `surprisal ${name}`;
     const answer = await runCommand(command, args, host);
-    answer.sink.write(json && !args.includes("--help") ? printedJson(answer.json) : printed(answer.text));
+    if (answer.silent !== true)
+      answer.sink.write(json && !args.includes("--help") ? printedJson(answer.json) : printed(answer.text));
     await answer.until;
     return answer.exitCode ?? EXIT.done;
   } catch (error) {

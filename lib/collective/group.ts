@@ -33,7 +33,7 @@ function pieces(bytes: number, first: number, rest: number): (readonly [begin: n
 const bytesOf = ({ buffer, byteOffset, byteLength }: CollectiveArray): Uint8Array =>
   new Uint8Array(buffer, byteOffset, byteLength);
 
-class Group implements AsyncCollective {
+export class Group implements AsyncCollective {
   readonly rank: number;
   readonly size: number;
   readonly #channel: Channel;

@@ -8,23 +8,15 @@ import {
   ppoLoss,
   policyLossNames,
 } from "../../lib";
+import { backendOfAllSizes } from "../../lib/backend/select";
 import LOSSES from "../../lib/loss/policy/losses";
 import { readAllRollouts } from "../../lib/io";
 import { documentOf, jsonl, surprisal, temporaryFolder } from "./in-process";
-import { records, recordText } from "./records";
+import { NEEDED, records, recordText } from "./records";
 
 const folder = temporaryFolder();
-
-/** The flags without which an estimator refuses. */
-const NEEDED: Readonly<Record<string, readonly string[]>> = {
-  gae: ["--gamma", "1", "--lambda", "0.95"],
-  turnGae: ["--gamma", "1", "--lambda", "0.95"],
-  ppo: ["--gamma", "1", "--lambda", "0.95", "--kl-coefficient", "0.1"],
-  optimalValue: ["--beta", "0.5"],
-  miniLlm: ["--gamma", "1"],
-  iwOpd: ["--gamma", "1"],
-  puff: ["--gamma", "1", "--lambda", "0.9"],
-};
+/** Of the command line: the same one for batches of all sizes. */
+const backend = backendOfAllSizes();
 
 interface Document {
   readonly batches: readonly {
@@ -95,10 +87,10 @@ test("EMPG on a command line is grpoAdvantage and empgAdvantage, with the delimi
   ]);
   expect(outcome).toMatchObject({ code: 0, stderr: "" });
   const { offsets, tokens, mask, rewards, groups, entropies } = arrays(lines);
-  const rowAdvantages = grpoAdvantage({ rewards, groups }).rowAdvantages;
+  const rowAdvantages = grpoAdvantage({ rewards, groups }, { backend }).rowAdvantages;
   const { advantages } = empgAdvantage(
     { offsets, tokens, mask, entropies, rowAdvantages },
-    { start: [[4]], end: [[5]], zeta: 0.3 },
+    { start: [[4]], end: [[5]], zeta: 0.3, backend },
   );
   const { rollouts } = await readAllRollouts(out);
   expect(rollouts.flatMap((rollout) => Array.from(rollout.advantages!))).toEqual(Array.from(advantages));
@@ -123,7 +115,7 @@ test("EGPO on a command line takes the tags that the rollouts name, and a flag w
     return rollouts.flatMap((rollout) => Array.from(rollout.advantages!));
   };
   const want = (thinkStart: number): number[] => [
-    ...egpoAdvantage({ ...batch, tokens }, { mode: "thinking", thinkStart, thinkEnd: 6 }).advantages,
+    ...egpoAdvantage({ ...batch, tokens }, { mode: "thinking", thinkStart, thinkEnd: 6, backend }).advantages,
   ];
   expect(await of()).toEqual(want(5));
   expect(await of("--think-start", "4")).toEqual(want(4));
@@ -275,7 +267,7 @@ describe("surprisal loss", () => {
     const advantages = packed(lines.map((line) => line.advantages));
     const want = ppoLoss(
       { logProbs, oldLogProbs: old, advantages, advantagesPer: "token", mask, offsets },
-      { clipLow: 0.2, clipHigh: 0.28 },
+      { clipLow: 0.2, clipHigh: 0.28, backend },
     );
     const [batch] = (documentOf(outcome) as { batches: { loss: number; fields: Record<string, string> }[] }).batches;
     expect(batch!.loss).toBe(want.loss);

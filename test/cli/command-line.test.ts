@@ -22,6 +22,7 @@ test("every promised command is there", () => {
       "entropy",
       "inspect",
       "loss",
+      "merge",
       "report",
       "reward",
       "view",

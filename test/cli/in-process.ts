@@ -15,6 +15,8 @@ export interface World {
   readonly isTTY?: boolean;
   readonly signal?: AbortSignal;
   readonly stdin?: AsyncIterable<string>;
+  /** Beside NO_COLOR. */
+  readonly env?: Readonly<Record<string, string>>;
   /** Called with each piece of text for standard output. */
   readonly onStdout?: (text: string) => void;
   /** Called with each piece of text for standard error. */
@@ -23,7 +25,7 @@ export interface World {
 
 export async function surprisal(
   args: readonly string[],
-  { isTTY = false, signal, stdin, onStdout, onStderr }: World = {},
+  { isTTY = false, signal, stdin, env, onStdout, onStderr }: World = {},
 ): Promise<Outcome> {
   const out: string[] = [];
   const err: string[] = [];
@@ -39,7 +41,7 @@ export async function surprisal(
   const code = await run(args, {
     stdout: sink(out, onStdout),
     stderr: sink(err, onStderr),
-    env: { NO_COLOR: "1" },
+    env: { NO_COLOR: "1", ...env },
     signal: signal ?? new AbortController().signal,
     ...(stdin && { stdin }),
   });

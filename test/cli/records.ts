@@ -52,3 +52,14 @@ export function records(seed: number, groups: number, members: number): RecordLi
 }
 
 export const recordText = (seed: number, groups = 4, members = 3): string => jsonl(records(seed, groups, members));
+
+/** The flags without which an estimator refuses. */
+export const NEEDED: Readonly<Record<string, readonly string[]>> = {
+  gae: ["--gamma", "1", "--lambda", "0.95"],
+  turnGae: ["--gamma", "1", "--lambda", "0.95"],
+  ppo: ["--gamma", "1", "--lambda", "0.95", "--kl-coefficient", "0.1"],
+  optimalValue: ["--beta", "0.5"],
+  miniLlm: ["--gamma", "1"],
+  iwOpd: ["--gamma", "1"],
+  puff: ["--gamma", "1", "--lambda", "0.9"],
+};

@@ -1,4 +1,6 @@
 // The recorded entropies of a batch: how they are distributed, and where in the completion they are high.
+import type { Collective } from "../../core/collective";
+import { concatenated, gatherRagged } from "../../core/row-partials";
 import { type FieldChoice, RolloutArguments } from "../rollouts/rollout-arguments";
 import { keptValues } from "../../core/kept-values";
 import { quantile } from "../../core/quantile";
@@ -25,30 +27,39 @@ export interface RolloutEntropies {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-export function entropiesOfRollouts({ label, source, rollouts }: Batch, fields: FieldChoice): RolloutEntropies {
-  const read = new RolloutArguments(rollouts, "surprisal entropy", source, fields);
+/** The values of all processes that the batch lies on, in its order. */
+function ofAll(collective: Collective | undefined, values: readonly number[]): Float64Array | readonly number[] {
+  return collective ? concatenated(gatherRagged(collective, Float64Array.from(values))) : values;
+}
+
+/** Where the batch lies on several processes, the answer is of all of its rollouts: every kept entropy travels, for the quantiles. */
+export function entropiesOfRollouts(batch: Batch, fields: FieldChoice): RolloutEntropies {
+  const { label, source, rollouts, collective } = batch;
+  const read = new RolloutArguments(rollouts, "surprisal entropy", source, fields, collective);
   const values = read.need("entropies");
   const { offsets, mask } = read;
-  const kept: number[] = [];
-  const parts = Array.from({ length: PARTS }, (): number[] => []);
+  const own: number[] = [];
+  const ownParts = Array.from({ length: PARTS }, (): number[] => []);
   for (let row = 0; row < rollouts.length; ++row) {
-    const own = keptValues(values, mask, offsets[row], offsets[row + 1]);
-    own.forEach((value, t) => {
-      kept.push(value);
-      parts[Math.floor((t * PARTS) / own.length)]!.push(value);
+    const ofRow = keptValues(values, mask, offsets[row], offsets[row + 1]);
+    ofRow.forEach((value, t) => {
+      own.push(value);
+      ownParts[Math.floor((t * PARTS) / ofRow.length)]!.push(value);
     });
   }
+  const kept = ofAll(collective, own);
+  const parts = ownParts.map((part) => ofAll(collective, part));
   const sorted = Float64Array.from(kept).sort();
   return {
     batch: label,
     tokens: kept.length,
     entropies: figuresOf(kept),
     quantiles: QUANTILES.map((q) => quantile(sorted, q)),
-    byPosition: parts.map((own, part) => ({
+    byPosition: parts.map((tenth, part) => ({
       from: part / PARTS,
       to: (part + 1) / PARTS,
-      tokens: own.length,
-      mean: figuresOf(own).mean,
+      tokens: tenth.length,
+      mean: figuresOf(tenth).mean,
     })),
     fields: read.used,
   };

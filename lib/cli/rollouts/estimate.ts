@@ -3,12 +3,14 @@ import { type AdvantageName, computeAdvantages } from "../../advantage/compute";
 import type { Delimiter, EstimatorFacts } from "../../advantage/estimator";
 import ESTIMATORS from "../../advantage/estimators";
 import type { BackendPreference } from "../../backend/backend";
+import type { Collective } from "../../core/collective";
 import type { Reading } from "../../core/option-kinds";
 import { SurprisalError } from "../../core/errors";
 import type { Rollout } from "../../io";
 import { isPerToken } from "../tables/arguments-of-rollouts";
 import { flagOf } from "../tables/option-flags";
 import { delimitersOf } from "./delimiters";
+import { needOwnGroups } from "./own-groups";
 import { type FieldChoice, RolloutArguments } from "./rollout-arguments";
 import { withTextDelimiters } from "./text-delimiters";
 
@@ -19,7 +21,19 @@ export interface EstimateCall {
   readonly backend: BackendPreference | undefined;
   /** Where the rollouts are from, for messages. */
   readonly source: string;
+  /** Where the batch lies on several processes. */
+  readonly collective: Collective | undefined;
 }
+
+/** Estimators whose rows know nothing of each other. */
+const ROW_BY_ROW: ReadonlySet<AdvantageName> = new Set([
+  "puff",
+  "turnGae",
+  "turnReturns",
+  "remax",
+  "miniLlm",
+  "iwOpd",
+] as const);
 
 /** What came out, in the terms of rollouts. */
 export interface Estimate {
@@ -143,11 +157,17 @@ function rolloutsWith(answer: Answer, { rollouts, columns }: RolloutArguments): 
 
 export function estimate(call: EstimateCall, rollouts: readonly Rollout[]): Estimate {
   const entry: Entry = ESTIMATORS[call.name];
-  const given = new RolloutArguments(rollouts, `--estimator ${call.name}`, call.source, call.fields);
-  const options = { ...withDelimiters(call, entry, given), backend: call.backend };
+  const { collective } = call;
+  const given = new RolloutArguments(rollouts, `--estimator ${call.name}`, call.source, call.fields, collective);
+  const options = {
+    ...withDelimiters(call, entry, given),
+    backend: call.backend,
+    collective: ROW_BY_ROW.has(call.name) ? undefined : collective,
+  };
   // A union over the names: the table holds what each of them takes.
   const compute = computeAdvantages as unknown as (name: string, batch: Given, options: Given) => Answer;
   const answer = compute(call.name, batchOf(entry, given), options);
+  if (collective && given.groupsRead) needOwnGroups(collective, rollouts, call.source);
   const { spans, stepEntropies, scales, clarities } = answer;
   return {
     rollouts: rolloutsWith(answer, given),

@@ -1,16 +1,24 @@
 // Reads the files of a command line with progress, and splits their rollouts into batches.
 import * as path from "node:path";
+import type { Collective } from "../../core/collective";
 import { SurprisalError } from "../../core/errors";
 import { readRollouts, type ReadReport, type Rollout, type RolloutSource } from "../../io";
 import { visible } from "../../report/visible";
 import { splitBySteps } from "../../io/rollout-groups";
 import { oneWord } from "../shell/arguments";
+import type { ShardView } from "../shards/shard";
 import type { Call, OptionSpecs } from "../shell/command";
+import { UsageError } from "../shell/exit-codes";
 import { readOptions } from "./read-flags";
 
 const BATCHES = ["step", "file", "all"] as const;
 /** What counts as one batch. */
 export type BatchRule = (typeof BATCHES)[number];
+
+export const batchRuleOf = ({ args }: Pick<Call, "args">): BatchRule => oneWord(args, "batch", BATCHES) ?? "step";
+
+/** Whether everything is one batch, which may lie on several processes. */
+export const isOneBatch = (call: Pick<Call, "args">): boolean => batchRuleOf(call) === "all";
 
 export const BATCH_OPTION: OptionSpecs = {
   batch: {
@@ -25,6 +33,8 @@ export interface Batch {
   /** For messages: always with the file. */
   readonly source: string;
   readonly rollouts: readonly Rollout[];
+  /** Where the batch lies on several processes: those, each with its own rollouts. */
+  readonly collective?: Collective;
 }
 
 export interface ReadFile {
@@ -89,13 +99,14 @@ export function noteWarnings({ stderr }: Pick<Call, "stderr">, { warnings, warni
     stderr.write(`note: ${warningCount - Math.min(5, warnings.length)} more; surprisal inspect lists them\n`);
 }
 
-/** All files, whole. */
+/** All files, whole; of a part, the rollouts that belong to it. */
 export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
   const files: ReadFile[] = [];
-  for (const file of call.args.files) {
+  for (const [index, file] of call.args.files.entries()) {
     const reader = openRollouts(call, file);
     const rollouts: Rollout[] = [];
-    for await (const rollout of reader) rollouts.push(rollout);
+    let row = 0;
+    for await (const rollout of reader) if (call.shard?.keeps?.(index, row++) ?? true) rollouts.push(rollout);
     call.progress.end();
     noteWarnings(call, reader.report);
     files.push({ report: reader.report, rollouts });
@@ -103,31 +114,46 @@ export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
   return files;
 }
 
-/** Rollouts that are computed together, in the order of the files and of the steps in them. */
-export function batchesOf(files: readonly ReadFile[], rule: BatchRule): Batch[] {
+/** Rollouts that are computed together, in the order of the files and of the steps in them. Parts call batches alike. */
+export function batchesOf(files: readonly ReadFile[], rule: BatchRule, shard?: ShardView): Batch[] {
   const whole = (source: string, rollouts: readonly Rollout[]): Batch => ({ label: source, source, rollouts });
-  if (rule === "all")
-    return [
-      whole(
-        files.map(({ report }) => report.name).join(", "),
-        files.flatMap(({ rollouts }) => rollouts),
-      ),
-    ];
+  if (rule === "all") {
+    const names = shard ? shard.files.map(shownName) : files.map(({ report }) => report.name);
+    const batch = whole(
+      names.join(", "),
+      files.flatMap(({ rollouts }) => rollouts),
+    );
+    return [shard && shard.collective.size > 1 ? { ...batch, collective: shard.collective } : batch];
+  }
   if (rule === "file") return files.map(({ report, rollouts }) => whole(report.name, rollouts));
   return files.flatMap(({ report: { name }, rollouts }) =>
     splitBySteps(rollouts).map(({ step, rollouts: own }): Batch => {
       if (step === undefined) return whole(name, own);
       const source = `${name}, step ${step}`;
-      return { label: files.length === 1 ? `step ${step}` : source, source, rollouts: own };
+      return { label: (shard ?? { files }).files.length === 1 ? `step ${step}` : source, source, rollouts: own };
     }),
   );
 }
 
-/** Files of a command line as batches; at least one rollout. */
+/** Refuses a batch that lies on several processes. */
+export function needWholeBatch({ collective }: Batch, why: string): void {
+  if (!collective) return;
+  throw new UsageError(
+    `--batch is "all", and the rollouts lie in ${collective.size} parts: ${why}; expected step or file`,
+    {
+      name: "--batch",
+      got: "all",
+      want: "step or file",
+    },
+  );
+}
+
+/** Files of a command line as batches; at least one rollout, but in a part that has none of them. */
 export async function readBatches(call: Call): Promise<readonly Batch[]> {
-  const rule = oneWord(call.args, "batch", BATCHES) ?? "step";
-  const batches = batchesOf(await readFiles(call), rule).filter(({ rollouts }) => rollouts.length > 0);
-  if (batches.length === 0)
+  const batches = batchesOf(await readFiles(call), batchRuleOf(call), call.shard).filter(
+    ({ rollouts }) => rollouts.length > 0,
+  );
+  if (batches.length === 0 && !call.shard)
     throw new SurprisalError("ERR_SURPRISAL_FILE", `${call.args.files.map(shownName).join(", ")}: no rollouts in it`, {
       want: "at least one rollout",
     });

@@ -1,6 +1,8 @@
 // Arguments of the library's functions, read from the fields of rollouts. It is kept which field became which argument, so that a
 // command can say it.
+import type { Collective } from "../../core/collective";
 import { SurprisalError } from "../../core/errors";
+import { gatherRagged, needAgreement } from "../../core/row-partials";
 import { JSON_NAMES, type Rollout } from "../../io";
 import { RolloutColumns } from "../../io/rollout-columns";
 import { ARGUMENTS, type ArgumentSource } from "../tables/arguments-of-rollouts";
@@ -59,6 +61,16 @@ function valueOf(rollout: Rollout, field: string): unknown {
   return rollout[KEY_OF.get(field)!];
 }
 
+/** Names of all processes, by first appearance. */
+function gatherNames(collective: Collective, names: readonly string[]): string[] {
+  const text = JSON.stringify(names);
+  const codes = Float64Array.from({ length: text.length }, (_, i) => text.charCodeAt(i));
+  const lists = gatherRagged(collective, codes).map((part) =>
+    Array.from(part, (code) => String.fromCharCode(code)).join(""),
+  );
+  return [...new Set(lists.flatMap((list) => JSON.parse(list) as string[]))];
+}
+
 export class RolloutArguments {
   /** Argument → the field that it came from. */
   readonly used: Record<string, string> = {};
@@ -71,11 +83,14 @@ export class RolloutArguments {
     /** Where the rollouts are from, for messages. */
     private readonly source: string,
     private readonly choice: FieldChoice,
+    /** Where the batch lies on several processes: what every rollout has is then what every rollout of all of them has. */
+    private readonly collective?: Collective,
   ) {
     this.columns = new RolloutColumns(rollouts, ({ row, what, hint, field }) => {
       const named = field === undefined ? what : `${what}, in ${field}`;
       return this.fail(row, named, hint === undefined ? "" : `; ${hint}`);
     });
+    if (collective) needAgreement(reader, "tokensKnown", collective, this.columns.tokensKnown ? 1 : 0);
   }
 
   private fail(row: number, what: string, hint: string): SurprisalError {
@@ -96,15 +111,29 @@ export class RolloutArguments {
     return this.columns.mask;
   }
 
+  /** Whether rollouts were compared within their groups. */
+  groupsRead = false;
+
+  /** Numbers that no other process of the batch uses: a group lies on one of them. */
   get groups(): Int32Array {
-    return this.columns.groups.groups;
+    this.groupsRead = true;
+    const { groups } = this.columns.groups;
+    const { collective } = this;
+    return collective ? groups.map((group) => group * collective.size + collective.rank) : groups;
+  }
+
+  /** Of several yes or no, which every process of the batch says yes to. */
+  private everywhere(here: readonly boolean[]): readonly boolean[] {
+    if (!this.collective || here.length === 0) return here;
+    return Array.from(this.collective.allReduce(Int32Array.from(here, Number), "min"), Boolean);
   }
 
   /** Token ids; undefined where a rollout has none and none are needed. */
   tokens(needed: boolean): Int32Array | undefined {
     const without = this.rollouts.findIndex(({ tokenIds }) => tokenIds === undefined);
     if (without >= 0 && needed) throw this.fail(without, "has no token_ids", "");
-    return this.columns.tokenIds;
+    const [all] = this.everywhere([without < 0]);
+    return all ? this.columns.tokenIds : undefined;
   }
 
   /** The field that an argument is read from: the one that was asked for, else the first that every rollout has. */
@@ -112,9 +141,10 @@ export class RolloutArguments {
     const source = (ARGUMENTS as Readonly<Partial<Record<string, ArgumentSource>>>)[name]!;
     const asked = this.choice.get(name);
     if (asked !== undefined) return { field: asked, per: source.per };
-    const field = source.fields.find((candidate) =>
-      this.rollouts.every((rollout) => valueOf(rollout, candidate) !== undefined),
+    const known = this.everywhere(
+      source.fields.map((candidate) => this.rollouts.every((rollout) => valueOf(rollout, candidate) !== undefined)),
     );
+    const field = source.fields[known.indexOf(true)];
     return field === undefined ? undefined : { field, per: source.per };
   }
 
@@ -168,7 +198,8 @@ export class RolloutArguments {
 
   /** One array for each named reward, NaN where a rollout has none of that name; the reward itself where none has names. */
   rewardColumns(): readonly Float64Array[] {
-    const names = [...new Set(this.rollouts.flatMap(({ rewards }) => Object.keys(rewards ?? {})))];
+    const here = [...new Set(this.rollouts.flatMap(({ rewards }) => Object.keys(rewards ?? {})))];
+    const names = this.collective ? gatherNames(this.collective, here) : here;
     if (names.length === 0 || this.chosen("rewards")) return [this.need("rewards")];
     this.used["rewards"] = names.map((name) => `rewards.${name}`).join(", ");
     return names.map((name) => Float64Array.from(this.rollouts, ({ rewards }) => rewards?.[name] ?? NaN));

@@ -1,4 +1,5 @@
 // What a command is: its options and its text as data, from which parsing and --help are made, and a function.
+import type { ShardView } from "../shards/shard";
 import type { Host } from "./host";
 import type { Outputs } from "./outputs";
 import type { Text } from "./printed";
@@ -44,6 +45,16 @@ export class Arguments {
   get json(): boolean {
     return this.has("json");
   }
+
+  /** The flags that were given, but for some. */
+  but(names: readonly string[]): Readonly<Record<string, unknown>> {
+    return Object.fromEntries(Object.entries(this.values).filter(([name]) => !names.includes(name)));
+  }
+
+  /** The same flags with other files. */
+  with(files: readonly string[]): Arguments {
+    return new Arguments(this.values, files);
+  }
 }
 
 /** All that a command works with. */
@@ -52,6 +63,8 @@ export interface Call extends Host {
   /** Files to write: each under another name until all are whole. */
   readonly outputs: Outputs;
   readonly progress: Progress;
+  /** Where several processes share the work: the part that is computed here. */
+  readonly shard?: ShardView;
 }
 
 /** What a command answers. */
@@ -62,6 +75,8 @@ export interface Answer {
   readonly text: Text;
   /** Default 0. */
   readonly exitCode?: number;
+  /** Another process of the same work answers. */
+  readonly silent?: boolean;
   /** The command goes on behind its answer until then. To be stopped is its end, and no failure. */
   readonly until?: Promise<void>;
 }

@@ -1,0 +1,40 @@
+// A command that several processes can share: what each does with its own rollouts, and what is made of all parts together. One
+// process alone does both, one after the other.
+import type { Rollout } from "../../io";
+import type { Answer, Call, Command } from "../shell/command";
+
+/** What a part leaves. */
+export interface Work<Data> {
+  /** Plain data: it may wait in a file for the other parts. */
+  readonly data: Data;
+  /** For the output of rollouts. */
+  readonly rollouts?: readonly Rollout[];
+}
+
+/** The rollouts of all parts, in order. */
+interface Rows {
+  readonly total: number;
+  readonly rollouts: Iterable<Rollout> | AsyncIterable<Rollout>;
+}
+
+export interface Steps<Place = unknown, Data = unknown> {
+  /** Answers without any work, such as --list. */
+  early?(call: Call): Answer | undefined;
+  /** Refuses what is wrong in the command line, and reserves places for the outputs. */
+  reserve(call: Call): Promise<Place>;
+  work(call: Call): Promise<Work<Data>>;
+  /** @param data of the parts, in order */
+  finish(call: Call, place: Place, data: readonly Data[], rows: Rows): Promise<Answer>;
+}
+
+/** A command whose work can be shared. */
+export interface SharedCommand extends Command {
+  readonly steps: Steps;
+}
+
+/** The whole work in this process. */
+export async function runWhole(steps: Steps, call: Call): Promise<Answer> {
+  const place = await steps.reserve(call);
+  const { data, rollouts = [] } = await steps.work(call);
+  return steps.finish(call, place, [data], { total: rollouts.length, rollouts });
+}
