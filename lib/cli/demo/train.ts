@@ -197,16 +197,20 @@ export interface StepFigures {
 export function* train(method: Method, seed: number, steps: number, backend: BackendOption): Generator<StepFigures> {
   const policy = new TablePolicy();
   const draw = integersBelow(WORD, seed);
-  using arena = new Arena(0);
-  for (let step = 0; step < steps; ++step) {
-    const batch = collect(policy, draw, backend);
-    yield {
-      step,
-      reward: mean(batch.rewards),
-      entropy: mean(batch.entropies),
-      records: () => recordsOf(batch, method, seed, step),
-    };
-    withArena(arena, () => update(policy, batch, ESTIMATES[method](batch, backend).advantages, backend));
-    arena.reset();
+  const arena = new Arena(0);
+  try {
+    for (let step = 0; step < steps; ++step) {
+      const batch = collect(policy, draw, backend);
+      yield {
+        step,
+        reward: mean(batch.rewards),
+        entropy: mean(batch.entropies),
+        records: () => recordsOf(batch, method, seed, step),
+      };
+      withArena(arena, () => update(policy, batch, ESTIMATES[method](batch, backend).advantages, backend));
+      arena.reset();
+    }
+  } finally {
+    arena.dispose(); // "using" would need helpers in dist/ that nobody installs
   }
 }
