@@ -1,66 +1,19 @@
 // surprisal reward: completions judged by a scorer, rewards into the rollouts.
 import type { Rollout } from "../io";
-import {
-  codeReward,
-  type CodeTests,
-  hybridReward,
-  type MathAnswer,
-  mathReward,
-  type RewardFunction,
-  type RewardInput,
-  type RewardResult,
-  routeRewards,
-} from "../reward";
+import type { RewardInput, RewardResult } from "../reward";
 import { SurprisalError } from "../core/errors";
-import { needName } from "./shell/arguments";
-import type { Call } from "./shell/command";
-import { UsageError } from "./shell/exit-codes";
 import { brief, percent, table, wrote } from "./shell/table";
 import { type Figures, figuresOf, joinFigures } from "./rollouts/figures";
 import { readFiles } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
+import { needScorer, SCORER_NAMES, scorerOf } from "./scoring/scorers";
+import { SERVE_OPTIONS, serveScorer } from "./scoring/serve";
 import { sharedCommand } from "./shards/shared-command";
 import type { Steps } from "./shards/steps";
 
-function needTests({ answer }: RewardInput, index: number): CodeTests {
-  if (typeof answer === "object" && answer !== null) return answer;
-  const message = `rollout ${index + 1} has no tests, which scorer code runs: meta.tests (or --answer FIELD) has to be {"io": [{"input", "output"}, …]} or {"assertions": […]}`;
-  throw new SurprisalError("ERR_SURPRISAL_FILE", message, { name: "--answer", got: answer });
-}
-
-function needAnswer({ answer }: RewardInput, index: number): MathAnswer {
-  const single = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number";
-  if (single(answer) || (Array.isArray(answer) && answer.every(single))) return answer;
-  const message = `rollout ${index + 1} has no answer, which scorer math compares with: meta.answer (or --answer FIELD) has to be a text, a number or a list of them`;
-  throw new SurprisalError("ERR_SURPRISAL_FILE", message, { name: "--answer", got: answer });
-}
-
-const SCORERS: Readonly<Record<string, RewardFunction>> = {
-  math: (inputs, options) =>
-    mathReward(
-      inputs.map(({ completion }) => completion),
-      inputs.map(needAnswer),
-      options,
-    ),
-  code: (inputs, options) =>
-    codeReward(
-      inputs.map(({ completion }) => completion),
-      inputs.map(needTests),
-      options,
-    ),
-  egpo: (inputs) => hybridReward(inputs, { preset: "egpo" }),
-  "egpo-first": (inputs) => hybridReward(inputs, { preset: "egpo-first" }),
-};
-const NAMES = ["route", ...Object.keys(SCORERS)];
-
 /** Where the right answer is, in this order. */
 const ANSWERS = ["answer", "gts", "ground_truth", "solution", "tests"];
-
-function scorerOf(name: string): RewardFunction {
-  const { egpo: _, "egpo-first": __, ...routes } = SCORERS;
-  return name === "route" ? routeRewards(routes, { otherwise: "math" }) : SCORERS[name]!;
-}
 
 function completionOf({ text, tokens, id }: Rollout, index: number): string {
   if (text !== undefined) return text;
@@ -117,13 +70,6 @@ interface Data {
   readonly same: number;
 }
 
-function needScorer({ args }: Call): string {
-  const given = args.text("scorer");
-  if (given === undefined)
-    throw new UsageError(`--scorer is missing, expected one of ${NAMES.join(", ")}`, { name: "--scorer" });
-  return needName("--scorer", given, NAMES);
-}
-
 function countsOf(rollouts: readonly Rollout[], results: readonly RewardResult[]): Data {
   const reasons: Record<string, number> = {};
   for (const { reason } of results) reasons[reason] = (reasons[reason] ?? 0) + 1;
@@ -154,6 +100,8 @@ function joinCounts(parts: readonly Data[]): Data {
 }
 
 const steps: Steps<Place, Data> = {
+  early: (call) => (call.args.has("serve") ? serveScorer(call) : undefined),
+
   async reserve(call) {
     needScorer(call);
     const out = call.args.text("out");
@@ -204,12 +152,13 @@ const steps: Steps<Place, Data> = {
 export const reward = sharedCommand(
   {
     name: "reward",
-    usage: "FILE… --scorer NAME [--answer FIELD] [--out FILE]",
+    usage: "FILE… --scorer NAME [--answer FIELD] [--out FILE]   |   --serve --scorer NAME [--port N]",
     summary: "judge completions: mathematics by value, programs against tests in a sandbox",
     about: `Judges the text of each completion and writes the rollouts with "reward" (or rewards.NAME with --name), and why as
-meta.reward_reason. Scorers: ${NAMES.join(", ")}. "math" compares the final answer by value; "code" runs the program in
+meta.reward_reason. Scorers: ${SCORER_NAMES.join(", ")}. "math" compares the final answer by value; "code" runs the program in
 the completion against its tests, in a sandbox; "route" takes the one that meta.ability names; "egpo" and "egpo-first" judge
-by text as those systems do.`,
+by text as those systems do. --serve judges what remoteReward, or any program, posts: {"query", "prompts", "labels"}, answered by
+{"rewards", "reasons"}; /health and /metrics say how it is.`,
     options: {
       scorer: { value: "NAME", short: "s", text: "the scorer that judges" },
       answer: {
@@ -217,6 +166,7 @@ by text as those systems do.`,
         text: `the field of meta with the right answer or the tests. Default: the first of ${ANSWERS.join(", ")}`,
       },
       name: { value: "NAME", text: "put the rewards beside others, as rewards.NAME" },
+      ...SERVE_OPTIONS,
       ...WRITE_OPTIONS,
       ...READ_OPTIONS,
     },
@@ -224,9 +174,10 @@ by text as those systems do.`,
       "surprisal reward dump.jsonl --scorer math --out judged.jsonl",
       "surprisal reward dump.jsonl --scorer code --answer tests --out judged.jsonl",
       "surprisal reward dump.jsonl -s egpo --json",
+      "surprisal reward --serve --scorer code --port 8800",
       "surprisal reward dump.jsonl -s route --name verifier -o judged.parquet",
     ],
-    files: { least: 1, most: Infinity, what: "rollout files" },
+    files: { least: 1, most: Infinity, what: "rollout files", unless: "serve" },
   },
   steps,
 );

@@ -69,15 +69,18 @@ export const selectRows: typeof from.selectRows = checked(
 );
 /**
  * A reward function that asks a server, in batches, and asks again where that can help. A reward that could not be had is an error;
- * it never counts as 0. `deadline` is for a call of the function, whatever its batches and retries.
+ * it never counts as 0. `deadline` is for a call of the function, whatever its batches and retries. Each request carries an
+ * `idempotency-key`, the same in all of its attempts: a server that knows it, as `surprisal reward --serve`, judges once.
  *
+ * @param url one address, or several servers that do the same: a request that fails goes to another one, and a server that fails
+ * `failures` times in a row rests
  * @throws (the function) SurprisalError ERR_SURPRISAL_REMOTE when the retries or the time are used up, an answer is too
  * large, or a redirect leads to another origin; the signal's reason
  */
 export const remoteReward: typeof from.remoteReward = checked(
   "remoteReward",
   from.remoteReward,
-  'url"" options?{batchSize concurrency body() read() timeout deadline retries backoff jitter answerLimit headers fetch()}',
+  "url options?{batchSize concurrency body() read() timeout deadline retries backoff jitter answerLimit headers fetch() failures rest}",
 );
 /** An answer that is not what it should be. It may have been damaged on the way, so the request is made again. */
 export const badAnswer: typeof from.badAnswer = checked("badAnswer", from.badAnswer, 'what""');

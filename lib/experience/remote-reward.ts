@@ -1,11 +1,11 @@
 // Rewards from a server.
-import { show } from "../core/errors";
+import { argumentError, show } from "../core/errors";
 import { needNumber } from "../core/option-checks";
 import type { RewardFunction, RewardRow } from "./adapters";
 import { pieces, runBounded } from "./bounded";
-import { badAnswer, type RequestOptions, requestsTo } from "./request";
+import { type AddressOptions, badAnswer, type RequestOptions, requestsAmong } from "./request";
 
-export interface RemoteRewardOptions<Data = unknown> extends RequestOptions {
+export interface RemoteRewardOptions<Data = unknown> extends RequestOptions, AddressOptions {
   /** Rows of one request. Default 64. */
   readonly batchSize?: number;
   /** Requests under way at a time. Default 4. */
@@ -45,19 +45,25 @@ function checked(rewards: ArrayLike<unknown>, count: number): readonly (number |
 
 /**
  * A reward function that asks a server, in batches, and asks again where that can help. A reward that could not be had is an error;
- * it never counts as 0. `deadline` is for a call of the function, whatever its batches and retries.
+ * it never counts as 0. `deadline` is for a call of the function, whatever its batches and retries. Each request carries an
+ * `idempotency-key`, the same in all of its attempts: a server that knows it, as `surprisal reward --serve`, judges once.
  *
+ * @param url one address, or several servers that do the same: a request that fails goes to another one, and a server that fails
+ * `failures` times in a row rests
  * @throws (the function) SurprisalError ERR_SURPRISAL_REMOTE when the retries or the time are used up, an answer is too
  * large, or a redirect leads to another origin; the signal's reason
  */
 export function remoteReward<Data = unknown>(
-  url: string,
+  url: string | readonly string[],
   options: RemoteRewardOptions<Data> = {},
 ): RewardFunction<Data> {
   const op = "remoteReward";
-  const { body = defaultBody, read = defaultRead, concurrency = 4, ...request } = options;
+  const { body = defaultBody, read = defaultRead, concurrency = 4, failures, rest, ...request } = options;
   const batchSize = needNumber(op, "batchSize", options.batchSize ?? 64, { min: 1, integer: true });
-  const requests = requestsTo(op, url, request);
+  const urls = typeof url === "string" ? [url] : url;
+  if (urls.length === 0)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "url", urls, "an address, or a list with one at least");
+  const requests = requestsAmong(op, urls, request, { failures, rest }, true);
   return async (rows, { signal }) => {
     const deadline = requests.begin();
     const tasks = pieces(rows.length, batchSize).map(({ begin, end }) => (own: AbortSignal) => {

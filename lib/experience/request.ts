@@ -1,6 +1,8 @@
 // JSON over HTTP, asked again while that can help: with the fetch that Node has.
+import { randomUUID } from "node:crypto";
 import { show, SurprisalError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
+import { Addresses } from "./addresses";
 import { pause } from "./bounded";
 import { type Endpoint, needEndpoint } from "./endpoint";
 import { textWithin, TooLong } from "./response-text";
@@ -22,6 +24,14 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** In place of the global one: for a proxy, or for answers that take longer than the five minutes that Node's waits for headers. */
   readonly fetch?: typeof fetch;
+}
+
+/** Options of requests that several servers can answer. */
+export interface AddressOptions {
+  /** Failures in a row after which an address rests, > 0. Default 3. */
+  readonly failures?: number;
+  /** Milliseconds that an address rests; requests go to the others meanwhile, and to it where all rest. Default 30 000. */
+  readonly rest?: number;
 }
 
 interface Checked {
@@ -68,6 +78,8 @@ class Failure extends Error {
     /** Milliseconds that the server asks to wait. */
     readonly wait = 0,
     options?: ErrorOptions,
+    /** The server does its work, and has too much of it. */
+    readonly busy = false,
   ) {
     super(message, options);
   }
@@ -103,14 +115,27 @@ function redirected(response: Response, from: URL): URL {
   return to;
 }
 
+/** What is posted; its key is the same in each attempt, so that a server that knows it does the work once. */
+interface Message {
+  readonly body: string;
+  readonly key: string | undefined;
+}
+
 /** The response itself, behind redirects. */
-async function send(endpoint: Endpoint, body: string, options: Checked, signal: AbortSignal): Promise<Response> {
+async function send(
+  endpoint: Endpoint,
+  { body, key }: Message,
+  options: Checked,
+  signal: AbortSignal,
+): Promise<Response> {
   let { url } = endpoint;
+  const headers = new Headers(endpoint.headers);
+  if (key !== undefined) headers.set("idempotency-key", key);
   for (let hops = 0; hops <= MOST_REDIRECTS; ++hops) {
     const response = await options.fetch(url.href, {
       method: "POST",
       body,
-      headers: endpoint.headers,
+      headers,
       redirect: "manual",
       signal,
     });
@@ -123,7 +148,7 @@ async function send(endpoint: Endpoint, body: string, options: Checked, signal: 
 
 async function attempt<T>(
   endpoint: Endpoint,
-  body: string,
+  message: Message,
   read: (answer: unknown) => T,
   options: Checked,
   signal: AbortSignal,
@@ -133,7 +158,7 @@ async function attempt<T>(
   let text: string;
   let response: Response;
   try {
-    response = await send(endpoint, body, options, AbortSignal.any([signal, late, timeout]));
+    response = await send(endpoint, message, options, AbortSignal.any([signal, late, timeout]));
     text = await textWithin(response, response.ok ? options.answerLimit : ERROR_BYTES, !response.ok);
   } catch (error) {
     signal.throwIfAborted();
@@ -142,13 +167,19 @@ async function attempt<T>(
     const because = { cause: endpoint.safeCause(error) };
     if (late.aborted) throw new Failure(`no answer within the deadline of ${options.deadline} ms`, true, 0, because);
     if (timeout.aborted) throw new Failure(`no answer within ${options.timeout} ms`, true, 0, because);
-    const { message, cause } = error as Error & { cause?: Error };
-    throw new Failure(cause ? `${message}: ${cause.message}` : message, true, 0, because);
+    const { message: text, cause } = error as Error & { cause?: Error };
+    throw new Failure(cause ? `${text}: ${cause.message}` : text, true, 0, because);
   }
   if (!response.ok) {
     const transient = response.status >= 500 || PASSING.includes(response.status);
     // Hidden before it is cut: half a key is a part of a key.
-    throw new Failure(`status ${response.status}: ${endpoint.hide(text).slice(0, 200)}`, transient, waitOf(response));
+    throw new Failure(
+      `status ${response.status}: ${endpoint.hide(text).slice(0, 200)}`,
+      transient,
+      waitOf(response),
+      undefined,
+      response.status === 429,
+    );
   }
   let answer: unknown;
   try {
@@ -190,23 +221,53 @@ export interface Requests {
 
 /** Requests to one address. No message shows what its headers, its password or its query hold, and no redirect leads them elsewhere. */
 export function requestsTo(op: string, url: string, options: RequestOptions): Requests {
+  return requestsAmong(op, [url], options, {}, false);
+}
+
+/**
+ * Requests that any of several servers can answer. After a failure the next one is asked, at once where it was not asked yet; a
+ * server that fails several times in a row rests.
+ *
+ * @param keyed each request has a key of its own (`idempotency-key`), the same in all attempts
+ */
+export function requestsAmong(
+  op: string,
+  urls: readonly string[],
+  options: RequestOptions,
+  { failures = 3, rest = 30_000 }: AddressOptions,
+  keyed: boolean,
+): Requests {
   const checked = needRequestOptions(op, options);
-  const endpoint = needEndpoint(op, url, options.headers ?? {});
+  const addresses = new Addresses(
+    urls.map((url) => needEndpoint(op, url, options.headers ?? {})),
+    {
+      failures: needNumber(op, "failures", failures, { min: 1, integer: true }),
+      rest: needNumber(op, "rest", rest, { min: 0, max: LONGEST_TIMER }),
+    },
+  );
   return {
     begin: () => ({ signal: AbortSignal.timeout(checked.deadline) }),
     async post(body, read, signal, deadline) {
-      const text = JSON.stringify(body);
+      const message = { body: JSON.stringify(body), key: keyed ? randomUUID() : undefined };
       const late = deadline.signal;
+      let endpoint = addresses.pick();
       for (let tried = 1; ; ++tried) {
         try {
-          return await attempt(endpoint, text, read, checked, signal, late);
+          const answer = await attempt(endpoint, message, read, checked, signal, late);
+          addresses.succeeded(endpoint);
+          return answer;
         } catch (error) {
           if (!(error instanceof Failure)) throw error;
+          if (error.transient && !error.busy) addresses.failed(endpoint);
           if (!error.transient || tried > checked.retries || late.aborted)
             throw remoteError(op, endpoint, error, tried);
-          const wait = Math.min(checked.backoff * 2 ** (tried - 1), LONGEST_WAIT);
-          const pauses = Math.max(wait * (1 - checked.jitter * Math.random()), error.wait);
-          if (!(await pauseUntil(pauses, signal, late))) throw remoteError(op, endpoint, error, tried);
+          const rounds = Math.floor(tried / addresses.count);
+          if (tried % addresses.count === 0) {
+            const wait = Math.min(checked.backoff * 2 ** (rounds - 1), LONGEST_WAIT);
+            const pauses = Math.max(wait * (1 - checked.jitter * Math.random()), error.wait);
+            if (!(await pauseUntil(pauses, signal, late))) throw remoteError(op, endpoint, error, tried);
+          }
+          endpoint = addresses.pick(endpoint);
         }
       }
     },

@@ -14,7 +14,7 @@ export function sharedCommand<Place, Data>(command: Omit<Command, "run">, own: S
     options: { ...command.options, ...SHARD_OPTIONS },
     steps,
     async run(given) {
-      const early = steps.early?.(given);
+      const early = await steps.early?.(given);
       if (early) return early;
       const call = { ...given, args: given.args.with(withExpandedFiles(given.args.files)) };
       const which = whichShard(call);

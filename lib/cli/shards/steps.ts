@@ -18,8 +18,8 @@ interface Rows {
 }
 
 export interface Steps<Place = unknown, Data = unknown> {
-  /** Answers without any work, such as --list. */
-  early?(call: Call): Answer | undefined;
+  /** Answers without this work, such as --list. */
+  early?(call: Call): Answer | Promise<Answer> | undefined;
   /** Refuses what is wrong in the command line, and reserves places for the outputs. */
   reserve(call: Call): Promise<Place>;
   work(call: Call): Promise<Work<Data>>;
