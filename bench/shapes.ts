@@ -27,6 +27,9 @@ export const ROLLOUTS = {
   odd: shape("41000 rollouts of an odd length", 41_000, 101),
 } as const;
 
+/** [rows, tokens] of rollouts with steps between delimiters. */
+export const EPISODES = { million: shape("1e6 tokens of episodes", 512, 2048) } as const;
+
 /** Token ids of a corpus. */
 export const TOKENS = {
   million: shape("1e6 tokens", 1e6),
@@ -51,4 +54,5 @@ export const HEADS = {
 export const SMALL = {
   group: shape("one group of 8", 1, 8),
   ratio: shape("64 rows of 64", 64, 64),
+  tokens: shape("64 tokens", 1, 64),
 } as const;

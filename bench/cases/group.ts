@@ -11,7 +11,7 @@ import type { PeerOutput, PeerTask } from "../peers/task";
 import { REWARDS, SMALL } from "../shapes";
 import { poison } from "./poison";
 
-const CONVENTIONS = {
+export const CONVENTIONS = {
   center: "mean",
   scale: "std",
   ddof: 1,

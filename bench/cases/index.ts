@@ -1,7 +1,9 @@
 // Every case, in the order of the page; the quick ones are marked in their files.
 import type { Case } from "../harness/case";
+import { arenaCases } from "./arena";
 import { delimCases } from "./delim";
 import { divergenceCases } from "./divergence";
+import { empgCase } from "./empg";
 import { fusedLossCases } from "./fused-loss";
 import { groupCases, groupOverheadCase } from "./group";
 import { linearCases } from "./linear";
@@ -12,12 +14,15 @@ import { ratioCases, ratioOverheadCase } from "./ratio";
 import { reduceCases } from "./reduce";
 import { scanCases } from "./scan";
 import { selectCases } from "./select";
+import { smallCallCases } from "./small-calls";
+import { startCase } from "./start";
 import { tokenLossCases } from "./token-losses";
 
 export function allCases(): Case[] {
   return [
     ...forwardCases(),
     ...backwardCases(),
+    ...arenaCases(),
     ...fusedLossCases(),
     ...scanCases(),
     ...delimCases(),
@@ -26,9 +31,12 @@ export function allCases(): Case[] {
     groupOverheadCase(),
     ratioOverheadCase("token"),
     ratioOverheadCase("sequence"),
+    ...smallCallCases(),
+    startCase(),
     ...reduceCases(),
     ...selectCases(),
     ...modulateCases(),
+    empgCase(),
     ...linearCases(),
     ...tokenLossCases(),
     ...divergenceCases(),

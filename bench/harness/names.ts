@@ -12,6 +12,9 @@ export const ON_JS = `${OURS} on js`;
 /** The same build on its WebAssembly backend. */
 export const ON_WASM = `${OURS} on wasm`;
 
+/** The same work into memory that was used before. */
+export const REUSED = `${OURS} into memory used before`;
+
 /** This package at another instruction set. */
 export function levelContender(level: string): string {
   return `${OURS} at ${level}`;

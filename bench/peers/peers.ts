@@ -3,7 +3,7 @@ import { jaxJsPeer } from "./jax-js";
 import { onnxPeer } from "./onnx";
 import type { AbsentPeer, OpenPeer, Peer, PeerForm, PeerSet } from "./peer";
 import { plainPeer } from "./plain";
-import { blasPeer, numpyPeer, torchPeer } from "./python";
+import { blasPeer, numbaPeer, numpyPeer, torchPeer } from "./python";
 import { tfjsPeer } from "./tfjs";
 
 export const PEERS: Readonly<Record<string, OpenPeer>> = {
@@ -13,6 +13,7 @@ export const PEERS: Readonly<Record<string, OpenPeer>> = {
   onnxruntime: onnxPeer,
   numpy: numpyPeer,
   "numpy-blas": blasPeer,
+  numba: numbaPeer,
   "torch-tuned": () => torchPeer("tuned"),
   torch: () => torchPeer("stock"),
 };

@@ -17,6 +17,7 @@ function pythons(): string[] {
 const NEEDS: Readonly<Record<string, string>> = {
   numpy: "import numpy",
   torch: "import numpy, torch",
+  numba: "import numpy, numba",
   blas: "import numpy, blas; assert blas.tuned()",
 };
 
@@ -196,6 +197,11 @@ export function numpyPeer(): Promise<Peer | AbsentPeer> {
   return open("numpy", "numpy", { OMP_NUM_THREADS: "1" }, "apt-get install python3-numpy, or SURPRISAL_BENCH_PYTHON");
 }
 
+/** Loops over numpy arrays, compiled. */
+export function numbaPeer(): Promise<Peer | AbsentPeer> {
+  return open("numba", "numba", { NUMBA_NUM_THREADS: "1" }, "pip install numba, or SURPRISAL_BENCH_PYTHON");
+}
+
 /** Matrix products of a numpy with a tuned BLAS, whichever python3 has one: a distribution's may have the reference one. */
 export function blasPeer(): Promise<Peer | AbsentPeer> {
   const how = "pip install numpy, or apt-get install libopenblas0";
@@ -211,5 +217,5 @@ export function torchPeer(malloc: "stock" | "tuned"): Promise<Peer | AbsentPeer>
   const widest = /\bavx512f\b/.test(existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "utf8") : "");
   const environment = { ...(widest && { ATEN_CPU_CAPABILITY: "avx512" }), ...(malloc === "tuned" && KEEP_MEMORY) };
   const name = malloc === "tuned" ? "torch tuned" : "torch";
-  return open(name, "torch", environment, "apt-get install python3-torch, or SURPRISAL_BENCH_PYTHON");
+  return open(name, "torch", environment, "pip install torch (2.13 has torch.compile) and SURPRISAL_BENCH_PYTHON");
 }

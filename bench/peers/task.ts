@@ -18,7 +18,8 @@ export type PeerWork =
   | "linear"
   | "tokenLoss"
   | "tokenGradient"
-  | "rowGradient";
+  | "rowGradient"
+  | "empg";
 
 export interface PeerTask {
   readonly kind: PeerWork;

@@ -26,11 +26,6 @@ export class DeviceSummary<Figures> {
     return this.#finish(await Promise.all(this.#parts.map((part) => part.readAsync())));
   }
 
-  /** The same sums, and other figures of them. @internal */
-  map<Others>(change: (figures: Figures) => Others): DeviceSummary<Others> {
-    return new DeviceSummary(this.#parts, (parts) => change(this.#finish(parts)));
-  }
-
   /** Gives the memory of the partial sums back. */
   dispose(): void {
     for (const part of this.#parts) part.dispose();

@@ -1,6 +1,5 @@
 // Files that appear whole or not at all. What is written goes to a hidden name beside its place, and is renamed when it is whole. A
 // writer that is killed leaves the hidden file behind, and the next process that writes to that folder removes it.
-import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readlinkSync, realpathSync, rmSync, type Stats, statSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
@@ -44,6 +43,15 @@ export function destinationOf(given: string): Destination {
   return { path, stats: statSync(path, { throwIfNoEntry: false }) };
 }
 
+const hex = (word: number): string => (word >>> 0).toString(16).padStart(8, "0");
+
+/** FNV-1a. Not by node:crypto, which takes milliseconds to load, of every program that imports this package. */
+function shortHash(text: string): string {
+  let hash = 0x811c9dc5;
+  for (let i = 0; i < text.length; ++i) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
+  return hex(hash);
+}
+
 /** The system whose processes this one can see: a machine, or a container on one. */
 function system(): string {
   let processes = "";
@@ -52,7 +60,7 @@ function system(): string {
   } catch {
     // No Linux: one for the whole machine.
   }
-  return createHash("sha256").update(`${hostname()} ${processes}`).digest("hex").slice(0, 8);
+  return shortHash(`${hostname()} ${processes}`);
 }
 
 let prefix: string | undefined;
@@ -98,7 +106,7 @@ export function unfinishedName(path: string): string {
   if (!folders.has(folder)) removeFrom(folder, (name) => isAbandoned(folder, name));
   folders.add(folder);
   // No longer than a name may be, whatever the file is called.
-  return join(folder, `${ownPrefix()}${randomBytes(4).toString("hex")}-${basename(path).slice(-40)}`);
+  return join(folder, `${ownPrefix()}${hex(2 ** 32 * Math.random())}-${basename(path).slice(-40)}`);
 }
 
 /** Removes all that this process has not finished, without waiting for anything. */

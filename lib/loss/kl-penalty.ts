@@ -29,6 +29,8 @@ const KINDS = {
   "low_var_kl+": { kind: "k3", gradientKind: "k2" },
 } as const satisfies Record<string, { readonly kind: KlKind; readonly gradientKind?: KlKind }>;
 
+const ESTIMATORS: readonly string[] = Object.keys(KINDS);
+
 /** An estimator as trainers call it. */
 export type KlEstimatorName = keyof typeof KINDS;
 
@@ -92,7 +94,7 @@ export function klPenalty(
   const rows = needRows(op, layout);
   const mask = optionalMask(op, "mask", resolved.mask, rows.n, rows.meaning);
   const estimator = resolved.estimator ?? "k3";
-  needWord<string>(op, "estimator", estimator, Object.keys(KINDS));
+  needWord<string>(op, "estimator", estimator, ESTIMATORS);
   const named = KINDS[estimator];
   const { logClamp, valueClamp, klClamps, backend } = resolved;
   const clamps = klClamps?.[named.kind];

@@ -36,6 +36,14 @@ test("lines of others do not count, unless a goal is about them", () => {
   expect(matches(resultLine({ shape: { name: "1e6 tokens", sizes: [1e6] } }), { elements: 1e7 })).toBe(false);
 });
 
+test("a goal about peers is about all of them, and about nobody else", () => {
+  const match = { peers: true } as const;
+  expect(matches(resultLine({ contender: "torch: TRL form" }), match)).toBe(true);
+  expect(matches(resultLine({ contender: "plain JavaScript" }), match)).toBe(true);
+  expect(matches(resultLine({ contender: "surprisal on js" }), match)).toBe(false);
+  expect(matches(resultLine({}), match)).toBe(false);
+});
+
 test("two threads are judged where memory itself gives two more", () => {
   const two = GOALS.find(({ roofScales }) => roofScales !== undefined)!;
   const roof = (rate: number) => ({ kind: "read" as const, gigabytesPerSecond: even(rate) });
@@ -63,7 +71,7 @@ test("one contender against another is the ratio of both to ours, of the same ca
 test("every goal is about a case that exists", () => {
   const cases = allCases();
   for (const { says, match } of GOALS) {
-    const { contender, kernels, ...own } = match;
+    const { contender, kernels, peers: _, ...own } = match;
     const about = cases.filter(
       (one) =>
         (!kernels || kernels.includes(one.kernel)) &&

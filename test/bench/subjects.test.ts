@@ -1,7 +1,9 @@
 // What the cases time, on shapes that take no time: it is right, the check would see if it were not, and so it is for whoever
 // does the same work.
 import * as lib from "../../lib";
+import { arenaSubject } from "../../bench/cases/arena";
 import { spansSubject } from "../../bench/cases/delim";
+import { empgSubject } from "../../bench/cases/empg";
 import { fusedLossSubject } from "../../bench/cases/fused-loss";
 import { groupSubject } from "../../bench/cases/group";
 import { backwardSubject } from "../../bench/cases/logprob-backward";
@@ -9,6 +11,7 @@ import { forwardSubject } from "../../bench/cases/logprob-forward";
 import { linearSubject } from "../../bench/cases/linear";
 import { ROW_KINDS } from "../../bench/cases/logit-rows";
 import { sequenceSubject } from "../../bench/cases/ratio";
+import { SMALL_CALL_NAMES, smallCallSubject } from "../../bench/cases/small-calls";
 import { gaeSubject, returnsSubject } from "../../bench/cases/scan";
 import type { Subject, Work } from "../../bench/harness/case";
 import type { Errors } from "../../bench/record";
@@ -34,6 +37,10 @@ const SUBJECTS: Readonly<Record<string, () => Subject>> = {
   ),
   "loss from logits, float32": () => fusedLossSubject(128, 300, "float32"),
   "loss from logits, bfloat16": () => fusedLossSubject(128, 300, "bfloat16"),
+  "gradient from an arena": () => arenaSubject(37, 500, "an arena"),
+  "gradient into new arrays": () => arenaSubject(37, 500, "new arrays"),
+  EMPG: () => empgSubject(16, 600),
+  ...Object.fromEntries(SMALL_CALL_NAMES.map((name) => [`${name}, small call`, () => smallCallSubject(name)])),
   gae: () => gaeSubject(5, 40, 1, 0.95, true),
   "gae, λ = 1": () => gaeSubject(2, 5000, 1, 1, true),
   returns: () => returnsSubject(5, 40),

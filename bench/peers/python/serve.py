@@ -95,6 +95,8 @@ class Peer:
 def main():
     if sys.argv[1] == "torch":
         import torch_forms as forms
+    elif sys.argv[1] == "numba":
+        import numba_forms as forms
     elif sys.argv[1] == "blas":
         import blas_forms as forms
     else:

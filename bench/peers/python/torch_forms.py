@@ -36,6 +36,7 @@ def no_grad(run):
         with torch.no_grad():
             return run()
 
+    wrapped.plain = run
     return wrapped
 
 
@@ -239,6 +240,66 @@ def sequence_gradient(tensors, numbers):
     return run
 
 
+def empg_loops(tensors, numbers):
+    """The published form: steps found in lists of ids, a mean with item() each, and slices of the advantages changed one by one."""
+    shape = (numbers["rows"], numbers["steps"])
+    tokens, entropies = tensors["tokens"].view(shape), tensors["entropies"].view(shape)
+    rewards = tensors["rewards"].view(-1, numbers["group"])
+    start, end = [numbers["start0"], numbers["start1"], numbers["start2"]], numbers["end"]
+
+    def steps_of(ids):
+        found, begin, at = [], None, 0
+        while at < len(ids):
+            if begin is None and ids[at : at + len(start)] == start:
+                at += len(start)
+                begin = at
+                continue
+            if begin is not None and ids[at] == end:
+                found.append((begin, at + 1))
+                begin = None
+            at += 1
+        return found
+
+    def run():
+        spread = rewards.std(1, keepdim=True) + numbers["groupEpsilon"]
+        scores = ((rewards - rewards.mean(1, keepdim=True)) / spread).flatten()
+        advantages = scores[:, None].repeat(1, shape[1])
+        steps = [(row, *step) for row in range(shape[0]) for step in steps_of(tokens[row].tolist())]
+        means = np.array([entropies[row][begin:finish].mean().item() for row, begin, finish in steps])
+        low, high = means.min(), means.max()
+        weights = np.exp(-(means - low) / (high - low + numbers["epsilon"]))
+        scales = weights / (weights.mean() + numbers["epsilon"])
+        heads = []
+        for s, (row, begin, finish) in enumerate(steps):
+            advantages[row][begin:finish] *= scales[s]
+            if s + 1 < len(steps) and steps[s + 1][0] == row:
+                advantages[row][begin:finish] += numbers["zeta"] * weights[s + 1]
+            heads.append(advantages[row][begin])
+        advantages -= torch.stack(heads).mean()
+        return {"advantages": advantages.flatten()}
+
+    return no_grad(run)
+
+
+def compiled(builder):
+    """The same through torch.compile: the first run compiles, the bench leaves it out."""
+
+    def build_compiled(tensors, numbers):
+        run = builder(tensors, numbers)
+        inner = torch.compile(getattr(run, "plain", run), dynamic=False)
+        return no_grad(inner) if hasattr(run, "plain") else inner
+
+    return build_compiled
+
+
+def forms_with_compile(forms):
+    """Each form once more through torch.compile, where this torch has it; a compiler that is missing is told by the first run."""
+    if not hasattr(torch, "compile"):
+        return forms
+    extra = {name + ", torch.compile": (compiled(builder), takes) for name, (builder, takes) in forms.items()}
+    return {**forms, **extra}
+
+
 def blas():
     """Name of the tuned BLAS that torch was built with, or that stands in for a distribution's generic one; else None."""
     built = re.search(r"BLAS_INFO=(\w+)", torch.__config__.show())
@@ -274,5 +335,10 @@ FORMS = {
     "groupNormalize": {"expression": (group_normalize, WIDE)},
     "sequenceRatio": {"expression": (sequence_ratio, WIDE)},
     "sequenceGradient": {"autograd": (sequence_gradient, WIDE)},
+    "empg": {"the published form": (empg_loops, WIDE)},
     "linear": {"hidden @ weight.T, %s" % name: (linear, WIDE) for name in [blas()] if name},
 }
+
+# Expressions: what is a loop of Python, or finds lists whose length the data decides, is not what a compiler is for.
+for work in ("logprob", "logprobBackward", "groupNormalize", "sequenceRatio", "sequenceGradient"):
+    FORMS[work] = forms_with_compile(FORMS[work])

@@ -23,8 +23,29 @@ function prepare(op: string, logits: Logits, targets: TokenIds | null | undefine
   const stream = streamOf(op, options, logits, targets, options.mask);
   const rows = needLogitRows(op, logits, targets, options);
   const result = needResult(op, options.out, rows.N, rows.K, stream);
-  refuseOverlap(op, { ...result }, { logits: rows.logits, targets: rows.targets, mask: rows.mask });
-  const args: LogprobForwardArgs = { ...rows, ...result };
+  const { logits: x, targets: ids, mask } = rows;
+  refuseOverlap(op, result as unknown as Readonly<Record<string, Float32Array>>, { logits: x, targets: ids, mask });
+  // Each by name: spreads cost half of a small call.
+  const args: LogprobForwardArgs = {
+    logits: x,
+    targets: ids,
+    mask,
+    dtype: rows.dtype,
+    N: rows.N,
+    V: rows.V,
+    K: rows.K,
+    stride: rows.stride,
+    temperature: rows.temperature,
+    scale: rows.scale,
+    softcap: rows.softcap,
+    logProbs: result.logProbs,
+    entropies: result.entropies,
+    logSumExps: result.logSumExps,
+    maxLogits: result.maxLogits,
+    log1pSums: result.log1pSums,
+    meanGaps: result.meanGaps,
+    sumSquares: result.sumSquares,
+  };
   return { args, result, stream };
 }
 

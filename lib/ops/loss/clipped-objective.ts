@@ -159,21 +159,22 @@ function memoryOf(rows: number): RowMemory {
   return memory;
 }
 
-function needWeights(op: string, options: ClippedObjectiveOptions, units: Units): Float64Array {
-  const { B } = units.rows;
-  const given = optionalFloats(op, "rowWeights", options.rowWeights, B, "one per row");
-  if (DeviceArray.is(given)) return given as unknown as Float64Array;
-  const weights = new Float64Array(B);
-  if (given) weights.set(given);
-  else weights.fill(defaultWeight(op, units, options.collective));
+/** The weights of the loss, in this memory where they do not lie on a device. */
+function needWeights(
+  op: string,
+  options: ClippedObjectiveOptions,
+  units: Units,
+  negative: () => Float64Array,
+): FloatArray {
+  const given = optionalFloats(op, "rowWeights", options.rowWeights, units.rows.B, "one per row");
+  if (DeviceArray.is(given)) return mapAffinely(op, given, { shape: [1, given.length], scale: -1 });
+  if (!given) {
+    const weight = defaultWeight(op, units, options.collective);
+    return negative().fill(-weight);
+  }
+  const weights = negative();
+  for (let b = 0; b < weights.length; ++b) weights[b] = -given[b]!;
   return weights;
-}
-
-/** The weights of the loss. */
-function negated(op: string, weights: Float64Array, negative: Float64Array): FloatArray {
-  if (DeviceArray.is(weights)) return mapAffinely(op, weights, { shape: [1, weights.length], scale: -1 });
-  for (let b = 0; b < weights.length; ++b) negative[b] = -weights[b]!;
-  return negative;
 }
 
 const FIGURE = Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, k])) as Record<LossFigure, number>;
@@ -242,14 +243,14 @@ function clippedCall<Output extends ClippedOutput>(
   };
   refuseOverlap(op, memory, arrays);
 
-  const rowWeights = needWeights(op, options, units);
   const own = rowMemory(stream ? 0 : rows.B);
+  const rowWeights = needWeights(op, options, units, () => (stream ? new Float64Array(rows.B) : own.weights));
   const inputs: LossInputs = {
     rows,
     old: units.oldLogProbs,
     advantage,
     factor: null,
-    rowWeights: negated(op, rowWeights, stream ? new Float64Array(rows.B) : own.weights),
+    rowWeights,
     mask,
     termMask: null,
     marks: null,

@@ -1,5 +1,5 @@
 // Runs a loss on checked inputs: the memory of its results, and the arguments of a backend.
-import { LOSS_FIGURES, type LossFigure, type LossTokenArgs } from "../../backend/contract/loss";
+import { LOSS_FIGURES, LOSS_SUMS, type LossFigure, type LossTokenArgs } from "../../backend/contract/loss";
 import { type AsyncOption, runWhole } from "../../backend/run-async";
 import { type BackendOption, selectBackend } from "../../backend/select";
 import { flagsOr, float64Or, outputOr, refuseOverlap } from "../../core/arrays";
@@ -100,17 +100,32 @@ export function needLossMemory(
   };
 }
 
-function columns(figures: Float64Array, B: number): LossFigures<Float64Array> {
-  const width = LOSS_FIGURES.length;
-  const column = (k: number) => Float64Array.from({ length: B }, (_, b) => figures[b * width + k]!);
-  return Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, column(k)])) as LossFigures<Float64Array>;
+/** One figure of every row. */
+export function figureOfRows(figures: Float64Array, width: number, figure: LossFigure): Float64Array {
+  const column = new Float64Array(figures.length / width);
+  for (let b = 0, at = LOSS_FIGURES.indexOf(figure); b < column.length; ++b, at += width) column[b] = figures[at]!;
+  return column;
+}
+
+// Loops, where map and reduce would cost more than a small call: so many figures has a loss.
+
+function columns(figures: Float64Array): LossFigures<Float64Array> {
+  const rows = {} as Record<LossFigure, Float64Array>;
+  for (const name of LOSS_FIGURES) rows[name] = figureOfRows(figures, LOSS_FIGURES.length, name);
+  return rows;
 }
 
 function sums(rows: LossFigures<Float64Array>, largest: boolean): LossFigures<number> {
-  const sum = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
-  const max = (values: Float64Array) => values.reduce((a, b) => Math.max(a, b), -Infinity);
-  const figures = Object.fromEntries(LOSS_FIGURES.map((name) => [name, sum(rows[name])])) as Record<LossFigure, number>;
-  if (largest) figures.rowRatio = max(rows.rowRatio);
+  const figures = {} as Record<LossFigure, number>;
+  for (const name of LOSS_FIGURES) {
+    const column = rows[name];
+    let sum = 0;
+    for (let b = 0; b < column.length; ++b) sum += column[b]!;
+    figures[name] = sum;
+  }
+  if (!largest) return figures;
+  figures.rowRatio = -Infinity;
+  for (const ratio of rows.rowRatio) figures.rowRatio = Math.max(figures.rowRatio, ratio);
   return figures;
 }
 
@@ -120,11 +135,12 @@ interface LossWishes<Output extends LossOutput> extends BackendOption {
   readonly out?: Partial<LossArrays>;
 }
 
-/** Allocates for checked inputs. `finish` makes the result once the op has run. */
-function planLoss<Output extends LossOutput>(
+/** Allocates for checked inputs, and so many figures of each row. */
+function allocateLoss(
   op: string,
   { form, logProbs, inputs, stream }: CheckedLoss,
-  { outputs, out }: LossWishes<Output>,
+  { outputs, out }: LossWishes<LossOutput>,
+  width: number,
 ) {
   const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = inputs;
   const dtype = widestFloat(logProbs, old, advantage.array, factor?.array, kl.reference);
@@ -144,10 +160,17 @@ function planLoss<Output extends LossOutput>(
     offsets: rows.offsets,
   };
   refuseOverlap(op, memory, given);
-  const figures = float64Or(op, "", undefined, rows.B * LOSS_FIGURES.length, stream);
-  const args = lossArgs(dtype, form, logProbs, inputs, memory, figures, LOSS_FIGURES.length);
+  const figures = float64Or(op, "", undefined, rows.B * width, stream);
+  const args = lossArgs(dtype, form, logProbs, inputs, memory, figures, width);
+  return { args, figures, memory, wanted, arrays: { ...given, ...memory } };
+}
+
+/** As allocateLoss, with all figures. `finish` makes the result once the op has run. */
+function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wishes: LossWishes<Output>) {
+  const { args, figures, memory, wanted, arrays } = allocateLoss(op, loss, wishes, LOSS_FIGURES.length);
+  const { form, stream } = loss;
   const conclude = (read: Float64Array): LossSummary => {
-    const rowFigures = columns(read, rows.B);
+    const rowFigures = columns(read);
     const batch = sums(rowFigures, form.run === "lossToken");
     return { total: batch.total, figures: batch, rowFigures };
   };
@@ -160,7 +183,14 @@ function planLoss<Output extends LossOutput>(
     const summary = new DeviceSummary([figures as unknown as DeviceArray], ([read]) => conclude(read as Float64Array));
     return { ...returned, summary } as unknown as LossResult<Output>;
   };
-  return { args, finish, arrays: { ...given, ...memory } };
+  return { args, finish, arrays };
+}
+
+/** Allocates and runs, for the arrays and the first LOSS_SUMS figures of each row, [rows, LOSS_SUMS]. */
+export function evaluateSums(op: string, loss: CheckedLoss, wishes: LossWishes<LossOutput>) {
+  const { args, figures, memory } = allocateLoss(op, loss, wishes, LOSS_SUMS);
+  selectBackend(op, wishes.backend, loss.stream).ops[loss.form.run](args);
+  return { ...memory, sums: figures };
 }
 
 /** Allocates and runs. */

@@ -1,20 +1,20 @@
 // Estimates of KL(policy ‖ reference) from the log-probs of sampled tokens, with their derivatives.
-import { KL_KINDS, type KlKind } from "../../backend/contract/loss";
+import { KL_KINDS, type KlKind, LOSS_SUMS } from "../../backend/contract/loss";
 import type { BackendOption } from "../../backend/select";
 import { streamOf } from "../../backend/streams";
 import { needFloats, needOutput, refuseOverlap } from "../../core/arrays";
 import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { widestFloat } from "../../core/float-arrays";
-import { DeviceArray, type DeviceFloatArray } from "../../core/device-array";
-import type { DeviceSummary } from "../../core/device-summary";
+import type { DeviceArray, DeviceFloatArray } from "../../core/device-array";
+import { DeviceSummary } from "../../core/device-summary";
 import type { AnyFloatArray, Anywhere } from "../../core/on-device";
 import { type MaskedRows, needMaskedRows, type RowLayout } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
-import { evaluateLoss } from "./evaluate-loss";
-import { type CheckedKl, type CheckedLoss, needKlParameters } from "./loss-inputs";
+import { evaluateSums, figureOfRows } from "./evaluate-loss";
+import { type CheckedKl, type CheckedLoss, type LossForm, needKlParameters } from "./loss-inputs";
 import { tokenForm } from "./token-loss";
-import type { LossKl, LossSummary } from "./types";
+import type { LossKl } from "./types";
 
 takesDeviceArrays("klEstimates");
 
@@ -37,10 +37,12 @@ export interface KlEstimatesResult {
   readonly counts: Float64Array;
 }
 
+const OUTPUTS = ["klValues", "gradLogProbs"] as const;
+
 type KlSums = Pick<KlEstimatesResult, "rowSums" | "counts">;
 
-function sumsOf({ rowFigures }: LossSummary): KlSums {
-  return { rowSums: rowFigures.kl, counts: rowFigures.kept };
+function sumsOf(sums: Float64Array): KlSums {
+  return { rowSums: figureOfRows(sums, LOSS_SUMS, "kl"), counts: figureOfRows(sums, LOSS_SUMS, "kept") };
 }
 
 /** As the result on the host, with the sums of the rows still on the device. */
@@ -90,6 +92,8 @@ export function klEstimates(
   );
 }
 
+let form: LossForm | undefined;
+
 /** A loss that is its KL term and nothing else. */
 function klAlone(
   op: string,
@@ -101,7 +105,7 @@ function klAlone(
   const advantage = { array: new Float32Array(rows.B), perToken: false };
   const nothing = { old: null, factor: null, rowWeights: null, termMask: null, marks: null };
   return {
-    form: tokenForm(op, { form: "linear" }),
+    form: (form ??= tokenForm(op, { form: "linear" })),
     logProbs,
     inputs: { rows, advantage, mask, kl, ...nothing },
     stream,
@@ -117,7 +121,7 @@ export function gapSums(
   backend: BackendOption["backend"],
 ): KlSums {
   const kl = { reference: b, weights: null, parameters: needKlParameters(op, "", { kind: "k1" }) };
-  return sumsOf(evaluateLoss(op, klAlone(op, a, { rows, mask }, kl, null), { outputs: [], backend }));
+  return sumsOf(evaluateSums(op, klAlone(op, a, { rows, mask }, kl, null), { outputs: [], backend }).sums);
 }
 
 /** As klEstimates, in the name of the public function `op`, which has checked its own arguments. */
@@ -145,13 +149,16 @@ export function evaluateKlEstimates(
   const values = out?.values && needOutput(op, "values", out.values, widestFloat(logProbs, referenceLogProbs), n);
   const memory = { values, gradLogProbs: out?.gradLogProbs };
   refuseOverlap(op, memory, { logProbs, referenceLogProbs, mask, offsets });
-  const result = evaluateLoss(op, loss, {
-    outputs: ["klValues", "gradLogProbs"],
+  const { klValues, gradLogProbs, sums } = evaluateSums(op, loss, {
+    outputs: OUTPUTS,
     out: { klValues: values, gradLogProbs: out?.gradLogProbs },
     backend: options.backend,
   });
-  const { klValues, gradLogProbs } = result;
-  if (!DeviceArray.is(klValues)) return { values: klValues, gradLogProbs, ...sumsOf(result) };
-  const summary = (result as unknown as { readonly summary: DeviceSummary<LossSummary> }).summary.map(sumsOf);
-  return { values: klValues, gradLogProbs, summary } as unknown as KlEstimatesResult;
+  const arrays = { values: klValues!, gradLogProbs: gradLogProbs! };
+  if (!stream) return { ...arrays, ...sumsOf(sums) };
+  const read = ([all]: readonly ArrayBufferView[]): KlSums => sumsOf(all as Float64Array);
+  return {
+    ...arrays,
+    summary: new DeviceSummary([sums as unknown as DeviceArray], read),
+  } as unknown as KlEstimatesResult;
 }

@@ -19,6 +19,8 @@ export interface LossBand {
 
 type Parameter = keyof LossParameters;
 
+const PARAMETERS = Object.keys(LOSS_PARAMETERS) as Parameter[];
+
 const OF_EVERY_FORM: readonly Parameter[] = ["clipLow", "clipHigh", "ratioCap", "logClamp", "maxLogRatio"];
 
 /** Names of options. */
@@ -36,11 +38,10 @@ export function needParameters(
 ): LossParameters {
   const given = options as Partial<Record<Parameter, unknown>>;
   const result = { ...DEFAULT_LOSS_PARAMETERS } as { -readonly [Name in Parameter]: number };
-  for (const name of Object.keys(LOSS_PARAMETERS) as Parameter[]) {
+  for (const name of PARAMETERS) {
     const value = given[name];
-    const needed = needs.includes(name);
-    if (value === undefined && !needed) continue;
-    if (!needed && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
+    if (value === undefined && !needs.includes(name)) continue;
+    if (!needs.includes(name) && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
       throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${form}" does not read it`);
     result[name] = needNumber(op, name, value, LOSS_PARAMETERS[name]);
   }
