@@ -1143,7 +1143,7 @@ export const topMaskAsync: TakesPlain<typeof from.topMaskAsync> = checkedAsync(
 export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = checked(
   "linearLogprob",
   from.linearLogprob,
-  "hidden:l weight:l targets?:t options?{stream shape backend arena out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} mask:m scale temperature dtype ignoreIndex softcap vocab chunkRows bias:l}",
+  "hidden:l weight:l targets?:t options?{stream shape backend arena out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} mask:m scale temperature dtype ignoreIndex softcap sums vocab chunkRows bias:l}",
 );
 /**
  * `linearLogprob` off the event loop. The arrays must not be touched until it resolves.
@@ -1151,7 +1151,7 @@ export const linearLogprob: OverloadsTakePlain<typeof from.linearLogprob> = chec
 export const linearLogprobAsync: TakesPlain<typeof from.linearLogprobAsync> = checkedAsync(
   "linearLogprobAsync",
   from.linearLogprobAsync,
-  "hidden:l weight:l targets?:t options?{out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend arena signal}",
+  "hidden:l weight:l targets?:t options?{out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena signal}",
 );
 /**
  * Gradients of hidden states and of a linear head, from those of log-probs and entropies.
@@ -1185,7 +1185,7 @@ export const linearLogprobBackward: {
 } & typeof from.linearLogprobBackward = checked(
   "linearLogprobBackward",
   from.linearLogprobBackward,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocab chunkRows gradients accumulate bias:l}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f sums vocab chunkRows gradients accumulate bias:l}",
 );
 /**
  * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
@@ -1208,7 +1208,7 @@ export const linearLogprobBackwardAsync: {
 } & typeof from.linearLogprobBackwardAsync = checkedAsync(
   "linearLogprobBackwardAsync",
   from.linearLogprobBackwardAsync,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows temperature scale softcap backend arena signal}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena signal}",
 );
 /**
  * Marks each row up to and including its first end token; all of a row without one.

@@ -139,32 +139,53 @@ struct PairKernels {
 };
 
 // c[m, n] += sum over k of a[m, k] b[k, n], for m < rows and n < columns, upwards from what c holds.
+//
+// Of double: fused multiply-adds from what c holds. Of float: runs of kRun terms and the sums of kRuns of them in float32, and what that
+// makes added with what its rounding loses (Kahan), for which `depth` is a multiple of kRun kRuns or reaches the last k. c then holds, in
+// the place of each register's lanes of doubles, these lanes' float32 sums and behind them what the sums lack; HeadKernels::settle
+// makes doubles of them. a_row or a_column is 1, and depth a multiple of kSteps.
+template <class Number>
 struct Product {
-  const double* a;  // a[m, k] = a[m a_row + k a_column]
+  const Number* a;  // a[m, k] = a[m a_row + k a_column]
   int64_t a_row, a_column;
-  const double* b;  // [depth, columns]
+  const Number* b;  // [depth, columns]
   double* c;  // c[m, n] = c[m c_step + n]
   int64_t c_step;
   int64_t rows, depth, columns;  // columns: 1 ... kPanelVectors times the lanes
 };
 constexpr int64_t kPanelVectors = 3;
+constexpr int64_t kRun = 32, kRuns = 4, kSteps = 4;
 
 template <class T>
 struct WideningKernels {
   // `count` numbers as float64, while as many from `next` on, an address that is never read, come nearer.
   void (*widen)(const T* x, const T* next, int64_t count, double* wide);
+  void (*as_floats)(const T* x, const T* next, int64_t count, float* to);  // the same as float32; NULL of float64
+
+  void convert(const T* x, const T* next, int64_t count, double* to) const { widen(x, next, count, to); }
+  void convert(const T* x, const T* next, int64_t count, float* to) const { as_floats(x, next, count, to); }
 };
 
 // The kernels of a linear head (linear.h), on logits [ids, rows of the batch] whose rows are `step` apart.
 struct HeadKernels {
   int64_t lanes;  // rows are padded to a multiple of this
-  void (*product)(const Product&);
+  void (*product)(const Product<double>&);
   // Adds the logits of `ids` ids to the sums of `count` rows.
   void (*sums)(const LogitMap&, const double* x, int64_t step, int64_t ids, int64_t count, RowSums* rows);
   // Logits to gradients, in place, as if none were a target; reads and writes rows to a multiple of `lanes`.
   void (*gradients)(const LogitMap&, double* x, int64_t step, int64_t ids, int64_t count, const RowGradient* rows);
   Tables<WideningKernels, float, double, Half, BFloat16> widening;
+  int64_t float_lanes;  // rows where products are of floats; 0 where they never are, and what follows is NULL
+  void (*float_product)(const Product<float>&);
+  void (*interleave)(const float* x, int64_t width, int64_t depth,
+                     float* to);  // [width, depth] to [depth, width], by fours
+  bool (*settle)(double* sums,
+                 int64_t count);  // in place; returns whether all are finite. `count`: a multiple of float_lanes
+  // As float32, of which those below kSmallest are 0. `count`: a multiple of float_lanes.
+  void (*narrow)(const double* x, int64_t count, float* to);
 };
+constexpr double kSmallest =
+    0x1p-100;  // of a gradient: products with it are no denormal numbers, which take a hundred times as long
 
 // Log ratios of tokens.
 template <class F>

@@ -6,7 +6,7 @@
 
 namespace srp::cpu {
 
-inline void portable_product(const Product& p) {
+inline void portable_product(const Product<double>& p) {
   for (int64_t m = 0; m < p.rows; ++m)
     for (int64_t k = 0; k < p.depth; ++k) {
       const double a = p.a[m * p.a_row + k * p.a_column];
@@ -38,7 +38,15 @@ constexpr HeadKernels kPortableHead = {
     portable_product,
     portable_sums,
     portable_gradients,
-    {{portable_widen<float>}, {portable_widen<double>}, {portable_widen<Half>}, {portable_widen<BFloat16>}},
+    {{portable_widen<float>, nullptr},
+     {portable_widen<double>, nullptr},
+     {portable_widen<Half>, nullptr},
+     {portable_widen<BFloat16>, nullptr}},
+    0,
+    nullptr,
+    nullptr,
+    nullptr,
+    nullptr,
 };
 
 }  // namespace srp::cpu

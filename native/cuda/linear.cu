@@ -457,10 +457,18 @@ srp_status backward(srp_queue* queue, const srp_linear_backward_args& a) {
   return launched("linear_backward");
 }
 
+template <class Args>
+srp_status check_sums(const Args& a) {
+  if (a.sums == SRP_SUMS_FLOAT32 || a.dtype == SRP_F64) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT,
+              "sums is float64: on a device of float64 numbers alone; convert hidden and weight, or take the CPU");
+}
+
 }  // namespace
 
 srp_status linear_forward(srp_queue* queue, const srp_linear_forward_args* a) {
   SRP_TRY(check(a));
+  SRP_TRY(check_sums(*a));
   SRP_TRY(enter(queue));
   if (a->N == 0) return SRP_OK;
   if (a->dtype == SRP_F32) return forward<float>(queue, *a);
@@ -470,6 +478,7 @@ srp_status linear_forward(srp_queue* queue, const srp_linear_forward_args* a) {
 
 srp_status linear_backward(srp_queue* queue, const srp_linear_backward_args* a) {
   SRP_TRY(check(a));
+  SRP_TRY(check_sums(*a));
   SRP_TRY(enter(queue));
   if (a->dtype == SRP_F32) return backward<float>(queue, *a);
   if (a->dtype == SRP_F64) return backward<double>(queue, *a);

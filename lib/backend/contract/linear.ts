@@ -1,6 +1,10 @@
 // Generated from native/include/surprisal/linear.h by scripts/contracts.mjs: `npm run contracts` renews it.
 import type { DTypeCode, FloatArray, WideLogitArray } from "../../core/dtype";
 
+/** srp_linear_sums: a word's place is its number. */
+export const LINEAR_SUMS = ["float32", "float64"] as const;
+export type LinearSums = (typeof LINEAR_SUMS)[number];
+
 /** srp_linear_forward_args. */
 export interface LinearForwardArgs {
   /** float32, float16, bfloat16 or float64: of hidden, weight and bias. */
@@ -21,6 +25,8 @@ export interface LinearForwardArgs {
   readonly padded: number;
   /** rows; 0 = the backend's own. */
   readonly chunkRows: number;
+  /** srp_linear_sums. */
+  readonly sums: number;
   readonly temperature: number;
   readonly scale: number;
   readonly softcap: number;
@@ -69,6 +75,8 @@ export interface LinearBackwardArgs {
   readonly V: number;
   readonly padded: number;
   readonly chunkRows: number;
+  /** srp_linear_sums, as forward had them. */
+  readonly sums: number;
   readonly temperature: number;
   readonly scale: number;
   readonly softcap: number;

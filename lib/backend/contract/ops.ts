@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "49da3b9a";
+export const CONTRACTS = "7c456e49";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -323,9 +323,10 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.V;
     numbers[4] = a.padded;
     numbers[5] = a.chunkRows;
-    numbers[6] = a.temperature;
-    numbers[7] = a.scale;
-    numbers[8] = a.softcap;
+    numbers[6] = a.sums;
+    numbers[7] = a.temperature;
+    numbers[8] = a.scale;
+    numbers[9] = a.softcap;
     return call(
       session,
       stop,
@@ -350,10 +351,11 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.V;
     numbers[4] = a.padded;
     numbers[5] = a.chunkRows;
-    numbers[6] = a.temperature;
-    numbers[7] = a.scale;
-    numbers[8] = a.softcap;
-    numbers[9] = a.accumulate;
+    numbers[6] = a.sums;
+    numbers[7] = a.temperature;
+    numbers[8] = a.scale;
+    numbers[9] = a.softcap;
+    numbers[10] = a.accumulate;
     return call(
       session,
       stop,

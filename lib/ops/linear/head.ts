@@ -1,10 +1,11 @@
 // What both functions of a linear head take: hidden states, the head, targets, rows to leave out, the map from logits to z.
+import { LINEAR_SUMS, type LinearSums } from "../../backend/contract/linear";
 import type { BackendOption } from "../../backend/select";
 import { needIds, needLength, optionalMask } from "../../core/arrays";
 import type { DeviceArray } from "../../core/device-array";
 import { DTYPE_CODE, type DTypeCode, type FloatDType, type WideLogitArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
-import { needNumber } from "../../core/option-checks";
+import { needNumber, needWord } from "../../core/option-checks";
 import { bitsOf, needSize, readTensor, type TensorDType, type TensorView } from "../../core/tensor";
 import { checkTargets, keptRows, type LogitMapArgs, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
 
@@ -40,9 +41,15 @@ export interface LinearHeadOptions extends LogitMapOptions, BackendOption {
   readonly ignoreIndex?: number;
   /**
    * Rows in work at a time, which decides the memory beside the arguments (docs/ops/linear.md) and changes no bit of the
-   * results. Default: the backend's own, 16 (js), 264 (cpu) or 2048 (cuda).
+   * results. Default: the backend's own, 16 (js), 288 (cpu; 264 where sums are float64) or 2048 (cuda).
    */
   readonly chunkRows?: number;
+  /**
+   * What products are formed and added in where hidden is narrower than float64. "float32": 32 products at a time in float32, these
+   * sums with compensation (cpu, wasm) or in float64 (cuda); `js` takes float64 all the same. "float64": one rounding, on `cpu`,
+   * `wasm` and `js`. Forward and backward take the same. Default "float32".
+   */
+  readonly sums?: LinearSums;
 }
 
 export interface CheckedHead extends LogitMapArgs {
@@ -61,6 +68,7 @@ export interface CheckedHead extends LogitMapArgs {
   readonly V: number;
   readonly padded: number;
   readonly chunkRows: number;
+  readonly sums: number;
 }
 
 const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
@@ -135,6 +143,7 @@ export function needHead(
       options.chunkRows === undefined
         ? 0
         : needNumber(op, "chunkRows", options.chunkRows, { min: 1, max: 2 ** 31 - 1, integer: true }),
+    sums: needWord(op, "sums", options.sums ?? "float32", LINEAR_SUMS),
   };
 }
 

@@ -12,4 +12,5 @@ export type {
   LinearLogprobGradients,
   LinearPart,
 } from "./backward";
+export type { LinearSums } from "../../backend/contract/linear";
 export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, HeadViewOf, LinearHeadOptions } from "./head";

@@ -13,6 +13,17 @@ static void widen(const T* x, const T* next, int64_t count, double* wide) {
   for (; i < count; ++i) wide[i] = srp::load(x, i);
 }
 
+template <class T>
+static void as_floats(const T* x, const T* next, int64_t count, float* to) {
+  constexpr int64_t kLine = 64 / sizeof(T);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    if (i % kLine == 0) prefetch(next + i);
+    store(to + i, load(x + i));
+  }
+  for (; i < count; ++i) to[i] = static_cast<float>(srp::load(x, i));
+}
+
 template <bool kCapped>
 static void sum_lanes(const LogitMap& map, const double* x, int64_t step, int64_t ids, int64_t count, RowSums* rows) {
   const WideMap wide = wide_map(map);

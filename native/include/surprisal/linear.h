@@ -24,18 +24,26 @@
  * NULL      bias, targets (log_probs then NULL too), mask, any result; in backward either of grad_log_probs (then targets) and
  *           grad_entropies (then mean_gaps), and any gradient that is not wanted: a frozen head wants grad_hidden alone
  * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradients unspecified
- * order     sums run over dimensions, over ids and over rows upwards, whatever chunk_rows, with no atomics: the same bits in every run.
+ * sums      SRP_SUMS_FLOAT32: products of float32 and of half types are formed and added in float32, as `precision` says. CPU with
+ *           SRP_SUMS_FLOAT64, and the level "portable" always: in float64 throughout, one rounding. A device refuses
+ *           SRP_SUMS_FLOAT64 but of float64. Backward takes what forward took: p comes from its state
+ * order     sums run over dimensions, over ids and over kept rows upwards, whatever chunk_rows, with no atomics: the same bits in
+ *           every run, and those of a row depend on that row alone, not on threads or on how many rows there are.
  *           On tensor cores ids of a strip of 1024 in four parts: every fourth 32 of them, then the parts
- * precision CPU: sums in float64, one rounding. CUDA: products of float32 in float32 over 32 terms, float64 beyond; of float64
- *           all float64. So x is within 2e-6 of sum |hidden weight| there, a gradient within 3e-6 of the sum of its terms'
- *           absolute values, each before its rounding, beside what the error of x does to p. Of float16 and bfloat16 on tensor
+ * precision float64: sums in float64. Others, CPU: 32 products are added in float32, four of these sums in float32, and what
+ *           that makes with compensation (Kahan; sum and remainder together are a float64 number). CUDA: in float32 over 32 terms,
+ *           float64 beyond. So x is within 2.3e-6 (CUDA: 2e-6) of sum |hidden weight|, a gradient within 3e-6 of the sum of its terms'
+ *           absolute values, each before its rounding, beside what the error of x does to p. g is a float32 number in these
+ *           products, on the CPU 0 where it is below 2^-100; a gradient beyond the range of float32 is infinite or NaN. An x beyond that
+ *           range is formed in float64 (CPU). Of float16 and bfloat16 on tensor
  *           cores (compute capability 8.0 and newer) x is a float32 number: 16 products at a time are added in the card's own
  *           way, which loses 2^-21 of their absolute values at most, 256 into a float32, and those in float32. So x is within
  *           min(D, 256) 3e-8 + D 2.4e-10 of sum |hidden weight|, 8.7e-6 where D is 4096; exponentials are within 3e-7 and added
  *           in float32 over 32 ids
  * memory    bytes beside the arguments, of float32 hidden (float64: g twice that), R = chunk_rows rounded up, or N where less:
- *             CPU   a thread, beside 2^18: forward R D 8 + R 1072, grad_hidden R D 16 + R 1088, grad_weight and grad_bias D 2560 +
- *                   2^18 more (default: 264); 128 ids of a chunk's logits at a time
+ *             CPU   a thread, beside 2^18: forward R D 4 + R 1072, grad_hidden R D 12 + R 2112, grad_weight and grad_bias D 3072 +
+ *                   2^19 more (default: 288); with sums in float64 R D 8, R D 16 and D 4096 (default: 264). 128 ids of a
+ *                   chunk's logits at a time
  *             CUDA  forward R (S 32 + 8) with S = V / 1024 rounded up; backward R 4096 of g, and of sums max(R, 1024) D 8 with
  *                   grad_hidden, 1024 D 8 without, + 8192 (default: 2048)
  *           Backward forms the logits again, once for grad_hidden and once for grad_weight and grad_bias together. No output
@@ -45,6 +53,8 @@
 
 #include "surprisal/dtype.h"
 #include "surprisal/status.h"
+
+typedef enum { SRP_SUMS_FLOAT32 = 0, SRP_SUMS_FLOAT64 = 1 } srp_linear_sums;
 
 typedef struct {
   uint32_t size;
@@ -56,6 +66,7 @@ typedef struct {
   const uint8_t* mask;    /* [N] or NULL */
   int64_t N, D, V, padded;
   int64_t chunk_rows; /* rows; 0 = the backend's own */
+  int32_t sums;       /* srp_linear_sums */
   double temperature, scale, softcap;
   void *log_probs, *entropies;      /* wide [N] or NULL */
   void *log_sum_exps, *sum_squares; /* wide [N] or NULL */
@@ -77,6 +88,7 @@ typedef struct {
   const void* grad_entropies;            /* wide [N] or NULL */
   int64_t N, D, V, padded;
   int64_t chunk_rows;
+  int32_t sums; /* srp_linear_sums, as forward had them */
   double temperature, scale, softcap;
   int32_t accumulate; /* 1: grad_weight and grad_bias are added to */
   void* grad_hidden;  /* [N, D] or NULL */

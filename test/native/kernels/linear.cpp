@@ -141,6 +141,7 @@ void refuse_head(Runner& run, const Call<Args>& good) {
   expect_struct_checks(run, good);
   refuse_values(run, good, "dtype", &Args::dtype, {0, -1, SRP_I32, SRP_U8, SRP_I64, INT32_MAX}, SRP_BAD_DTYPE);
   refuse_negative(run, good, &Args::N, &Args::D, &Args::V, &Args::padded, &Args::chunk_rows);
+  refuse_values(run, good, "sums", &Args::sums, {-1, 2, INT32_MAX}, SRP_BAD_ARGUMENT);
   refuse_null(run, good, &Args::hidden, &Args::weight, &Args::targets);
   run.refused("fewer rows of weight than ids", good.with([](Args& a) { a.padded = a.V - 1; }), SRP_BAD_SHAPE);
   run.refused("more ids than int32", good.with([](Args& a) { a.V = a.padded = int64_t{1} << 31; }), SRP_BAD_SHAPE);

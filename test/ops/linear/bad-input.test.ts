@@ -57,6 +57,7 @@ eachBackend((backend) => {
     ["a negative softcap", { softcap: -1 }, "ERR_SURPRISAL_OPTION"],
     ["chunkRows 0", { chunkRows: 0 }, "ERR_SURPRISAL_OPTION"],
     ["a fractional chunkRows", { chunkRows: 2.5 }, "ERR_SURPRISAL_OPTION"],
+    ["sums in another type", { sums: "bfloat16" }, "ERR_SURPRISAL_OPTION"],
     ["an output of another type", { out: { entropies: new Float64Array(2) } }, "ERR_SURPRISAL_DTYPE"],
     ["an output over the input", { out: { entropies: hidden.subarray(0, 2) } }, "ERR_SURPRISAL_BUFFER"],
     ["an unknown backend", { backend: "gpu" }, "ERR_SURPRISAL_OPTION"],
@@ -116,7 +117,7 @@ eachBackend((backend) => {
     () => {
       const { ops } = selectBackend("test", backend);
       const head = { dtype: 1 as const, hidden, weight, bias: null, targets: Int32Array.of(0, 4), mask: null };
-      const sizes = { N: 2, D: 3, V: 4, padded: 4, chunkRows: 0, temperature: 1, scale: 1, softcap: 0 };
+      const sizes = { N: 2, D: 3, V: 4, padded: 4, chunkRows: 0, sums: 0, temperature: 1, scale: 1, softcap: 0 };
       const logprob = new Float32Array(2).fill(SENTINEL);
       const grad = new Float32Array(6).fill(SENTINEL);
       const none = {

@@ -19,7 +19,7 @@ export const SHAPES = [
 ] as const;
 
 /**
- * Past a chunk of 264 rows. Of backends that multiply in float64: one of its tokens is nearly certain, and where products are
+ * Past a chunk of 264 rows. Of sums in float64: one of its tokens is nearly certain, and where products are
  * float32 the rounding of its logit moves 1 - p by 8e-4 of itself, which linear.h leaves out of the budget.
  */
 export const CHUNK_SHAPE = [280, 3, 5] as const;

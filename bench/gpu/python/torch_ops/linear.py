@@ -20,7 +20,7 @@ def checks(device):
     top = logits.max(-1).values.detach()
     lse = torch.logsumexp(logits, -1).detach()
     inputs = {"hidden": hidden, "weight": weight, "bias": bias, "targets": targets}
-    numbers = {"dtype": "SRP_F32", "N": N, "D": D, "V": V, "padded": V, "chunk_rows": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+    numbers = {"dtype": "SRP_F32", "N": N, "D": D, "V": V, "padded": V, "chunk_rows": 0, "sums": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
     near, f32 = (1e-5, 1e-5), torch.float32
     outputs = {"log_probs": (chosen.detach(), f32, near), "entropies": (entropy.detach(), f32, near), "log_sum_exps": (lse, f32, near), "max_logits": (top, torch.float64, near)}
     yield Check("linear_forward", "float32", inputs, numbers, outputs)
