@@ -30,7 +30,7 @@ function workOf(batch: LogitBatch, lib: Library, memory: Memory, check: () => Re
     run: () => {
       gradient = undefined;
       memory.done?.();
-      gradient = lib.logprobBackward(logits, targets, state, options) as LogitMemory;
+      gradient = lib.logprobBackward<LogitMemory>(logits, targets, state, options);
     },
     check: () => ({ gradient: check()(gradient ? asNumbers(gradient, dtype) : new Float32Array(logits.length), true) }),
   };

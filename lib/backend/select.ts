@@ -64,7 +64,7 @@ const SMALL = Object.entries(SMALL_CALLS).map(([op, bytes]) => `${op} up to ${by
 
 const RULE =
   "DeviceArrays run where they lie. auto: host arrays run on cpu where the native addon can load, else on wasm, else on js; cuda and emulated run only when asked for by name; " +
-  `small calls stay in js: ${SMALL.join(", ")}`;
+  `small calls stay in js: ${SMALL.join(", ")}, losses without a KL term and for their sums alone`;
 
 interface Settings {
   configured: Configuration;

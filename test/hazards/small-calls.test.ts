@@ -17,6 +17,9 @@ function recording(name: "js" | "cpu", seen: string[]): Backend {
 const seen: string[] = [];
 const auto = bySize(recording("js", seen), recording("cpu", seen));
 
+/** What makes a loss one that js is the faster backend for. */
+const SUMS_ALONE = { figures: null, oldLogProbs: new Float32Array(1) };
+
 afterEach(() => {
   seen.length = 0;
 });
@@ -28,10 +31,18 @@ test.each([
   ["lossToken", "logProbs"],
   ["lossRow", "logProbs"],
 ] as const)("%s: up to its bytes on js, above on cpu", (op, array) => {
-  const run = (bytes: number) => (auto.ops[op] as (args: object) => void)({ [array]: new Float32Array(bytes / 4) });
+  const run = (bytes: number) =>
+    (auto.ops[op] as (args: object) => void)({ ...SUMS_ALONE, [array]: new Float32Array(bytes / 4) });
   run(SMALL_CALLS[op]);
   run(SMALL_CALLS[op] + 4);
   expect(seen).toEqual(["js", "cpu"]);
+});
+
+test.each(["lossToken", "lossRow"] as const)("%s with a KL term or all figures runs on cpu at every size", (op) => {
+  const logProbs = new Float32Array(1);
+  for (const more of [{ referenceLogProbs: logProbs }, { figures: new Float64Array(19), figureCount: 19 }])
+    (auto.ops[op] as (args: object) => void)({ ...SUMS_ALONE, logProbs, ...more });
+  expect(seen).toEqual(["cpu", "cpu"]);
 });
 
 test("other ops, and calls off the event loop, run on cpu at every size", async () => {

@@ -187,7 +187,11 @@ function planLoss<Output extends LossOutput>(op: string, loss: CheckedLoss, wish
 }
 
 /** Allocates and runs, for the arrays and the first LOSS_SUMS figures of each row, [rows, LOSS_SUMS]. */
-export function evaluateSums(op: string, loss: CheckedLoss, wishes: LossWishes<LossOutput>) {
+export function evaluateSums(
+  op: string,
+  loss: CheckedLoss,
+  wishes: LossWishes<LossOutput>,
+): LossMemory & { readonly sums: Float64Array } {
   const { args, figures, memory } = allocateLoss(op, loss, wishes, LOSS_SUMS);
   selectBackend(op, wishes.backend, loss.stream).ops[loss.form.run](args);
   return { ...memory, sums: figures };
