@@ -14,14 +14,19 @@ const WASM = ["--testNamePattern", "^backend wasm"];
 const CPU = ["--testNamePattern", "^backend cpu", "--", "test/ops"];
 const EMULATED = ["--testNamePattern", "^backend emulated", "--", "test/ops"];
 
+const LONG = { SURPRISAL_LONG: "1" };
+
 /** name, what jest is asked to run, and the environment it runs in */
 const PARTS = [
-  ["kernels under ASan, UBSan and TSan, all cases", ["--", "test/native/kernels"], { SURPRISAL_LONG: "1" }],
+  ["kernels under ASan, UBSan and TSan, all cases, ten million random calls", ["--", "test/native/kernels"], LONG],
   ["emulated ops, threads backwards", EMULATED, { SURPRISAL_EMULATION_ORDER: "reverse" }],
   ["emulated ops, threads in random order", EMULATED, { SURPRISAL_EMULATION_ORDER: "random:7" }],
   ["emulated ops, streams with delays", EMULATED, { SURPRISAL_EMULATION_STREAMS: "delay:7" }],
   ["every suite on wasm", WASM, { SURPRISAL_TEST_WASM: "1" }],
-  ["random calls of every op on all backends", ["--", "test/fuzz"], randomCalls()],
+  ["random calls of every op on all backends", ["--", "test/fuzz/backends", "test/fuzz/sizes"], randomCalls()],
+  ["every call a hundred times", ["--", "test/fuzz/repeats"], LONG],
+  ["parsers under a guided fuzzer", ["--", "test/fuzz/parsers"], LONG],
+  ["endurance: calls, workers, killed writers", ["--", "test/hazards/endurance", "test/io/faults"], LONG],
   // `npm test` runs the best one.
   ...levelsHere()
     .slice(1)

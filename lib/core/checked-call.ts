@@ -219,6 +219,9 @@ function isCallers(error: unknown, { callsBack }: Takes, args: readonly unknown[
   return callsBack || given.some(({ collective }) => collective !== undefined);
 }
 
+/** What engines say where they have no memory for an array, or could never have. */
+const NO_MEMORY = /^(Array buffer allocation failed|Invalid (typed )?array length|Out of memory)/i;
+
 /** What a call throws: errors of this package, of the caller, and where reading an argument threw, one that says so. */
 function thrownBy(op: string, error: unknown, takes: Takes, args: readonly unknown[]): unknown {
   if (error instanceof SurprisalError) return error;
@@ -228,6 +231,13 @@ function thrownBy(op: string, error: unknown, takes: Takes, args: readonly unkno
     // Reading an argument throws again.
   }
   const message = error instanceof Error ? error.message : String(error);
+  if (NO_MEMORY.test(message))
+    return new SurprisalError(
+      "ERR_SURPRISAL_OUT_OF_MEMORY",
+      `${op}: there is no memory for the results (${message}); pass fewer rows at a time`,
+      { op },
+      { cause: error },
+    );
   return new SurprisalError(
     "ERR_SURPRISAL_OPTION",
     `${op}: an argument cannot be used: ${message}; the cause has the line`,

@@ -48,6 +48,8 @@ export function rowEnd(rows: Pick<Rows, "offsets" | "T">, b: number): number {
   return rows.offsets ? rows.offsets[b + 1]! : (b + 1) * rows.T;
 }
 
+const MOST_EMPTY_ROWS = 2 ** 31 - 1;
+
 function needSize(op: string, name: string, value: unknown): number {
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
   throw argumentError("ERR_SURPRISAL_SHAPE", op, name, value, "an integer >= 0");
@@ -157,6 +159,9 @@ export function needRows(op: string, layout: RowLayout): Rows {
     throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape", shape, "[rows, tokens]");
   const B = needSize(op, "shape[0]", shape[0]);
   const T = needSize(op, "shape[1]", shape[1]);
+  // No memory bounds the number of rows that have no tokens: a look at each could last for ever.
+  if (T === 0 && B > MOST_EMPTY_ROWS)
+    throw argumentError("ERR_SURPRISAL_SHAPE", op, "shape[0]", B, `at most ${MOST_EMPTY_ROWS} rows without tokens`);
   return { n: needSize(op, "shape[0] * shape[1]", B * T), B, T, offsets: null, meaning: "rows * tokens" };
 }
 

@@ -71,7 +71,7 @@ srp_status log_level(srp_queue* queue, const srp_ratio_log_args& a) {
 srp_status ratio_log(srp_queue* queue, const srp_ratio_log_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(check_grid("ratio_log", a->level == SRP_LEVEL_TOKEN ? a->n / (kQuad * kThreads) + 1 : a->B));
-  SRP_TRY(check_grid("ratio_log", a->G));
+  SRP_TRY(check_grid("ratio_log", a->level == SRP_LEVEL_GROUP ? a->G : 0));
   SRP_TRY(enter(queue));
   return a->dtype == SRP_F64 ? log_level<double>(queue, *a) : log_level<float>(queue, *a);
 }

@@ -54,9 +54,11 @@ inline srp_status check_any_float(int32_t dtype) {
               SRP_F32, SRP_F16, SRP_BF16, SRP_F64);
 }
 
+// A number of items of at most 64 bytes: no more than have places in memory, so that sizes computed of it do not overflow.
 inline srp_status check_count(const char* name, int64_t value) {
-  if (value >= 0) return SRP_OK;
-  return fail(SRP_BAD_SHAPE, "%s is %lld, expected 0 or more", name, static_cast<long long>(value));
+  if (value >= 0 && value <= INT64_MAX / 64) return SRP_OK;
+  return fail(SRP_BAD_SHAPE, "%s is %lld, expected 0 or more, and what fits in memory", name,
+              static_cast<long long>(value));
 }
 
 // On the CPU: reduces a list to the spans that there are.
@@ -99,6 +101,10 @@ inline srp_status check_rows(const int32_t* offsets, int64_t n, int64_t B, int64
   if (n > INT32_MAX && offsets)
     return fail(SRP_BAD_SHAPE, "n is %lld, packed rows have int32 offsets", static_cast<long long>(n));
   if (n > 0 && B == 0) return fail(SRP_BAD_SHAPE, "n is %lld, but there is no row", static_cast<long long>(n));
+  // No memory bounds the number of rows that have no tokens: a look at each could last for ever.
+  if (n == 0 && B > INT32_MAX)
+    return fail(SRP_BAD_SHAPE, "B is %lld, expected at most %d rows without tokens", static_cast<long long>(B),
+                INT32_MAX);
   // Division instead of B * T, which may overflow.
   if (!offsets && (B == 0 || T == 0 ? n != 0 : n % B != 0 || n / B != T))
     return fail(SRP_BAD_SHAPE, "n is %lld, expected B * T = %lld * %lld", static_cast<long long>(n),

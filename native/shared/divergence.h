@@ -130,6 +130,7 @@ inline srp_status check_logit_rows(int32_t dtype, int64_t N, int64_t V, int64_t 
 }
 
 inline srp_status check_stride(const char* name, int64_t stride, int64_t V, int64_t N) {
+  SRP_TRY(check_count(name, stride));
   if (stride < V)
     return fail(SRP_BAD_SHAPE, "%s is %lld, expected V = %lld or more", name, static_cast<long long>(stride),
                 static_cast<long long>(V));

@@ -97,9 +97,10 @@ srp_status check_linear(const Args* a) {
   if (a->padded < a->V)
     return fail(SRP_BAD_SHAPE, "padded is %lld, expected V = %lld or more", static_cast<long long>(a->padded),
                 static_cast<long long>(a->V));
-  const int64_t most = INT64_MAX / 1024 / (a->D + 1);
-  if (a->D > INT64_MAX / 2048 || a->N > most || a->padded > most)
-    return fail(SRP_BAD_SHAPE, "N * D or padded * D does not fit in memory");
+  // The first condition keeps D + 1 from overflowing.
+  const bool wide = a->D > INT64_MAX / 2048;
+  const int64_t most = wide ? 0 : INT64_MAX / 1024 / (a->D + 1);
+  if (wide || a->N > most || a->padded > most) return fail(SRP_BAD_SHAPE, "N * D or padded * D does not fit in memory");
   SRP_TRY(check_map(a->temperature, a->scale, a->softcap));
   SRP_TRY(check_pointer("hidden", a->hidden, a->N * a->D));
   return check_pointer("weight", a->weight, a->V * a->D);

@@ -219,6 +219,7 @@ srp_status check_logits(const Args* a) {
   SRP_TRY(check_count("N", a->N));
   SRP_TRY(check_count("V", a->V));
   SRP_TRY(check_count("K", a->K));
+  SRP_TRY(check_count("stride", a->stride));
   if (a->V > INT32_MAX) return fail(SRP_BAD_SHAPE, "V is %lld, ids are int32", static_cast<long long>(a->V));
   if (a->stride < a->V)
     return fail(SRP_BAD_SHAPE, "stride is %lld, expected V = %lld or more", static_cast<long long>(a->stride),
@@ -264,7 +265,9 @@ inline srp_status check(const srp_logprob_merge_args* a) {
   SRP_TRY(check_count("P", a->P));
   SRP_TRY(check_count("N", a->N));
   SRP_TRY(check_count("K", a->K));
-  if (a->N > 0 && a->P > 0 && a->K > INT64_MAX / 8 / a->N / a->P - kStateSums)
+  // Without shards, too, there may be log_probs.
+  const int64_t P = a->P > 0 ? a->P : 1;
+  if (a->N > 0 && a->K > INT64_MAX / 8 / a->N / P - kStateSums)
     return fail(SRP_BAD_SHAPE, "P * N * (4 + K) does not fit in memory");
   SRP_TRY(check_map(a->temperature, a->scale, a->softcap));
   return check_pointer("states", a->states, a->P == 0 ? 0 : a->N);

@@ -4,7 +4,8 @@ import type { BackendName } from "../../lib";
 /** The arguments as they are printed, and the call. */
 export interface Drawn {
   readonly given: readonly unknown[];
-  readonly run: (backend: BackendName) => unknown;
+  /** `args`: others than those given, of the same kinds. */
+  readonly run: (backend: BackendName, args?: readonly unknown[]) => unknown;
 }
 
 export type Options = Record<string, unknown>;
@@ -15,9 +16,9 @@ export function calling(op: Op, args: readonly unknown[], options: Options): Dra
   const given = [...args, Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))];
   return {
     given,
-    run: (backend) =>
-      (op as unknown as (...args: unknown[]) => unknown)(...given.slice(0, -1), {
-        ...(given.at(-1) as Options),
+    run: (backend, args = given) =>
+      (op as unknown as (...args: unknown[]) => unknown)(...args.slice(0, -1), {
+        ...(args.at(-1) as Options),
         backend,
       }),
   };

@@ -1,5 +1,6 @@
 // Every op on the CPU backend and on the emulated one, under the sanitizers and as they were built: on good data both agree, bad
 // data is refused, and nobody touches memory that is not theirs. The cases are C++ (test/native/kernels), compiled here.
+import { join } from "node:path";
 import { findCompiler, whyNot, type Build } from "./programs";
 import { KernelProgram, launchedKernels, levelsHere, tableOps } from "./kernels/program";
 
@@ -18,6 +19,9 @@ const FAILURES = { SURPRISAL_KERNELS_EVERY: LONG ? "40" : "1000" };
 // Every array of these cases on the ways of large ones.
 const TINY = { SURPRISAL_CPU_SIZES: "tiny" };
 const DELAYS = { SURPRISAL_EMULATION_STREAMS: "delay:7" };
+
+/** Cases that reached new branches, kept: a case a line (test/native/kernels/fuzz.h). */
+const CORPUS = join(__dirname, "../fuzz/corpus/abi.txt");
 
 const compiler = findCompiler();
 
@@ -71,6 +75,24 @@ if ("reason" in compiler) {
 
   sanitized("asan", "ASan and UBSan: every call of the CUDA runtime fails once under every op", async () => {
     await expectPassed("asan", "endure", [], FAILURES);
+  });
+
+  // Straight at the table, as a C caller would: sizes, enumerators, numbers, offsets and data that fit together, and such that do not.
+  const calls = Number(process.env.SURPRISAL_FUZZ_ABI_CALLS || (LONG ? 10_000_000 : 40_000));
+  const seed = Number(process.env.SURPRISAL_FUZZ_SEED || 1);
+  sanitized("asan", "ASan and UBSan: random calls of every op straight at the table", async () => {
+    const half = (k: number) =>
+      program.fuzz(seed + k, calls / 2, CORPUS, k === 0 ? process.env.SURPRISAL_FUZZ_ABI_KEEP : undefined, {});
+    for (const { status, stdout, stderr } of await Promise.all([half(0), half(1)])) {
+      expect({ stderr, lines: stdout.trim().split("\n").slice(0, -2), status }).toEqual({
+        stderr: "",
+        lines: [],
+        status: 0,
+      });
+      const [, done, ops] = /^(\d+) calls of (\d+) ops,/m.exec(stdout)!;
+      expect(Number(done)).toBeGreaterThan(calls / 2);
+      expect(Number(ops)).toBe(tableOps().length);
+    }
   });
 
   const FENCES = ["behind", "front"] as const;

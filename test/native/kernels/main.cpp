@@ -3,6 +3,7 @@
 //   kernels agree ORDER...     good calls, in thread orders 0 (forward), 1 (reverse), 2 (random)
 //   kernels refuse ORDER...    bad arguments and bad data
 //   kernels endure             good calls, each call of the CUDA runtime failing in turn
+//   kernels fuzz SEED COUNT [CORPUS [GROWN]]   random calls of every op, straight at the table (fuzz.h); kernels case HEX tries one again
 //   kernels astray WHERE       an op that steps over its fence: it reads or writes at the end that is named, front or behind, or
 //                              writes an input (WHERE: read, write, input)
 //   SURPRISAL_KERNELS=scan     one family only
@@ -16,6 +17,7 @@
 #include <string>
 
 #include "families.h"
+#include "fuzz.h"
 
 using namespace srp::test;
 
@@ -50,6 +52,10 @@ int main(int argc, char** argv) {
     return 0;
   }
   const std::string what = argc > 1 ? argv[1] : "";
+  if (what == "fuzz" && argc >= 4 && argc <= 6)
+    return fuzz(strtoull(argv[2], nullptr, 10), atoll(argv[3]), argc > 4 ? argv[4] : nullptr,
+                argc > 5 ? argv[5] : nullptr);
+  if (what == "case" && argc == 3) return fuzz_one(argv[2]);
   if (what == "astray" && argc == 3) {
     Runner run(Claim::kAgrees, {}, 1);
     run.begin("astray", "agrees");
@@ -57,7 +63,9 @@ int main(int argc, char** argv) {
     return run.finish();
   }
   if (what != "endure" && (argc < 3 || (what != "agree" && what != "refuse"))) {
-    fprintf(stderr, "usage: kernels families | agree|refuse ORDER... | endure | astray WHERE\n");
+    fprintf(stderr,
+            "usage: kernels families | agree|refuse ORDER... | endure | fuzz SEED COUNT [CORPUS [GROWN]] | case HEX | "
+            "astray WHERE\n");
     return 2;
   }
   std::vector<int> orders;

@@ -37,7 +37,7 @@ const COMPILE = [
 // half the time and run as long, and so do the cases. -g1: lines, which is all that a report prints.
 const SANITIZE: Record<Build, string[]> = {
   plain: ["-O0"],
-  asan: ["-O0", "-g1", "-fsanitize=address,undefined"],
+  asan: ["-O0", "-g1", "-fsanitize=address,undefined", "-fsanitize-coverage=trace-pc"],
   tsan: ["-O0", "-g1", "-fsanitize=thread"],
 };
 
@@ -88,7 +88,9 @@ export class KernelProgram {
       object: this.object(source, build),
       flags: SANITIZE[build],
     });
-    const cases = sources("test/native/kernels", ".cpp").map(compiled("plain"));
+    const cases = [...sources("test/native/kernels", ".cpp"), join(root, "native/binding/contracts.cc")].map(
+      compiled("plain"),
+    );
     const kernels = sources("native/cuda", ".cu");
     const backend = sources("native/cpu", ".cpp").filter(
       (file) => !LEVEL.test(file) || levels.includes(LEVEL.exec(file)![1]!),
@@ -130,6 +132,12 @@ export class KernelProgram {
     return { status, signal, stderr };
   }
 
+  /** Random calls straight at the table, from a seed, after those of the file `corpus`: what was said, and how it ended. */
+  async fuzz(seed: number, calls: number, corpus: string, grown: string | undefined, environment: NodeJS.ProcessEnv) {
+    const args = ["fuzz", String(seed), String(calls), corpus, ...(grown === undefined ? [] : [grown])];
+    return this.runFamily("asan", "", args, environment, 12 * 3_600_000);
+  }
+
   /** Every family in a process of its own: the lines and reports of all, the kernels that ran, and the worst status. */
   async run(build: Build, args: readonly string[], environment: NodeJS.ProcessEnv = {}) {
     const families = spawnSync(this.path(build), ["families"], { encoding: "utf8" }).stdout.trim().split("\n");
@@ -147,7 +155,13 @@ export class KernelProgram {
     };
   }
 
-  private async runFamily(build: Build, family: string, args: readonly string[], environment: NodeJS.ProcessEnv) {
+  private async runFamily(
+    build: Build,
+    family: string,
+    args: readonly string[],
+    environment: NodeJS.ProcessEnv,
+    timeout = 600_000,
+  ) {
     const env = {
       ...process.env,
       SURPRISAL_EMULATION_ORDER: "",
@@ -160,7 +174,7 @@ export class KernelProgram {
       ...environment,
     };
     try {
-      return { status: 0, ...(await promisify(execFile)(this.path(build), args, { env, timeout: 600_000 })) };
+      return { status: 0, ...(await promisify(execFile)(this.path(build), args, { env, timeout })) };
     } catch (error) {
       const { code, signal, stdout, stderr } = error as {
         code?: number;
