@@ -27,6 +27,14 @@ export const GPU_GOALS: readonly Goal[] = [
   // One launch within twice (at best 1.3 times) the byte floor.
   share("group normalisation of 1e6", { op: "groupNormalize" }, 1 / 2, 1 / 1.3, "group_teams_kernel"),
   share("sequence objective with gradient", { op: "clippedObjective, sequence, with gradient" }, 1 / 2, 1 / 1.3),
+  share("token losses", { op: "policyLoss, clipped tokens, with gradient" }, 1 / 2, 1 / 1.3, "token_losses_kernel"),
+  share(
+    "KL divergence with gradient",
+    { op: "divergence with gradient, forward KL" },
+    0.4,
+    0.6,
+    "divergence_kl_kernel",
+  ),
   {
     says: "forward, against eager torch",
     match: { op: "logprob", threads: 0, ...LARGE, contender: "torch eager" },
@@ -42,3 +50,6 @@ export const GPU_GOALS: readonly Goal[] = [
     aim: 4.5,
   },
 ];
+
+/** By kernel: the share of the tensor cores' peak that its loop must leave by its instructions. No copy is a measure of it. */
+export const TENSOR_GOALS: Readonly<Record<string, number>> = { tensor_strip_kernel: 0.5 };

@@ -104,6 +104,8 @@ void queue_destroy(srp_queue* queue) {
 
 srp_status open_queue(srp_queue* queue) {
   SRP_TRY(enter(queue));
+  SRP_TRY(check_cuda(cudaDeviceGetAttribute(&queue->multiprocessors, cudaDevAttrMultiProcessorCount, queue->device),
+                     "cudaDeviceGetAttribute"));
   SRP_TRY(check_cuda(cudaStreamCreateWithFlags(&queue->stream, cudaStreamNonBlocking), "cudaStreamCreate"));
   queue->home->add(queue);
   void* faults = nullptr;
@@ -122,7 +124,7 @@ srp_status queue_create(int32_t device, srp_queue** out) {
   if (!description.available) return fail(SRP_UNAVAILABLE, "%s", description.reason);
   Device* const home = device_of(device);
   srp_queue* const queue =
-      home ? new (std::nothrow) srp_queue{device, nullptr, nullptr, home, nullptr, nullptr} : nullptr;
+      home ? new (std::nothrow) srp_queue{device, 1, nullptr, nullptr, home, nullptr, nullptr} : nullptr;
   if (!queue) return fail(SRP_OUT_OF_MEMORY, "queue_create: out of host memory");
   const srp_status status = open_queue(queue);
   if (status != SRP_OK) {

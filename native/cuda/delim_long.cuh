@@ -2,8 +2,9 @@
 //
 //   tiles   each tile is walked twice, as if the walk came into it between spans and as if it came inside of one: how it leaves
 //           the tile, and how many spans it closes there
-//   chain   a warp a row goes from tile to tile by what was found; where the walk comes in behind the tile's begin, since a
-//           match reached into it, and that would have made a difference, it walks the tile once more
+//   chain   a block a row composes what was found, 512 tiles at a time: tiles are maps from between or inside to between or inside.
+//           Where the walk comes in behind a tile's begin, since a match reached into it, and that makes a difference, one warp
+//           goes from tile to tile and walks such a tile once more
 //   spans   each tile again, now from the state into it and with the index of its first span
 //
 // The walk is that of shared/delim.h. Overlapping spans go by rows: each start asks for an end of its own.
@@ -31,6 +32,8 @@ struct TileExit {
 struct TileSummary {
   TileExit closed, open;
   int64_t head;  // first match of the head that begins in the tile, -1 without one
+  int32_t
+      plain;  // bits: whether the walk goes on in the next tile as from its begin, behind `closed` and behind `open`
 };
 
 struct TileEntry {
@@ -102,8 +105,24 @@ struct TilePlace {
   __device__ bool empty() const { return begin >= stop; }
 };
 
+// Whether a walk that comes into the tile in state s meets what one from its begin meets. All lanes of the warp call it.
+template <class Id>
+__device__ bool as_from_begin(RowFinders<Id>& find, const WalkState& s, int64_t begin, int64_t stop) {
+  if (!s.open) return s.at <= begin || find.start.first(begin, s.at < stop ? s.at : stop) >= s.at;
+  if (s.begin < begin) return true;
+  const int64_t behind =
+      s.at + 1 < stop ? s.at + 1 : stop;  // an end at the very begin of the span may give an empty one
+  return find.end.first(begin, behind) >= behind && s.at < stop;
+}
+
+// The same, and it does not jump over the tile.
+template <class Id>
+__device__ bool goes_on(RowFinders<Id>& find, const WalkState& s, int64_t begin, int64_t stop) {
+  return s.at < stop && as_from_begin(find, s, begin, stop);
+}
+
 // ledger    delim_spans
-// bytes     n / 8 delimiters + 88 n / 4096
+// bytes     n / 8 delimiters + 96 n / 4096
 // limit     latency
 // notes     few long rows: each tile of 4096 tokens walked from both states
 template <class Id>
@@ -117,10 +136,15 @@ __global__ void __launch_bounds__(kPairThreads)
   RowFinders<Id> find(a, tokens, marks, words, place.row);
   TileSummary& found = summaries[place.b * tiles + place.tile];
   // A loop over both walks, which stores the result of one before the next begins: unrolled, it spilled registers on sm_80.
+  const int64_t length = place.row.end - place.row.begin;
+  const int64_t next = place.stop + kTileTokens < length ? place.stop + kTileTokens : length;  // end of the next tile
+  int32_t plain = 0;
   for (int32_t open = 0; open < 2; ++open) {
     const TileExit exit = exit_of(a, find, place.stop, {place.begin, open ? place.begin - 1 : 0, 0, open});
     if (lane0) (open ? found.open : found.closed) = exit;
+    if (place.stop == length || goes_on(find, exit.state, place.stop, next)) plain |= 1 << open;
   }
+  if (lane0) found.plain = plain;
   int64_t first = -1;
   if (a.head_count > 0) {
     MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
@@ -130,54 +154,170 @@ __global__ void __launch_bounds__(kPairThreads)
   if (lane0) found.head = first;
 }
 
-// Whether a walk that comes into the tile in state s meets what one from its begin meets. All lanes of the warp call it.
-template <class Id>
-__device__ bool as_from_begin(RowFinders<Id>& find, const WalkState& s, int64_t begin, int64_t stop) {
-  if (!s.open) return s.at <= begin || find.start.first(begin, s.at < stop ? s.at : stop) >= s.at;
-  if (s.begin < begin) return true;
-  const int64_t behind =
-      s.at + 1 < stop ? s.at + 1 : stop;  // an end at the very begin of the span may give an empty one
-  return find.end.first(begin, behind) >= behind && s.at < stop;
+// ---- from tile to tile
+
+constexpr int kChainThreads = 512;  // tiles that are composed at a time
+constexpr int kChainWarps = kChainThreads / kWarp;
+
+// What a run of tiles makes of a walk, bit by bit of whether it comes in open: bit 0 closed, bit 1 open.
+constexpr uint32_t kUnchanged = 2;
+__device__ __forceinline__ uint32_t then(uint32_t first, uint32_t second) {
+  return (second >> (first & 1) & 1) | (second >> (first >> 1 & 1) & 1) << 1;
 }
 
-// ledger    delim_spans
-// bytes     120 n / 4096
-// limit     latency
-// notes     a warp a row, tile after tile: about 40 ns each
+// What the lanes of a warp leave to those behind it.
+struct ChainLink {
+  uint32_t map;
+  int32_t opened;  // whether one of its tiles opens the span that is open behind them
+  int64_t count, at, begin;
+  int32_t alternative;
+};
+
+// Composes the tiles of a step, all of which go on plainly; `tile` is the thread's own, NULL behind the row's last. All threads of the block call it: each gets the entry of its tile, and all
+// get the state and the spans behind the step.
+__device__ __forceinline__ TileEntry compose_tiles(const TileSummary* tile, ChainLink* links, WalkState& state,
+                                                   int64_t& spans) {
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  uint32_t before = tile ? tile->closed.state.open | tile->open.state.open << 1
+                         : kUnchanged;  // of this lane and those before it, then without this one
+  for (int distance = 1; distance < kWarp; distance *= 2) {
+    const uint32_t other = __shfl_up_sync(kFullWarp, before, distance);
+    if (lane >= distance) before = then(other, before);
+  }
+  __syncthreads();  // the links of the step before are read
+  if (lane == kWarp - 1) links[warp].map = before;
+  before = __shfl_up_sync(kFullWarp, before, 1);
+  if (lane == 0) before = kUnchanged;
+  __syncthreads();
+  uint32_t open = state.open;
+  for (int w = 0; w < warp; ++w) open = links[w].map >> open & 1;
+  open = before >> open & 1;
+  TileExit exit = {};
+  if (tile) exit = open ? tile->open : tile->closed;
+  const bool opens = exit.state.open && !exit.passes;
+  int64_t count = exit.count;
+  for (int distance = 1; distance < kWarp; distance *= 2) {
+    const int64_t other = __shfl_up_sync(kFullWarp, count, distance);
+    if (lane >= distance) count += other;
+  }
+  const unsigned openers = __ballot_sync(kFullWarp, opens);
+  if (lane == kWarp - 1) {
+    links[warp].count = count;
+    links[warp].at = exit.state.at;
+  }
+  if (opens && openers >> lane == 1) {
+    links[warp].begin = exit.state.begin;
+    links[warp].alternative = exit.state.alternative;
+  }
+  if (lane == 0) links[warp].opened = openers != 0;
+  const unsigned earlier = openers & ((1u << lane) - 1);
+  const int from = earlier ? kWarp - 1 - __clz(static_cast<int>(earlier)) : 0;
+  WalkState entry;
+  entry.at = __shfl_up_sync(kFullWarp, exit.state.at, 1);
+  entry.begin = __shfl_sync(kFullWarp, exit.state.begin, from);
+  entry.alternative = __shfl_sync(kFullWarp, exit.state.alternative, from);
+  entry.open = static_cast<int32_t>(open);
+  __syncthreads();
+  WalkState last = state;
+  int64_t total = 0, mine = 0;
+  for (int w = 0; w < kChainWarps; ++w) {
+    if (w == warp) {
+      mine = total;
+      if (lane == 0) entry.at = last.at;
+      if (!earlier) {
+        entry.begin = last.begin;
+        entry.alternative = last.alternative;
+      }
+    }
+    total += links[w].count;
+    last.at = links[w].at;
+    last.open = links[w].map >> last.open & 1;
+    if (!links[w].opened) continue;
+    last.begin = links[w].begin;
+    last.alternative = links[w].alternative;
+  }
+  const TileEntry found = {entry, spans + mine + count - exit.count};
+  state = last;
+  spans += total;
+  return found;
+}
+
+// Tiles `first` to `last`, one after the other, by one warp.
 template <class Id>
-__global__ void __launch_bounds__(kWarp)
-    delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
-                       const TileSummary* summaries, TileEntry* entries, RowFound* rows) {
-  SRP_SHARED(TileSummary, near, kWarp);
-  const int64_t b = blockIdx.x;
-  const int lane = threadIdx.x;
-  const Range row = token_range(a, b);
-  const int64_t length = row.end - row.begin;
-  RowFinders<Id> find(a, tokens, marks, words, row);
-  WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
-  RowFound found = {0, -1};
-  for (int64_t tile = 0; tile * kTileTokens < length; ++tile) {
-    if (tile % kWarp == 0) {
+__device__ void walk_tiles(const srp_delim_spans_args& a, RowFinders<Id>& find, int64_t length, int64_t first,
+                           int64_t last, const TileSummary* summaries, TileSummary* near, TileEntry* entries,
+                           WalkState& state, int64_t& spans) {
+  const int lane = threadIdx.x % kWarp;
+  for (int64_t tile = first; tile < last; ++tile) {
+    const int64_t place = (tile - first) % kWarp;
+    if (place == 0) {
       __syncwarp();  // the tiles before are read
-      if ((tile + lane) * kTileTokens < length) near[lane] = summaries[b * tiles + tile + lane];
+      if (tile + lane < last) near[lane] = summaries[tile + lane];
       __syncwarp();
     }
     const int64_t begin = tile * kTileTokens, stop = begin + kTileTokens < length ? begin + kTileTokens : length;
-    const TileSummary& summary = near[tile % kWarp];
-    if (found.head < 0) found.head = summary.head;
-    if (lane == 0) entries[b * tiles + tile] = {state, found.spans};
+    if (lane == 0) entries[tile] = {state, spans};
     if (state.at >= stop) continue;
-    TileExit out = state.open ? summary.open : summary.closed;
+    TileExit out = state.open ? near[place].open : near[place].closed;
     if (!as_from_begin(find, state, begin, stop)) out = exit_of(a, find, stop, state);
     if (out.passes)
       state.at = out.state.at;
     else
       state = out.state;
-    found.spans += out.count;
+    spans += out.count;
+  }
+}
+
+// ledger    delim_spans
+// bytes     128 n / 4096
+// limit     latency
+// notes     a block a row composes 512 tiles at a time, about 1 us; where a match that crosses tiles changes what follows, one warp goes
+//           from tile to tile, about 40 ns each
+// threads   512
+template <class Id>
+__global__ void __launch_bounds__(kChainThreads, 1)
+    delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
+                       const TileSummary* summaries, TileEntry* entries, RowFound* rows) {
+  SRP_SHARED(ChainLink, links, kChainWarps);
+  SRP_SHARED(TileSummary, near, kWarp);
+  SRP_SHARED(TileEntry, walked, 1);
+  const int64_t b = blockIdx.x;
+  summaries += b * tiles;
+  entries += b * tiles;
+  const Range row = token_range(a, b);
+  const int64_t length = row.end - row.begin, count = (length + kTileTokens - 1) / kTileTokens;
+  RowFinders<Id> find(a, tokens, marks, words, row);
+  WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
+  RowFound found = {0, -1};
+  for (int64_t first = 0; first < count; first += kChainThreads) {
+    const int64_t own = first + threadIdx.x, begin = first * kTileTokens;
+    const TileSummary* const tile = own < count ? summaries + own : nullptr;
+    int64_t head = INT64_MAX;
+    bool stumbles = !goes_on(find, state, begin, begin + kTileTokens < length ? begin + kTileTokens : length);
+    if (tile && tile->head >= 0) head = tile->head;
+    if (tile && threadIdx.x > 0 && tile[-1].plain != 3) stumbles = true;
+    if (a.head_count > 0) {
+      head = block_reduce(head, Min{});
+      if (found.head < 0 && head < INT64_MAX) found.head = head;
+    }
+    if (block_reduce(static_cast<int>(stumbles), Max{}) == 0) {
+      const TileEntry entry = compose_tiles(tile, links, state, found.spans);
+      if (tile) entries[own] = entry;
+      continue;
+    }
+    if (threadIdx.x < kWarp) {
+      const int64_t last = first + kChainThreads < count ? first + kChainThreads : count;
+      walk_tiles(a, find, length, first, last, summaries, near, entries, state, found.spans);
+      if (threadIdx.x == 0) walked[0] = {state, found.spans};
+    }
+    __syncthreads();
+    state = walked[0].state;
+    found.spans = walked[0].before;
+    __syncthreads();  // the next step may overwrite it
   }
   if (state.open && a.unterminated_keep && state.begin < length) ++found.spans;
   if (found.head >= 0) ++found.spans;
-  if (lane == 0) rows[b] = found;
+  if (threadIdx.x == 0) rows[b] = found;
 }
 
 // ledger    delim_spans

@@ -4,7 +4,7 @@
 //           matches. A table of first ids in shared memory rules out most tokens; a warp takes 256 of them, eight loads a lane at
 //           a time
 //   pairs   a warp a row walks from mark to mark as the CPU does, 1024 tokens' marks in its registers: to count the row's
-//           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than 528 rows that may have
+//           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than four rows for each multiprocessor that may have
 //           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many warps (delim_long.cuh)
 //
 // Minimum bytes: 4 n (tokens; int64: 8 n) + 12 bytes a span, 8 more with alternatives. The marks add n / 8 bytes for each
@@ -24,7 +24,7 @@ constexpr int kMarkBlocks = 6;
 #endif
 constexpr int64_t kMarkTokens = int64_t{kMarkThreads} * kTokensOfLane;
 constexpr int kRowsPerBlock = kPairThreads / kWarp;
-constexpr int64_t kManyRows = 528;  // four warps on each of 132 multiprocessors
+constexpr int64_t kManyRows = 4;  // for each multiprocessor: a warp a row
 constexpr int64_t kLongRow = 2 * kTileTokens;
 constexpr int kDelimiters = 3;  // start, end, head
 constexpr int kTableWords = 4096 / 4;  // a byte an id's hash, a bit of it a delimiter
@@ -208,8 +208,8 @@ srp_status pair_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const
   const dim3 grid(blocks_for(items, kRowsPerBlock)), block(kPairThreads);
   SRP_LAUNCH((delim_tiles_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
              summaries.as<TileSummary>(), queue->faults);
-  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), dim3(kWarp), 0, queue->stream, a, tokens,
-             marks, words, tiles, summaries.as<TileSummary>(), entries.as<TileEntry>(), rows.as<RowFound>());
+  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), dim3(kChainThreads), 0, queue->stream, a,
+             tokens, marks, words, tiles, summaries.as<TileSummary>(), entries.as<TileEntry>(), rows.as<RowFound>());
   SRP_LAUNCH((delim_tile_spans_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
              entries.as<TileEntry>(), rows.as<RowFound>());
   return launched("delim_spans");
@@ -225,7 +225,7 @@ srp_status find_spans(srp_queue* queue, const srp_delim_spans_args& a, const Id*
              tokens, marks.as<uint32_t>(), words, queue->faults);
   SRP_TRY(launched("delim_spans"));
   const int64_t longest = a.offsets ? a.n : a.T;  // that there may be
-  if (!a.overlapping && a.B < kManyRows && longest > kLongRow)
+  if (!a.overlapping && a.B < kManyRows * queue->multiprocessors && longest > kLongRow)
     return pair_long_rows(queue, a, tokens, marks.as<uint32_t>(), words, longest);
   return pair_rows(queue, a, tokens, marks.as<uint32_t>(), words);
 }

@@ -2,15 +2,11 @@
 // on the CPU. The maxima, the sums of both softmaxes, the terms, the gradient: four passes, of which the later ones find
 // a row in the cache.
 #include "backend.cuh"
-#include "common.cuh"
+#include "divergence.cuh"
 #include "select_ranks.cuh"
-#include "shared/divergence.h"
 
 namespace srp::cuda {
 namespace {
-
-constexpr int kMaxThreads = 256;
-constexpr int64_t kMaxBlocks = 8192;  // more rows than this take turns; a GPU holds about 2000 at a time
 
 // All threads of the block must call it, and all get the result.
 template <class F>
@@ -29,11 +25,6 @@ __device__ Softmax softmax(const LogitRow<F>& row, double temperature) {
     if (row.id(i) != found.first) rest += exp((row[i] - max) / temperature);
   found.rest = block_sum(rest);
   return found;
-}
-
-template <class F>
-__device__ void fill_row(F* to, int64_t begin, int64_t end, double value) {
-  for (int64_t j = begin + threadIdx.x; j < end; j += blockDim.x) store(to, j, value);
 }
 
 // Whether an id of the row points outside. All threads get the same result.
@@ -102,16 +93,18 @@ __device__ void gradient_row(const srp_divergence_rows_args& a, const Rows<F>& r
 // ledger    divergence_rows
 // bytes     2 s V N + s stride N grad
 // limit     issue
-// notes     float64 throughout, four passes of which later ones hit the cache
+// notes     mixtures, supports, and float64: four passes of which later ones hit the cache
 // turn      1 of divergence_rows_kernel<BFloat16>: 4 loaded, 8 float64 + 4 loaded, 8 float64, 2 stored; 6 bytes; at
 //           most 260; must 0.4
+// short     a mixture needs the normalised probabilities of both sides before its first term, and of each id a logarithm besides two
+//           powers, in the walk of the terms and again in that of the gradient: 1e-12 is promised, so all of it is float64. KL
+//           divergences over the vocabulary have a kernel of their own (divergence_kl_kernel)
 template <class F>
 __global__ void divergence_rows_kernel(srp_divergence_rows_args a, uint32_t* faults) {
   for (int64_t n = blockIdx.x; n < a.N; n += gridDim.x) {
     F* const grad = a.grad_student ? static_cast<F*>(a.grad_student) + n * a.student_stride : nullptr;
     if (!row_kept(a.mask, n)) {
-      if (a.divergences && threadIdx.x == 0) a.divergences[n] = 0;
-      if (grad) fill_row(grad, 0, a.student_stride, 0);
+      clear_row(a, n, grad);
       continue;
     }
     const int32_t* const ids = a.support ? a.support + n * a.K : nullptr;
@@ -179,11 +172,6 @@ __global__ void divergence_top_kernel(srp_divergence_top_args a, uint32_t* fault
   }
 }
 
-dim3 row_blocks(int64_t N) { return dim3(static_cast<unsigned>(N < kMaxBlocks ? N : kMaxBlocks)); }
-
-// A warp for rows that it reads in a few steps. Depends on V alone: the order of sums must not depend on the batch.
-dim3 threads_for(int64_t V) { return dim3(V <= 256 ? kWarp : V <= 2048 ? 128 : kMaxThreads); }
-
 template <class F>
 void launch_rows(srp_queue* queue, const srp_divergence_rows_args& a) {
   SRP_LAUNCH(divergence_rows_kernel<F>, row_blocks(a.N), threads_for(a.V), 0, queue->stream, a, queue->faults);
@@ -200,7 +188,10 @@ srp_status divergence_rows(srp_queue* queue, const srp_divergence_rows_args* a) 
   SRP_TRY(check(a));
   SRP_TRY(enter(queue));
   if (a->N == 0) return SRP_OK;
-  if (a->dtype == SRP_F32)
+  const bool kl = (a->beta == 0 || a->beta == 1) && !a->support && a->dtype != SRP_F64;
+  if (kl)
+    launch_kl(queue, *a);
+  else if (a->dtype == SRP_F32)
     launch_rows<float>(queue, *a);
   else if (a->dtype == SRP_F64)
     launch_rows<double>(queue, *a);

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kTeamThreads, 4)
 template <class Args>
 srp_status launch(srp_queue* queue, const Args& a, const char* op,
                   void (*kernel)(Args, Teams, RowSums*, uint32_t*, uint32_t*)) {
-  const Teams teams = teams_for(a.N, a.V);
+  const Teams teams = teams_for(a.N, a.V, queue->multiprocessors);
   SRP_TRY(check_grid(op, teams.grid(a.N)));
   const dim3 grid(static_cast<unsigned>(teams.grid(a.N))), block(kTeamThreads);
   if (teams.blocks == 1) {

@@ -59,8 +59,10 @@ class GapFrom<T, false> {
   // Without a finite top there are no sums, so any number can replace it.
   __device__ __forceinline__ void set_top(float top) { top_ = fabsf(top) < INFINITY ? top : 0.0f; }
 
+  // The logit that lies `powers` of two below the top.
+  __device__ __forceinline__ float below(float top, float powers) const { return top - powers / high_; }
   // From here on a power alone, without low, is within 5e-7.
-  __device__ __forceinline__ float near(float top) const { return fabsf(top) < INFINITY ? top - 16 / high_ : INFINITY; }
+  __device__ __forceinline__ float near(float top) const { return fabsf(top) < INFINITY ? below(top, 16) : INFINITY; }
 
   __device__ __forceinline__ Gap operator()(float x) const {
     const float d = x - top_;
@@ -99,6 +101,7 @@ class GapFrom<T, true> {
     bend_ = fabsf(top) < INFINITY ? tanh(map_.rate * static_cast<double>(top)) : 0;
   }
 
+  __device__ __forceinline__ float below(float, float) const { return INFINITY; }
   __device__ __forceinline__ float near(float) const { return INFINITY; }
 
   __device__ __forceinline__ Gap operator()(float x) const {

@@ -3,9 +3,9 @@
 //   V <= 4096 ids        one warp a row, four rows a block: no barriers, and every lane has work
 //   V <= 8192            two warps a row: as many as it has slices
 //   more                 a block of four warps a row
-//   few of those rows    several blocks a row, down to one slice a warp, until 660 blocks are working (5 on each of 132
-//                        multiprocessors): fewer rows than a GPU has room for would leave it idle. The last block to finish
-//                        merges the row, in slice order
+//   few of those rows    several blocks a row, down to one slice a warp, until five blocks of each multiprocessor
+//                        are working: fewer rows than a GPU has room for would leave it idle. The last block to finish merges
+//                        the row, in slice order
 //
 // The sums are the same bits in every one of these (logprob_sums.cuh).
 #pragma once
@@ -15,7 +15,7 @@ namespace srp::cuda {
 
 constexpr int kTeamWarps = 4;
 constexpr int kTeamThreads = kTeamWarps * kWarp;
-constexpr int64_t kEnoughBlocks = 660;
+constexpr int64_t kEnoughBlocks = 5;  // of each multiprocessor
 constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
 
 struct Teams {
@@ -29,13 +29,14 @@ struct Teams {
   }
 };
 
-inline Teams teams_for(int64_t N, int64_t V) {
+inline Teams teams_for(int64_t N, int64_t V, int multiprocessors) {
   const uint32_t slices = slices_of(V);
   const int warps = slices <= 1 ? 1 : slices <= 2 ? 2 : kTeamWarps;
   const int64_t most = (int64_t{slices} + kTeamWarps - 1) / kTeamWarps;
-  const int64_t wanted = N < kQueueTickets ? (kEnoughBlocks + N - 1) / N : 1;
+  const int64_t enough = kEnoughBlocks * multiprocessors;
+  const int64_t wanted = N < kQueueTickets ? (enough + N - 1) / N : 1;
   const int64_t blocks = warps < kTeamWarps ? 1 : wanted < most ? wanted : most;
-  return {warps, static_cast<int>(blocks < kEnoughBlocks ? blocks : kEnoughBlocks), slices};
+  return {warps, static_cast<int>(blocks < enough ? blocks : enough), slices};
 }
 
 // One warp's place.

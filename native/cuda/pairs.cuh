@@ -84,6 +84,24 @@ __device__ __forceinline__ uint32_t greater_pair(uint32_t a, uint32_t b, Half ki
   return rounded_pair(fmaxf(low_of(a, kind), low_of(b, kind)), fmaxf(high_of(a, kind), high_of(b, kind)), kind);
 #endif
 }
+__device__ __forceinline__ uint32_t smaller_pair(uint32_t a, uint32_t b, BFloat16 kind) {
+#if SRP_PAIR_INSTRUCTIONS
+  uint32_t pair;
+  asm("min.bf16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  return pair;
+#else
+  return rounded_pair(fminf(low_of(a, kind), low_of(b, kind)), fminf(high_of(a, kind), high_of(b, kind)), kind);
+#endif
+}
+__device__ __forceinline__ uint32_t smaller_pair(uint32_t a, uint32_t b, Half kind) {
+#if SRP_PAIR_INSTRUCTIONS
+  uint32_t pair;
+  asm("min.f16x2 %0, %1, %2;" : "=r"(pair) : "r"(a), "r"(b));
+  return pair;
+#else
+  return rounded_pair(fminf(low_of(a, kind), low_of(b, kind)), fminf(high_of(a, kind), high_of(b, kind)), kind);
+#endif
+}
 
 #undef SRP_PAIR_INSTRUCTIONS
 

@@ -19,6 +19,7 @@ struct Device;
 
 struct srp_queue {
   int device;
+  int multiprocessors;  // of the device
   cudaStream_t stream;
   uint32_t* faults;  // device memory, kFlagBytes of it; while the queue captures, that of its graph
   srp::cuda::Device* home;

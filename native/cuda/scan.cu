@@ -3,7 +3,7 @@
 //
 //   many rows     one launch. Rows of 512 tokens or less on average: a warp a row; longer ones: a block a row. Scans that need
 //                 the sum of the whole row first (shares; tails over a mask) read it twice, the second time from the cache
-//   few long rows fewer than 264 (two blocks on each of 132 multiprocessors) that may be longer than a strip: three launches: the
+//   few long rows fewer than two for each multiprocessor, that may be longer than a strip: three launches: the
 //                 sums of all strips, a warp a row to carry through them, the strips again with what comes into them
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (9 for a float32 sum); the
@@ -15,7 +15,7 @@ namespace srp::cuda {
 namespace {
 
 constexpr int kThreads = kScanWarps * kWarp;
-constexpr int64_t kManyRows = 264;
+constexpr int64_t kManyRows = 2;  // for each multiprocessor
 
 // Strip number k of the scan's direction.
 template <class Scan>
@@ -149,7 +149,7 @@ srp_status scan(srp_queue* queue, const Args* a, const char* op) {
   SRP_TRY(enter(queue));
   if (a->n == 0 || a->B == 0) return SRP_OK;  // a grid of size 0 is a CUDA error
   const int64_t most = sum_strips_of(a->offsets ? a->n : a->T);  // of the longest row that there may be
-  const bool strips = a->B < kManyRows && most > 1;
+  const bool strips = a->B < kManyRows * queue->multiprocessors && most > 1;
   if (a->dtype == SRP_F64)
     return strips ? launch_strips<Scan<double>>(queue, *a, op, most) : launch_rows<Scan<double>>(queue, *a, op);
   return strips ? launch_strips<Scan<float>>(queue, *a, op, most) : launch_rows<Scan<float>>(queue, *a, op);

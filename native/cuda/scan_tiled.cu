@@ -2,7 +2,7 @@
 //
 //   many rows     one launch. Rows of 448 tokens or less on average: a warp a row, or else seven of eight warps of a block would
 //                 wait; longer ones: a block a row
-//   few long rows fewer than 264 rows (two blocks on each of 132 multiprocessors) that may be longer than a strip: three launches.
+//   few long rows fewer than two for each multiprocessor, that may be longer than a strip: three launches.
 //                 The maps of all strips, a warp a row to carry through them, the strips again with what comes into them
 //
 // Either way the same bits. Minimum bytes: of each token every input and output once, and 1 for the mask (gae: 17 in float32);
@@ -14,7 +14,7 @@ namespace srp::cuda {
 namespace {
 
 constexpr int64_t kWarpRow = 2 * kTileTokens;
-constexpr int64_t kManyRows = 264;
+constexpr int64_t kManyRows = 2;  // for each multiprocessor
 constexpr int kSharedBytes = 40 * 1024;  // of a block: five fit a multiprocessor
 constexpr int kCarryThreads = 128;
 
@@ -160,7 +160,7 @@ srp_status launch_strips(srp_queue* queue, const typename Scan::Args& a, const c
 template <class Scan>
 srp_status launch(srp_queue* queue, const typename Scan::Args& a, const char* op) {
   const int64_t strips = strips_of(a.offsets ? a.n : a.T);  // of the longest row that there may be
-  if (a.B < kManyRows && strips > 1) return launch_strips<Scan>(queue, a, op, strips);
+  if (a.B < kManyRows * queue->multiprocessors && strips > 1) return launch_strips<Scan>(queue, a, op, strips);
   return launch_rows<Scan>(queue, a, op);
 }
 

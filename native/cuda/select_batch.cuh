@@ -15,8 +15,7 @@ namespace srp::cuda {
 
 constexpr int kBatchBits = 11, kBatchBins = 1 << kBatchBits;
 constexpr int kBatchThreads = kPieceLanes;
-// Two on each of 132 multiprocessors: all at work at the same time.
-constexpr int64_t kBatchBlocks = 264;
+constexpr int64_t kBatchBlocks = 2;  // on each multiprocessor: all at work at the same time
 
 SRP_HD int64_t tiles_of(int64_t n) { return (n + kPiece - 1) / kPiece; }
 
@@ -199,7 +198,8 @@ template <class Keys, class Wanted>
 void rank_batch(srp_queue* queue, const Keys& keys, const Wanted& wanted,
                 const BatchMemory<typename Keys::Key, Wanted::kRanks>& memory) {
   const int64_t tiles = tiles_of(keys.n);
-  const dim3 grid(static_cast<unsigned>(tiles < kBatchBlocks ? tiles : kBatchBlocks)), block(kBatchThreads);
+  const int64_t most = kBatchBlocks * queue->multiprocessors;
+  const dim3 grid(static_cast<unsigned>(tiles < most ? tiles : most)), block(kBatchThreads);
   for (int p = 0; p < Digits<typename Keys::Key>::kCount; ++p)
     SRP_LAUNCH((digit_kernel<Keys, Wanted>), grid, block, 0, queue->stream, keys, wanted, p, memory.bins(p),
                memory.state(), memory.counters(), queue->faults);

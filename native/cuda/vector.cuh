@@ -19,6 +19,18 @@ __device__ __forceinline__ float element(const Vector<T>& v, int i) {
   return i % 2 ? high_of(v.words[i / 2], T{}) : low_of(v.words[i / 2], T{});
 }
 
+// Element `i`, which need not be a constant, becomes x.
+__device__ __forceinline__ void replace(Vector<float>& v, int i, float x) {
+  SRP_UNROLL
+  for (int w = 0; w < 4; ++w) v.words[w] = w == i ? float_bits(x) : v.words[w];
+}
+template <class T>
+__device__ __forceinline__ void replace(Vector<T>& v, int i, T x) {
+  const uint32_t shift = i % 2 * 16, word = static_cast<uint32_t>(x.bits) << shift, kept = ~(0xffffu << shift);
+  SRP_UNROLL
+  for (int w = 0; w < 4; ++w) v.words[w] = w == i / 2 ? (v.words[w] & kept) | word : v.words[w];
+}
+
 __device__ __forceinline__ bool aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }
 
 template <class T>
@@ -77,6 +89,16 @@ __device__ __forceinline__ float greatest(const Vector<T>& v) {
   const uint32_t pair =
       greater_pair(greater_pair(v.words[0], v.words[1], T{}), greater_pair(v.words[2], v.words[3], T{}), T{});
   return fmaxf(low_of(pair, T{}), high_of(pair, T{}));
+}
+// NaNs lose against numbers.
+__device__ __forceinline__ float least(const Vector<float>& v) {
+  return fminf(fminf(element(v, 0), element(v, 1)), fminf(element(v, 2), element(v, 3)));
+}
+template <class T>
+__device__ __forceinline__ float least(const Vector<T>& v) {
+  const uint32_t pair =
+      smaller_pair(smaller_pair(v.words[0], v.words[1], T{}), smaller_pair(v.words[2], v.words[3], T{}), T{});
+  return fminf(low_of(pair, T{}), high_of(pair, T{}));
 }
 
 __device__ __forceinline__ Vector<float> rounded(const float (&x)[4], float) {

@@ -132,7 +132,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   }
   properties->major = kMajor;
   properties->minor = kMinor;
-  properties->multiProcessorCount = static_cast<int>(current_settings().threads);
+  properties->multiProcessorCount = current_settings().multiprocessors;
   properties->maxThreadsPerMultiProcessor = kMaxThreads;  // one block at a time
   properties->integrated = 1;
   properties->memoryPoolsSupported = 1;

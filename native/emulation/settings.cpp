@@ -78,6 +78,13 @@ const Variable kVariables[] = {
        settings.devices = static_cast<int>(number);
        return true;
      }},
+    {"SURPRISAL_EMULATION_MULTIPROCESSORS", "1 to 1024",
+     [](const std::string& text, Settings& settings) {
+       uint64_t number = 0;
+       if (!parse_within(text, 1, kMostMultiprocessors, number)) return false;
+       settings.multiprocessors = static_cast<int>(number);
+       return true;
+     }},
     {"SURPRISAL_EMULATION_MEMORY", "a number of bytes",
      [](const std::string& text, Settings& settings) {
        uint64_t number = 0;

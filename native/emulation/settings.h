@@ -14,7 +14,7 @@ enum class Order : int { forward = 0, reverse = 1, random = 2 };
 // delays that follow from a seed, so that work which does not wait for it comes too early.
 enum class Streams : int { sync = 0, async = 1, delay = 2 };
 
-constexpr int kMostDevices = 8;
+constexpr int kMostDevices = 8, kMostMultiprocessors = 1024;
 
 struct Settings {
   Order order = Order::forward;
@@ -23,6 +23,7 @@ struct Settings {
   Streams streams = Streams::async;
   uint64_t delay_seed = 1;
   int devices = 1;
+  int multiprocessors = 132;  // that each says it has: launches are cut by it
   size_t memory = 0;  // bytes of each device; 0: as much as the host has
   bool sticky = false;  // a fault stays with its device until the process ends, as on hardware
   bool ipc = false;  // memory of cudaMalloc can be opened by other processes

@@ -5,7 +5,8 @@
 // A turn of that instance takes 32 elements of a thread and loads at least 64 bytes, with 32 special-function operations; the least
 // way through the code that does so has at most 11 instructions an element. 2 bytes are what memory must move for an element; 0.85 is
 // the share of the memory's speed that is the goal (bench/gpu/goals.ts), where there is one. Several loops are joined by " + "; "inner 7" says how
-// often loops inside of it turn. native/cuda/counts.json keeps the counts, for machines without cuobjdump.
+// often loops inside of it turn. native/cuda/counts.json keeps the counts, for machines without cuobjdump; and as `before` what an
+// element took when the loop was first counted.
 
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -68,8 +69,15 @@ export function faultsOfCounts(entries, kept, hashes = sourceHashes()) {
       return [`${where} was counted in another ${file}; npm run ledger with cuobjdump`];
     if (count.of !== turn) return [`${where} was counted by another turn; npm run ledger with cuobjdump`];
     const { instructions } = perElement(count);
-    const { most } = readTurn(turn);
-    return instructions > most ? [`${where} takes ${instructions.toFixed(1)} instructions an element, at most ${most} are allowed`] : []; // prettier-ignore
+    const { most, must } = readTurn(turn);
+    const tooMany = `${where} takes ${instructions.toFixed(1)} instructions an element, at most ${most} are allowed`;
+    const isShort = must !== undefined && Object.values(count.predicted ?? {}).some((share) => share < must);
+    return [
+      ...(instructions > most ? [tooMany] : []),
+      ...(isShort && !entries[name].short
+        ? [`${where} is below ${must}, and no line "short" of its ledger says why`]
+        : []),
+    ];
   });
   const gone = Object.keys(kept.kernels).filter((name) => !entries[name]?.turn);
   return [...faults, ...gone.map((name) => `${COUNTS_FILE}: ${name} has no turn in the ledger; npm run ledger`)];
@@ -81,6 +89,7 @@ export async function countLoops(entries, cuobjdump) {
   const built = existsSync(at(SOURCES_FILE)) ? JSON.parse(readFileSync(at(SOURCES_FILE), "utf8")) : { files: {} };
   const objects = readdirSync(at("build-cuda/cmake"), { recursive: true }).filter((path) => path.endsWith(".cu.o"));
   const counted = Object.entries(entries).filter(([, { turn }]) => turn);
+  const kept = keptCounts().kernels;
   const kernels = {};
   for (const file of [...new Set(counted.map(([, entry]) => entry.file))].sort()) {
     if (built.files[file] !== hashes[file]) throw new Error(`build-cuda is not of this ${file}; npm run build:cuda`);
@@ -107,7 +116,8 @@ export async function countLoops(entries, cuobjdump) {
         Number(boundsOf(element, facts).share.toFixed(3)),
       ]);
       const predicted = Object.fromEntries(shares); // of the memory's speed, at best
-      kernels[name] = { sources: hashes[file], of: turn, elements, ahead, turn: total, predicted };
+      const before = kept[name]?.before ?? Number(element.instructions.toFixed(1));
+      kernels[name] = { sources: hashes[file], of: turn, before, elements, ahead, turn: total, predicted };
     }
   }
   return {

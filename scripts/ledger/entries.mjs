@@ -5,17 +5,17 @@
 //   // limit     memory, latency or issue
 //   // notes     more, in words
 //
-// where its hot loop is counted, turn (counts.mjs); and where they are not what scripts/ledger/page.mjs supposes: threads (of a
+// where its hot loop is counted, turn (counts.mjs), and where that is below its goal, short: why; and where they are not what scripts/ledger/page.mjs supposes: threads (of a
 // block), shared (bytes that a launch adds), launches, values (of names in the formula: `inputs 1, S 4096`). Lines without one of these words go on with the line above.
 
 import { readFileSync } from "node:fs";
 import { filesBelow, shown } from "../build/paths.mjs";
 
-const WORDS = ["ledger", "bytes", "limit", "notes", "turn", "threads", "shared", "launches", "values"];
+const WORDS = ["ledger", "bytes", "limit", "notes", "turn", "short", "threads", "shared", "launches", "values"];
 const NEEDED = ["ledger", "bytes", "limit", "notes"];
 const LIMITS = ["memory", "latency", "issue"];
 
-/** By name of the kernel: {file, op, minimumBytes, limit, notes, turn, threads, shared, launches, values}; and what is wrong, in words. */
+/** By name of the kernel: {file, op, minimumBytes, limit, notes, turn, short, threads, shared, launches, values}; and what is wrong, in words. */
 export function readLedger() {
   const read = filesBelow("native/cuda", [".cu", ".cuh"]).map((file) =>
     entriesOf(shown(file), readFileSync(file, "utf8")),
@@ -46,6 +46,7 @@ export function entriesOf(file, text) {
       limit: said.limit,
       notes: said.notes,
       turn: said.turn,
+      short: said.short,
       threads: number(said.threads),
       shared: number(said.shared),
       launches: number(said.launches),

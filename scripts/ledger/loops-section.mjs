@@ -20,6 +20,7 @@ function row(name, { cost }, count) {
     `\`${instance.replace(/_kernel\b/, "")}\``,
     String(element.bytes),
     `${number(element.loaded)}, ${number(element.stored)}`,
+    count.before,
     `${element.instructions.toFixed(1)} of ${most}`,
     ...["float64", "wide", "special", "shared", "tensor", "branches"].map((kind) => number(element[kind])),
     count.ahead,
@@ -31,7 +32,11 @@ function row(name, { cost }, count) {
 
 /** `rows`: those of the page, by name. */
 export function loopsSection(rows, { nvcc, kernels }) {
-  const lines = Object.entries(kernels).map(([name, count]) => row(name, rows.find((one) => one.name === name), count)); // prettier-ignore
+  const rowOf = (name) => rows.find((one) => one.name === name);
+  const lines = Object.entries(kernels).map(([name, count]) => row(name, rowOf(name), count));
+  const reasons = Object.keys(kernels)
+    .filter((name) => rowOf(name).entry.short)
+    .map((name) => `- \`${name}\`: ${rowOf(name).entry.short}`);
   const cards = Object.entries(CARDS).map(
     ([name, { multiprocessors, clock, bandwidth }]) =>
       `${name}, ${multiprocessors} multiprocessors at ${(clock / 1e9).toFixed(2)} GHz, ${(bandwidth / 1e12).toFixed(2)} TB/s`,
@@ -44,7 +49,7 @@ export function loopsSection(rows, { nvcc, kernels }) {
 Predictions, not measurements: counted in the machine code for ${BASE} of nvcc ${nvcc}. A count is of the cheapest way through one turn of
 the loop that loads, stores and computes what the loop is for (\`turn\` of the ledger), divided by the elements of the turn; ways that
 data takes now and then cost more, so a kernel is at best as fast as this. *wide*: conversions from and to float64; *shared*: shared
-memory and shuffles; *tensor*: products of matrices of 2,048 multiply-adds; *bytes*: what memory must move for an element, *loaded, stored*: what the code does; *of*: the limit in the ledger, beyond which \`npm run ledger\` and the tests fail; bytes ahead: what the loads of a
+memory and shuffles; *tensor*: products of matrices of 2,048 multiply-adds; *bytes*: what memory must move for an element, *loaded, stored*: what the code does; *before*: instructions when the loop was first counted; *of*: the limit in the ledger, beyond which \`npm run ledger\` and the tests fail; bytes ahead: what the loads of a
 turn can have in flight in a thread, and kB in a multiprocessor at the occupancy above.
 
 Two bounds for each card, in picoseconds an element of the whole card: its bytes over the bandwidth, and its instructions over issue
@@ -54,14 +59,18 @@ to which a turn adds 32 products, and the bytes are those that a block reads fro
 ${cards.join(";\n")}.
 A multiprocessor begins 2 float64 instructions a cycle on ${BASE}, 1 in 16 cycles on sm_89. The counts of ${BASE} stand for sm_89 too.
 
-| loop | bytes | loaded, stored | instructions | float64 | wide | special | shared | tensor | branches | bytes ahead | kB | must | ${Object.keys(
+| loop | bytes | loaded, stored | before | instructions | float64 | wide | special | shared | tensor | branches | bytes ahead | kB | must | ${Object.keys(
     CARDS,
   )
     .map((name) => `${name}: bytes | issue | share`)
     .join(" | ")} |
-| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
+| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ${Object.keys(CARDS)
     .map(() => "---: | ---: | ---:")
     .join(" | ")} |
 ${lines.join("\n")}
+
+Why a loop stays below its goal:
+
+${reasons.join("\n")}
 `;
 }

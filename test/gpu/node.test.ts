@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { GPU_GOALS } from "../../bench/gpu/goals";
 import type { DeviceCase } from "../../bench/gpu/node/case";
 import { logitCases } from "../../bench/gpu/node/logits";
-import { byGoals, main } from "../../bench/gpu/node/main";
+import { byGoals, deviceCases, main } from "../../bench/gpu/node/main";
 import { type DeviceBench, runDeviceCase } from "../../bench/gpu/node/run-case";
 import { tokenCases } from "../../bench/gpu/node/tokens";
 import { matches } from "../../bench/goals";
@@ -21,7 +21,7 @@ const facts = resultLine({}).run;
 const card = { ...facts, computeCapability: "9.0" };
 
 test("every goal of a share is about cases that are timed", () => {
-  const lines = [...tokenCases(false), ...logitCases(false)].map((one) => resultLine({ ...one, threads: 0 }));
+  const lines = deviceCases(false).map((one) => resultLine({ ...one, threads: 0 }));
   const idle = GPU_GOALS.filter(
     ({ figure, match }) => figure === "share" && !lines.some((line) => matches(line, match)),
   );
@@ -29,7 +29,7 @@ test("every goal of a share is about cases that are timed", () => {
 });
 
 test("a case of each goal comes first, and none is lost", () => {
-  const cases = [...tokenCases(false), ...logitCases(false)];
+  const cases = deviceCases(false);
   const ordered = byGoals(cases);
   expect(new Set(ordered)).toEqual(new Set(cases));
   expect(ordered).toHaveLength(cases.length);
@@ -47,7 +47,7 @@ eachDeviceBackend((backend) => {
       writeFileSync(from, JSON.stringify(card));
       expect(main(["--backend", backend, "--card", from, "--out", out, "--tiny"])).toBe(0);
       const lines = parseLines(readFileSync(out, "utf8"), out);
-      const cases = byGoals([...tokenCases(true), ...logitCases(true)]);
+      const cases = byGoals(deviceCases(true));
       expect(lines.filter(({ share }) => share).map(({ op, dtype, rowKind }) => [op, dtype, rowKind])).toEqual(
         cases.map(({ op, dtype, rowKind }) => [op, dtype, rowKind]),
       );

@@ -153,6 +153,7 @@ if ("reason" in compiler) {
       ["SURPRISAL_EMULATION_THREADS", "0"],
       ["SURPRISAL_EMULATION_STREAMS", "late"],
       ["SURPRISAL_EMULATION_DEVICES", "9"],
+      ["SURPRISAL_EMULATION_MULTIPROCESSORS", "0"],
       ["SURPRISAL_EMULATION_MEMORY", "1G"],
       ["SURPRISAL_EMULATION_STICKY", "yes"],
     ])("%s=%s makes launches fail and say why", (variable, value) => {

@@ -13,6 +13,7 @@ import { describeLine } from "../../harness/run-case";
 import { type ResultLine, type RunFacts, toLines } from "../../record";
 import { GPU_GOALS } from "../goals";
 import { caseTitle, type DeviceCase } from "./case";
+import { divergenceCases } from "./divergence";
 import { logitCases } from "./logits";
 import { type DeviceBench, runDeviceCase } from "./run-case";
 import { tokenCases } from "./tokens";
@@ -31,6 +32,12 @@ const OPTIONS = {
 } as const;
 
 const say = (text: string): void => console.log(text);
+
+export const deviceCases = (tiny: boolean): readonly DeviceCase[] => [
+  ...tokenCases(tiny),
+  ...logitCases(tiny),
+  ...divergenceCases(tiny),
+];
 
 /** First a case of each goal, so that a short run has them all; then the others. */
 export function byGoals(cases: readonly DeviceCase[]): readonly DeviceCase[] {
@@ -108,7 +115,7 @@ export function main(args: readonly string[]): number {
   try {
     let lines = 0;
     const wrong = runAll(
-      byGoals([...tokenCases(tiny), ...logitCases(tiny)]),
+      byGoals(deviceCases(tiny)),
       bench,
       tiny,
       performance.now() + 60e3 * Number(values.minutes),

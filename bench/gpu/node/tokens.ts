@@ -2,7 +2,7 @@
 import { exact, ulps } from "../../accuracy/budgets";
 import { largest } from "../../accuracy/inputs";
 import type { Budget } from "../../accuracy/measure";
-import { DEFAULT_LOSS_PARAMETERS, LOSS_SUMS, ROW_FORM } from "../../../lib/backend/contract/loss";
+import { DEFAULT_LOSS_PARAMETERS, LOSS_SUMS, LOSS_FORM, ROW_FORM } from "../../../lib/backend/contract/loss";
 import { NO_KL } from "../../../lib/ops/loss/loss-inputs";
 import { END, plantedTokens, START, widened } from "../../cases/delim";
 import { itemsOf, offsetsOf } from "../../cases/group";
@@ -180,6 +180,47 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
   };
 }
 
+function tokenLoss(shape: Shape, rows: number, steps: number): DeviceCase {
+  const n = rows * steps;
+  return {
+    kernel: "loss",
+    op: "policyLoss, clipped tokens, with gradient",
+    call: "lossToken",
+    dtype: "float32",
+    rowKind: "half to all of a row kept",
+    shape,
+    least: { bytes: 13 * n + 12 * rows, formula: "n (2 s + mask) + s n grad + B inputs" },
+    prepare: () => {
+      const { current, old, mask, advantages } = sequenceBatch(rows, steps);
+      return {
+        numbers: {
+          dtype: F32,
+          n,
+          B: rows,
+          T: steps,
+          G: 0,
+          reduce: 0,
+          oldLogProbsPerRow: 0,
+          advantagesPerToken: 0,
+          factorsPerToken: 0,
+          form: LOSS_FORM.clip,
+          figureCount: LOSS_SUMS,
+          parameters: { ...DEFAULT_LOSS_PARAMETERS, ...CLIP },
+          kl: NO_KL.parameters,
+        },
+        inputs: {
+          logProbs: current,
+          oldLogProbs: old,
+          mask,
+          advantages,
+          rowWeights: new Float64Array(rows).fill(1 / rows),
+        },
+        outputs: { gradLogProbs: { dtype: "float32", length: n, budget: ofLargest(2e-6, "gradLogProbs") } },
+      };
+    },
+  };
+}
+
 export function tokenCases(tiny: boolean): DeviceCase[] {
   const shape = (name: string, ...sizes: readonly number[]): Shape => ({ name, sizes });
   if (tiny)
@@ -188,6 +229,7 @@ export function tokenCases(tiny: boolean): DeviceCase[] {
       ...(["int32", "int64"] as const).map((dtype) => spans(shape("tiny", 20_000), 20_000, dtype)),
       normalize(shape("tiny", 4096, 8), 4096, 8),
       objective(shape("tiny", 8, 300), 8, 300),
+      tokenLoss(shape("tiny", 8, 300), 8, 300),
     ];
   return [
     ...Object.values(ROLLOUTS).map((one) => gae(one, one.sizes[0], one.sizes[1])),
@@ -196,5 +238,6 @@ export function tokenCases(tiny: boolean): DeviceCase[] {
     ),
     ...Object.values(REWARDS).map((one) => normalize(one, one.sizes[0], one.sizes[1])),
     objective(ROLLOUTS.batch, ...ROLLOUTS.batch.sizes),
+    tokenLoss(ROLLOUTS.batch, ...ROLLOUTS.batch.sizes),
   ];
 }

@@ -1,0 +1,93 @@
+// KL divergences over a whole vocabulary of logits of at most 32 bits, which a device sums in a way of its own: where powers vanish, where
+// ids are masked, where the two rows are nearly one.
+import { divergence, divergenceBackward } from "surprisal";
+import { divergenceOracle } from "../../oracle/divergence";
+import { eachBackend } from "../../support/each-backend";
+import { rng } from "../../support/rng";
+import { numbersOf, stored } from "./rows";
+
+const DTYPES = ["float32", "float16", "bfloat16"] as const;
+const SIDES = [0, 1] as const;
+
+eachBackend((backend) => {
+  describe.each(DTYPES)("%s logits", (dtype) => {
+    test.each(SIDES)("ids masked on one side, beta %d: infinite, and a gradient where there is one", (beta) => {
+      // The masked ids lie among others, so that most of a row is as any other.
+      const V = 600;
+      const [x, y] = [Float64Array.from(rng(1).normal(V, 0, 2)), Float64Array.from(rng(2).normal(V, 0, 2))];
+      for (const side of [x, y]) side[301] = -Infinity;
+      const options = { shape: [1, V] as const, dtype, beta, backend };
+      const at = (): [number, Float64Array] => {
+        const [student, teacher] = [stored([x], dtype), stored([y], dtype)];
+        const grad = divergenceBackward(student.logits, teacher.logits, Float64Array.of(1), options);
+        return [divergence(student.logits, teacher.logits, options)[0]!, numbersOf(grad, dtype)];
+      };
+      const [together, gradient] = at();
+      const [student, teacher] = [stored([x], dtype).rows[0]!, stored([y], dtype).rows[0]!];
+      expect(together).toBeCloseTo(divergenceOracle(student, teacher, { beta }), 12);
+      expect(gradient[301]).toBe(0);
+      (beta === 0 ? x : y)[17] = -Infinity;
+      const [apart, slopes] = at();
+      expect(apart).toBe(Infinity);
+      if (beta === 0) expect(slopes[17]).toBeLessThan(0);
+      else expect([slopes[17], slopes[301]]).toEqual([NaN, 0]);
+      expect(slopes.every((g) => Number.isNaN(g))).toBe(false);
+    });
+
+    test("powers that vanish, beside others: as by the definition", () => {
+      const V = 520;
+      const [x, y] = [Float64Array.from(rng(3).normal(V, 0, 3)), Float64Array.from(rng(4).normal(V, 0, 3))];
+      [x[5], y[5], x[130], y[131]] = [-690, -640, -760, -1000]; // the last two are 0 in float64
+      x[400] = y[400] = -3e4;
+      const [student, teacher] = [stored([x], dtype), stored([y], dtype)];
+      for (const temperature of [1, 0.01, 1000]) {
+        const options = { shape: [1, V] as const, dtype, beta: 1, temperature, backend };
+        // In logarithms, so that a power of 0 has a logarithm.
+        const logs = [student, teacher].map(({ rows: [row] }) => {
+          const most = Math.max(...row!);
+          const total = row!.reduce((sum, v) => sum + Math.exp((v - most) / temperature), 0);
+          return row!.map((v) => (v - most) / temperature - Math.log(total));
+        }) as [Float64Array, Float64Array];
+        const terms = logs[0].map((s, j) => (Math.exp(s) === 0 ? 0 : s - logs[1][j]!));
+        const want = logs[0].reduce((sum, s, j) => sum + Math.exp(s) * terms[j]!, 0);
+        const got = divergence(student.logits, teacher.logits, options)[0]!;
+        expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-12 * want + 1e-12);
+        const grad = divergenceBackward(student.logits, teacher.logits, Float64Array.of(temperature), options);
+        const unit = { float32: 2 ** -24, float16: 2 ** -11, bfloat16: 2 ** -8 }[dtype];
+        numbersOf(grad, dtype).forEach((g, j) => {
+          const exact = Math.exp(logs[0][j]!) * (terms[j]! - want);
+          expect(Math.abs(g - exact)).toBeLessThanOrEqual(
+            1e-11 * (1 + want) + 1.001 * unit * Math.abs(exact) + 2 ** -25,
+          );
+        });
+      }
+    });
+  });
+
+  test.each(SIDES)("nearly equal rows, beta %d: within 1e-14 of half the variance of the difference", (beta) => {
+    const V = 300;
+    const [tiny, delta] = [2 ** -20, rng(6).i32(V, -8, 8)];
+    const x = Float32Array.from(rng(5).f64(V, -2, 2), (v) => Math.round(v * 2 ** 16) / 2 ** 16);
+    const y = x.map((v, j) => v + tiny * delta[j]!); // 21 bits: exact
+    const e = Float64Array.from(x, Math.exp);
+    const total = e.reduce((s, v) => s + v, 0);
+    const mean = e.reduce((s, v, j) => s + v * delta[j]!, 0) / total;
+    const variance = e.reduce((s, v, j) => s + v * (delta[j]! - mean) ** 2, 0) / total;
+    const want = (variance * tiny ** 2) / 2; // about 1e-11; the next order is 1e-5 of it
+    const got = divergence(x, y, { shape: [1, V], beta, backend })[0]!;
+    expect(Math.abs(got - want)).toBeLessThanOrEqual(1e-14 + 1e-4 * want);
+    expect(got).toBeGreaterThanOrEqual(0);
+    expect(divergence(x, x.slice(), { shape: [1, V], beta, backend })).toEqual(Float64Array.of(0));
+  });
+
+  test("temperatures at the ends of their range keep the numbers apart", () => {
+    const x = Float32Array.of(1000, 1001, 999, 1000.5);
+    const y = Float32Array.of(-3, -4, -3.5, -2);
+    const at = (temperature: number, beta: number) =>
+      divergence(x, y, { shape: [1, 4], temperature, beta, backend })[0]!;
+    for (const beta of SIDES) {
+      expect(at(1e30, beta)).toBeLessThan(1e-14);
+      expect(at(1e-30, beta)).toBeGreaterThan(1e29); // the largest logits are of different ids
+    }
+  });
+});
