@@ -1965,6 +1965,13 @@ export const policyLoss: {
     clipCov: "name batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name batch* options?{$ share coefficient preset}",
     optimalValue: "name batch* options{$ beta}",
+    dppoTv: "name batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    dppoKl: "name batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    kimi: "name batch* options{$ beta preset}",
+    topr: "name batch* options?{$ positiveWeight negativeWeight}",
+    segmentRatio: "name batch* options{$ clip clipLow clipHigh}",
+    flowRl: "name batch* options?{$ beta clip}",
+    real: "name batch* options{$ tau}",
   },
   ofEveryPolicyLoss,
 );
@@ -2029,6 +2036,13 @@ export const policyLossFromLogits: {
     clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
     optimalValue: "name logits targets:t batch* options{$ beta}",
+    dppoTv: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    dppoKl: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    kimi: "name logits targets:t batch* options{$ beta preset}",
+    topr: "name logits targets:t batch* options?{$ positiveWeight negativeWeight}",
+    segmentRatio: "name logits targets:t batch* options{$ clip clipLow clipHigh}",
+    flowRl: "name logits targets:t batch* options?{$ beta clip}",
+    real: "name logits targets:t batch* options{$ tau}",
   },
   ofEveryPolicyLossFromLogits,
 );
@@ -2080,6 +2094,13 @@ export const policyLossFromLogitsAsync: {
     clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
     optimalValue: "name logits targets:t batch* options{$ beta}",
+    dppoTv: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    dppoKl: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
+    kimi: "name logits targets:t batch* options{$ beta preset}",
+    topr: "name logits targets:t batch* options?{$ positiveWeight negativeWeight}",
+    segmentRatio: "name logits targets:t batch* options{$ clip clipLow clipHigh}",
+    flowRl: "name logits targets:t batch* options?{$ beta clip}",
+    real: "name logits targets:t batch* options{$ tau}",
   },
   ofEveryPolicyLossFromLogitsAsync,
 );
@@ -2437,6 +2458,12 @@ export const computeAdvantages: {
   iwOpd: "name batch* options{gamma epsilon backend arena}",
   edgeGrpo:
     "name batch* options?{weightMode beta zClip varianceFloor grpoAdvantage{center scale ddof epsilon varianceFloor singleton nan} scoreOver lambdaMin lambdaMax epsilon emptyRows nonFinite singletonWeight zeroEntropy preset backend arena collective}",
+  maxRl: "name batch* options?{scale scoreOver backend arena collective epsilon singleton nan}",
+  lambdaGrpo: "name batch* options{lambda lengthScale epsilon scoreOver backend arena collective}",
+  treePo: "name batch* options?{scoreOver backend arena collective}",
+  fipo: "name batch* options{gamma clip scoreOver backend arena collective}",
+  rae: "name batch* options?{decay backend arena collective}",
+  opd: "name batch* options?{backend arena coefficient}",
 });
 /**
  * CPGD: the score of a row relative to all rows of the batch, not to those of its prompt.

@@ -1,5 +1,14 @@
 // The estimators: one table, which computeAdvantages, advantagePipeline, the command line and the docs read. A new estimator is a
-// file with its function, and an import, an export and an entry here. The function of "x" is xAdvantage.
+// file with its function, and an import, an export and an entry here. The function of "x" is xAdvantage. What others are made of by
+// composition is in compositions.ts, and has its page in docs/recipes.md.
+import {
+  fipoAdvantage,
+  lambdaGrpoAdvantage,
+  maxRlAdvantage,
+  opdAdvantage,
+  raeAdvantage,
+  treePoAdvantage,
+} from "./compositions";
 import { cpgdAdvantage } from "./cpgd-advantage";
 import { edgeGrpoAdvantage } from "./edge-grpo-advantage";
 import { egpoAdvantage } from "./egpo-advantage";
@@ -76,6 +85,8 @@ const outcomeReads = {
 const tokenReads = { tokenRewards: "need", mask: "take" } as const;
 /** Rewards of rows, else of their tokens. */
 const scored = ["rewards", "tokenRewards"] as const;
+
+const RECIPES = "../recipes";
 
 const ESTIMATORS = {
   gae: {
@@ -377,6 +388,52 @@ const ESTIMATORS = {
       scope: { mask: true, segments: true, all: true },
     },
     delimiters: () => ({ need: ["start", "end"], take: ["head"] }),
+  }),
+  maxRl: estimator(maxRlAdvantage, {
+    about: "centred scores over the mean of their group: MaxRL",
+    page: RECIPES,
+    answers: "row",
+    reads: outcomeReads,
+    oneOf: [scored],
+    options: { scale: { mean: true, signedMean: true }, epsilon: "number", singleton, nan, scoreOver },
+  }),
+  lambdaGrpo: estimator(lambdaGrpoAdvantage, {
+    about: "grpo with a learnt preference for the length of responses: λ-GRPO",
+    page: RECIPES,
+    answers: "row",
+    reads: outcomeReads,
+    oneOf: [scored],
+    options: { lambda: "number", lengthScale: "number", epsilon: "number", scoreOver },
+  }),
+  treePo: estimator(treePoAdvantage, {
+    about: "scores less the mean of each subtree that a response lies in: TreePO",
+    page: RECIPES,
+    answers: "row",
+    reads: { ...outcomeReads, branches: "leave" },
+    oneOf: [scored],
+    options: { scoreOver },
+  }),
+  fipo: estimator(fipoAdvantage, {
+    about: "grpo weighed by how the policy moved on later tokens: FIPO",
+    page: RECIPES,
+    answers: "token",
+    reads: { ...outcomeReads, logProbs: "need", oldLogProbs: "need" },
+    oneOf: [scored],
+    options: { gamma: "number", clip: "number", scoreOver },
+  }),
+  rae: estimator(raeAdvantage, {
+    about: "rewards less a running baseline of their role: RAE of SPIRAL",
+    page: RECIPES,
+    answers: "row",
+    reads: { rewards: "need", roles: "need", state: "leave", tokenRewards: "leave", mask: "take", groups: "leave" },
+    options: { decay: "number" },
+  }),
+  opd: estimator(opdAdvantage, {
+    about: "a teacher's log-probs less the student's: on-policy distillation",
+    page: RECIPES,
+    answers: "token",
+    reads: { teacherLogProbs: "need", studentLogProbs: "need", advantages: "asked", mask: "take" },
+    options: { coefficient: "number" },
   }),
 } as const;
 

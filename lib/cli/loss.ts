@@ -68,7 +68,14 @@ function batchOf({ reads, ofRows = false }: LossEntry, read: RolloutArguments): 
   const batch: Given = { offsets: read.offsets, ...advantagesOf(read, ofRows) };
   for (const [name, how] of Object.entries(reads)) {
     if (name === "advantages") continue;
-    const value = name === "mask" ? read.mask : how === "need" ? read.need(name) : read.take(name);
+    const value =
+      name === "mask"
+        ? read.mask
+        : name === "groups"
+          ? read.groups
+          : how === "need"
+            ? read.need(name)
+            : read.take(name);
     if (value !== undefined) batch[name] = name === "termMask" || name === "rowMask" ? Uint8Array.from(value) : value;
   }
   return batch;

@@ -218,6 +218,10 @@ describe("surprisal loss", () => {
     bypass: ["--objective", "clip", "--clip", "0.2"],
     dppo: ["--low", "0.1", "--high", "0.2"],
     dro: ["--beta", "0.1"],
+    dppoTv: ["--low", "0.1", "--high", "0.2"],
+    dppoKl: ["--low", "0.1", "--high", "0.2"],
+    kimi: ["--beta", "0.1"],
+    real: ["--tau", "0.5"],
   };
   const withAdvantages = (seed: number) =>
     records(seed, 2, 3).map((line) => ({

@@ -43,6 +43,7 @@ export function records(seed: number, groups: number, members: number): RecordLi
       meta: {
         delimiters: DELIMITERS,
         baseline: 0.25,
+        role: row % 2,
         teacher_logprobs: list(tokens, -2, 0),
         sum_squares: list(tokens, 0.1, 0.9),
         dones: token_ids.map((_id, t) => (t === tokens - 1 ? 1 : 0)),
@@ -62,4 +63,6 @@ export const NEEDED: Readonly<Record<string, readonly string[]>> = {
   miniLlm: ["--gamma", "1"],
   iwOpd: ["--gamma", "1"],
   puff: ["--gamma", "1", "--lambda", "0.9"],
+  lambdaGrpo: ["--lambda", "1", "--length-scale", "0.2"],
+  fipo: ["--gamma", "0.9"],
 };

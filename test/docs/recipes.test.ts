@@ -187,8 +187,20 @@ test("MiniLLM", () => {
   expect(slopes(loss, l)).toBeAllClose(printed(title, 1), CLOSE);
 });
 
+test("λ-GRPO", () => {
+  const title = "λ-GRPO: a learnt preference for length";
+  const [rewards = [], offsets = []] = ["rewards", "offsets"].map((name) => numbersOf(title, name));
+  const spread = (x: readonly number[]): number =>
+    Math.sqrt(x.reduce((sum, y) => sum + (y - means(x, 1)[0]!) ** 2, 0) / (x.length - 1));
+  const scaled = (x: readonly number[]): number[] => x.map((y) => (y - means(x, 1)[0]!) / (spread(x) + 1e-6));
+  const powers = scaled(less(offsets.slice(1), offsets)).map((z) => Math.exp((1 + 0.2 * z) ** 2));
+  const total = powers.reduce((sum, power) => sum + power, 0);
+  const advantages = scaled(rewards).map((a, b) => (a * 4 * powers[b]!) / total);
+  for (const k of [0, 1]) expect(advantages).toBeAllClose(printed(title, k), CLOSE);
+});
+
 test("every recipe is held by one of these", () => {
-  const formulas = ["FlowRL", "REAL", "FIPO", "SimKO", "TreePO", "MiniLLM", "Clip widths"];
+  const formulas = ["λ-GRPO", "FlowRL", "REAL", "FIPO", "SimKO", "TreePO", "MiniLLM", "Clip widths"];
   const held = [...recipes.keys()].filter((title) => title in RECORDED || formulas.some((f) => title.startsWith(f)));
   expect(held).toEqual([...recipes.keys()]);
 });

@@ -1,6 +1,6 @@
 // Lists on pages that are written from what is there: the kernel families, the estimators.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join, parse } from "node:path";
+import { basename, join, parse } from "node:path";
 import ESTIMATORS from "../../lib/advantage/estimators";
 import { PAIRS } from "../reward/math-pairs";
 
@@ -18,7 +18,7 @@ const estimators = table(
     `\`"${name}"\``,
     about,
     answers === "row" ? "row" : "token",
-    `[${page}](${page}.md)`,
+    `[${basename(page)}](${page}.md)`,
   ]),
 );
 

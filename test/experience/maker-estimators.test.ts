@@ -7,6 +7,7 @@ import {
   groupPlace,
   klController,
   updateKlController,
+  type FloatArray,
 } from "../../lib";
 import ESTIMATORS from "../../lib/advantage/estimators";
 import {
@@ -81,7 +82,13 @@ const NEEDED: Readonly<Partial<Record<AdvantageName, object>>> = {
   empg: { start: [4], end: [5] },
   maxent: { tau: 0.5, beta: 0.5 },
   rlooWithKl: { klCoefficient: 0.1 },
+  lambdaGrpo: { lambda: 0.5, lengthScale: 0.1 },
+  treePo: { inputs: ({ groups }: Experience) => ({ branches: [branchesOf(groups)] }) },
+  fipo: { gamma: 0.9, inputs: ({ oldLogProbs }: Experience) => ({ logProbs: movedOf(oldLogProbs!) }) },
+  rae: { inputs: ({ groups }: Experience) => ({ roles: Array.from(groups) }) },
 };
+const branchesOf = (groups: Int32Array): string[] => Array.from(groups, (g, b) => `${g}/${b % 2}`);
+const movedOf = (logProbs: FloatArray): Float64Array => Float64Array.from(logProbs, (l) => l * 0.9);
 const endsOf = (ids: Int32Array): Float64Array => Float64Array.from(ids, (id) => (id > 7 ? 1 : 0));
 const sharesOf = (ids: Int32Array): Float64Array => Float64Array.from(ids, (id) => 1 / (id + 1));
 
@@ -154,6 +161,20 @@ const BY_HAND: Readonly<
   empg: ({ offsets, mask, groups, rewards, entropies, tokenIds }) => [
     { offsets, mask, groups, rewards, entropies, tokens: tokenIds },
     { start: [4], end: [5] },
+  ],
+  maxRl: ({ offsets, mask, groups, rewards }) => [{ offsets, mask, groups, rewards }],
+  lambdaGrpo: ({ offsets, mask, groups, rewards }) => [
+    { offsets, mask, groups, rewards },
+    { lambda: 0.5, lengthScale: 0.1 },
+  ],
+  treePo: ({ offsets, mask, groups, rewards }) => [{ offsets, mask, groups, rewards, branches: [branchesOf(groups)] }],
+  fipo: ({ offsets, mask, groups, rewards, oldLogProbs }) => [
+    { offsets, mask, groups, rewards, oldLogProbs, logProbs: movedOf(oldLogProbs!) },
+    { gamma: 0.9 },
+  ],
+  rae: ({ offsets, mask, groups, rewards }) => [{ offsets, mask, rewards, roles: Array.from(groups) }],
+  opd: ({ offsets, mask, oldLogProbs, referenceLogProbs }) => [
+    { offsets, mask, studentLogProbs: oldLogProbs, teacherLogProbs: referenceLogProbs },
   ],
 };
 

@@ -28,6 +28,11 @@ const REQUIRED: Readonly<Partial<Record<PolicyLossName, object>>> = {
   optimalValue: { beta: 1 },
   dppo: { low: 0.2, high: 0.2 },
   dro: { beta: 1 },
+  dppoTv: { low: 0.2, high: 0.2 },
+  dppoKl: { low: 0.2, high: 0.2 },
+  kimi: { beta: 1 },
+  segmentRatio: { clip: 0.2 },
+  real: { tau: 1 },
   bypass: { objective: "clip", clip: 0.2 },
 };
 
@@ -61,7 +66,8 @@ const BAD_BATCHES: readonly (readonly [name: string, code: string, batch: object
 ];
 
 describe.each(policyLossNames)("%s", (name) => {
-  const op = `${name}Loss`;
+  // The same functions by other names.
+  const op = `${{ dppoTv: "dppo", dppoKl: "dppo", kimi: "dro" }[name as string] ?? name}Loss`;
 
   test("the base call is sound", () => expect(facts(name, {}, {})).toBeUndefined());
 

@@ -46,9 +46,16 @@ const OPTIONS: Readonly<Record<PolicyLossName, object>> = {
   optimalValue: { beta: 0.3 },
   dppo: { low: 0.2, high: 0.2 },
   dro: { beta: 0.1 },
+  dppoTv: { low: 0.2, high: 0.2 },
+  dppoKl: { low: 0.05, high: 0.05 },
+  kimi: { beta: 0.1 },
+  topr: { negativeWeight: 2 },
+  segmentRatio: { clip: 0.1 },
+  flowRl: { beta: 2 },
+  real: { tau: 0.5 },
   bypass: { objective: "clip", clip: 0.2 },
 };
-const WHOLE_ROWS: readonly PolicyLossName[] = ["rloo", "optimalValue"];
+const WHOLE_ROWS: readonly PolicyLossName[] = ["rloo", "optimalValue", "flowRl", "real"];
 
 const r = rng(77);
 const logits = r.normal(n * V, 0, 1.5);

@@ -140,6 +140,23 @@ export const policyTerm: Readonly<Record<string, Loss>> = {
       return -clip(ratio, 1 - s.clipLow, 1 + s.clipHigh) * c.advantages[b]![t]! * c.current[b]![t]!;
     }),
 
+  topr: (c, mode, s) =>
+    perToken(c, mode, (b, t) => {
+      const first = c.advantagesPerRow ? c.advantages[b]![0]! : c.advantages[b]![kept(c, b)[0]!]!;
+      const [positive, negative] = s.temperatures!;
+      const ratio = Math.exp(c.frozen[b]![t]! - c.old[b]![t]!);
+      return -(first > 0 ? positive : negative * Math.min(ratio, 1)) * c.advantages[b]![t]! * c.current[b]![t]!;
+    }),
+
+  segmentRatio: (c, mode, s) =>
+    perToken(c, mode, (b, t) => {
+      let [from, to] = [t, t + 1];
+      while (c.mask[b]![from - 1]) --from;
+      while (c.mask[b]![to]) ++to;
+      const run = c.current[b]!.slice(from, to).map((l, k) => l - c.old[b]![from + k]!);
+      return surrogate(Math.exp(sum(run) / run.length), c.advantages[b]![t]!, s);
+    }),
+
   sapo: (c, mode, s) =>
     perToken(c, mode, (b, t) => {
       const a = c.advantages[b]![t]!;

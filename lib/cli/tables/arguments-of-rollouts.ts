@@ -15,6 +15,8 @@ export const ARGUMENTS = {
   rewards: row("reward"),
   scores: row("reward"),
   baselines: row("meta.baseline"),
+  roles: row("meta.role"),
+  logZ: row("meta.log_z"),
   bootstrap: row("meta.bootstrap"),
   rowAdvantages: row("advantage"),
   rowMask: row("meta.row_mask"),

@@ -1,10 +1,12 @@
 // The policy losses: one table, which policyLoss, policyLossFromLogits, the command line and the docs read. A new loss is a file
-// with its function, and an import, an export and an entry here. The function of "x" is xLoss.
+// with its function, and an import, an export and an entry here. The function of "x" is xLoss. What others are made of by composition
+// is in compositions.ts, and has its page in docs/recipes.md.
 import type { OptionKind, OptionKinds, Readings } from "../../core/option-kinds";
 import { type AggregationName, AGGREGATIONS } from "../../presets/aggregations";
 import { bypassLoss } from "./bypass-loss";
 import CISPO, { cispoLoss } from "./cispo-loss";
 import { clipCovLoss } from "./clip-cov-loss";
+import { dppoKlLoss, dppoTvLoss, flowRlLoss, realLoss, segmentRatioLoss, toprLoss } from "./compositions";
 import CPGD, { cpgdLoss } from "./cpgd-loss";
 import { dppoLoss } from "./dppo-loss";
 import { droLoss } from "./dro-loss";
@@ -95,6 +97,17 @@ const clip = { clip: "number", clipLow: "number", clipHigh: "number" } as const;
 const level = { ratioLevel: { token: true, sequence: true } } as const;
 const ppo = { ...clip, dualClip: "number", logClamp: "number", ratioCap: "number" } as const;
 const rowRatio = { ...clip, ratioCap: "number", maxLogRatio: "number" } as const;
+
+const region = {
+  low: "json",
+  high: "json",
+  sides: { advantage: true, advantageOrLow: true, both: true },
+  surrogate: { weight: true, ratio: true },
+  ratioCap: "number",
+  logClamp: "number",
+  proximity: "number",
+} as const;
+const RECIPES = "../recipes";
 
 const reads = {
   logProbs: "need",
@@ -228,23 +241,57 @@ const LOSSES = {
     about: "the policy gradient inside of a trust region on probabilities",
     page: "dppo",
     reads,
-    options: {
-      ...every,
-      measure: { ratio: true, probability: true, binaryKl: true },
-      low: "json",
-      high: "json",
-      sides: { advantage: true, advantageOrLow: true, both: true },
-      surrogate: { weight: true, ratio: true },
-      ratioCap: "number",
-      logClamp: "number",
-      proximity: "number",
-    },
+    options: { ...every, ...region, measure: { ratio: true, probability: true, binaryKl: true } },
+  }),
+  dppoTv: lossEntry(dppoTvLoss, {
+    about: "dppo with a bound on how far a probability moves",
+    page: RECIPES,
+    reads,
+    options: { ...every, ...region },
+  }),
+  dppoKl: lossEntry(dppoKlLoss, {
+    about: "dppo with a bound on the KL of a token",
+    page: RECIPES,
+    reads,
+    options: { ...every, ...region },
   }),
   dro: lossEntry(droLoss, {
-    about: "the policy gradient with a quadratic pull to the old policy: DRO, Kimi k1.5",
+    about: "the policy gradient with a quadratic pull to the old policy",
     page: "dro",
     reads,
     options: { ...every, beta: "number" },
+  }),
+  kimi: lossEntry(droLoss, {
+    about: "dro, by the name of Kimi k1.5, whose τ is beta",
+    page: RECIPES,
+    reads,
+    options: { ...every, beta: "number" },
+  }),
+  topr: lossEntry(toprLoss, {
+    about: "good rows as they are, the others with ratios of at most 1: TOPR",
+    page: RECIPES,
+    reads: { ...reads, rewards: "take" },
+    options: { ...every, positiveWeight: "number", negativeWeight: "number" },
+  }),
+  segmentRatio: lossEntry(segmentRatioLoss, {
+    about: "one clipped ratio a run of kept tokens, as for turns",
+    page: RECIPES,
+    reads,
+    options: { ...every, ...clip },
+  }),
+  flowRl: lossEntry(flowRlLoss, {
+    about: "the flow of rewards: a regression of log-probs on rewards, with a learnt log Z",
+    page: RECIPES,
+    ofRows: true,
+    reads: { ...reads, referenceLogProbs: "need", logZ: "take" },
+    options: { ...every, beta: "number", clip: "number" },
+  }),
+  real: lossEntry(realLoss, {
+    about: "rewards as labels: a classification of rows by their ratio",
+    page: RECIPES,
+    ofRows: true,
+    reads: { ...reads, groups: "take" },
+    options: { ...every, tau: "number" },
   }),
   bypass: lossEntry(bypassLoss, {
     about: "ppo or reinforce straight from the sampler",

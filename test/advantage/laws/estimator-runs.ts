@@ -229,6 +229,47 @@ export const empg =
     return { advantages };
   };
 
+/** λ-GRPO with a small step of the base: batches have rows without a kept token, and rows of ten times the length of others. */
+export const lambdaGrpo =
+  (lambda: number): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards };
+    const { advantages, weights } = computeAdvantages("lambdaGrpo", given, { lambda, lengthScale: 0.2, backend });
+    return { advantages, weights };
+  };
+
+/** The second level of a tree: each prompt has two branches. */
+export const branchOf = ({ groups, baselines }: TokenBatch): string[] =>
+  groups.map((group, b) => `${group}/${baselines[b]! < 0 ? "left" : "right"}`);
+
+export const treePo: Run = (batch, backend) => {
+  const given = { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards, branches: [branchOf(batch)] };
+  const { advantages } = computeAdvantages("treePo", given, { backend });
+  return { advantages };
+};
+
+export const fipo =
+  (logProbs: "moved" | "same"): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards, oldLogProbs: batch.tokens.b };
+    const moved = { ...given, logProbs: logProbs === "moved" ? batch.tokens.c : batch.tokens.b };
+    const { advantages, weights } = computeAdvantages("fipo", moved, { gamma: 0.9, clip: 0.3, backend });
+    return { advantages, weights };
+  };
+
+export const rae: Run = (batch, backend) => {
+  const given = { ...whereOf(batch), rewards: batch.rewards, roles: batch.groups };
+  return { advantages: computeAdvantages("rae", given, { decay: 0.5, backend }).advantages };
+};
+
+export const opd =
+  (of: "alone" | "beside"): Run =>
+  (batch, backend) => {
+    const given = { ...whereOf(batch), studentLogProbs: batch.tokens.b, teacherLogProbs: batch.tokens.c };
+    const beside = of === "alone" ? given : { ...given, advantages: batch.tokens.a };
+    return { ...computeAdvantages("opd", beside, { coefficient: 0.3, backend }) };
+  };
+
 export const gpg = (batch: TokenBatch, backend: BackendName) =>
   computeAdvantages("gpg", { ...whereOf(batch), groups: batch.groups, rewards: batch.rewards }, { backend });
 

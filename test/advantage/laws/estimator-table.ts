@@ -2,26 +2,39 @@
 // that does not apply the reason.
 import type { AdvantageName, AdvantageOptions } from "../../../lib";
 import {
+  fipoByDefinition,
+  lambdaGrpoByDefinition,
+  maxRlByDefinition,
+  opdByDefinition,
+  raeByDefinition,
+  treePoByDefinition,
+} from "./compositions";
+import {
   cpgd,
   edgeGrpo,
   egpo,
   empg,
+  fipo,
   gae,
   iwOpd,
+  lambdaGrpo,
   maxent,
   miniLlm,
   multiReward,
+  opd,
   optimalTokenBaseline,
   optimalValue,
   type Outcome,
   outcome,
   ppo,
   puff,
+  rae,
   reinforcePlusPlus,
   remax,
   rlooWithKl,
   type Results,
   type Run,
+  treePo,
   turnGae,
   turnReturns,
 } from "./estimator-runs";
@@ -366,6 +379,56 @@ export const ESTIMATORS: Readonly<Record<AdvantageName, Estimator>> = {
       defaults: { run: empg({}), reads: WHOLE_STEPS },
       'scope "mask"': { run: empg({ scope: "mask" }), reads: WHOLE_STEPS },
       'preset "empg-literal"': { run: empg({ preset: "empg-literal" }), reads: WHOLE_STEPS },
+    },
+  },
+  maxRl: {
+    per: "token",
+    split: "alone",
+    variants: {
+      ...outcomes("maxRl", {}),
+      "by definition": { run: outcome("maxRl", {}, "row"), definition: maxRlByDefinition },
+      'scale "signedMean"': { run: outcome("maxRl", { scale: "signedMean", epsilon: 0.01 }, "row") },
+    },
+  },
+  lambdaGrpo: {
+    per: "token",
+    split: "alone",
+    variants: {
+      "long responses": { run: lambdaGrpo(2), definition: (batch) => lambdaGrpoByDefinition(batch, 2) },
+      "short responses": { run: lambdaGrpo(-1.5), definition: (batch) => lambdaGrpoByDefinition(batch, -1.5) },
+      "no preference": { run: lambdaGrpo(0), definition: (batch) => lambdaGrpoByDefinition(batch, 0) },
+    },
+  },
+  treePo: {
+    per: "token",
+    split: "alone",
+    variants: { "two levels": { run: treePo, definition: treePoByDefinition } },
+  },
+  fipo: {
+    per: "token",
+    split: "alone",
+    variants: {
+      "a policy that moved": { run: fipo("moved"), definition: (batch) => fipoByDefinition(batch, "c") },
+      "a policy that did not": { run: fipo("same"), definition: (batch) => fipoByDefinition(batch, "b") },
+    },
+  },
+  rae: {
+    per: "token",
+    split: "alone",
+    exempt: {
+      ...NO_COMPARISON,
+      order: "each row moves the baseline of those behind it",
+      split: "the baselines of one part are the state of the next",
+    },
+    variants: { defaults: { run: rae, definition: raeByDefinition } },
+  },
+  opd: {
+    per: "token",
+    split: "alone",
+    exempt: NO_COMPARISON,
+    variants: {
+      alone: { run: opd("alone"), definition: (batch) => opdByDefinition(batch, false) },
+      "beside other advantages": { run: opd("beside"), definition: (batch) => opdByDefinition(batch, true) },
     },
   },
 };

@@ -133,6 +133,7 @@ test.each<AdvantageName>([...READ_BY_GROUP, "empg"])('%s: no groups are refused,
     ...rewards,
     shape: [3, 2],
     logProbs: tokens,
+    ...(name === "fipo" && { oldLogProbs: tokens }),
     sumSquares: entropies,
     entropies,
     tokens: [1, 2, 3, 1, 2, 3],
@@ -141,6 +142,8 @@ test.each<AdvantageName>([...READ_BY_GROUP, "empg"])('%s: no groups are refused,
     egpo: { mode: "joint" },
     empg: { start: [[1]], end: [[2]] },
     optimalValue: { beta: 1 },
+    lambdaGrpo: { lambda: 1, lengthScale: 0.1 },
+    fipo: { gamma: 1 },
   };
   const compute = (groups?: unknown): unknown =>
     computeAdvantages(name, { ...batch, groups } as never, needed[name] as never);

@@ -91,7 +91,8 @@ export function policy(name: PolicyLossName, settings: PolicySettings = {}): Run
     options: object,
   ) => ReturnType<typeof policyLoss<"ppo">>;
   return (batch, { backend, counts = {}, zero = false }) => {
-    const given = policyBatch(batch, settings, zero);
+    const reference = name === "flowRl" && { referenceLogProbs: map(batch, (_, __, c) => c - 1.5) };
+    const given = { ...policyBatch(batch, settings, zero), ...reference };
     const { loss, metrics, gradLogProbs, gradEntropies, losses, ratios, kl, clipped } = evaluate(name, given, {
       aggregation,
       length: LENGTH,

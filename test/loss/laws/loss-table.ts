@@ -112,6 +112,8 @@ function wholeRows(name: PolicyLossName, options: object, exempt: Exemptions): L
 
 const COVARIANCES = { split: "covariances are taken to the means of the whole batch" } as const;
 
+const PULLED = { flat: "the pull to the old policy has a gradient without advantages" } as const;
+
 /** All but bypassLoss, which is made of others: bypass-loss.test.ts. */
 const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
   ppo: plainAndFull(
@@ -176,10 +178,24 @@ const POLICIES: Readonly<Record<Exclude<PolicyLossName, "bypass">, Loss>> = {
       },
     },
   },
+  dppoTv: plainAndFull("dppoTv", { low: 0.05, high: 0.1 }, { proximity: 0.2, ratioCap: 1.5 }),
+  dppoKl: plainAndFull("dppoKl", { low: 0.02, high: 0.05, surrogate: "ratio" }),
   dro: {
     ...plainAndFull("dro", { beta: 0.3 }),
-    exempt: { flat: "the pull to the old policy has a gradient without advantages" },
+    exempt: PULLED,
   },
+  kimi: { ...plainAndFull("kimi", { beta: 0.3 }), exempt: PULLED },
+  topr: plainAndFull("topr", { negativeWeight: 2 }),
+  segmentRatio: plainAndFull("segmentRatio", band),
+  flowRl: wholeRows("flowRl", { beta: 2 }, { flat: "a regression: advantage 0 is a target as any other" }),
+  real: wholeRows(
+    "real",
+    { tau: 0.5 },
+    {
+      flat: "a classification: advantage 0 is a bad row",
+      split: "rows of all parts stand in one logarithm",
+    },
+  ),
 };
 
 const MODES: readonly AggregationMode[] = ["tokenMean", "rowMean", "rowSum", "fixedLength"];

@@ -60,8 +60,8 @@ interface PolicyLossFacts {
   readonly refused: readonly [options: object, cases: readonly Case[]];
 }
 
-/** Made of others: bypass-loss.test.ts and trust-region.test.ts have their definitions. */
-export const COMPOSED = ["bypass", "dppo", "dro"] as const;
+/** Made of others: bypass-loss.test.ts, trust-region.test.ts and compositions.test.ts have their definitions. */
+export const COMPOSED = ["bypass", "dppo", "dppoTv", "dppoKl", "dro", "kimi", "flowRl", "real"] as const;
 export type OwnName = Exclude<PolicyLossName, (typeof COMPOSED)[number]>;
 
 export const POLICY_LOSSES: Readonly<Record<OwnName, PolicyLossFacts>> = {
@@ -269,5 +269,29 @@ export const POLICY_LOSSES: Readonly<Record<OwnName, PolicyLossFacts>> = {
     ],
     chain: { options: { beta: 0.3 }, settings: { ...none, coefficient: 0.3 } },
     refused: [{ beta: 1 }, [...WHOLE_ROWS, ["beta", { beta: 0 }, OPTION], ["beta", { beta: undefined }, OPTION]]],
+  },
+  topr: {
+    defined: [
+      { settings: { ...none, temperatures: [1, 1] }, options: {}, aggregationFor: "all", ratio: "token" },
+      {
+        settings: { ...none, temperatures: [0.5, 2] },
+        options: { positiveWeight: 0.5, negativeWeight: 2 },
+        aggregationFor: "all",
+        ratio: "token",
+      },
+    ],
+    chain: { options: {}, settings: { ...none, temperatures: [1, 1] }, ratio: "token" },
+    refused: [
+      {},
+      [
+        ["positiveWeight", { positiveWeight: -1 }, OPTION],
+        ["negativeWeight", { negativeWeight: NaN }, OPTION],
+      ],
+    ],
+  },
+  segmentRatio: {
+    defined: [{ settings: band, options: band, aggregationFor: "all", ratio: "token" }],
+    chain: { options: band, settings: band, ratio: "token" },
+    refused: [{ clip: 0.2 }, BAND.slice(1)],
   },
 };

@@ -8,6 +8,7 @@ import {
   gspoLoss,
   importanceRatio,
   klPenalty,
+  logRatio,
   moments,
   offPolicyMask,
   type OffPolicyMaskOptions,
@@ -175,14 +176,44 @@ function corrected(
   return {
     loss: result.loss,
     grad_logprobs: result.gradLogProbs,
-    ...(kept && { behave_imp_weight: weights, behave_mask: kept, filtered_fraction: droppedFraction }),
+    ...(kept && {
+      behave_imp_weight: weights,
+      behave_mask: kept,
+      behave_approx_kl: behaviourKl(tokens(), kept, context),
+      filtered_fraction: droppedFraction,
+    }),
   };
 }
 
-const RATIOS = {
-  outputs: ["importance_weight", "clip_mask", "dual_clip_mask", "behave_approx_kl"],
-  because: "figures of single tokens: the ratios and flags of a result are in it under its own rules",
-} as const;
+/** Ratios, and where which bound holds: of the loss before the rejection, and of rows after it. */
+function ppoFigures(inputs: Inputs, kept: Uint8Array, { backend }: Context) {
+  const batch = batchOf(inputs);
+  const common = { ...preset, backend, ...band(inputs) };
+  const n = kept.length;
+  if (!bySequence(inputs)) {
+    const { ratios, clipped: clip_mask } = ppoLoss(batch, common);
+    const dual = inputs.has("c_clip") ? { dualClip: inputs.number("c_clip") } : {};
+    const { clipped: dual_clip_mask } = ppoLoss(batch, { ...preset, backend, clip: Infinity, ...dual });
+    return { importance_weight: ratios, clip_mask, dual_clip_mask };
+  }
+  const left = { shape: batch.shape!, mask: kept, backend };
+  const { means } = moments(batch.advantages, { ...left, over: "row" });
+  const rows = { ...batch, mask: kept, advantages: means, advantagesPer: "row" } as const;
+  const { ratios } = importanceRatio(wide(batch.logProbs), batch.oldLogProbs!, { ...left, level: "geometric" });
+  return {
+    importance_weight: groupBroadcast(ratios, left),
+    clip_mask: gspoLoss(rows, common).clipped,
+    dual_clip_mask: new Uint8Array(n),
+  };
+}
+
+/** The KL estimate of the correction at what it keeps. */
+function behaviourKl({ old, sampler, layout }: Tokens, kept: Uint8Array, { backend }: Context) {
+  return logRatio(wide(old), wide(sampler), { ...layout, mask: kept, level: "token", backend }).logRatios;
+}
+
+const wide = (values: FloatArray): Float64Array => Float64Array.from(values);
+const live = (name: string) => (inputs: Inputs) => ({ [name]: inputs.uint8("loss_mask") });
 
 export const arealLosses: readonly Mapping[] = [
   {
@@ -240,61 +271,76 @@ export const arealLosses: readonly Mapping[] = [
     ours: ["ppoLoss", "gspoLoss", "offPolicyMask"],
     options:
       'preset "areal"; what is rejected as termMask; by row: mean advantages of rows, tokens before the rejection',
-    notCompared: RATIOS,
     failures: { AssertionError: ["ERR_SURPRISAL_OPTION"] },
-    run: (inputs, context) =>
-      corrected(
+    run: (inputs, context) => {
+      const result = corrected(
         inputs,
         context,
         batchOf(inputs),
         () => tokensOf(inputs),
         (batch) => clipped(inputs, batch, context),
-      ),
+      );
+      return { ...result, ...ppoFigures(inputs, result.behave_mask ?? inputs.uint8("loss_mask"), context) };
+    },
   },
   {
     family,
     function: "cispo_loss_fn",
     ours: ["cispoLoss", "offPolicyMask"],
     options: 'preset "areal", clipLow',
-    notCompared: RATIOS,
+    differs: "ratios and the other clip at masked tokens",
+    masked: live("importance_weight"),
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
-    run: (inputs, context) =>
-      corrected(
+    run: (inputs, context) => {
+      const options = {
+        ...preset,
+        backend: context.backend,
+        clipLow: inputs.number("eps_clip"),
+        clipHigh: inputs.has("eps_clip_higher") ? inputs.number("eps_clip_higher") : (undefined as unknown as number),
+      };
+      const result = corrected(
         inputs,
         context,
         batchOf(inputs),
         () => tokensOf(inputs),
-        (batch) =>
-          cispoLoss(batch, {
-            ...preset,
-            backend: context.backend,
-            clipLow: inputs.number("eps_clip"),
-            clipHigh: inputs.has("eps_clip_higher")
-              ? inputs.number("eps_clip_higher")
-              : (undefined as unknown as number),
-          }),
-      ),
+        (batch) => cispoLoss(batch, options),
+      );
+      const { ratios } = cispoLoss(batchOf(inputs), options);
+      const { clipped: clip_mask } = cispoLoss(
+        { ...batchOf(inputs), mask: result.behave_mask ?? inputs.uint8("loss_mask") },
+        options,
+      );
+      return { ...result, importance_weight: ratios, clip_mask, dual_clip_mask: new Uint8Array(ratios.length) };
+    },
   },
   {
     family,
     function: "sapo_loss_fn",
     ours: "sapoLoss",
     options: 'preset "areal", ratioLevel',
-    notCompared: {
-      outputs: ["importance_weight", "soft_gate"],
-      because:
-        "figures of single tokens: ratios of a result are 0 under the mask, the gate is its loss over the advantage",
-    },
+    differs: "ratios and gates at masked tokens",
+    masked: (inputs) => ({ ...live("importance_weight")(inputs), ...live("soft_gate")(inputs) }),
     failures: { ValueError: ["ERR_SURPRISAL_OPTION"] },
     run: (inputs, { backend }) => {
-      const { loss, gradLogProbs } = sapoLoss(batchOf(inputs, "old_logprobs"), {
+      const options = {
         ...preset,
         backend,
         temperaturePositive: inputs.number("tau_pos"),
         temperatureNegative: inputs.number("tau_neg"),
         ratioLevel: bySequence(inputs) ? "sequence" : "token",
+      } as const;
+      const batch = batchOf(inputs, "old_logprobs");
+      const { loss, gradLogProbs, ratios } = sapoLoss(batch, options);
+      // The gate is the loss of an advantage of one, less its sign.
+      const signs = Float64Array.from(batch.advantages, (advantage) => (advantage > 0 ? 1 : -1));
+      const { losses } = sapoLoss({ ...batch, advantages: signs }, options);
+      const soft_gate = affine(wide(losses), { shape: [signs.length, 1], scale: signs, backend });
+      const gate = affine(soft_gate, {
+        shape: [signs.length, 1],
+        scale: new Float64Array(signs.length).fill(-1),
+        backend,
       });
-      return { loss, grad_logprobs: gradLogProbs };
+      return { loss, grad_logprobs: gradLogProbs, importance_weight: ratios, soft_gate: gate };
     },
   },
   {
@@ -360,13 +406,13 @@ export const arealLosses: readonly Mapping[] = [
     ours: "valueLoss",
     options: 'preset "areal", huberDelta',
     replacedBy: "0 where nothing is kept",
-    notCompared: {
-      outputs: ["clip_mask"],
-      because: "flags of equal errors differ: here the clipped one has to be larger",
-    },
     run: (inputs, { backend }) => {
       const huber = inputs.string("loss_fn_type") === "huber" && { huberDelta: 10 };
-      const { loss, gradValues } = valueLoss(
+      const {
+        loss,
+        gradValues,
+        clipped: clip_mask,
+      } = valueLoss(
         {
           shape: inputs.shape2("loss_mask"),
           mask: inputs.uint8("loss_mask"),
@@ -376,7 +422,7 @@ export const arealLosses: readonly Mapping[] = [
         },
         { ...preset, clip: inputs.number("value_eps_clip"), ...huber, backend },
       );
-      return { loss, grad_value: gradValues };
+      return { loss, grad_value: gradValues, clip_mask };
     },
   },
 ];

@@ -1,5 +1,6 @@
 // NeMo-RL: advantages, weights, masks and metrics.
 import {
+  computeAdvantages,
   countKept,
   finiteMask,
   gae,
@@ -132,14 +133,16 @@ export const nemoRlAdvantages: readonly Mapping[] = [
   {
     family,
     function: "OPDAdvantageEstimator",
-    ours: ["klEstimates", "moments"],
-    options: 'kind "k1" of the teacher to the student',
+    ours: ["computeAdvantages", "moments"],
+    options: '"opd"',
     run: (inputs, { backend }) => {
       const rows = { ...rowsOf(inputs), backend };
-      const advantages = klEstimates(wide(inputs, "teacher_logprobs"), wide(inputs, "prev_logprobs"), {
-        ...rows,
-        kind: "k1",
-      }).values;
+      const batch = {
+        ...rowsOf(inputs),
+        teacherLogProbs: wide(inputs, "teacher_logprobs"),
+        studentLogProbs: wide(inputs, "prev_logprobs"),
+      };
+      const { advantages } = computeAdvantages("opd", batch, { backend });
       const figures = mergeMoments(moments(advantages, { ...rows, over: "row" }), { backend });
       return {
         advantages,

@@ -1,11 +1,14 @@
 // NeMo-RL: policy and value losses, KL terms.
 import {
+  affine,
+  aggregateLoss,
   cispoLoss,
   combineLosses,
   gspoLoss,
   importanceRatio,
   klPenalty,
   type KlTerm,
+  moments,
   negativeLogLikelihood,
   type PolicyBatch,
   type PolicyLossResult,
@@ -132,9 +135,8 @@ export const nemoRlLosses: readonly Mapping[] = [
   {
     family,
     function: "MseValueLossFn",
-    ours: "valueLoss",
+    ours: ["valueLoss", "aggregateLoss", "moments"],
     options: 'preset "nemo-rl"',
-    notCompared: { outputs: ["metrics"], because: "its names are not made: moments gives means and extremes" },
     run: (inputs, { backend }) => {
       const clips = inputs.has("cliprange") && inputs.number("cliprange") > 0;
       const count = inputs.number("global_valid_toks");
@@ -153,7 +155,26 @@ export const nemoRlLosses: readonly Mapping[] = [
       });
       const scaled = { loss: result.loss, gradLogProbs: result.gradValues, weight: inputs.number("scale") };
       const { loss, gradLogProbs } = combineLosses([scaled]);
-      return { loss, grad_values: gradLogProbs };
+      const [values, returns] = [Float64Array.from(batch.values), Float64Array.from(batch.returns)];
+      const where = { shape: batch.shape, mask: batch.mask, backend };
+      const mean = (numbers: Float64Array): number =>
+        aggregateLoss(numbers, { ...where, mode: "tokenMean", ...(count > 0 && { tokens: count }) }).loss;
+      const product = (numbers: Float64Array, by: Float64Array): Float64Array =>
+        affine(numbers, { shape: [numbers.length, 1], scale: by, backend }) as Float64Array;
+      const residuals = affine(values, { shape: [values.length, 1], center: returns, backend }) as Float64Array;
+      const { mins, maxs } = moments(values, { ...where, over: "all" });
+      const metrics = {
+        loss,
+        num_valid_samples: batch.shape[0],
+        residual_sq_mean: mean(product(residuals, residuals)),
+        returns_mean: mean(returns),
+        returns_sq_mean: mean(product(returns, returns)),
+        values_mean: mean(values),
+        values_max: count > 0 ? maxs[0] : 0,
+        values_min: count > 0 ? mins[0] : 0,
+        vf_clipfrac: clips ? mean(Float64Array.from(result.clipped)) : 0,
+      };
+      return { loss, grad_values: gradLogProbs, metrics };
     },
   },
   {

@@ -1,5 +1,5 @@
 // prime-rl: advantages, weights, masks and metrics.
-import { groupFilter, grpoAdvantage, lengthSharePenalty, updateRoleBaselines } from "surprisal";
+import { computeAdvantages, groupFilter, grpoAdvantage, lengthSharePenalty } from "surprisal";
 import type { GoldenRecord } from "../../golden";
 import type { Mapping } from "../../mapping";
 
@@ -59,29 +59,27 @@ export const primeRlAdvantages: readonly Mapping[] = [
   {
     family,
     function: "max_rl",
-    ours: "grpoAdvantage",
-    options: 'scale "mean", epsilon 0',
+    ours: "computeAdvantages",
+    options: '"maxRl"',
     run: (inputs, { backend }) => ({
-      advantages: grpoAdvantage(
-        { rewards: inputs.floats("rewards"), groups: "all" },
-        { scale: "mean", epsilon: 0, backend },
-      ).rowAdvantages,
+      advantages: computeAdvantages("maxRl", { rewards: inputs.floats("rewards"), groups: "all" }, { backend })
+        .rowAdvantages,
     }),
   },
   {
     family,
     function: "role_advantage",
-    ours: "updateRoleBaselines",
-    backendFree: true,
-    run: (inputs) => {
+    ours: ["computeAdvantages", "updateRoleBaselines"],
+    options: '"rae"',
+    run: (inputs, { backend }) => {
       const given = inputs.floats("baselines");
-      const { advantages, state } = updateRoleBaselines(
-        { baselines: Object.fromEntries(Array.from(given, (x, role) => [String(role), x])) },
-        inputs.floats("rewards"),
-        inputs.int32("agent"),
-        { decay: inputs.number("decay") },
+      const before = { baselines: Object.fromEntries(Array.from(given, (x, role) => [String(role), x])) };
+      const { rowAdvantages, state } = computeAdvantages(
+        "rae",
+        { rewards: inputs.floats("rewards"), roles: inputs.int32("agent"), state: before },
+        { decay: inputs.number("decay"), backend },
       );
-      return { advantages, baselines: Array.from(given, (_, role) => state.baselines[String(role)]) };
+      return { advantages: rowAdvantages, baselines: Array.from(given, (_, role) => state.baselines[String(role)]) };
     },
   },
 ];

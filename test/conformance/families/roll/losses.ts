@@ -5,7 +5,6 @@ import {
   cispoLoss,
   combineLosses,
   type CombinedLoss,
-  droLoss,
   entropyBonus,
   groupBroadcast,
   gspoLoss,
@@ -13,6 +12,7 @@ import {
   klPenalty,
   offPolicyMask,
   type PolicyBatch,
+  policyLoss,
   ppoLoss,
   reinforceLoss,
   segments,
@@ -136,27 +136,6 @@ const dual = (inputs: Inputs) =>
 const klOf = (inputs: Inputs) =>
   on(inputs, "use_kl_loss") ? { kl: { coefficient: inputs.number("kl_loss_coef") } } : {};
 
-/** The ratio of a run of kept tokens: GSPO over the runs as rows, each token with the weight that its row gives it. */
-function byRuns(batch: PolicyBatch, inputs: Inputs, context: Context): CombinedLoss {
-  const { backend } = context;
-  const { aggregation, ...counts } = aggregationOf(inputs);
-  const { shape, mask, rolloutWeights, referenceLogProbs: _, ...rest } = batch;
-  const n = mask!.length;
-  const layout = { shape: shape!, mask: mask!, backend };
-  const { gradients } = aggregateLoss(new Float64Array(n), { ...layout, ...counts, mode: aggregation });
-  const weights = rolloutWeights ? affine(gradients, { shape: [n, 1], scale: rolloutWeights, backend }) : gradients;
-  const runs = segments({ shape: shape!, mask: inputs.uint8("response_mask") });
-  const options = { aggregation: "tokenSum", ...band(inputs), backend } as const;
-  const over = { offsets: runs.offsets, mask: mask!, rolloutWeights: weights, rolloutWeightsPer: "token" } as const;
-  const policy = gspoLoss({ ...rest, ...over }, options);
-  if (!on(inputs, "use_kl_loss")) return policy;
-  const still = { ...batch, advantages: new Float64Array(n) };
-  return combineLosses([
-    policy,
-    reinforceLoss(still, { preset: "nemo-rl", ...aggregationOf(inputs), ...klOf(inputs), backend }),
-  ]);
-}
-
 function actorLoss(inputs: Inputs, context: Context): Outputs {
   const { backend } = context;
   const batch = batchOf(inputs, context);
@@ -164,7 +143,7 @@ function actorLoss(inputs: Inputs, context: Context): Outputs {
   const runs = inputs.has("ratio_type") && inputs.string("ratio_type") === "segment";
   const rows = inputs.has("importance_sampling") && inputs.string("importance_sampling") === "seq";
   const policy = runs
-    ? byRuns(batch, inputs, context)
+    ? policyLoss("segmentRatio", batch, { ...aggregationOf(inputs), ...band(inputs), ...klOf(inputs), backend })
     : rows
       ? gspoLoss(batch, common)
       : ppoLoss(batch, { ...common, ...dual(inputs) });
@@ -205,22 +184,16 @@ function variant(inputs: Inputs, context: Context): CombinedLoss {
       const [low, high] = [number(actor, "tis_lower_bound", 0), number(actor, "tis_upper_bound", 1)];
       return cispoLoss(batch, { ...common, clipLow: 1 - low, clipHigh: high - 1 });
     }
-    case "topr": {
-      const T = inputs.shape2("response_mask")[1];
-      const good = inputs.floats("scores");
-      const rows = (positive: boolean): Uint8Array =>
-        Uint8Array.from(batch.mask!, (_kept, i) => (good[Math.floor(i / T)]! > 0 === positive ? 1 : 0));
-      return combineLosses([
+    case "topr":
+      return policyLoss(
+        "topr",
+        { ...batch, rewards: inputs.floats("scores") },
         {
-          ...reinforceLoss({ ...batch, termMask: rows(true) }, plain),
-          weight: number(actor, "topr_positive_weight", 1),
+          ...plain,
+          positiveWeight: number(actor, "topr_positive_weight", 1),
+          negativeWeight: number(actor, "topr_negative_weight", 1),
         },
-        {
-          ...cispoLoss({ ...batch, termMask: rows(false) }, { ...common, clipLow: 1, clipHigh: 0 }),
-          weight: number(actor, "topr_negative_weight", 1),
-        },
-      ]);
-    }
+      );
     case "cispo": {
       const [low, high] = [number(actor, "cispo_epsilon_low", 0.1), number(actor, "cispo_epsilon_high", 0.1)];
       const region = { low, high, measure: "ratio" } as const;
@@ -232,7 +205,7 @@ function variant(inputs: Inputs, context: Context): CombinedLoss {
       return cispoLoss({ ...batch, termMask }, { ...common, clipLow: low, clipHigh: high });
     }
     case "kimi15":
-      return droLoss(batch, { ...plain, beta: number(actor, "kimi15_tau", 0.1) });
+      return policyLoss("kimi", batch, { ...plain, beta: number(actor, "kimi15_tau", 0.1) });
   }
 }
 
@@ -295,16 +268,16 @@ export const rollLosses: readonly Mapping[] = [
   {
     family,
     function: "agentic_actor_loss",
-    ours: ["gspoLoss", "segments", "ppoLoss", "combineLosses"],
-    options: 'preset "roll"; runs of kept tokens as rows, aggregation "tokenSum" with the weights of their rows',
+    ours: ["policyLoss", "ppoLoss", "combineLosses"],
+    options: 'preset "roll"; "segmentRatio" of policyLoss',
     notCompared: METRICS,
     run: actorLoss,
   },
   {
     family,
     function: "pg_variant_loss",
-    ours: ["reinforceLoss", "ppoLoss", "cispoLoss", "droLoss", "combineLosses"],
-    options: 'preset "roll"; tis: clip widths 1 − low and high − 1; topr: two losses by termMask',
+    ours: ["policyLoss", "reinforceLoss", "ppoLoss", "cispoLoss"],
+    options: 'preset "roll"; tis: clip widths 1 − low and high − 1; "topr" and "kimi" of policyLoss',
     notCompared: METRICS,
     run: (inputs, context) => {
       const { loss, gradLogProbs } = variant(inputs, context);

@@ -1,5 +1,6 @@
 // SkyRL: advantages, weights, masks and metrics.
 import {
+  computeAdvantages,
   gae,
   groupFilter,
   grpoAdvantage,
@@ -92,12 +93,12 @@ export const skyrlAdvantages: readonly Mapping[] = [
   {
     family,
     function: "compute_maxrl_advantage",
-    ours: "grpoAdvantage",
-    options: 'scale "signedMean", singleton "raw"',
+    ours: "computeAdvantages",
+    options: '"maxRl", scale "signedMean", singleton "raw"',
     replacedBy: 'scale "mean": 0 where the mean is not above 0',
     run: (inputs, { backend }) =>
       both(
-        grpoAdvantage(outcomeOf(inputs), {
+        computeAdvantages("maxRl", outcomeOf(inputs), {
           scale: "signedMean",
           epsilon: inputs.number("epsilon"),
           singleton: "raw",

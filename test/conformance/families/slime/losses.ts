@@ -1,6 +1,9 @@
 // slime: policy and value losses, KL terms.
 import {
+  affine,
+  aggregateLoss,
   cispoLoss,
+  clamp,
   combineLosses,
   gspoLoss,
   groupBroadcast,
@@ -32,6 +35,7 @@ function keptIds(inputs: Inputs) {
   return { ids: Int32Array.from(lists.flat()), offsets };
 }
 
+const wide = (values: FloatArray): Float64Array => Float64Array.from(values);
 const on = (inputs: Inputs, name: string): boolean => inputs.has(name) && inputs.boolean(name);
 
 /** The bounds of a case: what is not given below is one over what is given above. */
@@ -222,12 +226,10 @@ export const slimeLosses: readonly Mapping[] = [
   {
     family,
     function: "value_loss_function",
-    ours: ["valueLoss", "combineLosses"],
+    ours: ["valueLoss", "combineLosses", "clamp", "aggregateLoss"],
     options: 'preset "slime", rows 1 or aggregation "tokenSum"; weight 2: it has no factor 1/2',
-    notCompared: {
-      outputs: ["metrics"],
-      because: "the share of clipped values is over those that moved by more than the width",
-    },
+    differs:
+      "its share of clipped values is that of values that moved by more than the width, whichever error is larger",
     run: (inputs, { backend }) => {
       const perToken = inputs.boolean("calculate_per_token_loss");
       const result = valueLoss(
@@ -246,7 +248,17 @@ export const slimeLosses: readonly Mapping[] = [
         },
       );
       const { loss, gradLogProbs } = combineLosses([{ loss: result.loss, gradLogProbs: result.gradValues, weight: 2 }]);
-      return { loss, grad_values: gradLogProbs };
+      const width = inputs.number("value_clip");
+      const [values, old] = [wide(inputs.floats("values")), wide(inputs.floats("old_values"))];
+      const each = { shape: [values.length, 1], backend } as const;
+      const { outside } = clamp(affine(values, { ...each, center: old }), { ...each, low: -width, high: width });
+      const moved = aggregateLoss(Float64Array.from(outside), {
+        shape: inputs.shape2("loss_mask"),
+        mask: inputs.uint8("loss_mask"),
+        ...(perToken ? { mode: "tokenSum" } : { mode: "rowMean", rows: 1 }),
+        backend,
+      });
+      return { loss, grad_values: gradLogProbs, metrics: { value_loss: loss, value_clipfrac: moved.loss } };
     },
   },
   {

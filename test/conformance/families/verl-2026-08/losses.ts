@@ -5,11 +5,13 @@ import {
   combineLosses,
   type CombinedLoss,
   dppoLoss,
-  type DppoLossOptions,
   droLoss,
   type KlEstimatorName,
   klPenalty,
+  moments,
   type PolicyBatch,
+  policyLoss,
+  type PolicyLossResult,
   ppoLoss,
   reinforceLoss,
   topKDistillation,
@@ -26,17 +28,17 @@ const RECORDED_BEFORE = ["compute_policy_loss_gspo", "compute_policy_loss_geo_me
 
 const common = commonOf("verl");
 
-function dppo(name: string, measure: NonNullable<DppoLossOptions["measure"]>): Mapping {
+function dppo(name: string, ours: "dppoTv" | "dppoKl"): Mapping {
   return {
     family,
     function: name,
-    ours: "dppoLoss",
-    options: `preset "verl", measure "${measure}"`,
+    ours: ["policyLoss", "dppoLoss"],
+    options: `"${ours}", preset "verl"`,
     run: (inputs: Inputs, context) => {
       const { clipLow: low, clipHigh: high } = clipRange(inputs);
       const cap = inputs.has("clip_ratio_c") ? inputs.number("clip_ratio_c") : 20;
-      const options = { ...common(inputs, context), measure, low, high, ratioCap: cap };
-      return outputs(dppoLoss(batchOf(inputs), options));
+      const options = { ...common(inputs, context), low, high, ratioCap: cap };
+      return outputs(policyLoss(ours, batchOf(inputs), options));
     },
   };
 }
@@ -55,7 +57,7 @@ const dro: Mapping = {
 };
 
 /** The policy loss that the distillation goes through, by its name there. */
-function throughLoss(inputs: Inputs, batch: PolicyBatch, context: Context): CombinedLoss {
+function throughLoss(inputs: Inputs, batch: PolicyBatch, context: Context): PolicyLossResult {
   const shared = common(inputs, context);
   switch (inputs.oneOf("policy_loss_mode", ["vanilla", "dppo_tv", "gpg"])) {
     case "vanilla":
@@ -75,26 +77,28 @@ function throughLoss(inputs: Inputs, batch: PolicyBatch, context: Context): Comb
 const distillation: Mapping = {
   family,
   function: "distillation_loss",
-  ours: ["klPenalty", "combineLosses"],
+  ours: ["klPenalty", "policyLoss", "combineLosses", "moments"],
   options: 'preset "verl", valueClamp; the negative estimates as advantages of a policy loss, or aggregated',
-  notCompared: {
-    outputs: ["metrics"],
-    because: "its names are not made; a policy loss has its own, klPenalty its mean",
-  },
   run: (inputs, context) => {
     const { backend } = context;
     const layout = { shape: inputs.shape2("response_mask"), mask: inputs.uint8("response_mask"), backend };
     const n = layout.mask.length;
-    const { values, gradLogProbs } = klPenalty(
-      Float64Array.from(inputs.floats("log_prob")),
-      inputs.floats("teacher_log_prob"),
-      {
+    const estimator = inputs.string("loss_mode") as KlEstimatorName;
+    const estimate = (name: KlEstimatorName, bound: object | false = false) =>
+      klPenalty(Float64Array.from(inputs.floats("log_prob")), inputs.floats("teacher_log_prob"), {
         preset: "verl",
         ...layout,
-        estimator: inputs.string("loss_mode") as KlEstimatorName,
-        ...(inputs.has("loss_max_clamp") && { valueClamp: inputs.number("loss_max_clamp") }),
-      },
+        estimator: name,
+        ...bound,
+      });
+    const { values, gradLogProbs } = estimate(
+      estimator,
+      inputs.has("loss_max_clamp") && { valueClamp: inputs.number("loss_max_clamp") },
     );
+    // Its figures are those of the estimates before the clamp.
+    const over = { ...layout, over: "all" } as const;
+    const free = moments(estimate(estimator).values, over);
+    const sizes = moments(estimate(["k1", "kl"].includes(estimator) ? "abs" : estimator).values, over);
     const batch: PolicyBatch = {
       shape: layout.shape,
       mask: layout.mask,
@@ -108,7 +112,17 @@ const distillation: Mapping = {
       const { loss, gradients } = aggregateLoss(values, { ...layout, mode });
       return { loss, gradLogProbs: affine(gradLogProbs, { shape: [n, 1], scale: gradients, backend }) };
     };
-    const taught = inputs.boolean("use_policy_gradient") ? throughLoss(inputs, batch, context) : aggregated();
+    const policy = inputs.boolean("use_policy_gradient") ? throughLoss(inputs, batch, context) : undefined;
+    const taught = policy ?? aggregated();
+    const metrics = {
+      "distillation/loss": taught.loss,
+      "distillation/abs_loss": sizes.means[0],
+      "distillation/loss_max": free.maxs[0],
+      "distillation/loss_min": free.mins[0],
+      ...Object.fromEntries(
+        Object.entries(policy?.metrics ?? {}).map(([name, value]) => [name.replace("actor/", "distillation/"), value]),
+      ),
+    };
     const task = { ...batch, advantages: inputs.floats("advantages") };
     const { loss, gradLogProbs: gradient } = inputs.boolean("use_task_rewards")
       ? combineLosses([
@@ -116,7 +130,7 @@ const distillation: Mapping = {
           { ...taught, weight: inputs.number("distillation_loss_coef") },
         ])
       : taught;
-    return { loss, grad_log_prob: gradient };
+    return { loss, grad_log_prob: gradient, metrics };
   },
 };
 
@@ -151,8 +165,8 @@ const distillationTopK: Mapping = {
 export const verl202608Losses: readonly Mapping[] = [
   ...verlLosses(family, "verl").filter((mapping) => !RECORDED_BEFORE.includes(mapping.function)),
   ...verlReductions(family, "verl"),
-  dppo("compute_policy_loss_dppo_tv", "probability"),
-  dppo("compute_policy_loss_dppo_kl", "binaryKl"),
+  dppo("compute_policy_loss_dppo_tv", "dppoTv"),
+  dppo("compute_policy_loss_dppo_kl", "dppoKl"),
   dro,
   distillation,
   distillationTopK,
