@@ -46,12 +46,14 @@ test("trl: a Parquet row each, numeric columns are rewards, one that abstains is
 });
 
 test.each([
-  ["trl-two-rewards.parquet", ["len_reward", "digit_reward"], 16],
-  ["trl-one-reward.parquet", ["len_reward"], 16],
-  ["trl-chat-extras.parquet", ["rew", "<lambda>", "length"], 16],
-])("%s, written by TRL 1.13: a reward is the sum of what did not abstain", async (name, functions, count) => {
+  ["trl-two-rewards.parquet", ["length_reward", "sum_reward"], 4],
+  ["trl-one-reward.parquet", ["length_reward"], 0],
+  ["trl-chat-extras.parquet", ["length_reward", "noted_sum_reward", "length"], 3],
+])("%s, written by TRL 1.13: a reward is the sum of what did not abstain", async (name, functions, abstained) => {
   const { rollouts, report } = await read(name, "trl");
-  expect(rollouts).toHaveLength(count);
+  expect(rollouts).toHaveLength(8);
+  const lacking = rollouts.filter(({ rewards }) => Object.keys(rewards!).length < functions.length);
+  expect(lacking).toHaveLength(abstained);
   expect(report.rewardFrom).toBe(functions.join(" + "));
   for (const { reward, rewards, advantage, group, text } of rollouts) {
     const known = Object.values(rewards!);
@@ -65,8 +67,14 @@ test.each([
 test("trl: a column that is logged beside the rewards is left out of them by its weight", async () => {
   const options = { rewardWeights: { length: 0 } };
   const { rollouts, report } = await readAllRollouts(sample("trl-chat-extras.parquet"), options);
-  expect(report.rewardFrom).toBe("rew + <lambda> + 0 length");
-  expect(rollouts[1]).toMatchObject({ reward: 2.5, rewards: { rew: 2, "<lambda>": 0.5, length: 12 } });
+  expect(report.rewardFrom).toBe("length_reward + noted_sum_reward + 0 length");
+  expect(rollouts[1]).toMatchObject({
+    prompt: "system\nAnswer with a number.\nuser\n1+1=\nassistant\n",
+    text: "7.",
+    reward: Math.fround(-0.2),
+    rewards: { length_reward: Math.fround(-0.2), noted_sum_reward: 0, length: 2 },
+    meta: { right: "2" },
+  });
 });
 
 test.each(["serve-chat.json", "serve-completions.json"])(
