@@ -4,7 +4,8 @@ import { type Comparison, compareRuns, comparisonTables, prepareSteps, renderCom
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { EXPORT_OPTIONS, exportEvents, exportTables } from "./exporting";
 import { factsOf } from "./reporting";
-import { readRun, runName } from "./rollouts/read-runs";
+import { readRun } from "./rollouts/read-runs";
+import { NAME_OPTION, runNames } from "./rollouts/run-names";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
@@ -12,20 +13,6 @@ import { brief, table, wrote } from "./shell/table";
 
 /** What may stand in the name of a folder. */
 const folderName = (name: string, run: number): string => name.replace(/[^\p{L}\p{N}_.-]+/gu, "_") || `run_${run}`;
-
-function needNames(call: Call): string[] {
-  const { files, texts } = { files: call.args.files, texts: call.args.texts("name") };
-  const names = files.map((file, i) => texts[i] ?? runName(file));
-  if (texts.length > files.length)
-    throw new UsageError(`--name stands ${texts.length} times, for ${files.length} runs`, { name: "--name" });
-  const twice = names.find((name, i) => names.indexOf(name) !== i);
-  if (twice !== undefined)
-    throw new UsageError(`two runs are called "${twice}"; --name TEXT, once for each run, tells them apart`, {
-      name: "--name",
-      got: twice,
-    });
-  return names;
-}
 
 function shareOf(call: Call): number | undefined {
   const text = call.args.text("last-steps");
@@ -60,7 +47,7 @@ function textOf({ runs, differences, prompts }: Comparison): string {
 
 async function run(call: Call): Promise<Answer> {
   const { args, outputs, progress } = call;
-  const names = needNames(call);
+  const names = runNames(args);
   const options = { lastSteps: shareOf(call) };
   const out = args.text("out");
   const page = out === undefined ? undefined : await outputs.add(out);
@@ -95,7 +82,7 @@ changed most and the best response of each run. Where rollouts name no step, the
   options: {
     out: { value: "FILE", short: "o", text: "the page to write" },
     title: { value: "TEXT", text: "title of the page" },
-    name: { value: "TEXT", multiple: true, text: "what a run is called, in their order. Default: its file or folder" },
+    ...NAME_OPTION,
     "last-steps": { value: "SHARE", text: "steps that differences are about, from the end. Default 0.25" },
     ...EXPORT_OPTIONS,
     ...READ_OPTIONS,

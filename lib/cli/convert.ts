@@ -19,7 +19,7 @@ async function run(call: Call): Promise<Answer> {
   // Rollouts pass through one at a time; the progress is that of reading, whose end is known.
   const report = await write(call, out, place, reader);
   call.progress.end();
-  noteWarnings(call, reader.report);
+  noteWarnings(call, [reader.report]);
   const { rollouts, bytes, format, dialect, skipped, cutOff } = reader.report;
   const lost: string[] = [];
   if (skipped > 0) lost.push(`${skipped} malformed records left out`);

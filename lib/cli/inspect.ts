@@ -1,5 +1,5 @@
 // surprisal inspect: what is in a file of rollouts, what is missing, and what looks wrong.
-import { BATCH_OPTION, batchesOf, openRollouts, type ReadFile } from "./rollouts/read-batches";
+import { BATCH_OPTION, batchesOf, inStepOrder, readEach } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { JSON_NAMES, type ReadReport, type Rollout } from "../io";
 import { renderTerminal, summarize } from "../report";
@@ -63,16 +63,9 @@ function fileText(
 
 async function run(call: Call): Promise<Answer> {
   const { args, stdout, env } = call;
-  const files: ReadFile[] = [];
-  for (const file of args.files) {
-    const reader = openRollouts(call, file);
-    const rollouts: Rollout[] = [];
-    for await (const rollout of reader) rollouts.push(rollout);
-    files.push({ report: reader.report, rollouts });
-  }
-  call.progress.end();
+  const files = await readEach(call);
   const rule = oneWord(args, "batch", ["step", "file", "all"]) ?? "step";
-  const batches = batchesOf(files, rule).filter(({ rollouts }) => rollouts.length > 0);
+  const batches = inStepOrder(batchesOf(files, rule).filter(({ rollouts }) => rollouts.length > 0));
   const summary = summarize(batches.map(({ label, rollouts }) => prepareAsOne(label, rollouts)));
   const fields = files.map(({ rollouts }) => fieldCounts(rollouts));
   const colour = stdout.isTTY === true && !env["NO_COLOR"];

@@ -6,7 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { renderTerminal, type ReportStep, reportTables, summarize } from "../report";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
 import { EXPORT_OPTIONS, exportEvents, exportTables, scalarLines } from "./exporting";
-import { BATCH_OPTION, needWholeBatch, readBatches } from "./rollouts/read-batches";
+import { BATCH_OPTION, inStepOrder, needWholeBatch, readBatches } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { preparedStep, SPANS, writeReport } from "./reporting";
 import { sharedCommand } from "./shards/shared-command";
@@ -34,7 +34,7 @@ const steps: Steps<Place, readonly ReportStep[]> = {
     const { args, progress } = call;
     const options = optionsFrom(args, SPANS);
     const backend = backendOf(args);
-    const batches = await readBatches(call);
+    const batches = inStepOrder(await readBatches(call));
     progress.start("preparing the page", "batches", batches.length);
     const data = batches.map((batch) => {
       needWholeBatch(batch, "a page shows whole batches");

@@ -20,6 +20,8 @@ export class GrowingReport implements ReadReport {
   cutOff: { readonly line: number; readonly bytes: number } | undefined;
   warningCount = 0;
   readonly warnings: ReadWarning[] = [];
+  /** Each record stood on a line of its own, so that a reading of what is added later can begin where this one ended. */
+  ofLines = false;
   readonly name: string;
   readonly #said = new Set<string>();
 

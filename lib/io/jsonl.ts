@@ -15,6 +15,8 @@ export interface JsonlOptions {
   readonly detector: DialectDetector;
   readonly skip: boolean;
   readonly maxRecordBytes: number;
+  /** Lines of the source before the first that is read. */
+  readonly linesBefore?: number | undefined;
   readonly tick: () => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -75,6 +77,7 @@ class LineReader {
 
   constructor(options: JsonlOptions, unpacked: { readonly cutOff: boolean }) {
     this.#options = options;
+    this.#started = (options.linesBefore ?? 0) > 0;
     this.#unpacked = unpacked;
   }
 
@@ -107,6 +110,7 @@ class LineReader {
   end(): Rollout[] {
     const { report, op } = this.#options;
     const document = this.#document;
+    report.ofLines = !report.gzip && document === undefined;
     const rollouts = document
       ? this.#guarded(document.first, () => {
           let value: unknown;
@@ -202,13 +206,13 @@ class LineReader {
 }
 
 export async function* jsonlRollouts(stream: ByteStream, options: JsonlOptions): AsyncGenerator<Rollout> {
-  const { report, op, maxRecordBytes, tick, signal } = options;
+  const { report, op, maxRecordBytes, linesBefore = 0, tick, signal } = options;
   report.totalBytes = stream.totalBytes;
   const { first, all } = await peek(counted(stream.pieces, report));
   report.gzip = isGzip(first);
   const unpacked = report.gzip ? gunzip(op, report.name, all) : { bytes: all, cutOff: false };
   const reader = new LineReader(options, unpacked);
-  for await (const lines of linesOf(unpacked.bytes, maxRecordBytes)) {
+  for await (const lines of linesOf(unpacked.bytes, maxRecordBytes, linesBefore + 1)) {
     for (const line of lines) {
       for (const rollout of reader.read(line)) {
         ++report.rollouts;

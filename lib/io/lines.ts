@@ -14,10 +14,11 @@ export interface Line {
 
 const NEWLINE = 10;
 
-export async function* linesOf(pieces: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Line[]> {
+/** @param first number of the first line */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>, limit: number, first = 1): AsyncGenerator<Line[]> {
   let parts: Uint8Array[] = [];
   let length = 0;
-  let number = 1;
+  let number = first;
 
   const add = (part: Uint8Array): void => {
     length += part.length;

@@ -16,6 +16,13 @@ const OP = "readRollouts";
 const DEFAULT_RECORD_BYTES = 64 * 1024 * 1024;
 const FORMATS: readonly FileFormat[] = ["jsonl", "parquet", "safetensors", "npz"];
 
+/** The end of a line: so many bytes and lines are before it. */
+export interface LineEnd {
+  readonly bytes: number;
+  readonly lines: number;
+}
+const START: LineEnd = { bytes: 0, lines: 0 };
+
 /** What the option says, or what the first bytes say; a stream is JSONL unless something else is said. */
 async function findFormat(source: RolloutSource, name: string, { format }: ReadOptions): Promise<FileFormat> {
   if (format !== undefined) return format;
@@ -36,13 +43,14 @@ async function* rolloutsOf(
   options: ReadOptions,
   report: GrowingReport,
   detector: DialectDetector,
+  from: LineEnd = START,
 ): AsyncGenerator<Rollout> {
   const { signal, onProgress } = options;
   signal?.throwIfAborted();
   const tick = paced(
     onProgress && (() => onProgress({ bytes: report.bytes, totalBytes: report.totalBytes, rollouts: report.rollouts })),
   );
-  report.format = await findFormat(source, report.name, options);
+  report.format = from === START ? await findFormat(source, report.name, options) : "jsonl";
   const { format } = report;
   const shared = {
     op: OP,
@@ -50,11 +58,12 @@ async function* rolloutsOf(
     detector,
     skip: options.malformed === "skip",
     maxRecordBytes: options.maxRecordBytes ?? DEFAULT_RECORD_BYTES,
+    linesBefore: from.lines,
     signal,
     tick,
   };
   if (format === "jsonl") {
-    for await (const rollout of jsonlRollouts(await openStream(OP, source, report.name, signal), shared)) {
+    for await (const rollout of jsonlRollouts(await openStream(OP, source, report.name, signal, from.bytes), shared)) {
       yield report.meant(rollout);
       signal?.throwIfAborted();
     }
@@ -131,6 +140,27 @@ export function readRollouts(source: RolloutSource, options: ReadOptions = {}): 
   const detector = new DialectDetector(OP, options);
   const report = new GrowingReport(nameOf(source, options.name));
   return new Reader(report, () => rolloutsOf(source, options, report, detector));
+}
+
+/**
+ * All rollouts of a file, or those behind `from`, and where they end: undefined where what is added to the file later cannot be read by
+ * itself, since it is no JSONL with a record a line.
+ *
+ * @throws SurprisalError as `readRollouts`
+ */
+export async function readOn(
+  path: string,
+  options: ReadOptions,
+  from?: LineEnd,
+): Promise<{ rollouts: Rollout[]; report: ReadReport; end: LineEnd | undefined }> {
+  checkOptions(path, options);
+  const report = new GrowingReport(nameOf(path, options.name));
+  const rollouts: Rollout[] = [];
+  for await (const rollout of rolloutsOf(path, options, report, new DialectDetector(OP, options), from))
+    rollouts.push(rollout);
+  const bytes = (from ?? START).bytes + report.bytes - (report.cutOff?.bytes ?? 0);
+  const lines = Math.max(report.lines, (from ?? START).lines) - (report.cutOff ? 1 : 0);
+  return { rollouts, report, end: report.ofLines ? { bytes, lines } : undefined };
 }
 
 /**

@@ -141,9 +141,9 @@ export interface ByteStream {
   readonly pieces: AsyncIterable<Uint8Array>;
 }
 
-async function* piecesOf(source: ByteSource): AsyncGenerator<Uint8Array> {
+async function* piecesOf(source: ByteSource, start: number): AsyncGenerator<Uint8Array> {
   try {
-    for (let at = 0; at < source.size; at += PIECE) yield await source.read(at, Math.min(PIECE, source.size - at));
+    for (let at = start; at < source.size; at += PIECE) yield await source.read(at, Math.min(PIECE, source.size - at));
   } finally {
     await source.close();
   }
@@ -204,17 +204,18 @@ async function* abortable(
   }
 }
 
-/** Opens any source for reading from the start. */
+/** Opens any source for reading from its start, or a file from a later byte on. */
 export async function openStream(
   op: string,
   source: RolloutSource,
   name: string,
   signal?: AbortSignal,
+  start = 0,
 ): Promise<ByteStream> {
   signal?.throwIfAborted();
   if (isRandomAccess(source)) {
     const bytes = await openSource(op, source, name);
-    return { totalBytes: bytes.size, pieces: abortable(piecesOf(bytes), signal) };
+    return { totalBytes: bytes.size, pieces: abortable(piecesOf(bytes, start), signal) };
   }
   if (isChunks(source)) return { totalBytes: undefined, pieces: abortable(encoded(op, source), signal) };
   throw argumentError(

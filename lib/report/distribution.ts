@@ -29,10 +29,12 @@ function niceWidth(width: number): number {
 export function commonEdges(samples: readonly Sample[], integers: boolean): number[] {
   const filled = samples.filter(({ sorted }) => sorted.length > 0);
   if (filled.length === 0) return [];
-  const least = Math.min(...filled.map(({ sorted }) => sorted[0]!));
-  const most = Math.max(...filled.map(({ sorted }) => sorted.at(-1)!));
-  const low = Math.min(...filled.map(({ sorted }) => quantile(sorted, 0.005)));
-  const high = Math.max(...filled.map(({ sorted }) => quantile(sorted, 0.995)));
+  const smallest = (of: (sorted: Float64Array) => number): number =>
+    filled.reduce((low, { sorted }) => Math.min(low, of(sorted)), Infinity);
+  const largest = (of: (sorted: Float64Array) => number): number =>
+    filled.reduce((high, { sorted }) => Math.max(high, of(sorted)), -Infinity);
+  const [least, most] = [smallest((sorted) => sorted[0]!), largest((sorted) => sorted.at(-1)!)];
+  const [low, high] = [smallest((sorted) => quantile(sorted, 0.005)), largest((sorted) => quantile(sorted, 0.995))];
   const cut = high > low && most - least > OUTLIERS * (high - low);
   const [from, to] = cut ? [low, high] : [least, most];
   const range = to - from;

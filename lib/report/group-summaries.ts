@@ -3,9 +3,15 @@ import { groupRollouts, membersOf } from "../io/rollout-groups";
 import { deviation, mean } from "./distribution";
 import { clippedShare, keptOf, lengthOf, truncatedShare } from "./measures";
 import type { ReportStep } from "./model";
+import { promptNames } from "./prompt-names";
 import type { GroupSummary } from "./summary";
 
-function summarizeGroup(group: string, members: readonly number[], { rollouts }: ReportStep): GroupSummary {
+function summarizeGroup(
+  group: string,
+  name: string,
+  members: readonly number[],
+  { rollouts }: ReportStep,
+): GroupSummary {
   const own = members.map((index) => rollouts[index]!);
   const rewards = own.flatMap(({ reward }) => (reward !== undefined && Number.isFinite(reward) ? [reward] : []));
   const entropies = own.flatMap((rollout) => keptOf(rollout, rollout.entropies)).filter(Number.isFinite);
@@ -13,6 +19,7 @@ function summarizeGroup(group: string, members: readonly number[], { rollouts }:
   const some = rewards.length > 0;
   return {
     group,
+    name,
     rollouts: members,
     rewardMean: some ? mean(rewards) : null,
     rewardStd: some ? deviation(rewards) : null,
@@ -28,6 +35,12 @@ function summarizeGroup(group: string, members: readonly number[], { rollouts }:
 
 /** By first appearance. */
 export function summarizeGroups(step: ReportStep): GroupSummary[] {
-  const groups = groupRollouts(step.rollouts);
-  return membersOf(groups).map((members, group) => summarizeGroup(groups.groupNames[group]!, members, step));
+  const { rollouts } = step;
+  const groups = groupRollouts(rollouts);
+  const members = membersOf(groups);
+  const names = promptNames(members.map(([first]) => rollouts[first!]!.prompt));
+  return members.map((own, g) => {
+    const group = groups.groupNames[g]!;
+    return summarizeGroup(group, names[g] ?? group, own, step);
+  });
 }

@@ -101,3 +101,13 @@ export function scalarsOf(steps: readonly StepSummary[]): Scalar[] {
   }));
   return [...FIXED, ...functions, ...ks].filter(({ value }) => steps.some((step) => value(step) !== null));
 }
+
+/** A scalar over the steps of a run. */
+export interface Course extends Scalar {
+  /** One a step; null where the step does not have it. */
+  readonly series: readonly (number | null)[];
+}
+
+/** The courses of the scalars that some of these steps have. */
+export const coursesOf = (steps: readonly StepSummary[]): Course[] =>
+  scalarsOf(steps).map((scalar) => ({ ...scalar, series: steps.map(scalar.value) }));

@@ -27,7 +27,10 @@ export const MEASURES = ["reward", "length", "entropy", "advantage", "ratio"] as
 export type Measure = (typeof MEASURES)[number];
 
 export interface GroupSummary {
+  /** The label of the rollouts. */
   readonly group: string;
+  /** What it is called: the first words of its prompt, from where the prompts of the step differ; its label without a prompt. */
+  readonly name: string;
   /** Indices into the rollouts of the step. */
   readonly rollouts: readonly number[];
   readonly rewardMean: number | null;

@@ -82,7 +82,7 @@ test.each([
   [["entropy", "x.jsonl", "--temperature", "2"], "is for logits in a tensor file"],
   [["demo", "--methods", "grpo,ppo"], "--methods"],
   [["demo", "--steps", "1.5"], "expected a whole number from 1 on"],
-  [["view"], "needs 1 of a folder, or a file of rollouts"],
+  [["view"], "needs at least 1 of a folder, or a file of rollouts"],
   [["view", "run", "--port", "high"], "expected a whole number from 0 on"],
   [["bench", "--backends", "gpu"], "--backends"],
   [["build", "--arch", "9.0", "--cuda"], "without the dot"],

@@ -4,17 +4,22 @@ import { once } from "node:events";
 import {
   appendFileSync,
   chmodSync,
+  closeSync,
   mkdirSync,
+  openSync,
   readFileSync,
   renameSync,
   rmSync,
+  truncateSync,
   type watch,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
-import { type FileSteps, FollowedRun } from "../../lib/cli/view/followed-run";
+import type { FileSteps } from "../../lib/cli/view/file-steps";
+import { FollowedRun } from "../../lib/cli/view/followed-run";
 import { watchFolder } from "../../lib/cli/view/watch";
 import { SurprisalError } from "../../lib/core/errors";
 import { distFile } from "../support/dist";
@@ -160,6 +165,113 @@ test("follows one file through its replacement, and leaves its neighbours alone"
   await news.next();
   writeWhole(file, jsonl([line(1, "one"), line(2, "two")]));
   expect((await news.next()).value).toMatchObject({ steps: 2, rollouts: 2 });
+});
+
+describe("several runs", () => {
+  test("are compared live, and each has a page of its own", async () => {
+    const [one, two] = [newRun(), newRun()];
+    for (const [run, reward] of [
+      [one, 0],
+      [two, 1],
+    ] as const)
+      for (const step of [2, 10])
+        writeFileSync(
+          join(run, `${step}.jsonl`),
+          jsonl([{ prompt: "2+2?", text: `from ${reward}, step ${step}`, reward }]),
+        );
+    const view = start(one, two, "--name", "base", "--name", "new <b>");
+    const { text } = await view.ask();
+    expect(text).toContain("<title>base · new &lt;b&gt;</title>");
+    // Where rollouts name no step, the numbers in the names of the files are the steps.
+    expect(text).toContain("base step 10, new &lt;b&gt; step 10");
+    expect(text).toContain('<a href="/2#1/0">10.jsonl, rollout 1</a>');
+    expect(text).toMatch(
+      /<li><a href="\/" aria-current="page"><bdi>Side by side<.*href="\/1"><bdi>base<.*href="\/2">/s,
+    );
+    expect((await view.ask("/1")).text).toContain("from 0, step 10");
+    const own = (await view.ask("/2")).text;
+    expect(own).toContain("from 1, step 10");
+    expect(own).toContain('href="/2" aria-current="page"');
+    expect([(await view.ask("/3")).status, (await view.ask("/1/")).status]).toEqual([404, 404]);
+    const news = view.news();
+    expect((await news.next()).value).toMatchObject({ steps: 4, rollouts: 4 });
+    writeWhole(join(two, "11.jsonl"), jsonl([{ prompt: "2+2?", text: "news", reward: 0 }]));
+    expect((await news.next()).value).toMatchObject({ steps: 5, rollouts: 5 });
+    expect((await view.ask()).text).toContain("new &lt;b&gt; step 11");
+    writeWhole(join(one, "broken.jsonl"), "<html>\n");
+    await news.next();
+    expect(/<bdi>(base: [^<]*)/.exec((await view.ask()).text)?.[1]).toMatch(/broken\.jsonl:1: the line is no JSON/);
+  });
+
+  test("may be empty at first; two of one name are refused", async () => {
+    const [one, two] = [newRun(), newRun()];
+    const view = start(one, two);
+    expect(await view.ask()).toMatchObject({
+      status: 200,
+      text: expect.stringContaining("0 steps, 0 rollouts") as string,
+    });
+    const twice = await surprisal(["view", one, one]);
+    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("two runs are called")]);
+  });
+
+  test("one run has one page", async () => {
+    expect((await start(newRun()).ask("/1")).status).toBe(404);
+  });
+});
+
+test("of a file that has only grown the new lines are read, and nothing before them; else all of it", async () => {
+  const run = newRun();
+  const file = join(run, "a.jsonl");
+  const long = "x".repeat(3000);
+  writeFileSync(file, jsonl([line(1, `old ${long}`), line(2, "old")]));
+  const view = start(file);
+  const news = view.news();
+  const next = async (): Promise<News> => (await news.next()).value as News;
+  expect(await next()).toMatchObject({ steps: 2, rollouts: 2 });
+  // What stands before the last kilobyte is not looked at again: a reading of it would fail.
+  const handle = openSync(file, "r+");
+  writeSync(handle, "{broken", 0);
+  closeSync(handle);
+  appendFileSync(file, jsonl([line(2, "two", 0), line(3, "three")]));
+  expect(await next()).toMatchObject({ steps: 3, rollouts: 4 });
+  const { text } = await view.ask();
+  for (const said of ["old x", "two", "three"]) expect(text).toContain(said);
+  // Both rollouts of step 2 are one group again.
+  expect(text).toMatch(/data-step="1".*2 rollouts · 1 group</s);
+  // A line that comes in two pieces, and a mistake with its number.
+  const four = jsonl([line(4, "four")]);
+  appendFileSync(file, four.slice(0, 30));
+  appendFileSync(file, four.slice(30));
+  let now = await next();
+  while (now.rollouts < 5) now = await next();
+  appendFileSync(file, "nonsense\n");
+  await next();
+  expect((await view.ask()).text).toContain("a.jsonl:6: the line is no JSON");
+  // Another file in its place, and one that was cut.
+  writeWhole(file, jsonl([line(7, "new")]));
+  now = await next();
+  expect(now).toMatchObject({ steps: 1, rollouts: 1 });
+  truncateSync(file, 0);
+  expect(await next()).toMatchObject({ steps: 0, rollouts: 0 });
+});
+
+test("a document over many lines is read whole each time", async () => {
+  const run = newRun();
+  const file = join(run, "a.json");
+  const document = (texts: string[]): string =>
+    JSON.stringify(
+      texts.map((text) => line(1, text)),
+      null,
+      2,
+    );
+  writeFileSync(file, document(["one"]));
+  const view = start(file);
+  const news = view.news();
+  expect((await news.next()).value).toMatchObject({ rollouts: 1 });
+  writeFileSync(file, document(["one", "two"]));
+  let now = (await news.next()).value as News;
+  while (now.rollouts !== 2) now = (await news.next()).value as News;
+  expect((await view.ask()).text).not.toContain("What could not be read");
 });
 
 describe("a followed run", () => {

@@ -57,6 +57,21 @@ else {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  test.each([390, 1280])("a histogram alone keeps its size and that of its labels, %i pixels wide", async (width) => {
+    await open({ width });
+    const seen = await page.evaluate<{ height: number; sizes: number[]; outside: number }>(`(() => {
+      const chart = document.querySelector("section.step:not([hidden]) .histogram");
+      const { left, right } = chart.closest("figure").getBoundingClientRect();
+      const labels = [...chart.querySelectorAll("text")].map((text) => ({ ...text.getBoundingClientRect().toJSON(), size: parseFloat(getComputedStyle(text).fontSize) }));
+      return {
+        height: chart.getBoundingClientRect().height,
+        sizes: [...new Set(labels.map(({ size }) => size))],
+        outside: labels.filter((one) => one.left < left || one.right > right || one.height > 1.5 * one.size).length,
+      };
+    })()`);
+    expect(seen).toEqual({ height: 114, sizes: [13.5], outside: 0 });
+  });
+
   test("search, in prompts and responses, hides what does not hold the words", async () => {
     await open();
     expect(await seen()).toHaveLength(12);

@@ -46,6 +46,7 @@ describe("numbers of a step", () => {
     expect(summary.groups).toEqual([
       {
         group: "a",
+        name: "a",
         rollouts: [0, 1],
         rewardMean: 0.5,
         rewardStd: Math.SQRT1_2,

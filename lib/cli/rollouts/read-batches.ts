@@ -3,6 +3,7 @@ import * as path from "node:path";
 import type { Collective } from "../../core/collective";
 import { SurprisalError } from "../../core/errors";
 import { readRollouts, type ReadReport, type Rollout, type RolloutSource } from "../../io";
+import { counted } from "../../report/numbers";
 import { visible } from "../../report/visible";
 import { splitBySteps } from "../../io/rollout-groups";
 import { oneWord } from "../shell/arguments";
@@ -10,6 +11,7 @@ import type { ShardView } from "../shards/shard";
 import type { Call, OptionSpecs } from "../shell/command";
 import { UsageError } from "../shell/exit-codes";
 import { readOptions } from "./read-flags";
+import { runFiles } from "./run-files";
 
 const BATCHES = ["step", "file", "all"] as const;
 /** What counts as one batch. */
@@ -32,6 +34,8 @@ export interface Batch {
   readonly label: string;
   /** For messages: always with the file. */
   readonly source: string;
+  /** Training step, where it is one step. */
+  readonly step?: number;
   readonly rollouts: readonly Rollout[];
   /** Where the batch lies on several processes: those, each with its own rollouts. */
   readonly collective?: Collective;
@@ -92,25 +96,51 @@ export function openRollouts(call: Call, file: string): ReturnType<typeof readRo
   });
 }
 
-/** Writes the warnings of a reader to standard error. */
-export function noteWarnings({ stderr }: Pick<Call, "stderr">, { warnings, warningCount }: ReadReport): void {
-  for (const { message } of warnings.slice(0, 5)) stderr.write(`note: ${visible(message)}\n`);
-  if (warningCount > 5)
-    stderr.write(`note: ${warningCount - Math.min(5, warnings.length)} more; surprisal inspect lists them\n`);
+const MOST_NOTES = 5;
+
+/** Writes the warnings of readers to standard error; what several files have in common is said once. */
+export function noteWarnings({ stderr }: Pick<Call, "stderr">, reports: readonly ReadReport[]): void {
+  const notes = new Map<string, { readonly message: string; files: number }>();
+  for (const { name, warnings } of reports)
+    for (const what of new Set(warnings.map(({ message }) => message.replace(`${name}:`, "")))) {
+      // The same at the same line of many files, such as the first.
+      const known = notes.get(what);
+      if (known) ++known.files;
+      else notes.set(what, { message: `${name}:${what}`, files: 1 });
+    }
+  const all = Array.from(notes.values());
+  for (const { message, files } of all.slice(0, MOST_NOTES)) {
+    const others = files > 1 ? `; the same in ${counted(files - 1, "other file")}` : "";
+    stderr.write(`note: ${visible(message)}${others}\n`);
+  }
+  const unlisted = reports.reduce((sum, { warnings, warningCount }) => sum + warningCount - warnings.length, 0);
+  const left = Math.max(all.length - MOST_NOTES, 0) + unlisted;
+  if (left > 0) stderr.write(`note: ${left} more; surprisal inspect lists them\n`);
 }
 
-/** All files, whole; of a part, the rollouts that belong to it. */
-export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
+/** All files, and those of the folders among them, whole; of a part, the rollouts that belong to it. Notes nothing. */
+export async function readEach(call: Call): Promise<readonly ReadFile[]> {
   const files: ReadFile[] = [];
-  for (const [index, file] of call.args.files.entries()) {
+  // A part has its files from the plan of the whole.
+  const names = call.shard ? call.args.files : call.args.files.flatMap(runFiles);
+  for (const [index, file] of names.entries()) {
     const reader = openRollouts(call, file);
     const rollouts: Rollout[] = [];
     let row = 0;
     for await (const rollout of reader) if (call.shard?.keeps?.(index, row++) ?? true) rollouts.push(rollout);
     call.progress.end();
-    noteWarnings(call, reader.report);
     files.push({ report: reader.report, rollouts });
   }
+  return files;
+}
+
+/** The same, with the warnings of the readers on standard error. */
+export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
+  const files = await readEach(call);
+  noteWarnings(
+    call,
+    files.map(({ report }) => report),
+  );
   return files;
 }
 
@@ -130,9 +160,17 @@ export function batchesOf(files: readonly ReadFile[], rule: BatchRule, shard?: S
     splitBySteps(rollouts).map(({ step, rollouts: own }): Batch => {
       if (step === undefined) return whole(name, own);
       const source = `${name}, step ${step}`;
-      return { label: (shard ?? { files }).files.length === 1 ? `step ${step}` : source, source, rollouts: own };
+      const label = (shard ?? { files }).files.length === 1 ? `step ${step}` : source;
+      return { label, source, step, rollouts: own };
     }),
   );
+}
+
+/** By training step where each is another one, as files in the order of a shell are not: 10.jsonl stands before 2.jsonl there. */
+export function inStepOrder(batches: readonly Batch[]): readonly Batch[] {
+  const steps = new Set(batches.map(({ step }) => step));
+  if (steps.has(undefined) || steps.size < batches.length) return batches;
+  return [...batches].sort((a, b) => a.step! - b.step!);
 }
 
 /** Refuses a batch that lies on several processes. */

@@ -6,14 +6,8 @@ import { SurprisalError } from "../../core/errors";
 import { formatOfPath } from "../../io/format";
 import type { ReportStep } from "../../report";
 import { shownName } from "../rollouts/read-batches";
-
-/** What one reading of a file gave. */
-export interface FileSteps {
-  readonly steps: readonly ReportStep[];
-  readonly rollouts: number;
-  /** The last line was not whole yet. */
-  readonly cutOff: boolean;
-}
+import { fileNumbers } from "../rollouts/run-files";
+import type { FileSteps } from "./file-steps";
 
 interface KnownFile extends FileSteps {
   /** Another one when the file has changed. */
@@ -33,7 +27,7 @@ export class FollowedRun {
   readonly folder: string;
   /** The file to follow; undefined: every file of the folder whose name ends as rollouts do. */
   readonly #only: string | undefined;
-  readonly #read: (file: string) => Promise<FileSteps>;
+  readonly #read: (file: string, before: FileSteps | undefined) => Promise<FileSteps>;
   readonly #changed: () => void;
   #files: ReadonlyMap<string, KnownFile> = new Map();
   #folderProblem: string | undefined;
@@ -43,11 +37,15 @@ export class FollowedRun {
 
   /**
    * @param given a folder or a file
-   * @param read reads one file
+   * @param read reads one file; `before` is what an earlier reading of it gave
    * @param changed called when there is something new
    * @throws SurprisalError where nothing is there
    */
-  constructor(given: string, read: (file: string) => Promise<FileSteps>, changed: () => void) {
+  constructor(
+    given: string,
+    read: (file: string, before: FileSteps | undefined) => Promise<FileSteps>,
+    changed: () => void,
+  ) {
     const stats = statSync(given, { throwIfNoEntry: false });
     if (!stats || !(stats.isDirectory() || stats.isFile()))
       throw new SurprisalError(
@@ -62,8 +60,13 @@ export class FollowedRun {
     this.#changed = changed;
   }
 
+  /** Where rollouts name no step, the numbers in the names of the files are the steps. */
   get steps(): readonly ReportStep[] {
-    return this.#inOrder().flatMap(([, { steps }]) => steps);
+    const files = this.#inOrder();
+    const numbers = fileNumbers(files.map(([name]) => name));
+    return files.flatMap(([, { steps }], i) =>
+      steps.map((step) => (step.step === undefined ? { ...step, step: numbers[i] } : step)),
+    );
   }
 
   get rollouts(): number {
@@ -137,12 +140,12 @@ export class FollowedRun {
     return stats?.isFile() === true ? stampOf(stats) : undefined;
   }
 
-  async #readFile(name: string, stamp: string, known: FileSteps = NONE): Promise<KnownFile> {
+  async #readFile(name: string, stamp: string, known: KnownFile | undefined): Promise<KnownFile> {
     try {
-      return { ...(await this.#read(path.join(this.folder, name))), stamp, problem: undefined };
+      return { ...(await this.#read(path.join(this.folder, name), known)), stamp, problem: undefined };
     } catch (error) {
       if (!(error instanceof SurprisalError)) throw error;
-      return { ...known, stamp, problem: error.message };
+      return { ...(known ?? NONE), stamp, problem: error.message };
     }
   }
 }

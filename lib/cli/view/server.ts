@@ -1,12 +1,14 @@
-// Serves one page, and news of it, to this machine and to nobody else.
+// Serves pages, and news of them, to this machine and to nobody else.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { UsageError } from "../shell/exit-codes";
 
 /** What is served. */
 export interface Served {
+  /** Where the pages are, "/" among them. */
+  readonly paths: readonly string[];
   /** A document of HTML. */
-  page(): string;
+  page(path: string): string;
   /** What a page learns that is open: one line of JSON. */
   news(): string;
 }
@@ -14,7 +16,6 @@ export interface Served {
 const LOOPBACK = "127.0.0.1";
 
 const EVENTS = "/events";
-const PATHS: readonly (string | undefined)[] = ["/", EVENTS];
 const pathOf = (url: string): string | undefined => url.split("?")[0];
 
 const HEADERS = {
@@ -36,14 +37,19 @@ interface Refusal {
  * Why a request gets nothing. A page of another site reaches a server of this machine by a name of its own that leads here (which the
  * host names), or by a link or a script (which browsers say).
  */
-function refusal({ method = "", url = "", headers }: IncomingMessage, hosts: readonly string[]): Refusal | undefined {
+function refusal(
+  { method = "", url = "", headers }: IncomingMessage,
+  hosts: readonly string[],
+  paths: readonly (string | undefined)[],
+): Refusal | undefined {
   if (!hosts.includes(headers.host ?? "")) return { status: 403, text: `the host is none of ${hosts.join(", ")}` };
   const site = headers["sec-fetch-site"] ?? "none";
   if (site !== "none" && site !== "same-origin")
     return { status: 403, text: "another site asks; open the address by itself" };
   if (method !== "GET" && method !== "HEAD")
     return { status: 405, text: "only GET and HEAD", headers: { allow: "GET, HEAD" } };
-  return PATHS.includes(pathOf(url)) ? undefined : { status: 404, text: "there is only /" };
+  const known = pathOf(url) === EVENTS || paths.includes(pathOf(url));
+  return known ? undefined : { status: 404, text: `there is only ${paths.join(", ")}` };
 }
 
 export class ViewServer {
@@ -95,17 +101,18 @@ export class ViewServer {
       response.writeHead(status, { ...HEADERS, "content-type": `${type}; charset=utf-8`, ...length, ...more });
       response.end(request.method === "HEAD" ? undefined : text);
     };
-    const refused = refusal(request, this.#hosts);
+    const refused = refusal(request, this.#hosts, this.#served.paths);
     if (refused) {
       end(refused.status, "text/plain", `${refused.text}\n`, refused.headers);
       return;
     }
-    if (pathOf(request.url!) === EVENTS) {
+    const path = pathOf(request.url!)!;
+    if (path === EVENTS) {
       this.#listen(request, response);
       return;
     }
     try {
-      end(200, "text/html", this.#served.page());
+      end(200, "text/html", this.#served.page(path));
     } catch (error) {
       end(500, "text/plain", `the page cannot be made: ${(error as Error).message}\n`);
     }

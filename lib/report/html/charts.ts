@@ -4,12 +4,14 @@ import type { Distribution, Histogram, Measure } from "../summary";
 import { html, type Markup, nothing } from "./markup";
 import { ticks } from "./ticks";
 
-const WIDTH = 220;
+/** Pixels, of the bars. Widths are shares of the chart, so that labels keep their size however wide it is. */
 const HEIGHT = 88;
-const AXIS = 22;
+/** Labels that are longer stand at every other mark. */
+const SHORT_LABEL = 5;
 
 /** Where differences overflow there is no place. */
 const place = (value: number): string => (Number.isFinite(value) ? value.toFixed(1) : "0");
+const share = (value: number): string => `${place(value)}%`;
 
 const outline = ({ edges, counts }: Histogram, x: (value: number) => number): string => {
   const most = Math.max(...counts, 1);
@@ -18,8 +20,23 @@ const outline = ({ edges, counts }: Histogram, x: (value: number) => number): st
     `${place(x(edges[i]!))},${place(y)}`,
     `${place(x(edges[i + 1]!))},${place(y)}`,
   ]);
-  return [`0,${HEIGHT}`, ...steps, `${WIDTH},${HEIGHT}`].join(" ");
+  return [`0,${HEIGHT}`, ...steps, `100,${HEIGHT}`].join(" ");
 };
+
+/** The marks of the axis, with their numbers. */
+function marksOf(from: number, to: number, x: (value: number) => number): readonly Markup[] {
+  const values = ticks(from, to);
+  const every = values.some((tick) => shortNumber(tick).length > SHORT_LABEL) ? 2 : 1;
+  return values.map((tick, i) => {
+    const at = x(tick);
+    const anchor = at < 6 ? "start" : at > 94 ? "end" : "middle";
+    const text =
+      i % every === 0
+        ? html`<text x="${share(at)}" y="${HEIGHT + 20}" text-anchor="${anchor}">${shortNumber(tick)}</text>`
+        : nothing;
+    return html`<line class="tick" x1="${share(at)}" x2="${share(at)}" y1="${HEIGHT}" y2="${HEIGHT + 4}"/>${text}`;
+  });
+}
 
 /**
  * One measure: a bar a bin, the mean as a line, 5 % to 95 % as a band on the axis; the first step's shape behind it as a thin
@@ -33,42 +50,44 @@ export function histogramChart(
 ): Markup {
   const { edges, counts } = current.histogram;
   const [from, to] = [edges[0]!, edges.at(-1)!];
-  const x = (value: number): number => ((Math.min(Math.max(value, from), to) - from) / (to - from)) * WIDTH;
+  const x = (value: number): number => ((Math.min(Math.max(value, from), to) - from) / (to - from)) * 100;
   const most = Math.max(...counts, 1);
   const bars = counts.map((count, i) => {
     if (count === 0) return nothing;
-    const height = Math.max((count / most) * (HEIGHT - 8), 1.5);
+    const height = Math.max((count / most) * (HEIGHT - 8), 2.5);
     const [left, right] = [x(edges[i]!), x(edges[i + 1]!)];
     const sign = measure === "advantage" && edges[i + 1]! <= 1e-12 ? " negative" : "";
-    const gap = right - left > 4 ? 1 : 0.3;
-    return html`<rect class="bar${sign}" x="${place(left + gap / 2)}" y="${place(HEIGHT - height)}" width="${place(Math.max(right - left - gap, 0.6))}" height="${place(height)}" rx="1.5"><title>${shortNumber(edges[i]!)} to ${shortNumber(edges[i + 1]!)}: ${count}</title></rect>`;
+    return html`<rect class="bar${sign}" x="${share(left)}" y="${place(HEIGHT - height)}" width="${share(Math.max(right - left, 0.3))}" height="${place(height)}" rx="1.5"><title>${shortNumber(edges[i]!)} to ${shortNumber(edges[i + 1]!)}: ${count}</title></rect>`;
   });
-  const marks = ticks(from, to).map((tick) => {
-    const at = x(tick);
-    const anchor = at < 12 ? "start" : at > WIDTH - 12 ? "end" : "middle";
-    return html`<line class="tick" x1="${place(at)}" x2="${place(at)}" y1="${HEIGHT}" y2="${HEIGHT + 4}"/><text x="${place(at)}" y="${HEIGHT + 18}" text-anchor="${anchor}">${shortNumber(tick)}</text>`;
-  });
-  const ghost = first ? html`<polyline class="ghost" points="${outline(first.histogram, x)}"/>` : nothing;
+  const ghost = first
+    ? html`<svg class="stretched" viewBox="0 0 100 ${HEIGHT}" height="${HEIGHT}" preserveAspectRatio="none"><polyline class="ghost" points="${outline(first.histogram, x)}"/></svg>`
+    : nothing;
   const { mean, p5, p95 } = current;
   const says = `Histogram of ${name.toLowerCase()} over ${counted(current.count, "value")}: mean ${shortNumber(mean)}, from ${shortNumber(current.min)} to ${shortNumber(current.max)}, nine in ten between ${shortNumber(p5)} and ${shortNumber(p95)}`;
-  return html`<svg class="histogram ${measure}" viewBox="0 0 ${WIDTH} ${HEIGHT + AXIS}" role="img" aria-label="${says}">
-<line class="axis" x1="0" x2="${WIDTH}" y1="${HEIGHT}" y2="${HEIGHT}"/>${bars}${ghost}${marks}
-<line class="range" x1="${place(x(p5))}" x2="${place(Math.max(x(p95), x(p5) + 1))}" y1="${HEIGHT}" y2="${HEIGHT}"/>
-<line class="mean" x1="${place(x(mean))}" x2="${place(x(mean))}" y1="2" y2="${HEIGHT}"/></svg>`;
+  return html`<svg class="histogram ${measure}" role="img" aria-label="${says}">
+<line class="axis" x1="0" x2="100%" y1="${HEIGHT}" y2="${HEIGHT}"/>${bars}${ghost}${marksOf(from, to, x)}
+<line class="range" x1="${share(x(p5))}" x2="${share(Math.max(x(p95), x(p5) + 0.4))}" y1="${HEIGHT}" y2="${HEIGHT}"/>
+<line class="mean" x1="${share(x(mean))}" x2="${share(x(mean))}" y1="2" y2="${HEIGHT}"/></svg>`;
 }
 
 const SPARK_WIDTH = 120;
 const SPARK_HEIGHT = 30;
+/** More steps than this are more than the line can show, and every step has such lines. */
+const SPARK_POINTS = 60;
 
 /** One value a step as a line, with a dot at the current one. Nothing for fewer than two. */
 export function sparkline(values: readonly (number | null)[], current: number): Markup {
   const known = values.flatMap((value) => value ?? []);
   if (known.length < 2) return nothing;
-  const [least, most] = [Math.min(...known), Math.max(...known)];
+  const least = known.reduce((low, value) => Math.min(low, value));
+  const most = known.reduce((high, value) => Math.max(high, value));
   const x = (step: number): number => 4 + (step / (values.length - 1)) * (SPARK_WIDTH - 8);
   const y = (value: number): number =>
     most > least ? SPARK_HEIGHT - 5 - ((value - least) / (most - least)) * (SPARK_HEIGHT - 10) : SPARK_HEIGHT / 2;
-  const points = values.flatMap((value, step) => (value === null ? [] : [`${place(x(step))},${place(y(value))}`]));
+  const every = Math.ceil(values.length / SPARK_POINTS);
+  const points = values.flatMap((value, step) =>
+    value === null || (step % every > 0 && step !== values.length - 1) ? [] : [`${place(x(step))},${place(y(value))}`],
+  );
   const here = values[current] ?? null;
   const dot = here === null ? nothing : html`<circle cx="${place(x(current))}" cy="${place(y(here))}" r="3.2"/>`;
   return html`<svg class="spark" viewBox="0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}" aria-hidden="true"><polyline points="${points.join(" ")}"/>${dot}</svg>`;

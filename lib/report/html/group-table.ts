@@ -4,7 +4,6 @@ import type { ReportStep } from "../model";
 import type { Distribution, GroupSummary, StepSummary } from "../summary";
 import { label } from "../visible";
 import { whisker } from "./charts";
-import { groupName } from "./text-section";
 import { html, type Markup, nothing } from "./markup";
 import { heading } from "./sortable";
 
@@ -70,7 +69,7 @@ export function groupTable(
       return html`<td class="number" data-value="${known ?? ""}">${known === null ? "–" : show(known)}</td>`;
     });
     const flag = group.equalRewards ? html` <span class="pill">no gradient</span>` : nothing;
-    return html`<tr data-place="${place}"><th scope="row" data-value="${groupName(group, step)}"><bdi>${groupName(group, step)}</bdi>${flag}</th>${cells}${
+    return html`<tr data-place="${place}"><th scope="row" data-value="${label(group.name)}"><bdi>${label(group.name)}</bdi>${flag}</th>${cells}${
       rewards ? html`<td class="picture">${spread(group, rewards)}</td>` : nothing
     }<td class="openers">${openers(group, step, current, onPage)}</td></tr>
 `;

@@ -10,9 +10,29 @@ export interface LiveState {
   readonly rollouts: number;
 }
 
+/** One of the pages that a server has, where there are several runs. */
+interface LivePage {
+  readonly name: string;
+  readonly path: string;
+}
+
 export interface Live extends LiveState {
   /** Files that could not be read, with why. */
   readonly problems: readonly string[];
+  /** The pages of a server of several runs: the comparison, then a page a run. */
+  readonly pages?: readonly LivePage[];
+  /** Path of this page among them. */
+  readonly current?: string;
+}
+
+/** Links to the pages of the runs, and to their comparison. */
+export function livePages({ pages = [], current }: Live): Markup {
+  if (pages.length === 0) return nothing;
+  const links = pages.map(({ name, path }) => {
+    const here = path === current ? html` aria-current="page"` : nothing;
+    return html`<li><a href="${path}"${here}><bdi>${label(name, 40)}</bdi></a></li>`;
+  });
+  return html`<nav class="pages" aria-label="Pages"><ul>${links}</ul></nav>`;
 }
 
 /** Problems that are listed one by one. */

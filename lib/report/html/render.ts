@@ -4,11 +4,12 @@ import { checkSteps } from "../check";
 import type { Report } from "../model";
 import { counted } from "../numbers";
 import type { HtmlOptions } from "../render-options";
+import { coursesOf } from "../scalars";
 import { summarizeChecked } from "../summarize";
 import type { Summary } from "../summary";
 import { label } from "../visible";
 import { documentOf } from "./document";
-import { type Live, liveControl, liveProblems } from "./live";
+import { type Live, liveControl, livePages, liveProblems } from "./live";
 import { html, type Markup, nothing } from "./markup";
 import { stepSection } from "./step-section";
 import { type PageData, pageData } from "./token-data";
@@ -82,9 +83,10 @@ function document(op: string, report: Report, options: HtmlOptions, live?: Live)
     most: Math.floor(caps.maxTexts / Math.max(report.steps.length, 1)),
     characters: caps.maxTextCharacters,
   };
+  const courses = coursesOf(summary.steps);
   const sections = report.steps.map((step, s) => {
     const onPage = tokensKnown ? new Set(data.steps[s]!.rollouts.map(({ index }) => index)) : undefined;
-    return stepSection(step, summary, s, { hidden: s !== last, maxGroups: caps.maxGroups, onPage, texts });
+    return stepSection(step, summary, s, { hidden: s !== last, maxGroups: caps.maxGroups, onPage, texts, courses });
   });
   // Without a token there is nothing to look at but the texts.
   const tokens = tokensKnown ? tokenSection(data, summary, kept(report, data)) : nothing;
@@ -95,7 +97,7 @@ function document(op: string, report: Report, options: HtmlOptions, live?: Live)
     skip: tokensKnown ? ["tokens", "tokens"] : ["main", "rollouts"],
     controls: html`${slider(summary)}${live ? liveControl(live) : nothing}`,
     withoutScripts: html`Scripts are off: this is the last step, without its tokens and without search.${live ? html` Loading the page again shows what is new.` : nothing}`,
-    body: html`${live ? liveProblems(live) : nothing}${body}`,
+    body: html`${live ? html`${livePages(live)}${liveProblems(live)}` : nothing}${body}`,
     facts: report.facts,
     data,
     live: live !== undefined,

@@ -1,35 +1,25 @@
 // Prompt and response of rollouts, as text that can be read without a script.
 import { shortNumber } from "../numbers";
+import { readable } from "../conversation";
 import { figuresOf } from "../figures";
 import type { ReportRollout, ReportStep } from "../model";
 import { clipped, label, visibleLines } from "../visible";
 import { html, type Markup, nothing } from "./markup";
 
-/** Characters of a prompt that name its group. */
-const BEGINNING = 72;
 /** Fields of `meta` that are shown, and how much of each. */
 const MOST_FIELDS = 16;
 const LONGEST_FIELD = 400;
 
-/** Text of several lines, each of them visible, and no more of it than `limit`. */
+/** Text of several lines, each of them visible, and no more of it than `limit`. Conversations are shown as who says what. */
 export function lines(text: string | undefined, limit: number): string {
   if (text === undefined) return "";
-  const { text: kept, left } = clipped(text, limit);
+  const { text: kept, left } = clipped(readable(text), limit);
   const shown = visibleLines(kept);
   return left > 0 ? `${shown}… (${left} more characters)` : shown;
 }
 
 /** The completion, as the source has it or as its tokens spell it. */
 export const textOf = ({ text, tokens }: ReportRollout): string | undefined => text ?? tokens?.join("");
-
-/** The first words of a prompt, on one line; undefined without one. */
-export function beginning(prompt: string | undefined): string | undefined {
-  const words = prompt
-    ?.slice(0, 4 * BEGINNING)
-    .replace(/\s+/g, " ")
-    .trim();
-  return words === undefined || words === "" ? undefined : label(words, BEGINNING);
-}
 
 /** What the source says besides, where it is one word, number or sentence: the right answer, the answer that was found. */
 function fieldsOf({ meta = {}, finishReason, id }: ReportRollout): readonly (readonly [name: string, value: string])[] {

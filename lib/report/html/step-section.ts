@@ -1,7 +1,7 @@
 // Everything of one step but its tokens: warnings, numbers, distributions, groups.
 import { counted, shortNumber } from "../numbers";
 import type { ReportStep } from "../model";
-import { scalarsOf } from "../scalars";
+import type { Course } from "../scalars";
 import { type Measure, MEASURES, type StepSummary, type Summary } from "../summary";
 import { label } from "../visible";
 import { histogramChart, sparkline } from "./charts";
@@ -24,9 +24,8 @@ const UNITS: Readonly<Record<Measure, string>> = {
   ratio: "per token",
 };
 
-function tiles(summary: Summary, current: number): Markup {
-  const shown = scalarsOf(summary.steps).flatMap(({ title, value, show, unit }) => {
-    const series = summary.steps.map(value);
+function tiles(courses: readonly Course[], current: number): Markup {
+  const shown = courses.flatMap(({ title, series, show, unit }) => {
     const here = series[current] ?? null;
     if (here === null) return [];
     return [
@@ -74,6 +73,8 @@ export interface SectionOptions {
   /** The rollouts whose tokens can be looked at; undefined where there are only texts. */
   readonly onPage: ReadonlySet<number> | undefined;
   readonly texts: TextCaps;
+  /** Of every scalar of the summary. */
+  readonly courses: readonly Course[];
 }
 
 /** The section of step number `current`. */
@@ -81,20 +82,17 @@ export function stepSection(
   step: ReportStep,
   summary: Summary,
   current: number,
-  { hidden, maxGroups, onPage, texts }: SectionOptions,
+  { hidden, maxGroups, onPage, texts, courses }: SectionOptions,
 ): Markup {
   const own = summary.steps[current]!;
-  const sizes = [
-    counted(own.rollouts, "rollout"),
-    counted(own.groups.length, "group"),
-    counted(own.keptTokens, "token"),
-  ];
+  const sizes = [counted(own.rollouts, "rollout"), counted(own.groups.length, "group")];
+  if (own.tokens > 0) sizes.push(counted(own.keptTokens, "token"));
   if (own.spans > 0) sizes.push(counted(own.spans, "span"));
   const table = groupTable(step, own, current, maxGroups, onPage);
   return html`<section class="step" data-step="${current}" aria-labelledby="step-${current}"${hidden ? html` hidden` : nothing}>
 <h2 id="step-${current}"><bdi>${label(own.label)}</bdi> <small>${sizes.join(" · ")}</small></h2>
 ${warnings(own)}
-${tiles(summary, current)}
+${tiles(courses, current)}
 ${distributions(summary, current)}
 ${own.groups.length > 0 ? html`<h3>Groups</h3>${table}` : nothing}
 ${textSection(step, own, current, texts)}

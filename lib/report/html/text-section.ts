@@ -6,12 +6,7 @@ import type { GroupSummary, StepSummary } from "../summary";
 import { label } from "../visible";
 import { inTurn } from "./in-turn";
 import { html, type Markup, nothing } from "./markup";
-import { beginning, lines, rolloutText, textOf } from "./rollout-text";
-
-/** What a group is called: by the beginning of its prompt where that is known. */
-export function groupName({ group, rollouts }: GroupSummary, step: ReportStep): string {
-  return beginning(step.rollouts[rollouts[0]!]!.prompt) ?? label(group, 48);
-}
+import { lines, rolloutText, textOf } from "./rollout-text";
 
 function tools(step: ReportStep, current: number): Markup {
   const names = new Set(step.rollouts.flatMap((rollout) => Array.from(figuresOf(rollout).keys())));
@@ -30,7 +25,7 @@ function groupTexts(
   current: number,
   limit: number,
 ): Markup {
-  const name = groupName(group, step);
+  const name = label(group.name);
   const { prompt } = step.rollouts[group.rollouts[0]!]!;
   const sizes = [label(group.group, 48), counted(group.rollouts.length, "rollout")];
   const apart = group.rewardMin !== null && group.rewardMin !== group.rewardMax;

@@ -158,7 +158,7 @@ const SCALE_WITHOUT_ENTROPIES = 3;
 /** Where the background reaches its full colour: a quarter above the 95th percentile, so that one outlier does not pale the rest. */
 function natsScale({ steps }: Summary): number {
   const ends = steps.flatMap(({ distributions }) => distributions.entropy?.p95 ?? []);
-  const end = Math.max(...ends, 0);
+  const end = ends.reduce((most, one) => Math.max(most, one), 0);
   return end > 0 ? Number((end * 1.25).toPrecision(2)) : SCALE_WITHOUT_ENTROPIES;
 }
 
@@ -166,7 +166,7 @@ function advantageScale({ steps }: Summary): number {
   const ends = steps.flatMap(({ distributions: { advantage } }) =>
     advantage ? [Math.abs(advantage.p5), Math.abs(advantage.p95)] : [],
   );
-  return Math.max(...ends, 0) || 1;
+  return ends.reduce((most, one) => Math.max(most, one), 0) || 1;
 }
 
 export function pageData(steps: readonly ReportStep[], summary: Summary, caps: Caps): PageData {

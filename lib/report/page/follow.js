@@ -13,6 +13,7 @@
  * @property {string} focus id of the element
  * @property {number} top
  * @property {number} viewTop
+ * @property {boolean[]} open which details are open
  */
 
 const LEFT = "surprisal view";
@@ -35,6 +36,10 @@ const controlsShown = () => [
       "section.step:not([hidden]) :is(input, select, .turn-round), #tokens :is(#rollout, [name=heat])",
     )
   ),
+];
+
+const detailsShown = () => [
+  .../** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("main details")),
 ];
 
 /** @param {HTMLElement} control */
@@ -72,11 +77,12 @@ function left() {
     focus: document.activeElement?.id ?? "",
     top: scrollY,
     viewTop: document.getElementById("view")?.scrollTop ?? 0,
+    open: detailsShown().map(({ open }) => open),
   };
 }
 
 /** @param {Left} before */
-function restore({ newest, step, controls, focus, top, viewTop }) {
+function restore({ newest, step, controls, focus, top, viewTop, open }) {
   const slider = stepSlider();
   const found = pageData.steps.findIndex(({ label }) => label === step);
   if (slider) {
@@ -85,6 +91,8 @@ function restore({ newest, step, controls, focus, top, viewTop }) {
   }
   const now = controlsShown();
   if (now.length === controls.length) now.forEach((control, i) => set(control, controls[i]));
+  const details = detailsShown();
+  if (details.length === open.length) details.forEach((one, i) => (one.open = open[i]));
   document.getElementById(focus)?.focus({ preventScroll: true });
   const view = document.getElementById("view");
   if (view) view.scrollTop = viewTop;

@@ -120,7 +120,7 @@ function groupTable({ groups, distributions }: StepSummary, { paint, width, maxG
   );
   const taken = kept.reduce((sum, column) => sum + column.width, 2);
   const metered = distributions.reward !== null && width - taken >= LEAST_LABEL + METER + 2;
-  const longest = Math.max(5, ...groups.slice(0, maxGroups).map(({ group }) => columns(label(group))));
+  const longest = Math.max(5, ...groups.slice(0, maxGroups).map(({ name }) => columns(label(name))));
   const room = Math.min(width - taken - (metered ? METER + 2 : 0), longest + 1);
   const { min, max } = distributions.reward ?? { min: 0, max: 0 };
   const filled = ({ rewardMean }: GroupSummary): string =>
@@ -128,7 +128,7 @@ function groupTable({ groups, distributions }: StepSummary, { paint, width, maxG
   const head = `  ${fit("group", room)}${kept.map(({ head, width: own }) => fit(head, own, "right")).join("")}`;
   const rows = groups.slice(0, maxGroups).map((group) => {
     const cells = kept.map(({ cell, width: own }) => fit(cell(group), own, "right")).join("");
-    const line = `  ${fit(label(group.group), room)}${cells}`;
+    const line = `  ${fit(label(group.name), room)}${cells}`;
     return (group.equalRewards ? paint("yellow", line) : line) + (metered ? `  ${paint("green", filled(group))}` : "");
   });
   const left = groups.length - rows.length;
