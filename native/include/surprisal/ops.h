@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x49da3b9au
+#define SRP_ABI 0x62498b1eu
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \
