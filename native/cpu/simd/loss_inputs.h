@@ -14,6 +14,11 @@ struct LaneParameters : LossParameters {
   Lanes clip_low, clip_high, ratio_cap, bound_low, bound_high;
 };
 
+SRP_INLINE const LaneParameters& in_lanes(const LaneParameters& p) { return p; }
+SRP_INLINE LaneParameters in_lanes(const LossParameters& p) {
+  return {p, Lanes(p.clip_low), Lanes(p.clip_high), Lanes(p.ratio_cap), Lanes(p.bound_low), Lanes(p.bound_high)};
+}
+
 static __attribute__((noinline)) void log_one_plus_by_library(double* x) {
   for (int64_t lane = 0; lane < kHalf; ++lane) x[lane] = log1p(x[lane]);
 }
@@ -57,12 +62,10 @@ SRP_INLINE LaneParameters lane_parameters(const LossTokens<F>& row, int64_t i, L
   const auto bound = [&](const F* bounds, double of_row) {
     return Lanes(bounds ? pick(in->kept, load_wide(bounds + i), splat(of_row)) : splat(of_row));
   };
-  LaneParameters p = {all,
-                      bound(row.clip_low, all.clip_low),
-                      bound(row.clip_high, all.clip_high),
-                      bound(row.ratio_cap, all.ratio_cap),
-                      Lanes(all.bound_low),
-                      Lanes(all.bound_high)};
+  LaneParameters p = in_lanes(all);
+  p.clip_low = bound(row.clip_low, all.clip_low);
+  p.clip_high = bound(row.clip_high, all.clip_high);
+  p.ratio_cap = bound(row.ratio_cap, all.ratio_cap);
   if (row.form == SRP_LOSS_BOUNDED) {
     p.bound_low = log_one_plus_exactly(select(p.clip_low < Lanes(1), -p.clip_low, Lanes(-1)));
     p.bound_high = log_one_plus_exactly(p.clip_high);

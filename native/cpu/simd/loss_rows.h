@@ -235,12 +235,19 @@ SRP_INLINE LossHalf half_of(const LossRow<F>& row, const RowConstants& all, int6
   return out;
 }
 
-template <RowKind kKind, bool kBounds, class F>
-SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int64_t i, RowLanes* sums) {
+// As bounded_half().
+template <RowKind kKind, class F>
+static __attribute__((noinline)) LossHalf bounded_row_half(const LossRow<F>& row, const RowConstants& all, int64_t i,
+                                                           RowLanes* sums) {
   LossInputs in = loss_inputs(row.tokens, i);
-  if (!kBounds) return half_of<kKind, false>(row, all, i, in, row.tokens.parameters, sums);
   const LaneParameters p = lane_parameters(row.tokens, i, &in);
   return half_of<kKind, true>(row, all, i, in, p, sums);
+}
+
+template <RowKind kKind, bool kBounds, class F>
+SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int64_t i, RowLanes* sums) {
+  if constexpr (kBounds) return bounded_row_half<kKind>(row, all, i, sums);
+  return half_of<kKind, false>(row, all, i, loss_inputs(row.tokens, i), row.tokens.parameters, sums);
 }
 
 template <RowKind kKind, bool kBounds, class F>

@@ -39,9 +39,8 @@ SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LanePara
 }
 
 // The other forms, by a call: seven of them in every loop would be long.
-template <class P>
 static __attribute__((noinline)) void other_loss(int32_t form, const LossPoint<Lanes>& point, const F64& advantage,
-                                                 const P& p, LossTerm<Lanes>* out) {
+                                                 const LaneParameters& p, LossTerm<Lanes>* out) {
   *out = loss_term(form, point, Lanes(advantage), p);
 }
 
@@ -77,7 +76,7 @@ SRP_INLINE LossHalf half_of(const LossTokens<F>& row, bool sums_up, int64_t i, c
     // These are copies: the compiler would read anything that a store might overwrite again after it.
     const LossPoint<Lanes> point = in.point;
     const F64 advantage = in.advantage;
-    const P parameters = p;
+    const LaneParameters parameters = in_lanes(p);
     LossTerm<Lanes> other;
     other_loss(row.form, point, advantage, parameters, &other);
     t = other;
@@ -107,12 +106,19 @@ SRP_INLINE LossHalf half_of(const LossTokens<F>& row, bool sums_up, int64_t i, c
   return out;
 }
 
-template <bool kBounds, class F>
-SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i, LossLanes* sums) {
+// With bounds of tokens. Not inlined twice a register: it is rare, and as long as the loop.
+template <class F>
+static __attribute__((noinline)) LossHalf bounded_half(const LossTokens<F>& row, bool sums_up, int64_t i,
+                                                       LossLanes* sums) {
   LossInputs in = loss_inputs(row, i);
-  if (!kBounds) return half_of(row, sums_up, i, in, row.parameters, sums);
   const LaneParameters p = lane_parameters(row, i, &in);
   return half_of(row, sums_up, i, in, p, sums);
+}
+
+template <bool kBounds, class F>
+SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i, LossLanes* sums) {
+  if constexpr (kBounds) return bounded_half(row, sums_up, i, sums);
+  return half_of(row, sums_up, i, loss_inputs(row, i), row.parameters, sums);
 }
 
 // Whole registers of tokens, from i while there are any. Returns where the others begin. Not inlined, since it is long:
