@@ -957,7 +957,7 @@ export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsy
  * Generalized advantage estimation over masked token rows.
  *
  *     δ[t] = reward[t] + γ·V(next) − value[t]
- *     advantage[t] = δ[t] + γ·λ·advantage(next),   return[t] = advantage[t] + value[t]
+ *     advantage[t] = δ[t] + γ·λ·advantage(next),   return[t] = advantage[t] + value[t];   γ and λ those of t, where tokens have some
  *
  * @param rewards per token, in the reward's own unit; [n] as `shape` or `offsets` say
  * @param values the critic's V, same shape
@@ -968,13 +968,13 @@ export const discountedReturnsAsync: TakesPlain<typeof from.discountedReturnsAsy
 export const gae: OverloadsTakePlain<typeof from.gae> = checked(
   "gae",
   from.gae,
-  "rewards:f values:f options{stream lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
+  "rewards:f values:f options{stream lambda:f lambdaPer out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /** `gae` off the event loop. The arrays must not be touched until it resolves. */
 export const gaeAsync: TakesPlain<typeof from.gaeAsync> = checkedAsync(
   "gaeAsync",
   from.gaeAsync,
-  "rewards:f values:f options{lambda:f out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
+  "rewards:f values:f options{lambda:f lambdaPer out{advantages:f returns:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena signal}",
 );
 /**
  * Cumulative sums along each row: sum[t] = Σ x[i] over kept i ≤ t (i < t with `exclusive`), 0 under the mask.
@@ -1052,7 +1052,7 @@ export const tailSums: OverloadsTakePlain<typeof from.tailSums> = checked(
 export const vtrace: OverloadsTakePlain<typeof from.vtrace> = checked(
   "vtrace",
   from.vtrace,
-  "rewards:f values:f weights:f options{stream lambda rhoBar cBar pgRhoBar delta out{targets:f advantages:f accumulated:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
+  "rewards:f values:f weights:f options{stream lambda:f lambdaPer rhoBar cBar pgRhoBar delta out{targets:f advantages:f accumulated:f} gamma:f mask:m maskMode transformMasked bootstrap:f shape offsets:i backend arena}",
 );
 /**
  * Marks tokens by how far their log-prob and their advantage lie together from the means of the batch.
@@ -1476,7 +1476,7 @@ export const varianceProxies: TakesPlain<typeof from.varianceProxies> = checked(
 export const actorCriticLoss: TakesPlain<typeof from.actorCriticLoss> = checked(
   "actorCriticLoss",
   from.actorCriticLoss,
-  "batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap valueCoefficient valueClip}",
+  "batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f valueCoefficient valueClip}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1663,7 +1663,7 @@ export const trustRegionMask: TakesPlain<typeof from.trustRegionMask> = checked(
 export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
   "bypassLoss",
   from.bypassLoss,
-  "batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
+  "batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f objective}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1677,7 +1677,7 @@ export const bypassLoss: TakesPlain<typeof from.bypassLoss> = checked(
 export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
   "cispoLoss",
   from.cispoLoss,
-  "batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+  "batch* options{$ clipHigh:f clipLow:f logClamp boundsPer ratioLevel preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1693,7 +1693,7 @@ export const cispoLoss: TakesPlain<typeof from.cispoLoss> = checked(
 export const clipCovLoss: TakesPlain<typeof from.clipCovLoss> = checked(
   "clipCovLoss",
   from.clipCovLoss,
-  "batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
+  "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset share between seed permutation:i}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1710,7 +1710,7 @@ export const clipCovLoss: TakesPlain<typeof from.clipCovLoss> = checked(
 export const cpgdLoss: TakesPlain<typeof from.cpgdLoss> = checked(
   "cpgdLoss",
   from.cpgdLoss,
-  "batch* options{$ clip clipLow clipHigh preset}",
+  "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1759,7 +1759,7 @@ export const droLoss: TakesPlain<typeof from.droLoss> = checked(
 export const gmpoLoss: TakesPlain<typeof from.gmpoLoss> = checked(
   "gmpoLoss",
   from.gmpoLoss,
-  "batch* options{$ countEpsilon clip clipLow clipHigh preset}",
+  "batch* options{$ countEpsilon clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1776,7 +1776,7 @@ export const gmpoLoss: TakesPlain<typeof from.gmpoLoss> = checked(
 export const gspoLoss: TakesPlain<typeof from.gspoLoss> = checked(
   "gspoLoss",
   from.gspoLoss,
-  "batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
+  "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1790,7 +1790,7 @@ export const gspoLoss: TakesPlain<typeof from.gspoLoss> = checked(
 export const gspoTokenLoss: TakesPlain<typeof from.gspoTokenLoss> = checked(
   "gspoTokenLoss",
   from.gspoTokenLoss,
-  "batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
+  "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1825,7 +1825,7 @@ export const klCovLoss: TakesPlain<typeof from.klCovLoss> = checked(
 export const luspoLoss: TakesPlain<typeof from.luspoLoss> = checked(
   "luspoLoss",
   from.luspoLoss,
-  "batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
+  "batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1858,7 +1858,7 @@ export const optimalValueLoss: TakesPlain<typeof from.optimalValueLoss> = checke
 export const ppoLoss: TakesPlain<typeof from.ppoLoss> = checked(
   "ppoLoss",
   from.ppoLoss,
-  "batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
+  "batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1890,7 +1890,7 @@ export const reinforceLoss: TakesPlain<typeof from.reinforceLoss> = checked(
 export const rlooLoss: TakesPlain<typeof from.rlooLoss> = checked(
   "rlooLoss",
   from.rlooLoss,
-  "batch* options{$ clip clipLow clipHigh preset}",
+  "batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
   ofEveryPolicyLoss,
 );
 /**
@@ -1947,29 +1947,29 @@ export const policyLoss: {
   "policyLoss",
   from.policyLoss,
   {
-    ppo: "name batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
-    gspo: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    gmpo: "name batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    ppo: "name batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    gspo: "name batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    gmpo: "name batch* options{$ countEpsilon clip:f clipLow:f clipHigh:f boundsPer preset}",
+    cispo: "name batch* options{$ clipHigh:f clipLow:f logClamp boundsPer ratioLevel preset}",
     sapo: "name batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo: "name batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
-    luspo: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    rloo: "name batch* options{$ clip clipLow clipHigh preset}",
+    luspo: "name batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    rloo: "name batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     reinforce: "name batch* options?{$ preset}",
-    cpgd: "name batch* options{$ clip clipLow clipHigh preset}",
+    cpgd: "name batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     dppo: "name batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name batch* options{$ beta preset}",
     bypass:
-      "name batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
-    gspoToken: "name batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
-    clipCov: "name batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
+      "name batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f objective}",
+    gspoToken: "name batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    clipCov: "name batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset share between seed permutation:i}",
     klCov: "name batch* options?{$ share coefficient preset}",
     optimalValue: "name batch* options{$ beta}",
     dppoTv: "name batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     dppoKl: "name batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     kimi: "name batch* options{$ beta preset}",
     topr: "name batch* options?{$ positiveWeight negativeWeight}",
-    segmentRatio: "name batch* options{$ clip clipLow clipHigh}",
+    segmentRatio: "name batch* options{$ clip:f clipLow:f clipHigh:f boundsPer}",
     flowRl: "name batch* options?{$ beta clip}",
     real: "name batch* options{$ tau}",
   },
@@ -2017,30 +2017,33 @@ export const policyLossFromLogits: {
   "policyLossFromLogits",
   from.policyLossFromLogits,
   {
-    ppo: "name logits targets:t batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
-    gspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    gmpo: "name logits targets:t batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    ppo: "name logits targets:t batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    gspo: "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    gmpo: "name logits targets:t batch* options{$ countEpsilon clip:f clipLow:f clipHigh:f boundsPer preset}",
+    cispo: "name logits targets:t batch* options{$ clipHigh:f clipLow:f logClamp boundsPer ratioLevel preset}",
     sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo:
       "name logits targets:t batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
-    luspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    rloo: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    luspo:
+      "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    rloo: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     reinforce: "name logits targets:t batch* options?{$ preset}",
-    cpgd: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    cpgd: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
-      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
-    gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
-    clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
+      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f objective}",
+    gspoToken:
+      "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    clipCov:
+      "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
     optimalValue: "name logits targets:t batch* options{$ beta}",
     dppoTv: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     dppoKl: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     kimi: "name logits targets:t batch* options{$ beta preset}",
     topr: "name logits targets:t batch* options?{$ positiveWeight negativeWeight}",
-    segmentRatio: "name logits targets:t batch* options{$ clip clipLow clipHigh}",
+    segmentRatio: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer}",
     flowRl: "name logits targets:t batch* options?{$ beta clip}",
     real: "name logits targets:t batch* options{$ tau}",
   },
@@ -2075,30 +2078,33 @@ export const policyLossFromLogitsAsync: {
   "policyLossFromLogitsAsync",
   from.policyLossFromLogitsAsync,
   {
-    ppo: "name logits targets:t batch* options{$ dualClip logClamp clip clipLow clipHigh ratioCap preset}",
-    gspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    gmpo: "name logits targets:t batch* options{$ countEpsilon clip clipLow clipHigh preset}",
-    cispo: "name logits targets:t batch* options{$ clipHigh clipLow logClamp ratioLevel preset}",
+    ppo: "name logits targets:t batch* options{$ dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    gspo: "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    gmpo: "name logits targets:t batch* options{$ countEpsilon clip:f clipLow:f clipHigh:f boundsPer preset}",
+    cispo: "name logits targets:t batch* options{$ clipHigh:f clipLow:f logClamp boundsPer ratioLevel preset}",
     sapo: "name logits targets:t batch* options?{$ temperaturePositive temperatureNegative logClamp ratioLevel preset}",
     vespo:
       "name logits targets:t batch* options?{$ shapePositive ratePositive shapeNegative rateNegative rolloutWeightsOver preset}",
-    luspo: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap ratioTo preset}",
-    rloo: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    luspo:
+      "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f ratioTo preset}",
+    rloo: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     reinforce: "name logits targets:t batch* options?{$ preset}",
-    cpgd: "name logits targets:t batch* options{$ clip clipLow clipHigh preset}",
+    cpgd: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset}",
     dppo: "name logits targets:t batch* options{$ measure low:f high:f proximity surrogate ratioCap logClamp sides preset}",
     dro: "name logits targets:t batch* options{$ beta preset}",
     bypass:
-      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip clipLow clipHigh ratioCap objective}",
-    gspoToken: "name logits targets:t batch* options{$ maxLogRatio clip clipLow clipHigh ratioCap preset}",
-    clipCov: "name logits targets:t batch* options{$ clip clipLow clipHigh preset share between seed permutation:i}",
+      "name logits targets:t batch* options{$ correction{weights{level threshold batchNormalize} rejection{options thresholds} emptyRows epsilon logClamp figures} preset correctionConventions{emptyRows epsilon logClamp figures} dualClip logClamp clip:f clipLow:f clipHigh:f boundsPer ratioCap:f objective}",
+    gspoToken:
+      "name logits targets:t batch* options{$ maxLogRatio clip:f clipLow:f clipHigh:f boundsPer ratioCap:f preset}",
+    clipCov:
+      "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer preset share between seed permutation:i}",
     klCov: "name logits targets:t batch* options?{$ share coefficient preset}",
     optimalValue: "name logits targets:t batch* options{$ beta}",
     dppoTv: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     dppoKl: "name logits targets:t batch* options{$ preset logClamp low:f high:f sides ratioCap proximity surrogate}",
     kimi: "name logits targets:t batch* options{$ beta preset}",
     topr: "name logits targets:t batch* options?{$ positiveWeight negativeWeight}",
-    segmentRatio: "name logits targets:t batch* options{$ clip clipLow clipHigh}",
+    segmentRatio: "name logits targets:t batch* options{$ clip:f clipLow:f clipHigh:f boundsPer}",
     flowRl: "name logits targets:t batch* options?{$ beta clip}",
     real: "name logits targets:t batch* options{$ tau}",
   },
@@ -2125,7 +2131,7 @@ export const policyLossFromLogitsAsync: {
 export const sequencePolicyObjective: OverloadsTakePlain<typeof from.sequencePolicyObjective> = checked(
   "sequencePolicyObjective",
   from.sequencePolicyObjective,
-  "logProbs:c oldLogProbs:c rewards:f options{shape offsets:i groups groupOffsets:i clip clipLow clipHigh backend arena collective epsilon mask:m maxLogRatio emptySequence}",
+  "logProbs:c oldLogProbs:c rewards:f options{shape offsets:i groups groupOffsets:i clip:f clipLow:f clipHigh:f boundsPer backend arena collective epsilon mask:m maxLogRatio emptySequence}",
 );
 /**
  * Rewards per token from the rewards of rows and a KL estimate per token:
@@ -2926,7 +2932,7 @@ export const clippedObjective: {
 } & typeof from.clippedObjective = checked(
   "clippedObjective",
   from.clippedObjective,
-  "logProbs:f oldLogProbs:f advantages:f options{stream clipLow clipHigh dualClip ratioCap logClamp maxLogRatio rowWeights:f advantagesPer outputs out{gradLogProbs:f ratios:f losses:f clipped:m} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena collective}",
+  "logProbs:f oldLogProbs:f advantages:f options{stream clipLow:f clipHigh:f dualClip ratioCap:f boundsPer logClamp maxLogRatio rowWeights:f advantagesPer outputs out{gradLogProbs:f ratios:f losses:f clipped:m} level reduce mask:m shape offsets:i groups groupOffsets:i backend arena collective}",
 );
 /**
  * `clippedObjective` off the event loop, without a `collective`. The arrays must not be touched until it resolves.
@@ -2947,7 +2953,7 @@ export const clippedObjectiveAsync: {
 } & typeof from.clippedObjectiveAsync = checkedAsync(
   "clippedObjectiveAsync",
   from.clippedObjectiveAsync,
-  "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend arena out{gradLogProbs:f ratios:f losses:f clipped:m} mask:m groups outputs logClamp level dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f signal}",
+  "logProbs:f oldLogProbs:f advantages:f options{reduce shape offsets:i groupOffsets:i advantagesPer backend arena out{gradLogProbs:f ratios:f losses:f clipped:m} boundsPer mask:m groups outputs logClamp level dualClip clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f signal}",
 );
 /**
  * KL estimates of tokens, from d = logProbs − referenceLogProbs:
@@ -2991,7 +2997,7 @@ export const rowLoss: {
 } & typeof from.rowLoss = checked(
   "rowLoss",
   from.rowLoss,
-  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
+  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream boundsPer mask:m outputs oldLogProbs:f advantages:f logClamp form countEpsilon factors:f termMask:m clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shapePositive ratePositive shapeNegative rateNegative reduce dualClip oldLogProbsPer coefficient}",
 );
 /** `rowLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const rowLossAsync: {
@@ -3004,7 +3010,7 @@ export const rowLossAsync: {
 } & typeof from.rowLossAsync = checkedAsync(
   "rowLossAsync",
   from.rowLossAsync,
-  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form countEpsilon oldLogProbs:f signal shapePositive ratePositive shapeNegative rateNegative dualClip reduce oldLogProbsPer coefficient}",
+  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form countEpsilon oldLogProbs:f signal shapePositive ratePositive shapeNegative rateNegative dualClip reduce oldLogProbsPer coefficient}",
 );
 /**
  * A loss that sees one token at a time, summed over rows with weights, and its gradient.
@@ -3029,7 +3035,7 @@ export const tokenLoss: {
 } & typeof from.tokenLoss = checked(
   "tokenLoss",
   from.tokenLoss,
-  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow clipHigh ratioCap maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
+  "options{shape offsets:i advantagesPer backend arena out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} stream boundsPer mask:m outputs oldLogProbs:f advantages:f logClamp form factors:f termMask:m dualClip clipLow:f clipHigh:f ratioCap:f maxLogRatio rowWeights:f factorsPer logProbs:f kl{stream referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /** `tokenLoss` off the event loop. The arrays must not be touched until it resolves. */
 export const tokenLossAsync: {
@@ -3042,7 +3048,7 @@ export const tokenLossAsync: {
 } & typeof from.tokenLossAsync = checkedAsync(
   "tokenLossAsync",
   from.tokenLossAsync,
-  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f signal temperaturePositive temperatureNegative coefficient marks:m}",
+  "options{logProbs:f outputs out{losses:f ratios:f klValues:f clipped:m gradLogProbs:f} advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * `logprob`, `tokenLoss` with an entropy term, and `logprobBackward` in one: every row of logits becomes its log-prob, its loss and
@@ -3080,7 +3086,7 @@ export const tokenLossFromLogits: {
 } & typeof from.tokenLossFromLogits = checked(
   "tokenLossFromLogits",
   from.tokenLossFromLogits,
-  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs temperaturePositive temperatureNegative coefficient marks:m}",
+  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * `tokenLossFromLogits` off the event loop. The arrays must not be touched until it resolves.
@@ -3104,7 +3110,7 @@ export const tokenLossFromLogitsAsync: {
 } & typeof from.tokenLossFromLogitsAsync = checkedAsync(
   "tokenLossFromLogitsAsync",
   from.tokenLossFromLogitsAsync,
-  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow clipHigh ratioCap logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs signal temperaturePositive temperatureNegative coefficient marks:m}",
+  "logits:l targets:t options{advantages:f advantagesPer factors:f factorsPer rowWeights:f mask:m termMask:m kl{referenceLogProbs:f kind gradientKind timesRatio coefficient rowWeights:f logClamp valueClamp} shape offsets:i backend arena clipLow:f clipHigh:f ratioCap:f boundsPer logClamp maxLogRatio form dualClip oldLogProbs:f vocab out temperature scale softcap dtype stride entropy{coefficient rowWeights:f mask:m} outputs signal temperaturePositive temperatureNegative coefficient marks:m}",
 );
 /**
  * The divergence of each row, in nats. With S and T the softmax of student / temperature and teacher / temperature:

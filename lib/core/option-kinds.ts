@@ -1,4 +1,5 @@
 // What the options and the batch of a function are on a command line: a table has every one of them, or it does not compile.
+import type { FloatArray } from "./dtype";
 
 /** How an option is written: a number, a flag alone, one of several words, or JSON for all that is larger. */
 export type OptionKind = "number" | "flag" | "json" | Readonly<Record<string, true>>;
@@ -9,10 +10,13 @@ type KindOf<Value> = [Value] extends [boolean]
     ? "number"
     : [Value] extends [string]
       ? Readonly<Record<Value, true>>
-      : "json";
+      : [Value] extends [number | FloatArray]
+        ? "number" | "json"
+        : "json";
 
 /** What exists inside a program only, or has a flag of its own. */
-type NotOptions = "preset" | "backend" | "arena" | "collective" | "out" | "stream" | "permutation";
+type NotOptions =
+  "preset" | "backend" | "arena" | "collective" | "out" | "stream" | "permutation" | "boundsPer" | "lambdaPer";
 
 /** Every option of a union of options. */
 type AllOf<Union> = {

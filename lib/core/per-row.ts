@@ -22,7 +22,7 @@ function everyRowHasOneToken({ B, T, offsets }: Rows): boolean {
 }
 
 /**
- * Reads `values` per row or per token as the option `<name>Per` says, else by length. As many rows as tokens, but not one of
+ * Reads `values` per row or per token as `option`, `<name>Per`, says, else by length. As many rows as tokens, but not one of
  * each, leave that open: then it must be said.
  */
 export function needPerRowOrToken(
@@ -31,9 +31,9 @@ export function needPerRowOrToken(
   values: unknown,
   rows: Rows,
   per: Per | undefined,
+  option = `${name}Per`,
 ): PerRowOrToken {
   const { n, B, meaning } = rows;
-  const option = `${name}Per`;
   if (per !== undefined) needWord(op, option, per, UNITS);
   const length = (values as FloatArray | undefined)?.length;
   if (per === undefined && n === B && length === n && !everyRowHasOneToken(rows))

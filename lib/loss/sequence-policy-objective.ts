@@ -206,7 +206,7 @@ export function sequencePolicyObjective(
     outputs: ["losses", "ratios", "clipped", "gradLogProbs"],
   });
   const { objective, gradLogProbs, losses, ratios, clipped, clipFraction, meanRatio, maxRatio } = result;
-  const { clipLow, clipHigh } = clip;
+  const width = (of: number | FloatArray, b: number): number => (typeof of === "number" ? of : of[b]!);
   const perRow = (_: unknown, b: number): FloatArray => gradLogProbs.subarray(rowBegin(rows, b), rowEnd(rows, b));
   return {
     objective,
@@ -215,7 +215,9 @@ export function sequencePolicyObjective(
     rewardMean: means,
     rewardStd: stds,
     ratios,
-    clippedRatios: ratios.map((ratio) => Math.min(Math.max(ratio, 1 - clipLow), 1 + clipHigh)),
+    clippedRatios: ratios.map((ratio, b) =>
+      Math.min(Math.max(ratio, 1 - width(clip.clipLow, b)), 1 + width(clip.clipHigh, b)),
+    ),
     perSequence: losses.map((loss) => 0 - loss),
     clipped,
     clipFraction,

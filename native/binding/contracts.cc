@@ -572,6 +572,9 @@ const Field fields[] = {
     {"oldLogProbsPerRow", Kind::kInt32, offsetof(Args, old_log_probs_per_row)},
     {"advantagesPerToken", Kind::kInt32, offsetof(Args, advantages_per_token)},
     {"factorsPerToken", Kind::kInt32, offsetof(Args, factors_per_token)},
+    {"clipLowsPerToken", Kind::kInt32, offsetof(Args, clip_lows_per_token)},
+    {"clipHighsPerToken", Kind::kInt32, offsetof(Args, clip_highs_per_token)},
+    {"ratioCapsPerToken", Kind::kInt32, offsetof(Args, ratio_caps_per_token)},
     {"reduce", Kind::kInt32, offsetof(Args, reduce)},
     {"figureCount", Kind::kInt32, offsetof(Args, figure_count)},
     {"parameters.clipLow", Kind::kFloat64, offsetof(Args, parameters.clip_low)},
@@ -598,6 +601,9 @@ const Field fields[] = {
     {"oldLogProbs", Kind::kInput, offsetof(Args, old_log_probs), kOwnDtype, COUNT((a.old_log_probs_per_row ? a.B : a.n))},
     {"advantages", Kind::kInput, offsetof(Args, advantages), kOwnDtype, COUNT((a.advantages_per_token ? a.n : a.B))},
     {"factors", Kind::kInput, offsetof(Args, factors), kOwnDtype, COUNT((a.factors_per_token ? a.n : a.B))},
+    {"clipLows", Kind::kInput, offsetof(Args, clip_lows), kOwnDtype, COUNT((a.clip_lows_per_token ? a.n : a.B))},
+    {"clipHighs", Kind::kInput, offsetof(Args, clip_highs), kOwnDtype, COUNT((a.clip_highs_per_token ? a.n : a.B))},
+    {"ratioCaps", Kind::kInput, offsetof(Args, ratio_caps), kOwnDtype, COUNT((a.ratio_caps_per_token ? a.n : a.B))},
     {"referenceLogProbs", Kind::kInput, offsetof(Args, reference_log_probs), kOwnDtype, COUNT(a.n)},
     {"rowWeights", Kind::kInput, offsetof(Args, row_weights), SRP_F64, COUNT(a.B)},
     {"klRowWeights", Kind::kInput, offsetof(Args, kl_row_weights), SRP_F64, COUNT(a.B)},
@@ -631,6 +637,9 @@ const Field fields[] = {
     {"oldLogProbsPerRow", Kind::kInt32, offsetof(Args, old_log_probs_per_row)},
     {"advantagesPerToken", Kind::kInt32, offsetof(Args, advantages_per_token)},
     {"factorsPerToken", Kind::kInt32, offsetof(Args, factors_per_token)},
+    {"clipLowsPerToken", Kind::kInt32, offsetof(Args, clip_lows_per_token)},
+    {"clipHighsPerToken", Kind::kInt32, offsetof(Args, clip_highs_per_token)},
+    {"ratioCapsPerToken", Kind::kInt32, offsetof(Args, ratio_caps_per_token)},
     {"reduce", Kind::kInt32, offsetof(Args, reduce)},
     {"figureCount", Kind::kInt32, offsetof(Args, figure_count)},
     {"parameters.clipLow", Kind::kFloat64, offsetof(Args, parameters.clip_low)},
@@ -657,6 +666,9 @@ const Field fields[] = {
     {"oldLogProbs", Kind::kInput, offsetof(Args, old_log_probs), kOwnDtype, COUNT((a.old_log_probs_per_row ? a.B : a.n))},
     {"advantages", Kind::kInput, offsetof(Args, advantages), kOwnDtype, COUNT((a.advantages_per_token ? a.n : a.B))},
     {"factors", Kind::kInput, offsetof(Args, factors), kOwnDtype, COUNT((a.factors_per_token ? a.n : a.B))},
+    {"clipLows", Kind::kInput, offsetof(Args, clip_lows), kOwnDtype, COUNT((a.clip_lows_per_token ? a.n : a.B))},
+    {"clipHighs", Kind::kInput, offsetof(Args, clip_highs), kOwnDtype, COUNT((a.clip_highs_per_token ? a.n : a.B))},
+    {"ratioCaps", Kind::kInput, offsetof(Args, ratio_caps), kOwnDtype, COUNT((a.ratio_caps_per_token ? a.n : a.B))},
     {"referenceLogProbs", Kind::kInput, offsetof(Args, reference_log_probs), kOwnDtype, COUNT(a.n)},
     {"rowWeights", Kind::kInput, offsetof(Args, row_weights), SRP_F64, COUNT(a.B)},
     {"klRowWeights", Kind::kInput, offsetof(Args, kl_row_weights), SRP_F64, COUNT(a.B)},
@@ -715,6 +727,9 @@ const Field fields[] = {
     {"oldLogProbs", Kind::kInput, offsetof(Args, old_log_probs), SRP_F64, COUNT(a.N)},
     {"advantages", Kind::kInput, offsetof(Args, advantages), SRP_F64, COUNT(a.N)},
     {"factors", Kind::kInput, offsetof(Args, factors), SRP_F64, COUNT(a.N)},
+    {"clipLows", Kind::kInput, offsetof(Args, clip_lows), SRP_F64, COUNT(a.N)},
+    {"clipHighs", Kind::kInput, offsetof(Args, clip_highs), SRP_F64, COUNT(a.N)},
+    {"ratioCaps", Kind::kInput, offsetof(Args, ratio_caps), SRP_F64, COUNT(a.N)},
     {"referenceLogProbs", Kind::kInput, offsetof(Args, reference_log_probs), SRP_F64, COUNT(a.N)},
     {"weights", Kind::kInput, offsetof(Args, weights), SRP_F64, COUNT(a.N)},
     {"klWeights", Kind::kInput, offsetof(Args, kl_weights), SRP_F64, COUNT(a.N)},
@@ -1002,6 +1017,7 @@ const Field fields[] = {
     {"lambda", Kind::kFloat64, offsetof(Args, lambda)},
     {"maskMode", Kind::kInt32, offsetof(Args, mask_mode)},
     {"transformMasked", Kind::kInt32, offsetof(Args, transform_masked)},
+    {"lambdasPerToken", Kind::kInt32, offsetof(Args, lambdas_per_token)},
     {"rewards", Kind::kInput, offsetof(Args, rewards), kOwnDtype, COUNT(a.n)},
     {"values", Kind::kInput, offsetof(Args, values), kOwnDtype, COUNT(a.n)},
     {"gammas", Kind::kInput, offsetof(Args, gammas), kOwnDtype, COUNT(a.n)},
@@ -1010,7 +1026,7 @@ const Field fields[] = {
     {"offsets", Kind::kInput, offsetof(Args, offsets), SRP_I32, COUNT(plus(a.B, 1))},
     {"advantages", Kind::kOutput, offsetof(Args, advantages), kOwnDtype, COUNT(a.n)},
     {"returns", Kind::kOutput, offsetof(Args, returns), kOwnDtype, COUNT(a.n)},
-    {"lambdas", Kind::kInput, offsetof(Args, lambdas), kOwnDtype, COUNT(a.B)},
+    {"lambdas", Kind::kInput, offsetof(Args, lambdas), kOwnDtype, COUNT((a.lambdas_per_token ? a.n : a.B))},
 };
 srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
   return backend.scan_gae(queue, static_cast<const Args*>(args));
@@ -1053,6 +1069,7 @@ const Field fields[] = {
     {"pgRhoBar", Kind::kFloat64, offsetof(Args, pg_rho_bar)},
     {"maskMode", Kind::kInt32, offsetof(Args, mask_mode)},
     {"delta", Kind::kInt32, offsetof(Args, delta)},
+    {"lambdasPerToken", Kind::kInt32, offsetof(Args, lambdas_per_token)},
     {"rewards", Kind::kInput, offsetof(Args, rewards), kOwnDtype, COUNT(a.n)},
     {"values", Kind::kInput, offsetof(Args, values), kOwnDtype, COUNT(a.n)},
     {"weights", Kind::kInput, offsetof(Args, weights), kOwnDtype, COUNT(a.n)},
@@ -1063,6 +1080,7 @@ const Field fields[] = {
     {"targets", Kind::kOutput, offsetof(Args, targets), kOwnDtype, COUNT(a.n)},
     {"advantages", Kind::kOutput, offsetof(Args, advantages), kOwnDtype, COUNT(a.n)},
     {"accumulated", Kind::kOutput, offsetof(Args, accumulated), kOwnDtype, COUNT(a.n)},
+    {"lambdas", Kind::kInput, offsetof(Args, lambdas), kOwnDtype, COUNT((a.lambdas_per_token ? a.n : a.B))},
 };
 srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
   return backend.scan_vtrace(queue, static_cast<const Args*>(args));
@@ -1204,7 +1222,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "7c456e49";
+const char* const contracts = "17c91a8a";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.
@@ -1232,8 +1250,8 @@ const std::vector<Op>& all_ops() {
       {"logprobBackward", sizeof(logprob_backward::Args), logprob_backward::fields, std::size(logprob_backward::fields), 10, offsetof(logprob_backward::Args, N), logprob_backward::run},
       {"logprobPartial", sizeof(logprob_partial::Args), logprob_partial::fields, std::size(logprob_partial::fields), 10, offsetof(logprob_partial::Args, N), logprob_partial::run},
       {"logprobMerge", sizeof(logprob_merge::Args), logprob_merge::fields, std::size(logprob_merge::fields), 6, 0, logprob_merge::run},
-      {"lossToken", sizeof(loss_token::Args), loss_token::fields, std::size(loss_token::fields), 31, 0, loss_token::run},
-      {"lossRow", sizeof(loss_row::Args), loss_row::fields, std::size(loss_row::fields), 31, 0, loss_row::run},
+      {"lossToken", sizeof(loss_token::Args), loss_token::fields, std::size(loss_token::fields), 34, 0, loss_token::run},
+      {"lossRow", sizeof(loss_row::Args), loss_row::fields, std::size(loss_row::fields), 34, 0, loss_row::run},
       {"lossLogits", sizeof(loss_logits::Args), loss_logits::fields, std::size(loss_logits::fields), 28, offsetof(loss_logits::Args, N), loss_logits::run},
       {"modulateSteps", sizeof(modulate_steps::Args), modulate_steps::fields, std::size(modulate_steps::fields), 5, 0, modulate_steps::run},
       {"modulateSpans", sizeof(modulate_spans::Args), modulate_spans::fields, std::size(modulate_spans::fields), 7, 0, modulate_spans::run},
@@ -1246,9 +1264,9 @@ const std::vector<Op>& all_ops() {
       {"reduceClamp", sizeof(reduce_clamp::Args), reduce_clamp::fields, std::size(reduce_clamp::fields), 7, 0, reduce_clamp::run},
       {"reduceGamma", sizeof(reduce_gamma::Args), reduce_gamma::fields, std::size(reduce_gamma::fields), 10, 0, reduce_gamma::run},
       {"reduceCounts", sizeof(reduce_counts::Args), reduce_counts::fields, std::size(reduce_counts::fields), 3, 0, reduce_counts::run},
-      {"scanGae", sizeof(scan_gae::Args), scan_gae::fields, std::size(scan_gae::fields), 8, 0, scan_gae::run},
+      {"scanGae", sizeof(scan_gae::Args), scan_gae::fields, std::size(scan_gae::fields), 9, 0, scan_gae::run},
       {"scanReturns", sizeof(scan_returns::Args), scan_returns::fields, std::size(scan_returns::fields), 7, 0, scan_returns::run},
-      {"scanVtrace", sizeof(scan_vtrace::Args), scan_vtrace::fields, std::size(scan_vtrace::fields), 11, 0, scan_vtrace::run},
+      {"scanVtrace", sizeof(scan_vtrace::Args), scan_vtrace::fields, std::size(scan_vtrace::fields), 12, 0, scan_vtrace::run},
       {"scanTail", sizeof(scan_tail::Args), scan_tail::fields, std::size(scan_tail::fields), 8, 0, scan_tail::run},
       {"scanPrefix", sizeof(scan_prefix::Args), scan_prefix::fields, std::size(scan_prefix::fields), 5, 0, scan_prefix::run},
       {"scanShares", sizeof(scan_shares::Args), scan_shares::fields, std::size(scan_shares::fields), 6, 0, scan_shares::run},

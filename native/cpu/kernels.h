@@ -201,6 +201,8 @@ struct LossTokens {
   const F *log_probs, *old_log_probs, *reference;  // the latter two or NULL
   const F *advantage, *factor;  // per token, or NULL = row_advantage, row_factor
   const uint8_t *mask, *term_mask, *marks;  // or NULL
+  const F *clip_low, *clip_high, *ratio_cap;  // per token, or NULL = that of `parameters`
+  bool bounds;  // one of these is given
   double row_advantage, row_factor;
   double policy, kl_scale;  // weights of the row's sums in the total
   int32_t form;

@@ -49,7 +49,7 @@ LossSums sums_of(const Kernels* level, const LossArgs& a, int64_t b, const LossP
   const Range range = row_range(a.offsets, a.T, a.n, b);
   LossSums sums;
   if (!level) {
-    for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, p, &sums);
+    for (int64_t i = range.begin; i < range.end; ++i) add_row_sums<F>(a, b, i, i, p, &sums);
     return sums;
   }
   if (!sums_differences(a)) return level->floats.of<F>().loss_row.sums(loss_row_of<F>(a, b, p), range.begin, range.end);
@@ -66,13 +66,7 @@ RowForm form_of(const Kernels* level, const LossArgs& a, int64_t b, const LossPa
   RowForm form = row_form<F>(a, b, p, sums);
   if (!level || sums_its_own(a.form)) return form;
   form.ratio.ratio = form.reported = level->loss_ratio(form.ratio.log_ratio);
-  if (a.form != SRP_ROW_CLIP_ONCE) return form;
-  const LossTerm<double> t = ClipForm::of(form.ratio, row_advantage<F>(a, b), p);
-  const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
-  form.loss = scaled(factor, t.loss);
-  form.slope = scaled(factor, t.slope);
-  form.clipped = t.clipped;
-  form.limited = t.limited;
+  if (a.form == SRP_ROW_CLIP_ONCE) clip_row<F>(a, b, p, &form);
   return form;
 }
 

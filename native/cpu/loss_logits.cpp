@@ -21,6 +21,9 @@ double slope_of(const LossArgs& tokens, const LossParameters& p, int64_t n, doub
   row.reference = at(row.reference);
   row.advantage = at(row.advantage);
   row.factor = at(row.factor);
+  row.clip_low = at(row.clip_low);
+  row.clip_high = at(row.clip_high);
+  row.ratio_cap = at(row.ratio_cap);
   row.mask = nullptr;  // it is kept
   row.term_mask = at(row.term_mask);
   row.marks = at(row.marks);

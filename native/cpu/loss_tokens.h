@@ -9,6 +9,9 @@ namespace srp::cpu {
 
 template <class F>
 LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters& p) {
+  const auto per_token = [](const void* bounds, int32_t says) {
+    return says ? static_cast<const F*>(bounds) : nullptr;
+  };
   const RowScale scale = row_scale(a, b);
   const F* const advantage = static_cast<const F*>(a.advantages);
   const F* const factor = static_cast<const F*>(a.factors);
@@ -28,6 +31,14 @@ LossTokens<F> loss_tokens_of(const LossArgs& a, int64_t b, const LossParameters&
   row.form = a.form;
   row.all_figures = wants_all(a);
   row.parameters = p;
+  row.clip_low = per_token(a.clip_lows, a.clip_lows_per_token);
+  row.clip_high = per_token(a.clip_highs, a.clip_highs_per_token);
+  row.ratio_cap = per_token(a.ratio_caps, a.ratio_caps_per_token);
+  row.bounds = has_token_bounds(a);
+  if (has_bounds(a) && !read_bounds<F>(a, b, 0, false, &row.parameters)) {  // NaN for every token
+    row.advantage = nullptr;
+    row.row_advantage = NAN;
+  }
   row.kl = a.kl;
   row.loss = static_cast<F*>(a.losses);
   row.ratio = static_cast<F*>(a.ratios);

@@ -56,6 +56,9 @@ ScanRows<F> rows_of(const srp_scan_returns_args& a) {
           nullptr};
 }
 
+bool has_lambdas_of_tokens(const srp_scan_gae_args& a) { return a.lambdas_per_token != 0; }
+bool has_lambdas_of_tokens(const srp_scan_returns_args&) { return false; }
+
 template <template <class> class Scan, class F, class Args>
 srp_status scan_rows(const Args& a) {
   constexpr int64_t kArrays = std::is_same_v<Args, srp_scan_returns_args> ? 2 : 4;
@@ -65,7 +68,7 @@ srp_status scan_rows(const Args& a) {
     const int64_t begin = a.B - to, end = a.B - from;
     if constexpr (std::is_same_v<Args, srp_scan_gae_args> || std::is_same_v<Args, srp_scan_returns_args>) {
       const Kernels* const level = kernels();
-      if (level && !a.transform_masked) {
+      if (level && !a.transform_masked && !has_lambdas_of_tokens(a)) {
         level->floats.of<F>().scan(rows_of<F>(a), begin, end, leaves_cache(a.n * int64_t{sizeof(F)}));
         return;
       }

@@ -23,11 +23,12 @@ namespace {
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
 // notes     one walk, inputs read ahead; float64 throughout: about 100 operations a token with figures
-// turn      4 of token_losses_kernel<float, false>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
+// turn      4 of token_losses_kernel<float, false, false>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
 //           must 0.5
 // shared    23552
-template <class F, bool kTogether>
+template <class F, bool kTogether, bool kBounds>
 __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a, uint32_t* faults) {
+  if (!kBounds) a.clip_lows = a.clip_highs = a.ratio_caps = nullptr;  // known to the compiler: no token looks for them
   SRP_DYN_SHARED(unsigned char, memory);
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
@@ -57,7 +58,7 @@ __device__ __forceinline__ LossSums sums_of_row(int64_t b, const Range& range, c
                                                 const LossTokens<F>& tokens) {
   const RowNumbers<5> numbers = add_row<kTogether, 5>(range, [&](int64_t begin, int64_t end, RowNumbers<5>& mine) {
     LossSums sums;
-    tokens.each(begin, end, [&](const LossArgs& few, int i, int64_t) { add_row_sums<F>(few, b, i, p, &sums); });
+    tokens.each(begin, end, [&](const LossArgs& few, int i, int64_t o) { add_row_sums<F>(few, b, i, o, p, &sums); });
     mine.sums[0] = sums.log_ratio;
     mine.sums[1] = sums.log_factor;
     mine.sums[2] = sums.advantage;
@@ -152,9 +153,12 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
 
 template <class F, bool kTogether>
 void token_losses(srp_queue* queue, const LossArgs& a) {
-  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B)));
-  SRP_LAUNCH((token_losses_kernel<F, kTogether>), grid, dim3(kRowThreads), LossTokens<F>::kBlockBytes, queue->stream, a,
-             queue->faults);
+  const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B))), block(kRowThreads);
+  constexpr int kBytes = LossTokens<F>::kBlockBytes;
+  if (has_bounds(a))
+    SRP_LAUNCH((token_losses_kernel<F, kTogether, true>), grid, block, kBytes, queue->stream, a, queue->faults);
+  else
+    SRP_LAUNCH((token_losses_kernel<F, kTogether, false>), grid, block, kBytes, queue->stream, a, queue->faults);
 }
 
 template <class F, bool kTogether>

@@ -63,7 +63,7 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_gae_args& a, int64_
   if (!kept && a.mask_mode != SRP_MASK_STEPS) return a.mask_mode == SRP_MASK_CUT ? forgetting() : keeping();
   const double gamma = kept ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
   const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
-  return {value, reward - value, gamma, gamma * a.lambda, CarryMap::kAffine};
+  return {value, reward - value, gamma, gamma * lambda_at<F>(a, a.lambda, i, kept), CarryMap::kAffine};
 }
 
 template <class F>
@@ -82,7 +82,7 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int
   const double reward = kept ? number_at<F>(a.rewards, i) : 0, value = kept ? number_at<F>(a.values, i) : 0;
   const double weight = kept ? number_at<F>(a.weights, i) : 1;
   const double rho = VtraceScan<F>::cap(weight, a.rho_bar),
-               decay = gamma * a.lambda * VtraceScan<F>::cap(weight, a.c_bar);
+               decay = gamma * lambda_at<F>(a, a.lambda, i, kept) * VtraceScan<F>::cap(weight, a.c_bar);
   if (a.delta == SRP_DELTA_REWARD) return {value, rho * reward - value, gamma, decay, CarryMap::kAffine};
   return {value, rho * (reward - value), rho * gamma, decay, CarryMap::kAffine};
 }
@@ -118,13 +118,15 @@ __device__ __forceinline__ void go_on(VtraceScan<F>& scan, const Carry& carry) {
   scan.accumulated = carry.sum;
 }
 
-// ---- the numbers of a row, in a copy of the arguments
+// ---- the numbers of a row, in a copy of the arguments whose token 0 is `begin`. Those of tokens are read where they lie: room for them
+// among the arrays of a tile would halve the warps of a block.
 
-template <class F, class Args>
-__device__ __forceinline__ void set_row(Args&, int64_t) {}
 template <class F>
-__device__ __forceinline__ void set_row(srp_scan_gae_args& a, int64_t row) {
-  if (a.lambdas) a.lambda = number_at<F>(a.lambdas, row);
+__device__ __forceinline__ void set_row(srp_scan_returns_args&, int64_t, int64_t) {}
+template <class F, class Args>
+__device__ __forceinline__ void set_row(Args& a, int64_t row, int64_t begin) {
+  a.lambda = lambda_of_row<F>(a, row);
+  if (a.lambdas_per_token) a.lambdas = static_cast<const F*>(a.lambdas) + begin;
 }
 
 // ---- the arrays of a scan, for the code that moves them

@@ -42,7 +42,7 @@ class Tile {
     begin_ = begin;
     count_ = count;
     tile_ = whole_;
-    set_row<F>(tile_, row_);
+    set_row<F>(tile_, row_, begin_);
     F* free = reinterpret_cast<F*>(memory_);
     each_input(tile_, [&](const void*& array) { fetch(array, free); });
     each_output(tile_, [&](void*& array) {

@@ -13,9 +13,46 @@ namespace srp {
 
 using LossArgs = srp_loss_token_args;
 
+SRP_HD double log_bound_low(double clip_low) { return log1p(clip_low < 1 ? -clip_low : -1.0); }
+
 SRP_HD LossParameters loss_parameters(const srp_loss_parameters& p) {
   const double log_high = p.max_log_ratio < p.log_clamp ? p.max_log_ratio : p.log_clamp;
-  return {p, -p.log_clamp, log_high, log1p(p.clip_low < 1 ? -p.clip_low : -1.0), log1p(p.clip_high)};
+  return {p, -p.log_clamp, log_high, log_bound_low(p.clip_low), log1p(p.clip_high)};
+}
+
+// Bounds of rows and tokens.
+
+SRP_HD bool has_bounds(const LossArgs& a) { return a.clip_lows || a.clip_highs || a.ratio_caps; }
+
+SRP_HD bool has_token_bounds(const LossArgs& a) {
+  return a.clip_lows_per_token || a.clip_highs_per_token || a.ratio_caps_per_token;
+}
+
+SRP_HD bool reads_widths(int32_t form) {
+  return form == SRP_LOSS_CLIP || form == SRP_LOSS_WEIGHTED || form == SRP_LOSS_BOUNDED || form == SRP_LOSS_SQUARED ||
+         (form >= SRP_ROW_CLIP && form <= SRP_ROW_GEOMETRIC);
+}
+
+SRP_HD bool reads_cap(int32_t form) {
+  return reads_widths(form) && form != SRP_LOSS_BOUNDED && form != SRP_LOSS_SQUARED;
+}
+
+template <class F>
+SRP_HD void read_bound(const void* bounds, bool per_token, bool tokens, int64_t b, int64_t i, double* to) {
+  if (bounds && (tokens || !per_token)) *to = load(static_cast<const F*>(bounds), per_token ? i : b);
+}
+
+// Puts the bounds of row b into `p`, with `tokens` those of token i, too. False where one is out of its range.
+template <class F>
+SRP_HD bool read_bounds(const LossArgs& a, int64_t b, int64_t i, bool tokens, LossParameters* p) {
+  read_bound<F>(a.clip_lows, a.clip_lows_per_token, tokens, b, i, &p->clip_low);
+  read_bound<F>(a.clip_highs, a.clip_highs_per_token, tokens, b, i, &p->clip_high);
+  read_bound<F>(a.ratio_caps, a.ratio_caps_per_token, tokens, b, i, &p->ratio_cap);
+  if (a.form == SRP_LOSS_BOUNDED) {
+    p->bound_low = log_bound_low(p->clip_low);
+    p->bound_high = log1p(p->clip_high);
+  }
+  return p->clip_low >= 0 && p->clip_high >= 0 && p->ratio_cap > 0;
 }
 
 // The weights of a row's sums in the total.
@@ -33,6 +70,12 @@ SRP_HD bool is_term(const LossArgs& a, int64_t i) { return !a.term_mask || a.ter
 template <class F>
 SRP_HD double advantage_of(const LossArgs& a, int64_t b, int64_t i) {
   return load(static_cast<const F*>(a.advantages), a.advantages_per_token ? i : b);
+}
+
+// The same once the bounds of token o of the batch stand in `p`.
+template <class F>
+SRP_HD double bounded_advantage(const LossArgs& a, int64_t b, int64_t i, int64_t o, LossParameters* p) {
+  return has_bounds(a) && !read_bounds<F>(a, b, o, true, p) ? NAN : advantage_of<F>(a, b, i);
 }
 
 template <class F>
@@ -177,9 +220,9 @@ SRP_HD TokenCost token_cost(const LossArgs& a, int64_t b, int64_t i, const LossP
           term ? scaled(factor, t.loss) : 0.0, term ? scaled(factor, t.slope) : 0.0, term};
 }
 
-// Token i of row b: its outputs, which are elements o, and its part of the row's figures.
+// Token i of row b: its outputs, which are elements o, and its part of the row's figures. Its bounds are elements o, too.
 template <class F, class Counts>
-SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p,
+SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all,
                        const RowScale& scale, FiguresWith<Counts>* row) {
   if (!is_kept(a, i)) {
     store_real<F>(a.losses, o, 0);
@@ -189,7 +232,8 @@ SRP_HD void token_loss(const LossArgs& a, int64_t b, int64_t i, int64_t o, const
     store_real<F>(a.grad_log_probs, o, 0);
     return;
   }
-  const double advantage = advantage_of<F>(a, b, i);
+  LossParameters p = all;
+  const double advantage = bounded_advantage<F>(a, b, i, o, &p);
   const LossPoint<double> point = point_of<F>(a, i);
   const TokenCost cost = token_cost<F>(a, b, i, p, point, advantage);
   store_real<F>(a.losses, o, cost.loss);
@@ -248,6 +292,17 @@ inline srp_status check_kl(const srp_kl_parameters& kl, bool given, bool may_be)
   return check_above("kl.value_clamp", kl.value_clamp, 0);
 }
 
+inline srp_status check_bounds(const LossArgs* a) {
+  const int32_t most = a->form == SRP_ROW_CLIP_ONCE ? 0 : 1;
+  SRP_TRY(check_enum("clip_lows_per_token", a->clip_lows_per_token, a->clip_lows || a->n == 0 ? most : 0));
+  SRP_TRY(check_enum("clip_highs_per_token", a->clip_highs_per_token, a->clip_highs || a->n == 0 ? most : 0));
+  SRP_TRY(check_enum("ratio_caps_per_token", a->ratio_caps_per_token, a->ratio_caps || a->n == 0 ? most : 0));
+  if ((a->clip_lows || a->clip_highs) && !reads_widths(a->form))
+    return fail(SRP_BAD_ARGUMENT, "clip_lows or clip_highs is given, but form %d reads no clip widths", a->form);
+  if (!a->ratio_caps || reads_cap(a->form)) return SRP_OK;
+  return fail(SRP_BAD_ARGUMENT, "ratio_caps is given, but form %d reads no cap", a->form);
+}
+
 inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last_form) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_float(a->dtype));
@@ -260,6 +315,7 @@ inline srp_status check_loss(const LossArgs* a, int32_t first_form, int32_t last
     return fail(SRP_BAD_ARGUMENT, "figure_count is %d, expected %d or %d", a->figure_count, SRP_LOSS_SUMS,
                 SRP_LOSS_FIGURES);
   SRP_TRY(check_parameters(a->parameters));
+  SRP_TRY(check_bounds(a));
   SRP_TRY(check_kl(a->kl, a->reference_log_probs, a->reference_log_probs || a->n == 0));  // an empty array may be NULL
   return check_pointer("advantages", a->advantages, a->advantages_per_token ? a->n : a->B);
 }

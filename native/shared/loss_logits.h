@@ -19,6 +19,12 @@ SRP_HD LossArgs token_args(const LossLogitsArgs& a) {
   t.old_log_probs = a.old_log_probs;
   t.advantages = a.advantages;
   t.factors = a.factors;
+  t.clip_lows = a.clip_lows;
+  t.clip_highs = a.clip_highs;
+  t.ratio_caps = a.ratio_caps;
+  t.clip_lows_per_token = a.clip_lows ? 1 : 0;
+  t.clip_highs_per_token = a.clip_highs ? 1 : 0;
+  t.ratio_caps_per_token = a.ratio_caps ? 1 : 0;
   t.reference_log_probs = a.reference_log_probs;
   t.row_weights = a.weights;
   t.kl_row_weights = a.kl_weights;
@@ -40,9 +46,10 @@ SRP_HD LossArgs token_args(const LossLogitsArgs& a) {
 SRP_HD double rounded(double x) { return static_cast<double>(static_cast<float>(x)); }
 
 // d total / d log_prob of token i.
-SRP_HD double token_slope(const LossArgs& t, const LossParameters& p, int64_t i, double log_prob) {
-  const TokenCost cost =
-      token_cost<double>(t, i, i, p, point_at<double>(t, i, log_prob), advantage_of<double>(t, i, i));
+SRP_HD double token_slope(const LossArgs& t, const LossParameters& all, int64_t i, double log_prob) {
+  LossParameters p = all;
+  const double advantage = bounded_advantage<double>(t, i, i, i, &p);
+  const TokenCost cost = token_cost<double>(t, i, i, p, point_at<double>(t, i, log_prob), advantage);
   return cost.grad(row_scale(t, i)) + 0.0;
 }
 

@@ -30,8 +30,9 @@ struct LossSums {
 
 SRP_HD double log_gamma_factor(double factor) { return clamp(log(factor), GammaForm::low(), GammaForm::high()); }
 
+// Bounds are those of token o.
 template <class F>
-SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, LossSums* sums) {
+SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, LossSums* sums) {
   if (!is_kept(a, i)) return;
   const bool term = is_term(a, i);
   const LossPoint<double> point = point_of<F>(a, i);
@@ -40,8 +41,9 @@ SRP_HD void add_row_sums(const LossArgs& a, int64_t b, int64_t i, const LossPara
   switch (a.form) {
     case SRP_ROW_GEOMETRIC: {
       if (!term) return;
-      const double advantage = advantage_of<F>(a, b, i);
-      sums->log_ratio += GeometricForm::at(point.log_ratio, advantage, p).log_ratio;
+      LossParameters own = p;
+      const double advantage = bounded_advantage<F>(a, b, i, o, &own);
+      sums->log_ratio += GeometricForm::at(point.log_ratio, advantage, own).log_ratio;
       sums->advantage += advantage;
       if (a.factors) sums->log_factor += log(factor_of<F>(a, b, i));
       return;
@@ -98,6 +100,19 @@ SRP_HD RowForm gamma_row(const LossArgs& a, int64_t b, const LossSums& sums) {
   return row;
 }
 
+// The one term of SRP_ROW_CLIP_ONCE.
+template <class F>
+SRP_HD void clip_row(const LossArgs& a, int64_t b, const LossParameters& all, RowForm* row) {
+  LossParameters p = all;
+  const double advantage = bounded_advantage<F>(a, b, b, 0, &p);
+  const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
+  const LossTerm<double> t = ClipForm::of(row->ratio, advantage, p);
+  row->loss = scaled(factor, t.loss);
+  row->slope = scaled(factor, t.slope);
+  row->clipped = t.clipped;
+  row->limited = t.limited;
+}
+
 // Of forms of s.
 template <class F>
 SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, const LossSums& sums) {
@@ -107,17 +122,11 @@ SRP_HD RowForm mean_row(const LossArgs& a, int64_t b, const LossParameters& p, c
                   row.divisor;
   row.ratio = ClampedRatio<double>::of(row.log_ratio, p);
   row.reported = row.ratio.ratio;
-  if (!counts_once(a.form)) return row;
-  const double advantage = row_advantage<F>(a, b);
-  const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
   if (a.form == SRP_ROW_CLIP_ONCE) {
-    const LossTerm<double> t = ClipForm::of(row.ratio, advantage, p);
-    row.loss = scaled(factor, t.loss);
-    row.slope = scaled(factor, t.slope);
-    row.clipped = t.clipped;
-    row.limited = t.limited;
-  } else {
-    const double distance = a.parameters.coefficient * row.log_ratio - advantage;
+    clip_row<F>(a, b, p, &row);
+  } else if (a.form == SRP_ROW_SQUARED) {
+    const double factor = a.factors ? load(static_cast<const F*>(a.factors), b) : 1.0;
+    const double distance = a.parameters.coefficient * row.log_ratio - row_advantage<F>(a, b);
     row.loss = scaled(factor, distance * distance);
     row.slope = scaled(factor, 2 * a.parameters.coefficient * distance);
   }
@@ -131,17 +140,25 @@ SRP_HD RowForm row_form(const LossArgs& a, int64_t b, const LossParameters& p, c
   return mean_row<F>(a, b, p, sums);
 }
 
-// Token i of a row, its part of EACH forms: loss and slope with factor, 0 where it is no term.
+// Token i of a row, its part of EACH forms: loss and slope with factor, 0 where it is no term. The bounds of token o come into `own`.
 struct RowToken {
   double advantage, log_ratio, log_prob, loss, slope, weight;
   bool term, clipped, limited;
 };
 
 template <class F>
-SRP_HD RowToken row_token(const LossArgs& a, int64_t b, int64_t i, const LossParameters& p, const RowForm& row) {
+SRP_HD RowToken row_token(const LossArgs& a, int64_t b, int64_t i, int64_t o, const RowForm& row, LossParameters* own) {
   const LossPoint<double> point = point_of<F>(a, i);
-  RowToken token = {
-      advantage_of<F>(a, b, i), point.log_ratio, point.log_prob, 0, 0, 0, is_term(a, i), row.clipped, row.limited};
+  RowToken token = {bounded_advantage<F>(a, b, i, o, own),
+                    point.log_ratio,
+                    point.log_prob,
+                    0,
+                    0,
+                    0,
+                    is_term(a, i),
+                    row.clipped,
+                    row.limited};
+  const LossParameters& p = *own;
   switch (a.form) {
     case SRP_ROW_GEOMETRIC: {
       const GeometricForm::Term t = GeometricForm::at(token.log_ratio, token.advantage, p);
@@ -183,7 +200,7 @@ SRP_HD KlTerm<double> row_kl(const LossArgs& a, int64_t i, const LossParameters&
 
 // Everything of token i but its gradient; outputs are elements o. `slope` adds up what goes through the row.
 template <class F, class Counts>
-SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowForm& row,
+SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all, const RowForm& row,
                       FiguresWith<Counts>* figures, double* slope) {
   void* const losses = counts_once(a.form) ? nullptr : a.losses;
   if (!is_kept(a, i)) {
@@ -192,7 +209,8 @@ SRP_HD void row_value(const LossArgs& a, int64_t b, int64_t i, int64_t o, const 
     if (!is_whole(a.form)) store_flag(a.clipped, o, false);
     return;
   }
-  const RowToken token = row_token<F>(a, b, i, p, row);
+  LossParameters p = all;
+  const RowToken token = row_token<F>(a, b, i, o, row, &p);
   const KlTerm<double> kl = row_kl<F>(a, i, p, row, token);
   store_real<F>(losses, o, token.loss);
   store_real<F>(a.kl_values, o, kl.value);
@@ -252,13 +270,14 @@ SRP_HD void store_row(const LossArgs& a, int64_t b, const RowForm& row, LossFigu
 }
 
 template <class F>
-SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& p, const RowScale& scale,
-                     const RowForm& row, double through) {
+SRP_HD void row_grad(const LossArgs& a, int64_t b, int64_t i, int64_t o, const LossParameters& all,
+                     const RowScale& scale, const RowForm& row, double through) {
   if (!is_kept(a, i)) {
     store_real<F>(a.grad_log_probs, o, 0);
     return;
   }
-  const RowToken token = row_token<F>(a, b, i, p, row);
+  LossParameters p = all;
+  const RowToken token = row_token<F>(a, b, i, o, row, &p);
   const double local = goes_through(a.form) ? 0.0 : scaled(scale.policy, token.slope);
   store_real<F>(a.grad_log_probs, o, through + local + scaled(scale.kl, row_kl<F>(a, i, p, row, token).slope));
 }

@@ -21,6 +21,17 @@ SRP_HD double bootstrap_of(const void* bootstrap, int64_t b) {
   return bootstrap ? load(static_cast<const F*>(bootstrap), b) : 0.0;
 }
 
+template <class F, class Args>
+SRP_HD double lambda_of_row(const Args& a, int64_t b) {
+  return a.lambdas && !a.lambdas_per_token ? load(static_cast<const F*>(a.lambdas), b) : a.lambda;
+}
+
+// `of_row`: where tokens have none of their own; `read`: whether anything of token i may be.
+template <class F, class Args>
+SRP_HD double lambda_at(const Args& a, double of_row, int64_t i, bool read) {
+  return a.lambdas_per_token && read ? load(static_cast<const F*>(a.lambdas), i) : of_row;
+}
+
 template <class F>
 struct GaeScan {
   using Args = srp_scan_gae_args;
@@ -29,9 +40,7 @@ struct GaeScan {
   const double lambda;
 
   SRP_HD GaeScan(const Args& a, int64_t b)
-      : next_value(bootstrap_of<F>(a.bootstrap, b)),
-        next_advantage(0),
-        lambda(a.lambdas ? load(static_cast<const F*>(a.lambdas), b) : a.lambda) {}
+      : next_value(bootstrap_of<F>(a.bootstrap, b)), next_advantage(0), lambda(lambda_of_row<F>(a, b)) {}
 
   SRP_HD void step(const Args& a, int64_t i) {
     F* const advantages = static_cast<F*>(a.advantages);
@@ -49,7 +58,8 @@ struct GaeScan {
     const double gamma = read ? discount_at<F>(a.gammas, a.gamma, i) : a.gamma;
     const double reward = read ? load(static_cast<const F*>(a.rewards), i) : 0;
     const double value = read ? load(static_cast<const F*>(a.values), i) : 0;
-    next_advantage = reward + gamma * next_value - value + gamma * lambda * next_advantage;
+    const double own = lambda_at<F>(a, lambda, i, read);
+    next_advantage = reward + gamma * next_value - value + gamma * own * next_advantage;
     next_value = value;
     if (advantages) store(advantages, i, next_advantage);
     if (returns) store(returns, i, next_advantage + value);
@@ -88,9 +98,13 @@ struct VtraceScan {
   using Args = srp_scan_vtrace_args;
   static constexpr bool kForward = false;
   double next_value, next_target, accumulated;
+  const double lambda;
 
   SRP_HD VtraceScan(const Args& a, int64_t b)
-      : next_value(bootstrap_of<F>(a.bootstrap, b)), next_target(next_value), accumulated(0) {}
+      : next_value(bootstrap_of<F>(a.bootstrap, b)),
+        next_target(next_value),
+        accumulated(0),
+        lambda(lambda_of_row<F>(a, b)) {}
 
   // NaN weights pass: a comparison with NaN is false.
   static SRP_HD double cap(double weight, double bar) { return weight > bar ? bar : weight; }
@@ -114,7 +128,7 @@ struct VtraceScan {
     const double rho = cap(weight, a.rho_bar);
     const double delta = a.delta == SRP_DELTA_REWARD ? rho * reward + gamma * next_value - value
                                                      : rho * (reward + gamma * next_value - value);
-    accumulated = delta + gamma * a.lambda * cap(weight, a.c_bar) * accumulated;
+    accumulated = delta + gamma * lambda_at<F>(a, lambda, i, kept) * cap(weight, a.c_bar) * accumulated;
     if (out) store(out, i, accumulated);
     if (advantages) store(advantages, i, cap(weight, a.pg_rho_bar) * (reward + gamma * next_target - value));
     next_value = value;
@@ -230,10 +244,16 @@ inline srp_status check_scan(int32_t dtype, const int32_t* offsets, int64_t n, i
   return check_enum("mask_mode", mask_mode, SRP_MASK_CUT);
 }
 
+template <class Args>
+srp_status check_lambdas(const Args* a) {
+  SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  return check_enum("lambdas_per_token", a->lambdas_per_token, a->lambdas || a->n == 0 ? 1 : 0);
+}
+
 inline srp_status check(const srp_scan_gae_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
-  SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  SRP_TRY(check_lambdas(a));
   SRP_TRY(check_enum("transform_masked", a->transform_masked, 1));
   SRP_TRY(check_pointer("rewards", a->rewards, a->n));
   SRP_TRY(check_pointer("values", a->values, a->n));
@@ -251,7 +271,7 @@ inline srp_status check(const srp_scan_returns_args* a) {
 inline srp_status check(const srp_scan_vtrace_args* a) {
   SRP_TRY(check_size(a));
   SRP_TRY(check_scan(a->dtype, a->offsets, a->n, a->B, a->T, a->gamma, a->mask_mode));
-  SRP_TRY(check_range("lambda", a->lambda, 0, 1));
+  SRP_TRY(check_lambdas(a));
   SRP_TRY(check_range("rho_bar", a->rho_bar, 0, INFINITY));
   SRP_TRY(check_range("c_bar", a->c_bar, 0, INFINITY));
   SRP_TRY(check_range("pg_rho_bar", a->pg_rho_bar, 0, INFINITY));

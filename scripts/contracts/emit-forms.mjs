@@ -13,7 +13,9 @@ export function formsText(choice, spelled, { structs, ops }, { documented, array
   const line = (name, optional) => {
     const array = arrays.get(name);
     const field = array ?? numbers.fields.find((each) => each.name === name);
-    return `${documented(array ? withoutNull(field.comment) : field.comment, numbers)}readonly ${camelCase(name)}${optional ? "?" : ""}: ${array ? arrayType(array) : "number"};`;
+    const several = arrays.get(`${name}s`); // in its place, one for each row or token
+    const type = array ? arrayType(array) : several ? `number | ${arrayType(several)}` : "number";
+    return `${documented(array ? withoutNull(field.comment) : field.comment, numbers)}readonly ${camelCase(name)}${optional ? "?" : ""}: ${type};`;
   };
   const members = spelled.map((item) => {
     const { words, needs, takes } = formOf(item);

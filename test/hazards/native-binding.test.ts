@@ -33,6 +33,7 @@ const why = "reason" in native ? ` (skipped: ${native.reason})` : "";
       maskMode: 0,
       transformMasked: 0,
       lambdas: null,
+      lambdasPerToken: 0,
       advantages,
       returns: new Float32Array(4),
     };

@@ -19,7 +19,15 @@ const ones = new Float32Array(N).fill(1);
 const backend = "wasm";
 
 const MOST_BYTES = 2 ** 20;
-const SCAN = { dtype: 1, gamma: 0.9, lambda: 0.9, maskMode: 0, transformMasked: 0, lambdas: null } as const;
+const SCAN = {
+  dtype: 1,
+  gamma: 0.9,
+  lambda: 0.9,
+  maskMode: 0,
+  transformMasked: 0,
+  lambdas: null,
+  lambdasPerToken: 0,
+} as const;
 const FORWARD = {
   dtype: 1,
   ...{ K: 0, temperature: 1, scale: 1, softcap: 0, targets: null, mask: null, logProbs: null },

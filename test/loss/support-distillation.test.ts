@@ -164,6 +164,32 @@ eachBackend((backend) => {
   });
 });
 
+test("rows in any order, apart or together, and poison under the mask give the same values and slopes", () => {
+  const r = rng(14);
+  const s = r.f64(N * K, -4, -0.2);
+  const mask = Uint8Array.of(1, 0, 1, 1, 0);
+  const options = { shape: [N, K] as const, beta: 0.4, tokens: 3 };
+  const want = supportDistillation(s, teacherLogProbs, { ...options, mask });
+  const poison = (values: Float64Array) => values.map((x, i) => (mask[Math.floor(i / K)] === 0 ? NaN : x));
+  expect(supportDistillation(poison(s), poison(teacherLogProbs), { ...options, mask })).toEqual(want);
+  const order = [3, 0, 4, 2, 1];
+  const turned = <A extends Float64Array | Uint8Array>(values: A): A => {
+    const width = values.length / N;
+    return values.map((_, i) => values[order[Math.floor(i / width)]! * width + (i % width)]!) as A;
+  };
+  const got = supportDistillation(turned(s), turned(teacherLogProbs), { ...options, mask: turned(mask) });
+  expect(got.values).toEqual(turned(want.values));
+  expect(got.gradLogProbs).toEqual(turned(want.gradLogProbs as Float64Array));
+  expect(got.loss).toBeCloseTo(want.loss, 14);
+  for (let row = 0; row < N; ++row) {
+    if (mask[row] === 0) continue;
+    const cut = (values: Float64Array) => values.slice(row * K, (row + 1) * K);
+    const alone = supportDistillation(cut(s), cut(teacherLogProbs), { ...options, shape: [1, K] });
+    expect(alone.values[0]).toBe(want.values[row]);
+    expect([...alone.gradLogProbs]).toEqual([...want.gradLogProbs.slice(row * K, (row + 1) * K)]);
+  }
+});
+
 test("a probability of 0 adds nothing, where the other side has some nothing is finite", () => {
   const zero = supportDistillation(Float64Array.of(-Infinity, 0), Float64Array.of(-Infinity, 0), { shape: [1, 2] });
   expect([zero.loss, ...zero.gradLogProbs]).toEqual([0, 0, -1]);

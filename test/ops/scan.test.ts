@@ -95,6 +95,49 @@ eachBackend((backend) => {
       expect(() => gae(reward, value, { shape, gamma: 1, lambda: lambda.subarray(1), backend })).toThrow(/lambda has/);
     });
 
+    test("gae and vtrace take a lambda per token, that of a token for what comes after it", () => {
+      const { n, shape, reward, value, weight, discount, mask, bootstrap, rows } = batch(8, true);
+      const lambda = rng(9).f64(n, 0, 1);
+      const options = {
+        shape,
+        gamma: discount,
+        lambda,
+        lambdaPer: "token",
+        mask,
+        maskMode,
+        bootstrap,
+        backend,
+      } as const;
+      const caps = { lambda: 1, rhoBar: 1, cBar: 0.8, pgRhoBar: 1.3 };
+      const own = rows(1, true).map((row) => ({ ...row, lambda }));
+      const plain = gae(reward, value, options);
+      const ofGae = expectRows(own, maskMode, n, (row) => ({ ...gaeOracle(row, 1) }));
+      expect(plain.advantages).toBeAllClose(ofGae["advantages"]!, F64);
+      expect(plain.returns).toBeAllClose(ofGae["returns"]!, F64);
+      const corrected = vtrace(reward, value, weight, { ...caps, ...options });
+      const ofVtrace = expectRows(own, maskMode, n, (row) => ({ ...vtraceOracle(row, caps) }));
+      expect(corrected.targets).toBeAllClose(ofVtrace["targets"]!, F64);
+      expect(corrected.advantages).toBeAllClose(ofVtrace["advantages"]!, F64);
+      const poisoned = lambda.map((x, i) => (mask[i] ? x : NaN));
+      expect(gae(reward, value, { ...options, lambda: poisoned })).toEqual(plain);
+      expect(vtrace(reward, value, weight, { ...caps, ...options, lambda: poisoned })).toEqual(corrected);
+      const at = mask.indexOf(1);
+      const wrong = lambda.map((x, i) => (i === at ? 1.5 : x));
+      expect(() => gae(reward, value, { ...options, lambda: wrong })).toThrow(`lambda[${at}] is 1.5`);
+    });
+
+    test("a lambda per row or token that is the same everywhere gives what the number gives, within the order of sums", () => {
+      const { n, shape, reward, value, weight, mask, bootstrap } = batch(10, true);
+      const options = { shape, gamma: 0.97, mask, maskMode, bootstrap, backend };
+      const per = (lambda: number | Float64Array) => ({
+        ...gae(reward, value, { ...options, lambda }),
+        ...vtrace(reward, value, weight, { ...options, lambda }),
+      });
+      const want = per(0.8);
+      if (maskMode !== "steps") expect(per(new Float64Array(n).fill(0.8))).toBeAllClose(want, F64);
+      expect(per(new Float64Array(shape[0]).fill(0.8))).toBeAllClose(want, F64);
+    });
+
     test("discountedReturns equals the double sum", () => {
       const { n, shape, reward, mask, bootstrap, rows } = batch(3, true);
       const got = discountedReturns(reward, { shape, gamma: 0.9, mask, maskMode, bootstrap, backend });

@@ -35,9 +35,6 @@ export function lossOracle(
   frozen: ArrayLike<number>,
 ): LossValues {
   const p = options as unknown as Numbers;
-  const off = (name: keyof Numbers) => p[name] ?? Infinity;
-  const low = 1 - off("clipLow");
-  const high = 1 + off("clipHigh");
   const bounds = options.shape
     ? Array.from({ length: options.shape[0] }, (_, b) => [b * options.shape![1], (b + 1) * options.shape![1]] as const)
     : Array.from(
@@ -55,7 +52,15 @@ export function lossOracle(
   };
   const oldPerRow = (options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
   const old = (i: number) => (options.oldLogProbs && !oldPerRow ? options.oldLogProbs[i]! : frozen[i]!);
-  const token = (i: number, A: number): { loss: number; ratio: number; clipped: boolean } => {
+  /** The numbers of token i of row b. */
+  const numbers = (b: number, i: number): Numbers => {
+    const of = (name: "clipLow" | "clipHigh" | "ratioCap") => {
+      const value = options[name];
+      return typeof value === "object" ? value[options.boundsPer === "row" ? b : i]! : value;
+    };
+    return { ...p, clipLow: of("clipLow"), clipHigh: of("clipHigh"), ratioCap: of("ratioCap") };
+  };
+  const token = (i: number, A: number, p: Numbers): { loss: number; ratio: number; clipped: boolean } => {
     const [l, o] = [logProbs[i]!, old(i)];
     const r = Math.exp(clampLog(l - o, p));
     const marked = ((options as { marks?: Uint8Array }).marks?.[i] ?? 0) !== 0;
@@ -84,6 +89,8 @@ export function lossOracle(
     );
     const isTerm = (i: number) => !options.termMask || options.termMask[i] !== 0;
     const terms = kept.filter(isTerm);
+    const at = (i: number) => numbers(b, i);
+    const cap = (i: number) => at(i).ratioCap ?? Infinity;
     const A = (i: number) => options.advantages[options.advantagesPer === "row" ? b : i]!;
     const f = (i: number) => (options.factors ? options.factors[options.factorsPer === "row" ? b : i]! : 1);
     const sum = (items: number[], value: (i: number) => number) => items.reduce((all, i) => all + value(i), 0);
@@ -97,39 +104,39 @@ export function lossOracle(
     let rowLoss: number | null = null;
     // What a token's KL is multiplied by, and what a figure holds against the band.
     let ratioFor = (i: number) => Math.exp(clampLog(x(i), p));
-    let bandOf = (i: number) => Math.min(token(i, A(i)).ratio, off("ratioCap"));
-    let band = [low, high];
+    let bandOf = (i: number) => Math.min(token(i, A(i), at(i)).ratio, cap(i));
+    let middle = 1;
     if (kind === "token") {
-      for (const i of kept) values.clipped[i] = token(i, A(i)).clipped ? 1 : 0;
-      for (const i of terms) values.losses[i] = f(i) * token(i, A(i)).loss;
+      for (const i of kept) values.clipped[i] = token(i, A(i), at(i)).clipped ? 1 : 0;
+      for (const i of terms) values.losses[i] = f(i) * token(i, A(i), at(i)).loss;
     } else {
       const form = options.form;
       const S = Math.exp(clampLog(rowRatio(logProbs), p));
-      bandOf = () => Math.min(S, off("ratioCap"));
+      bandOf = (i) => Math.min(S, cap(i));
       if (form === "clip" || form === "clipOnce") {
         ratioFor = () => S;
         if (form === "clip") {
-          for (const i of kept) values.clipped[i] = surrogate(S, A(i), p).clipped ? 1 : 0;
-          for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i), p).loss;
+          for (const i of kept) values.clipped[i] = surrogate(S, A(i), at(i)).clipped ? 1 : 0;
+          for (const i of terms) values.losses[i] = f(i) * surrogate(S, A(i), at(i)).loss;
         } else {
-          const { loss, clipped } = surrogate(S, options.advantages[b]!, p);
+          const { loss, clipped } = surrogate(S, options.advantages[b]!, at(-1));
           values.clipped[b] = clipped ? 1 : 0;
           rowLoss = (options.factors?.[b] ?? 1) * loss;
         }
       } else if (form === "clipLocal") {
         const s = rowRatio(frozen);
         ratioFor = (i) => Math.exp(clampLog(s + logProbs[i]! - frozen[i]!, p));
-        for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i), p).clipped ? 1 : 0;
-        for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i), p).loss;
+        for (const i of kept) values.clipped[i] = surrogate(ratioFor(i), A(i), at(i)).clipped ? 1 : 0;
+        for (const i of terms) values.losses[i] = f(i) * surrogate(ratioFor(i), A(i), at(i)).loss;
       } else if (form === "geometric") {
         const within = (i: number) =>
-          A(i) > 0 ? Math.min(x(i), p.clipHigh!) : A(i) < 0 ? Math.max(x(i), -p.clipLow!) : 0;
+          A(i) > 0 ? Math.min(x(i), at(i).clipHigh!) : A(i) < 0 ? Math.max(x(i), -at(i).clipLow!) : 0;
         const d = p.countEpsilon ? terms.length + p.countEpsilon : Math.max(terms.length, 1);
         const R = Math.exp(sum(terms, (i) => within(i) + Math.log(f(i))) / d);
         rowLoss = -(options.advantagesPer === "row" ? options.advantages[b]! : sum(terms, A) / d) * R;
         for (const i of kept) values.clipped[i] = A(i) !== 0 && within(i) !== x(i) ? 1 : 0;
         bandOf = x;
-        band = [-p.clipLow!, p.clipHigh!];
+        middle = 0;
       } else if (form === "gamma") {
         const [small, large] = [Math.log(1e-8), 20];
         const logF = (i: number) => clip(Math.log(f(i)), small, large);
@@ -147,7 +154,7 @@ export function lossOracle(
             -(A(i) >= 0 ? density(p.shapePositive!, p.ratePositive!) : density(p.shapeNegative!, p.rateNegative!)) *
             A(i) *
             logProbs[i]!;
-        bandOf = (i) => Math.min(Math.exp(x(i)), off("ratioCap"));
+        bandOf = (i) => Math.min(Math.exp(x(i)), cap(i));
       } else {
         ratioFor = () => S;
         rowLoss = (options.factors?.[b] ?? 1) * (p.coefficient! * rowRatio(logProbs) - options.advantages[b]!) ** 2;
@@ -164,15 +171,17 @@ export function lossOracle(
     values.total += weight * loss + (options.kl?.rowWeights?.[b] ?? weight) * (options.kl?.coefficient ?? 1) * kl;
     values.rowLosses.push(loss);
     const count = (test: (i: number) => boolean) => kept.filter(test).length;
+    const isBelow = (i: number) => bandOf(i) < middle - (at(i).clipLow ?? Infinity);
+    const isAbove = (i: number) => bandOf(i) > middle + (at(i).clipHigh ?? Infinity);
     values.rows.push({
       kept: kept.length,
       terms: terms.length,
       loss,
       kl,
       logRatio: oldPerRow ? rowRatio(logProbs) : sum(kept, x),
-      below: count((i) => bandOf(i) < band[0]! && A(i) < 0),
-      above: count((i) => bandOf(i) > band[1]! && A(i) > 0),
-      outside: count((i) => bandOf(i) < band[0]! || bandOf(i) > band[1]!),
+      below: count((i) => isBelow(i) && A(i) < 0),
+      above: count((i) => isAbove(i) && A(i) > 0),
+      outside: count((i) => isBelow(i) || isAbove(i)),
     });
   });
   return values;

@@ -8,6 +8,8 @@ export interface PlainRow {
   readonly value: readonly number[];
   readonly weight: readonly number[];
   readonly gamma: readonly number[];
+  /** Where steps have their own; the number of the call where they have not. */
+  readonly lambda: readonly (number | undefined)[];
   readonly bootstrap: number;
 }
 
@@ -20,6 +22,7 @@ export interface MaskedRow {
   readonly mask?: ArrayLike<number>;
   readonly discount?: ArrayLike<number>;
   readonly gamma: number;
+  readonly lambda?: ArrayLike<number>;
   readonly bootstrap: number;
 }
 
@@ -34,6 +37,8 @@ export function plainRows(row: MaskedRow, mode: "skip" | "steps" | "cut"): Plain
     value: chosen.map(({ i, kept }) => (kept ? (row.value?.[i] ?? 0) : 0)),
     weight: chosen.map(({ i, kept }) => (kept ? (row.weight?.[i] ?? 1) : 1)),
     gamma: chosen.map(({ i, kept }) => (kept ? (row.discount?.[i] ?? row.gamma) : row.gamma)),
+    // Under the mask the number of the call stands in: 1 where there is none.
+    lambda: chosen.map(({ i, kept }) => row.lambda && (kept ? row.lambda[i]! : 1)),
     bootstrap,
   });
   if (mode === "steps") return [plain(steps, row.bootstrap)];
@@ -65,7 +70,7 @@ function weightedTail(t: number, term: readonly number[], decay: readonly number
 export function gaeOracle(row: PlainRow, lambda: number): { advantages: number[]; returns: number[] } {
   const next = (t: number): number => row.value[t + 1] ?? row.bootstrap;
   const delta = row.reward.map((r, t) => r + row.gamma[t]! * next(t) - row.value[t]!);
-  const decay = row.gamma.map((g) => g * lambda);
+  const decay = row.gamma.map((g, t) => g * (row.lambda[t] ?? lambda));
   const advantages = delta.map((_, t) => weightedTail(t, delta, decay, 0));
   return { advantages, returns: advantages.map((a, t) => a + row.value[t]!) };
 }
@@ -82,7 +87,7 @@ export function vtraceOracle(
   const delta = row.reward.map(
     (r, t) => Math.min(rhoBar, row.weight[t]!) * (r + row.gamma[t]! * next(t) - row.value[t]!),
   );
-  const decay = row.gamma.map((g, t) => g * lambda * Math.min(cBar, row.weight[t]!));
+  const decay = row.gamma.map((g, t) => g * (row.lambda[t] ?? lambda) * Math.min(cBar, row.weight[t]!));
   const targets = delta.map((_, t) => row.value[t]! + weightedTail(t, delta, decay, 0));
   const advantages = targets.map(
     (_, t) =>

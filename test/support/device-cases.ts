@@ -83,11 +83,36 @@ export const CASES: readonly DeviceCase[] = [
     (send, backend) => s.gae(send(wide), send(wide), { offsets, gamma: 0.9, lambda: 1, backend }),
     "float64, packed",
   ),
+  of(
+    "gae",
+    (send, backend) =>
+      s.gae(send(x), send(y), {
+        shape,
+        gamma: 0.9,
+        lambda: send(discounts),
+        lambdaPer: "token",
+        mask: send(mask),
+        backend,
+      }),
+    "a lambda of each token",
+  ),
   of("discountedReturns", (send, backend) =>
     s.discountedReturns(send(x), { shape, gamma: 0.9, mask: send(mask), backend }),
   ),
   of("vtrace", (send, backend) =>
     s.vtrace(send(x), send(y), send(positive), { shape, gamma: 0.9, mask: send(mask), backend }),
+  ),
+  of(
+    "vtrace",
+    (send, backend) =>
+      s.vtrace(send(x), send(y), send(positive), {
+        shape,
+        gamma: 0.9,
+        lambda: send(rowPositive),
+        mask: send(mask),
+        backend,
+      }),
+    "a lambda of each row",
   ),
   of("tailSums", (send, backend) => s.tailSums(send(x), { shape, gamma: 0.9, mask: send(mask), backend })),
   of("prefixSums", (send, backend) => s.prefixSums(send(x), { offsets, mask: send(mask), backend })),
@@ -134,6 +159,21 @@ export const CASES: readonly DeviceCase[] = [
         backend,
       }),
     "sequences",
+  ),
+  of(
+    "clippedObjective",
+    (send, backend) =>
+      s.clippedObjective(send(logProbs), send(oldLogProbs), send(rowFloats), {
+        shape,
+        level: "token",
+        clipLow: send(rowPositive),
+        clipHigh: send(positive),
+        ratioCap: send(positive),
+        mask: send(mask),
+        rowWeights: send(rowDoubles),
+        backend,
+      }),
+    "bounds of rows and tokens",
   ),
 
   of("groupNormalize", (send, backend) =>

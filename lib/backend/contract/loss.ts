@@ -173,9 +173,9 @@ export type LossFormOptions =
       /** max(-A min(r, ratioCap), -A clip(r, 1 - clipLow, 1 + clipHigh)), for A < 0 at most -A dualClip; g = -A r where the first is at least the second and nothing holds r, else 0. */
       readonly form: "clip";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
       /** > 1, infinity = off. */
       readonly dualClip?: number;
     }
@@ -207,9 +207,9 @@ export type LossFormOptions =
       /** -A min(log_prob, old_log_prob + ln(1 + clipHigh)) for A > 0, else -A max(log_prob, old_log_prob + ln(1 - clipLow)); g = -A within the bound, else 0. */
       readonly form: "bounded";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
     }
   | {
       /** 0.5 max((v - R)^2, (clip(v, u - clipLow, u + clipHigh) - R)^2) of values v = log_prob, old values u = old_log_prob and returns R = A; g = v - R where the first is at least the second, else 0. */
@@ -234,9 +234,9 @@ export type RowFormOptions =
       /** the clipped loss at r = S for every term; g = through s, to every kept token. */
       readonly form: "clip";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
       /** > 1, infinity = off. */
       readonly dualClip?: number;
     }
@@ -244,9 +244,9 @@ export type RowFormOptions =
       /** the clipped loss at r = S once a row; g = through s, to every kept token. */
       readonly form: "clipOnce";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
       /** > 1, infinity = off. */
       readonly dualClip?: number;
     }
@@ -254,9 +254,9 @@ export type RowFormOptions =
       /** the clipped loss at r = S for every term; g = -A S to the term's own token, where not clipped. */
       readonly form: "clipLocal";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
       /** > 1, infinity = off. */
       readonly dualClip?: number;
     }
@@ -264,9 +264,9 @@ export type RowFormOptions =
       /** -mean(A) R once a row, R = exp(sum over terms of (n + ln factor) / d), n = min(x, clipHigh) for A > 0, max(x, -clipLow) for A < 0, 0 for A = 0, d = terms (at least 1), or terms + countEpsilon where that is > 0, mean(A) = sum of A over terms / d, or A[b]. The clip widths are in log space; g = -mean(A) R / d to terms that are not clipped. */
       readonly form: "geometric";
       /** >= 0, infinity = off. */
-      readonly clipLow: number;
+      readonly clipLow: number | FloatArray;
       /** >= 0, infinity = off. */
-      readonly clipHigh: number;
+      readonly clipHigh: number | FloatArray;
       /** >= 0, 0 = off: added to the number of terms. */
       readonly countEpsilon?: number;
     }
@@ -347,6 +347,12 @@ export interface LossTokenArgs {
   readonly advantages: FloatArray;
   /** [factorsPerToken ? n : B] or null = 1. */
   readonly factors: FloatArray | null;
+  /** [clipLowsPerToken ? n : B] or null = parameters.clip_low. */
+  readonly clipLows: FloatArray | null;
+  /** [clipHighsPerToken ? n : B] or null = parameters.clip_high. */
+  readonly clipHighs: FloatArray | null;
+  /** [ratioCapsPerToken ? n : B] or null = parameters.ratio_cap. */
+  readonly ratioCaps: FloatArray | null;
   /** [n] or null = no KL. */
   readonly referenceLogProbs: FloatArray | null;
   /** [B] or null = 1. */
@@ -375,6 +381,9 @@ export interface LossTokenArgs {
   readonly oldLogProbsPerRow: number;
   readonly advantagesPerToken: number;
   readonly factorsPerToken: number;
+  readonly clipLowsPerToken: number;
+  readonly clipHighsPerToken: number;
+  readonly ratioCapsPerToken: number;
   /** srp_ratio_reduction: how s is made; loss_row only. */
   readonly reduce: number;
   /** SRP_LOSS_SUMS or SRP_LOSS_FIGURES. */
@@ -413,6 +422,12 @@ export interface LossLogitsArgs {
   readonly advantages: Float64Array;
   /** [N] or null = 1. */
   readonly factors: Float64Array | null;
+  /** [N] or null = parameters.clip_low. */
+  readonly clipLows: Float64Array | null;
+  /** [N] or null = parameters.clip_high. */
+  readonly clipHighs: Float64Array | null;
+  /** [N] or null = parameters.ratio_cap. */
+  readonly ratioCaps: Float64Array | null;
   /** [N] or null = no KL. */
   readonly referenceLogProbs: Float64Array | null;
   /** [N] or null = 1. */

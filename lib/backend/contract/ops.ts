@@ -47,7 +47,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "7c456e49";
+export const CONTRACTS = "17c91a8a";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -466,28 +466,31 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.oldLogProbsPerRow;
     numbers[7] = a.advantagesPerToken;
     numbers[8] = a.factorsPerToken;
-    numbers[9] = a.reduce;
-    numbers[10] = a.figureCount;
-    numbers[11] = a.parameters.clipLow;
-    numbers[12] = a.parameters.clipHigh;
-    numbers[13] = a.parameters.dualClip;
-    numbers[14] = a.parameters.ratioCap;
-    numbers[15] = a.parameters.logClamp;
-    numbers[16] = a.parameters.maxLogRatio;
-    numbers[17] = a.parameters.temperaturePositive;
-    numbers[18] = a.parameters.temperatureNegative;
-    numbers[19] = a.parameters.coefficient;
-    numbers[20] = a.parameters.shapePositive;
-    numbers[21] = a.parameters.ratePositive;
-    numbers[22] = a.parameters.shapeNegative;
-    numbers[23] = a.parameters.rateNegative;
-    numbers[24] = a.parameters.countEpsilon;
-    numbers[25] = a.kl.kind;
-    numbers[26] = a.kl.gradientKind;
-    numbers[27] = a.kl.timesRatio;
-    numbers[28] = a.kl.coefficient;
-    numbers[29] = a.kl.logClamp;
-    numbers[30] = a.kl.valueClamp;
+    numbers[9] = a.clipLowsPerToken;
+    numbers[10] = a.clipHighsPerToken;
+    numbers[11] = a.ratioCapsPerToken;
+    numbers[12] = a.reduce;
+    numbers[13] = a.figureCount;
+    numbers[14] = a.parameters.clipLow;
+    numbers[15] = a.parameters.clipHigh;
+    numbers[16] = a.parameters.dualClip;
+    numbers[17] = a.parameters.ratioCap;
+    numbers[18] = a.parameters.logClamp;
+    numbers[19] = a.parameters.maxLogRatio;
+    numbers[20] = a.parameters.temperaturePositive;
+    numbers[21] = a.parameters.temperatureNegative;
+    numbers[22] = a.parameters.coefficient;
+    numbers[23] = a.parameters.shapePositive;
+    numbers[24] = a.parameters.ratePositive;
+    numbers[25] = a.parameters.shapeNegative;
+    numbers[26] = a.parameters.rateNegative;
+    numbers[27] = a.parameters.countEpsilon;
+    numbers[28] = a.kl.kind;
+    numbers[29] = a.kl.gradientKind;
+    numbers[30] = a.kl.timesRatio;
+    numbers[31] = a.kl.coefficient;
+    numbers[32] = a.kl.logClamp;
+    numbers[33] = a.kl.valueClamp;
     return call(
       session,
       stop,
@@ -495,6 +498,9 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.oldLogProbs,
       a.advantages,
       a.factors,
+      a.clipLows,
+      a.clipHighs,
+      a.ratioCaps,
       a.referenceLogProbs,
       a.rowWeights,
       a.klRowWeights,
@@ -522,28 +528,31 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[6] = a.oldLogProbsPerRow;
     numbers[7] = a.advantagesPerToken;
     numbers[8] = a.factorsPerToken;
-    numbers[9] = a.reduce;
-    numbers[10] = a.figureCount;
-    numbers[11] = a.parameters.clipLow;
-    numbers[12] = a.parameters.clipHigh;
-    numbers[13] = a.parameters.dualClip;
-    numbers[14] = a.parameters.ratioCap;
-    numbers[15] = a.parameters.logClamp;
-    numbers[16] = a.parameters.maxLogRatio;
-    numbers[17] = a.parameters.temperaturePositive;
-    numbers[18] = a.parameters.temperatureNegative;
-    numbers[19] = a.parameters.coefficient;
-    numbers[20] = a.parameters.shapePositive;
-    numbers[21] = a.parameters.ratePositive;
-    numbers[22] = a.parameters.shapeNegative;
-    numbers[23] = a.parameters.rateNegative;
-    numbers[24] = a.parameters.countEpsilon;
-    numbers[25] = a.kl.kind;
-    numbers[26] = a.kl.gradientKind;
-    numbers[27] = a.kl.timesRatio;
-    numbers[28] = a.kl.coefficient;
-    numbers[29] = a.kl.logClamp;
-    numbers[30] = a.kl.valueClamp;
+    numbers[9] = a.clipLowsPerToken;
+    numbers[10] = a.clipHighsPerToken;
+    numbers[11] = a.ratioCapsPerToken;
+    numbers[12] = a.reduce;
+    numbers[13] = a.figureCount;
+    numbers[14] = a.parameters.clipLow;
+    numbers[15] = a.parameters.clipHigh;
+    numbers[16] = a.parameters.dualClip;
+    numbers[17] = a.parameters.ratioCap;
+    numbers[18] = a.parameters.logClamp;
+    numbers[19] = a.parameters.maxLogRatio;
+    numbers[20] = a.parameters.temperaturePositive;
+    numbers[21] = a.parameters.temperatureNegative;
+    numbers[22] = a.parameters.coefficient;
+    numbers[23] = a.parameters.shapePositive;
+    numbers[24] = a.parameters.ratePositive;
+    numbers[25] = a.parameters.shapeNegative;
+    numbers[26] = a.parameters.rateNegative;
+    numbers[27] = a.parameters.countEpsilon;
+    numbers[28] = a.kl.kind;
+    numbers[29] = a.kl.gradientKind;
+    numbers[30] = a.kl.timesRatio;
+    numbers[31] = a.kl.coefficient;
+    numbers[32] = a.kl.logClamp;
+    numbers[33] = a.kl.valueClamp;
     return call(
       session,
       stop,
@@ -551,6 +560,9 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.oldLogProbs,
       a.advantages,
       a.factors,
+      a.clipLows,
+      a.clipHighs,
+      a.ratioCaps,
       a.referenceLogProbs,
       a.rowWeights,
       a.klRowWeights,
@@ -606,6 +618,9 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.oldLogProbs,
       a.advantages,
       a.factors,
+      a.clipLows,
+      a.clipHighs,
+      a.ratioCaps,
       a.referenceLogProbs,
       a.weights,
       a.klWeights,
@@ -790,6 +805,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[5] = a.lambda;
     numbers[6] = a.maskMode;
     numbers[7] = a.transformMasked;
+    numbers[8] = a.lambdasPerToken;
     return call(
       session,
       stop,
@@ -826,6 +842,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[8] = a.pgRhoBar;
     numbers[9] = a.maskMode;
     numbers[10] = a.delta;
+    numbers[11] = a.lambdasPerToken;
     return call(
       session,
       stop,
@@ -839,6 +856,7 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.targets,
       a.advantages,
       a.accumulated,
+      a.lambdas,
     );
   },
   scanTail(call, numbers, session, stop, a: ScanTailArgs) {
@@ -968,6 +986,9 @@ export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op
       oldLogProbs: 1,
       advantages: 1,
       factors: 1,
+      clipLows: 1,
+      clipHighs: 1,
+      ratioCaps: 1,
       referenceLogProbs: 1,
       weights: 1,
       klWeights: 1,

@@ -38,8 +38,10 @@ export interface ScanGaeArgs {
   readonly returns: FloatArray | null;
   /** 0 or 1; STEPS does it anyway. */
   readonly transformMasked: number;
-  /** [B] or null = lambda everywhere. */
+  /** [lambdasPerToken ? n : B] or null = lambda everywhere. */
   readonly lambdas: FloatArray | null;
+  /** 0 or 1. */
+  readonly lambdasPerToken: number;
 }
 
 /** srp_scan_returns_args. */
@@ -106,6 +108,10 @@ export interface ScanVtraceArgs {
   readonly delta: number;
   /** [n] or null. */
   readonly accumulated: FloatArray | null;
+  /** [lambdasPerToken ? n : B] or null = lambda everywhere. */
+  readonly lambdas: FloatArray | null;
+  /** 0 or 1. */
+  readonly lambdasPerToken: number;
 }
 
 /** srp_scan_tail_args. */

@@ -2,7 +2,7 @@
 import type { LossParameters, LossTokenArgs, RowForm } from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
 import { clamp, clampLogRatio, clipTerm, gammaWeight, scaled } from "./loss-forms";
-import { ownRatio, type Ratio, sumOf, type Token } from "./loss-tokens";
+import { heldTo, ownRatio, parametersAt, type Ratio, sumOf, type Token } from "./loss-tokens";
 
 /** What a form says of a kept token. Slopes are to the token's own log-prob. */
 export interface TokenLoss {
@@ -51,15 +51,14 @@ function clippedRow(kind: "each" | "once" | "local"): RowFormula {
     const clamped = clampLogRatio(s, p);
     const ratio = Math.exp(clamped);
     const moves = clamped === s ? 1 : 0;
-    const band = Math.min(ratio, p.ratioCap);
     const terms = tokens.map((t) => {
-      const { loss, slope, clipped, limited } = clipTerm(s, t.A, p);
+      const { loss, slope, clipped, limited } = clipTerm(s, t.A, t.p);
       return {
         loss: t.term && kind !== "once" ? scaled(t.factor, loss) : 0,
         slope: t.term && kind !== "once" ? scaled(t.factor, slope) : 0,
         clipped,
         limited,
-        band,
+        band: Math.min(ratio, t.p.ratioCap),
       };
     });
     const shared = moves / divisor;
@@ -71,7 +70,8 @@ function clippedRow(kind: "each" | "once" | "local"): RowFormula {
     if (kind === "each")
       return { tokens: flat, once: null, through: sumOf(terms, (t) => t.slope) / divisor, ratio, klRatio };
     const factor = a.factors ? a.factors[b]! : 1;
-    const { loss, slope, clipped, limited } = clipTerm(s, a.advantages[b]!, p);
+    const own = parametersAt(a, b, b);
+    const { loss, slope, clipped, limited } = clipTerm(s, heldTo(own, a.advantages[b]!), own);
     const through = scaled(factor, slope) / divisor;
     return { tokens: flat, once: scaled(factor, loss), clipped, limited, through, ratio, klRatio };
   };
@@ -84,8 +84,8 @@ export const ROW_LOSSES: Readonly<Record<RowForm, RowFormula>> = {
 
   geometric: (a, b, tokens, p) => {
     // The band cuts on the side where the advantage pushes.
-    const low = (t: Token) => (t.A < 0 ? -p.clipLow : -Infinity);
-    const high = (t: Token) => (t.A > 0 ? p.clipHigh : Infinity);
+    const low = (t: Token) => (t.A < 0 ? -t.p.clipLow : -Infinity);
+    const high = (t: Token) => (t.A > 0 ? t.p.clipHigh : Infinity);
     const cut = (t: Token) => t.x < low(t) || t.x > high(t);
     const within = (t: Token) =>
       t.A === 0 && !Number.isNaN(t.x) ? 0 : t.A !== t.A ? NaN : clamp(t.x, low(t), high(t));

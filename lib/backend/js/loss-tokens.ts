@@ -5,6 +5,8 @@ import { clamp, clampLogRatio, klEstimate, type KlTerm, type LossPoint, scaled }
 
 /** A kept token. */
 export interface Token extends LossPoint {
+  /** The numbers of the form, with the token's bounds. */
+  readonly p: LossParameters;
   readonly i: number;
   readonly A: number;
   readonly factor: number;
@@ -19,16 +21,37 @@ export interface Ratio {
   readonly shared: number;
 }
 
+export const hasBounds = (a: LossTokenArgs): boolean =>
+  a.clipLows !== null || a.clipHighs !== null || a.ratioCaps !== null;
+
+/** The numbers of the form for token i of row b. */
+export function parametersAt(a: LossTokenArgs, b: number, i: number): LossParameters {
+  const p = a.parameters;
+  if (!hasBounds(a)) return p;
+  return {
+    ...p,
+    clipLow: a.clipLows ? a.clipLows[a.clipLowsPerToken ? i : b]! : p.clipLow,
+    clipHigh: a.clipHighs ? a.clipHighs[a.clipHighsPerToken ? i : b]! : p.clipHigh,
+    ratioCap: a.ratioCaps ? a.ratioCaps[a.ratioCapsPerToken ? i : b]! : p.ratioCap,
+  };
+}
+
+/** An advantage, NaN where a bound of its token is out of range. */
+export const heldTo = ({ clipLow, clipHigh, ratioCap }: LossParameters, A: number): number =>
+  clipLow >= 0 && clipHigh >= 0 && ratioCap > 0 ? A : NaN;
+
 export function tokenAt(a: LossTokenArgs, b: number, i: number): Token {
   const logProb = a.logProbs[i]!;
   const oldLogProb = a.oldLogProbs && !a.oldLogProbsPerRow ? a.oldLogProbs[i]! : null;
+  const p = parametersAt(a, b, i);
   return {
     i,
+    p,
     logProb,
     oldLogProb: oldLogProb ?? logProb,
     x: oldLogProb === null ? (Number.isNaN(logProb) ? NaN : 0) : logProb - oldLogProb,
     marked: a.marks !== null && a.marks[i] !== 0,
-    A: a.advantages[a.advantagesPerToken ? i : b]!,
+    A: heldTo(p, a.advantages[a.advantagesPerToken ? i : b]!),
     factor: a.factors ? a.factors[a.factorsPerToken ? i : b]! : 1,
     term: !a.termMask || a.termMask[i] !== 0,
   };

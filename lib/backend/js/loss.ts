@@ -1,9 +1,9 @@
 // Losses over rows of tokens (contract: native/include/surprisal/loss.h). Numbers are float64 here; an array rounds once
 // when it stores. A row is a list of its kept tokens, and a form of rows a function from such a list to its terms.
 import { rowBegin, rowEnd } from "../../core/row-layout";
-import { LOSS_FORM, type LossOps, type LossTokenArgs, ROW_FORM, ROW_FORMS } from "../contract/loss";
+import { type LossOps, type LossTokenArgs, ROW_FORM, ROW_FORMS } from "../contract/loss";
 import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, storeFigures } from "./loss-figures";
-import { clipTokens, clipUnits, isBare, ratioSum, storeToken } from "./loss-bare";
+import { clipTokens, clipUnits, isBare, isBareClip, ratioSum, storeToken } from "./loss-bare";
 import { scaled, tokenForm } from "./loss-forms";
 import { lossLogits } from "./loss-logits";
 import { ROW_LOSSES, rowLogRatio, type RowLoss, type TokenLoss } from "./loss-rows";
@@ -20,13 +20,7 @@ function addToken(figures: Figures, t: Token, said: TokenLoss, kl: number): void
 }
 
 /** Stores a row: what its form said, joined with the KL term. */
-function storeRow(
-  a: LossTokenArgs,
-  b: number,
-  tokens: readonly Token[],
-  row: RowLoss,
-  band: readonly [number, number],
-): void {
+function storeRow(a: LossTokenArgs, b: number, tokens: readonly Token[], row: RowLoss): void {
   const scale = rowScale(a, b);
   const { weight, klScale } = scale;
   const figures = newFigures();
@@ -59,7 +53,8 @@ function storeRow(
     if (!whole) put(a.clipped, t.i, said.clipped ? 1 : 0);
     put(a.gradLogProbs, t.i, through + scaled(weight, said.slope) + scaled(klScale, kl.slope));
     addToken(figures, t, said, kl.value);
-    addBand(figures, said.band, band[0], band[1], t.A);
+    const at = a.form === ROW_FORM.geometric ? 0 : 1;
+    addBand(figures, said.band, at - t.p.clipLow, at + t.p.clipHigh, t.A);
     if (!a.oldLogProbsPerRow) addLogRatio(figures, t.x, a.parameters.logClamp);
   });
   if (a.oldLogProbsPerRow) addLogRatio(figures, rowLogRatio(a, b, tokens).s, a.parameters.logClamp);
@@ -77,14 +72,11 @@ function storeRow(
 }
 
 function lossToken(a: LossTokenArgs): void {
-  if (a.form === LOSS_FORM.clip && isBare(a) && !a.factors) {
+  if (isBareClip(a)) {
     clipTokens(a);
     return;
   }
-  const p = a.parameters;
   const form = tokenForm(a.form);
-  const low = 1 - p.clipLow;
-  const high = 1 + p.clipHigh;
   for (let b = 0; b < a.B; ++b) {
     const scale = rowScale(a, b);
     const figures = newFigures();
@@ -96,6 +88,7 @@ function lossToken(a: LossTokenArgs): void {
         continue;
       }
       const t = tokenAt(a, b, i);
+      const { p } = t;
       const said = form(t, t.A, p);
       const loss = t.term ? scaled(t.factor, said.loss) : 0;
       const slope = t.term ? scaled(t.factor, said.slope) : 0;
@@ -108,7 +101,7 @@ function lossToken(a: LossTokenArgs): void {
       figures.rowRatio = Math.max(figures.rowRatio, said.ratio);
       figures.ratio += said.ratio;
       addToken(figures, t, { loss, slope, clipped: said.clipped, limited: said.limited, band }, kl.value);
-      addBand(figures, band, low, high, t.A);
+      addBand(figures, band, 1 - p.clipLow, 1 + p.clipHigh, t.A);
       addLogRatio(figures, t.x, p.logClamp);
     }
     storeFigures(a, b, figures, scale);
@@ -116,18 +109,16 @@ function lossToken(a: LossTokenArgs): void {
 }
 
 function lossRow(a: LossTokenArgs): void {
-  const p = a.parameters;
   const name = ROW_FORMS[a.form - ROW_FORM.clip]!;
   if (name === "clipOnce" && isBare(a)) {
     clipUnits(a);
     return;
   }
-  const band = name === "geometric" ? ([-p.clipLow, p.clipHigh] as const) : ([1 - p.clipLow, 1 + p.clipHigh] as const);
   for (let b = 0; b < a.B; ++b) {
     const tokens = keptTokens(a, b);
-    const row = ROW_LOSSES[name](a, b, tokens, p);
+    const row = ROW_LOSSES[name](a, b, tokens, a.parameters);
     put(a.ratios, b, row.ratio);
-    storeRow(a, b, tokens, row, band);
+    storeRow(a, b, tokens, row);
   }
 }
 

@@ -26,6 +26,14 @@ function put(out: FloatArray | null, i: number, x: number): void {
 /** A discount of a step. An infinite one counts as NaN: what is equal for finite ones, such as γ(V + λA) and γV + γλA, is not for it. */
 const finite = (discount: number): number => discount + (discount - discount);
 
+type WithLambdas = Pick<ScanGaeArgs, "lambda" | "lambdas" | "lambdasPerToken">;
+
+/** λ of token i of row b; `read`: whether anything of the token may be. */
+function lambdaAt({ lambda, lambdas, lambdasPerToken }: WithLambdas, b: number, i: number, read: boolean): number {
+  if (!lambdas || (lambdasPerToken !== 0 && !read)) return lambda;
+  return lambdas[lambdasPerToken !== 0 ? i : b]!;
+}
+
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
   const { mask, rewards: reward, values: values, gamma } = a;
@@ -51,25 +59,14 @@ function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray):
 
 function scanGae(a: ScanGaeArgs): void {
   // Read once: the loop's stores might change them, for all that a compiler knows.
-  const {
-    mask,
-    maskMode,
-    transformMasked,
-    gammas: discount,
-    lambdas,
-    rewards: reward,
-    values: values,
-    advantages,
-    returns,
-  } = a;
-  if (advantages && returns && !discount && !transformMasked && (maskMode === SKIP || !mask)) {
+  const { mask, maskMode, transformMasked, gammas: discount, rewards: reward, values: values, advantages, returns } = a;
+  if (advantages && returns && !discount && !a.lambdasPerToken && !transformMasked && (maskMode === SKIP || !mask)) {
     gaeOfKept(a, advantages, returns);
     return;
   }
   for (let b = 0; b < a.B; ++b) {
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
     let nextAdvantage = 0;
-    const lambda = lambdas ? lambdas[b]! : a.lambda;
     const begin = rowBegin(a, b);
     for (let i = rowEnd(a, b) - 1; i >= begin; --i) {
       const kept = !mask || mask[i] !== 0;
@@ -84,7 +81,7 @@ function scanGae(a: ScanGaeArgs): void {
       const gamma = read && discount ? finite(discount[i]!) : a.gamma;
       const value = read ? values[i]! : 0;
       const delta = (read ? reward[i]! : 0) + gamma * nextValue - value;
-      nextAdvantage = delta + gamma * lambda * nextAdvantage;
+      nextAdvantage = delta + gamma * lambdaAt(a, b, i, read) * nextAdvantage;
       nextValue = value;
       put(advantages, i, nextAdvantage);
       put(returns, i, nextAdvantage + value);
@@ -139,7 +136,7 @@ function scanVtrace(a: ScanVtraceArgs): void {
       const rho = cap(weight, a.rhoBar);
       const delta =
         a.delta === OF_REWARD ? rho * reward + gamma * nextValue - value : rho * (reward + gamma * nextValue - value);
-      accumulated = delta + gamma * a.lambda * cap(weight, a.cBar) * accumulated;
+      accumulated = delta + gamma * lambdaAt(a, b, i, kept) * cap(weight, a.cBar) * accumulated;
       put(a.accumulated, i, accumulated);
       put(a.advantages, i, cap(weight, a.pgRhoBar) * (reward + gamma * nextTarget - value));
       nextValue = value;

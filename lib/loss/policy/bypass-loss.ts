@@ -57,6 +57,7 @@ const CLIPPING = [
   "clipHigh",
   "dualClip",
   "ratioCap",
+  "boundsPer",
   "logClamp",
 ] as const satisfies readonly (keyof PpoClipping)[];
 

@@ -1,6 +1,8 @@
 // CISPO: REINFORCE with the clipped ratio as a constant weight, so that no token loses its gradient.
-import { needNumber } from "../../core/option-checks";
+import type { FloatArray } from "../../core/dtype";
+import { rowBegin, rowEnd } from "../../core/row-layout";
 import { type PresetOption, resolvePreset } from "../../presets";
+import { type BoundsPerOption, needClipRange } from "./clip-range";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
 import type { PolicyLossResult } from "./policy-loss-result";
 import type { PolicyLossConventions, PolicyLossOptions } from "./policy-loss-options";
@@ -9,24 +11,26 @@ import { evaluateTokenMap, type TokenMap } from "./token-map";
 
 /** The choices in which frameworks differ. */
 export interface CispoLossConventions extends PolicyLossConventions {
-  /** The weight is at least 1 − clipLow. >= 0. Default: Infinity, no lower bound, as the paper recommends. */
-  readonly clipLow?: number;
+  /** The weight is at least 1 − clipLow. >= 0; an array as clipHigh. Default: Infinity, no lower bound, as the paper recommends. */
+  readonly clipLow?: number | FloatArray;
   /** The log ratio is clamped to ±logClamp before it is exponentiated. Default: Infinity, off. */
   readonly logClamp?: number;
 }
 
 export interface CispoLossOptions
-  extends CispoLossConventions, PolicyLossOptions, RatioLevelOption, PresetOption<"cispoLoss"> {
-  /** The weight is at most 1 + clipHigh. >= 0; Infinity = not clipped. TRL's `epsilon_high` is the bound itself: one more. */
-  readonly clipHigh: number;
+  extends CispoLossConventions, BoundsPerOption, PolicyLossOptions, RatioLevelOption, PresetOption<"cispoLoss"> {
+  /**
+   * The weight is at most 1 + clipHigh. >= 0; Infinity = not clipped. An array has one for each row or token. TRL's `epsilon_high` is the
+   * bound itself: one more.
+   */
+  readonly clipHigh: number | FloatArray;
 }
 
 const CISPO: TokenMap<CispoLossOptions> = {
   resolve: (options) => resolvePreset("cispoLoss", options.preset, options),
   form: (op, options) => ({
     form: "weighted",
-    clipLow: options.clipLow ?? Infinity,
-    clipHigh: needNumber(op, "clipHigh", options.clipHigh, { min: 0, infinite: true }),
+    ...needClipRange(op, { ...options, clipLow: options.clipLow ?? Infinity }),
     logClamp: options.logClamp ?? Infinity,
   }),
   throughRatio: false,
@@ -34,15 +38,18 @@ const CISPO: TokenMap<CispoLossOptions> = {
     verl: { "actor/pg_clipfrac": "clipped", "actor/ppo_kl": "-clampedLogRatio", "actor/pg_clipfrac_lower": "none" },
     trl: "above",
     skyrl: ({ rows, mask, ratios, figures }, options) => {
-      const { clipLow = Infinity, clipHigh } = options as CispoLossOptions;
-      const [low, high] = [1 - clipLow, 1 + clipHigh];
+      const { clipLow = Infinity, clipHigh, boundsPer } = options as CispoLossOptions;
+      const per = (bound: FloatArray): boolean => bound.length === rows.n && boundsPer !== "row";
+      const at = (bound: number | FloatArray, b: number, i: number): number =>
+        typeof bound === "number" ? bound : bound[per(bound) ? i : b]!;
       let [clamped, largest, smallest] = [0, -Infinity, Infinity];
-      for (let i = 0; i < rows.n; ++i) {
-        if (mask && mask[i] === 0) continue;
-        clamped += Math.min(Math.max(ratios[i]!, low), high);
-        largest = Math.max(largest, ratios[i]!);
-        smallest = Math.min(smallest, ratios[i]!);
-      }
+      for (let b = 0; b < rows.B; ++b)
+        for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
+          if (mask && mask[i] === 0) continue;
+          clamped += Math.min(Math.max(ratios[i]!, 1 - at(clipLow, b, i)), 1 + at(clipHigh, b, i));
+          largest = Math.max(largest, ratios[i]!);
+          smallest = Math.min(smallest, ratios[i]!);
+        }
       const kept = Math.max(figures.kept, 1);
       return {
         "cispo/ratio_mean": figures.ratio / kept,

@@ -5,6 +5,7 @@ import { argumentError } from "../../core/errors";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
 import type { RowForm, RowLossOptions, TokenForm, TokenLossOptions } from "../../ops/loss";
 import { spreadRows } from "../../ops/group/broadcast";
+import { needBounds } from "../../ops/loss/bounds";
 import { evaluateLoss } from "../../ops/loss/evaluate-loss";
 import { gapSums } from "../../ops/loss/kl-estimates";
 import type { TokenTerms } from "../../ops/loss/logit-gradient";
@@ -29,7 +30,8 @@ import { METRIC_NAMES, type PolicyLossOptions } from "./policy-loss-options";
 
 export interface TokenFormCall {
   readonly skeleton: "token";
-  readonly form: TokenForm & Partial<Pick<TokenLossOptions, "ratioCap" | "logClamp" | "clipLow" | "clipHigh">>;
+  readonly form: TokenForm &
+    Partial<Pick<TokenLossOptions, "ratioCap" | "logClamp" | "clipLow" | "clipHigh" | "boundsPer">>;
 }
 
 /** A form of the token map or of the row-coupled map with its parameters, framework names resolved. */
@@ -37,7 +39,7 @@ export type FormCall =
   | TokenFormCall
   | {
       readonly skeleton: "row";
-      readonly form: RowForm & Partial<Pick<RowLossOptions, "ratioCap" | "logClamp" | "maxLogRatio">>;
+      readonly form: RowForm & Partial<Pick<RowLossOptions, "ratioCap" | "logClamp" | "maxLogRatio" | "boundsPer">>;
       /** Whole-row log-probs in place of the batch's. */
       readonly oldLogProbs?: FloatArray;
     };
@@ -173,6 +175,7 @@ export function planPolicy(
     termMask,
     marks: (call.form as { readonly marks?: Uint8Array }).marks ?? null,
     kl: klOf(op, batch, options, aggregated),
+    bounds: needBounds(op, call.form, rows, form),
   };
   return { batch, options, form, inputs, aggregated, rowWeights, bonus: bonusOf(op, batch, options, aggregated) };
 }

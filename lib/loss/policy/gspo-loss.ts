@@ -1,4 +1,5 @@
 // GSPO: one ratio a row. The gradient goes through the row's mean, or stays with each token.
+import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
 import { needWord } from "../../core/option-checks";
 import { type PresetOption, resolvePreset } from "../../presets";
@@ -21,8 +22,8 @@ export interface GspoLossConventions extends PolicyLossConventions {
 type SequenceClipping = GspoLossConventions &
   PolicyLossOptions &
   ClipRange & {
-    /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
-    readonly ratioCap?: number;
+    /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it; an array as the widths. Default: Infinity, off. */
+    readonly ratioCap?: number | FloatArray;
   };
 
 /** The options of `gspoLoss` but for its preset. */

@@ -1,4 +1,5 @@
 // The clipped surrogate of PPO with its variants: clip-higher, dual clip, two-sided clipping.
+import type { FloatArray } from "../../core/dtype";
 import { type PresetOption, resolvePreset } from "../../presets";
 import { needPolicyBatch, type PolicyBatch } from "./policy-batch";
 import { type ClipRange, needClipRange } from "./clip-range";
@@ -17,8 +18,8 @@ export interface PpoLossConventions extends PolicyLossConventions {
 /** What is clipped, and how. */
 export type PpoClipping = PpoLossConventions &
   ClipRange & {
-    /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it. Default: Infinity, off. */
-    readonly ratioCap?: number;
+    /** Two-sided clipping: the unclipped term sees min(ratio, ratioCap), without gradient above it; an array as the widths. Default: Infinity, off. */
+    readonly ratioCap?: number | FloatArray;
   };
 
 export type PpoLossOptions = PpoClipping & PolicyLossOptions & PresetOption<"ppoLoss">;

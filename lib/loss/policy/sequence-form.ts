@@ -1,4 +1,5 @@
 // One clipped ratio a row, as gspoLoss, gspoTokenLoss and luspoLoss have it.
+import type { FloatArray } from "../../core/dtype";
 import { type ClipRange, needClipRange } from "./clip-range";
 import type { FormCall } from "./evaluate-policy";
 
@@ -6,7 +7,7 @@ import type { FormCall } from "./evaluate-policy";
 export function sequenceForm(
   op: string,
   form: "clip" | "clipLocal",
-  options: ClipRange & { readonly ratioCap?: number; readonly maxLogRatio?: number },
+  options: ClipRange & { readonly ratioCap?: number | FloatArray; readonly maxLogRatio?: number },
 ): Extract<FormCall, { skeleton: "row" }> {
   return {
     skeleton: "row",

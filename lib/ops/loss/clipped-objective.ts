@@ -23,6 +23,7 @@ import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-
 import { gatherRowPartials } from "../../core/row-partials";
 import { needUnits, type RatioOptions, type Units } from "../ratio/ratio-units";
 import { mapAffinely } from "../reduce/affine";
+import { boundArrays, needBounds } from "./bounds";
 import { countMarked } from "./count-marked";
 import { needParameters } from "./parameters";
 import { lossArgs, needLossMemory } from "./evaluate-loss";
@@ -38,14 +39,19 @@ const DEFAULT_OUTPUTS: readonly ClippedOutput[] = ["gradLogProbs"];
 
 export interface ClippedObjectiveOptions<Output extends ClippedOutput = ClippedOutput>
   extends RatioOptions, CollectiveOption {
-  /** The ratio is clipped from below at 1 − clipLow. >= 0; Infinity = not clipped. From 1 on the bound is never reached. */
-  readonly clipLow: number;
-  /** The ratio is clipped from above at 1 + clipHigh. >= 0; Infinity = not clipped. */
-  readonly clipHigh: number;
+  /**
+   * The ratio is clipped from below at 1 − clipLow. >= 0; Infinity = not clipped. From 1 on the bound is never reached. An array has one
+   * for each row, or for each token at token level; one out of range makes its tokens NaN.
+   */
+  readonly clipLow: number | FloatArray;
+  /** The ratio is clipped from above at 1 + clipHigh, likewise. */
+  readonly clipHigh: number | FloatArray;
   /** Dual clip c > 1: for a negative advantage A the term is at least c·A. Default: Infinity, off. */
   readonly dualClip?: number;
-  /** Upper cap of the ratio in the unclipped term, without gradient above it ("two-sided" clipping). Default: Infinity, off. */
-  readonly ratioCap?: number;
+  /** Upper cap of the ratio in the unclipped term, without gradient above it ("two-sided" clipping), likewise. Default: Infinity, off. */
+  readonly ratioCap?: number | FloatArray;
+  /** What an entry of a bound that is an array belongs to. Default: by the length. */
+  readonly boundsPer?: Per;
   /** The log ratio is clamped to ±logClamp, without gradient outside. Default: Infinity, off. */
   readonly logClamp?: number;
   /** The log ratio is clamped from above, without gradient there. Default: Infinity, off. */
@@ -214,8 +220,9 @@ function clippedCall<Output extends ClippedOutput>(
   options: ClippedObjectiveOptions<Output>,
   rowMemory: (rows: number) => RowMemory,
 ) {
-  const { collective } = options;
-  const stream = streamOf(op, options, logProbs, oldLogProbs, advantages, options.mask, options.rowWeights);
+  const { collective, clipLow, clipHigh, ratioCap } = options;
+  const given = [options.mask, options.rowWeights, clipLow, clipHigh, ratioCap];
+  const stream = streamOf(op, options, logProbs, oldLogProbs, advantages, ...given);
   const units = needUnits(op, logProbs, oldLogProbs, options);
   const { rows, common } = units;
   if (collective && units.level === "group")
@@ -228,7 +235,9 @@ function clippedCall<Output extends ClippedOutput>(
     );
   const advantage = needAdvantages(op, advantages, units, options.advantagesPer);
   const form = needForm(op, options, units);
-  const dtype = widestFloat(units.logProbs, units.oldLogProbs, advantage.array);
+  const bounds = needBounds(op, options, rows, form);
+  const ofBounds = boundArrays(bounds);
+  const dtype = widestFloat(units.logProbs, units.oldLogProbs, advantage.array, ...Object.values(ofBounds));
   const wanted: readonly ClippedOutput[] = options.outputs ?? DEFAULT_OUTPUTS;
   const memory = needLossMemory(op, dtype, form, rows, wanted, options.out, stream, OUTPUTS);
   const { mask, offsets, members, groupOffsets } = common;
@@ -240,6 +249,7 @@ function clippedCall<Output extends ClippedOutput>(
     offsets,
     groupOffsets,
     rowWeights: options.rowWeights,
+    ...ofBounds,
   };
   refuseOverlap(op, memory, arrays);
 
@@ -255,6 +265,7 @@ function clippedCall<Output extends ClippedOutput>(
     termMask: null,
     marks: null,
     kl: NO_KL,
+    bounds,
     groups: groupOffsets && { G: common.G, members, offsets: groupOffsets },
   };
   const sums = stream ? float64Or(op, "", undefined, rows.B * LOSS_SUMS, stream) : own.sums;

@@ -11,6 +11,7 @@ import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needWord } from "../../core/option-checks";
 import type { Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
+import { boundArrays } from "./bounds";
 import type { CheckedLoss, LossForm, LossInputs } from "./loss-inputs";
 import type { LossArrays, LossFigures, LossOutput, LossResult, LossSummary } from "./types";
 
@@ -35,13 +36,17 @@ export function lossArgs(
   figures: Float64Array,
   figureCount: number,
 ): LossTokenArgs {
-  const { rows, old, advantage, factor, rowWeights, kl, groups } = inputs;
+  const { rows, old, advantage, factor, rowWeights, kl, groups, bounds } = inputs;
+  const { clipLow, clipHigh, ratioCap } = bounds ?? {};
   return {
     dtype: DTYPE_CODE[dtype],
     logProbs: asFloat(logProbs, dtype),
     oldLogProbs: old && asFloat(old, dtype),
     advantages: asFloat(advantage.array, dtype),
     factors: factor && asFloat(factor.array, dtype),
+    clipLows: clipLow ? asFloat(clipLow.array, dtype) : null,
+    clipHighs: clipHigh ? asFloat(clipHigh.array, dtype) : null,
+    ratioCaps: ratioCap ? asFloat(ratioCap.array, dtype) : null,
     referenceLogProbs: kl.reference && asFloat(kl.reference, dtype),
     rowWeights: rowWeights && asFloat64(rowWeights),
     klRowWeights: kl.weights && asFloat64(kl.weights),
@@ -59,6 +64,9 @@ export function lossArgs(
     oldLogProbsPerRow: oldPerRow ? 1 : 0,
     advantagesPerToken: advantage.perToken ? 1 : 0,
     factorsPerToken: factor?.perToken ? 1 : 0,
+    clipLowsPerToken: clipLow?.perToken ? 1 : 0,
+    clipHighsPerToken: clipHigh?.perToken ? 1 : 0,
+    ratioCapsPerToken: ratioCap?.perToken ? 1 : 0,
     reduce,
     figureCount,
     parameters,
@@ -142,8 +150,15 @@ function allocateLoss(
   { outputs, out }: LossWishes<LossOutput>,
   width: number,
 ) {
-  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = inputs;
-  const dtype = widestFloat(logProbs, old, advantage.array, factor?.array, kl.reference);
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl, bounds } = inputs;
+  const dtype = widestFloat(
+    logProbs,
+    old,
+    advantage.array,
+    factor?.array,
+    kl.reference,
+    ...Object.values(boundArrays(bounds)),
+  );
   const wanted: readonly LossOutput[] = outputs ?? ["gradLogProbs"];
   const memory = needLossMemory(op, dtype, form, rows, wanted, out, stream);
   const given = {
@@ -157,6 +172,7 @@ function allocateLoss(
     mask,
     termMask,
     marks,
+    ...boundArrays(bounds),
     offsets: rows.offsets,
   };
   refuseOverlap(op, memory, given);

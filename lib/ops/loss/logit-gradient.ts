@@ -20,6 +20,7 @@ import {
 } from "../logprob/logits";
 import { type LogprobResult, needResult } from "../logprob/results";
 import { checkTargets, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
+import { boundArrays } from "./bounds";
 import type { LossForm, LossInputs } from "./loss-inputs";
 import type { LossBand } from "./parameters";
 import type { TokenForm } from "./token-loss";
@@ -89,7 +90,8 @@ function perToken(rows: Rows, values: FloatArray, each: boolean): Float64Array {
 
 function prepare(op: string, logits: Logits, targets: TokenIds, loss: TokenTerms, options: TokenLogitsOptions) {
   const { form, inputs, entropyWeights } = loss;
-  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl } = inputs;
+  const { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl, bounds } = inputs;
+  const { clipLow, clipHigh, ratioCap } = bounds ?? {};
   const { n, meaning } = rows;
   const checked = needTokenLogits(op, logits, n, options);
   const map = needLogitMap(op, options);
@@ -109,7 +111,11 @@ function prepare(op: string, logits: Logits, targets: TokenIds, loss: TokenTerms
     rowWeights,
   };
   const others = { "kl.referenceLogProbs": kl.reference, "kl.rowWeights": kl.weights, offsets: rows.offsets };
-  refuseOverlap(op, { gradLogits: grad }, { logits: inPlace ? undefined : checked.logits, ...arrays, ...others });
+  refuseOverlap(
+    op,
+    { gradLogits: grad },
+    { logits: inPlace ? undefined : checked.logits, ...arrays, ...boundArrays(bounds), ...others },
+  );
   const args: LossLogitsArgs = {
     form: form.form,
     parameters: form.parameters,
@@ -123,6 +129,9 @@ function prepare(op: string, logits: Logits, targets: TokenIds, loss: TokenTerms
     oldLogProbs: old && perToken(rows, old, true),
     advantages: perToken(rows, advantage.array, advantage.perToken),
     factors: factor && perToken(rows, factor.array, factor.perToken),
+    clipLows: clipLow ? perToken(rows, clipLow.array, clipLow.perToken) : null,
+    clipHighs: clipHigh ? perToken(rows, clipHigh.array, clipHigh.perToken) : null,
+    ratioCaps: ratioCap ? perToken(rows, ratioCap.array, ratioCap.perToken) : null,
     referenceLogProbs: kl.reference && perToken(rows, kl.reference, true),
     weights: rowWeights && perToken(rows, rowWeights, false),
     klWeights: kl.weights && perToken(rows, kl.weights, false),

@@ -8,6 +8,7 @@ import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { needRows, type Rows } from "../../core/row-layout";
 import type { Stream } from "../../core/stream";
+import { type BoundOptions, type Bounds, needBounds } from "./bounds";
 import type { LossInputOptions, LossKl, LossOptions, LossOutput } from "./types";
 
 /** What the two losses decide on their own. */
@@ -26,7 +27,7 @@ export interface LossForm {
 }
 
 /** The arrays that a form adds to those of every loss. */
-export interface FormArrays {
+export interface FormArrays extends BoundOptions {
   readonly oldLogProbs?: FloatArray;
   readonly marks?: Uint8Array;
 }
@@ -49,6 +50,8 @@ export interface LossInputs {
   readonly termMask: Uint8Array | null;
   readonly marks: Uint8Array | null;
   readonly kl: CheckedKl;
+  /** Default: those of the form. */
+  readonly bounds?: Bounds;
   /** Groups of rows that have one ratio: of `"clipOnce"` alone. */
   readonly groups?: { readonly G: number; readonly members: Int32Array | null; readonly offsets: Int32Array } | null;
 }
@@ -123,7 +126,8 @@ export function needLossInputs(op: string, options: LossInputOptions & FormArray
   refuseTerms(op, form, termMask);
   const marks = optionalMask(op, "marks", options.marks, n, meaning);
   const kl = needKl(op, options.kl, rows);
-  return { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl };
+  const bounds = needBounds(op, options, rows, form);
+  return { rows, old, advantage, factor, rowWeights, mask, termMask, marks, kl, bounds };
 }
 
 /** A loss that is checked, with nothing allocated yet. */
@@ -137,8 +141,8 @@ export interface CheckedLoss {
 /** Checks all arguments. */
 export function needLoss(op: string, form: LossForm, options: LossOptions<LossOutput> & FormArrays): CheckedLoss {
   const { logProbs, oldLogProbs, advantages, factors, rowWeights, mask, termMask, marks, kl } = options;
-  const ofKl = [kl?.referenceLogProbs, kl?.rowWeights];
-  const given = [oldLogProbs, advantages, factors, rowWeights, mask, termMask, marks, ...ofKl];
+  const others = [kl?.referenceLogProbs, kl?.rowWeights, options.clipLow, options.clipHigh, options.ratioCap];
+  const given = [oldLogProbs, advantages, factors, rowWeights, mask, termMask, marks, ...others];
   const stream = streamOf(op, options, logProbs, ...given);
   const inputs = needLossInputs(op, options, form);
   return { form, logProbs: needFloats(op, "logProbs", logProbs, inputs.rows.n, inputs.rows.meaning), inputs, stream };

@@ -1,16 +1,24 @@
 // The numbers that the forms of a loss take. Which form reads which, and their ranges, stand in native/include/surprisal/loss.h.
 import { DEFAULT_LOSS_PARAMETERS, LOSS_PARAMETERS, type LossParameters } from "../../backend/contract/loss";
 import { argumentError } from "../../core/errors";
+import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
+import type { Per } from "../../core/per-row";
+import { isArray } from "./bounds";
 
 /** What every form reads, if only for its figures. */
 export interface LossBand {
-  /** Clip width below, >= 0; Infinity = none. A figure counts tokens below 1 − clipLow. Default Infinity. */
-  readonly clipLow?: number;
-  /** Clip width above, >= 0; Infinity = none. A figure counts tokens above 1 + clipHigh. Default Infinity. */
-  readonly clipHigh?: number;
-  /** Upper cap of the ratio in the unclipped term, without gradient above it, > 0. Default Infinity, off. */
-  readonly ratioCap?: number;
+  /**
+   * Clip width below, >= 0; Infinity = none. A figure counts tokens below 1 − clipLow. An array, [n] or [rows], where the form clips: one
+   * out of range makes its tokens NaN. Default Infinity.
+   */
+  readonly clipLow?: number | FloatArray;
+  /** Clip width above, likewise. A figure counts tokens above 1 + clipHigh. Default Infinity. */
+  readonly clipHigh?: number | FloatArray;
+  /** Upper cap of the ratio in the unclipped term, without gradient above it, > 0; likewise. Default Infinity, off. */
+  readonly ratioCap?: number | FloatArray;
+  /** What an entry of a bound that is an array belongs to. Default: by the length. */
+  readonly boundsPer?: Per;
   /** The log ratio is clamped to ±logClamp, without gradient outside, > 0. Default Infinity, off. */
   readonly logClamp?: number;
   /** The log ratio is clamped from above, without gradient there, >= 0. Default Infinity, off. */
@@ -40,8 +48,9 @@ export function needParameters(
   const result = { ...DEFAULT_LOSS_PARAMETERS } as { -readonly [Name in Parameter]: number };
   for (const name of PARAMETERS) {
     const value = given[name];
-    if (value === undefined && !needs.includes(name)) continue;
-    if (!needs.includes(name) && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
+    const needed = needs.includes(name);
+    if ((value === undefined && !needed) || isArray(value)) continue;
+    if (!needed && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
       throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${form}" does not read it`);
     result[name] = needNumber(op, name, value, LOSS_PARAMETERS[name]);
   }

@@ -9,14 +9,17 @@ import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
 import { needNumber } from "../../core/option-checks";
+import type { Per } from "../../core/per-row";
 import type { Stream } from "../../core/stream";
 import { commonArgs, prepare, type ScanArrays, type ScanOptions } from "./reverse-scan";
 
 takesDeviceArrays("gae", "discountedReturns");
 
 export interface GaeOptions extends ScanOptions {
-  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. A number, or one per row. */
+  /** Bias/variance knob, in [0, 1]: 1 is Monte-Carlo, 0 is one-step TD. A number, or one per row or token. */
   readonly lambda: number | FloatArray;
+  /** What a lambda of an array belongs to. Default: by the length. */
+  readonly lambdaPer?: Per;
   /** Reuse memory instead of allocating. Must not overlap the inputs. */
   readonly out?: { readonly advantages?: FloatArray; readonly returns?: FloatArray };
 }
@@ -44,7 +47,7 @@ function gaeCall(
   values: AnyFloatArray,
   options: GaeOptions,
 ): Call<ScanGaeArgs, GaeResult> {
-  const call = prepare(op, { rewards, values, lambda: options.lambda }, options);
+  const call = prepare(op, { rewards, values, lambda: options.lambda, lambdaPer: options.lambdaPer }, options);
   const { arrays, dtype, rows, stream, gamma, maskMode, transformMasked } = call;
   const lambda = arrays.lambda ? 1 : needNumber(op, "lambda", options.lambda, { min: 0, max: 1 });
   const { out } = options;
@@ -69,6 +72,7 @@ function gaeCall(
     transformMasked,
     lambda,
     lambdas: arrays.lambda && asFloat(arrays.lambda, dtype),
+    lambdasPerToken: call.lambdasPerToken,
     advantages,
     returns,
   };
@@ -103,7 +107,7 @@ export function gae(
  * Generalized advantage estimation over masked token rows.
  *
  *     δ[t] = reward[t] + γ·V(next) − value[t]
- *     advantage[t] = δ[t] + γ·λ·advantage(next),   return[t] = advantage[t] + value[t]
+ *     advantage[t] = δ[t] + γ·λ·advantage(next),   return[t] = advantage[t] + value[t];   γ and λ those of t, where tokens have some
  *
  * @param rewards per token, in the reward's own unit; [n] as `shape` or `offsets` say
  * @param values the critic's V, same shape

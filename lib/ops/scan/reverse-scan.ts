@@ -6,6 +6,7 @@ import { needFloats, optionalFloats, optionalMask } from "../../core/arrays";
 import { DTYPE_CODE, type FloatArray, type FloatDType } from "../../core/dtype";
 import { asFloat, widestFloat } from "../../core/float-arrays";
 import { needFlag, needNumber, needWord } from "../../core/option-checks";
+import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { needRows, type RowLayout, type Rows } from "../../core/row-layout";
 import { DeviceArray } from "../../core/device-array";
 import type { Stream } from "../../core/stream";
@@ -40,8 +41,9 @@ export interface ScanInputs {
   readonly rewards: unknown;
   readonly values?: unknown;
   readonly weights?: unknown;
-  /** A number, or one per row. */
+  /** A number, or one per row or token. */
   readonly lambda?: unknown;
+  readonly lambdaPer?: Per;
 }
 
 /** All arrays of a call by their public names, as the caller gave them; null: not given, or not of this op. */
@@ -64,18 +66,27 @@ export interface PreparedScan {
   readonly rows: Rows;
   /** Of a step; 1 where `arrays.gamma` has one per token. */
   readonly gamma: number;
+  readonly lambdasPerToken: number;
   readonly maskMode: number;
   readonly transformMasked: number;
   /** Where it runs, if on a device. */
   readonly stream: Stream | null;
 }
 
-/** One per row. Those on a device are not looked at. */
-function needLambdas(op: string, given: unknown, B: number): FloatArray {
-  const lambdas = needFloats(op, "lambda", given, B, "one per row");
-  if (ArrayBuffer.isView(lambdas))
-    lambdas.forEach((each, b) => needNumber(op, `lambda[${b}]`, each, { min: 0, max: 1 }));
-  return lambdas;
+/** One per row or token. Those on a device and under the mask are not looked at. */
+function needLambdas(
+  op: string,
+  { lambda, lambdaPer }: ScanInputs,
+  rows: Rows,
+  mask: Uint8Array | null,
+): PerRowOrToken | null {
+  if (!ArrayBuffer.isView(lambda) && !DeviceArray.is(lambda)) return null;
+  const { array, perToken } = needPerRowOrToken(op, "lambda", lambda, rows, lambdaPer);
+  if (ArrayBuffer.isView(array) && !DeviceArray.is(mask))
+    array.forEach((each, k) => {
+      if (!perToken || mask?.[k] !== 0) needNumber(op, `lambda[${k}]`, each, { min: 0, max: 1 });
+    });
+  return { array, perToken };
 }
 
 export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): PreparedScan {
@@ -98,15 +109,15 @@ export function prepare(op: string, inputs: ScanInputs, options: ScanOptions): P
   const perToken = typeof options.gamma !== "number";
   const discount = perToken ? needFloats(op, "gamma", options.gamma, n, meaning) : null;
   const gamma = perToken ? 1 : needNumber(op, "gamma", options.gamma, { min: 0, max: 1 });
-  const perRow =
-    typeof inputs.lambda === "object" && (ArrayBuffer.isView(inputs.lambda) || DeviceArray.is(inputs.lambda));
-  const lambda = perRow ? needLambdas(op, inputs.lambda, B) : null;
   const mask = optionalMask(op, "mask", options.mask, n, meaning);
+  const lambdas = needLambdas(op, inputs, rows, mask);
+  const lambda = lambdas && lambdas.array;
   const bootstrap = optionalFloats(op, "bootstrap", options.bootstrap, B, "one per row");
   return {
     arrays: { rewards, values, weights, gamma: discount, lambda, mask, bootstrap, offsets },
     rows,
     gamma,
+    lambdasPerToken: lambdas?.perToken ? 1 : 0,
     maskMode: needWord(op, "maskMode", options.maskMode ?? "skip", MASK_MODES),
     dtype: widestFloat(rewards, values, weights, discount, lambda, bootstrap),
     transformMasked: needFlag(op, "transformMasked", options.transformMasked),

@@ -7,14 +7,17 @@ import { takesDeviceArrays } from "../../core/device-ops";
 import type { FloatArray } from "../../core/dtype";
 import { asFloat } from "../../core/float-arrays";
 import type { AnyFloatArray, Anywhere, OnDevice } from "../../core/on-device";
+import type { Per } from "../../core/per-row";
 import { needNumber, needWord } from "../../core/option-checks";
 import { commonArgs, prepare, type ScanOptions } from "./reverse-scan";
 
 takesDeviceArrays("vtrace");
 
 export interface VtraceOptions extends ScanOptions {
-  /** Trace decay, in [0, 1]. Default 1, as in the paper. */
-  readonly lambda?: number;
+  /** Trace decay, in [0, 1]: a number, or one per row or token. Default 1, as in the paper. */
+  readonly lambda?: number | FloatArray;
+  /** What a lambda of an array belongs to. Default: by the length. */
+  readonly lambdaPer?: Per;
   /** Cap ρ̄ of the weight on the temporal difference; Infinity for none. Default 1. */
   readonly rhoBar?: number;
   /** Cap c̄ of the weight on the trace. Default 1. */
@@ -72,9 +75,10 @@ export function vtrace(
   anywhere: VtraceOptions | Anywhere<VtraceOptions>,
 ): VtraceResult | OnDevice<VtraceResult> {
   const options = anywhere as VtraceOptions;
-  const call = prepare("vtrace", { rewards, values, weights }, options);
+  const { lambda: given, lambdaPer } = options;
+  const call = prepare("vtrace", { rewards, values, weights, lambda: given, lambdaPer }, options);
   const { arrays, dtype, rows, stream } = call;
-  const lambda = needNumber("vtrace", "lambda", options.lambda ?? 1, { min: 0, max: 1 });
+  const lambda = arrays.lambda ? 1 : needNumber("vtrace", "lambda", given ?? 1, { min: 0, max: 1 });
   const cap = { min: 0, infinite: true } as const;
   const rhoBar = needNumber("vtrace", "rhoBar", options.rhoBar ?? 1, cap);
   const cBar = needNumber("vtrace", "cBar", options.cBar ?? 1, cap);
@@ -91,6 +95,8 @@ export function vtrace(
     values: asFloat(arrays.values!, dtype),
     weights: asFloat(arrays.weights!, dtype),
     lambda,
+    lambdas: arrays.lambda && asFloat(arrays.lambda, dtype),
+    lambdasPerToken: call.lambdasPerToken,
     rhoBar,
     cBar,
     pgRhoBar,

@@ -46,13 +46,16 @@ struct BandMasks {
   Mask below, above;
 };
 
-SRP_INLINE BandMasks band_masks(F64 value, double low, double high) {
-  return {less(value, splat(low)), more(value, splat(high))};
+// P: LossParameters, or LaneParameters (loss_inputs.h).
+template <class P>
+SRP_INLINE BandMasks log_band(F64 value, const P& p) {
+  return {less(value, (-Lanes(p.clip_low)).x), more(value, Lanes(p.clip_high).x)};
 }
 
-SRP_INLINE BandMasks ratio_band(F64 ratio, const LossParameters& p) {
-  const F64 cap = splat(p.ratio_cap);
-  return band_masks(pick(more(ratio, cap), cap, ratio), 1 - p.clip_low, 1 + p.clip_high);
+template <class P>
+SRP_INLINE BandMasks ratio_band(F64 ratio, const P& p) {
+  const Lanes cap(p.ratio_cap), capped = pick(more(ratio, cap.x), cap.x, ratio);
+  return {capped<Lanes(1) - Lanes(p.clip_low), capped> Lanes(1) + Lanes(p.clip_high)};
 }
 
 SRP_INLINE void add_band(FigureLanes* sums, BandMasks band, Mask kept, F64 advantage) {

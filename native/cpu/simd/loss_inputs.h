@@ -9,6 +9,27 @@ struct LossHalf {
   Mask clipped;
 };
 
+// The parameters with bounds that each of kHalf tokens has for itself.
+struct LaneParameters : LossParameters {
+  Lanes clip_low, clip_high, ratio_cap, bound_low, bound_high;
+};
+
+SRP_INLINE const LaneParameters& in_lanes(const LaneParameters& p) { return p; }
+SRP_INLINE LaneParameters in_lanes(const LossParameters& p) {
+  return {p, Lanes(p.clip_low), Lanes(p.clip_high), Lanes(p.ratio_cap), Lanes(p.bound_low), Lanes(p.bound_high)};
+}
+
+static __attribute__((noinline)) void log_one_plus_by_library(double* x) {
+  for (int64_t lane = 0; lane < kHalf; ++lane) x[lane] = log1p(x[lane]);
+}
+
+SRP_INLINE Lanes log_one_plus_exactly(Lanes y) {
+  double x[kHalf];
+  store(x, y.x);
+  log_one_plus_by_library(x);
+  return load(x);
+}
+
 // The inputs of kHalf tokens, 0 under the mask.
 struct LossInputs {
   LossPoint<Lanes> point;
@@ -32,6 +53,26 @@ SRP_INLINE LossInputs loss_inputs(const LossTokens<F>& row, int64_t i) {
   in.point = {log_ratio, log_prob, old_log_prob, row.marks ? mask_of(row.marks + i) : Mask{}};
   in.advantage = row.advantage ? pick(in.kept, load_wide(row.advantage + i), F64{}) : splat(row.row_advantage);
   return in;
+}
+
+// The parameters of kHalf tokens; makes NaN the advantages of those whose bounds are out of range.
+template <class F>
+SRP_INLINE LaneParameters lane_parameters(const LossTokens<F>& row, int64_t i, LossInputs* in) {
+  const LossParameters& all = row.parameters;
+  const auto bound = [&](const F* bounds, double of_row) {
+    return Lanes(bounds ? pick(in->kept, load_wide(bounds + i), splat(of_row)) : splat(of_row));
+  };
+  LaneParameters p = in_lanes(all);
+  p.clip_low = bound(row.clip_low, all.clip_low);
+  p.clip_high = bound(row.clip_high, all.clip_high);
+  p.ratio_cap = bound(row.ratio_cap, all.ratio_cap);
+  if (row.form == SRP_LOSS_BOUNDED) {
+    p.bound_low = log_one_plus_exactly(select(p.clip_low < Lanes(1), -p.clip_low, Lanes(-1)));
+    p.bound_high = log_one_plus_exactly(p.clip_high);
+  }
+  const Mask known = both(both(p.clip_low >= Lanes(0), p.clip_high >= Lanes(0)), p.ratio_cap > Lanes(0));
+  in->advantage = pick(known, in->advantage, splat(static_cast<double>(NAN)));
+  return p;
 }
 
 // Whether a register has nothing but padding.
@@ -92,7 +133,7 @@ SRP_INLINE void put_losses(const LossTokens<F>& row, int64_t i, const LossHalf& 
 // Copies of the last tokens of a row, fewer than a register, masked behind the end.
 template <class F>
 struct CutLosses {
-  F values[5][kLanes], results[4][kLanes];
+  F values[8][kLanes], results[4][kLanes];
   uint8_t kept[kLanes], terms[kLanes], marks[kLanes], clipped[kLanes];
   int64_t begin, count = 0;
 
@@ -106,6 +147,9 @@ struct CutLosses {
     copy.reference = copied(values[2], row.reference);
     copy.advantage = copied(values[3], row.advantage);
     copy.factor = copied(values[4], row.factor);
+    copy.clip_low = copied(values[5], row.clip_low);
+    copy.clip_high = copied(values[6], row.clip_high);
+    copy.ratio_cap = copied(values[7], row.ratio_cap);
     copy.mask = copied(kept, row.mask);
     if (!row.mask) {
       memset(kept, 0, sizeof kept);

@@ -16,8 +16,9 @@ struct GeometricLanes {
   Mask moves, clipped;
 };
 
-SRP_INLINE GeometricLanes geometric_lanes(F64 x, F64 advantage, const LossParameters& p) {
-  const F64 low = splat(-p.clip_low), high = splat(p.clip_high);
+template <class P>
+SRP_INLINE GeometricLanes geometric_lanes(F64 x, F64 advantage, const P& p) {
+  const F64 low = (-Lanes(p.clip_low)).x, high = Lanes(p.clip_high).x;
   const Mask gains = more(advantage, F64{}), loses = less(advantage, F64{});
   const Mask known = both(equal(x, x), equal(advantage, advantage));
   const Mask above = both(gains, more(x, high)), below = both(loses, less(x, low)), clipped = either(above, below);
@@ -51,12 +52,19 @@ SRP_INLINE void add_row_sums(const LossRow<F>& row, double log_row_factor, int64
                              LossSumLanes* sums) {
   const LossTokens<F>& tokens = row.tokens;
   const LossParameters& p = tokens.parameters;
-  const LossInputs in = loss_inputs(tokens, i);
+  LossInputs in = loss_inputs(tokens, i);
   const Lanes x = in.point.log_ratio;
   count(&sums->kept, in.kept);
   count(&sums->terms, in.term);
   if (kKind == kGeometric) {
-    sums->log_ratio[half] += pick(in.term, geometric_lanes(x.x, in.advantage, p).log_ratio, F64{});
+    F64 held;
+    if (tokens.bounds) {
+      const LaneParameters own = lane_parameters(tokens, i, &in);
+      held = geometric_lanes(x.x, in.advantage, own).log_ratio;
+    } else {
+      held = geometric_lanes(x.x, in.advantage, p).log_ratio;
+    }
+    sums->log_ratio[half] += pick(in.term, held, F64{});
     sums->advantage += pick(in.term, in.advantage, F64{});
     sums->log_factor += tokens.factor ? log_factors(tokens, in.term, i) : pick(in.term, splat(log_row_factor), F64{});
   } else if (kKind == kGamma) {
@@ -157,9 +165,9 @@ struct TokenTerm {
   Mask clipped, limited;
 };
 
-template <RowKind kKind, class F>
-SRP_INLINE TokenTerm token_term(const LossRow<F>& row, const RowConstants& all, const LossInputs& in) {
-  const LossParameters& p = row.tokens.parameters;
+// P: as in half_of().
+template <RowKind kKind, bool kBounds, class F, class P>
+SRP_INLINE TokenTerm token_term(const LossRow<F>& row, const RowConstants& all, const LossInputs& in, const P& p) {
   TokenTerm out = {};
   if (kKind == kGeometric) {
     const GeometricLanes t = geometric_lanes(in.point.log_ratio.x, in.advantage, p);
@@ -174,22 +182,23 @@ SRP_INLINE TokenTerm token_term(const LossRow<F>& row, const RowConstants& all, 
     out.slope = select(out.loss == out.loss, out.slope, out.loss);
   } else {
     const Lanes advantage = in.advantage;
-    const LossTerm<Lanes> t = !row.tokens.advantage ? all.term
-                              : all.plain           ? plain_loss(all.ratio.ratio.x, advantage.x, p)
-                                                    : ClipForm::of(all.ratio, advantage, p);
+    const LossTerm<Lanes> t = kBounds                 ? ClipForm::of(all.ratio, advantage, p)
+                              : !row.tokens.advantage ? all.term
+                              : all.plain ? plain_loss(all.ratio.ratio.x, advantage.x, row.tokens.parameters)
+                                          : ClipForm::of(all.ratio, advantage, p);
     out = {t.loss, t.slope, Lanes(0), t.clipped, t.limited};
   }
   return out;
 }
 
-template <RowKind kKind, class F>
-SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int64_t i, RowLanes* sums) {
+template <RowKind kKind, bool kBounds, class F, class P>
+SRP_INLINE LossHalf half_of(const LossRow<F>& row, const RowConstants& all, int64_t i, const LossInputs& in, const P& p,
+                            RowLanes* sums) {
   const LossTokens<F>& tokens = row.tokens;
-  const LossInputs in = loss_inputs(tokens, i);
   const F64 x = in.point.log_ratio.x;
   Exponentials e = {};
   if (all.exponentials) e = exponentials(x);
-  TokenTerm t = token_term<kKind>(row, all, in);
+  TokenTerm t = token_term<kKind, kBounds>(row, all, in, p);
   if (kKind == kOfRow && all.weighs) {
     const F64 factor = tokens.factor ? pick(in.term, load_wide(tokens.factor + i), F64{}) : splat(tokens.row_factor);
     t.loss = scaled(Lanes(factor), t.loss);
@@ -217,16 +226,31 @@ SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int
   count(&sums->figures.clipped, out.clipped);
   count(&sums->figures.limited, both(in.kept, t.limited));
   if (!row.tokens.all_figures) return out;
-  const LossParameters& p = tokens.parameters;
-  const BandMasks band = kKind == kOfRow       ? all.band
-                         : kKind == kGeometric ? band_masks(x, -p.clip_low, p.clip_high)
-                                               : ratio_band(e.exp, p);
+  const BandMasks band = kKind == kGeometric ? log_band(x, p)
+                         : kKind == kGamma   ? ratio_band(e.exp, p)
+                         : kBounds           ? ratio_band(all.ratio.ratio.x, p)
+                                             : all.band;
   add_band(&sums->figures, band, in.kept, in.advantage);
   if (!row.old_log_probs_per_row) add_log_ratios(&sums->figures, x, e, tokens.parameters.log_clamp);
   return out;
 }
 
+// As bounded_half().
 template <RowKind kKind, class F>
+static __attribute__((noinline)) LossHalf bounded_row_half(const LossRow<F>& row, const RowConstants& all, int64_t i,
+                                                           RowLanes* sums) {
+  LossInputs in = loss_inputs(row.tokens, i);
+  const LaneParameters p = lane_parameters(row.tokens, i, &in);
+  return half_of<kKind, true>(row, all, i, in, p, sums);
+}
+
+template <RowKind kKind, bool kBounds, class F>
+SRP_INLINE LossHalf row_half(const LossRow<F>& row, const RowConstants& all, int64_t i, RowLanes* sums) {
+  if constexpr (kBounds) return bounded_row_half<kKind>(row, all, i, sums);
+  return half_of<kKind, false>(row, all, i, loss_inputs(row.tokens, i), row.tokens.parameters, sums);
+}
+
+template <RowKind kKind, bool kBounds, class F>
 static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end) {
   LossRow<F> row = given;
   CutLosses<F> cut;
@@ -238,8 +262,8 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
         put_losses(row.tokens, i, LossHalf{}, LossHalf{});
         continue;
       }
-      const LossHalf low = row_half<kKind>(row, constants, i, &lanes);
-      const LossHalf high = row_half<kKind>(row, constants, i + kHalf, &lanes);
+      const LossHalf low = row_half<kKind, kBounds>(row, constants, i, &lanes);
+      const LossHalf high = row_half<kKind, kBounds>(row, constants, i + kHalf, &lanes);
       put_losses(row.tokens, i, low, high);
     }
     if (i == end) break;
@@ -254,8 +278,12 @@ static double loss_values_of(const LossRow<F>& given, int64_t begin, int64_t end
 template <class F>
 static double loss_values(const LossRow<F>& row, int64_t begin, int64_t end) {
   const RowKind kind = row_kind(row.tokens.form);
-  if (kind == kGeometric) return loss_values_of<kGeometric>(row, begin, end);
-  return kind == kGamma ? loss_values_of<kGamma>(row, begin, end) : loss_values_of<kOfRow>(row, begin, end);
+  if (kind == kGamma) return loss_values_of<kGamma, false>(row, begin, end);
+  if (kind == kGeometric)
+    return row.tokens.bounds ? loss_values_of<kGeometric, true>(row, begin, end)
+                             : loss_values_of<kGeometric, false>(row, begin, end);
+  return row.tokens.bounds ? loss_values_of<kOfRow, true>(row, begin, end)
+                           : loss_values_of<kOfRow, false>(row, begin, end);
 }
 
 // Gradients that go through the row

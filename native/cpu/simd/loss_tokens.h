@@ -30,15 +30,23 @@ SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LossPara
   return ClipForm::of(held, Lanes(advantage), p);
 }
 
+// With bounds of tokens.
+SRP_INLINE LossTerm<Lanes> clip_loss(F64 x, F64 e, F64 advantage, const LaneParameters& p) {
+  const Lanes low(p.log_low), high(p.log_high), clamped = clamp(Lanes(x), low, high);
+  const Mask moves = both(Lanes(x) >= low, Lanes(x) <= high);
+  const F64 ratio = any(!moves) ? exponentials(clamped.x).exp : e;
+  return ClipForm::of(ClampedRatio<Lanes>{clamped, ratio, !moves}, Lanes(advantage), p);
+}
+
 // The other forms, by a call: seven of them in every loop would be long.
 static __attribute__((noinline)) void other_loss(int32_t form, const LossPoint<Lanes>& point, const F64& advantage,
-                                                 const LossParameters& p, LossTerm<Lanes>* out) {
+                                                 const LaneParameters& p, LossTerm<Lanes>* out) {
   *out = loss_term(form, point, Lanes(advantage), p);
 }
 
-template <class F>
+template <class F, class P>
 SRP_INLINE void add_losses(const LossTokens<F>& row, const LossInputs& in, const LossTerm<Lanes>& t,
-                           const Exponentials& e, const LossHalf& out, LossLanes* sums) {
+                           const Exponentials& e, const LossHalf& out, const P& p, LossLanes* sums) {
   FigureLanes* const figures = &sums->figures;
   figures->loss += out.loss;
   figures->kl += out.kl;
@@ -51,23 +59,24 @@ SRP_INLINE void add_losses(const LossTokens<F>& row, const LossInputs& in, const
   count(&figures->limited, both(in.kept, t.limited));
   if (!row.all_figures) return;
   add_log_ratios(figures, in.point.log_ratio.x, e, row.parameters.log_clamp);
-  add_band(figures, ratio_band(t.ratio.x, row.parameters), in.kept, in.advantage);
+  add_band(figures, ratio_band(t.ratio.x, p), in.kept, in.advantage);
 }
 
-template <class F>
-SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i, LossLanes* sums) {
-  const LossInputs in = loss_inputs(row, i);
+// Of inputs, with the parameters P of the row or of these tokens.
+template <class F, class P>
+SRP_INLINE LossHalf half_of(const LossTokens<F>& row, bool sums_up, int64_t i, const LossInputs& in, const P& p,
+                            LossLanes* sums) {
   const bool clips = row.form == SRP_LOSS_CLIP;
   Exponentials e = {};
   if (clips || row.all_figures || row.kl.times_ratio) e = exponentials(in.point.log_ratio.x);
   LossTerm<Lanes> t;
   if (clips) {
-    t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, row.parameters);
+    t = clip_loss(in.point.log_ratio.x, e.exp, in.advantage, p);
   } else {
     // These are copies: the compiler would read anything that a store might overwrite again after it.
     const LossPoint<Lanes> point = in.point;
     const F64 advantage = in.advantage;
-    const LossParameters parameters = row.parameters;
+    const LaneParameters parameters = in_lanes(p);
     LossTerm<Lanes> other;
     other_loss(row.form, point, advantage, parameters, &other);
     t = other;
@@ -93,15 +102,30 @@ SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i,
   out.grad = pick(in.kept, grad.x, F64{}) + F64{};
   out.ratio = pick(in.kept, t.ratio.x, F64{}) + F64{};
   out.clipped = both(in.kept, t.clipped);
-  if (sums_up) add_losses(row, in, t, e, out, sums);
+  if (sums_up) add_losses(row, in, t, e, out, p, sums);
   return out;
+}
+
+// With bounds of tokens. Not inlined twice a register: it is rare, and as long as the loop.
+template <class F>
+static __attribute__((noinline)) LossHalf bounded_half(const LossTokens<F>& row, bool sums_up, int64_t i,
+                                                       LossLanes* sums) {
+  LossInputs in = loss_inputs(row, i);
+  const LaneParameters p = lane_parameters(row, i, &in);
+  return half_of(row, sums_up, i, in, p, sums);
+}
+
+template <bool kBounds, class F>
+SRP_INLINE LossHalf loss_half(const LossTokens<F>& row, bool sums_up, int64_t i, LossLanes* sums) {
+  if constexpr (kBounds) return bounded_half(row, sums_up, i, sums);
+  return half_of(row, sums_up, i, loss_inputs(row, i), row.parameters, sums);
 }
 
 // Whole registers of tokens, from i while there are any. Returns where the others begin. Not inlined, since it is long:
 // a token takes many times what memory needs for it, so its results go through the caches at every size.
-template <class F>
-static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& given, int64_t i, int64_t end,
-                                                        LossHalves* all) {
+template <bool kBounds, class F>
+static __attribute__((noinline)) int64_t registers_of(const LossTokens<F>& given, int64_t i, int64_t end,
+                                                      LossHalves* all) {
   const LossTokens<F> row = given;  // what no store can reach stays in registers
   const bool sums_up = row.figures != nullptr;
   LossHalves sums = *all;
@@ -110,12 +134,17 @@ static __attribute__((noinline)) int64_t loss_registers(const LossTokens<F>& giv
       put_losses(row, i, LossHalf{}, LossHalf{});
       continue;
     }
-    const LossHalf low = loss_half(row, sums_up, i, &sums.low);
-    const LossHalf high = loss_half(row, sums_up, i + kHalf, &sums.high);
+    const LossHalf low = loss_half<kBounds>(row, sums_up, i, &sums.low);
+    const LossHalf high = loss_half<kBounds>(row, sums_up, i + kHalf, &sums.high);
     put_losses(row, i, low, high);
   }
   *all = sums;
   return i;
+}
+
+template <class F>
+SRP_INLINE int64_t loss_registers(const LossTokens<F>& row, int64_t i, int64_t end, LossHalves* all) {
+  return row.bounds ? registers_of<true>(row, i, end, all) : registers_of<false>(row, i, end, all);
 }
 
 // The last tokens of a row, fewer than a register.
@@ -134,8 +163,8 @@ SRP_INLINE bool is_plain(const LossTokens<F>& row) {
   const LossParameters& p = row.parameters;
   const double off = INFINITY;
   return row.form == SRP_LOSS_CLIP && is_plain(p) && p.log_low == -off && p.log_high == off && row.old_log_probs &&
-         !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl_values && row.policy != 0 &&
-         row.policy - row.policy == 0;
+         !row.bounds && !row.term_mask && !row.factor && row.row_factor == 1 && !row.reference && !row.kl_values &&
+         row.policy != 0 && row.policy - row.policy == 0;
 }
 
 struct PlainRow {

@@ -21,6 +21,10 @@
  * marks     tokens that a form treats apart (SRP_LOSS_MARKED); read by no other form
  * factors   constant for the gradient: [n], [B] or NULL = 1. SRP_ROW_GAMMA and SRP_ROW_GEOMETRIC add their logarithms
  *           to the row's sum instead of multiplying
+ * bounds    clip widths and ratio cap of rows or tokens take the place of those in `parameters`, in the figures' band, too: of
+ *           forms that read them, widths of CLIP, WEIGHTED, BOUNDED, SQUARED, SRP_ROW_CLIP, CLIP_ONCE, CLIP_LOCAL and GEOMETRIC,
+ *           caps of CLIP, WEIGHTED, SRP_ROW_CLIP, CLIP_ONCE and CLIP_LOCAL; of rows only in SRP_ROW_CLIP_ONCE. Outside of their
+ *           range (below 0, a cap of 0, NaN) they make the advantage of their tokens NaN
  * KL        d and v are clamped (log_clamp, value_clamp); where a clamp is active the derivative is 0. gradient_kind
  *           names the estimator of the derivative; another one than kind does not see the clamps. times_ratio 1: v is
  *           multiplied by a ratio, after log_clamp and max_log_ratio and before any cap, which carries gradient too:
@@ -151,6 +155,9 @@ typedef struct {
   const void* old_log_probs;       /* [old_log_probs_per_row ? B : n] or NULL */
   const void* advantages;          /* [advantages_per_token ? n : B]: advantages (or returns) */
   const void* factors;             /* [factors_per_token ? n : B] or NULL = 1 */
+  const void* clip_lows;           /* [clip_lows_per_token ? n : B] or NULL = parameters.clip_low */
+  const void* clip_highs;          /* [clip_highs_per_token ? n : B] or NULL = parameters.clip_high */
+  const void* ratio_caps;          /* [ratio_caps_per_token ? n : B] or NULL = parameters.ratio_cap */
   const void* reference_log_probs; /* [n] or NULL = no KL */
   const double* row_weights;       /* [B] or NULL = 1 */
   const double* kl_row_weights;    /* [B] or NULL = row_weights */
@@ -165,6 +172,7 @@ typedef struct {
   int32_t old_log_probs_per_row; /* 1: CLIP* and SQUARED of loss_row: s = (sum of log_probs - old_log_probs[b]) /
                                     divisor, x is undefined and figures of x count s, once a row */
   int32_t advantages_per_token, factors_per_token;
+  int32_t clip_lows_per_token, clip_highs_per_token, ratio_caps_per_token;
   int32_t reduce;       /* srp_ratio_reduction: how s is made; loss_row only */
   int32_t figure_count; /* SRP_LOSS_SUMS or SRP_LOSS_FIGURES */
   srp_loss_parameters parameters;
@@ -214,6 +222,9 @@ typedef struct {
   const double* old_log_probs;       /* [N] or NULL = log_probs */
   const double* advantages;          /* [N] */
   const double* factors;             /* [N] or NULL = 1 */
+  const double* clip_lows;           /* [N] or NULL = parameters.clip_low */
+  const double* clip_highs;          /* [N] or NULL = parameters.clip_high */
+  const double* ratio_caps;          /* [N] or NULL = parameters.ratio_cap */
   const double* reference_log_probs; /* [N] or NULL = no KL */
   const double* weights;             /* [N] or NULL = 1 */
   const double* kl_weights;          /* [N] or NULL = weights */

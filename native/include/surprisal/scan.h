@@ -2,7 +2,8 @@
  * Left to right: prefix sums, weights by what is left of a sum.
  *
  *   gae       `advantages` and `returns` by generalized advantage estimation, right to left
- *             lambdas: one per row in place of lambda; one outside [0, 1] is taken as it is
+ *             lambdas of gae and vtrace: one per row or token in place of lambda; one outside [0, 1] is taken as it is. That of a
+ *             token weighs what comes after it
  *   returns   `returns`: discounted sums of the rewards, right to left
  *   vtrace    `targets` and `advantages` of V-trace, with capped importance weights, right to left; `accumulated`: targets less values.
  *             The weight corrects the whole temporal difference (SRP_DELTA_CORRECTED), or the reward alone (SRP_DELTA_REWARD)
@@ -22,7 +23,7 @@
  *                           non-zero left of a kept token)
  *           SRP_MASK_CUT    the carry becomes 0 there (values, returns and accumulators); outputs 0
  *             tail knows SKIP and STEPS (value 0); prefix and shares skip, and are 0 under the mask
- *           What lies under the mask is never read, in any mode (gammas included: gamma stands in for it in STEPS).
+ *           What lies under the mask is never read, in any mode (gammas and lambdas included: gamma and lambda stand in in STEPS).
  *           transform_masked of gae and returns: SKIP and CUT write there what a scan has at that token instead of 0, and read
  *           it for that output alone: SKIP  advantages: the carry, returns: the carry and the value (of the op returns: the carry)
  *           CUT  as at a kept token, before the carry becomes 0
@@ -52,7 +53,8 @@ typedef struct {
   int32_t mask_mode;          /* srp_mask_mode */
   void *advantages, *returns; /* [n] or NULL, not both */
   int32_t transform_masked;   /* 0 or 1; STEPS does it anyway */
-  const void* lambdas;        /* [B] or NULL = lambda everywhere */
+  const void* lambdas;        /* [lambdas_per_token ? n : B] or NULL = lambda everywhere */
+  int32_t lambdas_per_token;  /* 0 or 1 */
 } srp_scan_gae_args;
 
 typedef struct {
@@ -86,6 +88,8 @@ typedef struct {
   void *targets, *advantages;        /* [n] or NULL, as accumulated; not all three */
   int32_t delta;                     /* srp_delta_form */
   void* accumulated;                 /* [n] or NULL */
+  const void* lambdas;               /* [lambdas_per_token ? n : B] or NULL = lambda everywhere */
+  int32_t lambdas_per_token;         /* 0 or 1 */
 } srp_scan_vtrace_args;
 
 typedef struct {

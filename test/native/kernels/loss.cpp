@@ -20,6 +20,13 @@ struct Setting {
   }
   // No part of the form is of one token.
   bool whole() const { return row && (form == SRP_ROW_CLIP_ONCE || form == SRP_ROW_SQUARED); }
+  bool reads_widths() const {
+    return row ? form <= SRP_ROW_GEOMETRIC
+               : form != SRP_LOSS_LINEAR && form != SRP_LOSS_SIGMOID && form != SRP_LOSS_MARKED;
+  }
+  bool reads_cap() const {
+    return row ? form <= SRP_ROW_CLIP_LOCAL : form == SRP_LOSS_CLIP || form == SRP_LOSS_WEIGHTED;
+  }
   bool sums_its_own() const { return row && (form == SRP_ROW_GEOMETRIC || form == SRP_ROW_GAMMA); }
 };
 
@@ -60,6 +67,22 @@ void inputs(Call<Args>& call, const Setting& s) {
     if (masked && a.factors_per_token) poison(factor, mask);
     call.in("factors", &Args::factors, reals(s.dtype, factor));
   }
+  const auto bounds = [&](const char* name, auto field, int32_t Args::* per_token, std::vector<double> choices) {
+    if (s.plain || random.chance(0.6)) return;
+    a.*per_token = s.whole() ? 0 : random.one_of({0, 1});
+    std::vector<double> values(static_cast<size_t>(a.*per_token ? n : B));
+    for (double& value : values) value = choices[random.integer(0, static_cast<int64_t>(choices.size()) - 1)];
+    if (masked && a.*per_token) poison(values, mask);
+    call.in(name, field, reals(s.dtype, values));
+  };
+  const std::vector<double> widths = {0.0, 0.1, 0.2, 0.25, 1.5, double{INFINITY}, random.chance(0.1) ? -1.0 : 0.3};
+  if (s.reads_widths()) {
+    bounds("clip_lows", &Args::clip_lows, &Args::clip_lows_per_token, widths);
+    bounds("clip_highs", &Args::clip_highs, &Args::clip_highs_per_token, widths);
+  }
+  if (s.reads_cap())
+    bounds("ratio_caps", &Args::ratio_caps, &Args::ratio_caps_per_token,
+           {1.1, 1.3, double{INFINITY}, random.chance(0.1) ? double{NAN} : 1.0});
   const bool with_reference = !s.groups && !s.plain && random.chance(0.6);
   if (with_reference) call.in("reference_log_probs", &Args::reference_log_probs, reals(s.dtype, reference));
   a.kl = kl_parameters(random, with_reference);
@@ -156,6 +179,25 @@ void refuse(Runner& run, Random& random, bool row) {
       a.factors_per_token = 1;
     }),
                 SRP_BAD_ARGUMENT);
+    const auto bound = [&](const char* what, auto field, int32_t Args::* per_token, bool read) {
+      run.refused(what, good.with([=](Args& a) {
+        a.*field = nullptr;
+        a.*per_token = 1;
+      }),
+                  SRP_BAD_ARGUMENT);
+      static const float numbers[512] = {};
+      if (!read)
+        run.refused(what, good.with([=](Args& a) { a.*field = numbers; }), SRP_BAD_ARGUMENT);
+      else if (form == SRP_ROW_CLIP_ONCE)
+        run.refused(what, good.with([=](Args& a) {
+          a.*field = numbers;
+          a.*per_token = 1;
+        }),
+                    SRP_BAD_ARGUMENT);
+    };
+    bound("clip_lows", &Args::clip_lows, &Args::clip_lows_per_token, setting.reads_widths());
+    bound("clip_highs", &Args::clip_highs, &Args::clip_highs_per_token, setting.reads_widths());
+    bound("ratio_caps", &Args::ratio_caps, &Args::ratio_caps_per_token, setting.reads_cap());
     if (!row || setting.sums_its_own())
       run.refused("old per row", good.with([](Args& a) { a.old_log_probs_per_row = 1; }), SRP_BAD_ARGUMENT);
     if (setting.whole()) {

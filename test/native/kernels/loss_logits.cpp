@@ -87,6 +87,11 @@ void losses(Call<Args>& call, Random& random, int32_t form) {
   if (random.chance(0.85)) tokens("old_log_probs", &Args::old_log_probs, near());
   tokens("advantages", &Args::advantages, random.reals(N, -2, 2));
   if (random.chance(0.5)) tokens("factors", &Args::factors, random.reals(N, 0.1, 2));
+  const bool widths = form != SRP_LOSS_LINEAR && form != SRP_LOSS_SIGMOID && form != SRP_LOSS_MARKED;
+  if (widths && random.chance(0.3)) tokens("clip_lows", &Args::clip_lows, random.reals(N, 0, 0.4));
+  if (widths && random.chance(0.3)) tokens("clip_highs", &Args::clip_highs, random.reals(N, 0, 0.4));
+  if ((form == SRP_LOSS_CLIP || form == SRP_LOSS_WEIGHTED) && random.chance(0.3))
+    tokens("ratio_caps", &Args::ratio_caps, random.reals(N, 1, 1.5));
   const bool with_reference = random.chance(0.6);
   if (with_reference) tokens("reference_log_probs", &Args::reference_log_probs, near());
   if (random.chance(0.7)) tokens("weights", &Args::weights, random.reals(N, 0, 1));

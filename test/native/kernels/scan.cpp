@@ -43,6 +43,11 @@ void inputs(Call<Args>& call, const Setting& s) {
   if constexpr (!std::is_same_v<Args, srp_scan_returns_args>) {
     call.args.lambda = random.one_of({1.0, 0.95, 0.0});
     call.in("values", &Args::values, tokens(-1, 1));
+    if (random.chance(0.4)) {
+      call.args.lambdas_per_token = random.one_of({0, 1});
+      call.in("lambdas", &Args::lambdas,
+              call.args.lambdas_per_token ? tokens(0, 1) : reals(s.dtype, random.reals(s.rows.B, 0, 1)));
+    }
   }
   if constexpr (std::is_same_v<Args, srp_scan_vtrace_args>) {
     call.args.rho_bar = random.one_of({1.0, 2.0, double{INFINITY}});
@@ -67,8 +72,6 @@ void outputs(Call<Args>& call, const Setting& s, const char* first, void* Args::
 Gae gae(const Setting& s) {
   Gae call(&srp_backend::scan_gae);
   inputs(call, s);
-  if (s.random.chance(0.4))
-    call.in("lambdas", &srp_scan_gae_args::lambdas, reals(s.dtype, s.random.reals(s.rows.B, 0, 1)));
   outputs(call, s, "advantages", &srp_scan_gae_args::advantages, "returns", &srp_scan_gae_args::returns);
   return call;
 }
@@ -267,6 +270,11 @@ void scan_refuses(Runner& run) {
   refuse(run, advantages, rows);
   refuse_values(run, advantages, "lambda", &srp_scan_gae_args::lambda, {-0.1, 1.1, double{NAN}}, SRP_BAD_ARGUMENT);
   refuse_null(run, advantages, &srp_scan_gae_args::values);
+  run.refused("a lambda of each token, and none given", advantages.with([](srp_scan_gae_args& a) {
+    a.lambdas = nullptr;
+    a.lambdas_per_token = 1;
+  }),
+              SRP_BAD_ARGUMENT);
   refuse_enumerators(run, advantages, "transform_masked", &srp_scan_gae_args::transform_masked, 1);
   run.refused("there is no output", advantages.with([](srp_scan_gae_args& a) { a.advantages = a.returns = nullptr; }),
               SRP_BAD_ARGUMENT);
@@ -285,6 +293,7 @@ void scan_refuses(Runner& run) {
   for (double Args::* bar : {&Args::rho_bar, &Args::c_bar, &Args::pg_rho_bar})
     refuse_values(run, targets, "a cap", bar, {-0.1, double{NAN}}, SRP_BAD_ARGUMENT);
   refuse_null(run, targets, &Args::values, &Args::weights);
+  refuse_values(run, targets, "lambdas_per_token", &Args::lambdas_per_token, {-1, 2}, SRP_BAD_ARGUMENT);
   run.refused("there is no output", targets.with([](Args& a) { a.targets = a.advantages = a.accumulated = nullptr; }),
               SRP_BAD_ARGUMENT);
   refuse_enumerators(run, targets, "delta", &Args::delta, SRP_DELTA_REWARD);

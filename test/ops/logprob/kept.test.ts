@@ -61,6 +61,58 @@ eachBackend((backend) => {
     expect([alone[1], alone[4], ...alone.subarray(2 * V)]).toEqual([0, 0, 0, 0, 0, 0, 0]);
   });
 
+  test(`${backend}: what lies under the mask is not read, and a row alone is what it was among others`, () => {
+    const mask = Uint8Array.of(1, 0, 1);
+    const grads = { gradLogProbs: Float32Array.of(1, -2, 3), gradEntropies: Float32Array.of(0.5, 2, -1) };
+    const all = { ...options, mask };
+    const run = (x: Float32Array, of: Int32Array, ids: Int32Array, by: typeof grads) => {
+      const given = { ids, offsets: kept.offsets };
+      const { logProbs, entropies, state } = keptLogprob(x, of, given, all);
+      return { logProbs, entropies, gradient: keptLogprobBackward(x, of, given, state, { ...all, ...by }) };
+    };
+    const want = run(logits, targets, kept.ids, grads);
+    const poison = (values: Float32Array, width: number) =>
+      values.map((x, i) => (mask[Math.floor(i / width)] === 0 ? NaN : x));
+    const poisoned = { gradLogProbs: poison(grads.gradLogProbs, 1), gradEntropies: poison(grads.gradEntropies, 1) };
+    const got = run(poison(logits, V), Int32Array.of(2, -9, 4), Int32Array.of(3, 2, 0, 99, 99), poisoned);
+    expect(got).toEqual(want);
+    expect([want.logProbs[1], want.entropies![1], ...want.gradient.subarray(V, 2 * V)]).toEqual(new Array(7).fill(0));
+
+    for (const b of [0, 2]) {
+      const alone = {
+        ids: kept.ids.slice(kept.offsets[b], kept.offsets[b + 1]),
+        offsets: Int32Array.of(0, sets[b]!.length),
+      };
+      if (b === 2) alone.offsets[1] = 0; // its target alone, which is not listed
+      const x = logits.slice(b * V, (b + 1) * V);
+      const where = { ...options, shape: [1, V] as const };
+      const { logProbs, entropies, state } = keptLogprob(x, targets.slice(b, b + 1), alone, where);
+      const gradient = keptLogprobBackward(x, targets.slice(b, b + 1), alone, state, {
+        ...where,
+        gradLogProbs: grads.gradLogProbs.slice(b, b + 1),
+        gradEntropies: grads.gradEntropies.slice(b, b + 1),
+      });
+      expect([logProbs[0], entropies![0]]).toEqual([want.logProbs[b], want.entropies![b]]);
+      expect(gradient).toEqual(want.gradient.slice(b * V, (b + 1) * V));
+    }
+  });
+
+  test(`${backend}: neither the order of the kept ids nor that of the rows matters`, () => {
+    const { logProbs } = keptLogprob(logits, targets, kept, options);
+    const turned = { ...kept, ids: Int32Array.of(2, 0, 3, 4, 2) };
+    keptLogprob(logits, targets, turned, options).logProbs.forEach((l, b) => expect(l).toBeCloseTo(logProbs[b]!, 6));
+    const order = [2, 0, 1];
+    const rows = Float32Array.from(order.flatMap((b) => [...logits.subarray(b * V, (b + 1) * V)]));
+    const moved = { ids: Int32Array.of(3, 2, 0, 2, 4), offsets: Int32Array.of(0, 0, 3, 5) };
+    const other = keptLogprob(
+      rows,
+      targets.map((_, k) => targets[order[k]!]!),
+      moved,
+      options,
+    );
+    expect([...other.logProbs]).toEqual(order.map((b) => logProbs[b]));
+  });
+
   test(`${backend}: half types give what their numbers give`, () => {
     const dtype = "bfloat16";
     const halves = toHalfBits(logits, dtype); // exact: few bits each

@@ -26,6 +26,11 @@ const every = ["losses", "ratios", "klValues", "clipped", "gradLogProbs"] as con
 
 const CLAMPS = ["ratioCap", "logClamp", "maxLogRatio"] as const;
 
+const CAPPED = ["token clip", "token weighted", "row clip", "row clipOnce", "row clipLocal"];
+export const readsCap = (kind: string, form: string): boolean => CAPPED.includes(`${kind} ${form}`);
+export const readsWidths = (kind: string, form: string): boolean =>
+  readsCap(kind, form) || ["token bounded", "token squared", "row geometric"].includes(`${kind} ${form}`);
+
 function parameters(r: Rng, { kind, form }: Form, n: number, B: number): Record<string, unknown> {
   const between = (low: number, high: number) => low + (high - low) * r.uniform();
   const reads = kind === "token" ? LOSS_FORM_OPTIONS[form] : ROW_FORM_OPTIONS[form];
@@ -34,10 +39,22 @@ function parameters(r: Rng, { kind, form }: Form, n: number, B: number): Record<
     ...drawNumbers({ needs: [], takes: CLAMPS }, between, () => r.uniform() < 0.3),
     ...drawNumbers(reads, between, () => r.uniform() < 0.5),
   };
+  const bounds: Record<string, unknown> = {};
+  if (r.uniform() < 0.6) {
+    const whole = kind === "row" && form === "clipOnce";
+    const per = whole || r.uniform() < 0.5 ? "row" : "token";
+    const of = (low: number, high: number) => r.f64(per === "row" ? B : n, low, high);
+    if (readsWidths(kind, form)) {
+      if (r.uniform() < 0.7) bounds.clipLow = of(0.05, 0.4);
+      if (r.uniform() < 0.7) bounds.clipHigh = of(0.05, 0.4);
+    }
+    if (readsCap(kind, form) && r.uniform() < 0.5) bounds.ratioCap = of(1, 1.5);
+    if (Object.keys(bounds).length > 0) bounds.boundsPer = per;
+  }
   const marks = reads.needs.includes("marks") ? { marks: r.mask(n, 0.5) } : {};
   const sums = kind === "row" && form !== "geometric" && form !== "gamma";
   const old = sums && r.uniform() < 0.3 ? { oldLogProbsPer: "row", oldLogProbs: r.f64(B, -3, 0) } : {};
-  return { ...numbers, ...marks, ...(sums && { reduce: r.uniform() < 0.5 ? "sum" : "mean" }), ...old };
+  return { ...numbers, ...bounds, ...marks, ...(sums && { reduce: r.uniform() < 0.5 ? "sum" : "mean" }), ...old };
 }
 
 /** Three or four rows of up to five tokens. */

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { klEstimates, rowLoss, tokenLoss } from "surprisal";
 import "../../support/all-close";
 import { eachBackend } from "../../support/each-backend";
-import { FORMS, randomCase, run } from "./cases";
+import type { LossCase } from "../../oracle/loss";
+import { FORMS, randomCase, readsCap, readsWidths, run } from "./cases";
 
 const f64 = (...values: number[]) => Float64Array.from(values);
 /** One above and one below in the last place. */
@@ -196,6 +197,7 @@ eachBackend((backend) => {
     expect(sums.values).toEqual(new Float32Array([1, 0, 3, 4]));
   });
 
+  const boundNames = ["clipLow", "clipHigh", "ratioCap"] as const;
   const seeds = fc.nat(1e6);
   const runs = { seed: 9, numRuns: 25 };
   const outputs = ["losses", "ratios", "klValues", "clipped", "gradLogProbs", "total", "figures"] as const;
@@ -205,11 +207,16 @@ eachBackend((backend) => {
     fc.assert(
       fc.property(seeds, fc.constantFrom("padded" as const, "packed" as const), (seed, layout) => {
         const loss = randomCase(seed, form, { layout, mask: "with empty rows" });
-        const { mask, logProbs, oldLogProbs, kl, advantages, advantagesPer } = loss.options;
+        const { mask, logProbs, oldLogProbs, kl, advantages, advantagesPer, boundsPer } = loss.options;
         const oldPerRow = (loss.options as { oldLogProbsPer?: string }).oldLogProbsPer === "row";
         const poisoned = <A extends Float32Array | Float64Array>(values: A): A =>
           values.map((v, i) => (mask![i] ? v : NaN)) as A;
+        const bounds = boundNames.flatMap((name) => {
+          const bound = loss.options[name];
+          return typeof bound === "object" && boundsPer === "token" ? [[name, poisoned(bound)] as const] : [];
+        });
         const changes = {
+          ...Object.fromEntries(bounds),
           logProbs: poisoned(logProbs),
           ...(oldLogProbs && !oldPerRow && { oldLogProbs: poisoned(oldLogProbs) }),
           ...(kl && { kl: { ...kl, referenceLogProbs: poisoned(kl.referenceLogProbs) } }),
@@ -219,6 +226,57 @@ eachBackend((backend) => {
       }),
       runs,
     );
+  });
+
+  const readers = FORMS.filter(({ kind, form }) => readsWidths(kind, form));
+
+  test.each(readers)("$name: a bound of each row or token gives the bits of the number", (form) => {
+    const rowsOnly = form.kind === "row" && form.form === "clipOnce";
+    const names = readsCap(form.kind, form.form) ? boundNames : (["clipLow", "clipHigh"] as const);
+    fc.assert(
+      fc.property(seeds, fc.boolean(), (seed, ofRows) => {
+        const loss = randomCase(seed, form, { layout: "padded", mask: "some" });
+        const [B, T] = loss.options.shape!;
+        const numbers = { clipLow: 0.15, clipHigh: 0.25, ratioCap: 1.3 };
+        const per = rowsOnly || ofRows ? "row" : "token";
+        const given = Object.fromEntries(names.map((name) => [name, numbers[name]]));
+        const plain = { ratioCap: undefined, ...given, boundsPer: undefined };
+        const filled = (name: (typeof names)[number]) =>
+          new Float64Array(per === "row" ? B : B * T).fill(numbers[name]);
+        const each = Object.fromEntries(names.map((name) => [name, filled(name)]));
+        const arrays = { ratioCap: undefined, ...each, boundsPer: per };
+        expect(shown(run(loss, backend, arrays))).toEqual(shown(run(loss, backend, plain)));
+      }),
+      runs,
+    );
+  });
+
+  test.each(readers)("$name: a bound out of range makes its own tokens NaN", (form) => {
+    const rowsOnly = form.kind === "row" && form.form === "clipOnce";
+    const [B, T] = [3, 5];
+    const wrong = [-0.1, NaN] as const;
+    for (const clipHigh of wrong) {
+      const loss = {
+        kind: form.kind,
+        options: {
+          form: form.form,
+          shape: [B, T],
+          logProbs: Float64Array.from({ length: B * T }, (_, i) => -1 - i / 50),
+          oldLogProbs: Float64Array.from({ length: B * T }, (_, i) => -1 - i / 40),
+          advantages: f64(1, -1, 2),
+          clipLow: 0.2,
+          clipHigh: new Float64Array(rowsOnly ? B : B * T).fill(0.2).fill(clipHigh, rowsOnly ? 1 : 7, rowsOnly ? 2 : 8),
+          boundsPer: rowsOnly ? "row" : "token",
+          outputs: ["losses", "gradLogProbs"],
+        },
+      } as unknown as LossCase;
+      const { losses, gradLogProbs, rowFigures } = run(loss, backend);
+      expect(Array.from(rowFigures.total, Number.isNaN)).toEqual([false, true, false]);
+      const isNaNAt = Array.from(gradLogProbs, Number.isNaN);
+      const one = form.kind === "token" || form.form === "clipLocal";
+      expect(isNaNAt).toEqual(isNaNAt.map((_, i) => (one ? i === 7 : i >= T && i < 2 * T)));
+      expect(Array.from(losses).some(Number.isNaN)).toBe(true);
+    }
   });
 
   test.each(FORMS)("$name: a NaN stays in its row, and a row alone is what it was among others", (form) => {

@@ -13,6 +13,26 @@ test.each([
   ["a form of rows", token({ form: "gamma" }), "ERR_SURPRISAL_OPTION", /form/],
   ["a missing width", token({ clipHigh: undefined }), "ERR_SURPRISAL_OPTION", /clipHigh/],
   ["a negative width", token({ clipLow: -0.1 }), "ERR_SURPRISAL_OPTION", /clipLow is -0.1/],
+  ["widths of another length", token({ clipLow: new Float32Array(4) }), "ERR_SURPRISAL_SHAPE", /clipLow has 4/],
+  ["widths of bytes", token({ clipHigh: new Uint8Array(6) }), "ERR_SURPRISAL_DTYPE", /clipHigh/],
+  [
+    "widths of tokens where none are read",
+    token({ form: "linear", clipLow: undefined, clipHigh: new Float32Array(6) }),
+    "ERR_SURPRISAL_OPTION",
+    /clipHigh.*reads no bounds/,
+  ],
+  [
+    "widths of no unit",
+    token({ clipLow: new Float32Array(2), boundsPer: "batch" }),
+    "ERR_SURPRISAL_OPTION",
+    /boundsPer/,
+  ],
+  [
+    "widths of tokens where a row has one",
+    row({ form: "clipOnce", clipLow: new Float32Array(6), boundsPer: "token" }),
+    "ERR_SURPRISAL_OPTION",
+    /boundsPer is "token"/,
+  ],
   ["a dual clip of 1", token({ dualClip: 1 }), "ERR_SURPRISAL_OPTION", /dualClip/],
   [
     "a number the form does not read",
