@@ -13,7 +13,7 @@ const { gae } = require(process.argv[1]);
 const { advantages } = gae(Float32Array.of(1, 2), Float32Array.of(0, 0), { shape: [1, 2], gamma: 1, lambda: 1 });
 console.log(performance.now() - began, advantages[0]);`;
 
-export function startSubject(): Subject {
+function startSubject(): Subject {
   let advantage = NaN;
   return {
     // Of the tree that the bench is in, whichever build is asked.

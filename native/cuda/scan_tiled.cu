@@ -49,7 +49,7 @@ __device__ __forceinline__ Range checked_range(const Args& a, int64_t b, bool re
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
-// turn      7 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 7; 17 bytes; at most 130;
+// turn      7 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 7; 17 bytes; at most 131;
 //           must 0.65
 template <class Scan, bool kTogether>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 2)

@@ -20,6 +20,10 @@
 #include "select.h"
 #include "covariance.h"
 #include "lanes.h"
+#if defined(SRP_LEVEL_SIMD128)
+// The module has to be small: losses are compiled for size there, loops over logits for speed.
+#pragma clang attribute push(__attribute__((minsize)), apply_to = function)
+#endif
 #include "ratio_tokens.h"
 #include "loss_figures.h"
 #include "loss_inputs.h"
@@ -29,6 +33,9 @@
 #include "log_wide.h"
 #include "divergence.h"
 #include "correction.h"
+#if defined(SRP_LEVEL_SIMD128)
+#pragma clang attribute pop
+#endif
 #include "product.h"
 #include "head_columns.h"
 
