@@ -27,7 +27,8 @@
  * device    a support id out of range raises the queue's flag; divergence NaN, the gradient of its row unspecified.
  *           Ids of a row are distinct; with a repeated one the results of the row are unspecified
  * precision float64 throughout; every summed term is made >= 0, so that nearly equal rows keep relative
- *           accuracy. The divergence D is within 1e-12 D + 1e-14 without a pool. The probability of a pool is known to 1e-15, so that one
+ *           accuracy, but for KL of the whole vocabulary on a device, which is never below 0 and no more than within the following. The
+ *           divergence D is within 1e-12 D + 1e-14 without a pool. The probability of a pool is known to 1e-15, so that one
  *           of 1e-7 is known to 1e-8 of itself: with one of 1e-4 or more D is within 1e-11. Gradient within 1e-12
  *           grad_divergences / temperature, with such a pool 1e-11, before its rounding to the logits' dtype
  * memory    grad_student may be the same memory as student without a support (in place); no other overlap */
