@@ -173,7 +173,9 @@ function runCases(): void {
   lib.scaleByMoments(numbers, state);
   lib.whitenAdvantages(numbers, { shape: [2, 2] });
   lib.weightStatistics(lib.uniformListwiseWeights({ shape: [2, 2] }), { shape: [2, 2] });
+  lib.updateRoleBaselines(lib.NO_BASELINES, numbers, ["a", "b", "a", "b"]);
   const batch = { advantages: numbers, oldLogProbs: numbers };
+  lib.gspoLoss({ ...batch, logProbs: numbers, shape: [2, 2] }, { clip: 0.2 });
   const logits = Float32Array.from({ length: 12 }, (_, i) => Math.sin(i));
   lib.policyLossFromLogits("ppo", logits, [0, 1, 2, 0], { ...batch, shape: [2, 2] }, { clip: 0.2, vocab: 3 });
   for (const { variants } of Object.values(LOSSES))

@@ -3,6 +3,7 @@
 import { optionalFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { argumentError } from "../../core/errors";
+import { floatDType, widestFloat } from "../../core/float-arrays";
 import { type GroupLayout, groupingOf, namesGroups, needGroups } from "../../core/groups";
 import { needNumber } from "../../core/option-checks";
 import { layoutOfRows, rowBegin, rowEnd, needRows } from "../../core/row-layout";
@@ -43,6 +44,32 @@ function weighed(batch: CheckedPolicyBatch, weightAt: (b: number, i: number) => 
   return { ...batch, rolloutWeights: { array, perToken: true } };
 }
 
+/** The result in the type of the inputs: weights and targets that are made here are wider than float32 inputs. */
+function inTypeOf(batch: CheckedPolicyBatch, result: PolicyLossResult): PolicyLossResult {
+  const { logProbs, oldLogProbs, advantages, referenceLogProbs, samplerLogProbs, rolloutWeights, entropies } = batch;
+  const inputs = [
+    logProbs,
+    oldLogProbs,
+    advantages.array,
+    referenceLogProbs,
+    samplerLogProbs,
+    rolloutWeights?.array,
+    entropies,
+  ];
+  if (widestFloat(...inputs) === "float64") return result;
+  const narrow = (array: FloatArray): FloatArray =>
+    floatDType(array) === "float64" ? Float32Array.from(array) : array;
+  const { gradLogProbs, gradEntropies, losses, ratios, kl } = result;
+  return {
+    ...result,
+    gradLogProbs: narrow(gradLogProbs),
+    gradEntropies: gradEntropies && narrow(gradEntropies),
+    losses: narrow(losses),
+    ratios: narrow(ratios),
+    kl: kl && narrow(kl),
+  };
+}
+
 export interface ToprBatch extends PolicyBatch {
   /** One per row: rows above 0 are the good ones. Default: rows whose first kept token has an advantage above 0. */
   readonly rewards?: FloatArray;
@@ -71,7 +98,7 @@ export function toprLoss(batch: ToprBatch, options: ToprOptions = {}): PolicyLos
     verdict[b]! > 0 ? positive : negative * Math.min(old ? Math.exp(logProbs[i]! - old[i]!) : 1, 1),
   );
   const form = { skeleton: "token", form: { form: "linear" } } as const;
-  return policyResult(evaluatePolicy(op, given, options, form), options, METRICS);
+  return inTypeOf(checked, policyResult(evaluatePolicy(op, given, options, form), options, METRICS));
 }
 
 export type SegmentRatioOptions = ClipRange & PolicyLossOptions;
@@ -103,11 +130,8 @@ export function segmentRatioLoss(batch: PolicyBatch, options: SegmentRatioOption
   const { policyLoss, losses, ratios, clipped, figures } = e;
   const loss = policyLoss + beside.klLoss + beside.entropyLoss;
   const gradLogProbs = e.gradLogProbs.map((g, i) => g + beside.gradLogProbs[i]!);
-  return policyResult(
-    { ...beside, loss, policyLoss, gradLogProbs, losses, ratios, clipped, figures },
-    options,
-    CLIPPED,
-  );
+  const evaluation = { ...beside, loss, policyLoss, gradLogProbs, losses, ratios, clipped, figures };
+  return inTypeOf(checked, policyResult(evaluation, options, CLIPPED));
 }
 
 export interface FlowRlBatch extends PolicyBatch {
@@ -162,7 +186,7 @@ export function flowRlLoss(
   const gradLogZ = e.rowWeights.map((weight, b) =>
     weight === 0 ? 0 : 2 * weight * (rowSums[b]! / Math.max(counts[b]!, 1) - targets[b]!),
   );
-  return { ...policyResult(e, options, METRICS), gradLogZ };
+  return { ...inTypeOf(checked, policyResult(e, options, METRICS)), gradLogZ };
 }
 
 export interface RealBatch extends PolicyBatch, GroupLayout {}
@@ -200,5 +224,6 @@ export function realLoss(batch: RealBatch, options: RealOptions): PolicyLossResu
   );
   const factor = (options.workers ?? 1) / (options.accumulation ?? 1) / R;
   const policyLoss = factor * sums.reduce((sum, x) => sum + Math.log(x), 0);
-  return policyResult({ ...e, policyLoss, loss: e.loss - e.policyLoss + policyLoss }, options, METRICS);
+  const evaluation = { ...e, policyLoss, loss: e.loss - e.policyLoss + policyLoss };
+  return inTypeOf(checked, policyResult(evaluation, options, METRICS));
 }
