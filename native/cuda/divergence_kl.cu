@@ -140,7 +140,8 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
       continue;
     }
     const bool aligned = aligned16(grad);
-    const double factor = weight / a.temperature, of_primary = factor / sums.primary, of_other = factor / sums.other;
+    const double factor = weight / a.temperature;  // last of all: it may be infinite
+    const double of_primary = 1 / sums.primary, of_other = 1 / sums.other;
     // Of the reverse divergence: S (ln(S/T) - D) = S (d_S - d_T - mean) / temperature.
     const double slope = of_primary / a.temperature;
     const double mean = value < INFINITY ? sums.gaps / sums.primary : NAN;
@@ -152,9 +153,9 @@ __global__ void __launch_bounds__(kMostThreads, 2) divergence_kl_kernel(srp_dive
                [&](bool careful, int i, const auto& p, const auto& q) {
                  double g;
                  if (kReverse)
-                   g = careful && p.e == 0 ? 0 : p.e * slope * (p.d - q.d - mean);
+                   g = careful && p.e == 0 ? 0 : factor * (p.e * slope * (p.d - q.d - mean));
                  else
-                   g = q.e * of_other - p.e * of_primary;
+                   g = factor * (q.e * of_other - p.e * of_primary);
                  out[i] = rounds_to(g, T{});
                });
       const Vector<T> to = rounded(out, T{});
