@@ -37,7 +37,17 @@ function gae(shape: Shape, rows: number, steps: number): DeviceCase {
       const { rewards, values, mask } = rollouts(rows, steps, 1, 0.95);
       const output = (name: string): DeviceOutput => ({ dtype: "float32", length: n, budget: ofLargest(1e-6, name) });
       return {
-        numbers: { dtype: F32, n, B: rows, T: steps, gamma: 1, lambda: 0.95, maskMode: 0, transformMasked: 0 },
+        numbers: {
+          dtype: F32,
+          n,
+          B: rows,
+          T: steps,
+          gamma: 1,
+          lambda: 0.95,
+          lambdasPerToken: 0,
+          maskMode: 0,
+          transformMasked: 0,
+        },
         inputs: { rewards, values, mask },
         outputs: { advantages: output("advantages"), returns: output("returns") },
       };
