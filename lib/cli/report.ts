@@ -34,7 +34,7 @@ const steps: Steps<Place, readonly ReportStep[]> = {
     const { args, progress } = call;
     const options = optionsFrom(args, SPANS);
     const backend = backendOf(args);
-    const batches = inStepOrder(await readBatches(call));
+    const batches = await readBatches(call);
     progress.start("preparing the page", "batches", batches.length);
     const data = batches.map((batch) => {
       needWholeBatch(batch, "a page shows whole batches");
@@ -48,7 +48,7 @@ const steps: Steps<Place, readonly ReportStep[]> = {
 
   async finish(call, { page, scalarsFile }, data) {
     const { args, stdout, env, outputs } = call;
-    const all = data.flat();
+    const all = inStepOrder(data.flat()); // parts lie in the order of files
     const settings = { files: args.files.join(", "), ...optionsFrom(args, SPANS) };
     await writeReport(page, all, settings, args.text("title"));
     const summary = summarize(all);

@@ -167,7 +167,7 @@ export function batchesOf(files: readonly ReadFile[], rule: BatchRule, shard?: S
 }
 
 /** By training step where each is another one, as files in the order of a shell are not: 10.jsonl stands before 2.jsonl there. */
-export function inStepOrder(batches: readonly Batch[]): readonly Batch[] {
+export function inStepOrder<Of extends Pick<Batch, "step">>(batches: readonly Of[]): readonly Of[] {
   const steps = new Set(batches.map(({ step }) => step));
   if (steps.has(undefined) || steps.size < batches.length) return batches;
   return [...batches].sort((a, b) => a.step! - b.step!);
