@@ -34,7 +34,7 @@ SRP_HD bool reads_widths(int32_t form) {
 }
 
 SRP_HD bool reads_cap(int32_t form) {
-  return reads_widths(form) && form != SRP_LOSS_BOUNDED && form != SRP_LOSS_SQUARED;
+  return reads_widths(form) && form != SRP_LOSS_BOUNDED && form != SRP_LOSS_SQUARED && form != SRP_ROW_GEOMETRIC;
 }
 
 template <class F>

@@ -64,7 +64,8 @@ export function rowOracle(x: Float64Array, map: LogitMap): RowOracle {
     gradient: (targets, gradEntropy) =>
       p.map((share, j) => {
         const dz = targets.reduce((d, [id, a]) => d + a * (id === j ? others(j) : -share), 0);
-        const fromEntropy = share === 0 ? 0 : gradEntropy * share * (entropy - surprisal(j));
+        // entropy + ln p[j] as Σ p[k]·(z[j] − z[k]): between several largest logits the two cancel to less than their last digits.
+        const fromEntropy = share === 0 ? 0 : gradEntropy * share * (meanGap - (M - z[j]!));
         return (dz - fromEntropy) * derivativeOf(x[j]!, map);
       }),
   };

@@ -142,6 +142,38 @@ function normalize(shape: Shape, rewards: number, size: number): DeviceCase {
   };
 }
 
+/** What both clipped losses read: widths for all tokens, one advantage a row, no KL. */
+function clippedLoss(rows: number, steps: number, form: number) {
+  const { current, old, mask, advantages } = sequenceBatch(rows, steps);
+  return {
+    numbers: {
+      dtype: F32,
+      n: rows * steps,
+      B: rows,
+      T: steps,
+      G: 0,
+      reduce: 0,
+      oldLogProbsPerRow: 0,
+      advantagesPerToken: 0,
+      factorsPerToken: 0,
+      clipLowsPerToken: 0,
+      clipHighsPerToken: 0,
+      ratioCapsPerToken: 0,
+      form,
+      figureCount: LOSS_SUMS,
+      parameters: { ...DEFAULT_LOSS_PARAMETERS, ...CLIP },
+      kl: NO_KL.parameters,
+    },
+    inputs: {
+      logProbs: current,
+      oldLogProbs: old,
+      mask,
+      advantages,
+      rowWeights: new Float64Array(rows).fill(1 / rows),
+    },
+  };
+}
+
 function objective(shape: Shape, rows: number, steps: number): DeviceCase {
   const n = rows * steps;
   return {
@@ -153,30 +185,8 @@ function objective(shape: Shape, rows: number, steps: number): DeviceCase {
     shape,
     least: { bytes: 13 * n + 16 * rows, formula: "n (2 s + mask) + s n grad + B inputs and outputs" },
     prepare: () => {
-      const { current, old, mask, advantages } = sequenceBatch(rows, steps);
       return {
-        numbers: {
-          dtype: F32,
-          n,
-          B: rows,
-          T: steps,
-          G: 0,
-          reduce: 0,
-          oldLogProbsPerRow: 0,
-          advantagesPerToken: 0,
-          factorsPerToken: 0,
-          form: ROW_FORM.clipOnce,
-          figureCount: LOSS_SUMS,
-          parameters: { ...DEFAULT_LOSS_PARAMETERS, ...CLIP },
-          kl: NO_KL.parameters,
-        },
-        inputs: {
-          logProbs: current,
-          oldLogProbs: old,
-          mask,
-          advantages,
-          rowWeights: new Float64Array(rows).fill(1 / rows),
-        },
+        ...clippedLoss(rows, steps, ROW_FORM.clipOnce),
         outputs: {
           ratios: {
             dtype: "float32",
@@ -201,30 +211,8 @@ function tokenLoss(shape: Shape, rows: number, steps: number): DeviceCase {
     shape,
     least: { bytes: 13 * n + 12 * rows, formula: "n (2 s + mask) + s n grad + B inputs" },
     prepare: () => {
-      const { current, old, mask, advantages } = sequenceBatch(rows, steps);
       return {
-        numbers: {
-          dtype: F32,
-          n,
-          B: rows,
-          T: steps,
-          G: 0,
-          reduce: 0,
-          oldLogProbsPerRow: 0,
-          advantagesPerToken: 0,
-          factorsPerToken: 0,
-          form: LOSS_FORM.clip,
-          figureCount: LOSS_SUMS,
-          parameters: { ...DEFAULT_LOSS_PARAMETERS, ...CLIP },
-          kl: NO_KL.parameters,
-        },
-        inputs: {
-          logProbs: current,
-          oldLogProbs: old,
-          mask,
-          advantages,
-          rowWeights: new Float64Array(rows).fill(1 / rows),
-        },
+        ...clippedLoss(rows, steps, LOSS_FORM.clip),
         outputs: { gradLogProbs: { dtype: "float32", length: n, budget: ofLargest(2e-6, "gradLogProbs") } },
       };
     },
