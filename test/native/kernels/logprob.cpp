@@ -239,8 +239,7 @@ void logprob_agrees(Runner& run) {
   run.agree(backward(random, many, {0, kManyRows.V, 0}, true, true));
   // Targets of no row: no memory may be asked for.
   const Call<BackwardArgs> none = backward(random, problem(random, SRP_F32, {0, 5, 1}, 0), {0, 5, 0}, true, true);
-  for (const int64_t K : {int64_t{1} << 40, INT64_MAX / 64})
-    run.agree(none.with([=](BackwardArgs& a) { a.K = K; }));
+  for (const int64_t K : {int64_t{1} << 40, INT64_MAX / 64}) run.agree(none.with([=](BackwardArgs& a) { a.K = K; }));
 
   run.begin("logprob_partial", "agrees");
   each_problem(random, [&](const Problem& p) {
