@@ -64,11 +64,11 @@ const STAMP = ".stamp";
 
 /** What dist/ is made of. */
 function inputs() {
-  const versions = ["typescript", "rollup", "rollup-plugin-dts", "@swc/core", ...Object.keys(HEADERS)].map((tool) => {
+  const versions = ["typescript-7", "rollup", "rollup-plugin-dts", "@swc/core", ...Object.keys(HEADERS)].map((tool) => {
     const { version } = JSON.parse(readFileSync(at("node_modules", tool, "package.json"), "utf8"));
     return `${tool} ${version}`;
   });
-  const files = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.json"), ...filesBelow("scripts/build", [".mjs"])];
+  const files = [...filesBelow("lib", [".ts"]), ...pageFiles(), at("tsconfig.lib.json"), ...filesBelow("scripts/build", [".mjs"])];
   const entries = publicEntries();
   return { entries, files, print: fingerprint([...versions, `entries ${entries.join()} ${browserEntries().join()}`], files) };
 }
@@ -91,8 +91,8 @@ export async function build() {
   const clear = () => [aside, declarations].forEach((folder) => rmSync(folder, { recursive: true, force: true }));
   clear();
   try {
-    const tsc = at("node_modules/typescript/bin/tsc");
-    await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.json"), "--outDir", declarations, "--pretty", "false"]);
+    const tsc = at("node_modules/typescript-7/bin/tsc");
+    await run("tsc", process.execPath, [tsc, "-p", at("tsconfig.lib.json"), "--outDir", declarations, "--pretty", "false"]);
     // the bundler is loaded where there is work for it
     const [{ writeBundles }, { joinDeclarations }] = await Promise.all([import("./bundle.mjs"), import("./declarations.mjs")]);
     await writeBundles(aside, { entries, programs: PROGRAMS, browser: browserEntries() });

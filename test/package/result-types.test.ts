@@ -124,7 +124,7 @@ const ROOT = path.join(__dirname, "../..");
 const PROGRAM = path.join(__dirname, "generated-calls.ts");
 
 function complaintsOf(program: string): string[] {
-  const { config } = ts.readConfigFile(path.join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as {
+  const { config } = ts.readConfigFile(path.join(ROOT, "tsconfig.lib.json"), (file) => ts.sys.readFile(file)) as {
     config: object;
   };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);

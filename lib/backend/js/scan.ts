@@ -36,7 +36,7 @@ function lambdaAt({ lambda, lambdas, lambdasPerToken }: WithLambdas, b: number, 
 
 /** What most calls are: masked tokens are no steps, the discount is one number, both results are asked for. */
 function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray): void {
-  const { mask, rewards: reward, values: values, gamma } = a;
+  const { mask, rewards: reward, values, gamma } = a;
   for (let b = 0; b < a.B; ++b) {
     const decay = gamma * (a.lambdas ? a.lambdas[b]! : a.lambda);
     let nextValue = a.bootstrap ? a.bootstrap[b]! : 0;
@@ -59,7 +59,7 @@ function gaeOfKept(a: ScanGaeArgs, advantages: FloatArray, returns: FloatArray):
 
 function scanGae(a: ScanGaeArgs): void {
   // Read once: the loop's stores might change them, for all that a compiler knows.
-  const { mask, maskMode, transformMasked, gammas: discount, rewards: reward, values: values, advantages, returns } = a;
+  const { mask, maskMode, transformMasked, gammas: discount, rewards: reward, values, advantages, returns } = a;
   if (advantages && returns && !discount && !a.lambdasPerToken && !transformMasked && (maskMode === SKIP || !mask)) {
     gaeOfKept(a, advantages, returns);
     return;

@@ -116,7 +116,7 @@ function compactRows(
       values[column++] = bits[b * stride + id]!;
     };
     take(own[b]!, `targets[${b}]`);
-    for (let k = offsets[b]!; k < offsets[b + 1]!; ++k) {
+    for (let k: number = offsets[b]!; k < offsets[b + 1]!; ++k) {
       const id = ids[k]!;
       if (seen[id] !== b) take(id, `kept.ids[${k}]`);
       else if (id !== own[b]!)

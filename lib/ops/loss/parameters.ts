@@ -45,7 +45,7 @@ export function needParameters(
   options: object,
 ): LossParameters {
   const given = options as Partial<Record<Parameter, unknown>>;
-  const result = { ...DEFAULT_LOSS_PARAMETERS } as { -readonly [Name in Parameter]: number };
+  const result: { -readonly [Name in Parameter]: number } = { ...DEFAULT_LOSS_PARAMETERS };
   for (const name of PARAMETERS) {
     const value = given[name];
     const needed = needs.includes(name);
