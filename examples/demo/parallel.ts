@@ -4,14 +4,14 @@
 // leaves the parameters in FILE. Started without mpirun it is one rank, with the same global batch.
 import { writeFileSync } from "node:fs";
 import { openCollective } from "../../lib/collective";
-import { METHOD_NAMES, type MethodName } from "./methods";
+import { METHOD_NAMES } from "./methods";
 import { startJax } from "./network";
 import { train } from "./train";
 
 const LAUNCHED = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_NTASKS"];
 
 async function main([name, seed, steps, file]: readonly string[]): Promise<void> {
-  const method = METHOD_NAMES.find((one) => one === name) as MethodName | undefined;
+  const method = METHOD_NAMES.find((one) => one === name);
   if (!method || !(Number(seed) >= 0) || !(Number(steps) > 0)) {
     process.stderr.write(`parallel: METHOD SEED STEPS [FILE], METHOD one of ${METHOD_NAMES.join(", ")}\n`);
     process.exitCode = 2;
