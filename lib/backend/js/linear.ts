@@ -126,7 +126,7 @@ function logitGradient(a: LinearBackwardArgs, map: LogitMap, n: number, j: numbe
   const max = a.maxLogits[n]!;
   if (max === -Infinity) return 0;
   if (!Number.isFinite(max)) return NaN;
-  const isTarget = a.gradLogProbs !== null && a.targets![n] === j;
+  const isTarget = a.gradLogProbs !== null && a.targets![n] === a.vocabStart + j;
   const ofLogprob = a.gradLogProbs ? a.gradLogProbs[n]! : 0;
   const gap = map.belowMax(x, max);
   const logp = gap - a.log1pSums[n]!;

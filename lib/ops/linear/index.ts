@@ -14,3 +14,10 @@ export type {
 } from "./backward";
 export type { LinearSums } from "../../backend/contract/linear";
 export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, HeadViewOf, LinearHeadOptions } from "./head";
+export { linearLogprobBackwardTogether, linearLogprobTogether } from "./together";
+export type {
+  HeadPlace,
+  LinearLogprobBackwardTogetherOptions,
+  LinearLogprobTogetherOptions,
+  LinearLogprobTogetherResult,
+} from "./together";

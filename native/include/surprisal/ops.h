@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x17c91a8au
+#define SRP_ABI 0xc71dac7du
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \
