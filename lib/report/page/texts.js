@@ -205,8 +205,11 @@ class StepTexts {
       left -= size;
       this.pages[this.pages.length - 1].push(element);
     };
-    if (name === "") for (const { section, shown } of this.groups) (one || shown > 0) && add(section, shown);
-    else for (const article of this.inOrderOf(name)) (one || !article.hidden) && add(article, 1);
+    if (name === "") {
+      for (const { section, shown } of this.groups) if (one || shown > 0) add(section, shown);
+    } else {
+      for (const article of this.inOrderOf(name)) if (one || !article.hidden) add(article, 1);
+    }
     const count = this.pages.length;
     this.pageChoice?.replaceChildren(
       ...this.pages.map((_, page) => {
