@@ -63,6 +63,7 @@ test("the parts that are named run, the others are skipped, and one tar file has
     torch: "skipped",
     suite: "passed",
     conformance: "passed",
+    nccl: "skipped",
     node: "skipped",
     bench: "skipped",
     memcheck: "skipped",

@@ -32,6 +32,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   criticMetrics: "gives numbers",
   drawRows: "gives ids",
   lengthMetrics: "gives numbers",
+  linearLogprobBackwardTogether: "linearLogprobBackward has its types",
+  linearLogprobTogether: "linearLogprob has its types",
   majorityAtN: "gives numbers",
   maxentAdvantage: 'computeAdvantages("maxent") has its types',
   optimalValueAdvantage: 'computeAdvantages("optimalValue") has its types',
