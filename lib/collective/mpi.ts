@@ -6,7 +6,7 @@ import { afterEndings, endWithThread, hasEnded } from "./endings";
 import { type Ending, hashOf, lostError } from "./fingerprint";
 import { World } from "./group";
 import type { OpenedCollective } from "./opened";
-import { firstBytes, NO_BYTES, PIECE_BYTES, type SlotChannel, SlotLane } from "./slots";
+import { firstBytes, libraryFailed, NO_BYTES, PIECE_BYTES, type SlotChannel, SlotLane, timedOut } from "./slots";
 import { Line, type Steps, waited } from "./steps";
 
 // native/mpi/mpi.h
@@ -109,26 +109,15 @@ class MpiChannel implements SlotChannel<number> {
   }
 
   #fail(op: string, text: string): never {
-    const lost = (call: string): SurprisalError =>
-      new SurprisalError(
-        "ERR_SURPRISAL_COLLECTIVE_LOST",
-        `${call}: MPI failed (${text}); start the job again from its last saved state`,
-        { op: call, reason: text },
-      );
+    const lost = libraryFailed("MPI", text);
     this.ended = lost;
     this.end({ reason: "exited", cause: this.rank, code: 1 });
     throw lost(op);
   }
 
   #timeOut(op: string): never {
-    const { timeout } = this.#settings;
     this.end({ reason: "timed out", cause: this.rank, code: 0 });
-    const reason = `waited ${timeout} ms for other ranks`;
-    throw new SurprisalError(
-      "ERR_SURPRISAL_COLLECTIVE_TIMEOUT",
-      `${op}: ${reason}; every rank has to make the same calls, and a longer timeout gives slow ones time`,
-      { op, name: "timeout", got: timeout, want: "every rank to take part", reason },
-    );
+    throw timedOut(op, this.#settings.timeout);
   }
 }
 

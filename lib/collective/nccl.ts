@@ -7,7 +7,6 @@ import { homeStream } from "../backend/streams";
 import type { Collective } from "../core/collective";
 import { allocateOn, type DeviceArray, needSameDevice } from "../core/device-array";
 import type { EventHandle } from "../core/device-runtime";
-import { SurprisalError } from "../core/errors";
 import type { Stream } from "../core/stream";
 import type { Channel, DeviceLane, Lane } from "./channel";
 import { endWithThread, hasEnded } from "./endings";
@@ -16,7 +15,7 @@ import { World } from "./group";
 import type { DeviceCollective, OpenedCollective } from "./opened";
 import { refuseLibrary, versionsOfAll } from "./nccl-library";
 import { polled } from "./polled";
-import { firstBytes, PIECE_BYTES, type SlotChannel, SlotLane } from "./slots";
+import { firstBytes, libraryFailed, PIECE_BYTES, type SlotChannel, SlotLane, timedOut } from "./slots";
 import { Line, type Steps, waited } from "./steps";
 
 /** Milliseconds in which what was sent may arrive once a rank closes. */
@@ -219,12 +218,7 @@ class NcclChannel implements SlotChannel<NcclRanks> {
   }
 
   #fail(op: string, text: string): never {
-    const lost = (call: string): SurprisalError =>
-      new SurprisalError(
-        "ERR_SURPRISAL_COLLECTIVE_LOST",
-        `${call}: NCCL failed (${text}); start the job again from its last saved state`,
-        { op: call, reason: text },
-      );
+    const lost = libraryFailed("NCCL", text);
     this.#quiet = false;
     this.ended = lost;
     this.end({ reason: "exited", cause: this.rank, code: 1 });
@@ -232,14 +226,8 @@ class NcclChannel implements SlotChannel<NcclRanks> {
   }
 
   #timeOut(op: string): never {
-    const { timeout } = this.#settings;
     this.end({ reason: "timed out", cause: this.rank, code: 0 });
-    const reason = `waited ${timeout} ms for other ranks`;
-    throw new SurprisalError(
-      "ERR_SURPRISAL_COLLECTIVE_TIMEOUT",
-      `${op}: ${reason}; every rank has to make the same calls, and a longer timeout gives slow ones time`,
-      { op, name: "timeout", got: timeout, want: "every rank to take part", reason },
-    );
+    throw timedOut(op, this.#settings.timeout);
   }
 }
 

@@ -1,4 +1,5 @@
 // Ranks that meet in calls of another library, each of which moves the same number of bytes of every rank. MPI and NCCL are such.
+import { SurprisalError } from "../core/errors";
 import type { Channel, Lane, Swapped } from "./channel";
 import { decodePrint, type Ending, encodeEnding, endingOf, FINGERPRINT_BYTES } from "./fingerprint";
 import type { Steps } from "./steps";
@@ -13,6 +14,26 @@ export const NO_BYTES = new Uint8Array(0);
 
 /** How many bytes of an array travel with its fingerprint; where there is none, the first piece is as the others. */
 export const firstBytes = (checked: boolean): number => (checked ? SLOT_BYTES - FINGERPRINT_BYTES : PIECE_BYTES);
+
+/** What every call throws once the library has failed with `text`. */
+export function libraryFailed(library: string, text: string): (op: string) => SurprisalError {
+  return (op) =>
+    new SurprisalError(
+      "ERR_SURPRISAL_COLLECTIVE_LOST",
+      `${op}: ${library} failed (${text}); start the job again from its last saved state`,
+      { op, reason: text },
+    );
+}
+
+/** A rank did not come within `timeout` milliseconds. */
+export function timedOut(op: string, timeout: number): SurprisalError {
+  const reason = `waited ${timeout} ms for other ranks`;
+  return new SurprisalError(
+    "ERR_SURPRISAL_COLLECTIVE_TIMEOUT",
+    `${op}: ${reason}; every rank has to make the same calls, and a longer timeout gives slow ones time`,
+    { op, name: "timeout", got: timeout, want: "every rank to take part", reason },
+  );
+}
 
 /** `Comm` is what the library knows a list of ranks by. */
 export interface SlotChannel<Comm> extends Channel {

@@ -17,6 +17,7 @@ const NcclLibrary* library;  // of the process: set by nccl_open, and then the s
 struct Ranks {
   std::shared_ptr<Queue> queue;
   NcclComm comm = nullptr;
+  int64_t size = 0;
 
   ~Ranks() { give_back(&NcclLibrary::comm_abort); }
   void give_back(int (*NcclLibrary::*how)(NcclComm));
@@ -42,22 +43,59 @@ void Ranks::give_back(int (*NcclLibrary::*how)(NcclComm)) {
   lend(*queue, &code, [&](void*) { return (library->*how)(given); });
 }
 
+constexpr const char* kNotOpen = "no communicator, or one that was given back";
+constexpr const char* kNoLibrary = "no library of NCCL has been opened";
+
+bool is_open(const Ranks* ranks) { return ranks && ranks->comm; }
+
 Napi::Value text(const Napi::Env& env, const std::string& value) { return Napi::String::New(env, value); }
 
 bool began(int code) { return code == kNcclSuccess || code == kNcclInProgress; }
 
-double number(const Napi::Value& value) { return value.As<Napi::Number>().DoubleValue(); }
+// 0 where there is no number.
+double number(const Napi::Value& value) { return value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : 0; }
+
+// (session, ranks, sent array, received array): from what is sent here to what is received, of one rank or of each.
+struct Move {
+  QueueArguments call;
+  const Ranks* const ranks;
+  const Handle* const sent;
+  const Handle* const received;
+
+  Move(const Napi::CallbackInfo& info, bool of_each)
+      : call(info),
+        ranks(unwrap<Ranks>(info.Env(), info[1])),
+        sent(call.array(2)),
+        received(sent ? call.array(3) : nullptr) {
+    if (!received) return;
+    if (!is_open(ranks)) {
+      call.refuse(SRP_BAD_ARGUMENT, kNotOpen);
+      return;
+    }
+    const size_t copies = of_each ? size_t(ranks->size) : 1;
+    if (received->bytes / copies < sent->bytes)
+      call.refuse(SRP_BAD_SHAPE, "what is received would not fit into its array");
+  }
+
+  // The status of the backend, 0, or what NCCL said.
+  Napi::Value begin(std::function<int(void* stream)> work) {
+    int code = 0;
+    if (call.good()) call.check(lend(*call.queue, &code, std::move(work)));
+    if (!call.good()) return call.status();
+    return began(code) ? Napi::Number::New(call.env(), 0) : text(call.env(), library->text_of(code, ranks->comm));
+  }
+};
 
 // Whether what was begun has ended: 1, 0, or −1 and a text.
-int look(const Ranks& ranks, const Event* event, std::string* why) {
-  if (!ranks.comm) {
-    *why = "the communicator was given back";
+int look(const Ranks* ranks, const Event* event, std::string* why) {
+  if (!is_open(ranks)) {
+    *why = kNotOpen;
     return -1;
   }
   int state = kNcclSuccess;
-  const int code = library->comm_get_async_error(ranks.comm, &state);
+  const int code = library->comm_get_async_error(ranks->comm, &state);
   if (code != kNcclSuccess || !began(state)) {
-    *why = library->text_of(code != kNcclSuccess ? code : state, ranks.comm);
+    *why = library->text_of(code != kNcclSuccess ? code : state, ranks->comm);
     return -1;
   }
   if (state == kNcclInProgress) return 0;
@@ -85,6 +123,7 @@ Napi::Value seen(const Napi::Env& env, int state, const std::string& why) {
 }  // namespace
 
 Napi::Value nccl_open(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString()) return text(info.Env(), "the name of a library is text");
   std::string why;
   const NcclLibrary* const opened = open_nccl(info[0].As<Napi::String>().Utf8Value(), &why);
   if (!opened) return text(info.Env(), why);
@@ -93,6 +132,7 @@ Napi::Value nccl_open(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value nccl_unique_id(const Napi::CallbackInfo& info) {
+  if (!library) return text(info.Env(), kNoLibrary);
   NcclUniqueId id = {};
   if (const int code = library->get_unique_id(&id)) return text(info.Env(), library->text_of(code, nullptr));
   Napi::Uint8Array out = Napi::Uint8Array::New(info.Env(), sizeof id.bytes);
@@ -101,6 +141,7 @@ Napi::Value nccl_unique_id(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value nccl_join(const Napi::CallbackInfo& info) {
+  if (!library) return text(info.Env(), kNoLibrary);
   QueueArguments call(info);
   const int64_t size = call.integer(2), rank = call.integer(3);
   if (!info[1].IsTypedArray() || info[1].As<Napi::TypedArray>().ByteLength() != sizeof(NcclUniqueId))
@@ -111,6 +152,7 @@ Napi::Value nccl_join(const Napi::CallbackInfo& info) {
   std::copy(bytes, bytes + sizeof id.bytes, id.bytes);
   auto ranks = std::make_unique<Ranks>();
   ranks->queue = call.queue;
+  ranks->size = size;
   int code = 0;
   call.check(lend(*call.queue, &code, [&](void*) {
     NcclConfig config;
@@ -122,39 +164,28 @@ Napi::Value nccl_join(const Napi::CallbackInfo& info) {
 }
 
 Napi::Value nccl_gather(const Napi::CallbackInfo& info) {
-  QueueArguments call(info);
-  const Ranks* const ranks = unwrap<Ranks>(info.Env(), info[1]);
-  const Handle* const sent = call.array(2);
-  const Handle* const received = sent ? call.array(3) : nullptr;
-  if (!received) return call.status();
-  int code = 0;
-  call.check(lend(*call.queue, &code, [&](void* stream) {
-    return library->all_gather(sent->pointer, received->pointer, sent->bytes, kNcclUint8, ranks->comm, stream);
-  }));
-  if (!call.good()) return call.status();
-  return began(code) ? Napi::Number::New(info.Env(), 0) : text(info.Env(), library->text_of(code, ranks->comm));
+  Move move(info, true);
+  return move.begin([&](void* stream) {
+    return library->all_gather(move.sent->pointer, move.received->pointer, move.sent->bytes, kNcclUint8,
+                               move.ranks->comm, stream);
+  });
 }
 
 Napi::Value nccl_broadcast(const Napi::CallbackInfo& info) {
-  QueueArguments call(info);
-  const Ranks* const ranks = unwrap<Ranks>(info.Env(), info[1]);
-  const Handle* const sent = call.array(2);
-  const Handle* const received = sent ? call.array(3) : nullptr;
-  const int64_t root = call.integer(4);
-  if (!call.good()) return call.status();
-  int code = 0;
-  call.check(lend(*call.queue, &code, [&](void* stream) {
-    return library->broadcast(sent->pointer, received->pointer, sent->bytes, kNcclUint8, int(root), ranks->comm,
-                              stream);
-  }));
-  if (!call.good()) return call.status();
-  return began(code) ? Napi::Number::New(info.Env(), 0) : text(info.Env(), library->text_of(code, ranks->comm));
+  Move move(info, false);
+  const int64_t root = move.call.integer(4);
+  if (move.call.good() && (root < 0 || root >= move.ranks->size))
+    move.call.refuse(SRP_BAD_ARGUMENT, "root is no rank of the communicator");
+  return move.begin([&](void* stream) {
+    return library->broadcast(move.sent->pointer, move.received->pointer, move.sent->bytes, kNcclUint8, int(root),
+                              move.ranks->comm, stream);
+  });
 }
 
 Napi::Value nccl_test(const Napi::CallbackInfo& info) {
   const auto [ranks, event] = what_to_look_at(info);
   std::string why;
-  return seen(info.Env(), look(*ranks, event, &why), why);
+  return seen(info.Env(), look(ranks, event, &why), why);
 }
 
 Napi::Value nccl_wait(const Napi::CallbackInfo& info) {
@@ -163,7 +194,7 @@ Napi::Value nccl_wait(const Napi::CallbackInfo& info) {
   const double milliseconds = number(info[2]);
   const auto start = Clock::now();
   std::string why;
-  int state = look(*ranks, event, &why);
+  int state = look(ranks, event, &why);
   for (int looks = 1; state == 0; ++looks) {
     if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() >= milliseconds) break;
     // At once while it may end within microseconds, then between other threads' turns, then ever more rarely.
@@ -171,25 +202,26 @@ Napi::Value nccl_wait(const Napi::CallbackInfo& info) {
       std::this_thread::sleep_for(std::chrono::microseconds(std::min(1000, 20 * (looks - 512))));
     else if (looks > 64)
       std::this_thread::yield();
-    state = look(*ranks, event, &why);
+    state = look(ranks, event, &why);
   }
   return seen(info.Env(), state, why);
 }
 
 Napi::Value nccl_finalize(const Napi::CallbackInfo& info) {
   const Ranks* const ranks = unwrap<Ranks>(info.Env(), info[0]);
+  if (!is_open(ranks)) return text(info.Env(), kNotOpen);
   int code = 0;
   lend(*ranks->queue, &code, [&](void*) { return library->comm_finalize(ranks->comm); });
   return began(code) ? Napi::Number::New(info.Env(), 0) : text(info.Env(), library->text_of(code, ranks->comm));
 }
 
 Napi::Value nccl_destroy(const Napi::CallbackInfo& info) {
-  unwrap<Ranks>(info.Env(), info[0])->give_back(&NcclLibrary::comm_destroy);
+  if (Ranks* const ranks = unwrap<Ranks>(info.Env(), info[0])) ranks->give_back(&NcclLibrary::comm_destroy);
   return info.Env().Undefined();
 }
 
 Napi::Value nccl_abort(const Napi::CallbackInfo& info) {
-  unwrap<Ranks>(info.Env(), info[0])->give_back(&NcclLibrary::comm_abort);
+  if (Ranks* const ranks = unwrap<Ranks>(info.Env(), info[0])) ranks->give_back(&NcclLibrary::comm_abort);
   return info.Env().Undefined();
 }
 
