@@ -21,9 +21,9 @@ const why = "addon" in loaded ? "" : ` (skipped: ${loaded.reason})`;
     const root = join(__dirname, "../../..");
     const { stdout, status } = spawnSync(process.execPath, ["-e", program, root], { cwd: root, encoding: "utf8" });
     expect(status).toBe(0);
-    const none = "no library of NCCL has been opened";
+    const unopened = "no library of NCCL has been opened";
     const missing = expect.stringContaining("libsurprisal-is-not-nccl.so") as string;
-    expect(JSON.parse(stdout)).toEqual(["the name of a library is text", missing, none, none]);
+    expect(JSON.parse(stdout)).toEqual(["the name of a library is text", missing, unopened, unopened]);
   });
 
   test.each(none.map((one, i) => [i, one] as const))("what is no communicator: %#", (_, ranks) => {
