@@ -14,3 +14,5 @@ export type {
 } from "./backward";
 export type { LinearSums } from "../../backend/contract/linear";
 export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, HeadViewOf, LinearHeadOptions } from "./head";
+export { keptLinearLogprob, keptLinearLogprobBackward } from "./kept";
+export type { KeptLinearLogprobBackwardOptions, KeptLinearLogprobOptions, KeptLinearLogprobResult } from "./kept";
