@@ -29,6 +29,7 @@ import type { LinearLogprobBackwardOptions, LinearLogprobGradients } from "./ops
 import type { LinearLogprobState } from "./ops/linear/forward";
 import type { HeadTensor, HeadViewOf } from "./ops/linear/head";
 import type { KeptLinearLogprobBackwardOptions, KeptLinearLogprobResult } from "./ops/linear/kept";
+import type { HeadPlace, LinearLogprobBackwardTogetherOptions } from "./ops/linear/together";
 import type { LogprobBackwardOptions } from "./ops/logprob/backward";
 import type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobResult } from "./ops/logprob/kept";
 import type { LogitViewOf, Logits, WideLogits } from "./ops/logprob/logits";
@@ -1163,6 +1164,9 @@ export const linearLogprobAsync: TakesPlain<typeof from.linearLogprobAsync> = ch
  * The logits are formed again, a part at a time, once for hidden and once for weight and bias. The entropy's gradient is
  * part of all of them. Rows that are not kept get 0 and add nothing.
  *
+ * For a shard of the vocabulary give its rows of the head, the state of all shards, and `vocabStart`, `vocabSize`; gradHidden
+ * is then the part of these ids. `linearLogprobTogether` and its backward pass do so on several workers.
+ *
  * @param hidden, weight, targets as in the forward pass, unchanged
  * @param state the result of `linearLogprob` on these, with the same options
  * @returns the gradients asked for: `out`'s memory where given. That of hidden in hidden's type; those of weight and bias in
@@ -1187,7 +1191,7 @@ export const linearLogprobBackward: {
 } & typeof from.linearLogprobBackward = checked(
   "linearLogprobBackward",
   from.linearLogprobBackward,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f sums vocab chunkRows gradients accumulate bias:l}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{stream shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f vocabStart vocabSize sums vocab chunkRows gradients accumulate bias:l}",
 );
 /**
  * `linearLogprobBackward` off the event loop. The arrays must not be touched until it resolves.
@@ -1210,7 +1214,7 @@ export const linearLogprobBackwardAsync: {
 } & typeof from.linearLogprobBackwardAsync = checkedAsync(
   "linearLogprobBackwardAsync",
   from.linearLogprobBackwardAsync,
-  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena signal}",
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize signal}",
 );
 /**
  * Log-probs of a linear head over the ids that a sampler kept, as `keptLogprob` of the logits hidden · weightᵀ + bias, with the entropy of
@@ -1253,7 +1257,57 @@ export const keptLinearLogprobBackward: {
 } & typeof from.keptLinearLogprobBackward = checked(
   "keptLinearLogprobBackward",
   from.keptLinearLogprobBackward,
-  "hidden:l weight:l targets:t state<lists kept whole> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena entropies}",
+  "hidden:l weight:l targets:t state<lists kept whole> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize entropies}",
+);
+/**
+ * Gradients of hidden states and of the ids here, from those of log-probs and entropies. Every rank makes the call.
+ *
+ *     dL/d hidden = Σ_ranks gᵣ · weightᵣ,      dL/d weightᵣ = gᵣᵀ · hidden,      dL/d biasᵣ = Σ_rows gᵣ
+ *
+ * That of hidden is added up in float64 in the order of the ranks, and comes out the same on each; what a rank adds was rounded
+ * to hidden's type, so float64 is within 1e-12 of one worker's sum of sizes, and narrower types within a rounding a rank.
+ *
+ * @param state the result of `linearLogprobTogether` on these, with the same options
+ * @returns as `linearLogprobBackward`; gradients of weight and bias are those of the ids here
+ * @throws SurprisalError as `linearLogprobBackward`
+ */
+export const linearLogprobBackwardTogether: {
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: Float32Of<HeadTensor>,
+    targets: Float32Of<TokenIds | null | undefined>,
+    state: Float32Of<LinearLogprobState & HeadPlace>,
+    options: Float32Of<LinearLogprobBackwardTogetherOptions>,
+  ): Float32Of<LinearLogprobGradients<HeadViewOf<H>>>;
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: PlainArgument<HeadTensor>,
+    targets: PlainArgument<TokenIds | null | undefined>,
+    state: PlainArgument<LinearLogprobState & HeadPlace>,
+    options: PlainArgument<LinearLogprobBackwardTogetherOptions>,
+  ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
+} & typeof from.linearLogprobBackwardTogether = checked(
+  "linearLogprobBackwardTogether",
+  from.linearLogprobBackwardTogether,
+  "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps vocabStart vocabSize> options{collective shape backend arena out{gradHidden:l gradWeight:f gradBias:f} mask:m scale temperature dtype ignoreIndex softcap gradLogProbs:f gradEntropies:f sums bias:l vocab chunkRows gradients accumulate}",
+);
+/**
+ * `linearLogprob` where each worker holds the weights of a range of ids. Every rank makes the call with the same hidden states,
+ * targets and options, and gets the result of the whole vocabulary; only five numbers of a row and rank travel.
+ *
+ *     with the sums S'ᵣ, maxima Mᵣ of the ranks:      M = max Mᵣ,      1 + S' = Σᵣ exp(Mᵣ − M)·(1 + S'ᵣ)
+ *
+ * With hidden states in float64 it is within 1e-12 of `linearLogprob` on one worker; else log-probs and sums of squares are
+ * rounded to float32 once more. For gradients give the result to `linearLogprobBackwardTogether`.
+ *
+ * @param weight of the ids here, [ids, dim]; `vocab` says how many count. A rank without ids takes part
+ * @param targets ids of the whole vocabulary, one a row; null for none
+ * @throws SurprisalError as `linearLogprob`
+ */
+export const linearLogprobTogether: TakesPlain<typeof from.linearLogprobTogether> = checked(
+  "linearLogprobTogether",
+  from.linearLogprobTogether,
+  "hidden:l weight:l targets?:t options{collective out{logProbs:f entropies:f logSumExps:f sumSquares:f maxLogits:d log1pSums:d meanGaps:d} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena}",
 );
 /**
  * Marks each row up to and including its first end token; all of a row without one.

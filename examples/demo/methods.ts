@@ -11,7 +11,7 @@ import {
   rewardDistribution,
 } from "../../lib";
 import type { Experience } from "../../lib/experience";
-import { clippedTerms, imitation, type Judged, type Objective } from "./objective";
+import { clippedTerms, imitation, type Judged, type Objective, type Where } from "./objective";
 import { ANSWER, ANSWER_END, STEP, STEP_END } from "./task";
 
 export interface Method {
@@ -19,30 +19,42 @@ export interface Method {
   readonly title: string;
   /** One advantage per response token, where the method makes advantages: a step of the maker. */
   readonly advantages?: Advantages;
-  readonly objective: (batch: Judged, backend: BackendOption) => Objective;
+  readonly objective: (batch: Judged, where: Where) => Objective;
 }
 
 export const METHOD_NAMES = ["grpo", "grpo-entropy", "empg", "egpo", "maxent"] as const;
 export type MethodName = (typeof METHOD_NAMES)[number];
 
 /** GRPO: the reward against the mean of its group, in standard deviations; the same at every token of a response. */
-function relativeToGroup({ rewards, groups, offsets, mask }: Experience, backend: BackendOption): FloatArray {
-  return grpoAdvantage({ rewards, groups, offsets, mask }, backend).advantages;
+function relativeToGroup(
+  { rewards, groups, offsets, mask }: Experience,
+  { collective: _, ...backend }: Where,
+): FloatArray {
+  return grpoAdvantage({ rewards, groups, offsets, mask }, backend).advantages; // a prompt lies on one rank
 }
 
-/** EMPG: steps (and the answer) in which the policy was sure get larger updates. Delimiters have alternatives. */
-function relativeToSteps(experience: Experience, backend: BackendOption): FloatArray {
+/**
+ * EMPG: steps (and the answer) in which the policy was sure get larger updates. Delimiters have alternatives. The extremes and the mean
+ * of the batch are those of all ranks.
+ */
+function relativeToSteps(experience: Experience, { collective, ...backend }: Where): FloatArray {
   const { offsets, tokenIds: tokens, entropies, mask } = experience;
   return empgAdvantage(
     { offsets, tokens, entropies: entropies!, mask, advantages: relativeToGroup(experience, backend) },
-    { start: [[STEP], [ANSWER]], end: [[STEP_END], [ANSWER_END]], scope: "mask", ...backend },
+    {
+      start: [[STEP], [ANSWER]],
+      end: [[STEP_END], [ANSWER_END]],
+      scope: "mask",
+      ...backend,
+      ...(collective && { collective }),
+    },
   ).advantages;
 }
 
 /** EGPO: responses whose answer was given with more certainty than the group's get larger updates. */
 function relativeToAnswers(
   { rewards, groups, offsets, tokenIds: tokens, entropies, mask }: Experience,
-  backend: BackendOption,
+  { collective: _, ...backend }: Where,
 ): FloatArray {
   return egpoAdvantage(
     { rewards, groups, offsets, tokens, entropies: entropies!, mask },
@@ -70,11 +82,11 @@ function weightsOfResponses({ rewards, groups, shape, mask, oldLogProbs }: Judge
   });
 }
 
-type Advantages = (experience: Experience, backend: BackendOption) => FloatArray;
+type Advantages = (experience: Experience, where: Where) => FloatArray;
 
 /** The clipped objective with the maker's advantages; `entropyWeight` of the mean entropy, per nat. */
 function clipped(name: MethodName, title: string, advantages: Advantages, entropyWeight = 0): Method {
-  return { name, title, advantages, objective: (batch, backend) => clippedTerms(batch, entropyWeight, backend) };
+  return { name, title, advantages, objective: (batch, where) => clippedTerms(batch, entropyWeight, where) };
 }
 
 export const METHODS: Readonly<Record<MethodName, Method>> = {
@@ -85,6 +97,7 @@ export const METHODS: Readonly<Record<MethodName, Method>> = {
   maxent: {
     name: "maxent",
     title: "MaxEnt weights",
-    objective: (batch, backend) => imitation(batch, weightsOfResponses(batch, backend), backend),
+    objective: (batch, { collective, ...backend }) =>
+      imitation(batch, weightsOfResponses(batch, backend), { ...backend, ...(collective && { collective }) }),
   },
 };

@@ -4,8 +4,10 @@
 // jax-js differentiates the network; the gradient of the objective with respect to the logits comes from surprisal. The two
 // meet in a vector-Jacobian product: the gradient of sum(logits * cotangent) is what the parameters need.
 import { grad, init, jit, nn, numpy as np } from "@jax-js/jax";
+import type { Collective } from "../../lib";
 import { Adam } from "./adam";
 import type { Random } from "./random";
+import { addedUp } from "./ranks";
 import { MAX_TOKENS, MODULUS, type Problem, PROMPT_LENGTH, VOCABULARY } from "./task";
 
 const HIDDEN = 64;
@@ -71,8 +73,8 @@ export class Network {
     return compiledForward(this.#tensors(), asRows(features, FEATURES)).dataSync() as Float32Array;
   }
 
-  /** One step uphill, given the gradient of the objective with respect to the logits of `features`. */
-  ascend(features: Float32Array, logitGradient: Float32Array): void {
+  /** One step uphill, given the gradient of the objective with respect to the logits of `features`: of all ranks together. */
+  ascend(features: Float32Array, logitGradient: Float32Array, collective?: Collective): void {
     const tensors = compiledGradient(this.#tensors(), asRows(features, FEATURES), asRows(logitGradient, VOCABULARY));
     const gradient = new Float32Array(this.parameters.length);
     let at = 0;
@@ -81,7 +83,7 @@ export class Network {
       gradient.set(values, at);
       at += values.length;
     }
-    this.#optimizer.ascend(gradient);
+    this.#optimizer.ascend(addedUp(gradient, collective));
   }
 
   #tensors(): Tensors<np.Array> {

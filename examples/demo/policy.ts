@@ -1,5 +1,5 @@
 // The network as the policy of an ExperienceMaker: it generates responses, and computes their logits again.
-import { type BackendOption, logprob } from "../../lib";
+import { type BackendOption, type Collective, logprob } from "../../lib";
 import type { Completion, GenerationRequest, Policy, Prompt, Samples } from "../../lib/experience";
 import type { Network } from "./network";
 import type { Random } from "./random";
@@ -20,11 +20,12 @@ export class NetworkPolicy implements Policy<Problem> {
     readonly network: Network,
     readonly random: Random,
     readonly backend: BackendOption,
+    readonly collective?: Collective,
   ) {}
 
   generate({ prompts, counts }: GenerationRequest<Prompt<Problem>>): Completion[][] {
     const problems = prompts.flatMap(({ data }, i) => Array.from({ length: counts[i]! }, () => data!));
-    const { tokens, lengths, logits, mask, shape } = sample(this.network, this.random, problems);
+    const { tokens, lengths, logits, mask, shape } = sample(this.network, this.random, problems, this.collective);
     const { logProbs } = logprob(logits, tokens, { shape: [mask.length, VOCABULARY], mask: mask, ...this.backend });
     const completions = Array.from(lengths, (length, row): Completion => {
       const own = <A extends Int32Array | Float32Array>(values: A): A =>

@@ -25,6 +25,11 @@ export class Random {
     return (sum >>> 0) / TWO_TO_32;
   }
 
+  /** Passes over numbers that others take. */
+  skip(count: number): void {
+    for (let i = 0; i < count; ++i) this.uniform();
+  }
+
   /** An integer in [0, n). */
   below(n: number): number {
     return Math.floor(this.uniform() * n);

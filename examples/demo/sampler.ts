@@ -1,6 +1,8 @@
 // Rollouts: tokens drawn one by one from the policy's own logits, several responses to each prompt.
 import { FEATURES, type Network, writeFeatures } from "./network";
+import type { Collective } from "../../lib";
 import type { Random } from "./random";
+import { aroundHere } from "./ranks";
 import { ANSWER_END, MAX_TOKENS, type Problem, type Responses, VOCABULARY } from "./task";
 
 export interface Rollouts extends Responses {
@@ -26,12 +28,24 @@ function draw(logits: Float32Array, uniform: number): number {
   return id < 0 ? logits.length - 1 : id;
 }
 
-/** A response to the problem of each row. It ends with </answer>, or is cut at MAX_TOKENS. */
-export function sample(policy: Network, random: Random, problems: readonly Problem[]): Rollouts {
+/**
+ * A response to the problem of each row. It ends with </answer>, or is cut at MAX_TOKENS. Ranks share one sequence of random numbers:
+ * each row gets those that it would get on one rank.
+ */
+export function sample(
+  policy: Network,
+  random: Random,
+  problems: readonly Problem[],
+  collective?: Collective,
+): Rollouts {
   const rows = problems.length;
   const batch = emptyBatch(problems);
   const ended = new Uint8Array(rows);
-  for (let position = 0; position < MAX_TOKENS && ended.includes(0); ++position) {
+  for (let position = 0; position < MAX_TOKENS; ++position) {
+    const open = ended.reduce((count, flag) => count + 1 - flag, 0);
+    const [before, behind] = aroundHere(open, collective);
+    if (before + open + behind === 0) break;
+    random.skip(before);
     const logits = policy.logits(featuresAt(batch, position));
     for (let row = 0; row < rows; ++row) {
       if (ended[row]) continue;
@@ -44,6 +58,7 @@ export function sample(policy: Network, random: Random, problems: readonly Probl
       batch.lengths[row] = position + 1;
       ended[row] = token === ANSWER_END ? 1 : 0;
     }
+    random.skip(behind);
   }
   return batch;
 }

@@ -12,7 +12,7 @@ import { processState } from "./process-state";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
 
 /** What native/binding/addon.cc exports. */
-export interface Addon extends DeviceFunctions, MpiAddon {
+export interface Addon extends DeviceFunctions, MpiAddon, NcclAddon {
   /** Of which native/include/surprisal its tables were made. */
   readonly contracts: string;
   openCpu(): number;
@@ -107,6 +107,35 @@ export interface MpiAddon {
   mpiPost(comm: number, kind: number, sent: Uint8Array, received: number, root: number, timeout: number): void;
   mpiLeave(complete: boolean): void;
   mpiAbort(): void;
+}
+
+declare const NCCL_RANKS: unique symbol;
+
+/** A list of ranks that NCCL knows. */
+export interface NcclRanks {
+  readonly [NCCL_RANKS]: true;
+}
+
+/** For ranks that meet over NCCL: native/binding/nccl.cc. A text is what NCCL says of a failure, a number of a call a status. */
+export interface NcclAddon {
+  /** The version of the library, as NCCL writes it (22304), or why there is none. */
+  ncclOpen(library: string): number | string;
+  ncclUniqueId(): Uint8Array | string;
+  ncclJoin(session: number, id: Uint8Array, size: number, rank: number): NcclRanks | number | string;
+  ncclGather(session: number, ranks: NcclRanks, sent: DeviceHandle, received: DeviceHandle): number | string;
+  ncclBroadcast(
+    session: number,
+    ranks: NcclRanks,
+    sent: DeviceHandle,
+    received: DeviceHandle,
+    root: number,
+  ): number | string;
+  /** Whether what was begun has ended, and the stream has come to the event. */
+  ncclTest(ranks: NcclRanks, event: EventHandle | null): boolean | string;
+  ncclWait(ranks: NcclRanks, event: EventHandle | null, milliseconds: number): boolean | string;
+  ncclFinalize(ranks: NcclRanks): number | string;
+  ncclDestroy(ranks: NcclRanks): void;
+  ncclAbort(ranks: NcclRanks): void;
 }
 
 export interface NativeFailure {

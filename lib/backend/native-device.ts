@@ -30,6 +30,7 @@ export function nativeDevice(
   return {
     backend,
     device,
+    session,
 
     alloc: (bytes, dtype, shared) => need("toDevice", addon.deviceAlloc(session, bytes, dtype, shared)),
     view: (handle, byteOffset, bytes, dtype) => need("view", addon.deviceView(handle, byteOffset, bytes, dtype)),

@@ -214,12 +214,12 @@ const steps: Steps<Place, Data> = {
     return { data: { answers, steps: pages }, rollouts };
   },
 
-  async finish(call, { place, page }, data, { rollouts, total }) {
+  async finish(call, { place, page }, data, rows) {
     const { args, outputs } = call;
     const { name, options } = settingsOf(call);
     const all = data.flatMap(({ answers }) => answers);
     const answers = isOneBatch(call) ? [joinAnswers(all)] : all;
-    const written = place && (await write(call, args.text("out")!, place, rollouts, total));
+    const written = place && (await write(call, args.text("out")!, place, rows.rollouts, rows));
     if (page !== undefined)
       await writeReport(
         page,

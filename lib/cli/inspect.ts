@@ -4,6 +4,7 @@ import { READ_OPTIONS } from "./rollouts/read-flags";
 import { JSON_NAMES, type ReadReport, type Rollout } from "../io";
 import { renderTerminal, summarize } from "../report";
 import { prepareAsOne } from "../report/prepare";
+import { counted } from "../report/numbers";
 import { visible } from "../report/visible";
 import { oneWord } from "./shell/arguments";
 import type { Answer, Call, Command } from "./shell/command";
@@ -47,12 +48,12 @@ function fileText(
   );
   const lost: string[] = [];
   if (skipped > 0) lost.push(`${skipped} left out`);
-  if (minusInfinities > 0) lost.push(`${minusInfinities} log-probs of -9999 read as -Infinity`);
+  if (minusInfinities > 0) lost.push(`${counted(minusInfinities, "log-prob")} of -9999 or -3.4e38 read as -Infinity`);
   if (cutOff) lost.push(`cut off at line ${cutOff.line}`);
   const notes = warnings.map(({ message }) => `  note: ${visible(message)}\n`).join("");
   const rest = warningCount > warnings.length ? `  note: ${warningCount - warnings.length} more\n` : "";
   return (
-    `${visible(name)}: ${[`${rollouts} rollouts`, `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
+    `${visible(name)}: ${[counted(rollouts, "rollout"), `${format}${gzip ? ", gzip" : ""}`, dialect ?? "empty", `${bytes} bytes`, ...lost].join(", ")}\n` +
     `  fields: ${having.join(", ")}\n` +
     (rewardFrom === undefined
       ? ""

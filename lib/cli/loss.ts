@@ -196,10 +196,10 @@ const steps: Steps<Place, readonly BatchAnswer[]> = {
     return { data: answers, rollouts: all };
   },
 
-  async finish(call, place, data, { rollouts, total }) {
+  async finish(call, place, data, rows) {
     const { args, outputs } = call;
     const { name, options } = settingsOf(call);
-    if (place) await write(call, args.text("out")!, place, rollouts, total);
+    if (place) await write(call, args.text("out")!, place, rows.rollouts, rows);
     const answers = data.flat();
     return {
       json: { loss: name, options, batches: answers, outputs: outputs.names },

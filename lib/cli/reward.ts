@@ -128,7 +128,7 @@ const steps: Steps<Place, Data> = {
   async finish(call, place, data, judged) {
     const { args, outputs } = call;
     const { rollouts, rewards, reasons, recorded, same } = joinCounts(data);
-    if (place) await write(call, args.text("out")!, place, judged.rollouts, judged.total);
+    if (place) await write(call, args.text("out")!, place, judged.rollouts, judged);
     const agreement = recorded === 0 ? null : same / recorded;
     const rows = Object.entries(reasons).map(([reason, count]) => [reason, String(count), percent(count / rollouts)]);
     return {

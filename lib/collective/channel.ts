@@ -1,4 +1,5 @@
 // What a group of ranks needs of what carries its bytes. Shared memory and MPI implement it.
+import type { DeviceArray } from "../core/device-array";
 import type { SurprisalError } from "../core/errors";
 import type { Ending, Fingerprint } from "./fingerprint";
 import type { Line, Steps } from "./steps";
@@ -9,6 +10,12 @@ export interface Swapped {
   readonly prints?: readonly Fingerprint[];
   /** Their bytes, readable until `release`. Of a broadcast only those of the root. Aligned for float64. */
   readonly parts: readonly Uint8Array[];
+}
+
+/** For arrays that stay on a device, whole. Results are new arrays there, and done. */
+export interface DeviceLane {
+  gather(op: string, values: DeviceArray): Steps<DeviceArray[]>;
+  broadcast(op: string, values: DeviceArray, root: number): Steps<DeviceArray>;
 }
 
 /** One list of ranks. Every channel has one for each list, so that calls are counted alike on all members. */
@@ -23,6 +30,8 @@ export interface Lane {
    * @param root position among the members; −1: every member gives
    */
   swap(op: string, print: Uint8Array | undefined, mine: Uint8Array, root: number): Steps<Swapped>;
+  /** Where the channel carries DeviceArrays. */
+  readonly onDevice?: DeviceLane;
   /** Every member has read its pieces. */
   release(op: string): Steps<void>;
 }

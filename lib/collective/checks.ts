@@ -1,10 +1,14 @@
 // Checks of what callers hand to a collective, before any rank is waited for.
 import type { CollectiveArray, CollectiveReduction } from "../core/collective";
+import { DeviceArray } from "../core/device-array";
 import { typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber, needWord } from "../core/option-checks";
 
 export const REDUCTIONS = ["sum", "min", "max"] as const satisfies readonly CollectiveReduction[];
+
+const NOT_HERE =
+  'read() it; allGather and broadcast of openCollective("nccl") take DeviceArrays, and sums are made of what was gathered';
 
 export function needValues(op: string, values: unknown): void {
   const name = typedArrayName(values);
@@ -15,7 +19,7 @@ export function needValues(op: string, values: unknown): void {
       "values",
       values,
       "a Float64Array or an Int32Array",
-      "Float64Array.from(values) converts",
+      DeviceArray.is(values) ? NOT_HERE : "Float64Array.from(values) converts",
     );
 }
 

@@ -2,7 +2,7 @@
 export type { Collective, CollectiveArray, CollectiveOption, CollectiveReduction } from "../core/collective";
 export { openCollective } from "./open";
 export type { OpenCollectiveOptions } from "./open";
-export type { AsyncCollective, OpenedCollective } from "./opened";
+export type { AsyncCollective, DeviceCalls, DeviceCollective, OpenedCollective } from "./opened";
 export { createCollective } from "./shared-memory";
 export type { CollectiveHandle, CreateCollectiveOptions } from "./shared-memory";
 export { watchWorker } from "./workers";

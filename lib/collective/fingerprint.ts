@@ -1,9 +1,10 @@
 // What a rank says of its call before the others take part: 32 bytes, little endian.
-//   u8  kind, u8 whole (1: Int32Array), u8 reduction or reason, u8 0
+//   u8  kind, u8 whole (1: Int32Array), u8 reduction or reason, u8 dtype of a DeviceArray + 1 (0: an array in host memory)
 //   i32 root, or the rank that an ending began with; −1: none
 //   f64 length, or an exit code
 //   f64 number of the call among those of its group
 //   i32 hash of the members, i32 their number
+import { DTYPE_CODE } from "../core/dtype";
 import { SurprisalError } from "../core/errors";
 import { REDUCTIONS } from "./checks";
 
@@ -40,6 +41,8 @@ export interface Fingerprint {
   readonly sequence: number;
   readonly group: number;
   readonly size: number;
+  /** Of a DeviceArray: number of its dtype, and one; 0: an array in host memory. */
+  readonly device: number;
 }
 
 /** A number for a list of members, so that different sub-groups are not taken for one. */
@@ -53,6 +56,7 @@ export function encodePrint(print: Fingerprint): Uint8Array {
   view.setUint8(0, KINDS.indexOf(print.kind));
   view.setUint8(1, print.whole ? 1 : 0);
   view.setUint8(2, print.reduction);
+  view.setUint8(3, print.device);
   view.setInt32(4, print.root, true);
   view.setFloat64(8, print.length, true);
   view.setFloat64(16, print.sequence, true);
@@ -72,6 +76,7 @@ export function decodePrint(bytes: Uint8Array): Fingerprint {
     sequence: view.getFloat64(16, true),
     group: view.getInt32(24, true),
     size: view.getInt32(28, true),
+    device: view.getUint8(3),
   };
 }
 
@@ -87,6 +92,7 @@ export function encodeEnding({ reason, cause, code }: Ending): Uint8Array {
     sequence: 0,
     group: 0,
     size: 0,
+    device: 0,
   });
 }
 
@@ -113,15 +119,18 @@ export function lostError(op: string, { reason, cause, code }: Ending): Surprisa
   });
 }
 
+const nameOf = (code: number): string => Object.entries(DTYPE_CODE).find(([, own]) => own === code)?.[0] ?? "";
+
 /** A call as its rank would write it. */
 function written(print: Fingerprint): string {
   if (print.kind === "barrier") return "barrier()";
-  const values = `${print.whole ? "Int32Array" : "Float64Array"} of ${print.length}`;
+  const host = print.whole ? "Int32Array" : "Float64Array";
+  const values = `${print.device > 0 ? `DeviceArray of ${nameOf(print.device - 1)},` : `${host} of`} ${print.length}`;
   if (print.kind === "allReduce") return `allReduce(${values}, "${REDUCTIONS[print.reduction]!}")`;
   return print.kind === "broadcast" ? `broadcast(${values}, from rank ${print.root})` : `allGather(${values})`;
 }
 
-const FIELDS = ["kind", "whole", "reduction", "root", "length", "sequence", "group", "size"] as const;
+const FIELDS = ["kind", "whole", "reduction", "root", "length", "sequence", "group", "size", "device"] as const;
 
 /** The error for calls of the members that differ, the same on every rank. It names two of them. */
 export function mismatch(

@@ -1,14 +1,15 @@
 // The calls of a collective, over any channel: checks, pieces, and sums in the order of the ranks.
 import type { CollectiveArray, CollectiveReduction } from "../core/collective";
-import { typedArrayName } from "../core/dtype";
+import { allocateOn, DeviceArray } from "../core/device-array";
+import { DTYPE_CODE, typedArrayName } from "../core/dtype";
 import { argumentError } from "../core/errors";
-import type { Channel, Lane } from "./channel";
+import type { Channel, DeviceLane, Lane } from "./channel";
 import { copyOf, emptyLike, needRanks, needReduction, needRoot, needValues, REDUCTIONS } from "./checks";
 import { encodePrint, type Ending, hashOf, type Kind, mismatch } from "./fingerprint";
 import type { AsyncCollective, OpenedCollective } from "./opened";
 import type { Steps } from "./steps";
 
-interface Call<A extends CollectiveArray> {
+interface Call<A extends CollectiveArray | DeviceArray> {
   readonly kind: Kind;
   readonly values: A;
   /** Position in REDUCTIONS. */
@@ -57,19 +58,19 @@ export class Group implements AsyncCollective {
     return this.#later("allReduceAsync", values, (op, own) => this.#allReduce(op, own, reduction));
   }
 
-  allGather<A extends CollectiveArray>(values: A): A[] {
+  allGather<A extends CollectiveArray | DeviceArray>(values: A): A[] {
     return this.#channel.line.runSync("allGather", this.#allGather("allGather", values));
   }
 
-  allGatherAsync<A extends CollectiveArray>(values: A): Promise<A[]> {
+  allGatherAsync<A extends CollectiveArray | DeviceArray>(values: A): Promise<A[]> {
     return this.#later("allGatherAsync", values, (op, own) => this.#allGather(op, own));
   }
 
-  broadcast<A extends CollectiveArray>(values: A, root: number): A {
+  broadcast<A extends CollectiveArray | DeviceArray>(values: A, root: number): A {
     return this.#channel.line.runSync("broadcast", this.#broadcast("broadcast", values, root));
   }
 
-  broadcastAsync<A extends CollectiveArray>(values: A, root: number): Promise<A> {
+  broadcastAsync<A extends CollectiveArray | DeviceArray>(values: A, root: number): Promise<A> {
     return this.#later("broadcastAsync", values, (op, own) => this.#broadcast(op, own, root));
   }
 
@@ -81,7 +82,7 @@ export class Group implements AsyncCollective {
     return this.#channel.line.runAsync(this.#barrier("barrierAsync"));
   }
 
-  subgroup(ranks: readonly number[]): AsyncCollective {
+  subgroup(ranks: readonly number[]): Group {
     const list = needRanks("subgroup", ranks, this.rank, this.size);
     return new Group(
       this.#channel,
@@ -90,13 +91,23 @@ export class Group implements AsyncCollective {
   }
 
   /** The caller may change the array while the call waits for its turn. */
-  async #later<A extends CollectiveArray, T>(
+  async #later<A extends CollectiveArray | DeviceArray, T>(
     op: string,
     values: A,
     steps: (op: string, own: A) => Steps<T>,
   ): Promise<T> {
+    if (this.#deviceLane(values)) {
+      const { stream, dtype, shape } = values as DeviceArray;
+      const own = allocateOn(stream, dtype, shape).copyFrom(values as DeviceArray);
+      return this.#channel.line.runAsync(steps(op, own as A)).finally(() => own.dispose());
+    }
     needValues(op, values);
-    return this.#channel.line.runAsync(steps(op, copyOf(values)));
+    return this.#channel.line.runAsync(steps(op, copyOf(values as CollectiveArray) as A));
+  }
+
+  /** What carries a DeviceArray as it is. */
+  #deviceLane(values: CollectiveArray | DeviceArray): DeviceLane | undefined {
+    return DeviceArray.is(values) ? this.#lane.onDevice : undefined;
   }
 
   *#allReduce<A extends CollectiveArray>(op: string, values: A, reduction: CollectiveReduction): Steps<A> {
@@ -126,27 +137,67 @@ export class Group implements AsyncCollective {
     return result;
   }
 
-  *#allGather<A extends CollectiveArray>(op: string, values: A): Steps<A[]> {
+  *#allGather<A extends CollectiveArray | DeviceArray>(op: string, values: A): Steps<A[]> {
+    const lane = this.#deviceLane(values);
+    if (lane) {
+      yield* this.#agree(op, { kind: "allGather", values });
+      return (yield* lane.gather(op, values as DeviceArray)) as A[];
+    }
     needValues(op, values);
-    const results = this.#members.map(() => emptyLike(values));
-    yield* this.#exchange(op, { kind: "allGather", values }, (parts, begin) => {
+    const own: CollectiveArray = values as CollectiveArray;
+    const results = this.#members.map(() => emptyLike(own));
+    yield* this.#exchange(op, { kind: "allGather", values: own }, (parts, begin) => {
       parts.forEach((part, r) => results[r]!.set(part, begin));
     });
-    return results;
+    return results as A[];
   }
 
-  *#broadcast<A extends CollectiveArray>(op: string, values: A, root: number): Steps<A> {
-    needValues(op, values);
+  *#broadcast<A extends CollectiveArray | DeviceArray>(op: string, values: A, root: number): Steps<A> {
+    const lane = this.#deviceLane(values);
+    if (!lane) needValues(op, values);
     const from = needRoot(op, root, this.size);
-    const result = emptyLike(values);
-    yield* this.#exchange(op, { kind: "broadcast", values, root: from }, (parts, begin) => {
+    if (lane) {
+      yield* this.#agree(op, { kind: "broadcast", values, root: from });
+      return (yield* lane.broadcast(op, values as DeviceArray, from)) as A;
+    }
+    const own: CollectiveArray = values as CollectiveArray;
+    const result = emptyLike(own);
+    yield* this.#exchange(op, { kind: "broadcast", values: own, root: from }, (parts, begin) => {
       result.set(parts[from]!, begin);
     });
-    return result;
+    return result as A;
   }
 
   *#barrier(op: string): Steps<void> {
     yield* this.#exchange(op, { kind: "barrier", values: new Int32Array(0) }, () => undefined);
+  }
+
+  /** Counts a call, and says what it is. */
+  #begin<A extends CollectiveArray | DeviceArray>(op: string, call: Call<A>): Uint8Array {
+    if (this.#channel.ended) throw this.#channel.ended(op);
+    const { kind, values, root = -1 } = call;
+    return encodePrint({
+      kind,
+      whole: typedArrayName(values) === "Int32Array",
+      reduction: call.reduction ?? 0,
+      root: root < 0 ? -1 : this.#members[root]!,
+      length: values.length,
+      sequence: ++this.#lane.calls,
+      group: hashOf(this.#members),
+      size: this.size,
+      device: DeviceArray.is(values) ? DTYPE_CODE[values.dtype] + 1 : 0,
+    });
+  }
+
+  /** Where calls are checked, all ranks make this one. */
+  *#agree(op: string, call: Call<CollectiveArray | DeviceArray>): Steps<void> {
+    const channel = this.#channel;
+    const print = this.#begin(op, call);
+    if (channel.firstBytes === channel.pieceBytes) return;
+    const { prints } = yield* this.#lane.swap(op, print, new Uint8Array(0), -1);
+    yield* this.#lane.release(op);
+    const complaint = prints && mismatch(op, prints, this.#members);
+    if (complaint) throw complaint;
   }
 
   /** Sends the array piece by piece and lets `read` see the piece of every member. */
@@ -157,21 +208,10 @@ export class Group implements AsyncCollective {
   ): Steps<void> {
     const channel = this.#channel;
     const lane = this.#lane;
-    if (channel.ended) throw channel.ended(op);
-    lane.calls++;
-    const { kind, values, root = -1 } = call;
+    const print = this.#begin(op, call);
+    const { values, root = -1 } = call;
     const whole = typedArrayName(values) === "Int32Array";
     const width = values.BYTES_PER_ELEMENT;
-    const print = encodePrint({
-      kind,
-      whole,
-      reduction: call.reduction ?? 0,
-      root: root < 0 ? -1 : this.#members[root]!,
-      length: values.length,
-      sequence: lane.calls,
-      group: hashOf(this.#members),
-      size: this.size,
-    });
     const bytes = bytesOf(values);
     for (const [begin, end] of pieces(bytes.length, channel.firstBytes, channel.pieceBytes)) {
       const { prints, parts } = yield* lane.swap(op, begin === 0 ? print : undefined, bytes.subarray(begin, end), root);

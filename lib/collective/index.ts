@@ -12,23 +12,24 @@ export type * from "./exports";
  *     "single"    this rank alone: programs that take a collective run with it as they are
  *     "workers"   threads of one process, each with a handle of createCollective; once for each handle
  *     "mpi"       processes that mpirun or srun started; a process started alone is one rank. All ranks open it
+ *     "nccl"      the ranks of another collective, each with a GPU of its own: its calls take DeviceArrays too
  *
  * Calls wait until every rank makes theirs; the forms that end in Async leave the event loop free meanwhile. They throw
  *
  *     ERR_SURPRISAL_COLLECTIVE_MISMATCH   on all ranks, when ranks make different calls; the collective goes on
- *     ERR_SURPRISAL_COLLECTIVE_LOST       when a rank ended, threw or closed instead, or MPI failed
+ *     ERR_SURPRISAL_COLLECTIVE_LOST       when a rank ended, threw or closed instead, or MPI or NCCL failed
  *     ERR_SURPRISAL_COLLECTIVE_TIMEOUT    when a rank did not come in time
  *
  * After a loss or a time-out the collective is at its end, and every later call throws at once. Messages number ranks as the
  * whole collective does.
  *
  * @throws SurprisalError ERR_SURPRISAL_OPTION for an unknown kind, an option of another kind, or a rank that is taken;
- *   ERR_SURPRISAL_COLLECTIVE_LIBRARY where there is no MPI; ERR_SURPRISAL_COLLECTIVE_TIMEOUT where other ranks do not open it
+ *   ERR_SURPRISAL_COLLECTIVE_LIBRARY where there is no MPI or NCCL; ERR_SURPRISAL_COLLECTIVE_TIMEOUT where other ranks do not open it
  */
 export const openCollective: typeof from.openCollective = checked(
   "openCollective",
   from.openCollective,
-  "kind options?{handle{rank size timeout chunkBytes memory} timeout checked library}",
+  "kind options?{handle{rank size timeout chunkBytes memory} timeout checked library through stream}",
 );
 /**
  * Makes a collective of `size` ranks in shared memory.

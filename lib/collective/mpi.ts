@@ -1,24 +1,18 @@
 // Processes of an MPI job. Calls go through the one thread of the process that calls MPI (native/binding/mpi_thread.h).
 import { findNative, type MpiAddon, nativeAddon } from "../backend/addon";
 import { SurprisalError } from "../core/errors";
-import type { Channel, Lane, Swapped } from "./channel";
+import type { Channel, Lane } from "./channel";
 import { afterEndings, endWithThread, hasEnded } from "./endings";
-import { decodePrint, type Ending, encodeEnding, endingOf, FINGERPRINT_BYTES, hashOf, lostError } from "./fingerprint";
+import { type Ending, hashOf, lostError } from "./fingerprint";
 import { World } from "./group";
 import type { OpenedCollective } from "./opened";
+import { firstBytes, NO_BYTES, PIECE_BYTES, type SlotChannel, SlotLane } from "./slots";
 import { Line, type Steps, waited } from "./steps";
 
 // native/mpi/mpi.h
 const GATHER = 1;
 const BROADCAST = 2;
 const BARRIER = 3;
-
-/**
- * Every call begins with the same message on all ranks, whatever they call: a fingerprint, and room for four numbers. Most calls
- * are no longer than that.
- */
-const SLOT_BYTES = FINGERPRINT_BYTES + 32;
-const PIECE_BYTES = 2 ** 20;
 
 /** Of MPI's tags, all libraries have those below 2^15. */
 const TAGS = 2 ** 15;
@@ -29,9 +23,7 @@ export interface MpiSettings {
   readonly library: string | undefined;
 }
 
-const NO_BYTES = new Uint8Array(0);
-
-class MpiChannel implements Channel {
+class MpiChannel implements SlotChannel<number> {
   readonly rank: number;
   readonly size: number;
   readonly firstBytes: number;
@@ -43,12 +35,12 @@ class MpiChannel implements Channel {
   readonly #mpi: MpiAddon;
   readonly #world: number;
   readonly #settings: MpiSettings;
-  readonly #lanes = new Map<string, MpiLane>();
+  readonly #lanes = new Map<string, SlotLane<number>>();
 
   constructor(mpi: MpiAddon, settings: MpiSettings, opened: { comm: number; rank: number; size: number }) {
     this.rank = opened.rank;
     this.size = opened.size;
-    this.firstBytes = settings.checked ? SLOT_BYTES - FINGERPRINT_BYTES : PIECE_BYTES;
+    this.firstBytes = firstBytes(settings.checked);
     this.#mpi = mpi;
     this.#world = opened.comm;
     this.#settings = settings;
@@ -60,7 +52,7 @@ class MpiChannel implements Channel {
     const known = this.#lanes.get(key);
     if (known) return known;
     const whole = members.length === this.size && members.every((member, i) => member === i);
-    const lane = new MpiLane(this, members, whole ? this.#world : undefined);
+    const lane = new SlotLane<number>(this, members, whole ? this.#world : undefined);
     this.#lanes.set(key, lane);
     return lane;
   }
@@ -69,15 +61,14 @@ class MpiChannel implements Channel {
     hasEnded(this);
     if (ending.reason === "told" || ending.reason === "timed out") this.complete = false;
     this.ended ??= (op) => lostError(op, ending);
-    if (this.#settings.checked) for (const lane of this.#lanes.values()) lane.part(encodeEnding(ending));
+    if (this.#settings.checked) for (const lane of this.#lanes.values()) lane.part(ending);
   }
 
   abort(): void {
     this.#mpi.mpiAbort();
   }
 
-  /** The communicator of some ranks: they make it in their first call, and wait for each other there. */
-  groupOf(op: string, members: readonly number[]): number {
+  *commOf(op: string, members: readonly number[]): Steps<number> {
     const tag = (hashOf(members) >>> 0) % TAGS;
     const made = this.#mpi.mpiGroup(this.#world, Int32Array.from(members), tag, this.#settings.timeout);
     if (typeof made === "string") this.#fail(op, made);
@@ -85,7 +76,19 @@ class MpiChannel implements Channel {
     return made;
   }
 
-  *transfer(op: string, comm: number, kind: number, sent: Uint8Array, bytes: number, root = 0): Steps<Uint8Array> {
+  gather(op: string, comm: number, mine: Uint8Array, ranks: number): Steps<Uint8Array> {
+    return this.#transfer(op, comm, GATHER, mine, mine.length * ranks);
+  }
+
+  broadcast(op: string, comm: number, mine: Uint8Array, root: number): Steps<Uint8Array> {
+    return this.#transfer(op, comm, BROADCAST, mine, mine.length, root);
+  }
+
+  *meet(op: string, comm: number): Steps<void> {
+    yield* this.#transfer(op, comm, BARRIER, NO_BYTES, 0);
+  }
+
+  *#transfer(op: string, comm: number, kind: number, sent: Uint8Array, bytes: number, root = 0): Steps<Uint8Array> {
     const { timeout } = this.#settings;
     const got = yield* waited({
       sync: () => this.#mpi.mpiTransfer(comm, kind, sent, bytes, root, timeout),
@@ -96,8 +99,8 @@ class MpiChannel implements Channel {
     return got;
   }
 
-  post(comm: number, sent: Uint8Array, bytes: number): void {
-    this.#mpi.mpiPost(comm, GATHER, sent, bytes, 0, Infinity);
+  post(comm: number, mine: Uint8Array, ranks: number): void {
+    this.#mpi.mpiPost(comm, GATHER, mine, mine.length * ranks, 0, Infinity);
   }
 
   lose(op: string, ending: Ending): never {
@@ -129,71 +132,18 @@ class MpiChannel implements Channel {
   }
 }
 
-class MpiLane implements Lane {
-  calls = 0;
-  readonly #channel: MpiChannel;
-  readonly #members: readonly number[];
-  #comm: number | undefined;
-  #parted = false;
-
-  constructor(channel: MpiChannel, members: readonly number[], comm: number | undefined) {
-    this.#channel = channel;
-    this.#members = members;
-    this.#comm = comm;
-  }
-
-  *swap(op: string, print: Uint8Array | undefined, mine: Uint8Array, root: number): Steps<Swapped> {
-    const channel = this.#channel;
-    if (this.#members.length === 1) return { parts: [mine.slice()] };
-    const comm = (this.#comm ??= channel.groupOf(op, this.#members));
-    if (print && channel.firstBytes < channel.pieceBytes) return yield* this.#first(op, comm, print, mine);
-    if (mine.length === 0) {
-      yield* channel.transfer(op, comm, BARRIER, NO_BYTES, 0);
-      return { parts: this.#members.map(() => NO_BYTES) };
-    }
-    if (root >= 0) {
-      const part = yield* channel.transfer(op, comm, BROADCAST, mine, mine.length, root);
-      return { parts: this.#members.map(() => part) };
-    }
-    const all = yield* channel.transfer(op, comm, GATHER, mine, mine.length * this.#members.length);
-    return { parts: this.#members.map((_, r) => all.subarray(r * mine.length, (r + 1) * mine.length)) };
-  }
-
-  *release(): Steps<void> {
-    // What the others gave is a copy.
-  }
-
-  /** Leaves a farewell where the others expect the next call of this rank. */
-  part(farewell: Uint8Array): void {
-    if (this.#comm === undefined || this.#parted) return;
-    this.#parted = true;
-    const slot = new Uint8Array(SLOT_BYTES);
-    slot.set(farewell);
-    this.#channel.post(this.#comm, slot, SLOT_BYTES * this.#members.length);
-  }
-
-  *#first(op: string, comm: number, print: Uint8Array, mine: Uint8Array): Steps<Swapped> {
-    const slot = new Uint8Array(SLOT_BYTES);
-    slot.set(print);
-    slot.set(mine, FINGERPRINT_BYTES);
-    const all = yield* this.#channel.transfer(op, comm, GATHER, slot, SLOT_BYTES * this.#members.length);
-    const slots = this.#members.map((_, r) => all.subarray(r * SLOT_BYTES, (r + 1) * SLOT_BYTES));
-    const prints = slots.map(decodePrint);
-    const ending = prints.find(({ kind }) => kind === "ended");
-    if (ending) {
-      this.#parted = true; // the farewell came in the place of this call, on every rank
-      this.#channel.lose(op, endingOf(ending));
-    }
-    return { prints, parts: slots.map((one) => one.subarray(FINGERPRINT_BYTES)) };
-  }
-}
-
 function noLibrary(reason: string): never {
   throw new SurprisalError("ERR_SURPRISAL_COLLECTIVE_LIBRARY", `openCollective: MPI cannot be used here: ${reason}`, {
     op: "openCollective",
     name: "library",
     reason,
   });
+}
+
+/** How many ranks Open MPI's launcher, or one of MPICH's kin, says that it started. */
+function ranksStarted(): number | undefined {
+  const text = process.env["OMPI_COMM_WORLD_SIZE"] ?? process.env["PMI_SIZE"];
+  return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
 
 export function openMpi(settings: MpiSettings): OpenedCollective {
@@ -210,6 +160,12 @@ export function openMpi(settings: MpiSettings): OpenedCollective {
       { op: "openCollective", name: "timeout", got: settings.timeout, want: "every rank to take part" },
     );
   if (typeof opened === "string") return noLibrary(opened);
+  const started = ranksStarted();
+  if (started !== undefined && started !== opened.size)
+    return noLibrary(
+      `${opened.library.slice(0, 60)} sees ${opened.size} rank(s) of the ${started} that the launcher started: it is not the launcher's own; ` +
+        "name that one by `library` or SURPRISAL_MPI",
+    );
   const channel = new MpiChannel(mpi, settings, opened);
   afterEndings(() => mpi.mpiLeave(channel.complete));
   return new World("mpi", channel, opened.library);

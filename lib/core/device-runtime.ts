@@ -52,6 +52,8 @@ export interface DeviceRuntime {
   readonly backend: "cuda" | "emulated";
   /** Number of the device. */
   readonly device: number;
+  /** By which native code knows the queue. */
+  readonly session: number;
 
   alloc(bytes: number, dtype: DTypeCode, shared?: boolean): DeviceHandle;
   view(handle: DeviceHandle, byteOffset: number, bytes: number, dtype: DTypeCode): DeviceHandle;

@@ -29,7 +29,7 @@ export class GrowingReport implements ReadReport {
     this.name = name;
   }
 
-  /** The rollout as it is meant; log-probs of −9999 are counted. */
+  /** The rollout as it is meant; log-probs that servers write for −∞ are counted. */
   meant(given: Rollout): Rollout {
     const { rollout, count } = withMinusInfinity(given);
     this.minusInfinities += count;

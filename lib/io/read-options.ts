@@ -111,7 +111,7 @@ export interface ReadReport {
   readonly rollouts: number;
   /** How many records were left out as malformed. */
   readonly skipped: number;
-  /** How many log-probs were −9999, as vLLM writes −∞: they are −∞ in the rollouts. */
+  /** How many log-probs were −9999 or float32's lowest number, as vLLM and llama.cpp write −∞: they are −∞ in the rollouts. */
   readonly minusInfinities: number;
   /** The last line or the compressed stream was cut off; `line` is the first one that is not whole. */
   readonly cutOff: { readonly line: number; readonly bytes: number } | undefined;

@@ -96,14 +96,14 @@ export const renderComparison: typeof from.renderComparison = checked(
  * Rows, rollouts and tokens beyond the limits are left out, and the page says how many.
  *
  * @param report steps in the order of the run; the page opens with the last
- * @param options `maxGroups`, `maxTexts`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
+ * @param options `maxGroups`, `maxTexts`, `textsAtOnce`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
  * @returns the document, to be written as UTF-8
  * @throws SurprisalError as `summarize` does, and _OPTION
  */
 export const renderHtml: typeof from.renderHtml = checked(
   "renderHtml",
   from.renderHtml,
-  "report<steps> options?{maxGroups maxTexts maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
+  "report<steps> options?{maxGroups maxTexts textsAtOnce maxTextCharacters maxRollouts maxTokens maxTokenCharacters limits{equalRewards lengthRewardCorrelation entropy entropyShare samplerGap truncated clipped} correctAbove}",
 );
 /**
  * Returns the steps that `summarize` and `renderHtml` take, one for each training step, from rollouts as a reader returns them. It adds

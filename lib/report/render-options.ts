@@ -6,8 +6,10 @@ import type { SummarizeOptions } from "./summarize";
 export interface HtmlOptions extends SummarizeOptions {
   /** Groups a step in the table; the first ones are kept, and the page says how many there are. Default 200. */
   readonly maxGroups?: number;
-  /** Rollouts whose prompts and responses are on the page, over all steps; taken from every group in turn. Default 10 000. */
+  /** Rollouts whose prompts and responses are in the file, over all steps; taken from every group in turn. Default 100 000. */
   readonly maxTexts?: number;
+  /** Rollouts that the file opens with, over all steps; the others are on pages that follow. Default 10 000. */
+  readonly textsAtOnce?: number;
   /** Characters of one prompt or response; a longer one is cut, and says so. Default 20 000. */
   readonly maxTextCharacters?: number;
   /** Rollouts a step whose tokens can be looked at; taken from every group in turn. Default 128. */

@@ -435,6 +435,8 @@ const Field fields[] = {
     {"V", Kind::kInt64, offsetof(Args, V)},
     {"padded", Kind::kInt64, offsetof(Args, padded)},
     {"chunkRows", Kind::kInt64, offsetof(Args, chunk_rows)},
+    {"vocabStart", Kind::kInt64, offsetof(Args, vocab_start)},
+    {"vocabSize", Kind::kInt64, offsetof(Args, vocab_size)},
     {"sums", Kind::kInt32, offsetof(Args, sums)},
     {"temperature", Kind::kFloat64, offsetof(Args, temperature)},
     {"scale", Kind::kFloat64, offsetof(Args, scale)},
@@ -1277,7 +1279,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "5ac3b246";
+const char* const contracts = "1dd32294";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.
@@ -1300,7 +1302,7 @@ const std::vector<Op>& all_ops() {
       {"groupBroadcast", sizeof(group_broadcast::Args), group_broadcast::fields, std::size(group_broadcast::fields), 4, 0, group_broadcast::run},
       {"groupPlace", sizeof(group_place::Args), group_place::fields, std::size(group_place::fields), 8, 0, group_place::run},
       {"linearForward", sizeof(linear_forward::Args), linear_forward::fields, std::size(linear_forward::fields), 10, 0, linear_forward::run},
-      {"linearBackward", sizeof(linear_backward::Args), linear_backward::fields, std::size(linear_backward::fields), 11, 0, linear_backward::run},
+      {"linearBackward", sizeof(linear_backward::Args), linear_backward::fields, std::size(linear_backward::fields), 13, 0, linear_backward::run},
       {"logprobForward", sizeof(logprob_forward::Args), logprob_forward::fields, std::size(logprob_forward::fields), 8, offsetof(logprob_forward::Args, N), logprob_forward::run},
       {"logprobBackward", sizeof(logprob_backward::Args), logprob_backward::fields, std::size(logprob_backward::fields), 10, offsetof(logprob_backward::Args, N), logprob_backward::run},
       {"logprobPartial", sizeof(logprob_partial::Args), logprob_partial::fields, std::size(logprob_partial::fields), 10, offsetof(logprob_partial::Args, N), logprob_partial::run},

@@ -527,7 +527,7 @@ srp_status linear_forward(srp_queue*, const srp_linear_forward_args* a) {
 
 srp_status linear_backward(srp_queue*, const srp_linear_backward_args* a) {
   SRP_TRY(check(a));
-  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->grad_log_probs ? 1 : 0, a->V));
+  SRP_TRY(check_targets(a->targets, a->mask, a->N, a->grad_log_probs ? 1 : 0, a->vocab_size));
   if (a->dtype == SRP_F32) return backward<float>(*a);
   if (a->dtype == SRP_F64) return backward<double>(*a);
   return a->dtype == SRP_F16 ? backward<Half>(*a) : backward<BFloat16>(*a);

@@ -200,7 +200,7 @@ static const srp_device_functions kDevice = {
     restoring<event_destroy>,     restoring<fence_create>,  restoring<fence_wait>,   fence_data,
     restoring<fence_destroy>,     restoring<capture_begin>, restoring<capture_end>,  restoring<graph_launch>,
     restoring<graph_destroy>,     restoring<ipc_export>,    restoring<ipc_open>,     restoring<ipc_close>,
-    restoring<pointer_check>};
+    restoring<pointer_check>,     restoring<queue_lend>};
 
 static srp_backend make_table() {
   srp_backend table = {};

@@ -345,7 +345,7 @@ __global__ void clear_kernel(Number* to, int64_t count) {
 // notes     looks for targets out of range
 __global__ void targets_kernel(srp_linear_backward_args a, uint32_t* faults) {
   const int64_t n = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
-  if (n < a.N && kept(a.mask, n) && (a.targets[n] < 0 || a.targets[n] >= a.V)) raise(faults, SRP_FAULT_INDEX);
+  if (n < a.N && kept(a.mask, n) && (a.targets[n] < 0 || a.targets[n] >= a.vocab_size)) raise(faults, SRP_FAULT_INDEX);
 }
 
 // ---- launchers

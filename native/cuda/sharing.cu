@@ -71,4 +71,12 @@ srp_status pointer_check(srp_queue* queue, const void* pointer, size_t bytes) {
   return check_byte(queue, static_cast<const char*>(pointer) + (bytes - 1));
 }
 
+srp_status queue_lend(srp_queue* queue, srp_lent_work work, void* data, int32_t* result) {
+  SRP_TRY(enter(queue));
+  SRP_TRY(refuse_capture(queue, "queue_lend"));
+  if (!work || !result) return fail(SRP_BAD_ARGUMENT, "queue_lend: work or result is NULL");
+  *result = work(queue->stream, data);
+  return SRP_OK;
+}
+
 }  // namespace srp::cuda

@@ -61,8 +61,11 @@ struct RowGradient {
             of_entropy ? a.mean_gaps[n] : 0,
             of_logprob ? load(of_logprob, n) : 0,
             of_entropy ? load(of_entropy, n) : 0,
-            of_logprob ? a.targets[n] : -1};
+            of_logprob ? here(a, a.targets[n] - a.vocab_start) : -1};
   }
+
+  // A target of another shard is none of the ids here.
+  static SRP_HD int64_t here(const srp_linear_backward_args& a, int64_t id) { return id >= 0 && id < a.V ? id : -1; }
 
   // g of logit x of id j.
   SRP_HD double at(const LogitMap& map, double x, int64_t j) const {
@@ -113,6 +116,7 @@ inline srp_status check(const srp_linear_forward_args* a) {
 
 inline srp_status check(const srp_linear_backward_args* a) {
   SRP_TRY(check_linear(a));
+  SRP_TRY(check_shard(a));
   SRP_TRY(check_enum("accumulate", a->accumulate, 1));
   SRP_TRY(check_pointer("targets", a->targets, a->grad_log_probs ? a->N : 0));
   SRP_TRY(check_pointer("max_logits", a->max_logits, a->N));

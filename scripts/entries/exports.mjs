@@ -11,7 +11,7 @@ const COLUMNS = ["RolloutBatch", "RewardTable", "Experience", "Samples"];
 const NAMED = at("lib/named-functions.ts");
 
 function programOf(files, named, before) {
-  const { config } = ts.readConfigFile(at("tsconfig.json"), ts.sys.readFile);
+  const { config } = ts.readConfigFile(at("tsconfig.lib.json"), ts.sys.readFile);
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, at("."));
   const host = ts.createCompilerHost(options);
   const { getSourceFile, fileExists } = host;

@@ -8,7 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 app=$here/app
 node=$here/node
 
-parts_there=(torch suite conformance node bench memcheck racecheck)
+parts_there=(torch suite conformance nccl node bench memcheck racecheck)
 
 usage() {
   cat <<TEXT
@@ -152,6 +152,14 @@ share=45
 [[ $backend == emulated ]] && share=75
 part suite "$(left suite "$share")" "$node" node_modules/jest/bin/jest.js --ci --colors=false --testNamePattern "^backend $backend" --json --outputFile "$results/suite.json"
 part conformance "$(left conformance 40)" "$node" test/conformance/main.js --backend "$backend"
+
+# The library that torch brings, else the system's. NCCL reads and writes memory of a GPU, which the emulation has none of.
+nccl=$([[ -n $python ]] && "$python" -c 'import os, nvidia.nccl as n; print(os.path.join(list(n.__path__)[0], "lib", "libnccl.so.2"))' 2>/dev/null)
+if [[ $backend == cuda ]]; then
+  part nccl 120 "$node" "$app/bench/gpu/nccl.js" --backend "$backend" --out "$results/nccl.json" ${nccl:+--library "$nccl"}
+else
+  skipped nccl 'NCCL is for GPUs'
+fi
 
 limit=$(left node 50)
 part node "$limit" "$node" --expose-gc "$app/bench/gpu/node/main.js" --backend "$backend" --device "$device" --card "$results/card.json" \

@@ -33,7 +33,7 @@ async function survives(read: () => Promise<unknown>, limit = 10): Promise<void>
 const samples = [
   "verl.jsonl",
   "trl-server.jsonl",
-  "openai-chat.jsonl",
+  "llama-chat.jsonl",
   "openai-completions.jsonl",
   "vllm-chat.jsonl",
   "sglang.jsonl",

@@ -105,20 +105,68 @@ test("trl-server: completions of a prompt share a group, the sampled token's log
   expect(rollouts[2]!.group).not.toBe(rollouts[0]!.group);
 });
 
-test("openai-chat: a rollout per choice, texts of tokens, no ids", async () => {
-  const { rollouts, report } = await read("openai-chat.jsonl", "openai-chat");
-  expect(rollouts).toHaveLength(2);
-  expect(rollouts[0]).toMatchObject({
-    group: "chatcmpl-B1",
-    id: "chatcmpl-B1#0",
-    text: "Hi!",
-    tokens: ["Hi", "!"],
-    finishReason: "stop",
+describe("llama.cpp's server", () => {
+  test("chat: a rollout per choice, with texts and ids of tokens; its count is of the first choice", async () => {
+    const { rollouts, report } = await read("llama-chat.jsonl", "openai-chat");
+    expect(rollouts).toHaveLength(6);
+    const [first] = rollouts;
+    expect(first).toMatchObject({
+      group: first!.id!.replace("#0", ""),
+      text: "0 😀.",
+      tokens: ["0", " 😀.", ""],
+      tokenIds: Int32Array.of(18, 263, 2),
+      samplerLogProbs: Float64Array.of(-2.493788003921509, -1.2989771366119385, -0.019050367176532745),
+      finishReason: "stop",
+    });
+    expect(Array.from(first!.topK!.offsets)).toEqual([0, 3, 6, 9]);
+    expect(first!.topK!.tokens!.slice(0, 4)).toEqual(["5", "6", "7", "."]);
+    expect(Array.from(first!.topK!.ids!.subarray(0, 4))).toEqual([23, 24, 25, 16]);
+    expect(rollouts.map(({ group }) => group === first!.group)).toEqual([true, true, true, false, false, false]);
+    expect(report.warnings).toEqual([]);
   });
-  expect(rollouts[0]).not.toHaveProperty("tokenIds");
-  expect(Array.from(rollouts[0]!.samplerLogProbs!)).toEqual([-0.31725305, -0.02380986]);
-  expect(rollouts[0]!.topK!.tokens).toEqual(["Hi", "Hello", "!", " there"]);
-  expect(rollouts[1]).toMatchObject({ text: "Hello", finishReason: "length" });
+
+  test("completions have the log-probs of chats", async () => {
+    const { rollouts, report } = await read("llama-completions.jsonl", "openai-completions");
+    expect(rollouts.map(({ text }) => text)).toEqual(["0 😀.", "9.", "2.", "11.", "8.", "."]);
+    for (const { text, tokens, tokenIds, samplerLogProbs } of rollouts) {
+      expect(tokens!.join("")).toBe(text);
+      expect([tokenIds!.length, tokenIds!.at(-1)]).toEqual([samplerLogProbs!.length, 2]);
+    }
+    expect(report.warnings).toEqual([]);
+  });
+
+  test.each([
+    ["llama-chat-log.jsonl", "openai-chat", '[{"role":"user","content":"2+3="}]'],
+    ["llama-completions-log.jsonl", "openai-completions", "2+3="],
+  ] as const)("%s: requests and rewards per choice", async (name, dialect, prompt) => {
+    const { rollouts } = await read(name, dialect);
+    expect(rollouts.map(({ step, prompt: own, reward }) => [step, own === prompt, reward])).toEqual([
+      ...[0, 0, 0].map((reward) => [0, true, reward]),
+      ...[0, Number(rollouts[4]!.text!.startsWith("9")), 0].map((reward) => [1, false, reward]),
+    ]);
+    expect(new Set(rollouts.map(({ group }) => group)).size).toBe(2);
+  });
+
+  test.each(["chat", "completions"])(
+    "%s that were streamed are refused piece by piece, with the reason",
+    async (name) => {
+      const events = readFileSync(join(__dirname, "..", "recordings", "openai", `llama-${name}.sse`), "utf8");
+      await expect(readAllRollouts(Buffer.from(events))).rejects.toThrow(/it is an event of a streamed answer/);
+      const pieces = Array.from(events.matchAll(/^data: (\{.*)$/gm), ([, piece]) => piece!);
+      expect(pieces.length).toBeGreaterThan(3);
+      const bytes = Buffer.from(pieces.join("\n"));
+      await expect(readAllRollouts(bytes)).rejects.toThrow(/a piece of a streamed answer.*--skip-malformed/);
+      const { rollouts, report } = await readAllRollouts(bytes, { malformed: "skip" });
+      expect([rollouts.length, report.skipped]).toEqual([0, pieces.length]);
+    },
+  );
+});
+
+test("openai-chat: without ids there are texts of tokens, and it says so", async () => {
+  const answer = readFileSync(sample("llama-chat.jsonl"), "utf8").replace(/"id": \d+, /g, "");
+  const { rollouts, report } = await readAllRollouts(Buffer.from(answer));
+  expect(rollouts[1]).not.toHaveProperty("tokenIds");
+  expect(rollouts[1]).toMatchObject({ tokens: ["9", ".", ""], samplerLogProbs: { length: 3 } });
   expect(kinds(report)).toEqual(["no-token-ids"]);
 });
 
@@ -248,6 +296,15 @@ test("an end token that is missing on one side is an error, not a shift", async 
   await expect(readAllRollouts(Buffer.from(answer))).rejects.toThrow(
     /logprobs\.content\.length is 2, expected 1, the length of choices\[0\]\.token_ids; .*end token/,
   );
+});
+
+test("the lowest float32, by which llama.cpp writes -Infinity, is that, and is counted", async () => {
+  const answer = readFileSync(sample("llama-chat.jsonl"), "utf8").replace(
+    "-2.493788003921509",
+    "-3.4028234663852886e+38",
+  );
+  const { rollouts, report } = await readAllRollouts(Buffer.from(answer));
+  expect([rollouts[0]!.samplerLogProbs![0], report.minusInfinities]).toEqual([-Infinity, 1]);
 });
 
 test("a server that counts other tokens than it lists is reported", async () => {

@@ -41,6 +41,7 @@ const TESTS: readonly [name: string, claim: string][] = [
   ["unfinished", "a queue that ends in the middle of a capture leaves nothing"],
   ["pointers", "pointers of others are looked at"],
   ["processes", "a handle for another process, or a refusal"],
+  ["lending", "another library works on the stream of a queue"],
 ];
 
 /** Of the emulation alone: it fails on order, or has as much memory as the test says. */

@@ -15,7 +15,7 @@ test("planted mistakes are named", () => {
   // A checkout of one file: what is written into lib/ itself would be seen by the tests that run beside this one.
   const folder = mkdtempSync(join(tmpdir(), "surprisal-lint-"));
   try {
-    for (const name of [".oxlintrc.json", "tsconfig.json", "tsconfig.lib.json"])
+    for (const name of [".oxlintrc.json", "tsconfig.json", "tsconfig.test.json", "tsconfig.lib.json"])
       copyFileSync(join(root, name), join(folder, name));
     for (const name of ["scripts", "node_modules"]) symlinkSync(join(root, name), join(folder, name));
     mkdirSync(join(folder, "lib"));

@@ -1,10 +1,11 @@
 // Runs side by side in a real browser: axes that can be read, sorting, hostile text, narrow screens, axe.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { renderComparison, type Run } from "../../lib/report";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
+import { toPaper, violationsOf } from "./axe";
 import { HOSTILE } from "./hostile";
 import { type Given, step } from "./made";
 
@@ -116,15 +117,13 @@ else {
   test.each([
     ["light", 1280],
     ["dark", 390],
-  ] as const)("axe finds nothing wrong: %s, %i pixels wide", async (scheme, width) => {
+  ] as const)("axe finds nothing wrong: %s, %i pixels wide, and on paper", async (scheme, width) => {
     await open(
       Array.from({ length: 9 }, (_, i) => learning(`run ${i}`, i / 3)),
       { scheme, width },
     );
-    await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") + "; 0");
-    const violations = await page.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
-    );
-    expect(violations).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
+    await toPaper(page);
+    expect(await violationsOf(page)).toEqual([]);
   });
 }

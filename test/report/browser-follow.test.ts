@@ -1,11 +1,12 @@
 // A page that follows a run, in a real browser: `surprisal view` serves it.
-import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jsonl } from "../cli/in-process";
 import { RunningView } from "../cli/running-view";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
+import { violationsOf } from "./axe";
 
 const chromium = findChromium();
 
@@ -183,11 +184,7 @@ else {
     writeFileSync(join(run, `broken-${"long".repeat(30)}.json`), '{"learning_rate": 1}');
     await open({ scheme, width });
     await news("up to date");
-    await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") + "; 0");
-    const violations = await page.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
-    );
-    expect(violations).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     expect(await page.evaluate(`document.querySelector(".problems").textContent`)).toContain("no known dialect");
   });

@@ -1,10 +1,11 @@
 // Prompts and responses of a report in a real browser: search, order, pairs, links, keys.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { prepareSteps, renderHtml } from "../../lib/report";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
+import { toPaper, violationsOf } from "./axe";
 
 const chromium = findChromium();
 
@@ -103,6 +104,26 @@ else {
     expect(await seen()).toEqual(inGroups);
   });
 
+  test("a field of the source puts rollouts in order too, and conditions find them", async () => {
+    await open();
+    await set(".sort-by", "pred", "change");
+    expect(await seen()).toEqual(Array.from({ length: 12 }, (_, i) => `1/${11 - i}`));
+    expect(await says()).toBe("Sorted by pred, largest first");
+    await set(".sort-by", "finish", "change");
+    expect((await seen()).slice(0, 3)).toEqual(["1/0", "1/1", "1/2"]);
+    await set(".sort-by", "", "change");
+    for (const [condition, ids] of [
+      ["reward >= 0.5", ["1/1", "1/2", "1/5", "1/6", "1/9", "1/10"]],
+      ["reward>0.5", ["1/1", "1/5", "1/9"]],
+      ["pred = 17", ["1/5"]],
+      ["finish = length", ["1/3", "1/7", "1/11"]],
+      ["nothing = 1", []],
+    ] as const) {
+      await set(".search", condition, "input");
+      expect([condition, await seen()]).toEqual([condition, ids]);
+    }
+  });
+
   const pairUp = `document.querySelectorAll("section.step:not([hidden]) .pair-up")[1].click()`;
 
   test("the best of a group stands beside the worst", async () => {
@@ -155,6 +176,89 @@ else {
     expect(await page.evaluate(`document.activeElement.localName`)).toBe("body");
   });
 
+  describe("of more rollouts than are shown at once", () => {
+    const step = "section.step:not([hidden])";
+    const pages = () =>
+      page.evaluate<string[]>(
+        `[...document.querySelectorAll("${step} select.page option")].map((one) => one.textContent)`,
+      );
+    const turner = () => page.evaluate<boolean>(`!document.querySelector("${step} .page-turner").hidden`);
+
+    beforeEach(async () => {
+      const paged = join(folder, "paged.html");
+      writeFileSync(paged, renderHtml({ title: "dump", steps: prepareSteps(rollouts) }, { textsAtOnce: 10 }));
+      await open(undefined, paged);
+    });
+
+    test("whole groups make pages, and keys and buttons turn them", async () => {
+      expect(await pages()).toEqual(["1 of 2", "2 of 2"]);
+      const first = Array.from({ length: 8 }, (_, i) => `1/${i}`);
+      expect(await seen()).toEqual(first);
+      await page.click(`${step} .page-on`);
+      expect(await seen()).toEqual(["1/8", "1/9", "1/10", "1/11"]);
+      expect(await says()).toBe("Page 2 of 2");
+      await page.evaluate(`document.getElementById("1/8").focus()`);
+      await page.press("k");
+      expect([await here(), await seen()]).toEqual(["1/7", first]);
+      await page.press("j");
+      expect(await here()).toBe("1/8");
+    });
+
+    test("search, filter and order are over all of them", async () => {
+      await set(".search", "ANSWER 22", "input");
+      expect(await seen()).toEqual(["1/10"]);
+      expect(await page.evaluate(`document.querySelector("${step} .found").textContent`)).toBe("1 of 12 rollouts");
+      expect(await turner()).toBe(false);
+      await set(".search", "", "input");
+      expect(await turner()).toBe(true);
+      await set(".show", "best", "change");
+      expect(await seen()).toEqual(["1/1", "1/5", "1/9"]);
+      await set(".show", "all", "change");
+      await set(".sort-by", "format", "change");
+      const format = (id: string): number => rollouts[12 + Number(id.slice(2))]!.rewards.format;
+      const ids = Array.from({ length: 12 }, (_, i) => `1/${i}`).sort((a, b) => format(b) - format(a));
+      expect(await seen()).toEqual(ids.slice(0, 10));
+      await set(".page", "1", "change");
+      expect(await seen()).toEqual(ids.slice(10));
+      await set(".sort-by", "", "change");
+      expect(await seen()).toHaveLength(8);
+    });
+
+    test("a link leads to a rollout of another page, also of another step", async () => {
+      for (const address of ["1/11", "0/10", "1/2"]) {
+        await page.evaluate(
+          `(location.hash = "#${address}", new Promise((done) => addEventListener("hashchange", done, { once: true })))`,
+        );
+        expect([await here(), await seen()]).toEqual([address, expect.arrayContaining([address])]);
+      }
+    });
+
+    test("axe finds nothing wrong", async () => {
+      expect(await violationsOf(page)).toEqual([]);
+    });
+
+    test("of 100,000 rollouts 10,000 are in the document, and each can be found and linked to", async () => {
+      await page.close();
+      const many = Array.from({ length: 100_000 }, (_, i) => ({
+        group: `p${i >> 3}`,
+        prompt: `Problem ${i >> 3}`,
+        text: `Answer ${i}.`,
+        reward: i % 2,
+      }));
+      const big = join(folder, "big.html");
+      writeFileSync(big, renderHtml({ title: "many", steps: prepareSteps(many) }));
+      await open(undefined, big);
+      const inDocument = () => page.evaluate<number>(`document.querySelectorAll("article.rollout").length`);
+      expect([await inDocument(), (await pages()).length]).toEqual([10_000, 10]);
+      await page.evaluate(
+        `(location.hash = "#0/99999", new Promise((done) => addEventListener("hashchange", done, { once: true })))`,
+      );
+      expect([await here(), await inDocument()]).toEqual(["0/99999", 10_000]);
+      await set(".search", "Answer 54321.", "input");
+      expect(await seen()).toEqual(["0/54321"]);
+    });
+  });
+
   test("without scripts the texts of the last step are there, and no controls that do nothing", async () => {
     await open({ scripts: false });
     const nodes = await page.accessibleNodes();
@@ -170,13 +274,11 @@ else {
   test.each([
     ["light", 1280],
     ["dark", 390],
-  ] as const)("axe finds nothing wrong: %s, %i pixels wide", async (scheme, width) => {
+  ] as const)("axe finds nothing wrong: %s, %i pixels wide, and on paper", async (scheme, width) => {
     await open({ scheme, width });
-    await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8") + "; 0");
-    const violations = await page.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
-    );
-    expect(violations).toEqual([]);
+    expect(await violationsOf(page)).toEqual([]);
     expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
+    await toPaper(page);
+    expect(await violationsOf(page)).toEqual([]);
   });
 }

@@ -1,11 +1,12 @@
 // The report in a real browser: Chromium, headless, driven over pipes.
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FACTS, madeUpSteps } from "../../examples/report/main";
 import { type HtmlOptions, type Report, renderHtml } from "../../lib/report";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
+import { toPaper, violationsOf } from "./axe";
 import { wholeHostileReport } from "./hostile";
 import { rollout } from "./made";
 
@@ -324,15 +325,12 @@ else {
   test.each([
     ["light", 1280],
     ["dark", 390],
-  ] as const)("axe finds nothing wrong: %s, %i pixels wide", async (scheme, width) => {
+  ] as const)("axe finds nothing wrong: %s, %i pixels wide, and on paper", async (scheme, width) => {
     const page = await open(few, { scheme, width });
-    await page.evaluate(
-      `${readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")}; document.getElementById("view").focus()`,
-    );
-    const violations = await page.evaluate(
-      `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
-    );
-    expect(violations).toEqual([]);
+    await page.evaluate(`document.getElementById("view").focus()`);
+    expect(await violationsOf(page)).toEqual([]);
+    await toPaper(page);
+    expect(await violationsOf(page)).toEqual([]);
   });
 
   test("light and dark are the reader's, and so is less motion", async () => {
@@ -348,8 +346,7 @@ else {
 
   test("paper gets the tokens laid out whole, and no controls", async () => {
     const page = await open(made);
-    await page.call("Emulation.setEmulatedMedia", { media: "print" });
-    await page.evaluate(`dispatchEvent(new Event("beforeprint"))`);
+    await toPaper(page);
     const paper = await page.evaluate<{ tokens: number; all: number; toolbar: string }>(`({
       tokens: document.querySelectorAll("#view .token").length,
       all: Number(document.querySelector("#view .token").ariaSetSize),

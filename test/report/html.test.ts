@@ -172,6 +172,22 @@ test("texts beyond the limits are counted, those of each group last", () => {
   expect(renderHtml(dump(6), { maxTexts: 0 })).not.toContain("<article");
 });
 
+test("texts beyond those at once wait in a template, in parts where a group is larger", () => {
+  const shown = (part: string): number[] =>
+    Array.from(part.matchAll(/<article class="rollout" id="0\/(\d)"/g), ([, index]) => Number(index));
+  const page = renderHtml(dump(7), { textsAtOnce: 4 });
+  const [now, later] = page.split('<template class="later-texts">');
+  expect([shown(now!), shown(later!)]).toEqual([
+    [0, 1, 2, 3],
+    [4, 5, 6],
+  ]);
+  expect(page).toContain('<noscript><p class="cap">Scripts are off: the first of 7 rollouts are here.</p></noscript>');
+  const single = renderHtml(dump(4), { textsAtOnce: 1 });
+  expect(single).toContain("2 rollouts, 1 to 1</small>");
+  expect(single).toContain("2 rollouts, 2 to 2</small>");
+  expect(renderHtml(dump(7))).not.toContain("<template");
+});
+
 test("without a step, a rollout or a token there is still a page", () => {
   expect(renderHtml({ steps: [] })).toContain("No rollouts.");
   expect(renderHtml({ steps: [{ label: "empty", rollouts: [] }] })).toContain("0 rollouts");

@@ -34,6 +34,9 @@ const onPath = (program: string): boolean =>
 
 const shim = existsSync(join(__dirname, "..", "..", "build-mpi", "libsurprisal_mpi.so"));
 
+/** Whether both are here. */
+export const bothMpis = shim && KNOWN.every(({ program }) => onPath(program));
+
 /** Runs a suite with each MPI. One that is not here leaves a skipped test that says why. */
 export function eachMpi(suite: (mpi: Mpi) => void): void {
   for (const mpi of KNOWN) {

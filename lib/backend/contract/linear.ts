@@ -56,7 +56,7 @@ export interface LinearBackwardArgs {
   readonly weight: WideLogitArray;
   /** [padded] or null. */
   readonly bias: WideLogitArray | null;
-  /** [N] or null without gradLogProbs. */
+  /** [N] or null without gradLogProbs; ids of the whole vocabulary. */
   readonly targets: Int32Array | null;
   /** [N] or null. */
   readonly mask: Uint8Array | null;
@@ -75,6 +75,10 @@ export interface LinearBackwardArgs {
   readonly V: number;
   readonly padded: number;
   readonly chunkRows: number;
+  /** 0 and V for the whole vocabulary. */
+  readonly vocabStart: number;
+  /** 0 and V for the whole vocabulary. */
+  readonly vocabSize: number;
   /** srp_linear_sums, as forward had them. */
   readonly sums: number;
   readonly temperature: number;

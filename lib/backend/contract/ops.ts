@@ -49,7 +49,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "5ac3b246";
+export const CONTRACTS = "1dd32294";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -353,11 +353,13 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
     numbers[3] = a.V;
     numbers[4] = a.padded;
     numbers[5] = a.chunkRows;
-    numbers[6] = a.sums;
-    numbers[7] = a.temperature;
-    numbers[8] = a.scale;
-    numbers[9] = a.softcap;
-    numbers[10] = a.accumulate;
+    numbers[6] = a.vocabStart;
+    numbers[7] = a.vocabSize;
+    numbers[8] = a.sums;
+    numbers[9] = a.temperature;
+    numbers[10] = a.scale;
+    numbers[11] = a.softcap;
+    numbers[12] = a.accumulate;
     return call(
       session,
       stop,

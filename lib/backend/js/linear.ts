@@ -125,7 +125,7 @@ function linearForward(a: LinearForwardArgs): void {
 /** g of logit x of id j in row n. */
 function logitGradient(a: LinearBackwardArgs, map: LogitMap, n: number, j: number, x: number): number {
   const ofLogprob = a.gradLogProbs ? a.gradLogProbs[n]! : 0;
-  const isTarget = a.gradLogProbs !== null && a.targets![n] === j;
+  const isTarget = a.gradLogProbs !== null && a.targets![n] === a.vocabStart + j;
   const ofEntropy = a.gradEntropies ? a.gradEntropies[n]! : 0;
   return slopeOf(map, x, isTarget, a.maxLogits[n]!, a.log1pSums[n]!, ofLogprob, ofEntropy, a.meanGaps?.[n] ?? 0);
 }

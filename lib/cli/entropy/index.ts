@@ -1,4 +1,5 @@
 // surprisal entropy: entropies of rollouts, or of logits in a tensor file.
+import { whichShard } from "../shards/which-shard";
 import { sharedCommand } from "../shards/shared-command";
 import type { SharedCommand, Steps } from "../shards/steps";
 import type { Call } from "../shell/command";
@@ -92,8 +93,14 @@ export const entropy: SharedCommand = {
   ...shared,
   run(call) {
     if (!ofLogits(call)) return shared.run(call);
-    if (call.args.text("shard") !== undefined)
-      throw new UsageError("--shard is for rollouts; logits are computed a tensor file at a time", { name: "--shard" });
+    const which = whichShard(call);
+    if (which)
+      throw new UsageError(
+        which.kind === "part"
+          ? "--shard is for rollouts; logits are computed a tensor file at a time"
+          : "a job of several ranks is for rollouts; logits are computed a tensor file at a time, by one process each",
+        { name: "--shard" },
+      );
     return entropiesOfLogits(call);
   },
 };

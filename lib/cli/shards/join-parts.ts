@@ -1,4 +1,6 @@
 // The results of all parts as those of one process.
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { SurprisalError } from "../../core/errors";
 import { readRollouts, type Rollout } from "../../io";
 import type { Answer, Call } from "../shell/command";
@@ -38,18 +40,31 @@ export function needParts(folder: ShardFolder): Manifest[] {
   return parts as Manifest[];
 }
 
+type Left = NonNullable<Manifest["rollouts"]>;
+
+const changed = ({ name }: Left): SurprisalError =>
+  refused(name, `${name} is not as its part left it; run the part again`, "the part's file");
+
 /** The rollouts of the parts, one behind the other. */
-async function* rolloutsOf(parts: readonly Manifest[], { signal }: Call): AsyncGenerator<Rollout> {
-  for (const { rollouts } of parts) {
-    if (!rollouts) continue;
-    const { sha256 } = await contentOf(rollouts.name);
-    if (sha256 !== rollouts.sha256)
-      throw refused(
-        rollouts.name,
-        `${rollouts.name} is not as its part left it; run the part again`,
-        "the part's file",
-      );
-    yield* readRollouts(rollouts.name, { from: "surprisal", format: "jsonl", signal });
+async function* rolloutsOf(parts: readonly Left[], { signal }: Call): AsyncGenerator<Rollout> {
+  for (const part of parts) {
+    if ((await contentOf(part.name)).sha256 !== part.sha256) throw changed(part);
+    yield* readRollouts(part.name, { from: "surprisal", format: "jsonl", signal });
+  }
+}
+
+/** Their lines as they stand there: a part writes what one process would. */
+async function* linesOf(parts: readonly Left[], { signal }: Call): AsyncGenerator<Uint8Array> {
+  for (const part of parts) {
+    const hash = createHash("sha256");
+    for await (const piece of createReadStream(part.name, {
+      highWaterMark: 2 ** 20,
+      signal,
+    }) as AsyncIterable<Buffer>) {
+      hash.update(piece);
+      yield piece;
+    }
+    if (hash.digest("hex") !== part.sha256) throw changed(part);
   }
 }
 
@@ -59,5 +74,7 @@ export async function joinParts(folder: ShardFolder, steps: Steps, call: Call, p
   const data: unknown[] = [];
   for (const { index } of members) data.push(await readData(folder, index));
   const total = members.reduce((sum, { rollouts }) => sum + (rollouts?.total ?? 0), 0);
-  return steps.finish(call, place, data, { total, rollouts: rolloutsOf(members, call) });
+  const left = members.flatMap(({ rollouts }) => rollouts ?? []);
+  const rows = { total, rollouts: rolloutsOf(left, call), lines: linesOf(left, call) };
+  return steps.finish(call, place, data, rows);
 }

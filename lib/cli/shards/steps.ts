@@ -12,9 +12,11 @@ export interface Work<Data> {
 }
 
 /** The rollouts of all parts, in order. */
-interface Rows {
+export interface Rows {
   readonly total: number;
   readonly rollouts: Iterable<Rollout> | AsyncIterable<Rollout>;
+  /** The same as JSON Lines, where they lie in files already. */
+  readonly lines?: AsyncIterable<Uint8Array>;
 }
 
 export interface Steps<Place = unknown, Data = unknown> {

@@ -45,7 +45,7 @@ export function idsOf(value: unknown, name: string): number[] {
   });
 }
 
-/** Log-probs, as many as tokens; −9999 is −∞. */
+/** Log-probs, as many as tokens; what servers write for −∞ is that. */
 export function numbersOf(value: unknown, count: number, name: string): number[] {
   const list = listOf(value, name);
   if (list.length !== count) throw badAnswer(`${name} has ${list.length} entries for ${count} tokens`);

@@ -50,8 +50,11 @@ function envelopeOf(record: JsonObject): Envelope | undefined {
 
 const LEFT_OUT = 'malformed: "skip" (--skip-malformed) leaves such records out and counts them';
 
-/** Refuses what a server writes in place of an answer: an error, as batches do for a request that failed, or a piece of a stream. */
-function refuseFailure(at: Place, record: JsonObject): void {
+/**
+ * Refuses what a server writes in place of an answer: an error, as batches do for a request that failed, or a piece of a stream, of which
+ * `pieces` has the ids so far.
+ */
+function refuseFailure(at: Place, record: JsonObject, pieces: Set<unknown>): void {
   const body = bodyOf(record["response"] ?? record);
   const error = record["error"] ?? (isObject(body) ? body["error"] : undefined);
   if (error != null && !(isObject(body) && body["choices"] !== undefined)) {
@@ -59,16 +62,23 @@ function refuseFailure(at: Place, record: JsonObject): void {
     const text = typeof said === "string" ? `: ${said.slice(0, 200)}` : "";
     throw unreadable(at, `the record is an error, not an answer${text}; ${LEFT_OUT}`);
   }
-  if (isObject(body) && isChunk(body))
-    throw unreadable(
-      at,
-      `the record is a piece of a streamed answer, which lacks the others; log whole answers, or put the pieces together first; ${LEFT_OUT}`,
-    );
+  if (!isObject(body)) return;
+  if (isPiece(body)) pieces.add(body["id"]);
+  else if (body["id"] === undefined || !pieces.has(body["id"])) return;
+  throw unreadable(
+    at,
+    `the record is a piece of a streamed answer, which lacks the others; log whole answers, or put the pieces together first; ${LEFT_OUT}`,
+  );
 }
 
-function isChunk({ object, choices }: JsonObject): boolean {
+/** Pieces of completions have the fields of an answer, and no reason to have ended; the last one has, and the same id. */
+function isPiece({ object, choices }: JsonObject): boolean {
+  if (object === "chat.completion.chunk") return true;
   const first: unknown = Array.isArray(choices) ? choices[0] : undefined;
-  return object === "chat.completion.chunk" || (isObject(first) && first["delta"] !== undefined);
+  return (
+    isObject(first) &&
+    (first["delta"] !== undefined || (object === "text_completion" && first["finish_reason"] === null))
+  );
 }
 
 /** Fields of ours that a log keeps beside the answer: a step, a group. Rewards are read by themselves. */
@@ -100,6 +110,8 @@ export class DialectDetector {
   first: Dialect | undefined;
   readonly fields: FieldMap;
   readonly #forced: DialectReader | undefined;
+  /** Ids of streamed answers of which a piece was met. */
+  readonly #pieces = new Set<unknown>();
 
   constructor(op: string, options: ReadOptions) {
     this.#forced = READERS.find(({ name }) => name === options.from);
@@ -114,7 +126,7 @@ export class DialectDetector {
 
   #one(at: Place, value: unknown): Rollout[] {
     if (!isObject(value)) throw malformed(at, "the record", value, "an object");
-    refuseFailure(at, value);
+    refuseFailure(at, value, this.#pieces);
     const envelope = envelopeOf(value);
     const outer = envelope ? besides(at, envelope) : {};
     let rewardField: string | null = null;

@@ -25,6 +25,13 @@ function alternativeOf(at: Place, field: string, token: unknown, logProb: unknow
   return id === undefined ? { logProb: number, token: text } : { logProb: number, id: Number(id) };
 }
 
+/** An entry of a list, with llama.cpp's `id` beside the text. */
+function entryOf(at: Place, field: string, entry: JsonObject): Alternative {
+  const { token, logprob, id } = entry;
+  const named = alternativeOf(at, field, token, logprob);
+  return typeof id === "number" ? { ...named, id: idsOf(at, `${field}.id`, [id])[0] } : named;
+}
+
 /** The bytes of a token, where the server lists them; undefined where it has none, as for special tokens. */
 function bytesOf(at: Place, field: string, entry: JsonObject): Uint8Array | undefined {
   const list = optional(at, entry, "bytes", (_, name, value) => idsOf(at, `${field}.${name}`, value));
@@ -55,7 +62,7 @@ interface Tokens {
   readonly listed: readonly (readonly Alternative[])[];
 }
 
-/** Chat: logprobs.content[] = {token, logprob, top_logprobs[]}. */
+/** Chat: logprobs.content[] = {token, logprob, top_logprobs[]}; of llama.cpp with an id, and its completions have the same. */
 function chatTokens(at: Place, field: string, content: unknown): Tokens {
   const entries = listOf(at, field, content);
   const sampled: Alternative[] = [];
@@ -64,14 +71,13 @@ function chatTokens(at: Place, field: string, content: unknown): Tokens {
   for (let t = 0; t < entries.length; ++t) {
     const here = `${field}[${t}]`;
     const entry = objectOf(at, here, entries[t]);
-    sampled.push(alternativeOf(at, here, entry["token"], entry["logprob"]));
+    sampled.push(entryOf(at, here, entry));
     bytes.push(bytesOf(at, here, entry));
     const top = optional(at, entry, "top_logprobs", (_, name, value) => listOf(at, `${here}.${name}`, value)) ?? [];
     listed.push(
       Array.from({ length: top.length }, (_, k) => {
         const name = `${here}.top_logprobs[${k}]`;
-        const { token, logprob } = objectOf(at, name, top[k]);
-        return alternativeOf(at, name, token, logprob);
+        return entryOf(at, name, objectOf(at, name, top[k]));
       }),
     );
   }

@@ -64,14 +64,14 @@ function textOf(at: Place, field: string, choice: JsonObject): string | undefine
   );
 }
 
-/** Says where the server counts other tokens than it lists. */
+/** Says where the server counts other tokens than it lists: of all choices, or of the first one alone, as llama.cpp does. */
 function compareUsage(at: Place, record: JsonObject, rollouts: readonly Rollout[]): void {
   const usage = record["usage"];
   if (!isObject(usage)) return;
   const said = optional(at, usage, "completion_tokens", (_, name, value) => countOf(at, `usage.${name}`, value));
   const lengths = rollouts.map(({ tokenIds, samplerLogProbs }) => (tokenIds ?? samplerLogProbs)?.length);
   const listed = lengths.reduce<number>((sum, length) => sum + (length ?? NaN), 0);
-  if (said !== undefined && !Number.isNaN(listed) && said !== listed)
+  if (said !== undefined && !Number.isNaN(listed) && said !== listed && said !== lengths[0])
     at.warn(
       "lengths",
       "usage.completion_tokens",

@@ -14,6 +14,7 @@ import type { Anywhere, OnDevice } from "../../core/on-device";
 import { needWord } from "../../core/option-checks";
 import type { Stream } from "../../core/stream";
 import { bitsOf, needLike } from "../../core/tensor";
+import { needShard, type ShardOptions } from "../logprob/logit-rows";
 import type { LinearLogprobState } from "./forward";
 import {
   type CheckedHead,
@@ -41,7 +42,7 @@ export interface LinearLogprobGradients<View extends HeadView = HeadView> {
 }
 
 /** The options of the forward pass again, and what comes back from the loss. At least one gradient is needed. */
-export interface LinearLogprobBackwardOptions extends LinearHeadOptions {
+export interface LinearLogprobBackwardOptions extends LinearHeadOptions, ShardOptions {
   /** dL/d logprob, [rows]. */
   readonly gradLogProbs?: FloatArray;
   /** dL/d entropy, [rows]. */
@@ -137,6 +138,7 @@ export function needArgs(
     needFloat64(op, name, state[name], N, "one a row, as linearLogprob returned it");
   return {
     ...head,
+    ...needShard(op, head.V, options),
     maxLogits: given("maxLogits"),
     log1pSums: given("log1pSums"),
     meanGaps: gradEntropies && given("meanGaps"),
@@ -175,7 +177,7 @@ function prepare(
     mask,
     ...Object.values(state),
   );
-  const head = needHead(op, hidden, weight, targets, options);
+  const head = needHead(op, hidden, weight, targets, options, options);
   const result = needGradients(op, head, options, stream);
   const args = needArgs(op, head, state, options, result);
   const outputs = { gradHidden: args.gradHidden, gradWeight: args.gradWeight, gradBias: args.gradBias };
@@ -210,6 +212,9 @@ export function linearLogprobBackward(
  *
  * The logits are formed again, a part at a time, once for hidden and once for weight and bias. The entropy's gradient is
  * part of all of them. Rows that are not kept get 0 and add nothing.
+ *
+ * For a shard of the vocabulary give its rows of the head, the state of all shards, and `vocabStart`, `vocabSize`; gradHidden
+ * is then the part of these ids. `linearLogprobTogether` and its backward pass do so on several workers.
  *
  * @param hidden, weight, targets as in the forward pass, unchanged
  * @param state the result of `linearLogprob` on these, with the same options

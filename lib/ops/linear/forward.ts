@@ -44,7 +44,7 @@ export type DeviceLinearLogprobOptions = Anywhere<Omit<LinearLogprobOptions, "bi
   readonly bias?: HeadTensor | DeviceHeadTensor;
 };
 
-function needResult(
+export function needResult(
   op: string,
   out: Partial<LinearLogprobResult> | undefined,
   { N, wide, targets }: CheckedHead,

@@ -7,7 +7,15 @@ import { DTYPE_CODE, type DTypeCode, type FloatDType, type WideLogitArray } from
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { bitsOf, needSize, readTensor, type TensorDType, type TensorView } from "../../core/tensor";
-import { checkTargets, keptRows, type LogitMapArgs, type LogitMapOptions, needLogitMap } from "../logprob/logit-rows";
+import {
+  checkTargets,
+  keptRows,
+  type LogitMapArgs,
+  type LogitMapOptions,
+  needLogitMap,
+  needShard,
+  type ShardOptions,
+} from "../logprob/logit-rows";
 
 export type HeadDType = TensorDType;
 /** float32 or float64 numbers, or half types: bits in a Uint16Array (say which in `dtype`), or a Float16Array. */
@@ -71,7 +79,7 @@ export interface CheckedHead extends LogitMapArgs {
   readonly sums: number;
 }
 
-const DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
+export const HEAD_DTYPES = ["float32", "float16", "bfloat16", "float64"] as const;
 const MAX_IDS = 2 ** 31 - 1;
 
 /** N and D: of the option, else of the tensor. */
@@ -105,9 +113,10 @@ export function needHead(
   weight: unknown,
   targets: unknown,
   options: LinearHeadOptions,
+  shard: ShardOptions = {},
 ): CheckedHead {
-  const states = readTensor<HeadView>(op, "hidden", hidden, options.dtype, DTYPES);
-  const head = readTensor<HeadView>(op, "weight", weight, options.dtype, DTYPES);
+  const states = readTensor<HeadView>(op, "hidden", hidden, options.dtype, HEAD_DTYPES);
+  const head = readTensor<HeadView>(op, "weight", weight, options.dtype, HEAD_DTYPES);
   if (head.dtype !== states.dtype)
     throw argumentError(
       "ERR_SURPRISAL_DTYPE",
@@ -124,7 +133,7 @@ export function needHead(
   const given = optionalMask(op, "mask", options.mask, N, "one a row");
   const ids = targets == null ? null : needIds(op, "targets", targets, N, "one a row");
   const mask = keptRows(op, given, options.ignoreIndex, ids, N, 1);
-  checkTargets(op, { targets: ids, mask, N, K: 1 }, V);
+  checkTargets(op, { targets: ids, mask, N, K: 1 }, needShard(op, V, shard).vocabSize);
   return {
     ...needLogitMap(op, options),
     view: states.view,
@@ -149,7 +158,7 @@ export function needHead(
 
 function needBias(op: string, options: LinearHeadOptions, dtype: HeadDType, rows: number): WideLogitArray | null {
   if (options.bias === undefined) return null;
-  const bias = readTensor<HeadView>(op, "bias", options.bias, options.dtype, DTYPES);
+  const bias = readTensor<HeadView>(op, "bias", options.bias, options.dtype, HEAD_DTYPES);
   if (bias.dtype !== dtype)
     throw argumentError("ERR_SURPRISAL_DTYPE", op, "bias", bias.view, `${dtype}, as hidden is, not ${bias.dtype}`);
   needLength(op, "bias", bias.view, rows, "one a row of weight");

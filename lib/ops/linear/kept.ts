@@ -201,6 +201,8 @@ export function keptLinearLogprobBackward<H extends HeadTensor>(
       meanGaps: null,
       gradLogProbs: gradLogProbs.subarray(n, n + 1),
       gradEntropies: null,
+      vocabStart: 0,
+      vocabSize: ids.length,
       accumulate: 0,
     });
     if (part.gradHidden) addTo(outputs.gradHidden!, n * D, part.gradHidden, half);

@@ -56,7 +56,7 @@ export function needLogitMap(op: string, options: LogitMapOptions): LogitMapArgs
   return { temperature, scale, softcap };
 }
 
-function needShard(op: string, V: number, options: ShardOptions): { vocabStart: number; vocabSize: number } {
+export function needShard(op: string, V: number, options: ShardOptions): { vocabStart: number; vocabSize: number } {
   const vocabStart = needNumber(op, "vocabStart", options.vocabStart ?? 0, { min: 0, max: 2 ** 31 - 1, integer: true });
   const least = vocabStart + V;
   const vocabSize = needNumber(op, "vocabSize", options.vocabSize ?? least, {

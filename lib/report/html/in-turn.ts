@@ -5,12 +5,15 @@ export interface Place {
   /** Among the rollouts of the step. */
   readonly index: number;
   readonly group: string;
+  /** Number of the group. */
+  readonly place: number;
 }
 
 /** The first rollout of every group, then the second of every group, and so on. */
 export function inTurn({ groups }: StepSummary): Place[] {
-  const most = groups.reduce((longest, { rollouts }) => Math.max(longest, rollouts.length), 0);
-  return Array.from({ length: most }, (_, turn) =>
-    groups.flatMap(({ group, rollouts }) => (turn < rollouts.length ? [{ index: rollouts[turn]!, group }] : [])),
-  ).flat();
+  const turns: Place[][] = [];
+  groups.forEach(({ group, rollouts }, place) =>
+    rollouts.forEach((index, turn) => (turns[turn] ??= []).push({ index, group, place })),
+  );
+  return turns.flat();
 }

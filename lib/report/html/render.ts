@@ -15,6 +15,9 @@ import { stepSection } from "./step-section";
 import { type PageData, pageData } from "./token-data";
 import { tokenSection } from "./token-section";
 
+/** Characters of markup in all texts: a file that browsers open, and far from the longest string that there can be. */
+const TEXT_ROOM = 200e6;
+
 type PageCaps = Required<Omit<HtmlOptions, "limits" | "correctAbove">>;
 
 function capsOf(op: string, options: HtmlOptions): PageCaps {
@@ -22,7 +25,8 @@ function capsOf(op: string, options: HtmlOptions): PageCaps {
     needNumber(op, name, options[name] ?? fallback, { min, integer: true });
   return {
     maxGroups: whole("maxGroups", 200, 0),
-    maxTexts: whole("maxTexts", 10_000, 0),
+    maxTexts: whole("maxTexts", 100_000, 0),
+    textsAtOnce: whole("textsAtOnce", 10_000, 1),
     maxTextCharacters: whole("maxTextCharacters", 20_000, 1),
     maxRollouts: whole("maxRollouts", 128, 0),
     maxTokens: whole("maxTokens", 400_000, 1),
@@ -58,7 +62,7 @@ function kept({ steps }: Report, data: PageData): string {
  * Rows, rollouts and tokens beyond the limits are left out, and the page says how many.
  *
  * @param report steps in the order of the run; the page opens with the last
- * @param options `maxGroups`, `maxTexts`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
+ * @param options `maxGroups`, `maxTexts`, `textsAtOnce`, `maxTextCharacters`, `maxRollouts`, `maxTokens`, `maxTokenCharacters`, and `limits` of warnings; each has a default
  * @returns the document, to be written as UTF-8
  * @throws SurprisalError as `summarize` does, and _OPTION
  */
@@ -79,9 +83,13 @@ function document(op: string, report: Report, options: HtmlOptions, live?: Live)
   const title = label(report.title ?? "surprisal report", 120);
   const last = report.steps.length - 1;
   const tokensKnown = data.pieces.length > 0;
+  const share = (all: number): number => Math.floor(all / Math.max(report.steps.length, 1));
   const texts = {
-    most: Math.floor(caps.maxTexts / Math.max(report.steps.length, 1)),
+    most: share(caps.maxTexts),
+    first: share(caps.textsAtOnce),
+    atOnce: caps.textsAtOnce,
     characters: caps.maxTextCharacters,
+    room: share(TEXT_ROOM),
   };
   const courses = coursesOf(summary.steps);
   const sections = report.steps.map((step, s) => {

@@ -22,7 +22,11 @@ export function lines(text: string | undefined, limit: number): string {
 export const textOf = ({ text, tokens }: ReportRollout): string | undefined => text ?? tokens?.join("");
 
 /** What the source says besides, where it is one word, number or sentence: the right answer, the answer that was found. */
-function fieldsOf({ meta = {}, finishReason, id }: ReportRollout): readonly (readonly [name: string, value: string])[] {
+export function fieldsOf({
+  meta = {},
+  finishReason,
+  id,
+}: ReportRollout): readonly (readonly [name: string, value: string])[] {
   const simple = Object.entries(meta).flatMap(([name, value]) =>
     ["string", "number", "boolean"].includes(typeof value) ? [[name, String(value)] as const] : [],
   );
@@ -41,7 +45,8 @@ export function rolloutText(step: ReportStep, index: number, address: string, gr
       html`<div data-name="${label(name)}" data-value="${value}"><dt>${label(name, 32)}</dt><dd>${shortNumber(value)}</dd></div>`,
   );
   const fields = fieldsOf(rollout).map(
-    ([name, value]) => html`<div><dt>${label(name, 32)}</dt><dd><bdi>${label(value, LONGEST_FIELD)}</bdi></dd></div>`,
+    ([name, value]) =>
+      html`<div data-name="${label(name)}"><dt>${label(name, 32)}</dt><dd><bdi>${label(value, LONGEST_FIELD)}</bdi></dd></div>`,
   );
   const text = textOf(rollout);
   const response =

@@ -140,16 +140,15 @@ function chosen(
 ): (Place & { readonly count: number })[] {
   const taken: (Place & { readonly count: number })[] = [];
   let left = budget;
-  for (const { index, group } of inTurn(summary)) {
+  for (const place of inTurn(summary)) {
     if (taken.length === caps.maxRollouts) break;
-    const total = tokenCount(step.rollouts[index]!) ?? 0;
+    const total = tokenCount(step.rollouts[place.index]!) ?? 0;
     if (total > left && taken.length > 0) continue;
     const count = Math.min(total, left);
     left -= count;
-    taken.push({ index, group, count });
+    taken.push({ ...place, count });
   }
-  const place = new Map(summary.groups.map(({ group }, i) => [group, i]));
-  return taken.sort((a, b) => place.get(a.group)! - place.get(b.group)! || a.index - b.index);
+  return taken.sort((a, b) => a.place - b.place || a.index - b.index);
 }
 
 /** Nats: for surprisals alone. A token of 5 % has that. */

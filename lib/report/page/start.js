@@ -73,7 +73,10 @@ for (const table of /** @type {NodeListOf<HTMLTableElement>} */ (document.queryS
 if (pageData.steps.length > 0) {
   // A page of texts alone has no section for tokens.
   const showStep = document.getElementById("tokens") ? setUpTokens() : () => undefined;
-  const chooseStep = setUpSteps(showStep);
+  const chooseStep = setUpSteps((step) => {
+    showStep(step);
+    textsShown();
+  });
   showStep(pageData.steps.length - 1);
   setUpTexts(chooseStep);
 }

@@ -157,8 +157,8 @@ function logProbs({ logProbs: known }: StepSummary, { paint, width }: Page): str
       nonFinite === 0 ? [] : [`${nonFinite} not finite`],
       positive === 0 ? [] : [`${positive} above 0`],
     ].flat();
-    const line = `${fit(source, 10)}${[counted(tokens, "log-prob"), ...figures].join(" · ")}`;
-    return wrap("  ", line, width, 12).map((text) => paint("dim", text));
+    const line = `${fit(source, 11)}${[counted(tokens, "log-prob"), ...figures].join(" · ")}`;
+    return wrap("  ", line, width, 13).map((text) => paint("dim", text));
   });
 }
 

@@ -49,6 +49,9 @@ enum {
   SRP_EVENT_SLEEPING = 2 /* event_sync sleeps instead of polling */
 };
 
+/* Work that another library puts on a stream (CUDA: cudaStream_t). What it returns goes back to the caller. */
+typedef int32_t (*srp_lent_work)(void* stream, void* data);
+
 #define SRP_IPC_HANDLE_BYTES 64
 /* The driver cuts smaller allocations out of pieces of this size, and another process would see all of the piece. */
 #define SRP_IPC_BYTES (2 << 20)
@@ -95,6 +98,9 @@ typedef struct {
   srp_status (*ipc_close)(srp_queue*, void* pointer);                                         /* waits for the queue */
   /* SRP_OK when all bytes there can be read and written on the queue's device, no matter which library allocated them. */
   srp_status (*pointer_check)(srp_queue*, const void* pointer, size_t bytes);
+  /* Calls `work` at once, on this thread, with the queue's stream and with its device current, and leaves what it returned in
+   * *result. What it puts on the stream is work of the queue. Not during a capture. */
+  srp_status (*queue_lend)(srp_queue*, srp_lent_work work, void* data, int32_t* result);
 } srp_device_functions;
 
 #endif

@@ -16,6 +16,8 @@
  *           its grad_hidden exactly 0, and it adds nothing to grad_weight and grad_bias
  * accumulate 1: the sums are added to what grad_weight and grad_bias hold (in float64, rounded once). 0: they replace it, and
  *           rows V ... padded - 1 become 0 (with 1 they stay)
+ * shard     backward of ids vocab_start ... vocab_start + V - 1 alone: targets are ids of the whole vocabulary of vocab_size, and
+ *           max_logits, log1p_sums and mean_gaps those of whole rows. grad_hidden is then the part of these ids
  * chunk_rows  rows in work at a time, rounded up to the backend's tile, no more than 2^20; 0 = the backend's own number. Changes
  *           memory and speed, no bit
  * edges     rows of logits with -infinity (a bias of -infinity masks an id), without a finite logit, with NaN or +infinity:
@@ -80,7 +82,7 @@ typedef struct {
   const void* hidden;     /* [N, D] */
   const void* weight;     /* [padded, D] */
   const void* bias;       /* [padded] or NULL */
-  const int32_t* targets; /* [N] or NULL without grad_log_probs */
+  const int32_t* targets; /* [N] or NULL without grad_log_probs; ids of the whole vocabulary */
   const uint8_t* mask;    /* [N] or NULL */
   const double *max_logits, *log1p_sums; /* [N] */
   const double* mean_gaps;               /* [N] or NULL without grad_entropies */
@@ -88,7 +90,8 @@ typedef struct {
   const void* grad_entropies;            /* wide [N] or NULL */
   int64_t N, D, V, padded;
   int64_t chunk_rows;
-  int32_t sums; /* srp_linear_sums, as forward had them */
+  int64_t vocab_start, vocab_size; /* 0 and V for the whole vocabulary */
+  int32_t sums;                    /* srp_linear_sums, as forward had them */
   double temperature, scale, softcap;
   int32_t accumulate; /* 1: grad_weight and grad_bias are added to */
   void* grad_hidden;  /* [N, D] or NULL */

@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0x5ac3b246u
+#define SRP_ABI 0x1dd32294u
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \

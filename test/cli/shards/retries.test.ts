@@ -1,5 +1,6 @@
 // What a part leaves behind, and what is refused: retries, other input, groups that leave their part, parts of different work.
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { writeTensors } from "../../../lib/io";
 import { documentOf, jsonl, surprisal, temporaryFolder } from "../in-process";
 import { records } from "../records";
 import { inParts } from "./in-parts";
@@ -143,4 +144,25 @@ test("what needs whole batches refuses one that lies in several parts, and stand
   ])
     expect((await surprisal([...args, ...shard])).stderr).toMatch(/--batch is "all".*expected step or file/);
   expect((await surprisal(["advantages", "-", "-e", "grpo", ...shard])).stderr).toContain("standard input");
+});
+
+test.each<[string, readonly string[], Readonly<Record<string, string>>]>([
+  ["a part", ["--shard", "0/2"], {}],
+  ["all parts in one job", ["--shard", "mpi"], {}],
+  [
+    "a rank of several, which would all write the same file",
+    [],
+    { OMPI_COMM_WORLD_RANK: "1", OMPI_COMM_WORLD_SIZE: "2" },
+  ],
+  ["a rank of MPICH's", [], { PMI_RANK: "1", PMI_SIZE: "2" }],
+])("logits in a tensor file are no work for %s", async (_, flags, env) => {
+  const logits = folder.path("logits.npz");
+  const shape = [2, 3];
+  await writeTensors(logits, { logits: { dtype: "float32", shape, data: Float32Array.of(1, 2, 3, 4, 5, 6) } });
+  const out = folder.path("entropies.npz");
+  const refused = await surprisal(["entropy", logits, "--out", out, ...flags], { env });
+  expect(refused).toMatchObject({ code: 2 });
+  expect(refused.stderr).toContain("logits are computed a tensor file at a time");
+  expect(existsSync(out)).toBe(false);
+  expect(await surprisal(["entropy", logits], { env: { PMI_RANK: "0", PMI_SIZE: "1" } })).toMatchObject({ code: 0 });
 });

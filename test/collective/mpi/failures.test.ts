@@ -1,7 +1,7 @@
 // Processes that are lost, stopped, or call something else. Nobody waits for ever, and messages name the ranks.
 import { openCollective } from "../../../lib/collective";
 import { errorCode } from "../../support/error-code";
-import { eachMpi, runProcesses, valuesOfProcesses } from "../../support/mpi";
+import { bothMpis, eachMpi, runProcesses, valuesOfProcesses } from "../../support/mpi";
 
 const LOST = "ERR_SURPRISAL_COLLECTIVE_LOST";
 const TIMEOUT = "ERR_SURPRISAL_COLLECTIVE_TIMEOUT";
@@ -170,6 +170,20 @@ eachMpi((mpi) => {
     expect(exitCode).not.toBe(0);
   });
 });
+
+if (!bothMpis)
+  test.skip("a launcher with the other library is not tried: it takes Open MPI and MPICH", () => undefined);
+else
+  eachMpi((mpi) => {
+    // Each rank would be alone, and compute something else than what was asked for.
+    test("the library of another launcher is refused by every rank", async () => {
+      const library = mpi.name === "MPICH" ? "libmpi.so.40" : "libmpich.so.12";
+      const { exitCode, output } = await runProcesses({ ...mpi, library }, [0, 1], (c) => c.size);
+      expect(exitCode).not.toBe(0);
+      expect(output).toContain("sees 1 rank(s) of the 2 that the launcher started");
+      expect(output).toContain("ERR_SURPRISAL_COLLECTIVE_LIBRARY");
+    });
+  });
 
 test.each([
   ["a library that is not there", "libmpi-of-nobody.so.1", "libmpi-of-nobody.so.1"],

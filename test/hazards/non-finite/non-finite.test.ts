@@ -56,6 +56,8 @@ const NO_NUMBERS = [
   "segments",
   "spanMask",
   "logprobTogether",
+  "linearLogprobTogether",
+  "linearLogprobBackwardTogether",
 ];
 /** The functions that a case is about. */
 const opsOf = ({ title }: Case): string[] => title.split(/\W/).filter((word) => word in OPS);

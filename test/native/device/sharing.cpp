@@ -45,13 +45,38 @@ void processes() {
   EXPECT_OK(table().sync(queue));
 }
 
+// Another library's work: on this thread, at once, with the stream of the queue.
+int32_t note(void* stream, void* data) {
+  *static_cast<void**>(data) = stream;
+  return 7;
+}
+
+void lending() {
+  const Queue queue, other;
+  void *first = nullptr, *second = nullptr;
+  int32_t result = 0;
+  EXPECT_OK(device().queue_lend(queue, note, &first, &result));
+  EXPECT(result == 7 && first != nullptr);
+  EXPECT_OK(device().queue_lend(other, note, &second, &result));
+  EXPECT(second != first);
+  EXPECT(device().queue_lend(queue, nullptr, &first, &result) == SRP_BAD_ARGUMENT);
+  EXPECT(device().queue_lend(queue, note, &first, nullptr) == SRP_BAD_ARGUMENT);
+  EXPECT(device().queue_lend(nullptr, note, &first, &result) == SRP_BAD_ARGUMENT);
+  EXPECT_OK(device().capture_begin(queue));
+  result = 0;
+  EXPECT(device().queue_lend(queue, note, &first, &result) == SRP_BAD_ARGUMENT && result == 0);
+  srp_graph* graph = nullptr;
+  EXPECT_OK(device().capture_end(queue, &graph));
+  device().graph_destroy(graph);
+}
+
 }  // namespace
 
 void sharing_tests(const char* name) {
   const struct {
     const char* name;
     void (*run)();
-  } tests[] = {{"pointers", pointers}, {"processes", processes}};
+  } tests[] = {{"pointers", pointers}, {"processes", processes}, {"lending", lending}};
   for (const auto& test : tests)
     if (!strcmp(name, test.name)) {
       test.run();

@@ -111,6 +111,7 @@ Call<BackwardArgs> backward(Random& random, const Problem& p, const Wanted& want
   Call<BackwardArgs> call(&srp_backend::linear_backward);
   inputs(call, p);
   call.args.accumulate = accumulate;
+  call.args.vocab_size = call.args.V;
   call.in("max_logits", &BackwardArgs::max_logits, result("max_logits"));
   call.in("log1p_sums", &BackwardArgs::log1p_sums, result("log1p_sums"));
   const auto [N, D, V, padding] = p.shape;

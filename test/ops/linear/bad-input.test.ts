@@ -129,7 +129,13 @@ eachBackend((backend) => {
         meanGaps: null,
       };
       const state = { maxLogits: Float64Array.of(1, 1), log1pSums: Float64Array.of(1, 1), meanGaps: null };
-      const given = { gradLogProbs: Float32Array.of(1, 1), gradEntropies: null, accumulate: 0 as const };
+      const given = {
+        gradLogProbs: Float32Array.of(1, 1),
+        gradEntropies: null,
+        accumulate: 0 as const,
+        vocabStart: 0,
+        vocabSize: 4,
+      };
       expect(errorCode(() => ops.linearForward({ ...head, ...sizes, ...none, logProbs: logprob }))).toBe(
         "ERR_SURPRISAL_RANGE",
       );

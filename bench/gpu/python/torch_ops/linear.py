@@ -28,4 +28,4 @@ def checks(device):
     state = {"max_logits": top, "log1p_sums": lse - top, "mean_gaps": (entropy.detach() - (lse - top))}
     inputs = {**inputs, **state, "grad_log_probs": a, "grad_entropies": h}
     outputs = {"grad_" + name: (gradient, f32, (3e-5, 1e-5)) for name, gradient in zip(("hidden", "weight", "bias"), gradients)}
-    yield Check("linear_backward", "float32", inputs, {**numbers, "accumulate": 0}, outputs)
+    yield Check("linear_backward", "float32", inputs, {**numbers, "vocab_start": 0, "vocab_size": numbers["V"], "accumulate": 0}, outputs)
