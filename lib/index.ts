@@ -28,6 +28,7 @@ import type { DivergenceBackwardOptions } from "./ops/divergence/divergence";
 import type { LinearLogprobBackwardOptions, LinearLogprobGradients } from "./ops/linear/backward";
 import type { LinearLogprobState } from "./ops/linear/forward";
 import type { HeadTensor, HeadViewOf } from "./ops/linear/head";
+import type { KeptLinearLogprobBackwardOptions, KeptLinearLogprobResult } from "./ops/linear/kept";
 import type { HeadPlace, LinearLogprobBackwardTogetherOptions } from "./ops/linear/together";
 import type { LogprobBackwardOptions } from "./ops/logprob/backward";
 import type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobResult } from "./ops/logprob/kept";
@@ -170,7 +171,7 @@ export const entropyBonus: TakesPlain<typeof from.entropyBonus> = checked(
 export const valueLoss: TakesPlain<typeof from.valueLoss> = checked(
   "valueLoss",
   from.valueLoss,
-  "batch* options?{clip huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend arena}",
+  "batch* options?{clip:f boundsPer huberDelta emptyRows aggregation tokens rows length workers accumulation stepsPerGeneration preset backend arena}",
 );
 /**
  * A row of a group with unequal rewards weighs min(groups / such groups, clip), so that the sum of a batch does not shrink
@@ -680,18 +681,19 @@ export const logprobTogether: TakesPlain<typeof from.logprobTogether> = checked(
  * Log-probs under the distribution that was sampled from: over the ids that top-k and top-p kept, with the entropy of the whole
  * vocabulary beside them. A ratio of the policy's whole softmax to a sampler's nucleus is biased; this one is not.
  *
- *     logprob = z[target] − ln Σ_{j in kept ∪ {target}} exp z[j],      z = scale·x / temperature
+ *     logprob = z[target] − ln Σ_{j in kept ∪ {target}} exp z[j]
  *
- * Ids that were not kept get no gradient from log-probs. The kept columns are gathered, so that memory is rows · the most ids of a row.
+ * with z as in `logprob`. Ids that were not kept get no gradient from log-probs. Of a row its kept logits alone are read, and once more
+ * all for the entropy.
  *
  * @param logits float32, float16 or bfloat16, [rows, vocab]
  * @param targets one id a row
  * @throws SurprisalError ERR_SURPRISAL_SHAPE, _DTYPE, _OPTION, _RANGE (an id) or _BUFFER, naming the argument
  */
-export const keptLogprob: TakesPlain<typeof from.keptLogprob> = checked(
+export const keptLogprob: OverloadsTakePlain<typeof from.keptLogprob> = checked(
   "keptLogprob",
   from.keptLogprob,
-  "logits:l targets:t kept<ids offsets> options?{mask:m entropies shape dtype stride scale temperature backend arena}",
+  "logits:l targets:t kept<ids offsets> options?{stream entropies mask:m ignoreIndex shape dtype stride temperature scale softcap backend arena}",
 );
 /**
  * The gradient of `keptLogprob`: d / d z[j] = a·([j = target] − p_kept[j]) for kept ids, and of the entropy for all.
@@ -725,7 +727,7 @@ export const keptLogprobBackward: {
 } & typeof from.keptLogprobBackward = checked(
   "keptLogprobBackward",
   from.keptLogprobBackward,
-  "logits:l targets:t kept<ids offsets> state<kept whole> options{gradLogProbs:f gradEntropies:f out mask:m entropies shape dtype stride scale temperature backend arena}",
+  "logits:l targets:t kept<ids offsets> state<kept whole> options{stream shape backend arena mask:m scale temperature entropies dtype ignoreIndex stride softcap gradLogProbs:f gradEntropies:f out}",
 );
 /**
  * Modulates advantages step by step. For the spans of a row in the given order, over the tokens of span s:
@@ -1213,6 +1215,49 @@ export const linearLogprobBackwardAsync: {
   "linearLogprobBackwardAsync",
   from.linearLogprobBackwardAsync,
   "hidden:l weight:l targets?:t state<maxLogits log1pSums meanGaps> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize signal}",
+);
+/**
+ * Log-probs of a linear head over the ids that a sampler kept, as `keptLogprob` of the logits hidden · weightᵀ + bias, with the entropy of
+ * the whole vocabulary beside them, as `linearLogprob`.
+ *
+ * The logits of kept ids alone are formed, a row at a time: the memory beside the results is the kept rows of weight of one row.
+ *
+ * @param hidden float32, float16, bfloat16 or float64, [rows, dim]
+ * @param weight of the same type, [vocab, dim]
+ * @param targets one id a row
+ * @throws SurprisalError as `linearLogprob` and `keptLogprob`
+ */
+export const keptLinearLogprob: TakesPlain<typeof from.keptLinearLogprob> = checked(
+  "keptLinearLogprob",
+  from.keptLinearLogprob,
+  "hidden:l weight:l targets:t kept<ids offsets> options?{entropies shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena}",
+);
+/**
+ * The gradients of `keptLinearLogprob` to hidden states and the head.
+ *
+ * @param state that of the result, from the same hidden states, head, targets and options
+ * @returns as `linearLogprobBackward`; of half types gradHidden is the sum of two rounded parts where both gradients are given
+ * @throws SurprisalError as `keptLinearLogprob`
+ */
+export const keptLinearLogprobBackward: {
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: Float32Of<HeadTensor>,
+    targets: Float32Of<TokenIds>,
+    state: Float32Of<KeptLinearLogprobResult["state"]>,
+    options: Float32Of<KeptLinearLogprobBackwardOptions>,
+  ): Float32Of<LinearLogprobGradients<HeadViewOf<H>>>;
+  <H extends HeadTensor>(
+    hidden: H,
+    weight: PlainArgument<HeadTensor>,
+    targets: PlainArgument<TokenIds>,
+    state: PlainArgument<KeptLinearLogprobResult["state"]>,
+    options: PlainArgument<KeptLinearLogprobBackwardOptions>,
+  ): Beside<LinearLogprobGradients<HeadViewOf<H>>>;
+} & typeof from.keptLinearLogprobBackward = checked(
+  "keptLinearLogprobBackward",
+  from.keptLinearLogprobBackward,
+  "hidden:l weight:l targets:t state<lists kept whole> options{gradLogProbs:f gradEntropies:f gradients accumulate out{gradHidden:l gradWeight:f gradBias:f} shape vocab dtype bias:l mask:m ignoreIndex chunkRows sums temperature scale softcap backend arena vocabStart vocabSize entropies}",
 );
 /**
  * Gradients of hidden states and of the ids here, from those of log-probs and entropies. Every rank makes the call.

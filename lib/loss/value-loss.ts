@@ -4,7 +4,9 @@ import { needFloats, optionalFloats, optionalMask } from "../core/arrays";
 import type { FloatArray } from "../core/dtype";
 import { argumentError } from "../core/errors";
 import { needNumber } from "../core/option-checks";
+import type { Per } from "../core/per-row";
 import { type MaskedRows, needRows, rowBegin, rowEnd, type RowLayout } from "../core/row-layout";
+import { isArray, needBounds } from "../ops/loss/bounds";
 import { evaluateLoss } from "../ops/loss/evaluate-loss";
 import { type LossInputs, NO_KL } from "../ops/loss/loss-inputs";
 import { tokenForm } from "../ops/loss/token-loss";
@@ -33,8 +35,10 @@ export interface ValueLossConventions {
 
 export interface ValueLossOptions
   extends ValueLossConventions, AggregationCounts, PresetOption<"valueLoss">, BackendOption {
-  /** ε: v is clipped to V ± ε. >= 0. Default: Infinity, the plain squared error. */
-  readonly clip?: number;
+  /** ε: v is clipped to V ± ε. >= 0. An array: one for each row or token. Default: Infinity, the plain squared error. */
+  readonly clip?: number | FloatArray;
+  /** What an entry of a `clip` that is an array belongs to. Default: by the length. */
+  readonly boundsPer?: Per;
   /** δ > 0: an error beyond ±δ counts δ·(|error| − δ/2) in place of half its square (Huber). Default: Infinity, off. */
   readonly huberDelta?: number;
   /** Whether rows without a kept token count as rows. Default: as the aggregation says, else `"skip"`. */
@@ -86,7 +90,9 @@ export function evaluateValueLoss(
   const returns = needFloats(op, "returns", batch.returns, n, meaning);
   const oldValues = optionalFloats(op, "oldValues", batch.oldValues, n, meaning);
   const mask = optionalMask(op, names.mask, batch.mask, n, meaning);
-  const clip = needNumber(op, names.clip, resolved.clip ?? Infinity, { min: 0, infinite: true });
+  const { clip: width = Infinity, huberDelta: _, aggregation, boundsPer, ...counts } = resolved;
+  const clip =
+    names.clip === "clip" && isArray(width) ? width : needNumber(op, names.clip, width, { min: 0, infinite: true });
   if (clip !== Infinity && !oldValues)
     throw argumentError(
       "ERR_SURPRISAL_OPTION",
@@ -96,10 +102,12 @@ export function evaluateValueLoss(
       `values to clip around, since ${names.clip} is given`,
     );
   const delta = needNumber(op, "huberDelta", resolved.huberDelta ?? Infinity, { min: 0, above: true, infinite: true });
-  const { clip: _, huberDelta: __, aggregation, ...counts } = resolved;
   const rowWeights = weighRows(op, "aggregation", { rows, mask }, { mode: aggregation ?? "tokenMean", ...counts });
+  const form = tokenForm(op, { form: "squared", clipLow: clip, clipHigh: clip });
+  const bounds = needBounds(op, { clip, clipLow: clip, clipHigh: clip, boundsPer }, rows, form);
   const inputs: LossInputs = {
     rows,
+    bounds,
     old: oldValues,
     advantage: { array: returns, perToken: true },
     factor: null,
@@ -109,14 +117,15 @@ export function evaluateValueLoss(
     marks: null,
     kl: NO_KL,
   };
-  const form = tokenForm(op, { form: "squared", clipLow: clip, clipHigh: clip });
   const loss = { form, logProbs: values, inputs, stream: null };
   const outputs = ["losses", "clipped", "gradLogProbs"] as const;
   const squared = evaluateLoss(op, loss, { outputs, backend: resolved.backend });
+  const { clipLow: own } = bounds;
+  const widthAt = (b: number, i: number): number => (own ? own.array[own.perToken ? i : b]! : (clip as number));
   const result =
     delta === Infinity
       ? squared
-      : withHuber(squared, { values, returns, oldValues, rows, mask, rowWeights }, clip, delta);
+      : withHuber(squared, { values, returns, oldValues, rows, mask, rowWeights }, widthAt, delta);
   const { kept, clipped } = result.figures;
   return {
     loss: result.total,
@@ -140,7 +149,7 @@ type ValueResult = LossResult<"losses" | "clipped" | "gradLogProbs">;
 function withHuber(
   squared: ValueResult,
   { values, returns, oldValues, rows, mask, rowWeights }: CheckedValues,
-  clip: number,
+  widthAt: (b: number, i: number) => number,
   delta: number,
 ): ValueResult {
   const [losses, gradLogProbs] = [squared.losses.slice(), squared.gradLogProbs.slice()];
@@ -150,7 +159,8 @@ function withHuber(
     for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
       if (mask && mask[i] === 0) continue;
       const v = values[i]!;
-      const held = oldValues ? Math.min(Math.max(v, oldValues[i]! - clip), oldValues[i]! + clip) : v;
+      const width = widthAt(b, i);
+      const held = oldValues ? Math.min(Math.max(v, oldValues[i]! - width), oldValues[i]! + width) : v;
       const error = Math.abs((squared.clipped[i] === 0 ? v : held) - returns[i]!);
       const loss = error > delta ? delta * (error - delta / 2) : error ** 2 / 2;
       losses[i] = loss;

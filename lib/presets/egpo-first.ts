@@ -1,4 +1,4 @@
-// EGPO, first revision, as it runs: one pair of bounds for all rows, an empty segment counts as entropy 0, a NaN spreads, tags
+// EGPO, first revision (f296a28), as it runs: one pair of bounds for all rows, an empty segment counts as entropy 0, a NaN spreads, tags
 // under the mask count.
 const grpoAdvantage = {
   center: "mean",

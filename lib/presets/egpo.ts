@@ -1,4 +1,4 @@
-// EGPO, later revision, and the EDGE-GRPO variant that came with it, as they run: groups of one keep their raw reward and
+// EGPO, later revision (4656be8), and the EDGE-GRPO variant that came with it, as they run: groups of one keep their raw reward and
 // are compared with themselves, a NaN takes its whole group out, tags under the mask count.
 const grpoAdvantage = {
   center: "mean",

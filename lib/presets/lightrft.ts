@@ -1,4 +1,4 @@
-// LightRFT. Group advantages: group_norm of its simple maker; the calculator has epsilon 1e-9, rloo
+// LightRFT of March 2026 (49e62cb). Group advantages: group_norm of its simple maker; the calculator has epsilon 1e-9, rloo
 // { center: "leaveOneOut", scale: "none" }, reinforce_baseline { scale: "none" }. A group of one is NaN upstream, 0 here.
 const estimate = {
   maskMode: "steps",

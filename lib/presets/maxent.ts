@@ -1,4 +1,4 @@
-// MaxEnt-GRPO. The unscaled form of its group advantages has { scale: "none" }.
+// MaxEnt-GRPO of April 2026 (4f57dd45). The unscaled form of its group advantages has { scale: "none" }.
 export const maxent = {
   grpoAdvantage: {
     center: "mean",

@@ -1,4 +1,4 @@
-// OpenRLHF. Group advantages: group_norm. rloo has { center: "leaveOneOut", scale: "none" }, reinforce_baseline and
+// OpenRLHF of August 2026 (3c3be623). Group advantages: group_norm. rloo has { center: "leaveOneOut", scale: "none" }, reinforce_baseline and
 // dr_grpo { scale: "none" }.
 const estimate = {
   maskMode: "steps",

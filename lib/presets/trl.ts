@@ -1,4 +1,4 @@
-// TRL. Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
+// TRL of July 2026 (f2cd5771). Group advantages: GRPO with scale_rewards "group"; { scale: "none" } is its unscaled form, and RLOO has
 // { center: "leaveOneOut", scale: "none" }. A reward function that abstains gives NaN.
 // loss_type "dapo" is the default of its GRPO trainer; the others are an option, aggregation "trl/…".
 // Of TRL 1.13. Its KL term is importance-corrected, but in GMPO and GSPO-token; its entropy bonus is the plain mean in every loss type.

@@ -562,6 +562,61 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 }
 }  // namespace logprob_merge
 
+namespace logprob_kept_forward {
+using Args = srp_logprob_kept_forward_args;
+const Field fields[] = {
+    {"dtype", Kind::kInt32, offsetof(Args, dtype)},
+    {"N", Kind::kInt64, offsetof(Args, N)},
+    {"V", Kind::kInt64, offsetof(Args, V)},
+    {"stride", Kind::kInt64, offsetof(Args, stride)},
+    {"K", Kind::kInt64, offsetof(Args, K)},
+    {"temperature", Kind::kFloat64, offsetof(Args, temperature)},
+    {"scale", Kind::kFloat64, offsetof(Args, scale)},
+    {"softcap", Kind::kFloat64, offsetof(Args, softcap)},
+    {"logits", Kind::kInput, offsetof(Args, logits), kOwnDtype, COUNT(times(a.N, a.stride))},
+    {"targets", Kind::kInput, offsetof(Args, targets), SRP_I32, COUNT(a.N)},
+    {"ids", Kind::kInput, offsetof(Args, ids), SRP_I32, COUNT(a.K)},
+    {"offsets", Kind::kInput, offsetof(Args, offsets), SRP_I32, COUNT(plus(a.N, 1))},
+    {"mask", Kind::kInput, offsetof(Args, mask), SRP_U8, COUNT(a.N)},
+    {"logProbs", Kind::kOutput, offsetof(Args, log_probs), SRP_F32, COUNT(a.N)},
+    {"maxLogits", Kind::kOutput, offsetof(Args, max_logits), SRP_F32, COUNT(a.N)},
+    {"log1pSums", Kind::kOutput, offsetof(Args, log1p_sums), SRP_F32, COUNT(a.N)},
+};
+srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
+  return backend.logprob_kept_forward(queue, static_cast<const Args*>(args));
+}
+}  // namespace logprob_kept_forward
+
+namespace logprob_kept_backward {
+using Args = srp_logprob_kept_backward_args;
+const Field fields[] = {
+    {"dtype", Kind::kInt32, offsetof(Args, dtype)},
+    {"N", Kind::kInt64, offsetof(Args, N)},
+    {"V", Kind::kInt64, offsetof(Args, V)},
+    {"stride", Kind::kInt64, offsetof(Args, stride)},
+    {"K", Kind::kInt64, offsetof(Args, K)},
+    {"temperature", Kind::kFloat64, offsetof(Args, temperature)},
+    {"scale", Kind::kFloat64, offsetof(Args, scale)},
+    {"softcap", Kind::kFloat64, offsetof(Args, softcap)},
+    {"logits", Kind::kInput, offsetof(Args, logits), kOwnDtype, COUNT(times(a.N, a.stride))},
+    {"targets", Kind::kInput, offsetof(Args, targets), SRP_I32, COUNT(a.N)},
+    {"ids", Kind::kInput, offsetof(Args, ids), SRP_I32, COUNT(a.K)},
+    {"offsets", Kind::kInput, offsetof(Args, offsets), SRP_I32, COUNT(plus(a.N, 1))},
+    {"mask", Kind::kInput, offsetof(Args, mask), SRP_U8, COUNT(a.N)},
+    {"keptMaxLogits", Kind::kInput, offsetof(Args, kept_max_logits), SRP_F32, COUNT(a.N)},
+    {"keptLog1pSums", Kind::kInput, offsetof(Args, kept_log1p_sums), SRP_F32, COUNT(a.N)},
+    {"maxLogits", Kind::kInput, offsetof(Args, max_logits), SRP_F32, COUNT(a.N)},
+    {"log1pSums", Kind::kInput, offsetof(Args, log1p_sums), SRP_F32, COUNT(a.N)},
+    {"meanGaps", Kind::kInput, offsetof(Args, mean_gaps), SRP_F32, COUNT(a.N)},
+    {"gradLogProbs", Kind::kInput, offsetof(Args, grad_log_probs), SRP_F32, COUNT(a.N)},
+    {"gradEntropies", Kind::kInput, offsetof(Args, grad_entropies), SRP_F32, COUNT(a.N)},
+    {"gradLogits", Kind::kOutput, offsetof(Args, grad_logits), kOwnDtype, COUNT(times(a.N, a.stride)), 8},
+};
+srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
+  return backend.logprob_kept_backward(queue, static_cast<const Args*>(args));
+}
+}  // namespace logprob_kept_backward
+
 namespace loss_token {
 using Args = srp_loss_token_args;
 const Field fields[] = {
@@ -1224,7 +1279,7 @@ srp_status run(const srp_backend& backend, srp_queue* queue, const void* args) {
 
 }  // namespace
 
-const char* const contracts = "c71dac7d";
+const char* const contracts = "1dd32294";
 
 const std::vector<Op>& all_ops() {
   // Built once and never destroyed: a call on another thread may outlive static destruction at exit.
@@ -1252,6 +1307,8 @@ const std::vector<Op>& all_ops() {
       {"logprobBackward", sizeof(logprob_backward::Args), logprob_backward::fields, std::size(logprob_backward::fields), 10, offsetof(logprob_backward::Args, N), logprob_backward::run},
       {"logprobPartial", sizeof(logprob_partial::Args), logprob_partial::fields, std::size(logprob_partial::fields), 10, offsetof(logprob_partial::Args, N), logprob_partial::run},
       {"logprobMerge", sizeof(logprob_merge::Args), logprob_merge::fields, std::size(logprob_merge::fields), 6, 0, logprob_merge::run},
+      {"logprobKeptForward", sizeof(logprob_kept_forward::Args), logprob_kept_forward::fields, std::size(logprob_kept_forward::fields), 8, 0, logprob_kept_forward::run},
+      {"logprobKeptBackward", sizeof(logprob_kept_backward::Args), logprob_kept_backward::fields, std::size(logprob_kept_backward::fields), 8, 0, logprob_kept_backward::run},
       {"lossToken", sizeof(loss_token::Args), loss_token::fields, std::size(loss_token::fields), 34, 0, loss_token::run},
       {"lossRow", sizeof(loss_row::Args), loss_row::fields, std::size(loss_row::fields), 34, 0, loss_row::run},
       {"lossLogits", sizeof(loss_logits::Args), loss_logits::fields, std::size(loss_logits::fields), 28, offsetof(loss_logits::Args, N), loss_logits::run},

@@ -13,6 +13,16 @@ function drawTargets(d: Draw, [rows, vocab]: readonly [number, number]): Int32Ar
   return d.array(new Int32Array(rows), () => d.int(0, vocab - 1));
 }
 
+/** Ids of each row, once each. */
+function drawKept(d: Draw, [rows, vocab]: readonly [number, number]): s.KeptIds {
+  const lists = Array.from({ length: rows }, () => {
+    const first = d.int(0, vocab - 1);
+    return Array.from({ length: d.int(0, Math.min(vocab, 6)) }, (_, k) => (first + k) % vocab);
+  });
+  const offsets = Int32Array.of(0, ...lists.map((_, b) => lists.slice(0, b + 1).flat().length));
+  return { ids: Int32Array.from(lists.flat()), offsets };
+}
+
 function drawHead(d: Draw): {
   hidden: Float32Array;
   weight: Float32Array;
@@ -68,6 +78,35 @@ export const LOGIT_CALLS: Readonly<Record<string, (d: Draw) => Drawn>> = {
           ...options,
           backend,
         }),
+    };
+  },
+  keptLogprobBackward(d) {
+    const { logits, shape } = drawLogits(d);
+    const targets = drawTargets(d, shape);
+    const kept = drawKept(d, shape);
+    const map = { shape, ...logitMap(d), mask: d.maybe(() => drawMask(d, shape[0])) };
+    const grads = (): Float32Array => d.array(new Float32Array(shape[0]), () => d.int(-4, 4) / 4);
+    const by = { gradLogProbs: grads(), gradEntropies: d.maybe(grads) };
+    return {
+      given: [logits, targets, kept, map, by],
+      run(backend) {
+        const { state, ...result } = s.keptLogprob(logits, targets, kept, { ...map, backend });
+        return [result, s.keptLogprobBackward(logits, targets, kept, state, { ...map, ...by, backend })];
+      },
+    };
+  },
+  keptLinearLogprobBackward(d) {
+    const { hidden, weight, targets, options, N, V } = drawHead(d);
+    const kept = drawKept(d, [N, V]);
+    const grads = (): Float32Array => d.array(new Float32Array(N), () => d.int(-4, 4) / 4);
+    const by = { gradLogProbs: grads(), gradEntropies: d.maybe(grads) };
+    return {
+      given: [hidden, weight, targets, kept, options, by],
+      run(backend) {
+        const call = { ...options, backend } as s.KeptLinearLogprobOptions;
+        const { state, ...result } = s.keptLinearLogprob(hidden, weight, targets, kept, call);
+        return [result, s.keptLinearLogprobBackward(hidden, weight, targets, state, { ...call, ...by })];
+      },
     };
   },
   divergenceBackward(d) {

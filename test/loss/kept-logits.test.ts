@@ -1,5 +1,11 @@
 // Policy losses from logits whose log-probs are over the ids that a sampler kept: the three calls, and differences of the value.
-import { keptLogprob, keptLogprobBackward, policyLoss, policyLossFromLogits } from "../../lib";
+import {
+  keptLogprob,
+  keptLogprobBackward,
+  policyLoss,
+  policyLossFromLogits,
+  policyLossFromLogitsAsync,
+} from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
 
@@ -52,12 +58,30 @@ eachBackend((backend) => {
     }
   });
 
-  test("a softcap is refused, and so are ids outside of the vocabulary", () => {
+  test("a softcap is taken, ids outside of the vocabulary are refused", () => {
     const call = (more: object) =>
       policyLossFromLogits("ppo", logits, targets, batch, { ...loss, ...map, kept, ...more });
-    expect(() => call({ softcap: 30 })).toThrow("policyLossFromLogits: softcap is 30");
+    const { logProbs } = call({ softcap: 1.5 });
+    const where = { shape: [n, V], temperature: 0.8, softcap: 1.5, mask, backend } as const;
+    expect(logProbs).toEqual(keptLogprob(logits, targets, kept, where).logProbs);
     expect(() => call({ kept: { ids: Int32Array.of(7), offsets: Int32Array.of(0, 1, 1, 1, 1, 1, 1) } })).toThrow(
       "policyLossFromLogits: kept.ids[0] is 7",
     );
+  });
+
+  test("every loss takes kept ids, at every level of its ratio; the asynchronous function refuses them", async () => {
+    for (const ratioLevel of ["token", "sequence"] as const)
+      for (const name of ["cispo", "sapo"] as const) {
+        const options = { ...(name === "cispo" ? { clipLow: 0.2, clipHigh: 0.3 } : {}), ratioLevel, backend };
+        const where = { shape: [n, V], temperature: 0.8, mask, backend } as const;
+        const { logProbs, entropies } = keptLogprob(logits, targets, kept, where);
+        const want = policyLoss(name, { ...batch, logProbs, entropies: entropies! }, options as never);
+        const got = policyLossFromLogits(name, logits, targets, batch, { ...options, ...map, kept } as never);
+        expect(got.loss).toBe(want.loss);
+        expect(got.gradLogProbs).toEqual(want.gradLogProbs);
+      }
+    const call = async () =>
+      policyLossFromLogitsAsync("ppo", logits, targets, batch, { ...loss, ...map, kept } as never);
+    await expect(call()).rejects.toThrow(/policyLossFromLogitsAsync: options has "kept"/);
   });
 });

@@ -7,6 +7,7 @@ import {
   policyLossFromLogits,
   type PolicyLossResult,
   ppoLoss,
+  valueLoss,
 } from "../../lib";
 import { surrogate } from "../oracle/loss-forms";
 import { eachBackend } from "../support/each-backend";
@@ -100,6 +101,46 @@ eachBackend((backend) => {
     expect(shown(named(name, batch, { ...options, ...poisoned }))).toEqual(
       shown(named(name, batch, { ...options, ...good })),
     );
+  });
+
+  describe("valueLoss", () => {
+    const values = {
+      shape: [B, T],
+      mask,
+      values: r.f64(n, -2, 2),
+      oldValues: r.f64(n, -2, 2),
+      returns: r.f64(n, -2, 2),
+    } as const;
+    const widths = r.f64(n, 0.05, 0.9);
+
+    test.each([Infinity, 0.6])("a width for each row or token is that of its token (huberDelta %d)", (huberDelta) => {
+      const options = { huberDelta, backend, aggregation: "tokenSum" } as const;
+      const want = valueLoss(values, { ...options, clip: 0.3 });
+      expect(valueLoss(values, { ...options, clip: new Float64Array(B).fill(0.3) })).toEqual(want);
+      expect(valueLoss(values, { ...options, clip: new Float64Array(n).fill(0.3), boundsPer: "token" })).toEqual(want);
+      const got = valueLoss(values, { ...options, clip: widths });
+      for (let i = 0; i < n; ++i) {
+        const alone = valueLoss(values, { ...options, clip: widths[i]! });
+        for (const array of ["losses", "gradValues", "clipped"] as const) expect(got[array][i]).toBe(alone[array][i]);
+      }
+      const poisoned = widths.map((x, i) => (mask[i] ? x : NaN));
+      expect(valueLoss(values, { ...options, clip: poisoned })).toEqual(got);
+    });
+
+    test("the gradient is the slope of the value", () => {
+      const of = (at: Float64Array) => valueLoss({ ...values, values: at }, { clip: widths, backend });
+      const { gradValues } = of(values.values);
+      for (let i = 0; i < n; ++i) {
+        const moved = (h: number) => of(values.values.map((x, k) => (k === i ? x + h : x))).loss;
+        expect(gradValues[i]).toBeCloseTo((moved(1e-6) - moved(-1e-6)) / 2e-6, 6);
+      }
+    });
+
+    test("a width of no row and no token is refused", () => {
+      expect(() => valueLoss(values, { clip: new Float64Array(3), backend })).toThrow(
+        /valueLoss: clip has 3 elements, expected 24/,
+      );
+    });
   });
 
   // Yang et al. 2025, DCPO, equation 7: widths that grow where the old probability q is small.

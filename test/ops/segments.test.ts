@@ -1,4 +1,5 @@
 // Rows inside rows: runs of kept tokens, turns by number, spans; and what lies at the ends of them.
+import fc from "fast-check";
 import { discountedReturns, endValues, findSpans, groupBroadcast, logRatio, moments, segments } from "../../lib";
 import { eachBackend } from "../support/each-backend";
 import { rng } from "../support/rng";
@@ -50,6 +51,63 @@ test("endValues picks the first or last kept number of each row, and 0 from noth
   expect([...endValues(values, { shape, mask, at: "first" })]).toEqual([1, 0, 10]);
   expect([...endValues(values, { shape, mask, at: "last" })]).toEqual([4, 0, 14]);
   expect(() => endValues(values, { shape, mask, at: "middle" as "last" })).toThrow(/at is "middle"/);
+});
+
+test("segments part every row, each begins with a kept token but the first, and masks, packing and padding are what they are for rows", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.array(fc.record({ kept: fc.boolean(), next: fc.boolean() }), { maxLength: 6 }), { maxLength: 5 }),
+      fc.boolean(),
+      (lists, numbered) => {
+        const flat = lists.flat();
+        const starts = Int32Array.from([0, ...lists].map((_, b) => lists.slice(0, b).flat().length));
+        const keeps = Uint8Array.from(flat, ({ kept: on }) => (on ? 1 : 0));
+        const numbers = Int32Array.from(
+          lists.flatMap((row) => row.map((_, t) => row.slice(0, t + 1).filter(({ next }) => next).length)),
+        );
+        const given = numbered ? { turns: numbers } : {};
+        const {
+          offsets,
+          rowOffsets,
+          mask: inside,
+          kept,
+          counts,
+        } = segments({ offsets: starts, mask: keeps, ...given });
+        expect([...inside]).toEqual([...keeps]);
+        expect([offsets[0], offsets.at(-1)]).toEqual([0, flat.length]);
+        lists.forEach((row, b) => {
+          const [from, to] = [rowOffsets[b]!, rowOffsets[b + 1]!];
+          if (row.length > 0) expect([offsets[from], offsets[to]]).toEqual([starts[b], starts[b + 1]]);
+          expect(counts[b]).toBe(kept.subarray(from, to).reduce((sum, on) => sum + on, 0));
+          for (let s = from; s < to; ++s) {
+            const tokens = Array.from({ length: offsets[s + 1]! - offsets[s]! }, (_, k) => offsets[s]! + k);
+            const own = tokens.filter((i) => keeps[i] === 1);
+            expect(kept[s]).toBe(own.length > 0 ? 1 : 0);
+            if (s > from) expect(own[0]).toBe(offsets[s]);
+            if (numbered) expect(new Set(own.map((i) => numbers[i])).size).toBeLessThanOrEqual(1);
+            else expect(own).toEqual(own.map((_, k) => own[0]! + k));
+            const behind = s + 1 < to ? offsets[s + 1]! : -1;
+            if (numbered && behind >= 0) expect(numbers[behind]).toBeGreaterThan(numbers[own[0]!]!);
+          }
+        });
+        const hidden = numbers.map((turn, i) => (keeps[i] === 1 ? turn : -99));
+        const poisoned = segments({ offsets: starts, mask: keeps, ...(numbered && { turns: hidden }) });
+        expect(poisoned).toEqual({ offsets, rowOffsets, mask: inside, kept, counts });
+        const width = 1 + Math.max(0, ...lists.map((row) => row.length));
+        const spread = (values: ArrayLike<number>, pad: number) =>
+          lists.flatMap((row, b) =>
+            Array.from({ length: width }, (_, t) => (t < row.length ? values[starts[b]! + t]! : pad)),
+          );
+        const padded = segments({
+          shape: [lists.length, width],
+          mask: Uint8Array.from(spread(keeps, 0)),
+          ...(numbered && { turns: Int32Array.from(spread(numbers, -1)) }),
+        });
+        expect([...padded.counts]).toEqual([...counts]);
+      },
+    ),
+    { numRuns: 150, seed: 25 },
+  );
 });
 
 eachBackend((backend) => {

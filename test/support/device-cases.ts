@@ -54,6 +54,11 @@ const hidden = floats(B * D);
 const weight = floats(V * D);
 const bias = floats(V);
 
+/** The target listed, not listed, and alone. */
+const kept = (send = (array: Int32Array): Int32Array => array) => ({
+  ids: send(Int32Array.of(4, 10, 2, 7, 3)),
+  offsets: Int32Array.of(0, 3, 5, 5),
+});
 const kl = (send: Send) => ({
   referenceLogProbs: send(oldLogProbs),
   kind: "k3" as const,
@@ -217,6 +222,33 @@ export const CASES: readonly DeviceCase[] = [
       meanGaps: send(state.meanGaps),
     };
     return s.logprobBackward(send(logits), send(targets), there, {
+      shape: [B, V],
+      gradLogProbs: send(rowFloats),
+      gradEntropies: send(rowFloats),
+      mask: send(rowMask),
+      backend,
+    });
+  }),
+  of("keptLogprob", (send, backend) => {
+    const { state, ...result } = s.keptLogprob(send(logits), send(targets), kept(send), {
+      shape: [B, V],
+      mask: send(rowMask),
+      backend,
+    });
+    return { ...result, ...state.kept };
+  }),
+  of("keptLogprobBackward", (send, backend) => {
+    const { kept: over, whole } = s.keptLogprob(logits, targets, kept(), { shape: [B, V], backend }).state;
+    const there = {
+      kept: { maxLogits: send(over.maxLogits), log1pSums: send(over.log1pSums) },
+      whole: {
+        ...whole!,
+        maxLogits: send(whole!.maxLogits),
+        log1pSums: send(whole!.log1pSums),
+        meanGaps: send(whole!.meanGaps),
+      },
+    };
+    return s.keptLogprobBackward(send(logits), send(targets), kept(send), there, {
       shape: [B, V],
       gradLogProbs: send(rowFloats),
       gradEntropies: send(rowFloats),

@@ -1,8 +1,10 @@
-// A linear head: forward, and all gradients.
+// A linear head: forward, and all gradients; over all ids, and over kept ones.
 import {
   fromHalfBits,
   type HeadDType,
   type HeadView,
+  keptLinearLogprob,
+  keptLinearLogprobBackward,
   linearLogprob,
   linearLogprobBackward,
   type LogitMapOptions,
@@ -39,6 +41,18 @@ function numbersOf(view: HeadView, dtype: HeadDType): ArrayLike<number> {
   return dtype === "float16" || dtype === "bfloat16"
     ? fromHalfBits(view as Uint16Array, dtype)
     : (view as Float32Array);
+}
+
+/** Every third id of each row, and the target, listed or not. */
+function keptOf(N: number, V: number, targets: Int32Array) {
+  const lists = Array.from({ length: N }, (_, n) =>
+    Array.from({ length: V }, (__, id) => id).filter((id) => id % 3 === n % 3),
+  );
+  return {
+    ids: Int32Array.from(lists.flat()),
+    offsets: Int32Array.from([0, ...lists], (_, n) => lists.slice(0, n).flat().length),
+    sets: lists.map((ids, n) => [targets[n]!, ...ids.filter((id) => id !== targets[n])]),
+  };
 }
 
 function caseOf(
@@ -78,7 +92,69 @@ function caseOf(
       ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + 1e-38,
   });
   const options = { ...map, shape: [N, D] as const, dtype };
+  const kept = keptOf(N, V, targets);
+  // A row is a head of its own: the rows of weight that its list names, the target's first.
+  const rows = kept.sets.map((ids, n) =>
+    headOracle({
+      N: 1,
+      D,
+      V: ids.length,
+      map,
+      targets: [0],
+      hidden: hidden.numbers.subarray(n * D, (n + 1) * D),
+      weight: ids.flatMap((id) => Array.from(weight.numbers.subarray(id * D, (id + 1) * D))),
+    }),
+  );
+  const ofRows = rows.map((row, n) => row.gradients([gradLogProbs[n]!], undefined));
+  const spread = (of: (n: number) => readonly number[]): number[] => {
+    const all = new Array<number>(V * D).fill(0);
+    kept.sets.forEach((ids, n) =>
+      ids.forEach((id, k) =>
+        of(n)
+          .slice(k * D, (k + 1) * D)
+          .forEach((x, d) => (all[id * D + d]! += x)),
+      ),
+    );
+    return all;
+  };
+  const sizesOfHidden = ofRows.flatMap(({ sizes }) => sizes.hidden);
+  const sizesOfWeight = spread((n) => ofRows[n]!.sizes.weight);
   return [
+    {
+      op: "keptLinearLogprob",
+      dtype,
+      input,
+      want: { logProbs: { values: rows.map(({ logProbs }) => logProbs[0]!), budget: inRow } },
+      run: (backend) => {
+        const { logProbs } = keptLinearLogprob(hidden.view, weight.view, targets, kept, {
+          ...options,
+          entropies: false,
+          backend,
+        });
+        return { logProbs };
+      },
+    },
+    {
+      op: "keptLinearLogprobBackward",
+      dtype,
+      input,
+      want: {
+        gradHidden: { values: ofRows.flatMap((row) => row.hidden), budget: ofSum(sizesOfHidden, dtype) },
+        gradWeight: {
+          values: spread((n) => ofRows[n]!.weight),
+          budget: ofSum(sizesOfWeight, wide),
+        },
+      },
+      run: (backend) => {
+        const where = { ...options, entropies: false, backend };
+        const { state } = keptLinearLogprob(hidden.view, weight.view, targets, kept, where);
+        const got = keptLinearLogprobBackward(hidden.view, weight.view, targets, state, {
+          ...where,
+          gradLogProbs,
+        });
+        return { gradHidden: numbersOf(got.gradHidden!, dtype), gradWeight: got.gradWeight! };
+      },
+    },
     {
       op: "linearLogprob",
       dtype,

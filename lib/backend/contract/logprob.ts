@@ -130,9 +130,79 @@ export interface LogprobMergeArgs {
   readonly sumSquares: Float32Array | null;
 }
 
+/** srp_logprob_kept_forward_args. */
+export interface LogprobKeptForwardArgs {
+  /** float32, float16 or bfloat16: of logits. */
+  readonly dtype: DTypeCode;
+  /** [N, stride]. */
+  readonly logits: LogitArray;
+  /** [N]. */
+  readonly targets: Int32Array;
+  /** [K]. */
+  readonly ids: Int32Array;
+  /** [N + 1]. */
+  readonly offsets: Int32Array;
+  /** [N] or null. */
+  readonly mask: Uint8Array | null;
+  readonly N: number;
+  readonly V: number;
+  readonly stride: number;
+  readonly K: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** [N] or null. */
+  readonly logProbs: Float32Array | null;
+  /** [N] or null. */
+  readonly maxLogits: Float32Array | null;
+  /** [N] or null. */
+  readonly log1pSums: Float32Array | null;
+}
+
+/** srp_logprob_kept_backward_args. */
+export interface LogprobKeptBackwardArgs {
+  /** float32, float16 or bfloat16: of logits and gradLogits. */
+  readonly dtype: DTypeCode;
+  /** [N, stride]. */
+  readonly logits: LogitArray;
+  /** [N]. */
+  readonly targets: Int32Array;
+  /** [K]. */
+  readonly ids: Int32Array;
+  /** [N + 1]. */
+  readonly offsets: Int32Array;
+  /** [N] or null. */
+  readonly mask: Uint8Array | null;
+  /** [N]. */
+  readonly keptMaxLogits: Float32Array;
+  /** [N]. */
+  readonly keptLog1pSums: Float32Array;
+  /** [N] or null without gradEntropies. */
+  readonly maxLogits: Float32Array | null;
+  /** [N] or null without gradEntropies. */
+  readonly log1pSums: Float32Array | null;
+  /** [N] or null without gradEntropies. */
+  readonly meanGaps: Float32Array | null;
+  /** [N]. */
+  readonly gradLogProbs: Float32Array;
+  /** [N] or null. */
+  readonly gradEntropies: Float32Array | null;
+  readonly N: number;
+  readonly V: number;
+  readonly stride: number;
+  readonly K: number;
+  readonly temperature: number;
+  readonly scale: number;
+  readonly softcap: number;
+  /** [N, stride], may be the memory of logits. */
+  readonly gradLogits: LogitArray;
+}
+
 export interface LogprobOps {
   logprobForward(args: LogprobForwardArgs): void;
   logprobBackward(args: LogprobBackwardArgs): void;
   logprobPartial(args: LogprobPartialArgs): void;
   logprobMerge(args: LogprobMergeArgs): void;
+  logprobKeptForward(args: LogprobKeptForwardArgs): void;
+  logprobKeptBackward(args: LogprobKeptBackwardArgs): void;
 }

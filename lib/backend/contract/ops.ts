@@ -20,6 +20,8 @@ import type {
   LogprobBackwardArgs,
   LogprobPartialArgs,
   LogprobMergeArgs,
+  LogprobKeptForwardArgs,
+  LogprobKeptBackwardArgs,
   LogprobOps,
 } from "./logprob";
 import type { LossTokenArgs, LossRowArgs, LossLogitsArgs, LossOps } from "./loss";
@@ -47,7 +49,7 @@ import type {
 import type { SelectQuantileArgs, SelectTopArgs, SelectCovarianceArgs, SelectOps } from "./select";
 
 /** Of the contracts that this file is made of: an addon that says another was built of others. */
-export const CONTRACTS = "c71dac7d";
+export const CONTRACTS = "1dd32294";
 
 /** Every op, with the argument structs of native/include/surprisal in camelCase. Outputs are filled in place. */
 export type BackendOps = CorrectionOps &
@@ -456,6 +458,44 @@ export const HAND_OVER: { readonly [Op in keyof BackendOps]: Handing<Parameters<
       a.log1pSums,
       a.meanGaps,
       a.sumSquares,
+    );
+  },
+  logprobKeptForward(call, numbers, session, stop, a: LogprobKeptForwardArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.V;
+    numbers[3] = a.stride;
+    numbers[4] = a.K;
+    numbers[5] = a.temperature;
+    numbers[6] = a.scale;
+    numbers[7] = a.softcap;
+    return call(session, stop, a.logits, a.targets, a.ids, a.offsets, a.mask, a.logProbs, a.maxLogits, a.log1pSums);
+  },
+  logprobKeptBackward(call, numbers, session, stop, a: LogprobKeptBackwardArgs) {
+    numbers[0] = a.dtype;
+    numbers[1] = a.N;
+    numbers[2] = a.V;
+    numbers[3] = a.stride;
+    numbers[4] = a.K;
+    numbers[5] = a.temperature;
+    numbers[6] = a.scale;
+    numbers[7] = a.softcap;
+    return call(
+      session,
+      stop,
+      a.logits,
+      a.targets,
+      a.ids,
+      a.offsets,
+      a.mask,
+      a.keptMaxLogits,
+      a.keptLog1pSums,
+      a.maxLogits,
+      a.log1pSums,
+      a.meanGaps,
+      a.gradLogProbs,
+      a.gradEntropies,
+      a.gradLogits,
     );
   },
   lossToken(call, numbers, session, stop, a: LossTokenArgs) {

@@ -6,7 +6,7 @@ import { halfEncoder, halfTable } from "../../core/half";
 import { notFinite } from "../../core/not-finite";
 import type { DivergenceOps, DivergenceRowsArgs, DivergenceTopArgs } from "../contract/divergence";
 import { exp } from "./exp";
-import { halfTypeOf } from "./logprob";
+import { halfTypeOf } from "./logit-sums";
 
 /** Columns [0, V) of row n, widened into one buffer, the same for every row. */
 function rowReader(dtype: number, logits: WideLogitArray, stride: number, V: number): (n: number) => Float64Array {

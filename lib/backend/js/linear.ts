@@ -11,9 +11,10 @@ import {
   mergeSums,
   type RowResult,
   type RowSums,
+  slopeOf,
   targetLogprob,
   withoutSums,
-} from "./logprob";
+} from "./logit-sums";
 
 type HeadArgs = LinearForwardArgs | LinearBackwardArgs;
 
@@ -123,19 +124,10 @@ function linearForward(a: LinearForwardArgs): void {
 
 /** g of logit x of id j in row n. */
 function logitGradient(a: LinearBackwardArgs, map: LogitMap, n: number, j: number, x: number): number {
-  const max = a.maxLogits[n]!;
-  if (max === -Infinity) return 0;
-  if (!Number.isFinite(max)) return NaN;
-  const isTarget = a.gradLogProbs !== null && a.targets![n] === a.vocabStart + j;
   const ofLogprob = a.gradLogProbs ? a.gradLogProbs[n]! : 0;
-  const gap = map.belowMax(x, max);
-  const logp = gap - a.log1pSums[n]!;
-  const p = Math.exp(logp);
-  if (p === 0 && !isTarget) return 0;
-  // 1 − p must not be formed from a p near 1.
-  let dz = isTarget ? ofLogprob * -Math.expm1(logp) : 0 - ofLogprob * p;
-  if (a.gradEntropies && p > 0) dz -= a.gradEntropies[n]! * p * (gap + a.meanGaps![n]!);
-  return dz * map.derivative(x);
+  const isTarget = a.gradLogProbs !== null && a.targets![n] === a.vocabStart + j;
+  const ofEntropy = a.gradEntropies ? a.gradEntropies[n]! : 0;
+  return slopeOf(map, x, isTarget, a.maxLogits[n]!, a.log1pSums[n]!, ofLogprob, ofEntropy, a.meanGaps?.[n] ?? 0);
 }
 
 function hiddenGradient(a: LinearBackwardArgs, map: LogitMap, grad: WideLogitArray): void {

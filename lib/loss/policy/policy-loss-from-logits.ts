@@ -55,8 +55,8 @@ export type PolicyLossFromLogitsBatch<Name extends PolicyLossName> = Omit<
 /** How logits lie and become log-probs. */
 export interface KeptLogitsOptions extends TokenLogitsOptions {
   /**
-   * The ids that the sampler kept of each token, as in `keptLogprob`: log-probs are over these and the target, entropies over all. Not
-   * with a softcap. Default: log-probs are over the whole vocabulary.
+   * The ids that the sampler kept of each token, as in `keptLogprob`: log-probs are over these and the target, entropies over all.
+   * Default: log-probs are over the whole vocabulary.
    */
   readonly kept?: KeptIds;
 }
@@ -175,9 +175,7 @@ function evaluateOverKept(
 ): AnyResult {
   const given = read(op, name, batch, options);
   const { ids, where, memory } = rowsOf(op, logits, targets, batch, given);
-  const { softcap, signal: _, ...map } = where;
-  if (softcap !== undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "softcap", softcap, "nothing: kept is given");
+  const { signal: _, ...map } = where;
   const { logProbs, state } = evaluateKept(op, logits, ids, kept, map);
   const whole = { ...state.whole!, logProbs };
   const result = evaluateNamed(name, withLogProbs(batch, whole), given.loss);

@@ -1,10 +1,14 @@
 // Which tokens a loss may still move: those whose probability has not left a region around the old policy's.
 import { needFloats, optionalMask } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
+import { needsHostArrays } from "../../core/device-ops";
 import { argumentError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
 import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
+
+for (const op of ["trustRegionMask", "dppoLoss", "dppoTvLoss", "dppoKlLoss"])
+  needsHostArrays(op, "whether a token is inside of the region is decided in host memory");
 
 const MEASURES = ["ratio", "probability", "binaryKl"] as const;
 const SIDES = ["advantage", "advantageOrLow", "both"] as const;

@@ -80,7 +80,7 @@ function asWide(op: string, name: string, array: FloatArray | null, wide: FloatD
   return wide === "float64" ? Float64Array.from(array) : Float32Array.from(array);
 }
 
-function needGradients(
+export function needGradients(
   op: string,
   head: CheckedHead,
   options: LinearLogprobBackwardOptions,
@@ -110,7 +110,7 @@ function needGradients(
   };
 }
 
-function needArgs(
+export function needArgs(
   op: string,
   head: CheckedHead,
   state: LinearLogprobState,

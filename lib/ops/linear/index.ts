@@ -14,6 +14,8 @@ export type {
 } from "./backward";
 export type { LinearSums } from "../../backend/contract/linear";
 export type { DeviceHeadTensor, HeadDType, HeadTensor, HeadView, HeadViewOf, LinearHeadOptions } from "./head";
+export { keptLinearLogprob, keptLinearLogprobBackward } from "./kept";
+export type { KeptLinearLogprobBackwardOptions, KeptLinearLogprobOptions, KeptLinearLogprobResult } from "./kept";
 export { linearLogprobBackwardTogether, linearLogprobTogether } from "./together";
 export type {
   HeadPlace,

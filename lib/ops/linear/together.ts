@@ -7,7 +7,7 @@ import {
   type RowResult,
   type RowSums,
   withoutSums,
-} from "../../backend/js/logprob";
+} from "../../backend/js/logit-sums";
 import { selectBackend } from "../../backend/select";
 import { refuseOverlap, type TokenIds } from "../../core/arrays";
 import type { Collective } from "../../core/collective";

@@ -39,7 +39,12 @@ export type DeviceLogprobBackwardOptions = Anywhere<Omit<LogprobBackwardOptions,
   readonly out?: DeviceLogits;
 };
 
-function needRowState(op: string, name: keyof LogprobState, state: Partial<LogprobState>, N: number): Float32Array {
+export function needRowState(
+  op: string,
+  name: keyof LogprobState,
+  state: Partial<LogprobState>,
+  N: number,
+): Float32Array {
   const array: unknown = state[name];
   if (DeviceArray.is(array)) return needOutput(op, name, array, "float32", N) as Float32Array;
   if (typedArrayName(array) !== "Float32Array")
@@ -49,7 +54,7 @@ function needRowState(op: string, name: keyof LogprobState, state: Partial<Logpr
 }
 
 /** Gradients travel to the backends as float32; on a device they have to be. */
-function asFloat32(op: string, name: string, array: FloatArray | null): Float32Array | null {
+export function asFloat32(op: string, name: string, array: FloatArray | null): Float32Array | null {
   if (DeviceArray.is(array)) needDevice(op, name, array, ["float32"]);
   return array && typedArrayName(array) === "Float64Array" ? Float32Array.from(array) : (array as Float32Array | null);
 }

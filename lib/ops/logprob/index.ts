@@ -13,3 +13,4 @@ export { logprobTogether } from "./together";
 export type { LogprobTogetherOptions, LogprobTogetherResult } from "./together";
 export { keptLogprob, keptLogprobBackward } from "./kept";
 export type { KeptIds, KeptLogprobBackwardOptions, KeptLogprobOptions, KeptLogprobResult } from "./kept";
+export type { DeviceKeptLogprobBackwardOptions, DeviceKeptLogprobResult } from "./kept";

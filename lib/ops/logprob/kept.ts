@@ -1,28 +1,26 @@
 // Log-probs over the ids that a sampler kept: what top-k and top-p left of the vocabulary, recorded row by row.
-import { needsHostArrays } from "../../core/device-ops";
-import { needIds, optionalMask, type TokenIds } from "../../core/arrays";
-import { DTYPE_CODE, type FloatArray } from "../../core/dtype";
-import { argumentError, SurprisalError } from "../../core/errors";
-import { fromHalfBits, toHalfBits } from "../../core/half";
+import { selectBackend } from "../../backend/select";
+import { streamOf } from "../../backend/streams";
+import { needFloats, needIds, needLength, outputOr, refuseOverlap, type TokenIds } from "../../core/arrays";
+import { DeviceArray } from "../../core/device-array";
+import { takesDeviceArrays } from "../../core/device-ops";
+import type { FloatArray } from "../../core/dtype";
+import { argumentError } from "../../core/errors";
+import type { Anywhere, OnDevice } from "../../core/on-device";
 import { checkOffsets } from "../../core/row-layout";
-import type { BackendOption } from "../../backend/select";
-import { logprobBackward } from "./backward";
-import { logprob } from "./forward";
-import type { LogitMapOptions } from "./logit-rows";
+import { asFloat32, logprobBackward, needRowState } from "./backward";
+import { type CheckedRows, type LogitRowsOptions, needLogitRows } from "./logit-rows";
 import {
-  type CheckedLogits,
+  type DeviceLogits,
   type LogitDType,
-  type LogitLayout,
   type Logits,
   type LogitView,
   type LogitViewOf,
   needGradient,
-  needLogits,
 } from "./logits";
-import type { LogprobResult } from "./results";
+import { type LogprobResult, type LogprobState, needResult } from "./results";
 
-needsHostArrays("keptLogprob", "the kept logits are gathered in host memory");
-needsHostArrays("keptLogprobBackward", "the gradient is spread in host memory");
+takesDeviceArrays("keptLogprob", "keptLogprobBackward");
 
 /** The ids that a sampler kept of each row, one row behind the other; the target counts as kept, listed or not. */
 export interface KeptIds {
@@ -32,10 +30,7 @@ export interface KeptIds {
   readonly offsets: Int32Array;
 }
 
-/** Without softcap: an id that was not kept is a logit of −∞, which a softcap would make finite. */
-export interface KeptLogprobOptions extends LogitLayout, Omit<LogitMapOptions, "softcap">, BackendOption {
-  /** One flag a row: a row with 0 is not read, nor are its ids; its results are 0. Default: all 1. */
-  readonly mask?: Uint8Array;
+export interface KeptLogprobOptions extends LogitRowsOptions {
   /** False: no entropies, and no pass over the whole vocabulary. Default true. */
   readonly entropies?: boolean;
 }
@@ -46,7 +41,18 @@ export interface KeptLogprobResult {
   /** Of the whole vocabulary, nats, [rows]; null with `entropies: false`. */
   readonly entropies: Float32Array | null;
   /** What the gradient needs: of the kept ids, and of all. */
-  readonly state: { readonly kept: LogprobResult; readonly whole: LogprobResult | null };
+  readonly state: {
+    readonly kept: Pick<LogprobState, "maxLogits" | "log1pSums">;
+    readonly whole: LogprobResult | null;
+  };
+}
+
+/** The same on a device. */
+export interface DeviceKeptLogprobResult extends OnDevice<Pick<KeptLogprobResult, "logProbs" | "entropies">> {
+  readonly state: {
+    readonly kept: OnDevice<KeptLogprobResult["state"]["kept"]>;
+    readonly whole: OnDevice<LogprobResult> | null;
+  };
 }
 
 export interface KeptLogprobBackwardOptions extends KeptLogprobOptions {
@@ -54,88 +60,79 @@ export interface KeptLogprobBackwardOptions extends KeptLogprobOptions {
   readonly gradLogProbs?: FloatArray;
   /** d loss / d entropies, [rows]. */
   readonly gradEntropies?: FloatArray;
-  /** Memory for the gradient, of the logits' kind and length. Default: new. */
+  /** Memory for the gradient, of the logits' kind and length; may be the logits themselves. Default: new. */
   readonly out?: LogitView;
 }
 
-/** The kept columns of each row, its target first, side by side. */
-interface Compact {
-  readonly logits: CheckedLogits;
-  /** The same as the other functions take them. */
-  readonly layout: { readonly shape: readonly [number, number]; readonly dtype: LogitDType };
-  readonly values: Float32Array | Uint16Array;
-  /** The id of each column, −1 where there is none, [rows, width]. */
-  readonly columns: Int32Array;
+/** Options where the logits lie on a device. */
+export type DeviceKeptLogprobBackwardOptions = Anywhere<Omit<KeptLogprobBackwardOptions, "out">> & {
+  readonly out?: DeviceLogits;
+};
+
+/** Lists of kept ids, K in all. */
+export interface CheckedLists {
+  readonly ids: Int32Array;
+  readonly offsets: Int32Array;
+  readonly K: number;
 }
 
-function compactRows(
+/** The lists, checked as far as they lie on the host. */
+export function needKept(
   op: string,
-  given: Logits,
-  targets: TokenIds,
   kept: KeptIds,
-  options: KeptLogprobOptions,
-): Compact {
-  const logits = needLogits(op, given, options);
-  const { N, V, stride } = logits;
+  { N, V, targets, mask }: Pick<CheckedRows, "N" | "V" | "targets" | "mask">,
+): CheckedLists {
   const ids = needIds(op, "kept.ids", kept.ids);
   const offsets: unknown = kept.offsets;
-  if (!(offsets instanceof Int32Array) || offsets.length !== N + 1)
-    throw argumentError(
-      "ERR_SURPRISAL_SHAPE",
-      op,
-      "kept.offsets",
-      offsets,
-      `an Int32Array of ${N + 1}, one more than rows`,
-    );
+  if (!(offsets instanceof Int32Array))
+    throw argumentError("ERR_SURPRISAL_DTYPE", op, "kept.offsets", offsets, "an Int32Array");
+  needLength(op, "kept.offsets", offsets, N + 1, "one more than rows");
   checkOffsets(op, "kept.offsets", offsets);
   if (offsets[N] !== ids.length)
-    throw argumentError(
-      "ERR_SURPRISAL_RANGE",
-      op,
-      "kept.offsets",
-      offsets[N],
-      `${ids.length} at the end, as kept.ids has`,
-    );
-  const own = needIds(op, "targets", targets, N, "one a row");
-  const mask = optionalMask(op, "mask", options.mask, N, "one a row");
-  const width = 1 + offsets.subarray(1).reduce((most, end, b) => Math.max(most, end - offsets[b]!), 0);
-  const columns = new Int32Array(N * width).fill(-1);
-  const dtype = (["float32", "float16", "bfloat16"] as const).find((name) => DTYPE_CODE[name] === logits.dtype)!;
-  const bits = logits.logits;
-  const values = dtype === "float32" ? new Float32Array(N * width) : new Uint16Array(N * width);
-  values.fill(dtype === "float32" ? -Infinity : toHalfBits([-Infinity], dtype)[0]!);
-  const seen = new Int32Array(V).fill(-1);
-  for (let b = 0; b < N; ++b) {
-    if (mask && mask[b] === 0) continue;
-    let column = b * width;
-    const take = (id: number, name: string): void => {
-      if (id < 0 || id >= V)
-        throw argumentError("ERR_SURPRISAL_RANGE", op, name, id, `an id of the vocabulary, 0..${V - 1}`);
-      seen[id] = b;
-      columns[column] = id;
-      values[column++] = bits[b * stride + id]!;
-    };
-    take(own[b]!, `targets[${b}]`);
-    for (let k: number = offsets[b]!; k < offsets[b + 1]!; ++k) {
-      const id = ids[k]!;
-      if (seen[id] !== b) take(id, `kept.ids[${k}]`);
-      else if (id !== own[b]!)
-        throw argumentError("ERR_SURPRISAL_RANGE", op, `kept.ids[${k}]`, id, "an id that is not in its row already");
-    }
+    throw argumentError("ERR_SURPRISAL_RANGE", op, "kept.offsets", offsets[N], `${ids.length}, the ids, at the end`);
+  if (![ids, targets, mask].some((array) => DeviceArray.is(array))) {
+    const seen = new Int32Array(V).fill(-1);
+    for (let b = 0; b < N; ++b)
+      for (let k: number = offsets[b]!; k < offsets[b + 1]! && mask?.[b] !== 0; ++k) {
+        const id = ids[k]!;
+        if (id < 0 || id >= V || seen[id] === b)
+          throw argumentError("ERR_SURPRISAL_RANGE", op, `kept.ids[${k}]`, id, `0..${V - 1} (vocab), once a row`);
+        seen[id] = b;
+      }
   }
-  return { logits, layout: { shape: [N, width], dtype }, values, columns };
+  return { ids, offsets, K: ids.length };
 }
 
-/** All targets are column 0. */
-const firsts = ({ layout }: Compact): Int32Array => new Int32Array(layout.shape[0]);
+function prepare(
+  op: string,
+  logits: Logits,
+  targets: TokenIds,
+  kept: KeptIds,
+  options: KeptLogprobBackwardOptions,
+  state: readonly unknown[] = [],
+) {
+  const { gradLogProbs, gradEntropies, mask } = options;
+  const stream = streamOf(op, options, logits, targets, kept.ids, mask, gradLogProbs, gradEntropies, ...state);
+  const { view, ...rows } = needLogitRows(op, logits, targets, options);
+  if (rows.K !== 1 || !rows.targets) throw argumentError("ERR_SURPRISAL_SHAPE", op, "targets", targets, "one a row");
+  return { args: { ...rows, targets: rows.targets, ...needKept(op, kept, rows) }, view, stream };
+}
 
+/** The same on a device. Ids there that are none are reported at the next read. */
+export function keptLogprob(
+  logits: DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32">,
+  kept: Anywhere<KeptIds>,
+  options?: Anywhere<KeptLogprobOptions>,
+): DeviceKeptLogprobResult;
 /**
  * Log-probs under the distribution that was sampled from: over the ids that top-k and top-p kept, with the entropy of the whole
  * vocabulary beside them. A ratio of the policy's whole softmax to a sampler's nucleus is biased; this one is not.
  *
- *     logprob = z[target] − ln Σ_{j in kept ∪ {target}} exp z[j],      z = scale·x / temperature
+ *     logprob = z[target] − ln Σ_{j in kept ∪ {target}} exp z[j]
  *
- * Ids that were not kept get no gradient from log-probs. The kept columns are gathered, so that memory is rows · the most ids of a row.
+ * with z as in `logprob`. Ids that were not kept get no gradient from log-probs. Of a row its kept logits alone are read, and once more
+ * all for the entropy.
  *
  * @param logits float32, float16 or bfloat16, [rows, vocab]
  * @param targets one id a row
@@ -145,9 +142,21 @@ export function keptLogprob(
   logits: Logits,
   targets: TokenIds,
   kept: KeptIds,
-  options: KeptLogprobOptions = {},
-): KeptLogprobResult {
-  return evaluateKept("keptLogprob", logits, targets, kept, options);
+  options?: KeptLogprobOptions,
+): KeptLogprobResult;
+export function keptLogprob(
+  logits: Logits | DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32">,
+  kept: KeptIds | Anywhere<KeptIds>,
+  options: KeptLogprobOptions | Anywhere<KeptLogprobOptions> = {},
+): KeptLogprobResult | DeviceKeptLogprobResult {
+  return evaluateKept(
+    "keptLogprob",
+    logits as Logits,
+    targets as TokenIds,
+    kept as KeptIds,
+    options as KeptLogprobOptions,
+  );
 }
 
 /** As keptLogprob, in the name of the public function `op`. */
@@ -158,14 +167,25 @@ export function evaluateKept(
   kept: KeptIds,
   options: KeptLogprobOptions,
 ): KeptLogprobResult {
-  const compact = compactRows(op, logits, targets, kept, options);
-  const { temperature, scale, mask, backend } = options;
-  const of = logprob(compact.values, firsts(compact), { ...compact.layout, temperature, scale, mask, backend });
-  const { entropies: wanted = true, ...all } = options;
-  const whole = wanted ? logprob(logits, null, all) : null;
-  return { logProbs: of.logProbs, entropies: whole && whole.entropies, state: { kept: of, whole } };
+  const { args, stream } = prepare(op, logits, targets, kept, options);
+  const [logProbs, maxLogits, log1pSums] = ["logProbs", "maxLogits", "log1pSums"].map(
+    (name) => outputOr(op, name, undefined, "float32", args.N, stream) as Float32Array,
+  ) as [Float32Array, Float32Array, Float32Array];
+  const { ops } = selectBackend(op, options.backend, stream);
+  ops.logprobKeptForward({ ...args, logProbs, maxLogits, log1pSums });
+  const whole = (options.entropies ?? true) ? needResult(op, undefined, args.N, 0, stream) : null;
+  if (whole) ops.logprobForward({ ...args, targets: null, K: 0, ...whole });
+  return { logProbs, entropies: whole && whole.entropies, state: { kept: { maxLogits, log1pSums }, whole } };
 }
 
+/** The same on a device, where logits and state lie. Gradients there are float32. */
+export function keptLogprobBackward<D extends LogitDType>(
+  logits: DeviceArray<D>,
+  targets: TokenIds | DeviceArray<"int32">,
+  kept: Anywhere<KeptIds>,
+  state: DeviceKeptLogprobResult["state"],
+  options: DeviceKeptLogprobBackwardOptions,
+): DeviceArray<D>;
 /**
  * The gradient of `keptLogprob`: d / d z[j] = a·([j = target] − p_kept[j]) for kept ids, and of the entropy for all.
  *
@@ -179,8 +199,22 @@ export function keptLogprobBackward<L extends Logits>(
   kept: KeptIds,
   state: KeptLogprobResult["state"],
   options: KeptLogprobBackwardOptions,
-): LogitViewOf<L> {
-  return differentiateKept("keptLogprobBackward", logits, targets, kept, state, options) as LogitViewOf<L>;
+): LogitViewOf<L>;
+export function keptLogprobBackward(
+  logits: Logits | DeviceLogits,
+  targets: TokenIds | DeviceArray<"int32">,
+  kept: KeptIds | Anywhere<KeptIds>,
+  state: KeptLogprobResult["state"] | DeviceKeptLogprobResult["state"],
+  options: KeptLogprobBackwardOptions | DeviceKeptLogprobBackwardOptions,
+): unknown {
+  return differentiateKept(
+    "keptLogprobBackward",
+    logits as Logits,
+    targets as TokenIds,
+    kept as KeptIds,
+    state as KeptLogprobResult["state"],
+    options as KeptLogprobBackwardOptions,
+  );
 }
 
 /** As keptLogprobBackward, in the name of the public function `op`. */
@@ -189,41 +223,42 @@ export function differentiateKept(
   logits: Logits,
   targets: TokenIds,
   kept: KeptIds,
-  state: KeptLogprobResult["state"],
+  { kept: sums, whole }: KeptLogprobResult["state"],
   options: KeptLogprobBackwardOptions,
 ): LogitView {
-  const { gradLogProbs, gradEntropies, out, entropies: _, ...all } = options;
-  const compact = compactRows(op, logits, targets, kept, all);
-  if (gradEntropies && !state.whole)
-    throw new SurprisalError(
+  const { gradLogProbs, gradEntropies, out } = options;
+  const state: unknown[] = [sums.maxLogits, sums.log1pSums, whole?.maxLogits, whole?.log1pSums, whole?.meanGaps];
+  const { args, view: given, stream } = prepare(op, logits, targets, kept, options, state);
+  if (!gradLogProbs && !gradEntropies)
+    throw argumentError("ERR_SURPRISAL_OPTION", op, "gradLogProbs", undefined, "gradLogProbs, gradEntropies or both");
+  if (gradEntropies && !whole)
+    throw argumentError(
       "ERR_SURPRISAL_OPTION",
-      `${op}: gradEntropies is given, but keptLogprob had entropies: false`,
-      {
-        op,
-        name: "gradEntropies",
-        got: gradEntropies,
-        want: "nothing, or a state with entropies",
-      },
+      op,
+      "gradEntropies",
+      gradEntropies,
+      "nothing, as keptLogprob had entropies: false",
     );
-  const { view, grad } = needGradient(op, compact.logits, out, null);
-  if (gradEntropies) logprobBackward(logits, null, state.whole!, { ...all, gradEntropies, out: view });
-  else grad.fill(0);
-  if (!gradLogProbs) return view;
-  const { temperature, scale, mask, backend } = all;
-  const { layout, columns, values } = compact;
-  const map = { ...layout, temperature, scale, mask, backend };
-  const share = logprobBackward(values, firsts(compact), state.kept, { ...map, gradLogProbs });
-  const { stride } = compact.logits;
-  const [N, width] = layout.shape;
-  const { dtype } = layout;
-  const decoded = dtype === "float32" ? (share as Float32Array) : fromHalfBits(share, dtype);
-  for (let b = 0; b < N; ++b)
-    for (let k = b * width; k < (b + 1) * width && columns[k] !== -1; ++k) {
-      const at = b * stride + columns[k]!;
-      grad[at] =
-        dtype === "float32"
-          ? grad[at]! + decoded[k]!
-          : toHalfBits([fromHalfBits([grad[at]!], dtype)[0]! + decoded[k]!], dtype)[0]!;
-    }
+  const { N } = args;
+  const { entropies: _, gradLogProbs: __, ignoreIndex: ___, ...all } = options;
+  if (!gradLogProbs) return logprobBackward(logits, null, whole!, { ...all, mask: args.mask ?? undefined });
+  const floats = (name: string, array: FloatArray) =>
+    asFloat32(op, name, needFloats(op, name, array, N, "one a row")) as Float32Array;
+  const ofAll = (name: keyof LogprobState) => (gradEntropies ? needRowState(op, name, whole!, N) : null);
+  const { view, grad } = needGradient(op, { ...args, view: given }, out, stream);
+  const inputs = {
+    keptMaxLogits: needRowState(op, "maxLogits", sums, N),
+    keptLog1pSums: needRowState(op, "log1pSums", sums, N),
+    maxLogits: ofAll("maxLogits"),
+    log1pSums: ofAll("log1pSums"),
+    meanGaps: ofAll("meanGaps"),
+    gradLogProbs: floats("gradLogProbs", gradLogProbs),
+    gradEntropies: gradEntropies ? floats("gradEntropies", gradEntropies) : null,
+  };
+  const { ids, offsets, mask } = args;
+  const inPlace = grad.buffer === args.logits.buffer && grad.byteOffset === args.logits.byteOffset;
+  const others = { logits: inPlace ? undefined : args.logits, targets: args.targets, ids, offsets, mask };
+  refuseOverlap(op, { gradient: grad }, { ...inputs, ...others });
+  selectBackend(op, options.backend, stream).ops.logprobKeptBackward({ ...args, ...inputs, gradLogits: grad });
   return view;
 }

@@ -6,6 +6,7 @@
  *   backward  `grad_logits` from grad_log_probs and grad_entropies
  *   partial   the sums of one shard of the vocabulary, as a state
  *   merge     the states of all shards, to the outputs of forward
+ *   kept      the log-prob of a target over ids that were kept of its row, and its gradient, that of the entropy of all ids in it
  * formulas  docs/ops/logprob.md; z, S', W, p, H below are its symbols
  *
  * The maximum stays out of the sums, so that a nearly deterministic row (S' = 1e-9) keeps its full relative accuracy; the
@@ -28,8 +29,14 @@
  *           An ignored row: S' = -1, all else 0
  * merge     states of P shards, [P, N, 4+K], in shard order, to the outputs of forward. A row that any shard ignored is
  *           ignored. A target of another row that no shard has is SRP_OUT_OF_RANGE
+ * kept      ids of row n: its target, and ids[offsets[n]] ... ids[offsets[n + 1] - 1], in [0, V), each once, the target listed or not.
+ *           forward reads these logits alone; what it says of no finite logit, of NaN and of +infinity is said of them. max_logits and
+ *           log1p_sums are theirs: kept_max_logits and kept_log1p_sums of backward, whose max_logits, log1p_sums and mean_gaps are those
+ *           of the whole row. Ids that were not kept: the gradient of the entropy, exactly 0 without one. Sums in float64, and the
+ *           gradient of kept ids. A kept id twice counts twice in the sums
  * backward of a shard: V and vocab_start of the shard, max_logits, log1p_sums and mean_gaps of the whole row
- * device    a target out of range raises the queue's flag; its log-prob is NaN, the gradient of its row unspecified
+ * device    a target, a kept id or an offset out of range raises the queue's flag; log-probs of a target out of range are NaN, else what
+ *           comes of the row is unspecified
  * precision sums in float32 over 16 terms (CPU) or 32 (CUDA), float64 beyond; the CPU level "portable" in float64 throughout.
  *           Entropies within 1e-6 H + 1e-12 and log-probs within 1e-6 |logp| + 1e-12 for H >= 1e-9; where all of it hangs on one competitor
  *           12 nats or more below the maximum, 2e-6 on levels without a fused multiply-add. Gradient within 2e-6 of the row's
@@ -38,6 +45,7 @@
  *           Rows with a softcap in float64 throughout, on CPU levels
  * bits      on CUDA a row's sums depend on its logits alone: not on N, on the other rows, on where the row lies or on how many
  *           threads share it
+ * scratch   kept, backward: K + N numbers of the logits' dtype (CUDA), the longest list as float64 for each thread (CPU)
  * memory    grad_logits may be the same memory as logits (in place); no other overlap */
 #ifndef SURPRISAL_LOGPROB_H
 #define SURPRISAL_LOGPROB_H
@@ -109,5 +117,37 @@ typedef struct {
   float* mean_gaps;                /* [N] or NULL */
   float* sum_squares;              /* [N] or NULL */
 } srp_logprob_merge_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;          /* SRP_F32, SRP_F16 or SRP_BF16: of logits */
+  const void* logits;     /* [N, stride] */
+  const int32_t* targets; /* [N] */
+  const int32_t* ids;     /* [K] */
+  const int32_t* offsets; /* [N + 1] */
+  const uint8_t* mask;    /* [N] or NULL */
+  int64_t N, V, stride, K;
+  double temperature, scale, softcap;
+  float* log_probs;               /* [N] or NULL */
+  float *max_logits, *log1p_sums; /* [N] or NULL */
+} srp_logprob_kept_forward_args;
+
+typedef struct {
+  uint32_t size;
+  int32_t dtype;                                  /* SRP_F32, SRP_F16 or SRP_BF16: of logits and grad_logits */
+  const void* logits;                             /* [N, stride] */
+  const int32_t* targets;                         /* [N] */
+  const int32_t* ids;                             /* [K] */
+  const int32_t* offsets;                         /* [N + 1] */
+  const uint8_t* mask;                            /* [N] or NULL */
+  const float *kept_max_logits, *kept_log1p_sums; /* [N] */
+  const float *max_logits, *log1p_sums;           /* [N] or NULL without grad_entropies */
+  const float* mean_gaps;                         /* [N] or NULL without grad_entropies */
+  const float* grad_log_probs;                    /* [N] */
+  const float* grad_entropies;                    /* [N] or NULL */
+  int64_t N, V, stride, K;
+  double temperature, scale, softcap;
+  void* grad_logits; /* [N, stride], may be the memory of logits */
+} srp_logprob_kept_backward_args;
 
 #endif

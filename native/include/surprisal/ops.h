@@ -17,7 +17,7 @@
 #include "surprisal/select.h"
 
 /* A hash of these headers. */
-#define SRP_ABI 0xc71dac7du
+#define SRP_ABI 0x1dd32294u
 
 /* The ops, in the order of the table. */
 #define SRP_FOR_EACH_OP(X) \
@@ -44,6 +44,8 @@
   X(logprob_backward) \
   X(logprob_partial) \
   X(logprob_merge) \
+  X(logprob_kept_forward) \
+  X(logprob_kept_backward) \
   X(loss_token) \
   X(loss_row) \
   X(loss_logits) \

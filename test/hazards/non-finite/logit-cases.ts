@@ -72,4 +72,18 @@ export const LOGIT_CASES: readonly Case[] = [
         backend,
       }),
   ),
+  caseOf(
+    "keptLinearLogprob, keptLinearLogprobBackward",
+    { hidden, gradLogProbs: { values: Float64Array.of(0.5, -0.25, 0.75), kept: 0, masked: 1 } },
+    (input, backend) => {
+      const weight = Float64Array.from({ length: 5 * D }, (_, i) => Math.sin(i));
+      const call = { ...head, backend };
+      const { state, logProbs } = s.keptLinearLogprob(input.hidden, weight, targets, KEPT, call);
+      const { gradHidden } = s.keptLinearLogprobBackward(input.hidden, weight, targets, state, {
+        ...call,
+        gradLogProbs: input.gradLogProbs,
+      });
+      return { logProbs, gradHidden };
+    },
+  ),
 ];

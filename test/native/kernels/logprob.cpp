@@ -9,6 +9,8 @@ using ForwardArgs = srp_logprob_forward_args;
 using BackwardArgs = srp_logprob_backward_args;
 using PartialArgs = srp_logprob_partial_args;
 using MergeArgs = srp_logprob_merge_args;
+using KeptForwardArgs = srp_logprob_kept_forward_args;
+using KeptBackwardArgs = srp_logprob_kept_backward_args;
 
 // Float32 terms on the device, float64 ones on the CPU: 2e-6 on any row (logprob.h), and both are rounded to float32.
 constexpr Tolerance kFloat32Terms = {2.2e-6, 1e-12};
@@ -156,6 +158,85 @@ Call<BackwardArgs> backward(Random& random, const Problem& p, const Shard& shard
   return call;
 }
 
+// Ids that a sampler kept of each row, in any order; of an ignored row none that is one.
+struct Lists {
+  std::vector<int32_t> ids, offsets = {0};
+};
+
+Lists lists(Random& random, const Problem& p) {
+  Lists kept;
+  for (int64_t n = 0; n < p.shape.N; ++n) {
+    const double share = random.one_of({0.0, 0.1, 0.7, 1.0});
+    const int64_t first = p.shape.V == 0 ? 0 : random.integer(0, p.shape.V - 1);
+    for (int64_t j = 0; j < p.shape.V; ++j)
+      if (random.chance(share))
+        kept.ids.push_back(!p.mask.empty() && !p.mask[n] ? INT32_MIN : static_cast<int32_t>((first + j) % p.shape.V));
+    kept.offsets.push_back(static_cast<int32_t>(kept.ids.size()));
+  }
+  return kept;
+}
+
+template <class Args>
+void kept_inputs(Call<Args>& call, const Problem& p, const Lists& kept, int64_t padding) {
+  const auto [N, V, K] = p.shape;
+  Args& a = call.args;
+  a.dtype = p.dtype;
+  a.N = N;
+  a.V = V;
+  a.stride = V + padding;
+  a.K = static_cast<int64_t>(kept.ids.size());
+  a.temperature = p.temperature;
+  a.scale = p.scale;
+  a.softcap = p.softcap;
+  std::vector<double> logits(static_cast<size_t>(N * a.stride), NAN);
+  for (int64_t n = 0; n < N; ++n)
+    for (int64_t j = 0; j < V; ++j) logits[n * a.stride + j] = p.logits[n * V + j];
+  call.in("logits", &Args::logits, reals(p.dtype, logits));
+  call.in("targets", &Args::targets, ints(p.targets));
+  call.in("ids", &Args::ids, ints(kept.ids));
+  call.in("offsets", &Args::offsets, ints(kept.offsets));
+  if (!p.mask.empty()) call.in("mask", &Args::mask, flags(p.mask));
+}
+
+// Sums in float64 on both backends, in another order: half a step of float32 apart, at most one.
+constexpr Tolerance kKept = {1.3e-7, 1e-12};
+
+Call<KeptForwardArgs> kept_forward(const Problem& p, const Lists& kept, int64_t padding) {
+  Call<KeptForwardArgs> call(&srp_backend::logprob_kept_forward);
+  kept_inputs(call, p, kept, padding);
+  call.out("log_probs", &KeptForwardArgs::log_probs, SRP_F32, p.shape.N, kKept);
+  call.out("max_logits", &KeptForwardArgs::max_logits, SRP_F32, p.shape.N, Tolerance::exact());
+  call.out("log1p_sums", &KeptForwardArgs::log1p_sums, SRP_F32, p.shape.N, kKept);
+  return call;
+}
+
+Call<KeptBackwardArgs> kept_backward(Random& random, const Problem& p, const Lists& kept, int64_t padding,
+                                     bool of_entropy, bool in_place) {
+  const Call<KeptForwardArgs> over_kept = kept_forward(p, kept, 0);
+  const Call<ForwardArgs> over_all = forward(random, p, 0, 1);
+  const Outcome of_kept = on_cpu(over_kept), of_all = on_cpu(over_all);
+  Call<KeptBackwardArgs> call(&srp_backend::logprob_kept_backward);
+  kept_inputs(call, p, kept, padding);
+  const auto from = [](const auto& made, const Outcome& results, const char* name) {
+    return results.arrays[made.index_of(name)];
+  };
+  call.in("kept_max_logits", &KeptBackwardArgs::kept_max_logits, from(over_kept, of_kept, "max_logits"));
+  call.in("kept_log1p_sums", &KeptBackwardArgs::kept_log1p_sums, from(over_kept, of_kept, "log1p_sums"));
+  const int64_t N = p.shape.N;
+  call.in("grad_log_probs", &KeptBackwardArgs::grad_log_probs, reals(SRP_F32, random.reals(N, -1, 1)));
+  if (of_entropy) {
+    call.in("max_logits", &KeptBackwardArgs::max_logits, from(over_all, of_all, "max_logits"));
+    call.in("log1p_sums", &KeptBackwardArgs::log1p_sums, from(over_all, of_all, "log1p_sums"));
+    call.in("mean_gaps", &KeptBackwardArgs::mean_gaps, from(over_all, of_all, "mean_gaps"));
+    call.in("grad_entropies", &KeptBackwardArgs::grad_entropies, reals(SRP_F32, random.reals(N, -1, 1)));
+  }
+  if (in_place)
+    call.in_place("logits", &KeptBackwardArgs::grad_logits, gradient_tolerance(p));
+  else
+    call.out("grad_logits", &KeptBackwardArgs::grad_logits, p.dtype, N * call.args.stride, gradient_tolerance(p));
+  return call;
+}
+
 // The vocabulary cut into P shards of any width.
 std::vector<Shard> cut(Random& random, int64_t V, int64_t P) {
   std::vector<Shard> shards;
@@ -218,6 +299,29 @@ void refuse_shards(Runner& run, const Call<Args>& good) {
   refuse_values(run, good, "vocab_size", &Args::vocab_size, {-1, 0, 1, INT64_MIN, INT64_MAX}, SRP_BAD_SHAPE);
 }
 
+// Every row keeps this many ids.
+Lists lists_of_rows(const Problem& p, int64_t count) {
+  Lists kept;
+  for (int64_t n = 0; n < p.shape.N; ++n) {
+    for (int64_t j = 0; j < count; ++j) kept.ids.push_back(static_cast<int32_t>((7 * n + 3 * j) % p.shape.V));
+    kept.offsets.push_back(static_cast<int32_t>(kept.ids.size()));
+  }
+  return kept;
+}
+
+template <class Args>
+void refuse_kept(Runner& run, const Call<Args>& good, const Problem& p, int64_t ids) {
+  expect_struct_checks(run, good);
+  refuse_values(run, good, "dtype", &Args::dtype, {0, -1, SRP_F64, SRP_I32, INT32_MAX}, SRP_BAD_DTYPE);
+  refuse_negative(run, good, &Args::N, &Args::V, &Args::stride, &Args::K);
+  refuse_map(run, good);
+  refuse_null(run, good, &Args::logits, &Args::targets, &Args::ids, &Args::offsets);
+  mislead_indices(run, good, "targets", 2, p.shape.V);
+  mislead_indices(run, good, "ids", 11, p.shape.V);
+  mislead_offsets(run, good, "offsets", p.shape.N, ids);
+  run.agree(good);
+}
+
 }  // namespace
 
 void logprob_agrees(Runner& run) {
@@ -246,6 +350,18 @@ void logprob_agrees(Runner& run) {
     for (const Shard& shard : cut(random, p.shape.V, 3)) run.agree(partial(p, shard));
   });
   run.agree(partial(many, {1, 2, 0}));
+
+  run.begin("logprob_kept_forward", "agrees");
+  each_problem(random, [&](const Problem& p) {
+    if (p.shape.K == 1) run.agree(kept_forward(p, lists(random, p), random.integer(0, 2)));
+  });
+
+  run.begin("logprob_kept_backward", "agrees");
+  each_problem(random, [&](const Problem& p) {
+    for (const bool in_place : {false, true})
+      if (p.shape.K == 1)
+        run.agree(kept_backward(random, p, lists(random, p), random.integer(0, 2), random.chance(0.6), in_place));
+  });
 
   run.begin("logprob_merge", "agrees");
   each_problem(random, [&](const Problem& p) {
@@ -299,6 +415,24 @@ void logprob_refuses(Runner& run) {
   refuse_null(run, shard, &PartialArgs::targets, &PartialArgs::states);
   mislead_indices(run, shard, "targets", 11, p.shape.V);
   run.agree(shard);
+
+  Problem one = p;
+  one.shape.K = 1;
+  one.targets.resize(4);
+  const Lists kept = lists_of_rows(one, 9);
+  const int64_t ids = static_cast<int64_t>(kept.ids.size());
+  run.begin("logprob_kept_forward", "refuses");
+  const Call<KeptForwardArgs> over_kept = kept_forward(one, kept, 1);
+  refuse_kept(run, over_kept, one, ids);
+
+  run.begin("logprob_kept_backward", "refuses");
+  for (const bool in_place : {false, true}) {
+    const Call<KeptBackwardArgs> grad = kept_backward(random, one, kept, 1, true, in_place);
+    refuse_kept(run, grad, one, ids);
+    refuse_null(run, grad, &KeptBackwardArgs::kept_max_logits, &KeptBackwardArgs::kept_log1p_sums,
+                &KeptBackwardArgs::grad_log_probs, &KeptBackwardArgs::max_logits, &KeptBackwardArgs::log1p_sums,
+                &KeptBackwardArgs::mean_gaps, &KeptBackwardArgs::grad_logits);
+  }
 
   run.begin("logprob_merge", "refuses");
   const Data states = merged_input(p, {{0, 10, 0}, {10, 20, 0}, {30, 7, 0}});

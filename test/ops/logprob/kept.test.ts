@@ -113,6 +113,22 @@ eachBackend((backend) => {
     expect([...other.logProbs]).toEqual(order.map((b) => logProbs[b]));
   });
 
+  test(`${backend}: a softcap comes first, and the gradient may lie where the logits do`, () => {
+    const softcap = 2;
+    const capped = logits.map((x) => 2 * Math.tanh(x / 2));
+    const [gradLogProbs, gradEntropies] = [Float32Array.of(1, -2, 3), Float32Array.of(0.5, 0, -1)];
+    const { logProbs, state } = keptLogprob(logits, targets, kept, { ...options, softcap });
+    for (let b = 0; b < 3; ++b) expect(logProbs[b]).toBeCloseTo(definition(capped, b).logProb, 5);
+    const by = { ...options, softcap, gradLogProbs, gradEntropies };
+    const gradient = keptLogprobBackward(logits, targets, kept, state, by);
+    const plain = keptLogprob(capped, targets, kept, options).state;
+    const inside = keptLogprobBackward(capped, targets, kept, plain, { ...options, gradLogProbs, gradEntropies });
+    gradient.forEach((g, i) => expect(g).toBeCloseTo(inside[i]! * (1 - Math.tanh(logits[i]! / 2) ** 2), 5));
+    const place = logits.slice();
+    expect(keptLogprobBackward(place, targets, kept, state, { ...by, out: place })).toBe(place);
+    expect(place).toEqual(gradient);
+  });
+
   test(`${backend}: half types give what their numbers give`, () => {
     const dtype = "bfloat16";
     const halves = toHalfBits(logits, dtype); // exact: few bits each
@@ -133,9 +149,15 @@ test("ids and offsets that do not fit are refused, by name", () => {
   expect(call({ offsets: Int32Array.of(0, 3, 5) })).toThrow(/kept\.offsets/);
   expect(call({ offsets: Int32Array.of(0, 3, 4, 4) })).toThrow(/kept\.offsets/);
   expect(call({ ids: Int32Array.of(3, 2, 9, 2, 4) })).toThrow(/kept\.ids\[2\] is 9/);
-  expect(call({ ids: Int32Array.of(3, 2, 3, 2, 4) })).toThrow(/kept\.ids\[2\] is 3/);
+  expect(call({ ids: Int32Array.of(3, 2, 3, 2, 4) })).toThrow(
+    /kept\.ids\[2\] is 3, expected 0\.\.4 \(vocab\), once a row/,
+  );
   expect(() => keptLogprob(logits, Int32Array.of(0, 7, 0), kept, layout)).toThrow(/targets\[1\] is 7/);
+  expect(() => keptLogprob(logits, new Int32Array(6), kept, layout)).toThrow(/targets/);
   const { state } = keptLogprob(logits, targets, kept, { ...layout, entropies: false });
+  expect(() => keptLogprobBackward(logits, targets, kept, state, layout)).toThrow(
+    /gradLogProbs, gradEntropies or both/,
+  );
   const gradEntropies = new Float32Array(3);
   expect(() => keptLogprobBackward(logits, targets, kept, state, { ...layout, gradEntropies })).toThrow(
     /entropies: false/,

@@ -63,6 +63,7 @@ def checks(device):
             backward = {**numbers, "vocab_start": 0, "vocab_size": vocab}
             inputs = {"logits": logits, "targets": targets, "max_logits": top.float(), "log1p_sums": exact.float(), "mean_gaps": gap.float(), "grad_log_probs": a, "grad_entropies": h}
             yield Check("logprob_backward", title, inputs, backward, {"grad_logits": (gradient, dtype, (bound, rounding))})
+            yield from kept_checks(data, dtype, logits, targets, {**numbers, "title": title}, rounding)
 
     logits, targets = rows(data, 4096, f32)
     chosen, entropy, lse, squares, _ = definition(logits.double(), targets)
@@ -77,6 +78,37 @@ def checks(device):
     numbers = {"P": 2, "N": N, "K": 1, "temperature": TEMPERATURE, "scale": SCALE, "softcap": 0.0}
     outputs = {"log_probs": (chosen, f32, near), "entropies": (entropy, f32, near), "log_sum_exps": (lse, f32, (1e-6, 1e-6)), "sum_squares": (squares, f32, (1e-9, 2e-6))}
     yield Check("logprob_merge", "two shards", inputs, numbers, outputs)
+
+
+def kept_checks(data, dtype, logits, targets, given, rounding):
+    """Log-probs over 40 ids of each row and the target, and the gradient, that of the entropy of all ids in it."""
+    near, f32 = (1e-9, 1.2e-6), torch.float32
+    title, vocab = given["title"] + ", kept ids", given["V"]
+    lists = [[(37 * n + 101 * k) % vocab for k in range(40)] for n in range(N)]
+    wide = logits.double().requires_grad_()
+    _, entropy, lse, _, z = definition(wide, targets)
+    sets = [sorted(set(ids + [int(target)])) for ids, target in zip(lists, targets)]
+    over = torch.stack([torch.logsumexp(z[n, ids], -1) for n, ids in enumerate(sets)])
+    chosen = z.gather(1, targets.long()[:, None])[:, 0] - over
+    tops = torch.stack([logits[n, ids].double().max() for n, ids in enumerate(sets)])
+    rest = (over - tops / TEMPERATURE).detach()
+    ids = torch.tensor(sum(lists, []), dtype=torch.int32, device=logits.device)
+    offsets = torch.arange(N + 1, dtype=torch.int32, device=logits.device) * 40
+    numbers = {**given, "K": len(ids)}
+    del numbers["title"]
+    inputs = {"logits": logits, "targets": targets, "ids": ids, "offsets": offsets}
+    outputs = {"log_probs": (chosen.detach(), f32, near), "max_logits": (tops, f32, (0.0, 0.0)), "log1p_sums": (rest, f32, (1e-9, 2e-6))}
+    yield Check("logprob_kept_forward", title, inputs, numbers, outputs)
+
+    a, h = data.normal(N), data.normal(N)
+    (gradient,) = torch.autograd.grad((a.double() * chosen + h.double() * entropy).sum(), wide)
+    top = logits.double().max(-1).values
+    exact = torch.log1p(torch.expm1(lse - top / TEMPERATURE).clamp(min=0)).detach()
+    gap = (entropy - (lse - top / TEMPERATURE)).detach()
+    state = {"kept_max_logits": tops.float(), "kept_log1p_sums": rest.float(), "max_logits": top.float(), "log1p_sums": exact.float(), "mean_gaps": gap.float()}
+    bound = 4e-6 * (a.double().abs() + 2 * h.double().abs())[:, None] / TEMPERATURE + (6e-8 if dtype == torch.float16 else 0)
+    wanted = {"grad_logits": (torch.nan_to_num(gradient, nan=0.0), dtype, (bound, rounding))}
+    yield Check("logprob_kept_backward", title, {**inputs, **state, "grad_log_probs": a, "grad_entropies": h}, numbers, wanted)
 
 
 def shard_state(z, raw, targets):

@@ -112,7 +112,8 @@ export const nemoRlLosses: readonly Mapping[] = [
     options: 'preset "nemo-rl"; kl.importanceCorrected "self" or "sampler"',
     notCompared: {
       outputs: ["metrics"],
-      because: "its names are not made; results have losses, ratios, KL and flags per token",
+      because:
+        "means over tokens of what results have per token (moments of ratios, losses, kl); its sampler errors: mismatchMetrics",
     },
     run: (inputs, context) => {
       const mask = tokens(inputs);

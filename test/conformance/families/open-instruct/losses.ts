@@ -104,7 +104,8 @@ export const openInstructLosses: readonly Mapping[] = [
     options: 'logClamp 10; TV: measure "totalVariation", level "row", drops "outward"',
     notCompared: {
       outputs: ["metrics"],
-      because: "shares of what was dropped and clipped: droppedFraction and kept say them",
+      because:
+        "its two sides of the dropped share apart: droppedFraction is their sum; rho_weight: moments of the weights",
     },
     run: (inputs, context) => ({
       weights: inputs.boolean("use_rho_correction")

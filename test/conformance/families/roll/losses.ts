@@ -25,7 +25,8 @@ import type { Context, Mapping, Outputs } from "../../mapping";
 const family = "roll";
 const METRICS = {
   outputs: ["metrics"],
-  because: "its names are not made; results have losses, ratios, KL and flags per token",
+  because:
+    "sums for its workers (@sum) of what results have per token (moments of ratios, kl); train_infer figures: values of offPolicyMask",
 } as const;
 
 const on = (inputs: Inputs, name: string): boolean => inputs.has(name) && inputs.boolean(name);

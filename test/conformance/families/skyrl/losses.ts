@@ -149,7 +149,11 @@ export const skyrlLosses: readonly Mapping[] = [
     function: "compute_off_policy_correction",
     ours: ["offPolicyMask", "importanceRatio"],
     options: "a rule is a call, with the mask of the one before",
-    notCompared: { outputs: ["metrics"], because: "figures over masked zeros, and shares that droppedFraction says" },
+    notCompared: {
+      outputs: ["metrics"],
+      because:
+        "max, min and std run over the zeros of masked tokens; shares of dropped rows: droppedFraction of each rule",
+    },
     run: corrections,
   },
   {

@@ -176,7 +176,8 @@ export const slimeLosses: readonly Mapping[] = [
       'preset "slime"; rows 1, or aggregation "tokenSum"; rows that share a denominator: a loss of these with `tokens`, and combineLosses',
     notCompared: {
       outputs: ["metrics"],
-      because: "its names are not made; results have losses, ratios, KL and flags per token",
+      because:
+        "sums under its reduction of what results have per token (aggregateLoss of losses, clipped, kl); mis_ figures: compute_mis_weights",
     },
     run: (inputs, context) => {
       const mask = inputs.uint8("loss_mask");
@@ -209,7 +210,8 @@ export const slimeLosses: readonly Mapping[] = [
     options: "importanceRatio with batchNormalize; offPolicyMask for each rule",
     notCompared: {
       outputs: ["metrics"],
-      because: "means of rows of which each counts once; mismatchMetrics has those of tokens",
+      because:
+        "each row counts once in kl, k3_kl and weights, each token in mismatchMetrics; perplexities are those of mismatchMetrics",
     },
     replacedBy: "geometric weights are divided by their mean over rows",
     run: (inputs, context) => {
