@@ -28,12 +28,15 @@ struct List {
   }
 };
 
-// Calls use(id, k) for each id of the list in the vocabulary, and for the target with k = end.
+// Calls use(id, k) for each id of the list in the vocabulary but the target, and for the target with k = end: where lanes write, an id is
+// one lane's.
 template <class Args, class Use>
 __device__ __forceinline__ void each_id(const Args& a, const List& list, uint32_t* faults, const Use& use) {
   const int64_t end = list.range.end;
+  const int32_t target = list.read ? a.targets[list.n] : 0;
   for (int64_t k = list.range.begin + threadIdx.x % kWarp; list.read && k <= end; k += kWarp) {
-    const int32_t id = k < end ? a.ids[k] : a.targets[list.n];
+    const int32_t id = k < end ? a.ids[k] : target;
+    if (k < end && id == target) continue;
     if (id >= 0 && id < a.V)
       use(id, k);
     else
@@ -52,9 +55,7 @@ __global__ void __launch_bounds__(kThreads) kept_forward_kernel(srp_logprob_kept
   const T* const x = static_cast<const T*>(a.logits) + (list.read ? list.n : 0) * a.stride;
   const int64_t target = list.read ? a.targets[list.n] : 0;
   RowSums sums = no_sums(-INFINITY);
-  each_id(a, list, faults, [&](int32_t id, int64_t k) {
-    if (k == list.range.end || id != target) sums = with_logit(map, sums, load(x, id));
-  });
+  each_id(a, list, faults, [&](int32_t id, int64_t) { sums = with_logit(map, sums, load(x, id)); });
   for (int distance = kWarp / 2; distance > 0; distance /= 2) {
     const RowSums other = {__shfl_xor_sync(kFullWarp, sums.max_logit, distance),
                            __shfl_xor_sync(kFullWarp, sums.rest, distance), 0, 0};
