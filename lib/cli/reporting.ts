@@ -5,6 +5,7 @@ import type { BackendOption } from "../backend/select";
 import { renderHtml, type ReportFacts, type ReportRollout, type ReportStep, type SpanOptions } from "../report";
 import { prepareAsOne } from "../report/prepare";
 import { spansOfRows, weightsOfSpan } from "../report/spans";
+import { withFields } from "../io/record";
 import type { OptionSpecs } from "./shell/command";
 import { delimitersOf } from "./rollouts/delimiters";
 import type { Estimate } from "./rollouts/estimate";
@@ -45,7 +46,7 @@ export function estimatedStep(label: string, { rollouts, spans: found }: Estimat
       after: rollouts[row]!.advantages?.[begin],
     }));
   const own: readonly ReportRollout[] = lists
-    ? rollouts.map((rollout, row) => ({ ...rollout, spans: lists[row]! }))
+    ? rollouts.map((rollout, row) => withFields(rollout, { spans: lists[row]! }))
     : rollouts;
   // What follows from the records, such as where ratios are clipped, and nothing that the estimator said.
   return prepareAsOne(label, own);

@@ -14,7 +14,10 @@ export const SamplerGapMeter: typeof from.SamplerGapMeter = checkedClass(
   from.SamplerGapMeter,
   "options?{against large}",
 );
-/** How many tokens the completion of a rollout has; undefined where no field has one entry per token. */
+/**
+ * How many tokens the completion of a rollout has; undefined where no field has one entry per token. The fields are those of `PER_TOKEN`,
+ * each by its name: this is asked many times of each of a million rollouts.
+ */
 export const tokenCount: typeof from.tokenCount = checked("tokenCount", from.tokenCount, "rollout<>");
 /**
  * As `readRollouts`, with all rollouts in memory.

@@ -104,6 +104,14 @@ export const JSON_NAMES = {
   meta: "meta",
 } as const satisfies Record<keyof Rollout, string>;
 
+/**
+ * A rollout with more fields, or other ones. Not by spread syntax: V8 gives each object that it clones and then adds to a hidden class of
+ * its own, and what reads a million of those is 20 times slower.
+ */
+export function withFields<R extends Rollout, F extends object>(rollout: R, fields: F): R & F {
+  return Object.assign({}, rollout, fields);
+}
+
 /** The fields that hold one float64 per token of the completion. */
 export const TOKEN_FIELDS = [
   "samplerLogProbs",
@@ -134,9 +142,22 @@ export function wrongLength<Field extends string>(
   return undefined;
 }
 
-/** How many tokens the completion of a rollout has; undefined where no field has one entry per token. */
+/**
+ * How many tokens the completion of a rollout has; undefined where no field has one entry per token. The fields are those of `PER_TOKEN`,
+ * each by its name: this is asked many times of each of a million rollouts.
+ */
 export function tokenCount(rollout: Rollout): number | undefined {
-  const known = PER_TOKEN.find((field) => rollout[field] !== undefined);
-  const length = known && rollout[known]!.length;
-  return length ?? (rollout.topK && rollout.topK.offsets.length - 1);
+  const known =
+    rollout.tokenIds ??
+    rollout.tokens ??
+    rollout.mask ??
+    rollout.samplerLogProbs ??
+    rollout.recomputedLogProbs ??
+    rollout.oldLogProbs ??
+    rollout.referenceLogProbs ??
+    rollout.entropies ??
+    rollout.values ??
+    rollout.tokenRewards ??
+    rollout.advantages;
+  return known?.length ?? (rollout.topK && rollout.topK.offsets.length - 1);
 }

@@ -1,6 +1,6 @@
 // The numbers of a step that have a distribution, taken out of its rollouts. Tokens under the mask are not read.
 import { keptValues } from "../core/kept-values";
-import { packRows } from "../core/packed-rows";
+import { joinRows, offsetsOf } from "../core/packed-rows";
 import { tokenCount } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
 import type { Measure } from "./summary";
@@ -34,11 +34,11 @@ export function ratiosOf({ ratios, logProbs, oldLogProbs }: ReportRollout): Arra
 
 /** All values of one measure in a step. */
 export function valuesOf(measure: Measure, { rollouts }: ReportStep): Float64Array {
-  const ofTokens = (values: (rollout: ReportRollout) => ArrayLike<number> | undefined): Float64Array =>
-    packRows(
-      rollouts.map((rollout) => Float64Array.from(keptOf(rollout, values(rollout)))),
-      new Float64Array(0),
-    ).values;
+  const ofTokens = (values: (rollout: ReportRollout) => ArrayLike<number> | undefined): Float64Array => {
+    const rows = rollouts.map((rollout) => keptOf(rollout, values(rollout)));
+    const offsets = offsetsOf(rows.map(({ length }) => length));
+    return joinRows(rows, offsets, new Float64Array(offsets.at(-1)!));
+  };
   switch (measure) {
     case "reward":
       return Float64Array.from(rollouts.flatMap(({ reward }) => known(reward)));

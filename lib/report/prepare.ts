@@ -3,7 +3,7 @@ import { empgAdvantage, type EmpgAdvantageOptions } from "../advantage/empg-adva
 import { grpoAdvantage } from "../advantage/grpo-advantage";
 import type { BackendOption } from "../backend/select";
 import { needNumber } from "../core/option-checks";
-import { type Rollout, tokenCount } from "../io/record";
+import { type Rollout, tokenCount, withFields } from "../io/record";
 import { refusalOf, RolloutColumns, spreadOverTokens } from "../io/rollout-columns";
 import { groupRollouts, splitBySteps, type StepRollouts } from "../io/rollout-groups";
 import { findSpans } from "../ops/delim";
@@ -48,8 +48,8 @@ function withAdvantages(
     const advantage = rollout.advantage ?? relative.get(rollout);
     if (rollout.advantages || advantage === undefined) return rollout;
     // A rollout that is known as text has no tokens to spread it over.
-    if (tokenCount(rollout) === undefined) return { ...rollout, advantage };
-    return { ...rollout, advantages: spreadOverTokens(rollout, advantage) };
+    if (tokenCount(rollout) === undefined) return withFields(rollout, { advantage });
+    return withFields(rollout, { advantages: spreadOverTokens(rollout, advantage) });
   });
 }
 
@@ -106,7 +106,7 @@ function modulated(
     ...named(found[row]!, begin),
   }));
   const after = columns.cut(result.advantages);
-  return rollouts.map((rollout, row) => ({ ...rollout, advantages: after[row]!, spans: rows[row]! }));
+  return rollouts.map((rollout, row) => withFields(rollout, { advantages: after[row]!, spans: rows[row]! }));
 }
 
 /** The name of the span that begins there. */
@@ -125,7 +125,7 @@ function withSpans(rollouts: readonly ReportRollout[], options: PrepareOptions):
   const known = tokenized.every(({ entropies, advantages }) => entropies && advantages);
   const done = known
     ? modulated(columns, found, spans, chosen)
-    : tokenized.map((rollout, row) => ({ ...rollout, spans: found[row]! }));
+    : tokenized.map((rollout, row) => withFields(rollout, { spans: found[row]! }));
   const places = new Map(tokenized.map((rollout, i) => [rollout, done[i]!]));
   return rollouts.map((rollout) => places.get(rollout) ?? rollout);
 }
@@ -136,7 +136,7 @@ function withClipping(rollout: ReportRollout, low: number, high: number): Report
   if (clipped || !ratios || !advantages) return rollout;
   const clip = (ratio: number, advantage: number): number =>
     advantage > 0 && ratio > 1 + high ? 1 : advantage < 0 && ratio < 1 - low ? -1 : 0;
-  return { ...rollout, clipped: Int8Array.from(ratios, (ratio, t) => clip(ratio, advantages[t]!)) };
+  return withFields(rollout, { clipped: Int8Array.from(ratios, (ratio, t) => clip(ratio, advantages[t]!)) });
 }
 
 /** Rollouts by training step, ascending; those without one come first. */

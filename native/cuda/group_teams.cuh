@@ -245,28 +245,34 @@ __device__ __forceinline__ Group<F> empty(Group<F> group) {
   return group;
 }
 
-// run(walk, g, live) for the groups of this warp: those that fit its teams side by side, then the larger ones one by one. A
+// run(walk, g, items, live) for the groups of this warp: those that fit its teams side by side, then the larger ones one by one. A
 // walk that is not live stores nothing.
 template <class F, class Args, class Run>
 __device__ __forceinline__ void each_group_of_warp(const Args& a, int lanes, uint32_t* faults, const Run& run) {
   const int lane = static_cast<int>(threadIdx.x) % kWarp;
   const int64_t warp = (blockIdx.x * int64_t{kTeamThreads} + threadIdx.x) / kWarp, first = warp * (kWarp / lanes);
   if (first >= a.G) return;  // the whole warp
-  const int64_t g = first + lane / lanes < a.G ? first + lane / lanes : a.G - 1;
+  int64_t g = first + lane / lanes < a.G ? first + lane / lanes : a.G - 1;
   const bool exists = first + lane / lanes < a.G, leads = lane % lanes == 0;
-  const Group<F> group = group_at<F>(a, g, exists && leads, faults);
+  Group<F> group = group_at<F>(a, g, exists && leads, faults);
   const bool fits = group.end - group.begin <= lanes * kOfTeamLane;
-  run(TeamWalk<F>(exists && fits ? group : empty(group), lanes, faults), g, group.end - group.begin, exists && fits);
-
   unsigned others = __ballot_sync(kFullWarp, exists && leads && !fits);
-  for (; others; others &= others - 1) {
-    const int64_t other = first + (__ffs(static_cast<int>(others)) - 1) / lanes;
-    const Group<F> larger = group_at<F>(a, other, false, faults);
-    const int64_t items = larger.end - larger.begin;
-    if (items <= kTeamItems)
-      run(TeamWalk<F>(larger, kWarp, faults), other, items, true);
+  // One walk in the code for both: most of a kernel's code is `run`.
+  int team = lanes;
+  bool live = exists && fits;
+  SRP_KEEP_ROLLED
+  while (true) {
+    const int64_t items = group.end - group.begin;
+    if (live && items > kTeamItems)
+      run(LongWalk<F, false>(group, faults), g, items, true);
     else
-      run(LongWalk<F, false>(larger, faults), other, items, true);
+      run(TeamWalk<F>(live ? group : empty(group), team, faults), g, items, live);
+    if (!others) return;
+    g = first + (__ffs(static_cast<int>(others)) - 1) / lanes;
+    group = group_at<F>(a, g, false, faults);
+    team = kWarp;
+    live = true;
+    others &= others - 1;
   }
 }
 

@@ -10,11 +10,12 @@ namespace srp::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kSteps = 4;  // vectors of a thread
-template <class T>
-constexpr int64_t kTile = int64_t{kThreads} * kSteps * Vector<T>::kCount;  // elements: 4096 or 8192
-template <class T>
-constexpr int kMarkWords = static_cast<int>(kTile<T> / 32);
+template <bool kCapped>
+constexpr int kSteps = kCapped ? 1 : 4;  // vectors of a thread
+template <class T, bool kCapped>
+constexpr int64_t kTile = int64_t{kThreads} * kSteps<kCapped> * Vector<T>::kCount;  // elements: 4096 or 8192; a quarter
+template <class T, bool kCapped>
+constexpr int kMarkWords = static_cast<int>(kTile<T, kCapped> / 32);
 // A piece has as many tiles as leave this many blocks for each multiprocessor, three of them at work: so that the last ones end together.
 constexpr int64_t kBlocksEach = 24;
 constexpr int64_t kMostTiles = 32;  // of a piece: what a piece has to form first is little beside it
@@ -33,7 +34,7 @@ Pieces pieces_for(int64_t N, int64_t tiles, int multiprocessors) {
 }
 
 // The targets of a row. A single one is put right by the thread that wrote its place; several set bits of a tile, which all threads read.
-template <class T, bool kSeveral>
+template <class T, bool kCapped, bool kSeveral>
 class Targets {
  public:
   // All threads of the block call it. The first piece of the row raises the fault.
@@ -57,12 +58,12 @@ class Targets {
   // All threads of the block call it.
   __device__ void mark(int64_t first, uint32_t* bits) {
     __syncthreads();  // all threads have read the bits of the previous tile
-    for (int w = threadIdx.x; w < kMarkWords<T>; w += kThreads) bits[w] = 0;
+    for (int w = threadIdx.x; w < (kMarkWords<T, kCapped>); w += kThreads) bits[w] = 0;
     __syncthreads();
     for (int64_t k = threadIdx.x; k < count_; k += kThreads) {
       const int32_t id = args_.targets[n_ * count_ + k];
       const int64_t column = id - args_.vocab_start - first;
-      if (id < args_.vocab_size && column >= 0 && column < kTile<T> && first + column < args_.V)
+      if (id < args_.vocab_size && column >= 0 && column < (kTile<T, kCapped>) && first + column < args_.V)
         atomicOr(bits + column / 32, 1u << (column % 32));
     }
     __syncthreads();
@@ -102,15 +103,15 @@ template <class T, bool kCapped, bool kSeveral>
 __global__ void __launch_bounds__(kThreads, kCapped || kSeveral ? 2 : 3)
     backward_kernel(srp_logprob_backward_args a, Pieces pieces, uint32_t* faults) {
   constexpr int kCount = Vector<T>::kCount;
-  SRP_SHARED(uint32_t, bits, kMarkWords<T>);
+  SRP_SHARED(uint32_t, bits, (kMarkWords<T, kCapped>));
   const LogitMap map = map_of<kCapped>(a);
   for (int64_t item = blockIdx.x; item < a.N * pieces.count; item += gridDim.x) {
-    const int64_t n = item / pieces.count, piece = (item - n * pieces.count) * pieces.tiles * kTile<T>;
+    const int64_t n = item / pieces.count, piece = (item - n * pieces.count) * pieces.tiles * kTile<T, kCapped>;
     const T* const x = static_cast<const T*>(a.logits) + n * a.stride;
     T* const grad = static_cast<T*>(a.grad_logits) + n * a.stride;
     const bool aligned = aligned16(x) && aligned16(grad);
     const float max = kept(a.mask, n) ? a.max_logits[n] : -INFINITY;
-    const int64_t last = piece + pieces.tiles * kTile<T>;
+    const int64_t last = piece + pieces.tiles * kTile<T, kCapped>;
     const int64_t stop = last < a.stride ? last : a.stride;  // of the piece, padding and all
     if (!(fabsf(max) < INFINITY)) {
       const int64_t end = stop < a.V ? stop : a.V;
@@ -118,28 +119,28 @@ __global__ void __launch_bounds__(kThreads, kCapped || kSeveral ? 2 : 3)
       fill_row(grad, piece > a.V ? piece : a.V, stop, 0.0f, aligned);
       continue;
     }
-    Targets<T, kSeveral> targets(a, n, piece == 0, faults);
+    Targets<T, kCapped, kSeveral> targets(a, n, piece == 0, faults);
     const RowGradient<T, kCapped> gradient(map, row_slopes(a, n, targets.sum()));
     const int64_t single = targets.single();
     // The place of the single target is this thread's to write, and so to read before.
     const bool mine = single >= piece && single < stop && single / kCount % kThreads == threadIdx.x;
     const double logit = mine ? load(x, single) : 0;
-    for (int64_t first = piece; first < stop; first += kTile<T>) {
+    for (int64_t first = piece; first < stop; first += kTile<T, kCapped>) {
       if (kSeveral) targets.mark(first, bits);
       const int64_t begin = first + static_cast<int>(threadIdx.x) * kCount;
-      Vector<T> from[kSteps];
-      if (aligned && first + kTile<T> <= a.V) {
+      Vector<T> from[kSteps<kCapped>];
+      if (aligned && first + kTile<T, kCapped> <= a.V) {
         SRP_UNROLL
-        for (int s = 0; s < kSteps; ++s) from[s] = load_last(x + begin + s * kThreads * kCount);
+        for (int s = 0; s < kSteps<kCapped>; ++s) from[s] = load_last(x + begin + s * kThreads * kCount);
       } else {
         SRP_UNROLL
-        for (int s = 0; s < kSteps; ++s) {
+        for (int s = 0; s < kSteps<kCapped>; ++s) {
           const int64_t j = begin + s * kThreads * kCount;
           from[s] = aligned && j + kCount <= a.V ? load_last(x + j) : load_pieces(x, j, a.V);
         }
       }
       SRP_UNROLL
-      for (int s = 0; s < kSteps; ++s) {
+      for (int s = 0; s < kSteps<kCapped>; ++s) {
         const int64_t j = begin + s * kThreads * kCount;
         Vector<T> to =
             gradient(from[s]);  // behind V the logits read as -infinity, whose gradient is the 0 of the padding
@@ -158,18 +159,22 @@ __global__ void __launch_bounds__(kThreads, kCapped || kSeveral ? 2 : 3)
   }
 }
 
-template <class T>
+template <class T, bool kCapped>
 srp_status launch(srp_queue* queue, const srp_logprob_backward_args& a) {
-  const int64_t tiles = (a.stride + kTile<T> - 1) / kTile<T>;
+  const int64_t tiles = (a.stride + kTile<T, kCapped> - 1) / kTile<T, kCapped>;
   if (a.N * tiles == 0) return SRP_OK;
   const Pieces pieces = pieces_for(a.N, tiles, queue->multiprocessors);
   const int64_t items = a.N * pieces.count;
   const dim3 grid(static_cast<unsigned>(items < kMostBlocks ? items : kMostBlocks)), block(kThreads);
   const bool several = a.grad_log_probs && a.K > 1;
-  const auto kernel = a.softcap != 0 ? (several ? backward_kernel<T, true, true> : backward_kernel<T, true, false>)
-                                     : (several ? backward_kernel<T, false, true> : backward_kernel<T, false, false>);
-  SRP_LAUNCH(kernel, grid, block, 0, queue->stream, a, pieces, queue->faults);
+  SRP_LAUNCH((several ? backward_kernel<T, kCapped, true> : backward_kernel<T, kCapped, false>), grid, block, 0,
+             queue->stream, a, pieces, queue->faults);
   return launched("logprob_backward");
+}
+
+template <class T>
+srp_status capped_or_not(srp_queue* queue, const srp_logprob_backward_args& a) {
+  return a.softcap != 0 ? launch<T, true>(queue, a) : launch<T, false>(queue, a);
 }
 
 }  // namespace
@@ -177,8 +182,8 @@ srp_status launch(srp_queue* queue, const srp_logprob_backward_args& a) {
 srp_status logprob_backward(srp_queue* queue, const srp_logprob_backward_args* a) {
   SRP_TRY(check(a));
   SRP_TRY(enter(queue));
-  if (a->dtype == SRP_F32) return launch<float>(queue, *a);
-  return a->dtype == SRP_F16 ? launch<Half>(queue, *a) : launch<BFloat16>(queue, *a);
+  if (a->dtype == SRP_F32) return capped_or_not<float>(queue, *a);
+  return a->dtype == SRP_F16 ? capped_or_not<Half>(queue, *a) : capped_or_not<BFloat16>(queue, *a);
 }
 
 }  // namespace srp::cuda

@@ -17,34 +17,38 @@ namespace srp::cuda {
 
 // Positions in a row are 32-bit, V being an int32 by contract. Registers bound the number of loads in flight, so they are saved.
 constexpr uint32_t kSlice = 4096;
-constexpr int kParts = 4;  // vectors of a lane's chunk
-template <class T>
-constexpr uint32_t kChunk = kWarp * kParts * Vector<T>::kCount;  // ids: 512 or 1024
+// Vectors of a lane's chunk. With a softcap one: the code of a tanh an id is long, and four times that long would not stay in the
+// multiprocessor's cache; the loads, which wait for the tanh before them, need no company.
+template <bool kCapped>
+constexpr int kParts = kCapped ? 1 : 4;
+template <class T, bool kCapped>
+constexpr uint32_t kChunk = kWarp * kParts<kCapped> * Vector<T>::kCount;  // ids: 512 or 1024, with a softcap 128 or 256
 
 SRP_HD uint32_t slices_of(int64_t V) { return static_cast<uint32_t>((V + kSlice - 1) / kSlice); }
 
 // ---- a chunk of a warp
 
-template <class T>
+template <class T, bool kCapped>
 struct Chunk {
-  Vector<T> parts[kParts];
+  Vector<T> parts[kParts<kCapped>];
 };
 
 // Ids from `begin` on, V and those behind it as -infinity: masked ids, which add nothing. `kLast`: not read again.
-template <bool kLast, class T>
-__device__ __forceinline__ void load_chunk(Chunk<T>& chunk, const T* x, uint32_t begin, uint32_t V, bool aligned) {
+template <bool kLast, class T, bool kCapped>
+__device__ __forceinline__ void load_chunk(Chunk<T, kCapped>& chunk, const T* x, uint32_t begin, uint32_t V,
+                                           bool aligned) {
   constexpr int kCount = Vector<T>::kCount;
   const uint32_t first = begin + threadIdx.x % kWarp * kCount;
-  if (aligned && begin + kChunk<T> <= V) {
+  if (aligned && begin + kChunk<T, kCapped> <= V) {
     SRP_UNROLL
-    for (int p = 0; p < kParts; ++p) {
+    for (int p = 0; p < kParts<kCapped>; ++p) {
       const T* const from = x + first + p * kWarp * kCount;
       chunk.parts[p] = kLast ? load_last(from) : load_vector(from);
     }
     return;
   }
   SRP_UNROLL
-  for (int p = 0; p < kParts; ++p) {
+  for (int p = 0; p < kParts<kCapped>; ++p) {
     const uint32_t j = first + p * kWarp * kCount;
     chunk.parts[p] = aligned && j + kCount <= V ? load_vector(x + j) : load_pieces(x, j, V);
   }
@@ -58,12 +62,14 @@ class SliceSums {
   __device__ explicit SliceSums(const LogitMap& map) : gap_(map) {}
 
   // All lanes of the warp call it.
-  __device__ __forceinline__ void add(const Chunk<T>& chunk) {
-    Vector<T> most = greater(greater(chunk.parts[0], chunk.parts[1]), greater(chunk.parts[2], chunk.parts[3]));
+  __device__ __forceinline__ void add(const Chunk<T, kCapped>& chunk) {
+    Vector<T> most = chunk.parts[0];
+    if constexpr (!kCapped) most = greater(greater(most, chunk.parts[1]), greater(chunk.parts[2], chunk.parts[3]));
     const float top = greatest(most);
     const bool rises = __any_sync(kFullWarp, top >= top_);
     if (rises) raise_top(top);
-    if (rises || !__any_sync(kFullWarp, top >= near_))
+    // With a softcap every term is computed to the last bit: beside its tanh that is nothing.
+    if (kCapped || rises || !__any_sync(kFullWarp, top >= near_))
       add_terms<true>(chunk);
     else
       add_terms<false>(chunk);
@@ -97,10 +103,10 @@ class SliceSums {
 
   // `kCareful`: the chunk has ids equal to the top, or none within 11 nats of it, so that all hangs on small terms.
   template <bool kCareful>
-  __device__ __forceinline__ void add_terms(const Chunk<T>& chunk) {
+  __device__ __forceinline__ void add_terms(const Chunk<T, kCapped>& chunk) {
     float rest = 0, weighted = 0, squares = 0;
     SRP_UNROLL
-    for (int p = 0; p < kParts; ++p) {
+    for (int p = 0; p < kParts<kCapped>; ++p) {
       SRP_UNROLL
       for (int i = 0; i < Vector<T>::kCount; ++i) {
         const float x = element(chunk.parts[p], i);
@@ -133,16 +139,16 @@ __device__ __forceinline__ void sum_slices(const LogitMap& map, const T* x, uint
                                            uint32_t step, uint32_t base, RowSums* states) {
   if (first >= end) return;
   const bool aligned = aligned16(x);
-  Chunk<T> next;
+  Chunk<T, kCapped> next;
   load_chunk<kLast>(next, x, first * kSlice, V, aligned);
   for (uint32_t slice = first; slice < end; slice += step) {
     SliceSums<T, kCapped, kSquares> sums(map);
     const uint32_t stop = (slice + 1) * kSlice < V ? (slice + 1) * kSlice : V;
-    for (uint32_t j = slice * kSlice; j < stop; j += kChunk<T>) {
-      const Chunk<T> chunk = next;
-      const bool more = j + kChunk<T> < stop;
+    for (uint32_t j = slice * kSlice; j < stop; j += kChunk<T, kCapped>) {
+      const Chunk<T, kCapped> chunk = next;
+      const bool more = j + kChunk<T, kCapped> < stop;
       if (more || slice + step < end)
-        load_chunk<kLast>(next, x, more ? j + kChunk<T> : (slice + step) * kSlice, V, aligned);
+        load_chunk<kLast>(next, x, more ? j + kChunk<T, kCapped> : (slice + step) * kSlice, V, aligned);
       sums.add(chunk);
     }
     const RowSums found = sums.of_warp();

@@ -17,7 +17,8 @@ namespace {
 
 constexpr int64_t kSmallRow = 32768;
 constexpr int kSmallThreads = 256, kLargeThreads = 512;
-constexpr int kSteps = 4;  // vectors of a thread on their way for the gradient
+template <bool kCapped>
+constexpr int kSteps = kCapped ? 1 : 4;  // vectors of a thread on their way for the gradient
 constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
 constexpr int64_t kMostBlocks = int64_t{1} << 30;
 
@@ -42,25 +43,25 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
   constexpr int kCount = Vector<T>::kCount;
   const RowGradient<T, kCapped> gradient(map, row);
   const bool aligned = aligned16(x) && aligned16(grad);
-  const int64_t step = int64_t{blockDim.x} * kCount, tile = kSteps * step;
+  const int64_t step = int64_t{blockDim.x} * kCount, tile = kSteps<kCapped> * step;
   // Backwards: the end was read last and is the most likely to be in L2.
   for (int64_t first = (stride - 1) / tile * tile; first >= 0; first -= tile) {
     const int64_t begin = first + static_cast<int64_t>(threadIdx.x) * kCount;
-    Vector<T> from[kSteps];
+    Vector<T> from[kSteps<kCapped>];
     if (aligned && first + tile <= V) {
       SRP_UNROLL
-      for (int s = 0; s < kSteps; ++s) from[s] = load_last(x + begin + s * step);
+      for (int s = 0; s < kSteps<kCapped>; ++s) from[s] = load_last(x + begin + s * step);
       SRP_UNROLL
-      for (int s = 0; s < kSteps; ++s) store_vector(grad + begin + s * step, gradient(from[s]));
+      for (int s = 0; s < kSteps<kCapped>; ++s) store_vector(grad + begin + s * step, gradient(from[s]));
       continue;
     }
     SRP_UNROLL
-    for (int s = 0; s < kSteps; ++s) {
+    for (int s = 0; s < kSteps<kCapped>; ++s) {
       const int64_t j = begin + s * step;
       from[s] = aligned && j + kCount <= V ? load_last(x + j) : load_pieces(x, j, V);
     }
     SRP_UNROLL
-    for (int s = 0; s < kSteps; ++s) {
+    for (int s = 0; s < kSteps<kCapped>; ++s) {
       const int64_t j = begin + s * step;
       const Vector<T> to = gradient(from[s]);  // behind V: -infinity gave 0
       if (aligned && j + kCount <= stride)

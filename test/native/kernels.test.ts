@@ -8,7 +8,8 @@ const ORDERS = ["0", "1", "2"]; // forward, reverse, random
 
 // The short suite takes one case in so many of each op (an odd number: dtypes take turns), and must still launch every kernel;
 // `npm run test:long` takes all cases. Checked vectors take longer to compile than all else, and ASan does not see masked loads and
-// stores at all: the short suite leaves them to the fences, where the processor itself checks.
+// stores at all: the short suite leaves them to the fences, where the processor itself checks. TSan is the long suite's, too: it takes
+// as long as all else together, and most races also show as other bits in another order of threads.
 const LONG = process.env.SURPRISAL_LONG === "1";
 const LEVELS = levelsHere();
 const CHECKED_LEVELS = LONG ? LEVELS : [];
@@ -29,7 +30,11 @@ if ("reason" in compiler) {
   test.skip(`the kernels are not run under sanitizers: ${compiler.reason}`, () => undefined);
 } else {
   const program = new KernelProgram(compiler.path);
-  const reasons = { plain: undefined, asan: whyNot(compiler.path, "asan"), tsan: whyNot(compiler.path, "tsan") };
+  const reasons = {
+    plain: undefined,
+    asan: whyNot(compiler.path, "asan"),
+    tsan: LONG ? whyNot(compiler.path, "tsan") : "`npm run test:long` does",
+  };
   const builds = (["plain", "asan", "tsan"] as const).filter((build) => reasons[build] === undefined);
 
   beforeAll(() => program.build(builds, CHECKED_LEVELS), LIMIT);

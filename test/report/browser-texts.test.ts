@@ -237,7 +237,7 @@ else {
       expect(await violationsOf(page)).toEqual([]);
     });
 
-    test("of 100,000 rollouts 10,000 are in the document, and each can be found and linked to", async () => {
+    test("of 100,000 rollouts those of one page are in the document, and each can be found and linked to", async () => {
       await page.close();
       const many = Array.from({ length: 100_000 }, (_, i) => ({
         group: `p${i >> 3}`,
@@ -246,14 +246,14 @@ else {
         reward: i % 2,
       }));
       const big = join(folder, "big.html");
-      writeFileSync(big, renderHtml({ title: "many", steps: prepareSteps(many) }));
+      writeFileSync(big, renderHtml({ title: "many", steps: prepareSteps(many) }, { textsAtOnce: 1000 }));
       await open(undefined, big);
       const inDocument = () => page.evaluate<number>(`document.querySelectorAll("article.rollout").length`);
-      expect([await inDocument(), (await pages()).length]).toEqual([10_000, 10]);
+      expect([await inDocument(), (await pages()).length]).toEqual([1000, 100]);
       await page.evaluate(
         `(location.hash = "#0/99999", new Promise((done) => addEventListener("hashchange", done, { once: true })))`,
       );
-      expect([await here(), await inDocument()]).toEqual(["0/99999", 10_000]);
+      expect([await here(), await inDocument()]).toEqual(["0/99999", 1000]);
       await set(".search", "Answer 54321.", "input");
       expect(await seen()).toEqual(["0/54321"]);
     });
@@ -263,7 +263,13 @@ else {
     await open({ scripts: false });
     const nodes = await page.accessibleNodes();
     expect(nodes.filter(({ role }) => role === "searchbox" || role === "combobox")).toEqual([]);
-    expect(nodes.filter(({ name }) => /^Rollout \d+$/.test(name)).length).toBeGreaterThanOrEqual(12);
+    // What is far below the screen has no accessible nodes before it is come to.
+    expect(nodes.filter(({ name }) => /^Rollout \d+$/.test(name))).not.toEqual([]);
+    expect(
+      await page.evaluate(
+        `[...document.querySelectorAll("article.rollout")].filter((one) => one.checkVisibility()).map(({ id }) => id)`,
+      ),
+    ).toEqual(Array.from({ length: 12 }, (_, i) => `1/${i}`));
     expect(
       await page.evaluate(
         `(() => { const one = document.getElementById("1/11"); one.scrollIntoView(); return one.querySelector("pre").innerText; })()`,

@@ -141,11 +141,11 @@ test(
     ];
     const own = built.createCodeSandbox({ workers: 1, timeLimit: 20_000 });
     const judged = await built.codeReward(
-      [...programs, ...programs],
+      [...programs, programs[0]!],
       { assertions: "assert [solve(x) for x in range(4)] == [0, 1, 4, 9]" },
       { sandbox: own },
     );
-    expect(judged.map(({ reward }) => reward)).toEqual([1, 1, 1, 1, 1, 1, 1, 1]);
+    expect(judged.map(({ reward }) => reward)).toEqual([1, 1, 1, 1, 1]);
     await own.dispose();
   },
   LONG,

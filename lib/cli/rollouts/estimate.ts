@@ -7,6 +7,7 @@ import type { Collective } from "../../core/collective";
 import type { Reading } from "../../core/option-kinds";
 import { SurprisalError } from "../../core/errors";
 import type { Rollout } from "../../io";
+import { withFields } from "../../io/record";
 import { isPerToken } from "../tables/arguments-of-rollouts";
 import { flagOf } from "../tables/option-flags";
 import { delimitersOf } from "./delimiters";
@@ -143,16 +144,18 @@ function without(rollout: Rollout): Rollout {
 
 function rolloutsWith(answer: Answer, { rollouts, columns }: RolloutArguments): readonly Rollout[] {
   const { rowAdvantages: rows } = answer;
-  if (!columns.tokensKnown) return rollouts.map((rollout, row) => ({ ...without(rollout), advantage: rows![row]! }));
+  if (!columns.tokensKnown)
+    return rollouts.map((rollout, row) => withFields(without(rollout), { advantage: rows![row]! }));
   const advantages = columns.cut(answer.advantages);
   const returns =
     answer.returns === undefined || answer.returns === answer.advantages ? undefined : columns.cut(answer.returns);
-  return rollouts.map((rollout, row) => ({
-    ...without(rollout),
-    advantage: rows?.[row],
-    advantages: advantages[row]!,
-    meta: returns ? { ...rollout.meta, returns: Array.from(returns[row]!) } : rollout.meta,
-  }));
+  return rollouts.map((rollout, row) =>
+    withFields(without(rollout), {
+      advantage: rows?.[row],
+      advantages: advantages[row]!,
+      meta: returns ? { ...rollout.meta, returns: Array.from(returns[row]!) } : rollout.meta,
+    }),
+  );
 }
 
 export function estimate(call: EstimateCall, rollouts: readonly Rollout[]): Estimate {

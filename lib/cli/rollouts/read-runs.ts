@@ -1,6 +1,7 @@
 // Runs of a command line: a file each, or a folder with the files of one.
 import { SurprisalError } from "../../core/errors";
 import type { Rollout } from "../../io";
+import { withFields } from "../../io/record";
 import type { Call } from "../shell/command";
 import { noteWarnings, openRollouts, type ReadFile, shownName } from "./read-batches";
 import { fileNumbers, runFiles } from "./run-files";
@@ -14,7 +15,7 @@ async function readOne(call: Call, file: string, step: number | undefined): Prom
   const reader = openRollouts(call, file);
   const rollouts: Rollout[] = [];
   for await (const rollout of reader)
-    rollouts.push(rollout.step === undefined && step !== undefined ? { ...rollout, step } : rollout);
+    rollouts.push(rollout.step === undefined && step !== undefined ? withFields(rollout, { step }) : rollout);
   call.progress.end();
   return { report: reader.report, rollouts };
 }

@@ -36,7 +36,7 @@ function changesTable({ runs, prompts }: Comparison, names: Names, most: number)
   const left = prompts.length - rows.length;
   const cap =
     left > 0
-      ? html`<p class="cap">The ${counted(rows.length, "prompt")} that changed most, out of ${prompts.length}.</p>`
+      ? html`<p class="cap">The ${counted(rows.length, "prompt")} that changed most, out of ${shortNumber(prompts.length)}.</p>`
       : nothing;
   return html`<div class="scroll" tabindex="0" role="region" aria-label="Prompts"><table class="groups"><caption class="unseen">Mean rewards by prompt. Buttons in the header sort.</caption>
 <thead><tr>${heading("Prompt", "text")}${runs.map(({ name }) => heading(label(name, 40), "number"))}${heading("Change", "number")}</tr></thead>

@@ -2,7 +2,7 @@
 import { needNumber } from "../../core/option-checks";
 import { checkSteps } from "../check";
 import type { Report } from "../model";
-import { counted } from "../numbers";
+import { counted, shortNumber } from "../numbers";
 import type { HtmlOptions } from "../render-options";
 import { coursesOf } from "../scalars";
 import { summarizeChecked } from "../summarize";
@@ -49,7 +49,7 @@ function kept({ steps }: Report, data: PageData): string {
   const rollouts =
     shown.length === all
       ? `The tokens of all ${counted(all, "rollout")} are here.`
-      : `The tokens of ${counted(shown.length, "rollout")} out of ${all} are here; the numbers above are of all.`;
+      : `The tokens of ${counted(shown.length, "rollout")} out of ${shortNumber(all)} are here; the numbers above are of all.`;
   return cut > 0 ? `${rollouts} ${counted(cut, "rollout")} ${cut === 1 ? "is" : "are"} cut to what fits.` : rollouts;
 }
 

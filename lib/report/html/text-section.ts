@@ -1,6 +1,6 @@
 // The rollouts of a step, group by group: prompts and responses are the body of the page.
 import { figuresOf } from "../figures";
-import { counted } from "../numbers";
+import { counted, shortNumber } from "../numbers";
 import type { ReportStep } from "../model";
 import type { GroupSummary, StepSummary } from "../summary";
 import { label } from "../visible";
@@ -112,7 +112,7 @@ export function textSection(step: ReportStep, own: StepSummary, current: number,
   const left = step.rollouts.length - size;
   const cap =
     left > 0
-      ? html`<p class="cap">The texts of ${counted(size, "rollout")} out of ${step.rollouts.length} are here, some of every group first.</p>`
+      ? html`<p class="cap">The texts of ${counted(size, "rollout")} out of ${shortNumber(step.rollouts.length)} are here, some of every group first.</p>`
       : nothing;
   const pages =
     later.length > 0

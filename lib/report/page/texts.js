@@ -58,11 +58,12 @@ class GroupTexts {
     this.section = section;
     this.responses = /** @type {HTMLElement} */ (section.querySelector(".responses"));
     this.articles = /** @type {HTMLElement[]} */ ([...this.responses.children]);
-    this.prompt = section.querySelector("details.prompt pre")?.textContent?.toLowerCase() ?? "";
+    // In two steps: of "a b" Chromium would look at every a of the document, for each section.
+    this.prompt = section.querySelector(".prompt")?.querySelector("pre")?.textContent?.toLowerCase() ?? "";
     const rewards = this.articles.map((article) => figureOf(article, "reward"));
-    const known = rewards.filter((reward) => !Number.isNaN(reward));
-    this.worst = this.articles[rewards.indexOf(Math.min(...known))];
-    this.best = this.articles[rewards.indexOf(Math.max(...known))];
+    const known = rewards.filter((reward) => !Number.isNaN(reward)).sort((a, b) => a - b);
+    this.worst = this.articles[rewards.indexOf(known[0] ?? NaN)];
+    this.best = this.articles[rewards.indexOf(known.at(-1) ?? NaN)];
     /** Rollouts that are looked for. */
     this.shown = this.articles.length;
     const button = section.querySelector("button.pair-up");
