@@ -6,7 +6,7 @@ import { jsonl } from "../cli/in-process";
 import { RunningView } from "../cli/running-view";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
-import { toPaper, violationsOf } from "./axe";
+import { OF_PAPER, toPaper, violationsOf } from "./axe";
 import { HOSTILE } from "./hostile";
 
 const chromium = findChromium();
@@ -111,7 +111,7 @@ else {
     await toPaper(page);
     expect(await seen()).toEqual([true, true, true, false, false]);
     expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe("rgb(255, 255, 255)");
-    expect(await violationsOf(page)).toEqual([]);
+    expect(await violationsOf(page, OF_PAPER)).toEqual([]);
     const { data } = await page.call("Page.printToPDF", { printBackground: true });
     expect(
       Buffer.from(data as string, "base64")
