@@ -70,24 +70,21 @@ function difference(before: readonly Rollout[], after: readonly Rollout[]): numb
   return largest;
 }
 
-function groupFacts(
-  rollouts: readonly Rollout[],
-  rewards: Estimate["rewards"],
-): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
+function groupFacts(rollouts: readonly Rollout[]): Pick<BatchAnswer, "groups" | "equalRewardGroups"> {
   if (rollouts.some(({ group }) => group === undefined)) return { groups: null, equalRewardGroups: null };
-  const groups = membersOf(groupRollouts(rollouts)).map((members) => members.map((row) => rewards[row]));
+  const groups = membersOf(groupRollouts(rollouts)).map((members) => members.map((row) => rollouts[row]!.reward));
   const equal = groups.filter(
     (own) => own.length > 1 && own.every((reward) => reward !== undefined && reward === own[0]),
   );
   return { groups: groups.length, equalRewardGroups: equal.length };
 }
 
-function answerOf({ label, rollouts }: Batch, { rollouts: after, rewards, fields, metrics }: Estimate): BatchAnswer {
+function answerOf({ label, rollouts }: Batch, { rollouts: after, asRead, fields, metrics }: Estimate): BatchAnswer {
   const lengths = after.map(({ advantages }) => advantages?.length);
   return {
     batch: label,
     rollouts: rollouts.length,
-    ...groupFacts(rollouts, rewards),
+    ...groupFacts(asRead),
     tokens: lengths.every((length) => length !== undefined)
       ? lengths.reduce((sum: number, length) => sum + length, 0)
       : null,

@@ -38,7 +38,7 @@ export function preparedStep(
 }
 
 /** An estimate as a step of a report: steps of the rollouts are drawn with what modulation did to them. */
-export function estimatedStep(label: string, { rollouts, spans: found }: Estimate): ReportStep {
+export function estimatedStep(label: string, { asRead: rollouts, spans: found }: Estimate): ReportStep {
   const lists =
     found &&
     spansOfRows(rollouts.length, found.spans, (span, row, begin) => ({

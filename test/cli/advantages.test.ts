@@ -358,3 +358,41 @@ test("equal rewards are those of the field that the estimator reads", async () =
   expect((await facts()).batches[0]!.equalRewardGroups).toBe(1);
   expect((await facts("--field", "rewards=meta.other")).batches[0]!.equalRewardGroups).toBe(0);
 });
+
+test("a page shows the rewards and entropies that the estimator read", async () => {
+  const lines = [0, 1].map((i) => ({
+    group: "g",
+    token_ids: [1, 2],
+    reward: 1,
+    entropies: [0.5, 0.5],
+    meta: { other: i, h: [4, 2] },
+  }));
+  const file = folder.file("read.jsonl", jsonl(lines));
+  const page = folder.path("read.html");
+  const fields = ["--field", "rewards=meta.other", "--field", "entropies=meta.h"];
+  const delimiters = ["--start", "[[1]]", "--end", "[[2]]"];
+  const shown = async (...more: string[]): Promise<unknown> => {
+    await surprisal(["advantages", file, "-e", "empg", ...delimiters, "--report", page, ...more]);
+    const text = readFileSync(page, "utf8");
+    const data = /<script type="application\/json" id="report-data">(.*?)<\/script>/s.exec(text)![1]!;
+    const { steps } = JSON.parse(data) as { steps: { rollouts: { reward: number; entropies: number[] }[] }[] };
+    return [
+      steps[0]!.rollouts.map(({ reward, entropies }) => [reward, ...entropies]),
+      text.includes("100 % of groups have equal rewards"),
+    ];
+  };
+  expect(await shown()).toEqual([
+    [
+      [1, 0.5, 0.5],
+      [1, 0.5, 0.5],
+    ],
+    true,
+  ]);
+  expect(await shown(...fields)).toEqual([
+    [
+      [0, 4, 2],
+      [1, 4, 2],
+    ],
+    false,
+  ]);
+});

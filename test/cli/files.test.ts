@@ -107,14 +107,23 @@ test.each(["jsonl.gz", "parquet", "npz", "safetensors"])(
 );
 
 test("--map, --group-by and --reward-weight say where rewards and groups stand; inspect says what it read", async () => {
-  const rows = [0, 1, 2, 3].map((i) => ({ input: "p", output: `o${i}`, grade: i, style: i % 2, uid: `u${i >> 1}` }));
+  const rows = [0, 1, 2, 3].map((i) => ({
+    input: "p",
+    output: `o${i}`,
+    grade: i,
+    style: i % 2,
+    uid: `u${i >> 1}`,
+    half: i >> 1,
+  }));
   const input = folder.file("named.jsonl", rows.map((row) => JSON.stringify(row)).join("\n"));
   const bare = await surprisal(["inspect", input]);
   expect(bare.stdout).not.toContain("reward");
   const one = await surprisal(["inspect", input, "--map", "reward=grade", "--group-by", "uid"]);
   expect(one.stdout).toContain("reward read from grade\n");
   expect(one.stdout).toContain("4 rollouts · 2 groups");
-  expect(one.stdout).not.toMatch(/equal rewards [1-9]/);
+  expect(one.stdout).toContain("equal rewards 0 %");
+  const equal = await surprisal(["inspect", input, "--map", "reward=half", "--group-by", "uid"]);
+  expect(equal.stdout).toContain("equal rewards 100 %");
   const maps = ["--map", "rewards.grade=grade", "--map", "rewards.style=style", "--reward-weight", "style=0.5"];
   const summed = await surprisal(["inspect", input, ...maps]);
   expect(summed.stdout).toContain("reward read from grade + 0.5 style; --reward-weight NAME=NUMBER weighs them\n");

@@ -7,11 +7,15 @@ export interface Violation {
   readonly where: readonly string[];
 }
 
-/** Every rule of axe-core that the page breaks, with the elements that do. */
-export async function violationsOf(page: Page): Promise<Violation[]> {
+/** Rules about colours and room, which are others on paper; all else is the same document that the screen had. */
+export const OF_PAPER = ["color-contrast", "link-in-text-block", "scrollable-region-focusable"] as const;
+
+/** Every rule of axe-core that the page breaks, or of these rules, with the elements that do. */
+export async function violationsOf(page: Page, rules?: readonly string[]): Promise<Violation[]> {
+  const options = rules === undefined ? "{}" : JSON.stringify({ runOnly: { type: "rule", values: rules } });
   await page.evaluate(`${readFileSync(require.resolve("axe-core/axe.min.js"), "utf8")}; 0`);
   return page.evaluate(
-    `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
+    `axe.run(${options}).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, where: nodes.map(({ html }) => html) })))`,
   );
 }
 

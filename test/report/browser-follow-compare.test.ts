@@ -6,7 +6,7 @@ import { jsonl } from "../cli/in-process";
 import { RunningView } from "../cli/running-view";
 import { Browser, type Page, type PageOptions } from "../support/chromium/browser";
 import { findChromium } from "../support/chromium/install";
-import { violationsOf } from "./axe";
+import { OF_PAPER, toPaper, violationsOf } from "./axe";
 import { HOSTILE } from "./hostile";
 
 const chromium = findChromium();
@@ -99,6 +99,25 @@ else {
     expect(await page.evaluate(`document.querySelector('nav.pages [aria-current="page"]').textContent`)).toMatch(
       /^fast and with/,
     );
+  });
+
+  test("on paper there are curves, prompts and numbers, no switch and no way to another page", async () => {
+    await open();
+    const seen = () =>
+      page.evaluate<boolean[]>(
+        `["figure.curve polyline", "details.change", '[aria-label="Prompts"] table', "#follow", "nav.pages"].map((one) => [...document.querySelectorAll(one)].some((found) => found.checkVisibility()))`,
+      );
+    expect(await seen()).toEqual([true, true, true, true, true]);
+    await toPaper(page);
+    expect(await seen()).toEqual([true, true, true, false, false]);
+    expect(await page.evaluate(`getComputedStyle(document.body).backgroundColor`)).toBe("rgb(255, 255, 255)");
+    expect(await violationsOf(page, OF_PAPER)).toEqual([]);
+    const { data } = await page.call("Page.printToPDF", { printBackground: true });
+    expect(
+      Buffer.from(data as string, "base64")
+        .subarray(0, 5)
+        .toString(),
+    ).toBe("%PDF-");
   });
 
   test.each([

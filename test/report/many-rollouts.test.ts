@@ -26,6 +26,7 @@ test.each([
   const { rollouts, distributions, groups: own, passAtK } = summary.steps[0]!;
   expect([rollouts, own.length, distributions.reward!.mean]).toEqual([COUNT, groups, 0.5]);
   expect(own.reduce((sum, group) => sum + group.rollouts.length, 0)).toBe(COUNT);
+  if (groups === 1) expect(own[0]).toMatchObject({ rewardMean: 0.5, rewardMin: 0, rewardMax: 1 });
   expect(passAtK["1"]).toBeCloseTo(0.5, 12);
   expect(renderTerminal(summary)).toContain("125,000 rollouts");
   expect(reportTables(steps).map(({ name, rows }) => [name, rows.length])).toEqual(

@@ -341,16 +341,4 @@ describe("log-probs and reward functions", () => {
       format: { count: 1, mean: 0.5, std: 0, min: 0.5, max: 0.5 },
     });
   });
-
-  test("a step has 200,000 rollouts in one group, or as many groups", () => {
-    const many = (group: (i: number) => number): StepSummary =>
-      summarize([
-        {
-          label: "big",
-          rollouts: Array.from({ length: 200_000 }, (_, i) => ({ group: group(i), reward: i % 2, text: "" })),
-        },
-      ]).steps[0]!;
-    expect(many(() => 0).groups[0]).toMatchObject({ rewardMean: 0.5, rewardMin: 0, rewardMax: 1 });
-    expect(many((i) => i).groups).toHaveLength(200_000);
-  });
 });

@@ -42,8 +42,8 @@ export interface Estimate {
   readonly rollouts: readonly Rollout[];
   /** Argument → field. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The reward of each rollout as the estimator read it. */
-  readonly rewards: readonly (number | undefined)[];
+  /** The same with the rewards, entropies and log-probs that the estimator read. */
+  readonly asRead: readonly Rollout[];
   /** What the estimator logs. */
   readonly metrics: Readonly<Record<string, number>>;
   /** Steps and their weights, where the estimator has any: [S,3] row, begin, finish. */
@@ -172,10 +172,11 @@ export function estimate(call: EstimateCall, rollouts: readonly Rollout[]): Esti
   const answer = compute(call.name, batchOf(entry, given), options);
   if (collective && given.groupsRead) needOwnGroups(collective, rollouts, call.source);
   const { spans, stepEntropies, scales, clarities } = answer;
+  const done = rolloutsWith(answer, given);
   return {
-    rollouts: rolloutsWith(answer, given),
+    rollouts: done,
+    asRead: given.asRead(done),
     fields: given.used,
-    rewards: given.chosen("rewards") ? Array.from(given.need("rewards")) : rollouts.map(({ reward }) => reward),
     metrics: answer.metrics ?? {},
     spans: spans && stepEntropies && scales && clarities ? { spans, stepEntropies, scales, clarities } : undefined,
   };

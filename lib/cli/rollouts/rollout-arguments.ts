@@ -4,8 +4,9 @@ import type { Collective } from "../../core/collective";
 import { SurprisalError } from "../../core/errors";
 import { gatherRagged, needAgreement } from "../../core/row-partials";
 import { JSON_NAMES, type Rollout } from "../../io";
+import { withFields } from "../../io/record";
 import { RolloutColumns } from "../../io/rollout-columns";
-import { ARGUMENTS, type ArgumentSource } from "../tables/arguments-of-rollouts";
+import { ARGUMENTS, type ArgumentSource, isPerToken } from "../tables/arguments-of-rollouts";
 import { closest } from "../../core/closest";
 import { UsageError } from "../shell/exit-codes";
 
@@ -52,6 +53,15 @@ export function readFieldChoice(given: readonly string[]): FieldChoice {
     }),
   );
 }
+
+/** Arguments that a report shows, by the field under which it does. */
+const SHOWN = {
+  rewards: "reward",
+  scores: "reward",
+  entropies: "entropies",
+  samplerLogProbs: "samplerLogProbs",
+  referenceLogProbs: "referenceLogProbs",
+} as const satisfies Readonly<Record<string, keyof Rollout>>;
 
 function valueOf(rollout: Rollout, field: string): unknown {
   const at = field.indexOf(".");
@@ -177,6 +187,18 @@ export class RolloutArguments {
       `has no ${fields.join(" or ")}`,
       ` as ${name}; --field ${name}=NAME takes another field`,
     );
+  }
+
+  /** `rollouts` with what `--field` took in the place of what they recorded: what was computed is of these. */
+  asRead(rollouts: readonly Rollout[]): readonly Rollout[] {
+    let shown = rollouts;
+    for (const [name, field] of Object.entries(SHOWN)) {
+      if (!this.chosen(name) || this.used[name] === undefined) continue;
+      const values = this.need(name);
+      const own = isPerToken(name) ? this.columns.cut(values) : values;
+      shown = shown.map((rollout, row) => withFields(rollout, { [field]: own[row]! }));
+    }
+    return shown;
   }
 
   /** Rewards per token: as recorded, else the reward of the rollout at its last kept token. */
