@@ -85,11 +85,14 @@ function caseOf(
     says: "2e-6 of Σ |hidden·weight|, twice, rounded",
     allowed: (want) => 2 * ofZ + (exactly ? 1e-14 : 1e-6) * Math.abs(want) + roundingOf(wide, want),
   };
+  // On the CPU a g below 2^-100 is 0: what its products would be, at most.
+  const largest = Math.max(...absolute.hidden, ...absolute.weight);
+  const lost = exactly ? 1e-38 : 2 ** -100 * Math.max(N, V) * largest;
   // p moves by its share 2·ofZ, ln p + H by as much.
   const ofSum = (sizes: readonly number[], to: FloatName): Budget => ({
     says: "3e-6 of the terms' sizes beside p's error, rounded",
     allowed: (want, i) =>
-      ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + 1e-38,
+      ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + lost,
   });
   const options = { ...map, shape: [N, D] as const, dtype };
   const kept = keptOf(N, V, targets);
