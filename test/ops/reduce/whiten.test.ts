@@ -70,6 +70,16 @@ eachBackend((backend) => {
       }
     });
 
+    test("as many numbers as ddof have a variance of 0", () => {
+      for (const [values, ddof] of [
+        [[5], 1],
+        [[5, 7], 2],
+      ] as const) {
+        const got = whiten(Floats.from(values), { center: "none", ddof, varianceEpsilon: 0.25, backend });
+        expect(Array.from(got)).toEqual(values.map((x) => 2 * x));
+      }
+    });
+
     test("the default is the sample variance with 1e-8 added; any stabiliser replaces that", () => {
       const values = Floats.of(1, 2, 4);
       const y = (conventions: WhitenConventions) => Array.from(whiten(values, { ...conventions, backend }));
