@@ -26,4 +26,17 @@ eachBackend((backend) => {
     // Padding counts there: the kept tokens' weights alone are another ratio.
     expect(vespoLoss({ ...batch, rolloutWeights }, { backend }).loss).not.toBeCloseTo(all.loss, 6);
   });
+
+  // It has no loss, but its weight is reported.
+  test.each(["row", "token"] as const)("an advantage of 0 per %s has the weight of a positive one", (advantagesPer) => {
+    const [logProbs, oldLogProbs] = [Float64Array.of(-1, -2), Float64Array.of(-1.5, -2.25)];
+    const advantages = new Float64Array(advantagesPer === "row" ? 1 : 2);
+    const { metrics, loss } = vespoLoss(
+      { shape: [1, 2], logProbs, oldLogProbs, advantages, advantagesPer },
+      { preset: "trl", backend },
+    );
+    const lnW = 0.75;
+    expect(metrics["vespo/phi_seq_mean"]).toBeCloseTo(Math.exp(3 + 2 * lnW - 3 * Math.exp(lnW)), 12);
+    expect(Math.abs(loss)).toBe(0);
+  });
 });

@@ -239,6 +239,11 @@ describe("lengthMetrics", () => {
     expect(lengthMetrics({ responseLengths: [], maxResponseLength: 4 })["response_length/mean"]).toBe(0);
   });
 
+  test("a length above the limit did not run into it", () => {
+    const got = lengthMetrics({ responseLengths: [3, 4, 5, 6], maxResponseLength: 4 });
+    expect(got["response_length/clip_ratio"]).toBe(0.25);
+  });
+
   test("bad input", () => {
     expect(errorCode(() => lengthMetrics({ responseLengths: [-1], maxResponseLength: 4 }))).toBe("ERR_SURPRISAL_RANGE");
     expect(errorCode(() => lengthMetrics({ responseLengths: [1], maxResponseLength: NaN }))).toBe(
