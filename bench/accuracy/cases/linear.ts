@@ -90,7 +90,7 @@ function caseOf(
   const lost = exactly ? 1e-38 : 2 ** -100 * Math.max(N, V) * largest;
   // p moves by its share 2·ofZ, ln p + H by as much.
   const ofSum = (sizes: readonly number[], to: FloatName): Budget => ({
-    says: "3e-6 of the terms' sizes beside p's error, rounded",
+    says: "3e-6 of the terms' sizes beside p's error, rounded; slopes below 2^-100 are 0 on cpu",
     allowed: (want, i) =>
       ((exactly ? 1e-13 : 3e-6) + 4 * ofZ) * sizes[i]! * (1 + Math.log(V)) + roundingOf(to, want) + lost,
   });
