@@ -9,6 +9,7 @@ import {
   policyLossNames,
 } from "../../lib";
 import { backendOfAllSizes } from "../../lib/backend/select";
+import ESTIMATORS from "../../lib/advantage/estimators";
 import LOSSES from "../../lib/loss/policy/losses";
 import { readAllRollouts } from "../../lib/io";
 import { documentOf, jsonl, surprisal, temporaryFolder } from "./in-process";
@@ -180,6 +181,25 @@ test("text without tokens has advantages per rollout where only the outcome coun
   expect(code).toBe(1);
   expect(stderr).toContain("has text and no tokens");
 });
+
+test.each([
+  ["advantages", advantageNames, ESTIMATORS],
+  ["loss", policyLossNames, LOSSES],
+] as const)(
+  "%s --list has a line for each name, with what it computes, and asks for no files",
+  async (command, names, table) => {
+    const about = Object.fromEntries(
+      names.map((name) => [name, (table as Record<string, { about: string }>)[name]!.about]),
+    );
+    expect(Object.values(about).filter((text) => text.length < 10)).toEqual([]);
+    const { code, stdout, stderr } = await surprisal([command, "--list"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    const lines = stdout.trimEnd().split("\n");
+    expect(lines.map((line) => /^ {2}(\S+) +(.*)$/.exec(line)?.slice(1))).toEqual(Object.entries(about));
+    const json = await surprisal([command, "--list", "--json"]);
+    expect(JSON.parse(json.stdout)).toEqual(about);
+  },
+);
 
 test("recorded advantages are compared with the computed ones", async () => {
   const lines = [

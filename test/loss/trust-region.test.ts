@@ -1,6 +1,16 @@
 // Trust regions, the losses inside of them and the pull back to the old policy, against their formulas and finite differences.
-import { dppoLoss, type DppoLossOptions, droLoss, type PolicyBatch, ppoLoss, trustRegionMask } from "../../lib";
+import {
+  dppoLoss,
+  type DppoLossOptions,
+  droLoss,
+  type PolicyBatch,
+  policyLoss,
+  ppoLoss,
+  toDevice,
+  trustRegionMask,
+} from "../../lib";
 import { eachBackend } from "../support/each-backend";
+import { eachDeviceBackend } from "../support/each-device";
 
 const old = [-0.1, -0.7, -2, -4, -0.01, -1.2];
 const moved = [-0.05, -0.2, -2.5, -1, -0.6, -1.2];
@@ -104,5 +114,23 @@ eachBackend((backend) => {
       const slope = (mask[i] ? rolloutWeights[i < 3 ? 0 : 1]! : 0) * (-advantages[i]! + 0.3 * (x - old[i]!));
       expect(gradLogProbs[i]).toBeCloseTo(slope, 12);
     });
+  });
+});
+
+eachDeviceBackend((backend) => {
+  test("arrays on a device are refused, with the reason and what to do", () => {
+    const logProbs = toDevice(l, { backend });
+    const refusal = expect.objectContaining({
+      code: "ERR_SURPRISAL_DTYPE",
+      message: expect.stringMatching(/is decided in host memory.*array\.read\(\)/s) as string,
+    }) as Error;
+    const host = batchOf(moved);
+    // Not of the types either: a caller in plain JavaScript.
+    const batch = { ...host, logProbs } as unknown as PolicyBatch;
+    const bounds = { low: 0.1, high: 0.2 };
+    expect(() => trustRegionMask(logProbs as never, o, { ...region, ...bounds, measure: "ratio" })).toThrow(refusal);
+    expect(() => dppoLoss(batch, bounds)).toThrow(refusal);
+    for (const name of ["dppo", "dppoTv", "dppoKl"] as const)
+      expect(() => policyLoss(name, batch, {})).toThrow(refusal);
   });
 });
