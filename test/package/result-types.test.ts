@@ -50,6 +50,13 @@ const isPlain = (value: unknown): value is object =>
 /** By what a call gave: what it gave of float32. A state goes from one call to the next. */
 const narrowResults = new WeakMap<object, unknown>();
 
+/** What `result`, and each object in it, came out as of float32. */
+function remember(result: unknown, got: unknown): void {
+  if (!isPlain(result) || !isPlain(got)) return;
+  narrowResults.set(result, got);
+  for (const [key, inner] of Object.entries(result)) remember(inner, (got as Record<string, unknown>)[key]);
+}
+
 /** The same value with float32 in place of float64, but for what is called one of `kept`. */
 function narrowed(value: unknown, kept: ReadonlySet<string>, name = ""): unknown {
   if (value instanceof Float64Array) return kept.has(name) ? value : Float32Array.from(value);
@@ -71,7 +78,7 @@ function narrow(call: Call, kept: ReadonlySet<string> = new Set()): Narrow {
   const given = args.map((arg) => narrowed(arg, kept));
   try {
     const got = run(...given);
-    if (isPlain(result)) narrowResults.set(result, got);
+    remember(result, got);
     return { args: given, result: got };
   } catch (error) {
     const { code, details } = error as { readonly code?: string; readonly details?: { readonly name?: string } };
