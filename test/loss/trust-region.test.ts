@@ -131,6 +131,6 @@ eachDeviceBackend((backend) => {
     expect(() => trustRegionMask(logProbs as never, o, { ...region, ...bounds, measure: "ratio" })).toThrow(refusal);
     expect(() => dppoLoss(batch, bounds)).toThrow(refusal);
     for (const name of ["dppo", "dppoTv", "dppoKl"] as const)
-      expect(() => policyLoss(name, batch, {})).toThrow(refusal);
+      expect(() => policyLoss(name, batch, bounds)).toThrow(refusal);
   });
 });
