@@ -6,8 +6,9 @@ import { installTarball, type Consumer } from "./consumer";
 
 const MINUTES = 60_000;
 
+const ROOT = join(__dirname, "../..");
 /** Where `npm run build` leaves what it compiled of the same sources. */
-const OBJECTS = join(__dirname, "../../build/Release/obj.target/surprisal/native/cpu");
+const OBJECTS = join(ROOT, "build/Release/obj.target/surprisal/native/cpu");
 
 // Between CMake and the compiler: the loops of the instruction sets, which take two thirds of the time, are taken as `npm run build`
 // compiled them.
@@ -48,6 +49,9 @@ else
     "with no other package it compiles the addon into this one, where the cpu backend is found, and leaves nothing else",
     () => {
       const folder = join(consumer.folder, "node_modules", "surprisal");
+      // What the levels include the compiler does not look for here: all of it is there.
+      const sources = readdirSync(join(ROOT, "native/cpu"), { recursive: true }).map(String);
+      expect(sources.filter((name) => !existsSync(join(folder, "native/cpu", name)))).toEqual([]);
       const launcher = join(consumer.folder, "launcher.sh");
       writeFileSync(launcher, LAUNCHER);
       // --debug: a third of the time. The optimised build differs in one flag.

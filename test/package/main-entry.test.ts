@@ -141,18 +141,23 @@ test("Rollup's bundle of one function runs", async () => {
   expectToRun(output[0].code);
 });
 
-// Functions that choose by name carry all that can be named: docs/backends.md has their sizes.
-test.each(["gae", "logprob", "ppoLoss", "gspoLoss", "grpoAdvantage", "empgAdvantage", "findSpans"])(
-  "a minified bundle of %s alone is at most 155 kB",
-  async (name) => {
-    const { outputFiles } = await build({
-      stdin: { contents: `export { ${name} } from "surprisal";`, resolveDir: ROOT },
-      bundle: true,
-      write: false,
-      platform: "node",
-      format: "esm",
-      minify: true,
-    });
-    expect(outputFiles[0]!.contents.length).toBeLessThanOrEqual(155_000);
-  },
-);
+// Functions that choose by name carry all that can be named: docs/backends.md has their sizes, and says why ppoLoss is larger than others.
+test.each([
+  ["gae", 150_000],
+  ["logprob", 150_000],
+  ["gspoLoss", 150_000],
+  ["grpoAdvantage", 150_000],
+  ["empgAdvantage", 150_000],
+  ["findSpans", 150_000],
+  ["ppoLoss", 151_000],
+])("a minified bundle of %s alone is at most %d bytes", async (name, most) => {
+  const { outputFiles } = await build({
+    stdin: { contents: `export { ${name} } from "surprisal";`, resolveDir: ROOT },
+    bundle: true,
+    write: false,
+    platform: "node",
+    format: "esm",
+    minify: true,
+  });
+  expect(outputFiles[0]!.contents.length).toBeLessThanOrEqual(most);
+});
