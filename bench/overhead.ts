@@ -3,8 +3,8 @@
 //   npx tsx bench/overhead.ts [--write]              --write keeps bench/results/overhead.json
 //   npx tsx bench/overhead.ts --against DIR [--write]
 //
-// The second compares with another built checkout, in processes by turns: ratios of small calls of "auto", the median over the rounds
-// (bench/results/overhead-against.json).
+// The second compares with another built checkout, in processes by turns: small calls of "auto", the least time of all rounds of each, for
+// other work on the machine only adds to a time; and the median of the rounds' ratios beside it (bench/results/overhead-against.json).
 //
 // CPU time of this process and not the clock: other work on the machine changes it less. Arrays are given (`out`), so
 // what is measured is checks, the way to the backend and the backend itself.
@@ -125,7 +125,7 @@ function main(write: boolean): void {
   if (write) keep("overhead.json", { rows });
 }
 
-const ROUNDS = 9;
+const ROUNDS = 25;
 const SMALL_SIZES = [8, 64, 512];
 
 /** The least time of each call of one checkout, in a process of its own. */
@@ -145,6 +145,8 @@ function timesOf(tree: string): Times {
 
 const middle = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1]!;
 
+const rounded = (ratio: number): number => Number(ratio.toFixed(3));
+
 function commitOf(tree: string): string {
   return execFileSync("git", ["-C", tree, "describe", "--always", "--dirty"], { encoding: "utf8" }).trim();
 }
@@ -157,12 +159,15 @@ function compare(other: string, write: boolean): void {
     return round % 2 === 0 ? { theirs: first, ours: second } : { theirs: second, ours: first };
   });
   const rows = Object.keys(rounds[0]!.ours).map((call) => {
-    const before = middle(rounds.map(({ theirs }) => theirs[call]!));
-    const now = middle(rounds.map(({ ours }) => ours[call]!));
-    const ratio = Number(middle(rounds.map(({ ours, theirs }) => ours[call]! / theirs[call]!)).toFixed(3));
-    console.log(`${call.padEnd(22)}${String(before).padStart(7)} → ${String(now).padStart(7)} ns  × ${ratio}`);
+    const before = Math.min(...rounds.map(({ theirs }) => theirs[call]!));
+    const now = Math.min(...rounds.map(({ ours }) => ours[call]!));
+    const ratio = rounded(now / before);
+    const medianRatio = rounded(middle(rounds.map(({ ours, theirs }) => ours[call]! / theirs[call]!)));
+    console.log(
+      `${call.padEnd(22)}${String(before).padStart(7)} → ${String(now).padStart(7)} ns  × ${ratio}, median × ${medianRatio}`,
+    );
     const [name, elements] = call.split(" ");
-    return { function: name, elements: Number(elements), before, now, ratio };
+    return { function: name, elements: Number(elements), before, now, ratio, medianRatio };
   });
   if (write) keep("overhead-against.json", { rounds: ROUNDS, before: commitOf(other), now: commitOf(OURS), rows });
 }

@@ -255,7 +255,7 @@ function anyTwice(buffers: readonly unknown[], ends: number, count: number): boo
 /** Refuses outputs that share memory with an input or with each other. Absent arrays are skipped. */
 export function refuseOverlap(op: string, outputs: NamedArrays, inputs: NamedArrays): void {
   // Nearly always every output has a buffer of its own. Then there is nothing to compare.
-  const buffers: unknown[] = [];
+  const buffers = new Array<unknown>(16); // place for most calls: an array that grows costs more than all else here
   const ends = addBuffers(buffers, 0, outputs);
   if (!anyTwice(buffers, ends, addBuffers(buffers, ends, inputs))) return;
   for (const name in outputs) {

@@ -39,15 +39,20 @@ ${entries.join("\n")}
 /** What the numbers of forms may be, and what they are where nobody says. */
 export function rangesText(struct) {
   const constant = struct.name.replace(/^srp_/, "").toUpperCase();
+  const type = typeName(struct.name);
   const each = struct.fields.map((field) => ({ name: camelCase(field.name), ...rangeOf(field) }));
   return `/** What each number of ${struct.name} may be. */
 export const ${constant} = {
 ${each.map(({ name, range }) => `${name}: ${JSON.stringify(range)},`).join("\n")}
 } as const;
-/** Where it is left out. */
-export const DEFAULT_${constant}: ${typeName(struct.name)} = {
+/** What is said of each. Reading them by name is much faster than in a loop over names. */
+export const said${type} = (options: Partial<Record<keyof ${type}, unknown>>) => ({
+${each.map(({ name }) => `${name}: options.${name},`).join("\n")}
+});
+/** Where nothing is. A new object for each call, which is faster than a copy of one. */
+export const default${type} = (): { -readonly [Name in keyof ${type}]: number } => ({
 ${each.map(({ name, default: value }) => `${name}: ${value},`).join("\n")}
-};`;
+});`;
 }
 
 /** The table of a page between `<!-- srp_loss_form: ... -->` and `<!-- end -->`. */

@@ -220,9 +220,19 @@ function clippedCall<Output extends ClippedOutput>(
   options: ClippedObjectiveOptions<Output>,
   rowMemory: (rows: number) => RowMemory,
 ) {
-  const { collective, clipLow, clipHigh, ratioCap } = options;
-  const given = [options.mask, options.rowWeights, clipLow, clipHigh, ratioCap];
-  const stream = streamOf(op, options, logProbs, oldLogProbs, advantages, ...given);
+  const { collective } = options;
+  const stream = streamOf(
+    op,
+    options,
+    logProbs,
+    oldLogProbs,
+    advantages,
+    options.mask,
+    options.rowWeights,
+    options.clipLow,
+    options.clipHigh,
+    options.ratioCap,
+  );
   const units = needUnits(op, logProbs, oldLogProbs, options);
   const { rows, common } = units;
   if (collective && units.level === "group")
@@ -236,8 +246,8 @@ function clippedCall<Output extends ClippedOutput>(
   const advantage = needAdvantages(op, advantages, units, options.advantagesPer);
   const form = needForm(op, options, units);
   const bounds = needBounds(op, options, rows, form);
-  const ofBounds = boundArrays(bounds);
-  const dtype = widestFloat(units.logProbs, units.oldLogProbs, advantage.array, ...Object.values(ofBounds));
+  const { clipLow, clipHigh, ratioCap } = boundArrays(bounds);
+  const dtype = widestFloat(units.logProbs, units.oldLogProbs, advantage.array, clipLow, clipHigh, ratioCap);
   const wanted: readonly ClippedOutput[] = options.outputs ?? DEFAULT_OUTPUTS;
   const memory = needLossMemory(op, dtype, form, rows, wanted, options.out, stream, OUTPUTS);
   const { mask, offsets, members, groupOffsets } = common;
@@ -249,7 +259,9 @@ function clippedCall<Output extends ClippedOutput>(
     offsets,
     groupOffsets,
     rowWeights: options.rowWeights,
-    ...ofBounds,
+    clipLow,
+    clipHigh,
+    ratioCap,
   };
   refuseOverlap(op, memory, arrays);
 

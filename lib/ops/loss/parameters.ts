@@ -1,5 +1,10 @@
 // The numbers that the forms of a loss take. Which form reads which, and their ranges, stand in native/include/surprisal/loss.h.
-import { DEFAULT_LOSS_PARAMETERS, LOSS_PARAMETERS, type LossParameters } from "../../backend/contract/loss";
+import {
+  defaultLossParameters,
+  LOSS_PARAMETERS,
+  type LossParameters,
+  saidLossParameters,
+} from "../../backend/contract/loss";
 import { argumentError } from "../../core/errors";
 import type { FloatArray } from "../../core/dtype";
 import { needNumber } from "../../core/option-checks";
@@ -44,13 +49,12 @@ export function needParameters(
   { needs, takes }: FormOptions,
   options: object,
 ): LossParameters {
-  const given = options as Partial<Record<Parameter, unknown>>;
-  const result: { -readonly [Name in Parameter]: number } = { ...DEFAULT_LOSS_PARAMETERS };
+  const said = saidLossParameters(options);
+  const result = defaultLossParameters();
   for (const name of PARAMETERS) {
-    const value = given[name];
-    const needed = needs.includes(name);
-    if ((value === undefined && !needed) || isArray(value)) continue;
-    if (!needed && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
+    const value = said[name];
+    if (value === undefined ? !needs.includes(name) : isArray(value)) continue;
+    if (!needs.includes(name) && !takes.includes(name) && !OF_EVERY_FORM.includes(name))
       throw argumentError("ERR_SURPRISAL_OPTION", op, name, value, `nothing: form "${form}" does not read it`);
     result[name] = needNumber(op, name, value, LOSS_PARAMETERS[name]);
   }
