@@ -11,7 +11,7 @@ import { fingerprint, isFresh, writeStamp } from "./stamp.mjs";
 export const name = "wasm";
 
 const CORE_SECONDS_A_FILE = 4;
-const MOST_BYTES = 2 ** 20;
+const MOST_BYTES = 1e6;
 
 const COMPILE = [
   "-std=c++17",

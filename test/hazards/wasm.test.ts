@@ -18,7 +18,7 @@ const targets = Int32Array.from({ length: N }, (_, n) => (n * 7) % V);
 const ones = new Float32Array(N).fill(1);
 const backend = "wasm";
 
-const MOST_BYTES = 2 ** 20;
+const MOST_BYTES = 1e6;
 const SCAN = {
   dtype: 1,
   gamma: 0.9,

@@ -211,7 +211,8 @@ SRP_INLINE int32_t bound_row_to(const BoundRow<F>& given, int64_t begin, int64_t
 
 template <class F>
 static int32_t bound_row(const BoundRow<F>& a, int64_t begin, int64_t end, bool past_cache) {
-  if (!(past_cache && a.weights && on_sixteen(a.weights + begin))) return bound_row_to<false>(a, begin, end);
+  if (!(kStreams && past_cache && a.weights && on_sixteen(a.weights + begin)))
+    return bound_row_to<false>(a, begin, end);
   const int32_t kept = bound_row_to<true>(a, begin, end);
   finish_streams();
   return kept;

@@ -68,7 +68,7 @@ SRP_INLINE int64_t gradient_stream(const Map& map, const T* x, T* grad, int64_t 
 template <class Map, class T>
 SRP_INLINE void gradient_columns_of(const Map& map, const T* x, T* grad, int64_t V, bool past_cache) {
   int64_t i = 0;
-  if (past_cache) {
+  if (kStreams && past_cache) {
     constexpr int64_t kRegister = kLanes * 4;
     const int64_t off = static_cast<int64_t>(reinterpret_cast<uintptr_t>(grad) % kRegister);
     i = off == 0 ? 0 : (kRegister - off) / int64_t{sizeof(T)};

@@ -291,7 +291,7 @@ SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t
   const F* const outputs[] = {row.loss, row.ratio, row.grad};
   uintptr_t places = 0;
   for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
-  if (!past_cache || places % 16 != 0)
+  if (!kStreams || !past_cache || places % 16 != 0)
     return row.mask ? plain_row_of<false, true>(row, begin, end, all)
                     : plain_row_of<false, false>(row, begin, end, all);
   const int64_t i =

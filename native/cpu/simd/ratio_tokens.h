@@ -77,7 +77,7 @@ template <class F>
 static void log_tokens(const LogTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
   const uintptr_t places = reinterpret_cast<uintptr_t>(row.log_ratio ? row.log_ratio + begin : nullptr) |
                            reinterpret_cast<uintptr_t>(row.ratio ? row.ratio + begin : nullptr);
-  if (past_cache && places % 16 == 0) {
+  if (kStreams && past_cache && places % 16 == 0) {
     row.mask ? log_tokens_to<true, true>(row, begin, end) : log_tokens_to<true, false>(row, begin, end);
     finish_streams();
   } else {

@@ -89,7 +89,7 @@ SRP_INLINE void map_row_to(const RowMap<F>& a, int64_t begin, int64_t end) {
 
 template <class F>
 static void map_row(const RowMap<F>& a, int64_t begin, int64_t end, bool past_cache) {
-  if (past_cache && on_sixteen(a.out + begin)) {
+  if (kStreams && past_cache && on_sixteen(a.out + begin)) {
     map_row_to<true>(a, begin, end);
     finish_streams();
   } else {
@@ -124,7 +124,7 @@ SRP_INLINE ClampCounts clamp_row_to(const RowClamp<F>& a, int64_t begin, int64_t
 
 template <class F>
 static ClampCounts clamp_row(const RowClamp<F>& a, int64_t begin, int64_t end, bool past_cache) {
-  if (!(past_cache && a.out && on_sixteen(a.out + begin))) return clamp_row_to<false>(a, begin, end);
+  if (!(kStreams && past_cache && a.out && on_sixteen(a.out + begin))) return clamp_row_to<false>(a, begin, end);
   const ClampCounts counts = clamp_row_to<true>(a, begin, end);
   finish_streams();
   return counts;

@@ -275,9 +275,9 @@ SRP_INLINE void scan_all(const ScanRows<F>& given, int64_t begin, int64_t end, b
 template <class F>
 static void scan_rows(const ScanRows<F>& rows, int64_t begin, int64_t end, bool past_cache) {
   if (rows.value)
-    scan_all<true>(rows, begin, end, past_cache);
+    scan_all<true>(rows, begin, end, kStreams && past_cache);
   else
-    scan_all<false>(rows, begin, end, past_cache);
+    scan_all<false>(rows, begin, end, kStreams && past_cache);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -75,6 +75,7 @@ SRP_INLINE F64 shift_lanes(F64 x, F64 behind) {
 }
 
 // Past the cache: p lies on a multiple of the register's size.
+constexpr bool kStreams = true;
 SRP_INLINE void stream(void* p, F32 x) { _mm256_stream_ps(static_cast<float*>(p), x); }
 // The same where p lies on a multiple of 16 only.
 SRP_INLINE void stream16(void* p, F32 x) {

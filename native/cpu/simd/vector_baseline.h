@@ -35,6 +35,7 @@ SRP_INLINE uint32_t equal_lanes(I32 a, I32 b) { return static_cast<uint32_t>(_mm
 SRP_INLINE uint32_t equal_lanes(I64 a, I64 b) { return static_cast<uint32_t>(_mm_movemask_pd((__m128d)(a == b))); }
 SRP_INLINE F32 max(F32 a, F32 b) { return _mm_max_ps(a, b); }  // b where either is NaN
 SRP_INLINE I32 rounded(F32 x) { return (I32)_mm_cvtps_epi32(x); }  // to the nearest integer, ties to even
+constexpr bool kStreams = true;
 SRP_INLINE void stream(void* p, F32 x) { _mm_stream_ps(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() { _mm_sfence(); }
 #else
@@ -44,6 +45,7 @@ SRP_INLINE uint32_t equal_lanes(I32 a, I32 b) {
 }
 SRP_INLINE uint32_t equal_lanes(I64 a, I64 b) { return (a[0] == b[0] ? 1u : 0u) | (a[1] == b[1] ? 2u : 0u); }
 SRP_INLINE F32 max(F32 a, F32 b) { return a > b ? a : b; }
+constexpr bool kStreams = false;
 SRP_INLINE void stream(void* p, F32 x) { store(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() {}
 #endif

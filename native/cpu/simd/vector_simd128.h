@@ -40,6 +40,7 @@ SRP_INLINE F64 shift_lanes(F64 x, F64 behind) {
   return F64{x[1], behind[0]};
 }
 
+constexpr bool kStreams = false;
 SRP_INLINE void stream(void* p, F32 x) { store(static_cast<float*>(p), x); }
 SRP_INLINE void finish_streams() {}
 SRP_INLINE void stream16(void* p, F32 x) { stream(p, x); }
