@@ -14,6 +14,7 @@
 namespace srp::cuda {
 
 constexpr int64_t kTileTokens = 4096;
+constexpr int kTileBlocks = 8;  // an SM: left to itself ptxas takes 48 registers for sm_100 and spills two
 
 // Where a walk stands: it looks for a start (or, open, for an end) from `at` on.
 struct WalkState {
@@ -126,7 +127,7 @@ __device__ bool goes_on(RowFinders<Id>& find, const WalkState& s, int64_t begin,
 // limit     latency
 // notes     few long rows: each tile of 4096 tokens walked from both states
 template <class Id>
-__global__ void __launch_bounds__(kPairThreads)
+__global__ void __launch_bounds__(kPairThreads, kTileBlocks)
     delim_tiles_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
                        TileSummary* summaries, uint32_t* faults) {
   const TilePlace place = TilePlace::of(a, tiles);

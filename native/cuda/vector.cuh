@@ -19,16 +19,20 @@ __device__ __forceinline__ float element(const Vector<T>& v, int i) {
   return i % 2 ? high_of(v.words[i / 2], T{}) : low_of(v.words[i / 2], T{});
 }
 
-// Element `i`, which need not be a constant, becomes x.
+// The bits of a where `mask` has them, else those of b.
+__device__ __forceinline__ uint32_t chosen(uint32_t mask, uint32_t a, uint32_t b) { return (a & mask) | (b & ~mask); }
+
+// Element `i`, which need not be a constant, becomes x. By masks: where each word is chosen by a condition, nvcc makes of it an index
+// into local memory on sm_100 and sm_120.
 __device__ __forceinline__ void replace(Vector<float>& v, int i, float x) {
   SRP_UNROLL
-  for (int w = 0; w < 4; ++w) v.words[w] = w == i ? float_bits(x) : v.words[w];
+  for (int w = 0; w < 4; ++w) v.words[w] = chosen(w == i ? ~0u : 0u, float_bits(x), v.words[w]);
 }
 template <class T>
 __device__ __forceinline__ void replace(Vector<T>& v, int i, T x) {
-  const uint32_t shift = i % 2 * 16, word = static_cast<uint32_t>(x.bits) << shift, kept = ~(0xffffu << shift);
+  const uint32_t shift = i % 2 * 16, word = static_cast<uint32_t>(x.bits) << shift, half = 0xffffu << shift;
   SRP_UNROLL
-  for (int w = 0; w < 4; ++w) v.words[w] = w == i / 2 ? (v.words[w] & kept) | word : v.words[w];
+  for (int w = 0; w < 4; ++w) v.words[w] = chosen(w == i / 2 ? half : 0u, word, v.words[w]);
 }
 
 __device__ __forceinline__ bool aligned16(const void* p) { return reinterpret_cast<uintptr_t>(p) % 16 == 0; }

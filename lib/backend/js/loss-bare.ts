@@ -1,10 +1,18 @@
 // The clipped loss without anything beside it, of tokens, rows and groups of rows: loops over numbers, a tenth of the time that
 // tokens as objects take.
 import { rowBegin, rowEnd } from "../../core/row-layout";
-import { LOSS_FORM, LOSS_SUMS, type LossTokenArgs } from "../contract/loss";
+import {
+  LOSS_FIGURES,
+  LOSS_FORM,
+  LOSS_SUMS,
+  type LossFigure,
+  type LossParameters,
+  type LossTokenArgs,
+  ROW_FORM,
+} from "../contract/loss";
 import { RATIO_REDUCTIONS } from "../contract/ratio";
 import { put, rowWeight } from "./loss-figures";
-import { clipTerm, scaled } from "./loss-forms";
+import { clamp, clampLogRatio, clipTerm, scaled } from "./loss-forms";
 import { hasBounds, heldTo, parametersAt } from "./loss-tokens";
 
 /** What the tokens of a row add to `ratio`, where all have the row's. */
@@ -14,13 +22,18 @@ export function ratioSum(kept: number, ratio: number): number {
 
 /** The clipped loss of tokens with nothing but log-probs and advantages. */
 export const isBareClip = (a: LossTokenArgs): boolean =>
-  a.form === LOSS_FORM.clip && isBare(a) && !a.factors && !hasBounds(a);
+  a.form === LOSS_FORM.clip && readsLogProbsAlone(a) && !a.factors && !hasBounds(a);
+
+/** The clipped loss of the ratios of rows, likewise. */
+export const isBareRowClip = (a: LossTokenArgs): boolean =>
+  a.form === ROW_FORM.clip && readsLogProbsAlone(a) && !hasBounds(a);
 
 /** Nothing but sums is asked of the tokens, and nothing but log-probs is read of them. */
-export function isBare(a: LossTokenArgs): boolean {
-  const sums = a.figures === null || a.figureCount === LOSS_SUMS;
+export const isBare = (a: LossTokenArgs): boolean =>
+  readsLogProbsAlone(a) && (a.figures === null || a.figureCount === LOSS_SUMS);
+
+function readsLogProbsAlone(a: LossTokenArgs): boolean {
   return (
-    sums &&
     a.oldLogProbs !== null &&
     !a.oldLogProbsPerRow &&
     !a.factorsPerToken &&
@@ -54,6 +67,33 @@ function storeSums(
   a.figures[at + 8] = ratio;
 }
 
+const PLACE = Object.fromEntries(LOSS_FIGURES.map((name, k) => [name, k])) as Record<LossFigure, number>;
+const { below, above, outside, outsidePositive, outsideNegative } = PLACE;
+const { logRatio, clampedLogRatio, absoluteLogRatio, squaredLogRatio, ratioK3 } = PLACE;
+
+/** Makes place for the figures behind the sums of row b; null where nobody asks for them. */
+function figuresBehind(a: LossTokenArgs, b: number): Float64Array | null {
+  if (!a.figures || a.figureCount === LOSS_SUMS) return null;
+  const row = a.figures.subarray(b * a.figureCount, (b + 1) * a.figureCount);
+  return row.fill(0);
+}
+
+/** What a token of log ratio x and advantage A adds to them; `band` is what the band is asked of. */
+function addBehind(row: Float64Array, x: number, band: number, A: number, p: LossParameters): void {
+  row[logRatio]! += x;
+  row[clampedLogRatio]! += clamp(x, -p.logClamp, p.logClamp);
+  row[absoluteLogRatio]! += Math.abs(x);
+  row[squaredLogRatio]! += x * x;
+  row[ratioK3]! += x === Infinity ? Infinity : Math.expm1(x) - x;
+  const [under, over] = [band < 1 - p.clipLow, band > 1 + p.clipHigh];
+  if (!under && !over) return;
+  if (under && A < 0) row[below]! += 1;
+  if (over && A > 0) row[above]! += 1;
+  row[outside]! += 1;
+  if (A > 0) row[outsidePositive]! += 1;
+  if (A < 0) row[outsideNegative]! += 1;
+}
+
 /** exp of log ratios up to here is neither 0 nor infinite. */
 const PLAIN_LOG_RATIO = 700;
 
@@ -79,6 +119,7 @@ export function clipTokens(a: LossTokenArgs): void {
     const plain = free && weight !== 0 && !Number.isNaN(weight);
     const ofRow = advantagePerToken ? 0 : advantage[b]!;
     let [sum, ratios, largest, kept, clippedTokens, limitedTokens] = [0, 0, -Infinity, 0, 0, 0];
+    const behind = figuresBehind(a, b);
     const end = rowEnd(a, b);
     for (let i = rowBegin(a, b); i < end; ++i) {
       if (mask !== null && mask[i] === 0) {
@@ -107,6 +148,7 @@ export function clipTokens(a: LossTokenArgs): void {
         cut = t.clipped ? 1 : 0;
         if (t.limited) ++limitedTokens;
       }
+      if (behind) addBehind(behind, x, Math.min(r, p.ratioCap), A, p);
       sum += value;
       ratios += r;
       if (r > largest || Number.isNaN(r)) largest = r; // NaN stays
@@ -118,6 +160,51 @@ export function clipTokens(a: LossTokenArgs): void {
       if (grad) grad[i] = slope;
     }
     storeSums(a, b, sum, kept, clippedTokens, limitedTokens, largest, ratios);
+  }
+}
+
+/** The clipped surrogate of a row's one ratio for each of its tokens, in a bare call. */
+export function clipRows(a: LossTokenArgs): void {
+  const { mask, logProbs, advantages, parameters: p, losses, clipped, gradLogProbs: grad } = a;
+  const oldLogProbs = a.oldLogProbs!;
+  for (let b = 0; b < a.B; ++b) {
+    const [begin, end] = [rowBegin(a, b), rowEnd(a, b)];
+    let [sum, kept] = [0, 0];
+    for (let i = begin; i < end; ++i) {
+      if (mask !== null && mask[i] === 0) continue;
+      sum += logProbs[i]! - oldLogProbs[i]!;
+      ++kept;
+    }
+    const divisor = a.reduce === RATIO_REDUCTIONS.indexOf("sum") || kept === 0 ? 1 : kept;
+    const s = sum / divisor;
+    const ratio = Math.exp(clampLogRatio(s, p));
+    const factor = a.factors ? a.factors[b]! : 1;
+    const ofRow = a.advantagesPerToken ? null : clipTerm(s, advantages[b]!, p);
+    const [behind, band] = [figuresBehind(a, b), Math.min(ratio, p.ratioCap)];
+    let [loss, slope, clippedTokens, limitedTokens] = [0, 0, 0, 0];
+    for (let i = begin; i < end; ++i) {
+      if (mask !== null && mask[i] === 0) {
+        if (losses) losses[i] = 0;
+        if (clipped) clipped[i] = 0;
+        continue;
+      }
+      const A = a.advantagesPerToken ? advantages[i]! : advantages[b]!;
+      const t = ofRow ?? clipTerm(s, A, p);
+      if (behind) addBehind(behind, logProbs[i]! - oldLogProbs[i]!, band, A, p);
+      const value = scaled(factor, t.loss) + 0;
+      const cut = t.clipped ? 1 : 0;
+      loss += value;
+      slope += scaled(factor, t.slope);
+      clippedTokens += cut;
+      if (t.limited) ++limitedTokens;
+      if (losses) losses[i] = value;
+      if (clipped) clipped[i] = cut;
+    }
+    put(a.ratios, b, ratio);
+    storeSums(a, b, loss, kept, clippedTokens, limitedTokens, ratio, ratioSum(kept, ratio));
+    if (!grad) continue;
+    const share = scaled(rowWeight(a, b), slope / divisor) + 0;
+    for (let i = begin; i < end; ++i) grad[i] = mask !== null && mask[i] === 0 ? 0 : share;
   }
 }
 

@@ -3,7 +3,7 @@
 import { rowBegin, rowEnd } from "../../core/row-layout";
 import { type LossOps, type LossTokenArgs, ROW_FORM, ROW_FORMS } from "../contract/loss";
 import { addBand, addLogRatio, type Figures, newFigures, put, rowScale, storeFigures } from "./loss-figures";
-import { clipTokens, clipUnits, isBare, isBareClip, ratioSum, storeToken } from "./loss-bare";
+import { clipRows, clipTokens, clipUnits, isBare, isBareClip, isBareRowClip, ratioSum, storeToken } from "./loss-bare";
 import { scaled, tokenForm } from "./loss-forms";
 import { lossLogits } from "./loss-logits";
 import { ROW_LOSSES, rowLogRatio, type RowLoss, type TokenLoss } from "./loss-rows";
@@ -112,6 +112,10 @@ function lossRow(a: LossTokenArgs): void {
   const name = ROW_FORMS[a.form - ROW_FORM.clip]!;
   if (name === "clipOnce" && isBare(a)) {
     clipUnits(a);
+    return;
+  }
+  if (isBareRowClip(a)) {
+    clipRows(a);
     return;
   }
   for (let b = 0; b < a.B; ++b) {
