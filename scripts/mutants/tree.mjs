@@ -33,6 +33,20 @@ export function rebuild(parts) {
   return runIn([join(tree, "scripts/build.mjs"), "--quiet", ...parts], {}, 20 * 60_000);
 }
 
+/** Whether lib/ compiles: a second where building dist/ takes a minute. */
+export async function compiles() {
+  const options = [
+    "-p",
+    join(tree, "tsconfig.lib.json"),
+    "--noEmit",
+    "--incremental",
+    "--tsBuildInfoFile",
+    at("build-mutants/types"),
+  ];
+  const { status } = await runIn([join(tree, "node_modules/typescript-7/bin/tsc"), ...options], {}, 10 * 60_000);
+  return status === 0;
+}
+
 /** The first failure ends it: a mutant needs to be noticed once. */
 export function jest({ args, environment }, limit) {
   const [options, files] = args.includes("--")
