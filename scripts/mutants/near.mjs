@@ -8,7 +8,7 @@ const MOST = 10;
 
 /**
  * Test files whose paths begin with one of `first` or `others`: those that are named as the file is, import it, or name one of its
- * exports or itself; then others of `first`. Without those that run dist/, which does not hold the mistake yet.
+ * exports or itself. Where none does, those of `first`. Without those that run dist/, which does not hold the mistake yet.
  */
 export function nearestTests(path, first, others) {
   const name = basename(path, ".ts");
@@ -23,12 +23,14 @@ export function nearestTests(path, first, others) {
     if (speaks.test(text)) return 2;
     return first.some((place) => file.startsWith(place)) ? 1 : 0;
   };
-  return filesBelow("test", [".test.ts"])
+  const found = filesBelow("test", [".test.ts"])
     .map(shown)
     .filter((file) => [...first, ...others].some((place) => file.startsWith(place)) && !runsDist(at(file)))
     .map((file) => ({ file, points: points(file) }))
-    .filter((one) => one.points > 0)
-    .sort((a, b) => b.points - a.points)
+    .sort((a, b) => b.points - a.points);
+  const least = Math.min(2, found[0]?.points);
+  return found
+    .filter((one) => one.points >= least && one.points > 0)
     .slice(0, MOST)
     .map(({ file }) => file);
 }
