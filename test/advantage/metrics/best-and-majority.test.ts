@@ -77,6 +77,12 @@ describe("bestAtN", () => {
     expect(bestAtN(Float64Array.of(1, -Infinity), { n: 2 })).toMatchObject({ worstMean: -Infinity });
   });
 
+  test("an infinite value that no draw is made of does not count", () => {
+    // (1/2)^2000 is 0 in float64.
+    expect(bestAtN(Float64Array.of(-Infinity, 1), { n: 2000 })).toMatchObject({ bestMean: 1, bestStd: 0 });
+    expect(bestAtN(Float64Array.of(Infinity, 1), { n: 2000 })).toMatchObject({ worstMean: 1, worstStd: 0 });
+  });
+
   test("bad input", () => {
     const call = (options: object, values: unknown = Float64Array.of(1, 2)): string | undefined =>
       errorCode(() => bestAtN(values as Float64Array, { n: 2, ...options }));
