@@ -138,7 +138,7 @@ async function withMistake({ path, from, to, at: place }, judged) {
 
 /** Whether a test fails, or takes so much longer than without a mistake that it hangs. */
 async function notices(step) {
-  const limit = Math.max(60_000, 10 * trusted.get(JSON.stringify(step)));
+  const limit = Math.max(180_000, 10 * trusted.get(JSON.stringify(step)));
   return (await jest(step, limit)).status !== 0;
 }
 

@@ -50,7 +50,9 @@ function nearStep(path, [first, ...others]) {
   const places = (steps) => steps.flatMap(({ args }) => args.filter((arg) => arg.startsWith("test/")));
   const files = nearestTests(path, places([first]), places(others));
   const options = first.args.filter((arg) => !arg.startsWith("test/"));
-  return files.length > 0 ? step([...options, ...files]) : undefined;
+  // In one process: starting workers takes longer than most of these tests.
+  const inBand = options.length > 0 ? ["--runInBand", ...options] : ["--runInBand", "--"];
+  return files.length > 0 ? step([...inBand, ...files]) : undefined;
 }
 
 function native(folder, rebuild, steps) {
