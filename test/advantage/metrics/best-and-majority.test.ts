@@ -49,6 +49,11 @@ describe("bestAtN", () => {
     expect(drawn).toEqual([658, 426, 170]); // from the definition of the generator in another language
   });
 
+  test("a seed alone makes 1000 draws", () => {
+    const values = rng(2).f64(16, -1, 1);
+    expect(bestAtN(values, { n: 4, seed: 7 })).toEqual(bestAtN(values, { n: 4, seed: 7, draws: 1000 }));
+  });
+
   test("one sample is its own best and worst, equal values have std 0", () => {
     expect(bestAtN(Float32Array.of(0.7), { n: 8 })).toEqual({
       bestMean: Math.fround(0.7),
