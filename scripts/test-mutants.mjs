@@ -113,7 +113,11 @@ async function plantNear(mutant) {
 /** "killed", "survived", or "no program". */
 async function plant(mutant) {
   const area = areaOf(mutant.path);
+  const before = mutant.tests ? [] : area.unbuilt(mutant.path);
+  for (const step of before) await trust(step);
+  for (const step of before) if (await withMistake(mutant, () => notices(step))) return "killed";
   const steps = mutant.tests ?? area.steps(mutant.path);
+  if (steps.length === 0) return "survived";
   for (const step of steps) await trust(step);
   return withMistake(mutant, async () => {
     stale.push(...area.rebuild);

@@ -1,7 +1,8 @@
 // Which tests must notice a mistake in a file: those of its own area, the nearest first. A mistake that only a far suite notices
 // counts as survived.
 
-import { nearestTests } from "./near.mjs";
+import { at } from "../build/paths.mjs";
+import { nearestTests, runsDist, testsAt } from "./near.mjs";
 
 /** Names of the tests of ops: those of one backend begin with its name. */
 const ON_CPU = "^backend cpu";
@@ -9,7 +10,10 @@ const ON_EMULATED = "^backend emulated";
 const NOT_NATIVE = "^(?!backend (?:cpu|wasm|emulated|cuda))";
 const NOT_DEVICE = "^(?!backend (?:wasm|emulated|cuda))";
 
-/** The folder of sources, what must be rebuilt, and steps of jest arguments with their environment. */
+/**
+ * The folder of sources, what must be rebuilt, and steps of jest arguments with their environment. Of TypeScript, `near` and
+ * `unbuilt` come before: they need no build.
+ */
 const AREAS = [
   typed("lib/backend/js", (words) => [...opSteps(NOT_NATIVE, words), step(["test/fuzz/backends"])]),
   typed("lib/backend", () => [step(["test/core"]), step(["test/hazards", "test/device"])]),
@@ -42,21 +46,41 @@ export const FOLDERS = AREAS.map(({ folder }) => folder);
 
 function typed(folder, steps) {
   const all = (path) => steps(wordsOf(path));
-  return { folder, rebuild: ["dist"], steps: all, near: (path) => nearStep(path, all(path)) };
+  return {
+    folder,
+    rebuild: ["dist"],
+    near: (path) => nearStep(path, all(path)),
+    unbuilt: (path) => all(path).flatMap((one) => only(one, () => true, LIB)),
+    steps: (path) => all(path).flatMap((one) => only(one, (file) => runsDist(at(file)), [])),
+  };
+}
+
+/** The package by its name is lib/ as it is, and the few programs of dist/ that tests start are those without the mistake. */
+const LIB = [
+  "--globals",
+  JSON.stringify({ DIST_IS_STALE: false }),
+  "--moduleNameMapper",
+  JSON.stringify({ "^surprisal$": "<rootDir>/lib/index.ts", "^surprisal/(\\w+)$": "<rootDir>/lib/$1/index.ts" }),
+];
+
+const placesOf = ({ args }) => args.filter((arg) => arg.startsWith("test/"));
+const optionsOf = ({ args }) => args.filter((arg) => !arg.startsWith("test/") && arg !== "--");
+
+/** The step with the files that pass, if there are some. */
+function only(one, passes, more) {
+  const files = testsAt(placesOf(one)).filter(passes);
+  return files.length > 0 ? [step([...more, ...optionsOf(one), "--", ...files], one.environment)] : [];
 }
 
 /** The first of the tests of an area, of the steps that all need dist/. */
 function nearStep(path, [first, ...others]) {
-  const places = (steps) => steps.flatMap(({ args }) => args.filter((arg) => arg.startsWith("test/")));
-  const files = nearestTests(path, places([first]), places(others));
-  const options = first.args.filter((arg) => !arg.startsWith("test/"));
+  const files = nearestTests(path, placesOf(first), others.flatMap(placesOf));
   // In one process: starting workers takes longer than most of these tests.
-  const inBand = options.length > 0 ? ["--runInBand", ...options] : ["--runInBand", "--"];
-  return files.length > 0 ? step([...inBand, ...files]) : undefined;
+  return files.length > 0 ? step(["--runInBand", ...LIB, ...optionsOf(first), "--", ...files]) : undefined;
 }
 
 function native(folder, rebuild, steps) {
-  return { folder, rebuild, steps: (path) => steps(wordsOf(path)) };
+  return { folder, rebuild, steps: (path) => steps(wordsOf(path)), unbuilt: () => [] };
 }
 
 /** Families of ops, as the folders and files of test/ops name them. */

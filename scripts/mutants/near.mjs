@@ -8,7 +8,7 @@ const MOST = 10;
 
 /**
  * Test files whose paths begin with one of `first` or `others`: those that are named as the file is, import it, or name one of its
- * exports or itself. Where none does, those of `first`. Without those that run dist/, which does not hold the mistake yet.
+ * exports or itself. Where none does, those of `first`.
  */
 export function nearestTests(path, first, others) {
   const name = basename(path, ".ts");
@@ -23,9 +23,7 @@ export function nearestTests(path, first, others) {
     if (speaks.test(text)) return 2;
     return first.some((place) => file.startsWith(place)) ? 1 : 0;
   };
-  const found = filesBelow("test", [".test.ts"])
-    .map(shown)
-    .filter((file) => [...first, ...others].some((place) => file.startsWith(place)) && !runsDist(at(file)))
+  const found = testsAt([...first, ...others])
     .map((file) => ({ file, points: points(file) }))
     .sort((a, b) => b.points - a.points);
   const least = Math.min(2, found[0]?.points);
@@ -35,10 +33,16 @@ export function nearestTests(path, first, others) {
     .map(({ file }) => file);
 }
 
+/** Test files whose paths begin with one of these. */
+export const testsAt = (places) =>
+  filesBelow("test", [".test.ts"])
+    .map(shown)
+    .filter((file) => places.some((place) => file.startsWith(place)));
+
 const known = new Map();
 
-/** Whether a test imports the package by its name or a file of dist/, itself or through what it imports from test/. */
-function runsDist(file) {
+/** Whether a test runs files of dist/ by their paths, itself or through what it imports from test/. */
+export function runsDist(file) {
   const before = known.get(file);
   if (before !== undefined) return before;
   known.set(file, false); // files that import each other
@@ -46,7 +50,7 @@ function runsDist(file) {
   const imported = [...text.matchAll(/from "(\.[^"]+)"/g)]
     .map(([, relative]) => `${join(dirname(file), relative)}.ts`)
     .filter((one) => one.startsWith(at("test")) && existsSync(one));
-  const found = /["']surprisal(\/\w+)?["']|\bdistFile\b/.test(text) || imported.some(runsDist);
+  const found = /\bdistFile\b/.test(text) || imported.some(runsDist);
   known.set(file, found);
   return found;
 }
