@@ -7,20 +7,21 @@ import { at, filesBelow, shown } from "../build/paths.mjs";
 const MOST = 10;
 
 /**
- * Test files whose paths begin with one of `first` or `others`: those that are named as the file is, import it, or name one of its
- * exports or itself. Where none does, those of `first`.
+ * Test files whose paths begin with one of `first` or `others`: those that are named as the file is, import it, name one of its
+ * exports or itself, or lie in a folder of the same path. Where none does, those of `first`.
  */
 export function nearestTests(path, first, others) {
   const name = basename(path, ".ts");
   const exports = /^export (?:async )?(?:function\*?|const|class) (\w+)/gm;
   const words = [...readFileSync(at(path), "utf8").matchAll(exports)].map(([, word]) => `\\b${word}\\b`);
   const speaks = new RegExp([`"${name}"`, ...words].join("|"));
+  const folder = dirname(path).replace(/^lib/, "test");
   const imported = `${path.replace(/\.ts$/, "")}"`;
   const points = (file) => {
     const text = readFileSync(at(file), "utf8");
     if (basename(file) === `${name}.test.ts` || first.includes(file.replace(/\.test\.ts$/, ""))) return 4;
     if (text.includes(imported)) return 3;
-    if (speaks.test(text)) return 2;
+    if (speaks.test(text) || file.startsWith(`${folder}/`)) return 2;
     return first.some((place) => file.startsWith(place)) ? 1 : 0;
   };
   const found = testsAt([...first, ...others])

@@ -71,6 +71,12 @@ function runIn(args, environment, limit) {
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (data) => (output = (output + data).slice(-20_000)));
+    const endToo = () => {
+      process.kill(-child.pid, "SIGKILL");
+      process.exit(1);
+    };
+    const ends = ["SIGINT", "SIGTERM"];
+    for (const signal of ends) process.once(signal, endToo);
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -78,6 +84,7 @@ function runIn(args, environment, limit) {
     }, limit);
     child.on("close", (status) => {
       clearTimeout(timer);
+      for (const signal of ends) process.off(signal, endToo);
       resolve({ status: status ?? 1, output, late });
     });
   });
