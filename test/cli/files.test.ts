@@ -131,13 +131,18 @@ test("--map, --group-by and --reward-weight say where rewards and groups stand; 
 });
 
 test("inspect counts log-probs by who computed them, and --strict fails where they cannot be log-probs", async () => {
-  const line = (logprobs: number[]) =>
+  const line = (logprobs: (number | string)[]) =>
     folder.file("probs.jsonl", JSON.stringify({ token_ids: [1, 2], sampler_logprobs: logprobs, reward: 1, group: 1 }));
   expect((await surprisal(["inspect", line([-1, -2])])).stdout).toMatch(
     /sampler +2 log-probs · NLL 1\.5 nats a token · least log-prob −2/,
   );
   const bad = await surprisal(["inspect", line([-1, 2]), "--strict"]);
   expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining("1 sampler log-prob is above 0")]);
+  for (const logprob of ["NaN", "-Infinity", -9999]) {
+    const { code, stdout } = await surprisal(["inspect", line([-1, logprob]), "--strict"]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("1 sampler log-prob is not finite")]);
+    expect((await surprisal(["inspect", line([-1, logprob])])).code).toBe(0);
+  }
 });
 
 test("inspect says layout, fields and groups; --json has the same facts; --strict fails where something is serious", async () => {
