@@ -217,6 +217,29 @@ test("reward judges by text, and puts rewards beside others where it is asked to
   expect((await surprisal(["reward", folder.path("texts.jsonl"), "-s", "code"])).stderr).toContain("has no tests");
 });
 
+test("reward judges while it reads: more rollouts than it holds at a time, counted and named from the first", async () => {
+  const lines = Array.from({ length: 9000 }, (_, i) => ({
+    id: `r${i}`,
+    text: `so \\boxed{${4 + (i % 3)}}`,
+    reward: Number(i % 2 === 0),
+    meta: { answer: "4" },
+  }));
+  const [input, out] = [folder.file("many.jsonl", jsonl(lines)), folder.path("many-judged.jsonl")];
+  const document = documentOf(await surprisal(["reward", input, "-s", "math", "--out", out, "--json"]));
+  const facts = { rollouts: 9000, abstained: 0, agreesWithRecorded: 0.5, reasons: { equal: 3000, different: 6000 } };
+  expect(document).toMatchObject({ ...facts, rewards: { count: 9000, min: 0, max: 1 } });
+  const { rollouts } = await readAllRollouts(out);
+  expect(rollouts.map(({ id, reward }) => [id, reward])).toEqual(lines.map(({ id }, i) => [id, Number(i % 3 === 0)]));
+  expect(documentOf(await surprisal(["reward", input, "-s", "math", "--json"]))).toEqual({ ...document, outputs: [] });
+  const lacking = folder.file(
+    "lacking.jsonl",
+    jsonl(lines.map((line, i) => (i === 8500 ? { ...line, meta: {} } : line))),
+  );
+  const refused = await surprisal(["reward", lacking, "-s", "math", "--out", folder.path("none.jsonl")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("rollout 8501 has no answer")]);
+  expect(existsSync(folder.path("none.jsonl"))).toBe(false);
+});
+
 test("report writes a page and prints the summary", async () => {
   const page = folder.path("page.html");
   const { code, stdout } = await surprisal([
