@@ -1,6 +1,6 @@
 // What `npm run test:mutants` plants: the named mistakes stand where they are said to, and the drawn ones are the same every time.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(__dirname, "../..");

@@ -164,7 +164,7 @@ export async function* readSome(call: Call, most: number): AsyncGenerator<readon
 }
 
 /** The same, with the warnings of the readers on standard error. */
-export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
+async function readFiles(call: Call): Promise<readonly ReadFile[]> {
   const files = await readEach(call);
   noteWarnings(
     call,
