@@ -1,9 +1,9 @@
 // npm run test:mutants: plants mistakes, one at a time, and says which of them the tests of their area do not notice.
 //
 //   --area NAME     only folders whose path has this in it
-//   --count N       so many drawn mutants that build, beside those of test/mutants/named.json; 120 unless told
+//   --count N       so many drawn mutants in all folders together, beside those of test/mutants/named.json; 120 unless told
 //   --seed N        of the drawing; unless told that of test/mutants/drawn.json
-//   --resume        goes on where the last run of this commit and seed stopped
+//   --resume        goes on where the last run of this seed stopped. At a later commit what survived is tried again
 //   --json          prints the results as JSON at the end
 //
 // A mutant that does not compile is not counted: another is drawn. One that is the same program (test/mutants/equivalent.json, with
@@ -13,9 +13,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { at } from "./build/paths.mjs";
-import { areaOf } from "./mutants/areas.mjs";
+import { areaOf, FOLDERS } from "./mutants/areas.mjs";
 import { drawMutants } from "./mutants/draw.mjs";
-import { jest, openTree, readIn, rebuild, writeIn } from "./mutants/tree.mjs";
+import { compiles, jest, openTree, readIn, rebuild, writeIn } from "./mutants/tree.mjs";
 
 const { values: options } = parseArgs({
   options: {
@@ -29,40 +29,69 @@ const { values: options } = parseArgs({
 const json = (path) => JSON.parse(readFileSync(at(path), "utf8"));
 const count = Number(options.count ?? 120);
 const seed = Number(options.seed ?? json("test/mutants/drawn.json").seed);
-const LIMIT = 10 * 60_000; // ms for a step: what takes longer hangs
+const LIMIT = 20 * 60_000; // ms for the tests of a step without a mistake
 const resultsFile = at("build-mutants/results.json");
 
 const commit = await openTree();
 const kept = options.resume && existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, "utf8")) : {};
-const results = kept.commit === commit && kept.seed === seed ? kept : { commit, seed, mutants: {} };
+const results = { commit, seed, mutants: kept.seed === seed ? kept.mutants : {} };
 const equivalent = new Set(json("test/mutants/equivalent.json").map(keyOf));
 
-const trusted = new Set();
+const trusted = new Map();
 const stale = [];
+// First what the nearest tests of TypeScript notice, in seconds each; then what needs a build. Folders take turns, so that a run
+// that is ended early has tried all of them.
+const waiting = [];
 const named = json("test/mutants/named.json").filter(({ path }) => path.includes(options.area));
-for (const mutant of named) await judge(mutant, "named");
-let drawn = 0;
-for (const mutant of drawMutants(seed, options.area)) {
-  if (drawn >= count) break;
-  const { verdict } = await judge(mutant, "drawn");
-  if (verdict === "killed" || verdict === "survived") ++drawn;
+for (const mutant of named) await judgeNear(mutant, "named");
+const lists = FOLDERS.filter((folder) => folder.includes(options.area)).map((folder) => ({
+  mutants: drawMutants(seed, folder),
+  most: Math.floor(count / FOLDERS.length) + (FOLDERS.indexOf(folder) < count % FOLDERS.length ? 1 : 0),
+}));
+for (let round = 0; lists.some(({ most }) => round < most); ++round)
+  for (const { mutants, most } of lists) if (round < most) await drawNear(mutants);
+for (const [mutant, origin, mutants] of waiting) {
+  const verdict = await judge(mutant, origin, plant);
+  if (verdict === "no program" || verdict === "equivalent") await drawWhole(mutants);
 }
 report();
 
-async function judge(mutant, origin) {
+/** The next that is a program: judged where it is of TypeScript and its nearest tests notice it, else put off. */
+async function drawNear(mutants) {
+  for (let next = mutants.next(); !next.done; next = mutants.next()) {
+    const verdict = await judgeNear(next.value, "drawn", mutants);
+    if (verdict !== "no program" && verdict !== "equivalent") return;
+  }
+}
+
+async function drawWhole(mutants) {
+  for (let next = mutants?.next(); next && !next.done; next = mutants.next()) {
+    const verdict = await judge(next.value, "drawn", plant);
+    if (verdict !== "no program" && verdict !== "equivalent") return;
+  }
+}
+
+async function judgeNear(mutant, origin, mutants) {
+  const verdict = await judge(mutant, origin, plantNear);
+  if (verdict === undefined) waiting.push([mutant, origin, mutants]);
+  return verdict;
+}
+
+/** What `how` says of a mutant, or what was said before. */
+async function judge(mutant, origin, how) {
   const key = keyOf(mutant);
-  if (results.mutants[key]) return results.mutants[key];
+  const before = results.mutants[key];
+  if (before && (before.verdict !== "survived" || before.commit === commit)) return before.verdict;
   const started = performance.now();
-  const verdict = equivalent.has(key) ? "equivalent" : await plant(mutant);
+  const verdict = equivalent.has(key) ? "equivalent" : await how(mutant);
   const { path, line, operator, from, to, text, column, tests } = mutant;
-  const result = { origin, verdict, path, line, operator, from, to, text, column, tests };
-  results.mutants[key] = result;
-  writeFileSync(resultsFile, JSON.stringify(results, null, 1));
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
-  console.error(
-    `${verdict.padEnd(10)} ${path}${line ? `:${line}` : ""}  ${from} → ${to || "(nothing)"}  (${seconds} s)`,
-  );
-  return result;
+  const place = `${path}${line ? `:${line}` : ""}  ${from} → ${to || "(nothing)"}  (${seconds} s)`;
+  console.error(`${(verdict ?? "put off").padEnd(10)} ${place}`);
+  if (verdict === undefined) return undefined;
+  results.mutants[key] = { commit, origin, verdict, path, line, operator, from, to, text, column, tests };
+  writeFileSync(resultsFile, JSON.stringify(results, null, 1));
+  return verdict;
 }
 
 /** The same after an edit elsewhere in the file: by the text of the line, and the column in it. */
@@ -70,25 +99,51 @@ function keyOf({ path, text, column, from, to }) {
   return [path, text ?? "", column ?? "", from, to].join(" | ");
 }
 
-/** "killed", "survived", or "no program" where it does not compile. */
+/** "killed" by the nearest tests, "no program" where it does not compile, or undefined. */
+async function plantNear(mutant) {
+  const near = mutant.tests ? undefined : areaOf(mutant.path).near?.(mutant.path);
+  if (!near) return undefined;
+  await trust(near);
+  return withMistake(mutant, async () => {
+    if (!(await compiles())) return "no program";
+    return (await notices(near)) ? "killed" : undefined;
+  });
+}
+
+/** "killed", "survived", or "no program". */
 async function plant(mutant) {
-  const { path, from, to } = mutant;
-  const before = readIn(path);
-  const offset = mutant.at ?? before.indexOf(from);
-  if (offset < 0 || !before.startsWith(from, offset)) throw new Error(`${path} does not hold: ${from}`);
-  const area = areaOf(path);
-  const steps = mutant.tests ?? area.steps(path);
+  const area = areaOf(mutant.path);
+  const before = mutant.tests ? [] : area.unbuilt(mutant.path);
+  for (const step of before) await trust(step);
+  for (const step of before) if (await withMistake(mutant, () => notices(step))) return "killed";
+  const steps = mutant.tests ?? area.steps(mutant.path);
+  if (steps.length === 0) return "survived";
   for (const step of steps) await trust(step);
-  writeIn(path, before.slice(0, offset) + to + before.slice(offset + from.length));
-  try {
+  return withMistake(mutant, async () => {
+    stale.push(...area.rebuild);
     const { status, late } = await rebuild(area.rebuild);
     if (status !== 0) return late ? "killed" : "no program";
-    for (const step of steps) if ((await jest(step, LIMIT)).status !== 0) return "killed";
+    for (const step of steps) if (await notices(step)) return "killed";
     return "survived";
+  });
+}
+
+async function withMistake({ path, from, to, at: place }, judged) {
+  const before = readIn(path);
+  const offset = place ?? before.indexOf(from);
+  if (offset < 0 || !before.startsWith(from, offset)) throw new Error(`${path} does not hold: ${from}`);
+  writeIn(path, before.slice(0, offset) + to + before.slice(offset + from.length));
+  try {
+    return await judged();
   } finally {
     writeIn(path, before);
-    stale.push(...area.rebuild);
   }
+}
+
+/** Whether a test fails, or takes so much longer than without a mistake that it hangs. */
+async function notices(step) {
+  const limit = Math.max(180_000, 10 * trusted.get(JSON.stringify(step)));
+  return (await jest(step, limit)).status !== 0;
 }
 
 /** Tests that fail without a mistake notice none: each passes once on the tree as it is. */
@@ -96,9 +151,10 @@ async function trust(step) {
   const key = JSON.stringify(step);
   if (trusted.has(key)) return;
   if (stale.length > 0) await rebuild([...new Set(stale.splice(0))]);
+  const started = performance.now();
   const { status, output } = await jest(step, LIMIT);
   if (status !== 0) throw new Error(`these tests fail without a mutant: ${step.args.join(" ")}\n${output}`);
-  trusted.add(key);
+  trusted.set(key, performance.now() - started);
 }
 
 function report() {

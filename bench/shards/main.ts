@@ -11,8 +11,6 @@ import { makeRollouts } from "./make";
 
 const FILES = 8;
 const PARTS = [1, 2, 4];
-/** Megabytes of JavaScript objects that a process may have: one process holds the whole data set. */
-const HEAP = 12_000;
 
 interface Usage {
   readonly megabytes: number;
@@ -27,7 +25,7 @@ const main = join(root, "dist", "cli", "main.js");
 
 async function run(args: readonly string[], usage: string): Promise<Taken> {
   const start = performance.now();
-  const flags = [`--max-old-space-size=${HEAP}`, "--require", join(__dirname, "usage.cjs")];
+  const flags = ["--require", join(__dirname, "usage.cjs")];
   const child = spawn(process.execPath, [...flags, main, ...args, "--quiet"], {
     env: { ...process.env, SURPRISAL_BENCH_USAGE: usage },
     stdio: ["ignore", "ignore", "inherit"],

@@ -4,6 +4,8 @@ export const findNative = (): undefined => undefined;
 
 export const findLibrary = (): undefined => undefined;
 
+export const openLibrary = (): string => "a browser runs no native code";
+
 export const noWasmFile = (file: string): string =>
   `a browser finds no ${file} by itself; configure({ wasm }) takes its bytes`;
 

@@ -9,6 +9,7 @@ import { packageRoot, requireHere } from "../core/package-root";
 import type { OpName } from "./backend";
 import { CONTRACTS } from "./contract/ops";
 import { processState } from "./process-state";
+import { whatIsMissing } from "./whole-library";
 import type { DeviceHandle, EventHandle, ExportedMemory, GraphHandle, MemoryStats } from "../core/device-runtime";
 
 /** What native/binding/addon.cc exports. */
@@ -195,17 +196,29 @@ export function findLibrary(name: "cuda" | "emulated"): string | undefined {
   return findNative(file, `build-${name}`) ?? carried();
 }
 
+/** The session number of a backend's library, or the reason why it could not be opened. */
+export function openLibrary(addon: Addon, file: string, device: number): number | string {
+  const missing = whatIsMissing(file);
+  return missing === undefined ? addon.openLibrary(file, device) : `${missing}; install or build it anew`;
+}
+
 /** Why there is no WebAssembly module. */
 export const noWasmFile = (file: string): string =>
   `${file} is not in this package; \`node scripts/build.mjs wasm\` builds it in a clone`;
 
+function builtAddon(): string {
+  const { resolve } = requireHere()("node-gyp-build") as { readonly resolve: (folder: string) => string };
+  return resolve(packageRoot());
+}
+
 function load(): Addon {
   const own = process.env["SURPRISAL_NATIVE_PATH"];
-  const file = own ? path.join(path.resolve(own), "surprisal.node") : undefined;
+  const chosen = own ? path.join(path.resolve(own), "surprisal.node") : undefined;
   // A file under SURPRISAL_NATIVE_PATH is an explicit choice; without one there, the built or prebuilt addon is taken.
-  if (file && existsSync(file)) return requireHere()(file) as Addon;
-  const loadBuilt = requireHere()("node-gyp-build") as (folder: string) => unknown;
-  return loadBuilt(packageRoot()) as Addon;
+  const file = chosen && existsSync(chosen) ? chosen : builtAddon();
+  const missing = whatIsMissing(file);
+  if (missing) throw new Error(missing);
+  return requireHere()(file) as Addon;
 }
 
 type Loaded = { readonly addon: Addon } | { readonly reason: string };

@@ -1,5 +1,5 @@
 // Which backends can run here, and why not the others. Each is opened once, on first need, never at import.
-import { findLibrary, nativeAddon, type NativeDescription } from "./addon";
+import { findLibrary, nativeAddon, type NativeDescription, openLibrary } from "./addon";
 import type { Backend, BackendName } from "./backend";
 import { jsBackend } from "./js";
 import { deviceBackend, hostBackend } from "./native";
@@ -81,7 +81,7 @@ function probeLibrary(name: "cuda" | "emulated", device: number): Probe {
       name === "cuda" ? "; the package surprisal-cuda brings it, `npx surprisal build --cuda` builds it" : "";
     return unavailable(name, `libsurprisal_${name}.so is not here${next}`);
   }
-  const session = native.addon.openLibrary(file, device);
+  const session = openLibrary(native.addon, file, device);
   if (typeof session === "string") return unavailable(name, session, file);
   const status = describe(name, native.addon.describe(session)!, file);
   return status.available ? { status, backend: deviceBackend(name, native.addon, session, device) } : { status };

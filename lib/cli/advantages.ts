@@ -49,9 +49,10 @@ function needEstimator(args: readonly string[]): AdvantageName | undefined {
 }
 
 /** One number per kept token, else per rollout. */
-function advantagesOf({ advantage, advantages, mask }: Rollout): readonly number[] {
-  if (advantages) return keptValues(advantages, mask);
-  return advantage === undefined ? [] : [advantage];
+function* advantagesOf(rollouts: readonly Rollout[]): Generator<number> {
+  for (const { advantage, advantages, mask } of rollouts)
+    if (advantages) yield* keptValues(advantages, mask);
+    else if (advantage !== undefined) yield advantage;
 }
 
 function difference(before: readonly Rollout[], after: readonly Rollout[]): number | null {
@@ -88,7 +89,7 @@ function answerOf({ label, rollouts }: Batch, { rollouts: after, asRead, fields,
     tokens: lengths.every((length) => length !== undefined)
       ? lengths.reduce((sum: number, length) => sum + length, 0)
       : null,
-    advantages: figuresOf(after.flatMap(advantagesOf)),
+    advantages: figuresOf(advantagesOf(after)),
     differenceFromRecorded: difference(rollouts, after),
     fields,
     metrics,

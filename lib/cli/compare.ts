@@ -2,7 +2,7 @@
 import { writeFile } from "node:fs/promises";
 import { type Comparison, compareRuns, comparisonTables, prepareSteps, renderComparison, summarize } from "../report";
 import { backendOf, BACKEND_OPTION } from "./backend-option";
-import { EXPORT_OPTIONS, exportEvents, exportTables } from "./exporting";
+import { EXPORT_OPTIONS, exportEvents, exportScalars, exportTables } from "./exporting";
 import { factsOf } from "./reporting";
 import { readRun } from "./rollouts/read-runs";
 import { NAME_OPTION, runNames } from "./rollouts/run-names";
@@ -11,7 +11,7 @@ import type { Answer, Call, Command } from "./shell/command";
 import { UsageError } from "./shell/exit-codes";
 import { brief, table, wrote } from "./shell/table";
 
-/** What may stand in the name of a folder. */
+/** What may stand in the name of a folder or a file. */
 const folderName = (name: string, run: number): string => name.replace(/[^\p{L}\p{N}_.-]+/gu, "_") || `run_${run}`;
 
 function shareOf(call: Call): number | undefined {
@@ -65,7 +65,9 @@ async function run(call: Call): Promise<Answer> {
   }
   await exportTables(call, comparisonTables(comparison));
   for (const [i, { name, steps }] of runs.entries()) {
-    await exportEvents(call, summarize(steps), folderName(name, i));
+    const [summary, place] = [summarize(steps), folderName(name, i)];
+    await exportEvents(call, summary, place);
+    await exportScalars(call, summary, place);
     progress.advance(1);
   }
   progress.end();
@@ -85,6 +87,10 @@ changed most and the best response of each run. Where rollouts name no step, the
     ...NAME_OPTION,
     "last-steps": { value: "SHARE", text: "steps that differences are about, from the end. Default 0.25" },
     ...EXPORT_OPTIONS,
+    scalars: {
+      value: "FOLDER",
+      text: "also write the scalars, a file a run with a JSON object a step, as Weights & Biases logs them",
+    },
     ...READ_OPTIONS,
     ...BACKEND_OPTION,
   },

@@ -30,6 +30,12 @@ export async function exportEvents(call: Call, summary: Summary, folder = ""): P
   await writeFile(file, tensorboardEvents(summary));
 }
 
+/** FOLDER/`run`.jsonl: a run of Weights & Biases is a file. */
+export async function exportScalars(call: Call, summary: Summary, run: string): Promise<void> {
+  const folder = call.args.text("scalars");
+  if (folder !== undefined) await writeFile(await place(call, folder, `${run}.jsonl`), scalarLines(summary));
+}
+
 /** One JSON object a line. */
 export const scalarLines = (summary: Summary): string =>
   scalarRows(summary)

@@ -4,13 +4,14 @@ import type { RewardInput, RewardResult } from "../reward";
 import { SurprisalError } from "../core/errors";
 import { brief, percent, table, wrote } from "./shell/table";
 import { type Figures, figuresOf, joinFigures } from "./rollouts/figures";
-import { readFiles } from "./rollouts/read-batches";
+import { readSome } from "./rollouts/read-batches";
 import { READ_OPTIONS } from "./rollouts/read-flags";
 import { reserve, write, WRITE_OPTIONS } from "./rollouts/write-rollouts";
 import { needScorer, SCORER_NAMES, scorerOf } from "./scoring/scorers";
+import type { Call } from "./shell/command";
 import { SERVE_OPTIONS, serveScorer } from "./scoring/serve";
 import { sharedCommand } from "./shards/shared-command";
-import type { Steps } from "./shards/steps";
+import { type Steps, taken } from "./shards/steps";
 
 /** Where the right answer is, in this order. */
 const ANSWERS = ["answer", "gts", "ground_truth", "solution", "tests"];
@@ -62,27 +63,39 @@ type Place = Awaited<ReturnType<typeof reserve>> | undefined;
 
 /** What is counted of some completions. */
 interface Data {
-  readonly rollouts: number;
-  readonly rewards: Figures;
-  readonly reasons: Readonly<Record<string, number>>;
+  rollouts: number;
+  rewards: Figures;
+  reasons: Record<string, number>;
   /** Of those that had a reward: how many, and how many got the same one. */
-  readonly recorded: number;
-  readonly same: number;
+  recorded: number;
+  same: number;
 }
 
-function countsOf(rollouts: readonly Rollout[], results: readonly RewardResult[]): Data {
-  const reasons: Record<string, number> = {};
-  for (const { reason } of results) reasons[reason] = (reasons[reason] ?? 0) + 1;
-  const recorded = rollouts.flatMap(({ reward }, index) =>
-    reward === undefined || Number.isNaN(results[index]!.reward) ? [] : [reward === results[index]!.reward],
-  );
-  return {
-    rollouts: rollouts.length,
-    rewards: figuresOf(results.map(({ reward }) => reward).filter((reward) => !Number.isNaN(reward))),
-    reasons,
-    recorded: recorded.length,
-    same: recorded.filter(Boolean).length,
-  };
+/** Completions judged at a time: enough for all processors, and few in memory. */
+const AT_ONCE = 4096;
+
+/** Judges rollouts as they are read. `data` is whole when the last has been taken. */
+async function* judged(call: Call, data: Data): AsyncGenerator<Rollout> {
+  const { args, signal } = call;
+  const name = needScorer(call);
+  const rewards: number[] = [];
+  for await (const rollouts of readSome(call, AT_ONCE)) {
+    const before = data.rollouts;
+    const inputs = rollouts.map((rollout, index) => inputOf(rollout, before + index, args.text("answer"), name));
+    const results = await scorerOf(name, before)(inputs, { signal });
+    data.rollouts += rollouts.length;
+    for (const [index, rollout] of rollouts.entries()) {
+      const { reward, reason } = results[index]!;
+      data.reasons[reason] = (data.reasons[reason] ?? 0) + 1;
+      if (!Number.isNaN(reward)) {
+        rewards.push(reward);
+        data.recorded += Number(rollout.reward !== undefined);
+        data.same += Number(rollout.reward === reward);
+      }
+      yield withReward(rollout, results[index]!, args.text("name"));
+    }
+  }
+  data.rewards = figuresOf(rewards);
 }
 
 function joinCounts(parts: readonly Data[]): Data {
@@ -108,29 +121,19 @@ const steps: Steps<Place, Data> = {
     return out === undefined ? undefined : reserve(call, out);
   },
 
-  async work(call) {
-    const { args, progress, signal } = call;
-    const scorer = needScorer(call);
-    const rollouts = (await readFiles(call)).flatMap((file) => file.rollouts);
-    const inputs = rollouts.map((rollout, index) => inputOf(rollout, index, args.text("answer"), scorer));
-    progress.start(`judging by ${scorer}`, "completions", inputs.length);
-    const results = await scorerOf(scorer)(inputs, {
-      signal,
-      onProgress: (done) => {
-        progress.reach(done);
-      },
-    });
-    progress.end();
-    const judged = rollouts.map((rollout, index) => withReward(rollout, results[index]!, args.text("name")));
-    return { data: countsOf(rollouts, results), rollouts: judged };
+  work(call) {
+    needScorer(call);
+    const data: Data = { rollouts: 0, rewards: figuresOf([]), reasons: {}, recorded: 0, same: 0 };
+    return Promise.resolve({ data, rollouts: judged(call, data) });
   },
 
-  async finish(call, place, data, judged) {
+  async finish(call, place, data, rows) {
     const { args, outputs } = call;
+    if (place) await write(call, args.text("out")!, place, rows.rollouts, rows);
+    else await taken(rows.rollouts);
     const { rollouts, rewards, reasons, recorded, same } = joinCounts(data);
-    if (place) await write(call, args.text("out")!, place, judged.rollouts, judged);
     const agreement = recorded === 0 ? null : same / recorded;
-    const rows = Object.entries(reasons).map(([reason, count]) => [reason, String(count), percent(count / rollouts)]);
+    const shares = Object.entries(reasons).map(([reason, count]) => [reason, String(count), percent(count / rollouts)]);
     return {
       json: {
         scorer: needScorer(call),
@@ -142,7 +145,7 @@ const steps: Steps<Place, Data> = {
         outputs: outputs.names,
       },
       text:
-        `${rollouts} completions, mean reward ${brief(rewards.mean)}\n\n${table(["reason", "completions", "share"], rows)}` +
+        `${rollouts} completions, mean reward ${brief(rewards.mean)}\n\n${table(["reason", "completions", "share"], shares)}` +
         (agreement === null ? "" : `\nthe same reward as in the file: ${percent(agreement)}\n`) +
         wrote(outputs.names),
     };

@@ -1,5 +1,6 @@
 // Processes of an MPI job. Calls go through the one thread of the process that calls MPI (native/binding/mpi_thread.h).
 import { findNative, type MpiAddon, nativeAddon } from "../backend/addon";
+import { whatIsMissing } from "../backend/whole-library";
 import { SurprisalError } from "../core/errors";
 import type { Channel, Lane } from "./channel";
 import { afterEndings, endWithThread, hasEnded } from "./endings";
@@ -140,6 +141,8 @@ export function openMpi(settings: MpiSettings): OpenedCollective {
   if (!("addon" in loaded)) return noLibrary(loaded.reason);
   const file = findNative("libsurprisal_mpi.so", "build-mpi");
   if (file === undefined) return noLibrary("libsurprisal_mpi.so is not built; `npx surprisal build --mpi` builds it");
+  const missing = whatIsMissing(file);
+  if (missing !== undefined) return noLibrary(`${missing}; install or build it anew`);
   const mpi = loaded.addon;
   const opened = mpi.mpiOpen(file, settings.library ?? process.env["SURPRISAL_MPI"] ?? null, settings.timeout);
   if (opened === "")

@@ -1,4 +1,5 @@
 // Samples as numbers and as bars: moments, quantiles, a histogram whose edges serve several samples.
+import { finiteValues } from "../core/kept-values";
 import { quantile } from "../core/quantile";
 import type { Distribution, Histogram } from "./summary";
 
@@ -14,7 +15,7 @@ export interface Sample {
 }
 
 export function sampleOf(values: readonly number[] | Float64Array): Sample {
-  const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
+  const sorted = finiteValues(values).sort();
   return { sorted, nonFinite: values.length - sorted.length };
 }
 

@@ -1,7 +1,8 @@
 // The rollouts of one prompt, side by side.
+import { finiteValues } from "../core/kept-values";
 import { groupRollouts, membersOf } from "../io/rollout-groups";
 import { deviation, mean } from "./distribution";
-import { clippedShare, keptOf, lengthOf, truncatedShare } from "./measures";
+import { clippedShare, keptOfAll, lengthOf, truncatedShare } from "./measures";
 import type { ReportStep } from "./model";
 import { promptNames } from "./prompt-names";
 import type { GroupSummary } from "./summary";
@@ -14,7 +15,7 @@ function summarizeGroup(
 ): GroupSummary {
   const own = members.map((index) => rollouts[index]!);
   const rewards = own.flatMap(({ reward }) => (reward !== undefined && Number.isFinite(reward) ? [reward] : []));
-  const entropies = own.flatMap((rollout) => keptOf(rollout, rollout.entropies)).filter(Number.isFinite);
+  const entropies = finiteValues(keptOfAll(own, ({ entropies: known }) => known));
   const lengths = own.flatMap((rollout) => lengthOf(rollout) ?? []);
   const some = rewards.length > 0;
   return {

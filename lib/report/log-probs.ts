@@ -15,15 +15,18 @@ const ROUNDING = 1e-6;
 
 function summaryOf(rollouts: readonly ReportRollout[], field: keyof ReportRollout): LogProbSummary | undefined {
   let [tokens, sum, nonFinite, positive, least] = [0, 0, 0, 0, Infinity];
-  for (const rollout of rollouts)
-    for (const value of keptOf(rollout, rollout[field] as Float64Array | undefined)) {
-      ++tokens;
+  for (const rollout of rollouts) {
+    const values = keptOf(rollout, rollout[field] as Float64Array | undefined);
+    tokens += values.length;
+    for (let token = 0; token < values.length; ++token) {
+      const value = values[token]!;
       if (value > ROUNDING) ++positive;
       if (Number.isFinite(value)) {
         sum += value;
         least = Math.min(least, value);
       } else ++nonFinite;
     }
+  }
   if (tokens === 0) return undefined;
   const finite = tokens - nonFinite;
   return { tokens, nll: finite > 0 ? -sum / finite : null, least: finite > 0 ? least : null, nonFinite, positive };

@@ -1,5 +1,5 @@
 // The numbers of a step that have a distribution, taken out of its rollouts. Tokens under the mask are not read.
-import { keptValues } from "../core/kept-values";
+import { finiteValues, keptValues } from "../core/kept-values";
 import { joinRows, offsetsOf } from "../core/packed-rows";
 import { tokenCount } from "../io/record";
 import type { ReportRollout, ReportStep } from "./model";
@@ -14,16 +14,33 @@ export function lengthOf(rollout: ReportRollout): number | undefined {
 
 const known = <T>(value: T | undefined): T[] => (value === undefined ? [] : [value]);
 
-/** values[token] of every kept token; none where the rollout has no such values. */
-export function keptOf({ mask }: ReportRollout, values: ArrayLike<number> | undefined): number[] {
-  return values === undefined ? [] : keptValues(values, mask);
+type Numbers = ArrayLike<number> | undefined;
+
+/** values[token] of every kept token, the values themselves where all are kept; none where the rollout has no such values. */
+export function keptOf({ mask }: ReportRollout, values: Numbers): ArrayLike<number> {
+  if (values === undefined) return [];
+  return mask === undefined ? values : keptValues(values, mask);
 }
 
-/** One log-prob minus another at kept tokens where both are finite. */
-export function differences(rollout: ReportRollout, left?: ArrayLike<number>, right?: ArrayLike<number>): number[] {
-  if (left === undefined || right === undefined) return [];
-  const subtracted = Array.from({ length: left.length }, (_, token) => left[token]! - right[token]!);
-  return keptOf(rollout, subtracted).filter(Number.isFinite);
+/** values[token] of every kept token of all rollouts. */
+export function keptOfAll(
+  rollouts: readonly ReportRollout[],
+  values: (rollout: ReportRollout) => Numbers,
+): Float64Array {
+  const rows = rollouts.map((rollout) => keptOf(rollout, values(rollout)));
+  const offsets = offsetsOf(rows.map(({ length }) => length));
+  return joinRows(rows, offsets, new Float64Array(offsets.at(-1)!));
+}
+
+/** One log-prob minus another at the kept tokens of all rollouts where both are finite. */
+export function differencesOf(
+  rollouts: readonly ReportRollout[],
+  left: (rollout: ReportRollout) => Numbers,
+  right: (rollout: ReportRollout) => Numbers,
+): Float64Array {
+  const both = rollouts.filter((rollout) => left(rollout) !== undefined && right(rollout) !== undefined);
+  const [minuends, subtrahends] = [keptOfAll(both, left), keptOfAll(both, right)];
+  return finiteValues(minuends.map((value, token) => value - subtrahends[token]!));
 }
 
 /** The ratios themselves, or those of the log-probs. */
@@ -34,22 +51,17 @@ export function ratiosOf({ ratios, logProbs, oldLogProbs }: ReportRollout): Arra
 
 /** All values of one measure in a step. */
 export function valuesOf(measure: Measure, { rollouts }: ReportStep): Float64Array {
-  const ofTokens = (values: (rollout: ReportRollout) => ArrayLike<number> | undefined): Float64Array => {
-    const rows = rollouts.map((rollout) => keptOf(rollout, values(rollout)));
-    const offsets = offsetsOf(rows.map(({ length }) => length));
-    return joinRows(rows, offsets, new Float64Array(offsets.at(-1)!));
-  };
   switch (measure) {
     case "reward":
       return Float64Array.from(rollouts.flatMap(({ reward }) => known(reward)));
     case "length":
       return Float64Array.from(rollouts.flatMap((rollout) => known(lengthOf(rollout))));
     case "entropy":
-      return ofTokens(({ entropies }) => entropies);
+      return keptOfAll(rollouts, ({ entropies }) => entropies);
     case "advantage":
-      return ofTokens(({ advantages }) => advantages);
+      return keptOfAll(rollouts, ({ advantages }) => advantages);
     case "ratio":
-      return ofTokens(ratiosOf);
+      return keptOfAll(rollouts, ratiosOf);
   }
 }
 
@@ -63,8 +75,13 @@ export function truncatedShare(rollouts: readonly ReportRollout[]): number | nul
 
 /** Share of kept tokens that were clipped, among those that say so. */
 export function clippedShare(rollouts: readonly ReportRollout[]): number | null {
-  const flags = rollouts.flatMap((rollout) => keptOf(rollout, rollout.clipped));
-  return flags.length === 0 ? null : flags.filter((flag) => flag !== 0).length / flags.length;
+  let [tokens, clipped] = [0, 0];
+  for (const rollout of rollouts) {
+    const flags = keptOf(rollout, rollout.clipped);
+    tokens += flags.length;
+    for (let token = 0; token < flags.length; ++token) clipped += flags[token] === 0 ? 0 : 1;
+  }
+  return tokens === 0 ? null : clipped / tokens;
 }
 
 /** Mean of what modulation multiplied spans by. */

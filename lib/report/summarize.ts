@@ -6,7 +6,7 @@ import { commonEdges, correlation, distributionOf, mean, type Sample, sampleOf }
 import { summarizeGroups } from "./group-summaries";
 import { DEFAULT_LIMITS, type WarningLimits } from "./limits";
 import { logProbsOf } from "./log-probs";
-import { clippedShare, differences, lengthOf, spanScaleOf, truncatedShare, valuesOf } from "./measures";
+import { clippedShare, differencesOf, lengthOf, spanScaleOf, truncatedShare, valuesOf } from "./measures";
 import type { ReportRollout, ReportStep } from "./model";
 import { passAtKOf } from "./pass-at-k";
 import { rewardFunctionsOf } from "./reward-functions";
@@ -28,7 +28,7 @@ const byMeasure = <T>(of: (measure: Measure) => T): ByMeasure<T> =>
 const trainerLogProbs = ({ recomputedLogProbs, oldLogProbs }: ReportRollout) => recomputedLogProbs ?? oldLogProbs;
 
 function samplerGapOf({ rollouts }: ReportStep): SamplerGap | null {
-  const gaps = rollouts.flatMap((rollout) => differences(rollout, rollout.samplerLogProbs, trainerLogProbs(rollout)));
+  const gaps = differencesOf(rollouts, ({ samplerLogProbs }) => samplerLogProbs, trainerLogProbs);
   if (gaps.length === 0) return null;
   const sizes = gaps.map(Math.abs);
   const maxAbsolute = sizes.reduce((most, size) => Math.max(most, size), 0);
@@ -36,7 +36,7 @@ function samplerGapOf({ rollouts }: ReportStep): SamplerGap | null {
 }
 
 function referenceKlOf({ rollouts }: ReportStep): number | null {
-  const gaps = rollouts.flatMap((rollout) => differences(rollout, trainerLogProbs(rollout), rollout.referenceLogProbs));
+  const gaps = differencesOf(rollouts, trainerLogProbs, ({ referenceLogProbs }) => referenceLogProbs);
   return gaps.length === 0 ? null : mean(gaps);
 }
 

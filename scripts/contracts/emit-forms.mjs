@@ -46,7 +46,7 @@ export const ${constant} = {
 ${each.map(({ name, range }) => `${name}: ${JSON.stringify(range)},`).join("\n")}
 } as const;
 /** What is said of each. Reading them by name is much faster than in a loop over names. */
-export const said${type} = (options: Partial<Record<keyof ${type}, unknown>>) => ({
+export const said${type} = (options: Partial<Record<keyof ${type}, unknown>>): Record<keyof ${type}, unknown> => ({
 ${each.map(({ name }) => `${name}: options.${name},`).join("\n")}
 });
 /** Where nothing is. A new object for each call, which is faster than a copy of one. */

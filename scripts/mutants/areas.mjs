@@ -1,16 +1,24 @@
 // Which tests must notice a mistake in a file: those of its own area, the nearest first. A mistake that only a far suite notices
 // counts as survived.
 
-/** name, the folder of its sources, what must be rebuilt, and steps of jest arguments with their environment */
+import { at } from "../build/paths.mjs";
+import { nearestTests, runsDist, testsAt } from "./near.mjs";
+
+/** Names of the tests of ops: those of one backend begin with its name. */
+const ON_CPU = "^backend cpu";
+const ON_EMULATED = "^backend emulated";
+const NOT_NATIVE = "^(?!backend (?:cpu|wasm|emulated|cuda))";
+const NOT_DEVICE = "^(?!backend (?:wasm|emulated|cuda))";
+
+/**
+ * The folder of sources, what must be rebuilt, and steps of jest arguments with their environment. Of TypeScript, `near` and
+ * `unbuilt` come before: they need no build.
+ */
 const AREAS = [
-  native("native/cpu", ["addon"], cpuSteps),
-  native("native/shared", ["addon", "emulated"], (words) => [...cpuSteps(words), ...emulatedSteps(words)]),
-  native("native/cuda", ["emulated"], emulatedSteps),
-  native("native/binding", ["addon"], () => [step(["test/core", "test/hazards"]), step(["test/device", "test/abi"])]),
-  typed("lib/backend/js", (words) => [...opSteps("js", words), step(["test/fuzz/backends"])]),
+  typed("lib/backend/js", (words) => [...opSteps(NOT_NATIVE, words), step(["test/fuzz/backends"])]),
   typed("lib/backend", () => [step(["test/core"]), step(["test/hazards", "test/device"])]),
-  typed("lib/ops", (words) => [...opSteps("js", words), ...opSteps("cpu", words)]),
-  typed("lib/presets", () => [step(["test/loss", "test/advantage", "test/control"])]),
+  typed("lib/ops", (words) => opSteps(NOT_DEVICE, words)),
+  typed("lib/presets", () => [step(["test/repo/presets"]), step(["test/loss", "test/advantage", "test/control"])]),
   ...[
     "advantage",
     "cli",
@@ -24,6 +32,10 @@ const AREAS = [
     "report",
     "reward",
   ].map((name) => typed(`lib/${name}`, () => [step([`test/${name}`])])),
+  native("native/cpu", ["addon"], cpuSteps),
+  native("native/shared", ["addon", "emulated"], (words) => [...cpuSteps(words), ...emulatedSteps(words)]),
+  native("native/cuda", ["emulated"], emulatedSteps),
+  native("native/binding", ["addon"], () => [step(["test/core", "test/hazards"]), step(["test/device", "test/abi"])]),
 ];
 
 export function areaOf(path) {
@@ -33,11 +45,42 @@ export function areaOf(path) {
 export const FOLDERS = AREAS.map(({ folder }) => folder);
 
 function typed(folder, steps) {
-  return { folder, rebuild: ["dist"], steps: (path) => steps(wordsOf(path)) };
+  const all = (path) => steps(wordsOf(path));
+  return {
+    folder,
+    rebuild: ["dist"],
+    near: (path) => nearStep(path, all(path)),
+    unbuilt: (path) => all(path).flatMap((one) => only(one, () => true, LIB)),
+    steps: (path) => all(path).flatMap((one) => only(one, (file) => runsDist(at(file)), [])),
+  };
+}
+
+/** The package by its name is lib/ as it is, and the few programs of dist/ that tests start are those without the mistake. */
+const LIB = [
+  "--globals",
+  JSON.stringify({ DIST_IS_STALE: false }),
+  "--moduleNameMapper",
+  JSON.stringify({ "^surprisal$": "<rootDir>/lib/index.ts", "^surprisal/(\\w+)$": "<rootDir>/lib/$1/index.ts" }),
+];
+
+const placesOf = ({ args }) => args.filter((arg) => arg.startsWith("test/"));
+const optionsOf = ({ args }) => args.filter((arg) => !arg.startsWith("test/") && arg !== "--");
+
+/** The step with the files that pass, if there are some. */
+function only(one, passes, more) {
+  const files = testsAt(placesOf(one)).filter(passes);
+  return files.length > 0 ? [step([...more, ...optionsOf(one), "--", ...files], one.environment)] : [];
+}
+
+/** The first of the tests of an area, of the steps that all need dist/. */
+function nearStep(path, [first, ...others]) {
+  const files = nearestTests(path, placesOf(first), others.flatMap(placesOf));
+  // In one process: starting workers takes longer than most of these tests.
+  return files.length > 0 ? step(["--runInBand", ...LIB, ...optionsOf(first), "--", ...files]) : undefined;
 }
 
 function native(folder, rebuild, steps) {
-  return { folder, rebuild, steps: (path) => steps(wordsOf(path)) };
+  return { folder, rebuild, steps: (path) => steps(wordsOf(path)), unbuilt: () => [] };
 }
 
 /** Families of ops, as the folders and files of test/ops name them. */
@@ -48,8 +91,8 @@ function wordsOf(path) {
   return FAMILIES.filter((family) => path.slice(path.indexOf("/")).includes(family));
 }
 
-function opSteps(backend, words, environment = {}) {
-  const named = ["--testNamePattern", `^backend ${backend}`];
+function opSteps(tests, words, environment = {}) {
+  const named = ["--testNamePattern", tests];
   const near = words.map((word) => `test/ops/${word}`);
   return [
     ...(near.length > 0 ? [step([...named, "--", ...near], environment)] : []),
@@ -59,14 +102,14 @@ function opSteps(backend, words, environment = {}) {
 
 function cpuSteps(words) {
   return [
-    ...opSteps("cpu", words),
-    ...opSteps("cpu", words, { SURPRISAL_CPU_SIZES: "tiny" }).slice(0, 1),
+    ...opSteps(ON_CPU, words),
+    ...opSteps(ON_CPU, words, { SURPRISAL_CPU_SIZES: "tiny" }).slice(0, 1),
     step(["test/fuzz", "test/native/pool"]),
   ];
 }
 
 function emulatedSteps(words) {
-  return [...opSteps("emulated", words), step(["test/fuzz/backends", "test/device"])];
+  return [...opSteps(ON_EMULATED, words), step(["test/fuzz/backends", "test/device"])];
 }
 
 function step(args, environment = {}) {

@@ -1,4 +1,4 @@
-// Which mutants are planted: the same for the same tree and seed, spread over folders and operators.
+// Which mutants are planted: the same for the same tree and seed, in each folder, whichever others are asked for.
 
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -20,25 +20,20 @@ function random(seed) {
   };
 }
 
-/** An endless, fair list: folders take turns; in each a file is drawn by its length, in it an operator, of that a place. */
-export function* drawMutants(seed, wantedArea = "") {
-  const next = random(seed);
-  const folders = FOLDERS.filter((folder) => folder.includes(wantedArea)).map((folder) => ({
-    folder,
-    files: filesOf(folder),
-  }));
+/** An endless list of a folder's mutants: a file is drawn by its length, in it an operator, of that a place. */
+export function* drawMutants(seed, folder) {
+  const next = random(seed + FOLDERS.indexOf(folder));
+  const files = filesOf(folder);
   const seen = new Set();
-  for (let misses = 0; misses < 10_000;) {
-    for (const { folder, files } of folders) {
-      const mutant = drawOne(files, next);
-      const key = mutant && `${mutant.path}:${mutant.at}:${mutant.to}`;
-      if (!mutant || seen.has(key)) {
-        ++misses;
-        continue;
-      }
-      seen.add(key);
-      yield { ...mutant, folder };
+  for (let misses = 0; misses < 1000;) {
+    const mutant = drawOne(files, next);
+    const key = mutant && `${mutant.path}:${mutant.at}:${mutant.to}`;
+    if (!mutant || seen.has(key)) {
+      ++misses;
+      continue;
     }
+    seen.add(key);
+    yield mutant;
   }
 }
 

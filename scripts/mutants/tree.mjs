@@ -33,6 +33,20 @@ export function rebuild(parts) {
   return runIn([join(tree, "scripts/build.mjs"), "--quiet", ...parts], {}, 20 * 60_000);
 }
 
+/** Whether lib/ compiles: a second where building dist/ takes a minute. */
+export async function compiles() {
+  const options = [
+    "-p",
+    join(tree, "tsconfig.lib.json"),
+    "--noEmit",
+    "--incremental",
+    "--tsBuildInfoFile",
+    at("build-mutants/types"),
+  ];
+  const { status } = await runIn([join(tree, "node_modules/typescript-7/bin/tsc"), ...options], {}, 10 * 60_000);
+  return status === 0;
+}
+
 /** The first failure ends it: a mutant needs to be noticed once. */
 export function jest({ args, environment }, limit) {
   const [options, files] = args.includes("--")
@@ -57,6 +71,12 @@ function runIn(args, environment, limit) {
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (data) => (output = (output + data).slice(-20_000)));
+    const endToo = () => {
+      process.kill(-child.pid, "SIGKILL");
+      process.exit(1);
+    };
+    const ends = ["SIGINT", "SIGTERM"];
+    for (const signal of ends) process.once(signal, endToo);
     let late = false;
     const timer = setTimeout(() => {
       late = true;
@@ -64,6 +84,7 @@ function runIn(args, environment, limit) {
     }, limit);
     child.on("close", (status) => {
       clearTimeout(timer);
+      for (const signal of ends) process.off(signal, endToo);
       resolve({ status: status ?? 1, output, late });
     });
   });

@@ -46,13 +46,10 @@ test("folders are runs: steps are the numbers of their files, in their order", a
   expect(comparison.differences).toEqual([expect.objectContaining({ figure: "reward", difference: 0.5 })]);
 });
 
-test("writes the page, every table, and a folder of events for each run", async () => {
+test("writes the page, every table, and events and scalars of each run", async () => {
   const [one, two] = [runFolder("one", () => 0.5), runFolder("two", () => 1)];
-  const [out, csv, events] = ["page.html", "csv", "events"].map((name) => folder.path(name)) as [
-    string,
-    string,
-    string,
-  ];
+  const [out, csv, events] = [folder.path("page.html"), folder.path("csv"), folder.path("events")];
+  const scalars = folder.path("scalars");
   const { code, stdout, stderr } = await surprisal([
     "compare",
     one,
@@ -65,6 +62,8 @@ test("writes the page, every table, and a folder of events for each run", async 
     csv,
     "--tensorboard",
     events,
+    "--scalars",
+    scalars,
     "-q",
   ]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -74,6 +73,11 @@ test("writes the page, every table, and a folder of events for each run", async 
   expect(readdirSync(csv).sort()).toEqual(["curves.csv", "differences.csv", "prompts.csv"]);
   expect(readdirSync(events).sort()).toEqual(["base_line", "two"]);
   expect(readdirSync(join(events, "two"))).toEqual(["events.out.tfevents.surprisal"]);
+  expect(readdirSync(scalars).sort()).toEqual(["base_line.jsonl", "two.jsonl"]);
+  const rows = readFileSync(join(scalars, "two.jsonl"), "utf8").trimEnd().split("\n");
+  expect(rows.map((row) => JSON.parse(row) as unknown)).toEqual(
+    [2, 10].map((_step) => expect.objectContaining({ _step, "reward/mean": 1 }) as unknown),
+  );
 });
 
 test("report writes its tables, events and scalars too", async () => {

@@ -131,13 +131,18 @@ test("--map, --group-by and --reward-weight say where rewards and groups stand; 
 });
 
 test("inspect counts log-probs by who computed them, and --strict fails where they cannot be log-probs", async () => {
-  const line = (logprobs: number[]) =>
+  const line = (logprobs: (number | string)[]) =>
     folder.file("probs.jsonl", JSON.stringify({ token_ids: [1, 2], sampler_logprobs: logprobs, reward: 1, group: 1 }));
   expect((await surprisal(["inspect", line([-1, -2])])).stdout).toMatch(
     /sampler +2 log-probs · NLL 1\.5 nats a token · least log-prob −2/,
   );
   const bad = await surprisal(["inspect", line([-1, 2]), "--strict"]);
   expect([bad.code, bad.stdout]).toEqual([1, expect.stringContaining("1 sampler log-prob is above 0")]);
+  for (const logprob of ["NaN", "-Infinity", -9999]) {
+    const { code, stdout } = await surprisal(["inspect", line([-1, logprob]), "--strict"]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("1 sampler log-prob is not finite")]);
+    expect((await surprisal(["inspect", line([-1, logprob])])).code).toBe(0);
+  }
 });
 
 test("inspect says layout, fields and groups; --json has the same facts; --strict fails where something is serious", async () => {
@@ -210,6 +215,29 @@ test("reward judges by text, and puts rewards beside others where it is asked to
   const ids = folder.file("ids.jsonl", jsonl([{ group: "a", token_ids: [1] }]));
   expect((await surprisal(["reward", ids, "-s", "egpo"])).stderr).toContain("has ids and no text");
   expect((await surprisal(["reward", folder.path("texts.jsonl"), "-s", "code"])).stderr).toContain("has no tests");
+});
+
+test("reward judges while it reads: more rollouts than it holds at a time, counted and named from the first", async () => {
+  const lines = Array.from({ length: 9000 }, (_, i) => ({
+    id: `r${i}`,
+    text: `so \\boxed{${4 + (i % 3)}}`,
+    reward: Number(i % 2 === 0),
+    meta: { answer: "4" },
+  }));
+  const [input, out] = [folder.file("many.jsonl", jsonl(lines)), folder.path("many-judged.jsonl")];
+  const document = documentOf(await surprisal(["reward", input, "-s", "math", "--out", out, "--json"]));
+  const facts = { rollouts: 9000, abstained: 0, agreesWithRecorded: 0.5, reasons: { equal: 3000, different: 6000 } };
+  expect(document).toMatchObject({ ...facts, rewards: { count: 9000, min: 0, max: 1 } });
+  const { rollouts } = await readAllRollouts(out);
+  expect(rollouts.map(({ id, reward }) => [id, reward])).toEqual(lines.map(({ id }, i) => [id, Number(i % 3 === 0)]));
+  expect(documentOf(await surprisal(["reward", input, "-s", "math", "--json"]))).toEqual({ ...document, outputs: [] });
+  const lacking = folder.file(
+    "lacking.jsonl",
+    jsonl(lines.map((line, i) => (i === 8500 ? { ...line, meta: {} } : line))),
+  );
+  const refused = await surprisal(["reward", lacking, "-s", "math", "--out", folder.path("none.jsonl")]);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("rollout 8501 has no answer")]);
+  expect(existsSync(folder.path("none.jsonl"))).toBe(false);
 });
 
 test("report writes a page and prints the summary", async () => {

@@ -2,7 +2,7 @@
 import { nativeAddon } from "../../lib/backend/addon";
 import { CONTRACTS } from "../../lib/backend/contract/ops";
 
-jest.mock("node-gyp-build", () => () => ({ contracts: "those of another version" }));
+jest.mock("node-gyp-build", () => ({ resolve: () => require.resolve("./other-addon.cjs") }));
 
 test("an addon of other contracts is a reason that says what to do", () => {
   expect(nativeAddon()).toEqual({

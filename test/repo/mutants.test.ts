@@ -1,6 +1,6 @@
 // What `npm run test:mutants` plants: the named mistakes stand where they are said to, and the drawn ones are the same every time.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(__dirname, "../..");
@@ -43,21 +43,23 @@ test("what is the same program stands where it did, with its proof", () => {
   }
 });
 
-test("the drawn mutants of a seed are the same every time, spread over all folders and operators", () => {
-  const draw = (seed: number): Record<string, unknown>[] =>
+test("the drawn mutants of a seed are the same every time, in every folder and of every operator", () => {
+  const draw = (seed: number): Record<string, unknown>[][] =>
     printed(`
+      import { FOLDERS } from "./scripts/mutants/areas.mjs";
       import { drawMutants } from "./scripts/mutants/draw.mjs";
-      const all = [];
-      for (const mutant of drawMutants(${seed})) if (all.push(mutant) === 120) break;
-      console.log(JSON.stringify(all));
-    `) as Record<string, unknown>[];
+      const firstOf = (mutants) => [1, 2, 3, 4, 5, 6].map(() => mutants.next().value);
+      console.log(JSON.stringify(FOLDERS.map((folder) => firstOf(drawMutants(${seed}, folder)))));
+    `) as Record<string, unknown>[][];
   const once = draw(1);
   expect(draw(1)).toEqual(once);
   expect(draw(2)).not.toEqual(once);
-  expect(new Set(once.map(({ operator }) => operator))).toEqual(
+  const all = once.flat();
+  expect(all.length).toBeGreaterThan(100);
+  expect(new Set(all.map(({ operator }) => operator))).toEqual(
     new Set(["bound", "comparison", "constant", "deletion", "sign"]),
   );
-  expect(new Set(once.map(({ folder }) => folder)).size).toBeGreaterThan(15);
+  expect(all).not.toContain(null);
 });
 
 test("mistakes are planted in code alone: not in types, messages, comments or lines of the preprocessor", () => {
@@ -89,12 +91,15 @@ test("mistakes are planted in code alone: not in types, messages, comments or li
 });
 
 test("every area has tests", () => {
-  const folders = printed(`
+  const counts = printed(`
     import { areaOf, FOLDERS } from "./scripts/mutants/areas.mjs";
-    const args = FOLDERS.flatMap((folder) => areaOf(folder + "/x.ts").steps(folder + "/x.ts")).flatMap(({ args }) => args);
-    console.log(JSON.stringify([...new Set(args.filter((arg) => arg.startsWith("test/")))]));
-  `) as string[];
-  expect(
-    folders.filter((folder) => !existsSync(join(root, folder)) && !existsSync(join(root, `${folder}.test.ts`))),
-  ).toEqual([]);
+    import { testsAt } from "./scripts/mutants/near.mjs";
+    const testsOf = (folder) => {
+      const { unbuilt, steps } = areaOf(folder + "/x.ts");
+      return [unbuilt, steps].flatMap((list) => list(folder + "/x.ts")).flatMap(({ args }) => testsAt(args));
+    };
+    console.log(JSON.stringify(FOLDERS.map((folder) => [folder, testsOf(folder).length])));
+  `) as [string, number][];
+  expect(counts.length).toBeGreaterThan(15);
+  expect(counts.filter(([, count]) => count === 0)).toEqual([]);
 });

@@ -66,7 +66,7 @@ else {
   });
 
   test.each([390, 1280])(
-    "labels of the axes stay inside their card at the size of the text, %i pixels wide",
+    "labels of the axes stay inside their card at the size of the body, %i pixels wide",
     async (width) => {
       await open([learning("slow", 1), learning("fast", 3)], { width });
       const labels = await page.evaluate<{ size: number; inside: boolean }[]>(
@@ -76,7 +76,8 @@ else {
       })`,
       );
       expect(labels.length).toBeGreaterThan(20);
-      for (const label of labels) expect(label).toEqual({ size: 13.5, inside: true });
+      expect(await page.evaluate("getComputedStyle(document.body).fontSize")).toBe("15px");
+      for (const label of labels) expect(label).toEqual({ size: 15, inside: true });
       expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(width);
     },
   );

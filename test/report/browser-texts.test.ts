@@ -70,7 +70,7 @@ else {
         outside: labels.filter((one) => one.left < left || one.right > right || one.height > 1.5 * one.size).length,
       };
     })()`);
-    expect(seen).toEqual({ height: 114, sizes: [13.5], outside: 0 });
+    expect(seen).toEqual({ height: 114, sizes: [15], outside: 0 });
   });
 
   test("search, in prompts and responses, hides what does not hold the words", async () => {

@@ -1,6 +1,15 @@
 // More rollouts, groups and steps than a call can have arguments: what is computed of them takes each a bounded number of times.
-import { prepareSteps, renderHtml, renderTerminal, type ReportStep, reportTables, summarize } from "../../lib/report";
+import {
+  prepareSteps,
+  renderHtml,
+  renderTerminal,
+  type ReportRollout,
+  type ReportStep,
+  reportTables,
+  summarize,
+} from "../../lib/report";
 import { commonEdges, sampleOf } from "../../lib/report/distribution";
+import { differencesOf, keptOfAll } from "../../lib/report/measures";
 import { step } from "./made";
 
 const COUNT = 125_000;
@@ -41,6 +50,24 @@ test.each([
   expect(/<p class="cap">(The texts of .*?) are here/.exec(page)?.[1]).toBe(
     "The texts of 1,000 rollouts out of 125,000",
   );
+});
+
+// An array of JavaScript ends at 2^27 numbers: 125,000 rollouts of 1,074 tokens.
+test("tokens of all rollouts are in typed arrays", () => {
+  const mask = Uint8Array.of(1, 0, 1);
+  const rollouts: ReportRollout[] = [
+    { mask, oldLogProbs: Float64Array.of(-1, NaN, -Infinity), samplerLogProbs: Float64Array.of(-1.5, 0, -2) },
+    { oldLogProbs: Float64Array.of(-1), samplerLogProbs: Float64Array.of(-3) },
+    { oldLogProbs: Float64Array.of(-4) },
+  ];
+  expect(keptOfAll(rollouts, ({ oldLogProbs }) => oldLogProbs)).toEqual(Float64Array.of(-1, -Infinity, -1, -4));
+  const gaps = differencesOf(
+    rollouts,
+    ({ samplerLogProbs }) => samplerLogProbs,
+    ({ oldLogProbs }) => oldLogProbs,
+  );
+  expect(gaps).toEqual(Float64Array.of(-0.5, -2));
+  expect(sampleOf([2, NaN, 1, Infinity])).toEqual({ sorted: Float64Array.of(1, 2), nonFinite: 2 });
 });
 
 test("a page of many steps grows with them, not with their square", () => {

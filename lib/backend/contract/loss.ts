@@ -318,7 +318,9 @@ export const LOSS_PARAMETERS = {
   countEpsilon: { min: 0 },
 } as const;
 /** What is said of each. Reading them by name is much faster than in a loop over names. */
-export const saidLossParameters = (options: Partial<Record<keyof LossParameters, unknown>>) => ({
+export const saidLossParameters = (
+  options: Partial<Record<keyof LossParameters, unknown>>,
+): Record<keyof LossParameters, unknown> => ({
   clipLow: options.clipLow,
   clipHigh: options.clipHigh,
   dualClip: options.dualClip,

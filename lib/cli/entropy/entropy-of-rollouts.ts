@@ -28,7 +28,10 @@ export interface RolloutEntropies {
 }
 
 /** The values of all processes that the batch lies on, in its order. */
-function ofAll(collective: Collective | undefined, values: readonly number[]): Float64Array | readonly number[] {
+function ofAll(
+  collective: Collective | undefined,
+  values: Float64Array | readonly number[],
+): Float64Array | readonly number[] {
   return collective ? concatenated(gatherRagged(collective, Float64Array.from(values))) : values;
 }
 
@@ -38,16 +41,14 @@ export function entropiesOfRollouts(batch: Batch, fields: FieldChoice): RolloutE
   const read = new RolloutArguments(rollouts, "surprisal entropy", source, fields, collective);
   const values = read.need("entropies");
   const { offsets, mask } = read;
-  const own: number[] = [];
   const ownParts = Array.from({ length: PARTS }, (): number[] => []);
   for (let row = 0; row < rollouts.length; ++row) {
     const ofRow = keptValues(values, mask, offsets[row], offsets[row + 1]);
     ofRow.forEach((value, t) => {
-      own.push(value);
       ownParts[Math.floor((t * PARTS) / ofRow.length)]!.push(value);
     });
   }
-  const kept = ofAll(collective, own);
+  const kept = ofAll(collective, keptValues(values, mask));
   const parts = ownParts.map((part) => ofAll(collective, part));
   const sorted = Float64Array.from(kept).sort();
   return {

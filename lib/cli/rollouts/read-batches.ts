@@ -118,24 +118,53 @@ export function noteWarnings({ stderr }: Pick<Call, "stderr">, reports: readonly
   if (left > 0) stderr.write(`note: ${left} more; surprisal inspect lists them\n`);
 }
 
-/** All files, and those of the folders among them, whole; of a part, the rollouts that belong to it. Notes nothing. */
-export async function readEach(call: Call): Promise<readonly ReadFile[]> {
-  const files: ReadFile[] = [];
+/** The files, and those of the folders among them, opened; of a part, the rollouts that belong to it. */
+function* openEach(call: Call): Generator<{ readonly report: ReadReport; readonly rollouts: AsyncIterable<Rollout> }> {
+  async function* own(reader: AsyncIterable<Rollout>, index: number): AsyncGenerator<Rollout> {
+    let row = 0;
+    for await (const rollout of reader) if (call.shard?.keeps?.(index, row++) ?? true) yield rollout;
+    call.progress.end();
+  }
   // A part has its files from the plan of the whole.
   const names = call.shard ? call.args.files : call.args.files.flatMap(runFiles);
   for (const [index, file] of names.entries()) {
     const reader = openRollouts(call, file);
-    const rollouts: Rollout[] = [];
-    let row = 0;
-    for await (const rollout of reader) if (call.shard?.keeps?.(index, row++) ?? true) rollouts.push(rollout);
-    call.progress.end();
-    files.push({ report: reader.report, rollouts });
+    yield { report: reader.report, rollouts: own(reader, index) };
   }
+}
+
+/** All files, whole. Notes nothing. */
+export async function readEach(call: Call): Promise<readonly ReadFile[]> {
+  const files: ReadFile[] = [];
+  for (const { report, rollouts } of openEach(call)) files.push({ report, rollouts: await arrayOf(rollouts) });
   return files;
 }
 
+async function arrayOf(rollouts: AsyncIterable<Rollout>): Promise<readonly Rollout[]> {
+  const all: Rollout[] = [];
+  for await (const rollout of rollouts) all.push(rollout);
+  return all;
+}
+
+/** The rollouts of all files, some at a time, with the warnings of the readers on standard error behind the last. */
+export async function* readSome(call: Call, most: number): AsyncGenerator<readonly Rollout[]> {
+  const reports: ReadReport[] = [];
+  let some: Rollout[] = [];
+  for (const { report, rollouts } of openEach(call)) {
+    reports.push(report);
+    for await (const rollout of rollouts) {
+      some.push(rollout);
+      if (some.length < most) continue;
+      yield some;
+      some = [];
+    }
+  }
+  if (some.length > 0) yield some;
+  noteWarnings(call, reports);
+}
+
 /** The same, with the warnings of the readers on standard error. */
-export async function readFiles(call: Call): Promise<readonly ReadFile[]> {
+async function readFiles(call: Call): Promise<readonly ReadFile[]> {
   const files = await readEach(call);
   noteWarnings(
     call,

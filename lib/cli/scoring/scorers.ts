@@ -14,41 +14,46 @@ import { needName } from "../shell/arguments";
 import type { Call } from "../shell/command";
 import { UsageError } from "../shell/exit-codes";
 
-function needTests({ answer }: RewardInput, index: number): CodeTests {
+function needTests({ answer }: RewardInput, place: number): CodeTests {
   if (typeof answer === "object" && answer !== null) return answer;
-  const message = `rollout ${index + 1} has no tests, which scorer code runs: meta.tests (or --answer FIELD) has to be {"io": [{"input", "output"}, …]} or {"assertions": […]}`;
+  const message = `rollout ${place + 1} has no tests, which scorer code runs: meta.tests (or --answer FIELD) has to be {"io": [{"input", "output"}, …]} or {"assertions": […]}`;
   throw new SurprisalError("ERR_SURPRISAL_FILE", message, { name: "--answer", got: answer });
 }
 
-function needAnswer({ answer }: RewardInput, index: number): MathAnswer {
+function needAnswer({ answer }: RewardInput, place: number): MathAnswer {
   const single = (value: unknown): value is string | number => typeof value === "string" || typeof value === "number";
   if (single(answer) || (Array.isArray(answer) && answer.every(single))) return answer;
-  const message = `rollout ${index + 1} has no answer, which scorer math compares with: meta.answer (or --answer FIELD) has to be a text, a number or a list of them`;
+  const message = `rollout ${place + 1} has no answer, which scorer math compares with: meta.answer (or --answer FIELD) has to be a text, a number or a list of them`;
   throw new SurprisalError("ERR_SURPRISAL_FILE", message, { name: "--answer", got: answer });
 }
 
-const SCORERS: Readonly<Record<string, RewardFunction>> = {
+/** `before`: rollouts before the first, for messages. */
+const scorersAfter = (before: number): Readonly<Record<string, RewardFunction>> => ({
   math: (inputs, options) =>
     mathReward(
       inputs.map(({ completion }) => completion),
-      inputs.map(needAnswer),
+      inputs.map((input, index) => needAnswer(input, before + index)),
       options,
     ),
   code: (inputs, options) =>
     codeReward(
       inputs.map(({ completion }) => completion),
-      inputs.map(needTests),
+      inputs.map((input, index) => needTests(input, before + index)),
       options,
     ),
   egpo: (inputs) => hybridReward(inputs, { preset: "egpo" }),
   "egpo-first": (inputs) => hybridReward(inputs, { preset: "egpo-first" }),
-};
-export const SCORER_NAMES = ["route", ...Object.keys(SCORERS)];
+});
+export const SCORER_NAMES = ["route", ...Object.keys(scorersAfter(0))];
 
-/** @param name one of `SCORER_NAMES` */
-export function scorerOf(name: string): RewardFunction {
-  const { egpo: _, "egpo-first": __, ...routes } = SCORERS;
-  return name === "route" ? routeRewards(routes, { otherwise: "math" }) : SCORERS[name]!;
+/**
+ * @param name one of `SCORER_NAMES`
+ * @param before rollouts that were judged before, by whose count messages go on
+ */
+export function scorerOf(name: string, before = 0): RewardFunction {
+  const scorers = scorersAfter(before);
+  const { egpo: _, "egpo-first": __, ...routes } = scorers;
+  return name === "route" ? routeRewards(routes, { otherwise: "math" }) : scorers[name]!;
 }
 
 export function needScorer({ args }: Call): string {

@@ -8,7 +8,7 @@ import type { Call } from "../shell/command";
 import type { ShardFolder } from "./folder";
 import { contentOf, hashOf, type Job, jobOf, type Manifest, writeManifest } from "./manifest";
 import { type Plan, planOfFiles, planOfRows } from "./plan";
-import type { Steps, Work } from "./steps";
+import { type Steps, taken, type Work } from "./steps";
 
 /** Which part of what. */
 export interface Part {
@@ -62,12 +62,12 @@ export async function leave(
   const { index, job, inputs, identity } = part;
   let rollouts: Manifest["rollouts"] = null;
   if (pass.settled && work) {
-    await writeFile(folder.data(index), serialize(work.data));
     if (work.rollouts && call.args.text("out") !== undefined) {
       const file = folder.rollouts(index);
       const { rollouts: total } = await writeRollouts(file, work.rollouts, { signal: call.signal });
       rollouts = { ...(await contentOf(file)), total };
-    }
+    } else await taken(work.rollouts ?? []);
+    await writeFile(folder.data(index), serialize(work.data));
   }
   const manifest: Manifest = { job, index, inputs, identity, ...pass, rollouts };
   await writeManifest(folder.manifest(index), manifest);

@@ -5,15 +5,16 @@ import type { Answer, Call, Command } from "../shell/command";
 
 /** What a part leaves. */
 export interface Work<Data> {
-  /** Plain data: it may wait in a file for the other parts. */
+  /** Plain data: it may wait in a file for the other parts. Of rollouts that come one after the other it is whole behind the last. */
   readonly data: Data;
   /** For the output of rollouts. */
-  readonly rollouts?: readonly Rollout[];
+  readonly rollouts?: readonly Rollout[] | AsyncIterable<Rollout>;
 }
 
 /** The rollouts of all parts, in order. */
 export interface Rows {
-  readonly total: number;
+  /** undefined: it is known when they have all come. */
+  readonly total: number | undefined;
   readonly rollouts: Iterable<Rollout> | AsyncIterable<Rollout>;
   /** The same as JSON Lines, where they lie in files already. */
   readonly lines?: AsyncIterable<Uint8Array>;
@@ -25,7 +26,7 @@ export interface Steps<Place = unknown, Data = unknown> {
   /** Refuses what is wrong in the command line, and reserves places for the outputs. */
   reserve(call: Call): Promise<Place>;
   work(call: Call): Promise<Work<Data>>;
-  /** @param data of the parts, in order */
+  /** @param data of the parts, in order; whole where `rows` have been taken */
   finish(call: Call, place: Place, data: readonly Data[], rows: Rows): Promise<Answer>;
 }
 
@@ -34,9 +35,15 @@ export interface SharedCommand extends Command {
   readonly steps: Steps;
 }
 
+/** Takes all rollouts where nobody else does. */
+export async function taken(rollouts: Rows["rollouts"]): Promise<void> {
+  for await (const _ of rollouts);
+}
+
 /** The whole work in this process. */
 export async function runWhole(steps: Steps, call: Call): Promise<Answer> {
   const place = await steps.reserve(call);
   const { data, rollouts = [] } = await steps.work(call);
-  return steps.finish(call, place, [data], { total: rollouts.length, rollouts });
+  const total = "length" in rollouts ? rollouts.length : undefined;
+  return steps.finish(call, place, [data], { total, rollouts });
 }

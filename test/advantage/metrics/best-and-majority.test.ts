@@ -49,6 +49,11 @@ describe("bestAtN", () => {
     expect(drawn).toEqual([658, 426, 170]); // from the definition of the generator in another language
   });
 
+  test("a seed alone makes 1000 draws", () => {
+    const values = rng(2).f64(16, -1, 1);
+    expect(bestAtN(values, { n: 4, seed: 7 })).toEqual(bestAtN(values, { n: 4, seed: 7, draws: 1000 }));
+  });
+
   test("one sample is its own best and worst, equal values have std 0", () => {
     expect(bestAtN(Float32Array.of(0.7), { n: 8 })).toEqual({
       bestMean: Math.fround(0.7),
@@ -75,6 +80,12 @@ describe("bestAtN", () => {
     });
     expect(bestAtN(Float64Array.of(1, Infinity), { n: 2 })).toMatchObject({ bestMean: Infinity, worstMean: Infinity });
     expect(bestAtN(Float64Array.of(1, -Infinity), { n: 2 })).toMatchObject({ worstMean: -Infinity });
+  });
+
+  test("an infinite value that no draw is made of does not count", () => {
+    // (1/2)^2000 is 0 in float64.
+    expect(bestAtN(Float64Array.of(-Infinity, 1), { n: 2000 })).toMatchObject({ bestMean: 1, bestStd: 0 });
+    expect(bestAtN(Float64Array.of(Infinity, 1), { n: 2000 })).toMatchObject({ worstMean: 1, worstStd: 0 });
   });
 
   test("bad input", () => {

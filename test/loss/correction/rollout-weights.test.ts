@@ -108,6 +108,13 @@ eachBackend((backend) => {
     }
   });
 
+  test("epsilon is added to the mean of the effective sample size", () => {
+    for (const level of ["token", "sequence"] as const) {
+      const { metrics } = rolloutWeights(oldLogProbs, oldLogProbs, { ...where, level, epsilon: 0.5 });
+      expect(metrics[`${IS}_eff_sample_size`]).toBe(1.5 ** 2);
+    }
+  });
+
   test("preset verl counts rows without tokens and adds its epsilon", () => {
     const skip = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token" }).metrics;
     const count = rolloutWeights(oldLogProbs, samplerLogProbs, { ...where, level: "token", preset: "verl" }).metrics;
