@@ -152,7 +152,7 @@ function backward(where: Logits): DeviceCase {
 
 const CLIP = {
   form: LOSS_FORM.clip,
-  parameters: { ...defaultLossParameters, clipLow: 0.2, clipHigh: 0.28 },
+  parameters: { ...defaultLossParameters(), clipLow: 0.2, clipHigh: 0.28 },
   kl: NO_KL.parameters,
 };
 

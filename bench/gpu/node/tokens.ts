@@ -161,7 +161,7 @@ function clippedLoss(rows: number, steps: number, form: number) {
       ratioCapsPerToken: 0,
       form,
       figureCount: LOSS_SUMS,
-      parameters: { ...defaultLossParameters, ...CLIP },
+      parameters: { ...defaultLossParameters(), ...CLIP },
       kl: NO_KL.parameters,
     },
     inputs: {
