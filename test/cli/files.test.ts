@@ -230,7 +230,10 @@ test("reward judges while it reads: more rollouts than it holds at a time, count
   expect(document).toMatchObject({ ...facts, rewards: { count: 9000, min: 0, max: 1 } });
   const { rollouts } = await readAllRollouts(out);
   expect(rollouts.map(({ id, reward }) => [id, reward])).toEqual(lines.map(({ id }, i) => [id, Number(i % 3 === 0)]));
-  expect(documentOf(await surprisal(["reward", input, "-s", "math", "--json"]))).toEqual({ ...document, outputs: [] });
+  expect(documentOf(await surprisal(["reward", input, "-s", "math", "--json"]))).toEqual({
+    ...(document as object),
+    outputs: [],
+  });
   const lacking = folder.file(
     "lacking.jsonl",
     jsonl(lines.map((line, i) => (i === 8500 ? { ...line, meta: {} } : line))),
