@@ -20,9 +20,14 @@ beforeAll(() => {
   mkdirSync(path.join(place, "rollouts"));
   // A line a call: its words between tabs. sbatch answers with a number, as --parsable does.
   const words = `(printf '%s' "\${0##*/}"; printf '\\t%s' "$@"; echo) >> "$CALLS"`;
+  // The server that curl asks is well once it was called: it is started beside the script.
+  const answers = new Map([
+    ["sbatch", 'wc -l < "$CALLS"'],
+    ["curl", 'until grep -q ^npx "$CALLS"; do sleep 0.1; done'],
+  ]);
   for (const name of ["npx", "sbatch", "ray", "torchrun", "curl"]) {
     const stand = path.join(place, "bin", name);
-    writeFileSync(stand, `#!/usr/bin/env bash\n${words}\n${name === "sbatch" ? 'wc -l < "$CALLS"\n' : ""}`);
+    writeFileSync(stand, `#!/usr/bin/env bash\n${words}\n${answers.get(name) ?? ""}\n`);
     chmodSync(stand, 0o755);
   }
   for (const seed of [1, 2, 3, 10]) writeFileSync(path.join(place, "rollouts", `${seed}.jsonl`), recordText(seed));
