@@ -8,10 +8,18 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
  */
 export function whatIsMissing(file: string): string | undefined {
   const header = Buffer.alloc(64);
-  const opened = openSync(file, "r");
-  readSync(opened, header);
-  const { size } = fstatSync(opened);
-  closeSync(opened);
+  let size: number;
+  try {
+    const opened = openSync(file, "r");
+    try {
+      readSync(opened, header);
+      size = fstatSync(opened).size;
+    } finally {
+      closeSync(opened);
+    }
+  } catch {
+    return undefined; // what cannot be read is not opened either: the loader says why
+  }
   const isElf64 = header.readUInt32BE() === 0x7f454c46 && header[4] === 2;
   const least = isElf64 ? Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60) : 0;
   return size < least ? `${file} is not whole: ${size} of at least ${least} bytes` : undefined;
