@@ -118,14 +118,18 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
     lanes[k].high = -infinity;
   }
   const int64_t count_of = end - begin, whole = count_of / kLanes * kLanes;
-  for (int64_t i = 0; i < whole; i += kLanes) measure_register(row, begin + i, values + i, lanes);
   const CutTokens<F> cut(row.log_probs + begin + whole, row.old_log_probs + begin + whole,
                          row.mask ? row.mask + begin + whole : nullptr, count_of - whole);
-  MismatchRow<F> rest = row;
-  rest.log_probs = cut.log_probs;
-  rest.old_log_probs = cut.old_log_probs;
-  rest.mask = cut.mask;
-  if (whole < count_of) measure_register(rest, 0, values + whole, lanes);
+  MismatchRow<F> tokens = row;
+  for (int64_t i = 0, at = begin; i < count_of; i += kLanes, at += kLanes) {
+    if (i == whole) {
+      tokens.log_probs = cut.log_probs;
+      tokens.old_log_probs = cut.old_log_probs;
+      tokens.mask = cut.mask;
+      at = 0;
+    }
+    measure_register(tokens, at, values + i, lanes);
+  }
 
   ChunkSums x, bounded;
   x.sum = sum(lanes[0].sum + lanes[1].sum);
@@ -163,8 +167,8 @@ static bool measure_chunk(const MismatchRow<F>& row, int64_t begin, int64_t end,
 
 // Bounds
 
-template <bool kPastCache, class F>
-SRP_INLINE void bound_register(const BoundRow<F>& a, int64_t i, I64* total) {
+template <class F>
+SRP_INLINE void bound_register(const BoundRow<F>& a, int64_t i, bool past_cache, I64* total) {
   const MismatchRow<F>& row = a.row;
   F64 weights[2];
   Mask stay[2];
@@ -180,42 +184,37 @@ SRP_INLINE void bound_register(const BoundRow<F>& a, int64_t i, I64* total) {
     stay[k] = a.factor != 0 ? both(half.kept, inside) : Mask{};
     count(total, stay[k]);
   }
-  if (a.weights) put_wide<kPastCache>(a.weights + i, weights[0], weights[1]);
+  if (a.weights) put_wide(a.weights + i, weights[0], weights[1], past_cache);
   if (a.kept) store_flags(a.kept + i, stay[0], stay[1]);
 }
 
-template <bool kPastCache, class F>
-SRP_INLINE int32_t bound_row_to(const BoundRow<F>& given, int64_t begin, int64_t end) {
-  const BoundRow<F> a = given;
-  I64 total = {};
-  int64_t i = begin;
-  for (; i + kLanes <= end; i += kLanes) bound_register<kPastCache>(a, i, &total);
-  if (i < end) {
-    const int64_t count_of = end - i;
-    const CutTokens<F> cut(a.row.log_probs + i, a.row.old_log_probs + i, a.row.mask ? a.row.mask + i : nullptr,
-                           count_of);
-    F weights[kLanes];
-    uint8_t kept[kLanes];
-    BoundRow<F> copy = a;
-    copy.row.log_probs = cut.log_probs;
-    copy.row.old_log_probs = cut.old_log_probs;
-    copy.row.mask = cut.mask;
-    copy.weights = weights;
-    copy.kept = kept;
-    bound_register<false>(copy, 0, &total);
-    if (a.weights) copy_out(a.weights + i, weights, count_of);
-    if (a.kept) copy_out(a.kept + i, kept, count_of);
-  }
-  return static_cast<int32_t>(sum(total));
-}
-
 template <class F>
-static int32_t bound_row(const BoundRow<F>& a, int64_t begin, int64_t end, bool past_cache) {
-  if (!(kStreams && past_cache && a.weights && on_sixteen(a.weights + begin)))
-    return bound_row_to<false>(a, begin, end);
-  const int32_t kept = bound_row_to<true>(a, begin, end);
-  finish_streams();
-  return kept;
+static int32_t bound_row(const BoundRow<F>& given, int64_t begin, int64_t end, bool past_cache) {
+  bool streams = kStreams && past_cache && given.weights && on_sixteen(given.weights + begin);
+  BoundRow<F> a = given;
+  F weights[kLanes];
+  uint8_t kept[kLanes];
+  const int64_t whole = begin + (end - begin) / kLanes * kLanes;
+  const CutTokens<F> cut(a.row.log_probs + whole, a.row.old_log_probs + whole,
+                         a.row.mask ? a.row.mask + whole : nullptr, end - whole);
+  I64 total = {};
+  for (int64_t i = begin, at = begin; i < end; i += kLanes, at += kLanes) {
+    if (i == whole) {
+      a.row.log_probs = cut.log_probs;
+      a.row.old_log_probs = cut.old_log_probs;
+      a.row.mask = cut.mask;
+      a.weights = given.weights ? weights : nullptr;
+      a.kept = given.kept ? kept : nullptr;
+      if (streams) finish_streams();
+      streams = false;
+      at = 0;
+    }
+    bound_register(a, at, streams, &total);
+  }
+  if (streams) finish_streams();
+  if (whole < end && given.weights) copy_out(given.weights + whole, weights, end - whole);
+  if (whole < end && given.kept) copy_out(given.kept + whole, kept, end - whole);
+  return static_cast<int32_t>(sum(total));
 }
 
 template <class F>

@@ -10,15 +10,36 @@ SRP_INLINE Exponentials exponentials_flushed(F64 x) {
   return {none ? F64{} : fma(power, rest, power), none ? -one : fma(power, rest, power - one)};
 }
 
-// visit(at, count) for each kLanes of [begin, end); behind the end a copy filled up with -infinity, of which `count` are there.
+// visit(logits) for each kLanes of [begin, end); behind the end a copy filled up with -infinity.
 template <class T, class Visit>
 SRP_INLINE void each_logits(const T* x, int64_t begin, int64_t end, const Visit& visit) {
-  int64_t i = begin;
-  for (; i + kLanes <= end; i += kLanes) visit(load_wide_pair(x + i));
-  if (i == end) return;
   T last[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) last[k] = i + k < end ? x[i + k] : minus_infinity(x);
-  visit(load_wide_pair(last));
+  for (int64_t i = begin; i < end; i += kLanes) {
+    const T* at = x + i;
+    if (__builtin_expect(i + kLanes > end, 0)) {
+      for (int64_t k = 0; k < kLanes; ++k) last[k] = i + k < end ? x[i + k] : minus_infinity(x);
+      at = last;
+    }
+    visit(load_wide_pair(at));
+  }
+}
+
+// visit(student, teacher, i) for each kLanes ids of a vocabulary, in the same way.
+template <class T, class Visit>
+SRP_INLINE void each_outcome(const DivergenceRow<T>& row, const Visit& visit) {
+  T last[2][kLanes];
+  for (int64_t i = 0; i < row.V; i += kLanes) {
+    const T *student = row.student + i, *teacher = row.teacher + i;
+    if (__builtin_expect(i + kLanes > row.V, 0)) {
+      for (int64_t k = 0; k < kLanes; ++k) {
+        last[0][k] = i + k < row.V ? student[k] : minus_infinity(student);
+        last[1][k] = i + k < row.V ? teacher[k] : minus_infinity(teacher);
+      }
+      student = last[0];
+      teacher = last[1];
+    }
+    visit(load_wide_pair(student), load_wide_pair(teacher), i);
+  }
 }
 
 // The largest logit, and NaN where one is.
@@ -61,8 +82,7 @@ static void softmax_row(const T* x, int64_t V, double temperature, Softmax* out)
     sums[0] += low.exp;
     sums[1] += high.exp;
   };
-  each_logits(x, 0, first, add);
-  each_logits(x, first + 1, V, add);
+  each_half([&](int64_t behind) { each_logits(x, behind ? first + 1 : 0, behind ? V : first, add); });
   out->rest = sum(sums[0] + sums[1]);
 }
 
@@ -119,7 +139,7 @@ SRP_INLINE LaneTerm lane_term(const Outcome& o, double beta) {
 template <int kKind, class T>
 SRP_INLINE void sum_divergence_of(const DivergenceRow<T>& row, LaneTerm sums[2]) {
   const LogProbMap student = log_prob_map(row.student_side), teacher = log_prob_map(row.teacher_side);
-  const auto add = [&](WidePair s, WidePair t) {
+  each_outcome(row, [&](WidePair s, WidePair t, int64_t) {
     const LaneTerm a = lane_term<kKind>(outcome_of(log_prob_of(student, s.low), log_prob_of(teacher, t.low)), row.beta);
     const LaneTerm b =
         lane_term<kKind>(outcome_of(log_prob_of(student, s.high), log_prob_of(teacher, t.high)), row.beta);
@@ -127,16 +147,7 @@ SRP_INLINE void sum_divergence_of(const DivergenceRow<T>& row, LaneTerm sums[2])
     sums[0].slope += a.slope;
     sums[1].value += b.value;
     sums[1].slope += b.slope;
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= row.V; i += kLanes) add(load_wide_pair(row.student + i), load_wide_pair(row.teacher + i));
-  if (i == row.V) return;
-  T s[kLanes], t[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) {
-    s[k] = i + k < row.V ? row.student[i + k] : minus_infinity(s);
-    t[k] = i + k < row.V ? row.teacher[i + k] : minus_infinity(t);
-  }
-  add(load_wide_pair(s), load_wide_pair(t));
+  });
 }
 
 template <class T>
@@ -163,23 +174,16 @@ template <int kKind, class T>
 SRP_INLINE void write_divergence_of(const DivergenceRow<T>& row, double factor_of_row, double slope_of_row, T* grad) {
   const LogProbMap student = log_prob_map(row.student_side), teacher = log_prob_map(row.teacher_side);
   const F64 factor = splat(factor_of_row), slope = splat(slope_of_row);
-  const auto map = [&](WidePair s, WidePair t) {
+  each_outcome(row, [&](WidePair s, WidePair t, int64_t i) {
     const Outcome low = outcome_of(log_prob_of(student, s.low), log_prob_of(teacher, t.low));
     const Outcome high = outcome_of(log_prob_of(student, s.high), log_prob_of(teacher, t.high));
-    return WidePair{lane_gradient<kKind>(low, row.beta, factor, slope),
-                    lane_gradient<kKind>(high, row.beta, factor, slope)};
-  };
-  int64_t i = 0;
-  for (; i + kLanes <= row.V; i += kLanes)
-    store_rounded(grad + i, map(load_wide_pair(row.student + i), load_wide_pair(row.teacher + i)));
-  if (i == row.V) return;
-  T s[kLanes], t[kLanes], out[kLanes];
-  for (int64_t k = 0; k < kLanes; ++k) {
-    s[k] = i + k < row.V ? row.student[i + k] : minus_infinity(s);
-    t[k] = i + k < row.V ? row.teacher[i + k] : minus_infinity(t);
-  }
-  store_rounded(out, map(load_wide_pair(s), load_wide_pair(t)));
-  for (int64_t k = 0; i + k < row.V; ++k) grad[i + k] = out[k];
+    const WidePair out = {lane_gradient<kKind>(low, row.beta, factor, slope),
+                          lane_gradient<kKind>(high, row.beta, factor, slope)};
+    if (__builtin_expect(i + kLanes <= row.V, 1)) return store_rounded(grad + i, out);
+    T last[kLanes];
+    store_rounded(last, out);
+    for (int64_t k = 0; i + k < row.V; ++k) grad[i + k] = last[k];
+  });
 }
 
 template <class T>

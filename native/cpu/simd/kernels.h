@@ -1,6 +1,7 @@
 // The table of one level: included once by each native/cpu/level_*.cpp, inside its target region.
 #include "vector.h"
 #include "pairs.h"
+#include "halves.h"
 #include "find.h"
 #include "mask.h"
 #include "exp_wide.h"

@@ -14,22 +14,21 @@ SRP_INLINE void add_capped(const WideMap& map, F64 top, F64 x, CappedSums* sums)
 }
 
 template <class T>
-SRP_INLINE void add_capped_pair(const WideMap& map, F64 top, const T* x, CappedSums* sums) {
-  const Pair pair = load_pair(x);
-  add_capped(map, top, widen_low(pair.a), sums);
-  add_capped(map, top, widen_high(pair.a), sums);
-  add_capped(map, top, widen_low(pair.b), sums);
-  add_capped(map, top, widen_high(pair.b), sums);
-}
-
-template <class T>
 SRP_INLINE void add_capped_range(const WideMap& map, F64 top, const T* x, int64_t count, CappedSums* sums) {
-  int64_t i = 0;
-  for (; i + kPair <= count; i += kPair) add_capped_pair(map, top, x + i, sums);
-  if (i == count) return;
-  T buffer[kPair];
-  for (int64_t k = 0; k < kPair; ++k) buffer[k] = i + k < count ? x[i + k] : minus_infinity(x);
-  add_capped_pair(map, top, buffer, sums);
+  T last[kPair];
+  for (int64_t i = 0; i < count; i += kPair) {
+    const T* at = x + i;
+    if (__builtin_expect(i + kPair > count, 0)) {
+      for (int64_t k = 0; k < kPair; ++k) last[k] = i + k < count ? x[i + k] : minus_infinity(x);
+      at = last;
+    }
+    const Pair pair = load_pair(at);
+    const F32 registers[2] = {pair.a, pair.b};
+    each_half([&](int64_t k) {
+      add_capped(map, top, widen_low(registers[k]), sums);
+      add_capped(map, top, widen_high(registers[k]), sums);
+    });
+  }
 }
 
 template <class T>
@@ -54,8 +53,9 @@ static bool sum_capped_row(const T* x, int64_t V, const LogitMap& map, RowSums* 
   const WideMap wide = wide_map(map);
   const F64 top = top_of<true>(wide, splat(static_cast<double>(max)));
   CappedSums sums = {};
-  add_capped_range(wide, top, x, first, &sums);
-  add_capped_range(wide, top, x + first + 1, V - first - 1, &sums);
+  each_half([&](int64_t behind) {
+    add_capped_range(wide, top, behind ? x + first + 1 : x, behind ? V - first - 1 : first, &sums);
+  });
   *out = {max, sum(sums.rest), sum(sums.weighted), sum(sums.squares)};
   return true;
 }

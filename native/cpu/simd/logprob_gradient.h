@@ -28,7 +28,8 @@ SRP_INLINE F64 gradient(const CappedGradientMap& map, F64 x) {
   const F64 dz = p * (F64{} - map.sum - map.of_entropy * (gap + map.mean_gap));
   return p == F64{} ? F64{} : dz * derivative_of<true>(map.wide, x);
 }
-SRP_INLINE F32 gradient(const CappedGradientMap& map, F32 x) {
+// By a call: with four of them in every loop it would be long.
+static __attribute__((noinline)) F32 gradient(const CappedGradientMap& map, F32 x) {
   return narrow(gradient(map, widen_low(x)), gradient(map, widen_high(x)));
 }
 

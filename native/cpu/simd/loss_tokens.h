@@ -9,12 +9,12 @@ struct LossLanes {
 
 // The first halves of the registers add up apart from the second ones.
 struct LossHalves {
-  LossLanes low, high;
+  LossLanes at[2];
 };
 
 SRP_INLINE LossHalves no_losses() {
   LossHalves none = {};
-  none.low.largest = none.high.largest = splat(-static_cast<double>(INFINITY));
+  none.at[0].largest = none.at[1].largest = splat(-static_cast<double>(INFINITY));
   return none;
 }
 
@@ -134,9 +134,9 @@ static __attribute__((noinline)) int64_t registers_of(const LossTokens<F>& given
       put_losses(row, i, LossHalf{}, LossHalf{});
       continue;
     }
-    const LossHalf low = loss_half<kBounds>(row, sums_up, i, &sums.low);
-    const LossHalf high = loss_half<kBounds>(row, sums_up, i + kHalf, &sums.high);
-    put_losses(row, i, low, high);
+    LossHalf halves[2];
+    each_half([&](int64_t k) { halves[k] = loss_half<kBounds>(row, sums_up, i + k * kHalf, &sums.at[k]); });
+    put_losses(row, i, halves[0], halves[1]);
   }
   *all = sums;
   return i;
@@ -225,27 +225,19 @@ SRP_INLINE LossHalf plain_half(const LossTokens<F>& row, const PlainRow& plain, 
   return out;
 }
 
-template <bool kPastCache, class F>
-SRP_INLINE void put_plain(F* out, int64_t i, F64 low, F64 high) {
-  if (!out) return;
-  if (kPastCache) return put_wide<true>(out + i, low, high);
-  store_wide(out + i,
-             low);  // two stores into the cache: joining the narrowed halves takes longer than a second store
-  store_wide(out + i + kHalf, high);
-}
-
 // As loss_registers, but stops at a ratio that may be 0 or infinite.
-template <bool kPastCache, bool kMasked, bool kAll, class F>
-SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_t end, LossHalves* all) {
+template <bool kMasked, bool kAll, class F>
+SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_t end, bool past_cache,
+                                   LossHalves* all) {
   const LossTokens<F> row = given;
   const PlainRow plain = {splat(1 - row.parameters.clip_low), splat(1 + row.parameters.clip_high), splat(row.policy),
                           splat(row.row_advantage)};
   const int64_t begin = i;
-  PlainLanes low_sums = plain_lanes(all->low), high_sums = plain_lanes(all->high);
+  PlainLanes low_sums = plain_lanes(all->at[0]), high_sums = plain_lanes(all->at[1]);
   FigureLanes low_others = {}, high_others = {};
   if (kAll) {
-    low_others = all->low.figures;
-    high_others = all->high.figures;
+    low_others = all->at[0].figures;
+    high_others = all->at[1].figures;
   }
   for (; i + kLanes <= end; i += kLanes) {
     const int64_t j = i + kHalf;
@@ -257,32 +249,33 @@ SRP_INLINE int64_t plain_registers(const LossTokens<F>& given, int64_t i, int64_
     if (__builtin_expect(any(not_at_most(absolute(x_low), limit), not_at_most(absolute(x_high), limit)), 0)) break;
     const LossHalf low = plain_half<kMasked, kAll>(row, plain, x_low, kept_low, i, &low_sums, &low_others);
     const LossHalf high = plain_half<kMasked, kAll>(row, plain, x_high, kept_high, j, &high_sums, &high_others);
-    put_plain<kPastCache>(row.loss, i, low.loss, high.loss);
-    put_plain<kPastCache>(row.ratio, i, low.ratio, high.ratio);
-    put_plain<kPastCache>(row.grad, i, low.grad, high.grad);
+    put_halves(row.loss, i, low.loss, high.loss, past_cache);
+    put_halves(row.ratio, i, low.ratio, high.ratio, past_cache);
+    put_halves(row.grad, i, low.grad, high.grad, past_cache);
     if (row.clipped) store_flags(row.clipped + i, low.clipped, high.clipped);
   }
   if (!kMasked) low_sums.kept[0] += i - begin;
   if (kAll) {
-    all->low.figures = low_others;
-    all->high.figures = high_others;
+    all->at[0].figures = low_others;
+    all->at[1].figures = high_others;
   }
-  put_plain_lanes(low_sums, &all->low);
-  put_plain_lanes(high_sums, &all->high);
+  put_plain_lanes(low_sums, &all->at[0]);
+  put_plain_lanes(high_sums, &all->at[1]);
   return i;
 }
 
-template <bool kPastCache, bool kMasked, bool kAll, class F>
-static int64_t plain_row(const LossTokens<F>& row, int64_t i, int64_t end, LossHalves* all) {
-  while ((i = plain_registers<kPastCache, kMasked, kAll>(row, i, end, all)) + kLanes <= end)
+template <bool kMasked, bool kAll, class F>
+static int64_t plain_row(const LossTokens<F>& row, int64_t i, int64_t end, bool past_cache, LossHalves* all) {
+  while ((i = plain_registers<kMasked, kAll>(row, i, end, past_cache, all)) + kLanes <= end)
     i = loss_registers(row, i, i + kLanes, all);
   return i;
 }
 
-template <bool kPastCache, bool kMasked, class F>
-SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, LossHalves* all) {
-  return row.all_figures ? plain_row<kPastCache, kMasked, true>(row, begin, end, all)
-                         : plain_row<kPastCache, kMasked, false>(row, begin, end, all);
+template <bool kMasked, class F>
+SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t end, bool past_cache,
+                                LossHalves* all) {
+  return row.all_figures ? plain_row<kMasked, true>(row, begin, end, past_cache, all)
+                         : plain_row<kMasked, false>(row, begin, end, past_cache, all);
 }
 
 template <class F>
@@ -291,12 +284,10 @@ SRP_INLINE int64_t plain_row_of(const LossTokens<F>& row, int64_t begin, int64_t
   const F* const outputs[] = {row.loss, row.ratio, row.grad};
   uintptr_t places = 0;
   for (const F* const out : outputs) places |= reinterpret_cast<uintptr_t>(out ? out + begin : nullptr);
-  if (!kStreams || !past_cache || places % 16 != 0)
-    return row.mask ? plain_row_of<false, true>(row, begin, end, all)
-                    : plain_row_of<false, false>(row, begin, end, all);
+  const bool streams = kStreams && past_cache && places % 16 == 0;
   const int64_t i =
-      row.mask ? plain_row_of<true, true>(row, begin, end, all) : plain_row_of<true, false>(row, begin, end, all);
-  finish_streams();
+      row.mask ? plain_row_of<true>(row, begin, end, streams, all) : plain_row_of<false>(row, begin, end, streams, all);
+  if (streams) finish_streams();
   return i;
 }
 
@@ -316,9 +307,9 @@ static void loss_tokens(const LossTokens<F>& row, int64_t begin, int64_t end, bo
   if (rest < end) loss_cut(row, rest, end - rest, &all);
   double* const figures = row.figures;
   if (!figures) return;
-  store_lanes(figures, joined(all.low.figures, all.high.figures, row.all_figures), plain, row.all_figures,
+  store_lanes(figures, joined(all.at[0].figures, all.at[1].figures, row.all_figures), plain, row.all_figures,
               row.parameters.log_clamp);
-  figures[SRP_FIGURE_ROW_RATIO] = largest_of(larger(all.low.largest, all.high.largest));
+  figures[SRP_FIGURE_ROW_RATIO] = largest_of(larger(all.at[0].largest, all.at[1].largest));
   // Ratios are never negative, so a NaN sum means that one of them was NaN. The largest of no ratios is not 0.
   const double ratios = figures[SRP_FIGURE_RATIO], infinity = INFINITY;
   if (ratios != ratios) figures[SRP_FIGURE_ROW_RATIO] = ratios;

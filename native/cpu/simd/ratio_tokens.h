@@ -30,18 +30,18 @@ SRP_INLINE F64 log_ratio(const F* log_probs, const F* old_log_probs, Mask kept, 
 }
 
 // Two stores into the cache: joining the narrowed halves takes longer than a second store.
-template <bool kPastCache, class F>
-SRP_INLINE void put_halves(F* out, int64_t i, Lanes low, Lanes high) {
+template <class F>
+SRP_INLINE void put_halves(F* out, int64_t i, F64 low, F64 high, bool past_cache) {
   if (!out) return;
-  if (kPastCache) return put_wide<true>(out + i, low.x, high.x);
-  store_wide(out + i, low.x);
-  store_wide(out + i + kHalf, high.x);
+  if (past_cache) return put_wide<true>(out + i, low, high);
+  store_wide(out + i, low);
+  store_wide(out + i + kHalf, high);
 }
 
 // Log ratios
 
-template <bool kPastCache, bool kMasked, class F>
-SRP_INLINE void log_register(const LogTokens<F>& row, int64_t i) {
+template <bool kMasked, class F>
+SRP_INLINE void log_register(const LogTokens<F>& row, int64_t i, bool past_cache) {
   Lanes x[2];
   Mask kept[2] = {};
   for (int k = 0; k < 2; ++k) {
@@ -49,40 +49,40 @@ SRP_INLINE void log_register(const LogTokens<F>& row, int64_t i) {
     if (kMasked) kept[k] = mask_of(row.mask + at);
     x[k] = log_ratio<kMasked>(row.log_probs, row.old_log_probs, kept[k], at);
   }
-  put_halves<kPastCache>(row.log_ratio, i, x[0], x[1]);
+  put_halves(row.log_ratio, i, x[0].x, x[1].x, past_cache);
   if (!row.ratio) return;
   for (int k = 0; k < 2; ++k) {
     const Lanes ratio = exponential(x[k]);
     x[k] = kMasked ? select(kept[k], ratio, Lanes(0)) : ratio;
   }
-  put_halves<kPastCache>(row.ratio, i, x[0], x[1]);
-}
-
-template <bool kPastCache, bool kMasked, class F>
-SRP_INLINE void log_tokens_to(const LogTokens<F>& row, int64_t begin, int64_t end) {
-  int64_t i = begin;
-  for (; i + kLanes <= end; i += kLanes) log_register<kPastCache, kMasked>(row, i);
-  if (i == end) return;
-  const int64_t count = end - i;
-  const CutTokens<F> cut(row.log_probs + i, row.old_log_probs + i, row.mask ? row.mask + i : nullptr, count);
-  F logs[kLanes], ratios[kLanes];
-  const LogTokens<F> copy = {cut.log_probs, cut.old_log_probs, cut.mask, row.log_ratio ? logs : nullptr,
-                             row.ratio ? ratios : nullptr};
-  log_register<false, true>(copy, 0);
-  if (row.log_ratio) copy_out(row.log_ratio + i, logs, count);
-  if (row.ratio) copy_out(row.ratio + i, ratios, count);
+  put_halves(row.ratio, i, x[0].x, x[1].x, past_cache);
 }
 
 template <class F>
 static void log_tokens(const LogTokens<F>& row, int64_t begin, int64_t end, bool past_cache) {
   const uintptr_t places = reinterpret_cast<uintptr_t>(row.log_ratio ? row.log_ratio + begin : nullptr) |
                            reinterpret_cast<uintptr_t>(row.ratio ? row.ratio + begin : nullptr);
-  if (kStreams && past_cache && places % 16 == 0) {
-    row.mask ? log_tokens_to<true, true>(row, begin, end) : log_tokens_to<true, false>(row, begin, end);
-    finish_streams();
-  } else {
-    row.mask ? log_tokens_to<false, true>(row, begin, end) : log_tokens_to<false, false>(row, begin, end);
+  const bool streams = kStreams && past_cache && places % 16 == 0;
+  int64_t i = begin;
+  if (!row.mask)
+    for (; i + kLanes <= end; i += kLanes) log_register<false>(row, i, streams);
+  LogTokens<F> masked = row;
+  F logs[kLanes], ratios[kLanes];
+  const int64_t whole = begin + (end - begin) / kLanes * kLanes;
+  const CutTokens<F> cut(row.log_probs + whole, row.old_log_probs + whole, row.mask ? row.mask + whole : nullptr,
+                         end - whole);
+  for (int64_t at = i; i < end; i += kLanes, at += kLanes) {
+    if (i == whole) {
+      masked = {cut.log_probs, cut.old_log_probs, cut.mask, row.log_ratio ? logs : nullptr,
+                row.ratio ? ratios : nullptr};
+      at = 0;
+    }
+    log_register<true>(masked, at, streams && i < whole);
   }
+  if (streams) finish_streams();
+  if (whole == end) return;
+  if (row.log_ratio) copy_out(row.log_ratio + whole, logs, end - whole);
+  if (row.ratio) copy_out(row.ratio + whole, ratios, end - whole);
 }
 
 }  // namespace srp::cpu::SRP_LEVEL

@@ -187,18 +187,18 @@ SRP_INLINE void move_some(F* to, const F* from, int64_t count) {
 // The last tokens of a row, fewer than a register, with the identity behind them. What else lies there in the arrays is left
 // out; where they end before a register does, all goes through copies.
 template <class F>
-SRP_INLINE void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin, int64_t count, F64* d,
-                          F* advantages, F* returns) {
+static __attribute__((noinline)) void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64_t begin,
+                                                int64_t count, F64* d, F* advantages, F* returns) {
   const size_t bytes = sizeof(F) * static_cast<size_t>(count);
   static constexpr InsideFlags kFlags = inside_flags();
   const uint8_t* const inside = kFlags.flags + kLanes - count;
   F results[2][kLanes];
-  if (begin + kLanes <= rows.n) {
-    scan_register<true>(rows, c, begin, inside, d, results[0], results[1]);
-  } else {
-    F inputs[3][kLanes] = {};
-    uint8_t mask[kLanes] = {};
-    ScanRows<F> copy = rows;
+  F inputs[3][kLanes];
+  uint8_t mask[kLanes];
+  ScanRows<F> copy = rows;
+  if (begin + kLanes > rows.n) {
+    memset(inputs, 0, sizeof inputs);
+    memset(mask, 0, sizeof mask);
     const auto copied = [&](const F* from, F* to) -> const F* {
       return from ? static_cast<const F*>(memcpy(to, from + begin, bytes)) : nullptr;
     };
@@ -206,8 +206,9 @@ SRP_INLINE void scan_some(const ScanRows<F>& rows, const ScanConstants& c, int64
     copy.value = copied(rows.value, inputs[1]);
     copy.discount = copied(rows.discount, inputs[2]);
     if (rows.mask) copy.mask = static_cast<const uint8_t*>(memcpy(mask, rows.mask + begin, static_cast<size_t>(count)));
-    scan_register<true>(copy, c, 0, inside, d, results[0], results[1]);
+    begin = 0;
   }
+  scan_register<true>(copy, c, begin, inside, d, results[0], results[1]);
   if (advantages) move_some<kLanes / 2>(advantages, results[0], count);
   if (returns) move_some<kLanes / 2>(returns, results[1], count);
 }
