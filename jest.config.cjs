@@ -33,6 +33,7 @@ function configFor(distIsBuilt) {
       ],
     },
     transformIgnorePatterns: ["/node_modules/(?!hyparquet(-writer)?/)"],
+    testSequencer: "<rootDir>/test/support/longest-first.cjs",
     reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
     testTimeout: 15 * 60_000, // of a test that hangs: a loaded machine fails none
     maxWorkers: 2,

@@ -35,11 +35,12 @@ async function peek(
 ): Promise<{ first: Uint8Array; all: AsyncGenerator<Uint8Array> }> {
   let head: Uint8Array = new Uint8Array(0);
   let ended = false;
-  // Two bytes tell gzip.
+  // Two bytes tell gzip. One alone is copied: its buffer may be the next piece's.
   while (head.length < 2 && !ended) {
     const next = await pieces.next();
     ended = next.done === true;
-    if (next.done !== true) head = head.length === 0 ? next.value : joined([head, next.value]);
+    if (next.done !== true)
+      head = head.length === 0 && next.value.length >= 2 ? next.value : joined([head, next.value]);
   }
   async function* all(): AsyncGenerator<Uint8Array> {
     try {

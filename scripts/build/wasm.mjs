@@ -40,7 +40,11 @@ const LINK = [
 ];
 
 /** The loops over long rows are those of the level; all else decides what they get, and is better small. */
-const flagsOf = (source) => [source.includes("/level_") ? "-O3" : "-Os", ...COMPILE];
+const isLevel = (source) => source.includes("/level_");
+const flagsOf = (source) => [isLevel(source) ? "-O3" : "-Os", ...COMPILE];
+
+/** A level, whose code is in its headers, takes as long as so many bytes of the other files. */
+const LEVEL_BYTES = 100_000;
 
 /** Those of the other backend for what a module has not: threads, and what the system knows of its processors. */
 const LEFT_OUT = ["pool.cpp", "cores.cpp", "level_avx2.cpp", "level_avx512.cpp", "level_neon.cpp", "level_baseline.cpp"];
@@ -94,12 +98,17 @@ export async function build(_options, say) {
   return { state: "built", note: `${stale.length} of ${all.length} files compiled, ${shown(output)}` };
 }
 
-/** As many lists as there are processes, the largest sources first. */
+/** As many lists as there are processes, each source to the one that has least to do, the longest first. */
 function shares(stale, count) {
-  const bySize = [...stale].sort((a, b) => readFileSync(at(b)).length - readFileSync(at(a)).length);
-  return Array.from({ length: count }, (_, i) => bySize.filter((_source, place) => place % count === i)).filter(
-    (share) => share.length > 0,
-  );
+  const lists = Array.from({ length: count }, () => ({ sources: [], weight: 0 }));
+  const weigh = (source) => (isLevel(source) ? LEVEL_BYTES : readFileSync(at(source)).length);
+  const weighed = stale.map((source) => ({ source, weight: weigh(source) })).sort((a, b) => b.weight - a.weight);
+  for (const { source, weight } of weighed) {
+    const least = lists.reduce((a, b) => (b.weight < a.weight ? b : a));
+    least.sources.push(source);
+    least.weight += weight;
+  }
+  return lists.map((list) => list.sources).filter((share) => share.length > 0);
 }
 
 /** What the module promises: it needs nothing of its host, and is small. */

@@ -1,15 +1,14 @@
 // Compiles the C++ programs of this folder, each together with native/emulation, and runs them.
 import { execFile, execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { HANG_MS } from "../support/hang";
 
 export type Build = "plain" | "asan" | "tsan";
 
 const root = join(__dirname, "../..");
-const emulation = join(root, "native/emulation");
 const programs = join(__dirname, "emulation");
 
 // Not optimised: the programs are compiled for longer than they run.
@@ -46,16 +45,27 @@ export function whyNot(compiler: string, build: Build): string | undefined {
   }
 }
 
+/** An object that `npm run build` has left. */
+export function shipped(folder: string, name: string): string {
+  const object = join(root, folder, name);
+  if (!existsSync(object)) throw new Error(`${folder}/${name} is not there: npm run build`);
+  return object;
+}
+
+/** Objects of the emulation. */
+export function builtMachine(): string[] {
+  const files = readdirSync(join(root, "native/emulation")).filter((file) => file.endsWith(".cpp"));
+  return files.map((file) => shipped("build-emulated/objects", `${file}.o`));
+}
+
 export class Programs {
   private readonly folder = mkdtempSync(join(tmpdir(), "surprisal-emulation-"));
-  private machine: Promise<string[]> | undefined;
 
   constructor(private readonly compiler: string) {}
 
-  /** Compiles `names` for one build; the machine itself is compiled once, plainly, and serves all of them. */
+  /** Compiles `names` for one build; the machine itself comes as it was built, and serves all of them. */
   async build(build: Build, names: readonly string[]): Promise<void> {
-    this.machine ??= this.compileMachine();
-    const objects = await this.machine;
+    const objects = builtMachine();
     await inParallel(names, async (name) => {
       const source = join(programs, `${name}.cu`);
       const flags = [...FLAGS, ...SANITIZE[build]];
@@ -93,13 +103,6 @@ export class Programs {
 
   private path(name: string, build: Build): string {
     return join(this.folder, `${name}-${build}`);
-  }
-
-  private async compileMachine(): Promise<string[]> {
-    const sources = readdirSync(emulation).filter((file) => file.endsWith(".cpp"));
-    const objects = sources.map((file) => join(this.folder, `${basename(file, ".cpp")}.o`));
-    await inParallel(sources, (file, i) => this.compile([...FLAGS, "-c", join(emulation, file), "-o", objects[i]!]));
-    return objects;
   }
 
   private async compile(args: string[]): Promise<void> {

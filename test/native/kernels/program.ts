@@ -1,10 +1,10 @@
 // Compiles the program of this folder with the kernels, the CPU backend and the emulation, and runs it.
 import { execFile, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
-import type { Build } from "../programs";
+import { builtMachine, shipped, type Build } from "../programs";
 
 const root = join(__dirname, "../../..");
 const JOBS = 2;
@@ -104,7 +104,7 @@ export class KernelProgram {
     await inParallel([...builds.flatMap((build) => instrumented[build]), ...cases], ({ source, object, flags }) =>
       this.compile([...COMPILE, ...flags, source, "-o", object]),
     );
-    const machine = sources("native/emulation", ".cpp").map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
+    const machine = builtMachine();
     const cudaAsBuilt = kernels.map((file) => shipped(BUILT.emulated, `${basename(file)}.o`));
     const cpuAsBuilt = sources("native/cpu", ".cpp").map((file) =>
       shipped(BUILT.cpu, basename(file).replace(/cpp$/, "o")),
@@ -213,12 +213,6 @@ export class KernelProgram {
   private async compile(args: string[]): Promise<void> {
     await promisify(execFile)(this.compiler, args); // rejects with the compiler's own words
   }
-}
-
-function shipped(folder: string, name: string): string {
-  const object = join(root, folder, name);
-  if (!existsSync(object)) throw new Error(`${folder}/${name} is not there: npm run build`);
-  return object;
 }
 
 function sources(folder: string, ending: string): string[] {
