@@ -8,6 +8,7 @@ for (const folder of [
   "dist.partial",
   "dist.declarations",
   "build",
+  "build-coverage",
   "build-emulated",
   "build-wasm",
   "build-cuda",
