@@ -1,11 +1,11 @@
 // Which lines of native and TypeScript code the tests reach:
 //
-//   npm run coverage [-- [--json] TESTS...]      TESTS as jest takes them; none: the whole suite, about an hour
+//   npm run coverage [-- [--json] TESTS...]      TESTS as jest takes them; none: the whole suite
 //
 // The TypeScript is what jest imports of lib/ (suites of the package itself run dist/, and count for native code alone). Native code is
 // compiled once more with gcov's counters: the addon and the emulated CUDA backend, which the suite then loads from build-coverage/.
-// A process that is killed leaves no counts. Ends with a table by folder and the files that are reached least; all lines, and all files,
-// are in build-coverage/coverage.json.
+// A process that is killed leaves no counts, and V8 counts comments among the lines of TypeScript. Ends with a table by folder and the
+// files that are reached least; all files, with their numbers of lines, are in build-coverage/coverage.json.
 
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -5,7 +5,7 @@ import { basename, join, resolve } from "node:path";
 import { createRequire } from "node:module";
 import { JOBS } from "../build/jobs.mjs";
 import { at, filesBelow, shown } from "../build/paths.mjs";
-import { inParallel, run } from "../build/run.mjs";
+import { inParallel, run, ToolFailed } from "../build/run.mjs";
 import { findTool } from "../build/tools.mjs";
 
 const require = createRequire(import.meta.url);
@@ -53,7 +53,8 @@ const objectOf = (folder, source) => join(folder, "objects", `${basename(source)
 /** Compiles the addon and the emulated CUDA backend into a folder. */
 export async function buildForCoverage(folder) {
   const cxx = findTool("g++");
-  if (!cxx || !findTool("gcov")) throw new Error("coverage needs g++ and gcov; Debian's package g++ has both");
+  if (!cxx || !findTool("gcov"))
+    throw new ToolFailed("looking for g++ and gcov", "coverage needs both; Debian's package g++ has them");
   mkdirSync(join(folder, "objects"));
   const all = targets();
   const compiles = all.flatMap(({ sources, flags }) => sources.map((source) => ({ source, flags })));

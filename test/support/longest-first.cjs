@@ -40,7 +40,7 @@ module.exports = class LongestFirst extends Sequencer {
     const gone = LONGEST.filter((file) => !existsSync(file));
     if (gone.length > 0)
       throw new Error(`test/support/longest-first.cjs names suites that are not there: ${gone.join(", ")}`);
-    const place = ({ path }) => (LONGEST.indexOf(path) + 1 || LONGEST.length + 1) - 1;
+    const place = ({ path }) => (LONGEST.includes(path) ? LONGEST.indexOf(path) : LONGEST.length);
     const known = super.sort(suites);
     return known.some((suite) => suite.duration > 0) ? known : [...known].sort((a, b) => place(a) - place(b));
   }
