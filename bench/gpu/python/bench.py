@@ -5,7 +5,7 @@
 In every round the copy, this library and the peers run right after one another in an order that rotates; a time is that of a
 backlog of calls of 20 ms or more, divided by their number, so that a launch hides behind the call before it. Arrays that fit
 into the L2 cache are taken in turn from sets that together do not. Shares and ratios are medians of those within a round. A
-line without a passed comparison of its outputs is not written. Exit status: 0 done, 3 it could not be run.
+line without a passed comparison of its outputs is not written. Exit status: 0 done, 1 a result was wrong, 3 it could not be run.
 """
 
 import argparse
@@ -93,6 +93,8 @@ class Bench:
             if self.on_device and work.call != "scan_gae":  # a loop of thousands of steps does not compile in any time
                 self.torch._dynamo.reset()  # else it falls back to eager after a few shapes, and is timed under this name
                 peer("torch.compile", self.torch.compile(work.eager, dynamic=False))
+        for name, bound in work.bounds.items():
+            peer(name, bound)
         if work.plain and self.on_device:
             if work.plain in self.triton:
                 peer("triton", self.triton[work.plain])
@@ -185,6 +187,7 @@ def main():
         facts = json.load(file)
     facts["versions"] = {**facts.get("versions", {}), "torch": torch.__version__, "python": sys.version.split()[0]}
     bench = Bench(torch, library, device, chosen.tiny, facts)
+    wrong = 0
     with open(chosen.out, "w", encoding="utf-8") as out:
         for build in works.everything(device, chosen.tiny):
             if time.monotonic() > end:
@@ -195,7 +198,9 @@ def main():
                 lines, note = bench.run(work)
             except Exception as error:  # noqa: BLE001 - one case that fails must not take the others along
                 print("%s: FAILED, %s: %s" % (work.title(), type(error).__name__, error), flush=True)
+                wrong += 1
                 continue
+            wrong += not lines
             for line in lines:
                 out.write(json.dumps(line, ensure_ascii=False) + "\n")
                 more = "" if line["contender"] == "surprisal" else ", %.2fx" % line["ratio"]["median"]
@@ -205,7 +210,9 @@ def main():
             out.flush()
             if library.name == "cuda":
                 torch.cuda.empty_cache()
-    return 0
+    if wrong:
+        print("%d cases were wrong or failed" % wrong)
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -11,13 +11,16 @@ NAME = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "fl
 
 
 class Work:
-    """`make(seed)` → (tensors by field, outputs by field). `eager(tensors)` → the named outputs, as a trainer writes it."""
+    """`make(seed)` → (tensors by field, outputs by field). `eager(tensors)` → the named outputs, as a trainer writes it.
 
-    def __init__(self, kernel, op, shape, dtype, row_kind, least, formula, call, numbers, make, eager, near, plain=None):
+    `bounds`: by name, what anybody's answer takes at least; timed beside the rest and compared with nothing."""
+
+    def __init__(self, kernel, op, shape, dtype, row_kind, least, formula, call, numbers, make, eager, near, plain=None, bounds=None):
         self.kernel, self.op, self.shape, self.dtype, self.row_kind = kernel, op, shape, dtype, row_kind
         self.least, self.formula = least, formula
         self.call, self.numbers, self.make, self.eager, self.near = call, numbers, make, eager, near
         self.plain = plain  # the name of a straightforward Triton kernel, if there is one
+        self.bounds = bounds or {}
 
     def title(self):
         return "%s %s [%s]" % (self.op, self.dtype, ", ".join(map(str, self.shape[1])))
@@ -93,6 +96,60 @@ def fused(name, rows, vocab, dtype, device):
     return Work("logprob", "policyLossFromLogits", (name, [rows, vocab]), NAME[dtype], "normal", least, "2 s N V + 24 N", "loss_logits", numbers, make, fused_eager, 1e-2)
 
 
+def head_of(rows, width, vocab, dtype, device, seed):
+    generator = torch.Generator(device=device).manual_seed(seed)
+    drawn = lambda *shape: torch.randn(*shape, generator=generator, device=device)  # noqa: E731
+    hidden, weight = drawn(rows, width).to(dtype), torch.empty(vocab, width, dtype=dtype, device=device)
+    for begin in range(0, vocab, 8192):  # in parts: no float32 copy of everything
+        part = weight[begin : begin + 8192]
+        part.copy_(drawn(*part.shape) * (2.5 / width**0.5))
+    return {"hidden": hidden, "weight": weight, "targets": torch.randint(0, vocab, (rows,), generator=generator, device=device, dtype=torch.int32)}
+
+
+def head_numbers(rows, width, vocab, dtype):
+    return {"dtype": CODE[dtype], "N": rows, "D": width, "V": vocab, "padded": vocab, "chunk_rows": 0, "sums": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+
+
+def head_eager(t):
+    return forward_eager({"logits": t["hidden"] @ t["weight"].T, "targets": t["targets"]})
+
+
+def head(name, rows, width, vocab, dtype, device):
+    def make(seed):
+        return head_of(rows, width, vocab, dtype, device, seed), {key: torch.empty(rows, device=device) for key in ("log_probs", "entropies")}
+
+    product = {"torch: the product alone": lambda t: t["hidden"] @ t["weight"].T}
+    least, formula = SIZE[dtype] * width * (rows + vocab), "s D (N + V)"
+    # Torch rounds the logits to 16 bits, this library does not.
+    return Work("linear", "linearLogprob", (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_forward", head_numbers(rows, width, vocab, dtype), make, head_eager, 2e-2, bounds=product)
+
+
+def head_backward_eager(t):
+    hidden, weight = t["hidden"].detach().requires_grad_(), t["weight"].detach().requires_grad_()
+    logs = torch.log_softmax((hidden @ weight.T).float(), -1)
+    chosen = logs.gather(1, t["targets"].long()[:, None])[:, 0]
+    gradients = torch.autograd.grad((t["grad_log_probs"] * chosen).sum(), (hidden, weight))
+    return {"grad_hidden": gradients[0], "grad_weight": gradients[1]}
+
+
+def head_backward(name, rows, width, vocab, dtype, device):
+    def make(seed):
+        tensors = head_of(rows, width, vocab, dtype, device, seed)
+        logits = [(part @ tensors["weight"].T).float() for part in tensors["hidden"].split(256)]
+        top = torch.cat([part.max(-1).values for part in logits]).double()
+        tensors["max_logits"], tensors["log1p_sums"] = top, torch.cat([torch.logsumexp(part, -1) for part in logits]).double() - top
+        tensors["grad_log_probs"] = torch.randn(rows, device=device)
+        return tensors, {"grad_hidden": torch.empty(rows, width, dtype=dtype, device=device), "grad_weight": torch.empty(vocab, width, device=device)}
+
+    def products(t):
+        logits = t["hidden"] @ t["weight"].T
+        return logits @ t["weight"], logits.T @ t["hidden"]
+
+    numbers = {**head_numbers(rows, width, vocab, dtype), "vocab_start": 0, "vocab_size": vocab, "accumulate": 0}
+    least, formula = SIZE[dtype] * width * (2 * rows + vocab) + 4 * width * vocab, "s D (2 N + V) + 4 D V"
+    return Work("linear", "linearLogprobBackward", (name, [rows, width, vocab]), NAME[dtype], "normal", least, formula, "linear_backward", numbers, make, head_backward_eager, 3e-2, bounds={"torch: the three products alone": products})
+
+
 def gae_eager(t):
     reward, value, kept = t["rewards"], t["values"], t["mask"].to(torch.float32)
     out, after, carry = torch.empty_like(reward), torch.zeros_like(reward[:, 0]), torch.zeros_like(reward[:, 0])
@@ -165,7 +222,7 @@ def sequence_eager(t):
     ratio = (((t["log_probs"] - t["old_log_probs"]) * kept).sum(1) / count).exp()
     a = t["advantages"]
     moves = (ratio * a <= ratio.clamp(0.9997, 1.0004) * a).float()
-    return {"grad_log_probs": (moves * a * ratio / count)[:, None] * kept, "ratios": ratio}
+    return {"grad_log_probs": -(moves * a * ratio / count)[:, None] * kept, "ratios": ratio}
 
 
 def sequence(rows, steps, device):
@@ -189,11 +246,13 @@ def everything(device, tiny):
     """The cases, those of bench/gpu/goals.ts first."""
     if tiny:
         logits, scans, counts, group = [("tiny", 8, 1000), ("tiny", 3, 32000)], [("tiny", 4, 100, True)], [10000], 4096
+        heads = [("tiny", 9, 64, 1000)]
         sequences = (8, 300)
     else:
         logits = [("Qwen vocabulary", 8192, 151936), ("Qwen vocabulary", 512, 151936), ("Llama 2 vocabulary", 4096, 32000), ("small vocabulary", 16384, 4096), ("1024 columns", 65536, 1024), ("63 tokens", 63, 151936), ("one token", 1, 151936)]
         scans = [("512 rollouts", 512, 8192, True), ("8 long episodes", 8, 1048576, False), ("one endless episode", 1, 8388608, False), ("65536 short rollouts", 65536, 128, True)]
         counts, group, sequences = [10**6, 10**7, 10**8], 10**6, (512, 8192)
+        heads = [("Qwen vocabulary", 4096, 4096, 151936)]
     found = []
     for dtype in (torch.bfloat16, torch.float32):
         for build in (forward, backward, fused):
@@ -208,4 +267,7 @@ def everything(device, tiny):
     for size in (8, 64):
         found.append((size == 8, lambda size=size: normalize(group, size, device)))
     found.append((True, lambda: sequence(*sequences, device)))
+    for build in (head, head_backward):
+        for name, rows, width, vocab in heads:
+            found.append((build is head, lambda build=build, name=name, rows=rows, width=width, vocab=vocab: build(name, rows, width, vocab, torch.bfloat16, device)))
     return [build for headline, build in sorted(found, key=lambda one: not one[0])]

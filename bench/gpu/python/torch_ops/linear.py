@@ -2,15 +2,20 @@
 
 import torch
 
-from .check import Check
+from .check import Check, SRP
 from .data import Data
 
-N, D, V = 37, 96, 1300
+N, D, V = 37, 296, 1300  # D: more than a part of a sum on tensor cores
 
 
 def checks(device):
-    data = Data(device)
-    hidden, weight, bias = data.normal(N, D), data.normal(V, D, scale=0.2), data.normal(V)
+    for dtype in (torch.float32, torch.float16, torch.bfloat16):
+        yield from checks_of(Data(device), dtype)
+
+
+def checks_of(data, dtype):
+    title, f32 = str(dtype).split(".")[1], torch.float32
+    hidden, weight, bias = (tensor.to(dtype) for tensor in (data.normal(N, D), data.normal(V, D, scale=0.1), data.normal(V)))
     targets, a, h = data.integers(0, V, N), data.normal(N), data.normal(N)
     leaves = [tensor.double().requires_grad_() for tensor in (hidden, weight, bias)]
     logits = leaves[0] @ leaves[1].T + leaves[2]
@@ -19,13 +24,31 @@ def checks(device):
     gradients = torch.autograd.grad((a.double() * chosen + h.double() * entropy).sum(), leaves)
     top = logits.max(-1).values.detach()
     lse = torch.logsumexp(logits, -1).detach()
+    # What linear.h promises of a logit, of the sum of its terms' absolute values.
+    promised = 2e-6 if dtype == f32 else min(D, 256) * 3e-8 + D * 2.4e-10
+    off = promised * float((hidden.double().abs() @ weight.double().abs().T).max()) + 1e-6
     inputs = {"hidden": hidden, "weight": weight, "bias": bias, "targets": targets}
-    numbers = {"dtype": "SRP_F32", "N": N, "D": D, "V": V, "padded": V, "chunk_rows": 0, "sums": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
-    near, f32 = (1e-5, 1e-5), torch.float32
-    outputs = {"log_probs": (chosen.detach(), f32, near), "entropies": (entropy.detach(), f32, near), "log_sum_exps": (lse, f32, near), "max_logits": (top, torch.float64, near)}
-    yield Check("linear_forward", "float32", inputs, numbers, outputs)
+    numbers = {"dtype": SRP[dtype], "N": N, "D": D, "V": V, "padded": V, "chunk_rows": 0, "sums": 0, "temperature": 1.0, "scale": 1.0, "softcap": 0.0}
+    near = (off, 1e-6)
+    outputs = {
+        "log_probs": (chosen.detach(), f32, near),
+        "entropies": (entropy.detach(), f32, (2 * off, 1e-6)),
+        "log_sum_exps": (lse, f32, near),
+        "max_logits": (top, torch.float64, near),
+    }
+    yield Check("linear_forward", title, inputs, numbers, outputs)
 
     state = {"max_logits": top, "log1p_sums": lse - top, "mean_gaps": (entropy.detach() - (lse - top))}
     inputs = {**inputs, **state, "grad_log_probs": a, "grad_entropies": h}
-    outputs = {"grad_" + name: (gradient, f32, (3e-5, 1e-5)) for name, gradient in zip(("hidden", "weight", "bias"), gradients)}
-    yield Check("linear_backward", "float32", inputs, {**numbers, "vocab_start": 0, "vocab_size": numbers["V"], "accumulate": 0}, outputs)
+    # p is off by twice what a logit is, its gradient by as much of what it is made of.
+    p, by = torch.exp(logs).detach(), (a.double().abs()[:, None], h.double().abs()[:, None])
+    parts = by[0] * p + by[1] * p * (logs.detach().abs() + entropy.detach()[:, None] + 1)
+    share = 3e-6 + 2 * off
+    bounds = {
+        "hidden": (share * (parts @ weight.double().abs()) + 1e-7, 2.0**-8 if dtype == torch.bfloat16 else 2.0**-11 if dtype == torch.float16 else 1e-6),
+        "weight": (share * (parts.T @ hidden.double().abs()) + 1e-7, 1e-6),
+        "bias": (share * parts.sum(0) + 1e-7, 1e-6),
+    }
+    kinds = {"hidden": dtype, "weight": f32, "bias": f32}
+    outputs = {"grad_" + name: (gradient, kinds[name], bounds[name]) for name, gradient in zip(kinds, gradients)}
+    yield Check("linear_backward", title, inputs, {**numbers, "vocab_start": 0, "vocab_size": numbers["V"], "accumulate": 0}, outputs)
