@@ -1,6 +1,7 @@
-// Spans of few long rows, without overlap: a row is cut into tiles of 4096 tokens, which warps walk side by side.
+// Spans of few long rows, without overlap: a row is cut into tiles of 4096 tokens, which threads walk side by side: most marks are
+// far from the next, so that a walk is made of steps that wait for each other, of which no warp makes them fewer.
 //
-//   tiles   each tile is walked twice, as if the walk came into it between spans and as if it came inside of one: how it leaves
+//   tiles   two threads walk each tile, as if the walk came into it between spans and as if it came inside of one: how it leaves
 //           the tile, and how many spans it closes there
 //   chain   a block a row composes what was found, 512 tiles at a time: tiles are maps from between or inside to between or inside.
 //           Where the walk comes in behind a tile's begin, since a match reached into it, and that makes a difference, one warp
@@ -14,7 +15,6 @@
 namespace srp::cuda {
 
 constexpr int64_t kTileTokens = 4096;
-constexpr int kTileBlocks = 8;  // an SM: left to itself ptxas takes 48 registers for sm_100 and spills two
 
 // Where a walk stands: it looks for a start (or, open, for an end) from `at` on.
 struct WalkState {
@@ -46,10 +46,10 @@ struct RowFound {
   int64_t spans, head;  // head: where it matches, -1 if it does not
 };
 
-// A row's finders. All lanes of the warp call them alike.
-template <class Id>
+// A row's finders: MarkFinders, which all lanes of the warp call alike, or LaneFinders.
+template <template <class> class Finder, class Id>
 struct RowFinders {
-  MarkFinder<Id> start, end;
+  Finder<Id> start, end;
 
   __device__ RowFinders(const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks, int64_t words,
                         const Range& row)
@@ -57,8 +57,8 @@ struct RowFinders {
 };
 
 // Walks from `s` through the matches that begin before `stop`. Returns whether it met one.
-template <class Id, class Emit>
-__device__ bool walk_tile(const srp_delim_spans_args& a, RowFinders<Id>& find, int64_t stop, WalkState& s, Emit& emit) {
+template <class Finders, class Emit>
+__device__ bool walk_tile(const srp_delim_spans_args& a, Finders& find, int64_t stop, WalkState& s, Emit& emit) {
   bool met = false;
   while (s.at < stop) {
     if (!s.open) {
@@ -81,21 +81,20 @@ __device__ bool walk_tile(const srp_delim_spans_args& a, RowFinders<Id>& find, i
   return met;
 }
 
-template <class Id>
-__device__ TileExit exit_of(const srp_delim_spans_args& a, RowFinders<Id>& find, int64_t stop, WalkState state) {
+template <class Finders>
+__device__ TileExit exit_of(const srp_delim_spans_args& a, Finders& find, int64_t stop, WalkState state) {
   SpanCount spans = {0};
   const bool open = state.open;
   const bool met = walk_tile(a, find, stop, state, spans);
   return {state, spans.count, open && !met};
 }
 
-// This warp's row and tile of a grid over all of them.
+// Row and tile of item `item` among those of all rows.
 struct TilePlace {
   int64_t b, tile, begin, stop;
   Range row;
 
-  __device__ static TilePlace of(const srp_delim_spans_args& a, int64_t tiles) {
-    const int64_t item = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) / kWarp;
+  __device__ static TilePlace of(const srp_delim_spans_args& a, int64_t item, int64_t tiles) {
     TilePlace place = {item / tiles, item % tiles, 0, 0, {0, 0, true}};
     if (place.b < a.B) place.row = token_range(a, place.b);
     const int64_t length = place.row.end - place.row.begin;
@@ -106,9 +105,9 @@ struct TilePlace {
   __device__ bool empty() const { return begin >= stop; }
 };
 
-// Whether a walk that comes into the tile in state s meets what one from its begin meets. All lanes of the warp call it.
-template <class Id>
-__device__ bool as_from_begin(RowFinders<Id>& find, const WalkState& s, int64_t begin, int64_t stop) {
+// Whether a walk that comes into the tile in state s meets what one from its begin meets.
+template <class Finders>
+__device__ bool as_from_begin(Finders& find, const WalkState& s, int64_t begin, int64_t stop) {
   if (!s.open) return s.at <= begin || find.start.first(begin, s.at < stop ? s.at : stop) >= s.at;
   if (s.begin < begin) return true;
   const int64_t behind =
@@ -117,8 +116,8 @@ __device__ bool as_from_begin(RowFinders<Id>& find, const WalkState& s, int64_t 
 }
 
 // The same, and it does not jump over the tile.
-template <class Id>
-__device__ bool goes_on(RowFinders<Id>& find, const WalkState& s, int64_t begin, int64_t stop) {
+template <class Finders>
+__device__ bool goes_on(Finders& find, const WalkState& s, int64_t begin, int64_t stop) {
   return s.at < stop && as_from_begin(find, s, begin, stop);
 }
 
@@ -127,32 +126,32 @@ __device__ bool goes_on(RowFinders<Id>& find, const WalkState& s, int64_t begin,
 // limit     latency
 // notes     few long rows: each tile of 4096 tokens walked from both states
 template <class Id>
-__global__ void __launch_bounds__(kPairThreads, kTileBlocks)
+__global__ void __launch_bounds__(kPairThreads)
     delim_tiles_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
                        TileSummary* summaries, uint32_t* faults) {
-  const TilePlace place = TilePlace::of(a, tiles);
-  const bool lane0 = threadIdx.x % kWarp == 0;
-  if (!place.row.valid && place.tile == 0 && lane0) raise(faults, a.offsets ? SRP_FAULT_OFFSETS : SRP_FAULT_INDEX);
-  if (place.empty()) return;  // the whole warp
-  RowFinders<Id> find(a, tokens, marks, words, place.row);
-  TileSummary& found = summaries[place.b * tiles + place.tile];
-  // A loop over both walks, which stores the result of one before the next begins: unrolled, it spilled registers on sm_80.
-  const int64_t length = place.row.end - place.row.begin;
-  const int64_t next = place.stop + kTileTokens < length ? place.stop + kTileTokens : length;  // end of the next tile
+  const int64_t thread = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  const int32_t open = static_cast<int32_t>(thread % 2);
+  const TilePlace place = TilePlace::of(a, thread / 2, tiles);
+  if (!place.row.valid && place.tile == 0 && !open) raise(faults, a.offsets ? SRP_FAULT_OFFSETS : SRP_FAULT_INDEX);
+  TileSummary* const found = place.empty() ? nullptr : summaries + place.b * tiles + place.tile;
   int32_t plain = 0;
-  for (int32_t open = 0; open < 2; ++open) {
+  if (found) {
+    RowFinders<LaneFinder, Id> find(a, tokens, marks, words, place.row);
+    const int64_t length = place.row.end - place.row.begin;
+    const int64_t next = place.stop + kTileTokens < length ? place.stop + kTileTokens : length;  // end of the next tile
     const TileExit exit = exit_of(a, find, place.stop, {place.begin, open ? place.begin - 1 : 0, 0, open});
-    if (lane0) (open ? found.open : found.closed) = exit;
-    if (place.stop == length || goes_on(find, exit.state, place.stop, next)) plain |= 1 << open;
+    (open ? found->open : found->closed) = exit;
+    if (place.stop == length || goes_on(find, exit.state, place.stop, next)) plain = 1 << open;
   }
-  if (lane0) found.plain = plain;
-  int64_t first = -1;
+  plain |= __shfl_xor_sync(kFullWarp, plain, 1);
+  if (!found || open) return;
+  found->plain = plain;
+  found->head = -1;
   if (a.head_count > 0) {
-    MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
+    const LaneFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
     const int64_t at = head.first(place.begin, place.stop);
-    if (at < place.stop) first = at;
+    if (at < place.stop) found->head = at;
   }
-  if (lane0) found.head = first;
 }
 
 // ---- from tile to tile
@@ -174,13 +173,13 @@ struct ChainLink {
   int32_t alternative;
 };
 
-// Composes the tiles of a step, all of which go on plainly; `tile` is the thread's own, NULL behind the row's last. All threads of the block call it: each gets the entry of its tile, and all
-// get the state and the spans behind the step.
-__device__ __forceinline__ TileEntry compose_tiles(const TileSummary* tile, ChainLink* links, WalkState& state,
-                                                   int64_t& spans) {
+// Composes the tiles of a step, all of which go on plainly; `tile` is the thread's own, not `there` behind the row's last. All threads
+// of the block call it: each gets the entry of its tile, and all get the state and the spans behind the step.
+__device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool there, ChainLink* links,
+                                                   WalkState& state, int64_t& spans) {
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  uint32_t before = tile ? tile->closed.state.open | tile->open.state.open << 1
-                         : kUnchanged;  // of this lane and those before it, then without this one
+  uint32_t before = there ? tile.closed.state.open | tile.open.state.open << 1
+                          : kUnchanged;  // of this lane and those before it, then without this one
   for (int distance = 1; distance < kWarp; distance *= 2) {
     const uint32_t other = __shfl_up_sync(kFullWarp, before, distance);
     if (lane >= distance) before = then(other, before);
@@ -194,7 +193,7 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary* tile, Chai
   for (int w = 0; w < warp; ++w) open = links[w].map >> open & 1;
   open = before >> open & 1;
   TileExit exit = {};
-  if (tile) exit = open ? tile->open : tile->closed;
+  if (there) exit = open ? tile.open : tile.closed;
   const bool opens = exit.state.open && !exit.passes;
   int64_t count = exit.count;
   for (int distance = 1; distance < kWarp; distance *= 2) {
@@ -244,10 +243,10 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary* tile, Chai
 }
 
 // Tiles `first` to `last`, one after the other, by one warp.
-template <class Id>
-__device__ void walk_tiles(const srp_delim_spans_args& a, RowFinders<Id>& find, int64_t length, int64_t first,
-                           int64_t last, const TileSummary* summaries, TileSummary* near, TileEntry* entries,
-                           WalkState& state, int64_t& spans) {
+template <class Finders>
+__device__ void walk_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, int64_t first, int64_t last,
+                           const TileSummary* summaries, TileSummary* near, TileEntry* entries, WalkState& state,
+                           int64_t& spans) {
   const int lane = threadIdx.x % kWarp;
   for (int64_t tile = first; tile < last; ++tile) {
     const int64_t place = (tile - first) % kWarp;
@@ -272,8 +271,8 @@ __device__ void walk_tiles(const srp_delim_spans_args& a, RowFinders<Id>& find, 
 // ledger    delim_spans
 // bytes     128 n / 4096
 // limit     latency
-// notes     a block a row composes 512 tiles at a time, about 1 us; where a match that crosses tiles changes what follows, one warp goes
-//           from tile to tile, about 40 ns each
+// notes     a block a row composes 512 tiles at a time, the next ones on their way; where a match that crosses tiles changes what follows,
+//           one warp goes from tile to tile, about 40 ns each
 // threads   512
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
@@ -287,23 +286,32 @@ __global__ void __launch_bounds__(kChainThreads, 1)
   entries += b * tiles;
   const Range row = token_range(a, b);
   const int64_t length = row.end - row.begin, count = (length + kTileTokens - 1) / kTileTokens;
-  RowFinders<Id> find(a, tokens, marks, words, row);
+  RowFinders<MarkFinder, Id> find(a, tokens, marks, words, row);
   WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
   RowFound found = {0, -1};
+  bool composed = false;  // the step before: then what the tile before this step says of the walk behind it holds
+  TileSummary ahead = {};
+  if (threadIdx.x < count) ahead = summaries[threadIdx.x];
   for (int64_t first = 0; first < count; first += kChainThreads) {
     const int64_t own = first + threadIdx.x, begin = first * kTileTokens;
-    const TileSummary* const tile = own < count ? summaries + own : nullptr;
+    const bool there = own < count;
+    const TileSummary tile = ahead;
+    if (own + kChainThreads < count) ahead = summaries[own + kChainThreads];
     int64_t head = INT64_MAX;
-    bool stumbles = !goes_on(find, state, begin, begin + kTileTokens < length ? begin + kTileTokens : length);
-    if (tile && tile->head >= 0) head = tile->head;
-    if (tile && threadIdx.x > 0 && tile[-1].plain != 3) stumbles = true;
+    bool stumbles = there && own > 0 && summaries[own - 1].plain != 3;
+    if (!composed) {
+      if (threadIdx.x == 0) stumbles = false;
+      if (!goes_on(find, state, begin, begin + kTileTokens < length ? begin + kTileTokens : length)) stumbles = true;
+    }
+    if (there && tile.head >= 0) head = tile.head;
     if (a.head_count > 0) {
       head = block_reduce(head, Min{});
       if (found.head < 0 && head < INT64_MAX) found.head = head;
     }
-    if (block_reduce(static_cast<int>(stumbles), Max{}) == 0) {
-      const TileEntry entry = compose_tiles(tile, links, state, found.spans);
-      if (tile) entries[own] = entry;
+    composed = block_reduce(static_cast<int>(stumbles), Max{}) == 0;
+    if (composed) {
+      const TileEntry entry = compose_tiles(tile, there, links, state, found.spans);
+      if (there) entries[own] = entry;
       continue;
     }
     if (threadIdx.x < kWarp) {
@@ -329,19 +337,18 @@ template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_tile_spans_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,
                             int64_t tiles, const TileEntry* entries, const RowFound* rows) {
-  const TilePlace place = TilePlace::of(a, tiles);
-  if (place.b >= a.B) return;  // the whole warp
-  const int lane = threadIdx.x % kWarp;
-  int64_t before = 0;  // spans of the rows before: integers, in any order
-  for (int64_t r = lane; r < place.b; r += kWarp) before += rows[r].spans;
-  before = warp_reduce(before, Sum{});
+  const int64_t item = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
+  const TilePlace place = TilePlace::of(a, item, tiles);
+  if (place.b >= a.B) return;
+  int64_t before = 0;  // spans of the rows before
+  for (int64_t r = 0; r < place.b; ++r) before += rows[r].spans;
   const RowFound found = rows[place.b];
-  if (place.b == a.B - 1 && place.tile == 0 && lane == 0) *a.count = before + found.spans;
+  if (place.b == a.B - 1 && place.tile == 0) *a.count = before + found.spans;
   if (place.empty()) return;
-  SpanWrite spans = {a, place.b, before};
+  SpanWrite spans = {a, place.b, before, true};
   if (found.head >= 0) {
     if (place.tile == 0) {
-      const MarkFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
+      const LaneFinder<Id> head(head_of(a), marks + 2 * words, tokens, place.row);
       const Match match = head.match(found.head);
       spans(0, found.head + match.length, SRP_HEAD_SPAN, match.alternative);
     } else {
@@ -350,7 +357,7 @@ __global__ void __launch_bounds__(kPairThreads)
   }
   const TileEntry entry = entries[place.b * tiles + place.tile];
   spans.next += entry.before;
-  RowFinders<Id> find(a, tokens, marks, words, place.row);
+  RowFinders<LaneFinder, Id> find(a, tokens, marks, words, place.row);
   WalkState state = entry.state;
   walk_tile(a, find, place.stop, state, spans);
   const int64_t length = place.row.end - place.row.begin;

@@ -51,6 +51,38 @@ class MarkFinder {
   uint32_t mine_ = 0;
 };
 
+// The same for one thread by itself, whatever the others of its warp ask for.
+template <class Id>
+class LaneFinder {
+ public:
+  __device__ LaneFinder(const Delimiter& delimiter, const uint32_t* marks, const Id* tokens, const Range& row)
+      : delimiter_(delimiter), marks_(marks), row_(tokens + row.begin), begin_(row.begin), end_(row.end) {}
+
+  __device__ int64_t first(int64_t from, int64_t to) const {
+    if (from >= to) return to;
+    int64_t word = (begin_ + from) / kWarp;
+    const int64_t last = (begin_ + to - 1) / kWarp;
+    uint32_t ahead = marks_[word] & (~0u << ((begin_ + from) % kWarp));
+    while (!ahead && word < last) ahead = marks_[++word];
+    if (!ahead) return to;
+    const int64_t position = word * kWarp + __ffs(static_cast<int>(ahead)) - 1 - begin_;
+    return position < to ? position : to;
+  }
+
+  __device__ Match match(int64_t position) const {
+    // The only alternative is the one that the mark stands for: nothing to read.
+    if (delimiter_.count == 1 && position + delimiter_.size <= end_ - begin_) return {0, delimiter_.size};
+    const Match match = match_at(delimiter_, row_, end_ - begin_, position);
+    return match.alternative < 0 ? Match{match.alternative, 1} : match;  // as MarkFinder
+  }
+
+ private:
+  const Delimiter delimiter_;
+  const uint32_t* const marks_;
+  const Id* const row_;
+  const int64_t begin_, end_;
+};
+
 // Counts in every lane alike.
 struct SpanCount {
   int64_t count;
@@ -62,10 +94,11 @@ struct SpanWrite {
   const srp_delim_spans_args& a;
   int64_t row;
   int64_t next;  // index of the next span among those of all rows
+  bool writes;  // one thread of those that walk together
 
   __device__ void operator()(int64_t begin, int64_t finish, int32_t start_alternative, int32_t end_alternative) {
     const int64_t s = next++;
-    if (s >= a.capacity || threadIdx.x % kWarp != 0) return;
+    if (s >= a.capacity || !writes) return;
     a.spans[3 * s] = static_cast<int32_t>(row);
     a.spans[3 * s + 1] = static_cast<int32_t>(begin);
     a.spans[3 * s + 2] = static_cast<int32_t>(finish);

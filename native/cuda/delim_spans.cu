@@ -1,26 +1,29 @@
 // Spans between delimiters (contract: surprisal/delim.h). Integers only, so the result equals the CPU's exactly.
 //
 //   marks   the one pass over the tokens, for all alternatives of start, end and head: a bit a token and delimiter, set where one
-//           matches. A table of first ids in shared memory rules out most tokens; a warp takes 256 of them, eight loads a lane at
-//           a time
+//           matches. A table of first ids in shared memory rules out most tokens; a warp takes 256 of them, with the next ones on
+//           their way, and keeps the few that are left until there is one for each lane to look at
 //   pairs   a warp a row walks from mark to mark as the CPU does, 1024 tokens' marks in its registers: to count the row's
 //           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than four rows for each multiprocessor that may have
-//           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many warps (delim_long.cuh)
+//           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many threads (delim_long.cuh)
 //
 // Minimum bytes: 4 n (tokens; int64: 8 n) + 12 bytes a span, 8 more with alternatives. The marks add n / 8 bytes for each
 // delimiter, twice.
 #include "backend.cuh"
 #include "delim_long.cuh"
 #include "look_back.cuh"
+#include "vector.cuh"
 
 namespace srp::cuda {
 namespace {
 
 constexpr int kMarkThreads = 256, kTokensOfLane = 8;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+template <class Id>
 constexpr int kMarkBlocks = 4;  // a multiprocessor of sm_75 holds 1024 threads
 #else
-constexpr int kMarkBlocks = 6;
+template <class Id>
+constexpr int kMarkBlocks = sizeof(Id) > 4 ? 4 : 6;
 #endif
 constexpr int64_t kMarkTokens = int64_t{kMarkThreads} * kTokensOfLane;
 constexpr int kRowsPerBlock = kPairThreads / kWarp;
@@ -28,6 +31,9 @@ constexpr int64_t kManyRows = 4;  // for each multiprocessor: a warp a row
 constexpr int64_t kLongRow = 2 * kTileTokens;
 constexpr int kDelimiters = 3;  // start, end, head
 constexpr int kTableWords = 4096 / 4;  // a byte an id's hash, a bit of it a delimiter
+constexpr int kMarkWarps = kMarkThreads / kWarp, kWarpTokens = kWarp * kTokensOfLane;
+constexpr int kWaiting =
+    2 * kWarp;  // candidates of a warp: up to a lane's each, and those of one token more of every lane
 
 __device__ __forceinline__ Delimiter delimiter_of(const srp_delim_spans_args& a, int d) {
   return d == 0 ? start_of(a) : d == 1 ? end_of(a) : head_of(a);
@@ -61,6 +67,7 @@ __device__ void fill_table(const srp_delim_spans_args& a, uint32_t* table, uint3
 
 // The row of token i; if offsets go down, some row, which need not hold it.
 __device__ int64_t row_of(const srp_delim_spans_args& a, int64_t i) {
+  if (a.B == 1) return 0;
   return a.offsets ? row_at(a.offsets, i, 0, a.B) : i / a.T;
 }
 
@@ -81,49 +88,103 @@ __device__ uint32_t matching(const srp_delim_spans_args& a, const Id* tokens, in
   return found;
 }
 
+// The tokens of a lane among those of its warp: 16 bytes next to each other, then those 32 times as far on.
+template <class Id>
+struct LaneTokens {
+  static constexpr int kEach = 16 / static_cast<int>(sizeof(Id));
+  Id ids[kTokensOfLane];
+
+  __device__ static int place(int k) {
+    return (k / kEach * kWarp + static_cast<int>(threadIdx.x) % kWarp) * kEach + k % kEach;
+  }
+
+  // Those from n on are 0.
+  __device__ __forceinline__ void load(const Id* tokens, int64_t begin, int64_t n, bool aligned) {
+    if (aligned && begin + kWarpTokens <= n) {
+      SRP_UNROLL
+      for (int k = 0; k < kTokensOfLane; k += kEach) {
+        const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(tokens + begin + place(k)));
+        memcpy(ids + k, &bits, sizeof bits);
+      }
+      return;
+    }
+    SRP_UNROLL
+    for (int k = 0; k < kTokensOfLane; ++k) ids[k] = begin + place(k) < n ? tokens[begin + place(k)] : Id(0);
+  }
+};
+
+// Tokens at which a delimiter may match, of a warp. All its lanes call these.
+struct Candidates {
+  int64_t* tokens;  // [kWaiting] of shared memory: the token, and three bits of which delimiters
+  int count;
+
+  __device__ __forceinline__ void add(bool mine, int64_t token, uint32_t those) {
+    const unsigned lanes = __ballot_sync(kFullWarp, mine);
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    if (mine) tokens[count + __popc(lanes & ((1u << lane) - 1))] = token << kDelimiters | those;
+    count += __popc(lanes);
+  }
+
+  // Looks at the last of them, one a lane, and marks those that do match. The words of marks hold 0 or marks before.
+  template <class Id>
+  __device__ void settle(const srp_delim_spans_args& a, const Id* ids, uint32_t* marks, int64_t words,
+                         uint32_t* faults) {
+    __syncwarp();  // the queue is written, and so are the words
+    const int own = count - 1 - static_cast<int>(threadIdx.x) % kWarp;
+    if (own >= 0) {
+      const int64_t token = tokens[own] >> kDelimiters;
+      const uint32_t found = matching(a, ids, token, static_cast<uint32_t>(tokens[own]) & 7u, faults);
+      SRP_UNROLL
+      for (int d = 0; d < kDelimiters; ++d)
+        if (found >> d & 1) atomicOr(marks + d * words + token / kWarp, 1u << (token % kWarp));
+    }
+    count = count > kWarp ? count - kWarp : 0;
+    __syncwarp();  // it is read
+  }
+};
+
 // ledger    delim_spans
 // bytes     4 n + n / 8 delimiters
 // limit     memory
 // notes     the one pass over the tokens, for all alternatives; delimiters: 2, or 3 with a head
 // turn      8 of delim_marks_kernel<int>: 32 loaded; 4.25 bytes; at most 26; must 0.7
 template <class Id>
-__global__ void __launch_bounds__(kMarkThreads, kMarkBlocks)
+__global__ void __launch_bounds__(kMarkThreads, kMarkBlocks<Id>)
     delim_marks_kernel(srp_delim_spans_args a, const Id* tokens, uint32_t* marks, int64_t words, uint32_t* faults) {
   SRP_SHARED(uint32_t, table, kTableWords);
+  SRP_SHARED(int64_t, waiting, kMarkWarps* kWaiting);
   fill_table(a, table, faults);
-  const int lane = threadIdx.x % kWarp;
-  const int64_t begin = blockIdx.x * kMarkTokens + threadIdx.x / kWarp * int64_t{kWarp * kTokensOfLane};
-  Id ids[kTokensOfLane];
-  SRP_UNROLL
-  for (int k = 0; k < kTokensOfLane; ++k) {
-    const int64_t i = begin + k * kWarp + lane;
-    ids[k] = i < a.n ? __ldcs(tokens + i) : Id(0);
-  }
-  uint32_t candidates = 0;  // three bits a token
-  SRP_UNROLL
-  for (int k = 0; k < kTokensOfLane; ++k) {
-    // The table is indexed by the low half of an int64 id; a match compares all of it.
-    const uint32_t hash = first_id_bit(static_cast<int32_t>(ids[k]));
-    const uint32_t known = sizeof(Id) > 4 && !is_int32(ids[k]) ? 7u : table[hash / 4] >> (hash % 4 * 8) & 7u;
-    const uint32_t those =
-        begin + k * kWarp + lane < a.n ? known : 0u;  // match() compares a token that is no int32 in full
-    candidates |= those << (kDelimiters * k);
-  }
-  uint32_t mine[kDelimiters] = {};  // lane k: the word of the warp's k-th 32 tokens
-  for (int k = 0; k < kTokensOfLane; ++k) {
-    const uint32_t those = candidates >> (kDelimiters * k) & 7u;
-    const uint32_t found = those ? matching(a, tokens, begin + k * kWarp + lane, those, faults) : 0u;
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  Candidates candidates = {waiting + warp * kWaiting, 0};
+  const bool aligned = aligned16(tokens);
+  const int64_t step = gridDim.x * kMarkTokens;
+  int64_t begin = blockIdx.x * kMarkTokens + warp * kWarpTokens;
+  LaneTokens<Id> next;
+  next.load(tokens, begin, a.n, aligned);
+  for (; begin < a.n; begin += step) {
+    const LaneTokens<Id> own = next;
+    if (begin + step < a.n) next.load(tokens, begin + step, a.n, aligned);
+    uint32_t known = 0;  // three bits a token
     SRP_UNROLL
-    for (int d = 0; d < kDelimiters; ++d) {
-      const uint32_t word = __ballot_sync(kFullWarp, found >> d & 1);
-      if (lane == k) mine[d] = word;
+    for (int k = 0; k < kTokensOfLane; ++k) {
+      // The table is indexed by the low half of an int64 id; a match compares all of it, and one that is no int32 is looked at.
+      const uint32_t hash = first_id_bit(static_cast<int32_t>(own.ids[k]));
+      const uint32_t those = sizeof(Id) > 4 && !is_int32(own.ids[k]) ? 7u : table[hash / 4] >> (hash % 4 * 8) & 7u;
+      known |= those << (kDelimiters * k);
+    }
+    const int64_t w = begin / kWarp + lane % kTokensOfLane;
+    const int d = lane / kTokensOfLane;
+    if (d < kDelimiters && w < words && (d < 2 || a.head_count > 0)) marks[d * words + w] = 0;
+    while (__any_sync(kFullWarp, known != 0)) {
+      const int k = known ? (__ffs(static_cast<int>(known)) - 1) / kDelimiters : 0;
+      const int64_t token = begin + LaneTokens<Id>::place(k);
+      const uint32_t those = known >> (kDelimiters * k) & 7u;
+      known &= ~(7u << (kDelimiters * k));
+      candidates.add(those != 0 && token < a.n, token, those);
+      if (candidates.count >= kWarp) candidates.settle(a, tokens, marks, words, faults);
     }
   }
-  const int64_t w = begin / kWarp + lane;
-  if (lane >= kTokensOfLane || w >= words) return;
-  SRP_UNROLL
-  for (int d = 0; d < kDelimiters; ++d)
-    if (d < 2 || a.head_count > 0) marks[d * words + w] = mine[d];
+  if (candidates.count > 0) candidates.settle(a, tokens, marks, words, faults);
 }
 
 // ---- pairs
@@ -173,7 +234,7 @@ __global__ void __launch_bounds__(kPairThreads)
     if (lane0 && block == int64_t{gridDim.x} - 1) *a.count = before + total;
   }
   __syncthreads();
-  SpanWrite spans = {a, b, spans_before[0] + earlier};
+  SpanWrite spans = {a, b, spans_before[0] + earlier, lane0};
   if (found.count > 0 && spans.next < a.capacity) walk_row(a, tokens, marks, words, row, spans);
 }
 
@@ -198,31 +259,31 @@ template <class Id>
 srp_status pair_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens, const uint32_t* marks,
                           int64_t words, int64_t longest) {
   const int64_t tiles = (longest + kTileTokens - 1) / kTileTokens, items = a.B * tiles;
-  SRP_TRY(check_grid("delim_spans", items / kRowsPerBlock + 1));
+  SRP_TRY(check_grid("delim_spans", 2 * items / kPairThreads + 1));
   const Scratch summaries(queue, static_cast<size_t>(items) * sizeof(TileSummary));
   SRP_TRY(summaries.status());
   const Scratch entries(queue, static_cast<size_t>(items) * sizeof(TileEntry));
   SRP_TRY(entries.status());
   const Scratch rows(queue, static_cast<size_t>(a.B) * sizeof(RowFound));
   SRP_TRY(rows.status());
-  const dim3 grid(blocks_for(items, kRowsPerBlock)), block(kPairThreads);
-  SRP_LAUNCH((delim_tiles_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
-             summaries.as<TileSummary>(), queue->faults);
+  const dim3 block(kPairThreads);
+  SRP_LAUNCH((delim_tiles_kernel<Id>), dim3(blocks_for(2 * items, kPairThreads)), block, 0, queue->stream, a, tokens,
+             marks, words, tiles, summaries.as<TileSummary>(), queue->faults);
   SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), dim3(kChainThreads), 0, queue->stream, a,
              tokens, marks, words, tiles, summaries.as<TileSummary>(), entries.as<TileEntry>(), rows.as<RowFound>());
-  SRP_LAUNCH((delim_tile_spans_kernel<Id>), grid, block, 0, queue->stream, a, tokens, marks, words, tiles,
-             entries.as<TileEntry>(), rows.as<RowFound>());
+  SRP_LAUNCH((delim_tile_spans_kernel<Id>), dim3(blocks_for(items, kPairThreads)), block, 0, queue->stream, a, tokens,
+             marks, words, tiles, entries.as<TileEntry>(), rows.as<RowFound>());
   return launched("delim_spans");
 }
 
 template <class Id>
 srp_status find_spans(srp_queue* queue, const srp_delim_spans_args& a, const Id* tokens) {
   const int64_t words = (a.n + kWarp - 1) / kWarp, blocks = (a.n + kMarkTokens - 1) / kMarkTokens;
-  SRP_TRY(check_grid("delim_spans", blocks));
+  const int64_t at_work = int64_t{kMarkBlocks<Id>} * queue->multiprocessors;  // each fills a table first
   const Scratch marks(queue, static_cast<size_t>(words) * kDelimiters * sizeof(uint32_t));
   SRP_TRY(marks.status());
-  SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks)), dim3(kMarkThreads), 0, queue->stream, a,
-             tokens, marks.as<uint32_t>(), words, queue->faults);
+  SRP_LAUNCH((delim_marks_kernel<Id>), dim3(static_cast<unsigned>(blocks < at_work ? blocks : at_work)),
+             dim3(kMarkThreads), 0, queue->stream, a, tokens, marks.as<uint32_t>(), words, queue->faults);
   SRP_TRY(launched("delim_spans"));
   const int64_t longest = a.offsets ? a.n : a.T;  // that there may be
   if (!a.overlapping && a.B < kManyRows * queue->multiprocessors && longest > kLongRow)

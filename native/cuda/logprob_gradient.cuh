@@ -73,6 +73,28 @@ class RowGradient {
   float deep_, scale_, mean_high_, mean_low_, constant_, per_power_;
 };
 
+// What a thread has of a tile; what lies behind V as -infinity.
+template <class T, int kSteps>
+struct TileLogits {
+  Vector<T> parts[kSteps];
+
+  // `begin`: of the thread's first vector, `step`: elements to its next one; the tile begins at `first`.
+  __device__ __forceinline__ void load(const T* x, int64_t first, int64_t begin, int64_t step, int64_t V,
+                                       bool aligned) {
+    constexpr int kCount = Vector<T>::kCount;
+    if (aligned && first + kSteps * step <= V) {
+      SRP_UNROLL
+      for (int s = 0; s < kSteps; ++s) parts[s] = load_last(x + begin + s * step);
+      return;
+    }
+    SRP_UNROLL
+    for (int s = 0; s < kSteps; ++s) {
+      const int64_t j = begin + s * step;
+      parts[s] = aligned && j + kCount <= V ? load_last(x + j) : load_pieces(x, j, V);
+    }
+  }
+};
+
 // Elements [begin, end) of `to` by all threads of the block, in 16-byte stores where the row is aligned.
 template <class T>
 __device__ __forceinline__ void fill_row(T* to, int64_t begin, int64_t end, float value, bool aligned) {

@@ -2,10 +2,11 @@
 //
 // A row is cut into slices of 4096 ids. A warp sums a slice, 64 bytes a lane at a time: one power of two an id, against the
 // largest logit that the warp has met, which is the same for all its lanes and stays out of the sums together with its equals.
-// They are counted instead: each adds 1, less one for the maximum itself. Only where some lane meets a logit that is at least as
-// large are the sums scaled and single ids tested; only there, and in chunks far below the largest, are terms computed to the last bit. A
-// chunk's terms are added in float32 (16 or 32 of them a lane), chunks in float64, lanes by a fixed tree; slices merge in their
-// order, 32 by a tree and then one such band to the next.
+// They are counted instead: each adds 1, less one for the maximum itself. Of 4096 random logits about half of the chunks hold one
+// that is at least as large as all before: there the sums are scaled, and equals are told from terms without a branch. Only in chunks
+// whose ids below the largest are all far below it are terms computed to the last bit. A chunk's terms are added in float32 (16 or 32
+// of them a lane), chunks in float64, lanes by a fixed tree; slices merge in their order, 32 by a tree and then one such band to the
+// next.
 //
 // So a row's bits depend on its logits alone: not on the other rows, not on how many warps or blocks share it, not on where
 // it lies in memory.
@@ -69,10 +70,12 @@ class SliceSums {
     const bool rises = __any_sync(kFullWarp, top >= top_);
     if (rises) raise_top(top);
     // With a softcap every term is computed to the last bit: beside its tanh that is nothing.
-    if (kCapped || rises || !__any_sync(kFullWarp, top >= near_))
-      add_terms<true>(chunk);
+    if (kCapped || !__any_sync(kFullWarp, top >= near_ && top < top_))
+      add_terms<Terms::kCareful>(chunk);
+    else if (rises)
+      add_terms<Terms::kCounted>(chunk);
     else
-      add_terms<false>(chunk);
+      add_terms<Terms::kPlain>(chunk);
   }
 
   // Every lane gets them.
@@ -101,8 +104,11 @@ class SliceSums {
     near_ = gap_.near(top);
   }
 
-  // `kCareful`: the chunk has ids equal to the top, or none within 11 nats of it, so that all hangs on small terms.
-  template <bool kCareful>
+  // Of a chunk that has no id equal to the top; that may have some; and whose ids below the top may all lie more than 11 nats below
+  // it, so that everything hangs on small terms.
+  enum class Terms { kPlain, kCounted, kCareful };
+
+  template <Terms kTerms>
   __device__ __forceinline__ void add_terms(const Chunk<T, kCapped>& chunk) {
     float rest = 0, weighted = 0, squares = 0;
     SRP_UNROLL
@@ -110,12 +116,12 @@ class SliceSums {
       SRP_UNROLL
       for (int i = 0; i < Vector<T>::kCount; ++i) {
         const float x = element(chunk.parts[p], i);
-        if (kCareful && x >= top_) {  // not of a NaN, which must reach the sum
-          ++count_;
-          continue;
-        }
+        const bool equal = kTerms != Terms::kPlain && x >= top_;  // not of a NaN, which must reach the sum
+        count_ += equal;
+        if (kTerms == Terms::kCareful && equal) continue;
         const Gap gap = gap_(x);
-        const float term = kCareful ? gap.term() : gap.power();
+        const float power = kTerms == Terms::kCareful ? gap.term() : gap.power();
+        const float term = equal ? 0.0f : power;
         rest += term;
         weighted = fmaf(term, gap.finite_arg(), weighted);
         if (kSquares) squares = fmaf(term, term, squares);

@@ -3,9 +3,8 @@
 //   V <= 4096 ids        one warp a row, four rows a block: no barriers, and every lane has work
 //   V <= 8192            two warps a row: as many as it has slices
 //   more                 a block of four warps a row
-//   few of those rows    several blocks a row, down to one slice a warp, until five blocks of each multiprocessor
-//                        are working: fewer rows than a GPU has room for would leave it idle. The last block to finish merges
-//                        the row, in slice order
+//   few of those rows    several blocks a row, down to one slice a warp, as many as all multiprocessors have room for: fewer would leave
+//                        some idle. The last block to finish merges the row, in slice order
 //
 // The sums are the same bits in every one of these (logprob_sums.cuh).
 #pragma once
@@ -15,7 +14,7 @@ namespace srp::cuda {
 
 constexpr int kTeamWarps = 4;
 constexpr int kTeamThreads = kTeamWarps * kWarp;
-constexpr int64_t kEnoughBlocks = 5;  // of each multiprocessor
+constexpr int64_t kBlocksAtWork = 5;  // of each multiprocessor
 constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
 
 struct Teams {
@@ -33,10 +32,8 @@ inline Teams teams_for(int64_t N, int64_t V, int multiprocessors) {
   const uint32_t slices = slices_of(V);
   const int warps = slices <= 1 ? 1 : slices <= 2 ? 2 : kTeamWarps;
   const int64_t most = (int64_t{slices} + kTeamWarps - 1) / kTeamWarps;
-  const int64_t enough = kEnoughBlocks * multiprocessors;
-  const int64_t wanted = N < kQueueTickets ? (enough + N - 1) / N : 1;
-  const int64_t blocks = warps < kTeamWarps ? 1 : wanted < most ? wanted : most;
-  return {warps, static_cast<int>(blocks < enough ? blocks : enough), slices};
+  const int64_t room = warps < kTeamWarps || N > kQueueTickets ? 1 : kBlocksAtWork * multiprocessors / (N < 1 ? 1 : N);
+  return {warps, static_cast<int>(room < 1 || most < 1 ? 1 : room < most ? room : most), slices};
 }
 
 // One warp's place.
@@ -62,6 +59,14 @@ __device__ __forceinline__ bool sum_rows(const LogitMap& map, const T* x, uint32
   SRP_SHARED(RowSums, page_states, kPage);
   SRP_SHARED(bool, comes_last, 1);
   sums = no_sums(-INFINITY);
+  if (teams.slices == 1) {  // a warp a row: nothing to merge, nobody to wait for
+    RowSums* const own = page_states + place.slot;
+    if (!read) return false;
+    sum_slices<kCapped, kSquares, true>(map, x, V, 0, 1, 1, 0, own);
+    __syncwarp();
+    sums = own[0];
+    return true;
+  }
   if (teams.blocks == 1) {
     for (uint32_t page = 0; page == 0 || page < teams.slices; page += kPage) {
       if (page > 0) __syncthreads();  // the previous page has been merged

@@ -19,16 +19,43 @@
 namespace srp::cuda {
 namespace {
 
+// This warp's strips of a row of which nothing is added up.
+template <bool kTogether, class Visit>
+__device__ __forceinline__ void each_strip(const Range& range, const Visit& visit) {
+  const int64_t first = kTogether ? threadIdx.x / kWarp * kStrip : 0, stride = kTogether ? kRowWarps * kStrip : kStrip;
+  for (int64_t begin = range.begin + first; begin < range.end; begin += stride)
+    visit(begin, begin + kStrip < range.end ? begin + kStrip : range.end);
+}
+
+// What the compiler knows of a call, so that no token looks for the rest: nothing; that there are no bounds of rows and tokens; or that
+// it is the clipped loss of all kept tokens, without such, KL term, factors or marks.
+enum class Known { kNothing, kNoBounds, kPlainClip };
+
+Known known_of(const LossArgs& a) {
+  if (has_bounds(a)) return Known::kNothing;
+  const bool plain = a.form == SRP_LOSS_CLIP && !a.reference_log_probs && !a.factors && !a.term_mask && !a.marks;
+  return plain ? Known::kPlainClip : Known::kNoBounds;
+}
+
+template <Known kKnown>
+__device__ __forceinline__ void say_known(LossArgs& a) {
+  if (kKnown != Known::kNothing) a.clip_lows = a.clip_highs = a.ratio_caps = nullptr;
+  if (kKnown != Known::kPlainClip) return;
+  a.form = SRP_LOSS_CLIP;
+  a.reference_log_probs = a.factors = nullptr;
+  a.term_mask = a.marks = nullptr;
+}
+
 // ledger    loss_token
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
 // notes     one walk, inputs read ahead; float64 throughout: about 100 operations a token with figures
-// turn      4 of token_losses_kernel<float, false, false>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
+// turn      4 of token_losses_kernel<float, true, Known::kPlainClip>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
 //           must 0.5
 // shared    23552
-template <class F, bool kTogether, bool kBounds>
+template <class F, bool kTogether, Known kKnown>
 __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a, uint32_t* faults) {
-  if (!kBounds) a.clip_lows = a.clip_highs = a.ratio_caps = nullptr;  // known to the compiler: no token looks for them
+  say_known<kKnown>(a);
   SRP_DYN_SHARED(unsigned char, memory);
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
@@ -36,6 +63,14 @@ __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a
   const LossParameters p = loss_parameters(a.parameters);
   const RowScale scale = row_scale(a, b);
   const LossTokens<F> tokens(a, memory);
+  if (!a.figures) {
+    each_strip<kTogether>(range, [&](int64_t begin, int64_t end) {
+      StripFigures unread;
+      tokens.each(begin, end,
+                  [&](const LossArgs& few, int i, int64_t o) { token_loss<F>(few, b, i, o, p, scale, &unread); });
+    });
+    return;
+  }
   const RowNumbers<kFigures, 1> numbers =
       add_row<kTogether, kFigures, 1>(range, [&](int64_t begin, int64_t end, RowNumbers<kFigures, 1>& mine) {
         StripFigures figures;
@@ -46,7 +81,7 @@ __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a
         SRP_UNROLL
         for (int f = 0; f < kFigures; ++f) mine.sums[f] = f == SRP_FIGURE_ROW_RATIO ? 0 : number_of(figures, f);
       });
-  if (worker<kTogether>() != 0 || !a.figures) return;
+  if (worker<kTogether>() != 0) return;
   LossFigures figures;
   SRP_UNROLL
   for (int f = 0; f < kFigures; ++f) figures.at[f] = f == SRP_FIGURE_ROW_RATIO ? numbers.largest[0] : numbers.sums[f];
@@ -105,10 +140,10 @@ __device__ __forceinline__ void gradients_through_row(const LossArgs& a, int64_t
     return;
   }
   const RowScale scale = row_scale(a, b);
-  const int64_t first = kTogether ? threadIdx.x / kWarp * kStrip : 0, stride = kTogether ? kRowWarps * kStrip : kStrip;
-  for (int64_t begin = range.begin + first; begin < range.end; begin += stride)
-    tokens.each(begin, begin + kStrip < range.end ? begin + kStrip : range.end,
+  each_strip<kTogether>(range, [&](int64_t begin, int64_t end) {
+    tokens.each(begin, end,
                 [&](const LossArgs& few, int i, int64_t o) { row_grad<F>(few, b, i, o, p, scale, row, through); });
+  });
 }
 
 // Blocks of a multiprocessor. Two leave a thread 128 registers, which are too few before sm_90: the compiler would spill.
@@ -154,11 +189,11 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
 template <class F, bool kTogether>
 void token_losses(srp_queue* queue, const LossArgs& a) {
   const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B))), block(kRowThreads);
-  constexpr int kBytes = LossTokens<F>::kBlockBytes;
-  if (has_bounds(a))
-    SRP_LAUNCH((token_losses_kernel<F, kTogether, true>), grid, block, kBytes, queue->stream, a, queue->faults);
-  else
-    SRP_LAUNCH((token_losses_kernel<F, kTogether, false>), grid, block, kBytes, queue->stream, a, queue->faults);
+  const Known known = known_of(a);
+  const auto kernel = known == Known::kPlainClip  ? token_losses_kernel<F, kTogether, Known::kPlainClip>
+                      : known == Known::kNoBounds ? token_losses_kernel<F, kTogether, Known::kNoBounds>
+                                                  : token_losses_kernel<F, kTogether, Known::kNothing>;
+  SRP_LAUNCH(kernel, grid, block, LossTokens<F>::kBlockBytes, queue->stream, a, queue->faults);
 }
 
 template <class F, bool kTogether>

@@ -2,9 +2,9 @@
 // sums (logprob_sums.cuh), whose first thread the token's loss, and which reads the row once more for the gradient
 // (logprob_gradient.cuh).
 //
-// The second reading comes from L2, so that the rows in work must fit there. A block of 16 warps has a multiprocessor for
-// itself: 132 rows of 304 KB (bfloat16, 151936 ids) are 40 MB, and half of them are past their first reading. Rows of up to
-// 32768 ids take 8 warps, two such blocks a multiprocessor.
+// A row's two readings and the loss between them wait for each other, so that several rows share a multiprocessor: a warp a row of up
+// to 8192 ids, which forms two slices, up to eight warps for longer ones, sixteen warps in all. The second reading comes from L2 where
+// the rows in work fit there.
 //
 // Minimum bytes: 2 s stride N (logits, gradient) + 4 N (targets) + 4 or 8 bytes a token and input, 4 a token and output.
 #include "backend.cuh"
@@ -15,8 +15,8 @@
 namespace srp::cuda {
 namespace {
 
-constexpr int64_t kSmallRow = 32768;
-constexpr int kSmallThreads = 256, kLargeThreads = 512;
+constexpr int kMostThreads = 256;
+constexpr int kBlocksAtWork = 2;  // of that many threads
 template <bool kCapped>
 constexpr int kSteps = kCapped ? 1 : 4;  // vectors of a thread on their way for the gradient
 constexpr uint32_t kPage = 128;  // slices whose sums lie in shared memory at a time
@@ -45,25 +45,18 @@ __device__ __forceinline__ void write_gradient(const LogitMap& map, const T* x, 
   const bool aligned = aligned16(x) && aligned16(grad);
   const int64_t step = int64_t{blockDim.x} * kCount, tile = kSteps<kCapped> * step;
   // Backwards: the end was read last and is the most likely to be in L2.
-  for (int64_t first = (stride - 1) / tile * tile; first >= 0; first -= tile) {
-    const int64_t begin = first + static_cast<int64_t>(threadIdx.x) * kCount;
-    Vector<T> from[kSteps<kCapped>];
-    if (aligned && first + tile <= V) {
-      SRP_UNROLL
-      for (int s = 0; s < kSteps<kCapped>; ++s) from[s] = load_last(x + begin + s * step);
-      SRP_UNROLL
-      for (int s = 0; s < kSteps<kCapped>; ++s) store_vector(grad + begin + s * step, gradient(from[s]));
-      continue;
-    }
+  const int64_t own = static_cast<int64_t>(threadIdx.x) * kCount;
+  int64_t first = (stride - 1) / tile * tile;
+  TileLogits<T, kSteps<kCapped>> next;
+  next.load(x, first, first + own, step, V, aligned);
+  for (; first >= 0; first -= tile) {
+    const int64_t begin = first + own;
+    const TileLogits<T, kSteps<kCapped>> from = next;
+    if (first > 0) next.load(x, first - tile, begin - tile, step, V, aligned);
     SRP_UNROLL
     for (int s = 0; s < kSteps<kCapped>; ++s) {
       const int64_t j = begin + s * step;
-      from[s] = aligned && j + kCount <= V ? load_last(x + j) : load_pieces(x, j, V);
-    }
-    SRP_UNROLL
-    for (int s = 0; s < kSteps<kCapped>; ++s) {
-      const int64_t j = begin + s * step;
-      const Vector<T> to = gradient(from[s]);  // behind V: -infinity gave 0
+      const Vector<T> to = gradient(from.parts[s]);  // behind V: -infinity gave 0
       if (aligned && j + kCount <= stride)
         store_vector(grad + j, to);
       else
@@ -87,7 +80,7 @@ struct Found {
 // turn      32 of loss_logits_kernel<BFloat16, false>: 64 loaded, 32 special + 64 loaded, 64 stored, 32 special; 4
 //           bytes; at most 30; must 0.8
 template <class T, bool kCapped>
-__global__ void __launch_bounds__(kLargeThreads, 1)
+__global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {
   SRP_SHARED(RowSums, states, kPage);
   SRP_SHARED(Found, found, 1);
@@ -123,12 +116,19 @@ __global__ void __launch_bounds__(kLargeThreads, 1)
   }
 }
 
+// Two slices a warp, and no more warps than a block takes.
+unsigned threads_for(int64_t V) {
+  int threads = kWarp;
+  while (threads < kMostThreads && V > int64_t{threads} / kWarp * 2 * kSlice) threads *= 2;
+  return static_cast<unsigned>(threads);
+}
+
 template <class T>
 void launch(srp_queue* queue, const LossLogitsArgs& a) {
   const LossArgs tokens = token_args(a);
   const LossParameters p = loss_parameters(a.parameters);
   const dim3 grid(static_cast<unsigned>(a.N < kMostBlocks ? a.N : kMostBlocks));
-  const dim3 block(a.V <= kSmallRow ? kSmallThreads : kLargeThreads);
+  const dim3 block(threads_for(a.V));
   if (a.softcap != 0)
     SRP_LAUNCH((loss_logits_kernel<T, true>), grid, block, 0, queue->stream, a, tokens, p, queue->faults);
   else

@@ -50,9 +50,11 @@ class LossTokens {
     F* const real = reinterpret_cast<F*>(memory_);
     uint8_t* const byte = memory_ + kNumbers * kTokens * static_cast<int>(sizeof(F));
     SRP_UNROLL
-    for (int a = 0; a < kNumbers; ++a) keep(real + a * kTokens, numbers[a]);
+    for (int a = 0; a < kNumbers; ++a)
+      if (arrays[a]) keep(real + a * kTokens, numbers[a]);
     SRP_UNROLL
-    for (int a = 0; a < kFlags; ++a) keep(byte + a * kTokens, flags[a]);
+    for (int a = 0; a < kFlags; ++a)
+      if (masks[a]) keep(byte + a * kTokens, flags[a]);
     few.log_probs = real;
     if (arrays[1]) few.old_log_probs = real + kTokens;
     if (arrays[2]) few.advantages = real + 2 * kTokens;

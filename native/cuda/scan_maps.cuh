@@ -87,6 +87,39 @@ __device__ __forceinline__ CarryMap token_map(const srp_scan_vtrace_args& a, int
   return {value, rho * (reward - value), rho * gamma, decay, CarryMap::kAffine};
 }
 
+// ---- what most calls have: one discount and one decay for all tokens of a row, and masked ones passed over. Of arguments that say so
+// where the compiler sees it, the loops over tokens keep no other case.
+
+__device__ __forceinline__ bool is_plain(const srp_scan_returns_args& a) {
+  return !a.gammas && a.mask_mode == SRP_MASK_SKIP && !a.transform_masked;
+}
+__device__ __forceinline__ bool is_plain(const srp_scan_gae_args& a) {
+  return !a.gammas && !a.lambdas_per_token && a.mask_mode == SRP_MASK_SKIP && !a.transform_masked;
+}
+__device__ __forceinline__ bool is_plain(const srp_scan_vtrace_args& a) {
+  return !a.gammas && !a.lambdas_per_token && a.mask_mode == SRP_MASK_SKIP;
+}
+
+__device__ __forceinline__ srp_scan_returns_args plain(srp_scan_returns_args a) {
+  a.gammas = nullptr;
+  a.mask_mode = SRP_MASK_SKIP;
+  a.transform_masked = 0;
+  return a;
+}
+__device__ __forceinline__ srp_scan_gae_args plain(srp_scan_gae_args a) {
+  a.gammas = nullptr;
+  a.lambdas_per_token = 0;
+  a.mask_mode = SRP_MASK_SKIP;
+  a.transform_masked = 0;
+  return a;
+}
+__device__ __forceinline__ srp_scan_vtrace_args plain(srp_scan_vtrace_args a) {
+  a.gammas = nullptr;
+  a.lambdas_per_token = 0;
+  a.mask_mode = SRP_MASK_SKIP;
+  return a;
+}
+
 // ---- the carry of a scan of shared/scan.h, and a scan that goes on from one
 
 template <class F>

@@ -1,7 +1,7 @@
 // GAE, returns and V-trace (contract: surprisal/scan.h), each row cut into tiles and strips (scan_tiles.cuh).
 //
-//   many rows     one launch. Rows of 448 tokens or less on average: a warp a row, or else seven of eight warps of a block would
-//                 wait; longer ones: a block a row
+//   many rows     one launch. Rows of 960 tokens or less on average: a warp a row, or else most warps of a block would wait; longer
+//                 ones: a block a row
 //   few long rows fewer than two for each multiprocessor, that may be longer than a strip: three launches.
 //                 The maps of all strips, a warp a row to carry through them, the strips again with what comes into them
 //
@@ -13,9 +13,9 @@
 namespace srp::cuda {
 namespace {
 
-constexpr int64_t kWarpRow = 2 * kTileTokens;
+constexpr int64_t kWarpRow = 2 * kTileOf<kRun>;
 constexpr int64_t kManyRows = 2;  // for each multiprocessor
-constexpr int kSharedBytes = 40 * 1024;  // of a block: five fit a multiprocessor
+constexpr int kSharedBytes = 40 * 1024;  // of a block: five of four warps fit a multiprocessor
 constexpr int kCarryThreads = 128;
 
 template <class Scan>
@@ -24,8 +24,8 @@ template <template <class> class Scan, class F>
 struct NumberOf<Scan<F>> {
   using Type = F;
 };
-template <class Scan>
-using TileOf = Tile<Scan, typename NumberOf<Scan>::Type>;
+template <class Scan, int kOwnRun>
+using RowTile = Tile<Scan, typename NumberOf<Scan>::Type, kOwnRun>;
 
 template <class Scan>
 constexpr int kTileBytes = tile_bytes<typename NumberOf<Scan>::Type, typename Scan::Args>();
@@ -45,28 +45,44 @@ __device__ __forceinline__ Range checked_range(const Args& a, int64_t b, bool re
   return row;
 }
 
+template <int kOwnRun, bool kTogether, class Scan>
+__device__ __forceinline__ void scan_row(const typename Scan::Args& a, int64_t b, const Range& row,
+                                         unsigned char* memory) {
+  RowTile<Scan, kOwnRun> tile(a, b, memory);
+  Carry carry = carry_of(Scan(a, b));
+  for (int64_t s = strips_of(row.end - row.begin) - 1; s >= 0; --s) {
+    const int64_t begin = row.begin + s * kStripTokens;
+    const int64_t end = begin + kStripTokens < row.end ? begin + kStripTokens : row.end;
+    carry = apply(scan_strip<kTogether, true>(tile, begin, end, carry, s > 0), carry);
+  }
+}
+
 // ledger    scan_gae, scan_returns, scan_vtrace
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
-// turn      7 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 7; 17 bytes; at most 131;
+// turn      15 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 15; 17 bytes; at most 131;
 //           must 0.65
 template <class Scan, bool kTogether>
-__global__ void __launch_bounds__(kMostWarps* kWarp, 2)
+__global__ void __launch_bounds__(kMostWarps* kWarp, 4)
     scan_rows_tiled_kernel(typename Scan::Args a, uint32_t* faults) {
-  using F = typename NumberOf<Scan>::Type;
   SRP_DYN_SHARED(unsigned char, memory);
   const int warp = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
   const int64_t b = kTogether ? int64_t{blockIdx.x} : int64_t{blockIdx.x} * warps + warp;
   if (b >= a.B) return;  // the whole warp; together, no block has such a row
   const Range row = checked_range(a, b, threadIdx.x % (kTogether ? blockDim.x : kWarp) == 0, faults);
-  TileOf<Scan> tile(a, b, memory + warp * kTileBytes<Scan>);
-  Carry carry = carry_of(Scan(a, b));
-  for (int64_t s = strips_of(row.end - row.begin) - 1; s >= 0; --s) {
-    const int64_t begin = row.begin + s * kStripTokens;
-    const int64_t end = begin + kStripTokens < row.end ? begin + kStripTokens : row.end;
-    carry = apply(scan_strip<Scan, F, kTogether, true>(tile, begin, end, carry), carry);
-  }
+  unsigned char* const own = memory + warp * kTileBytes<Scan>;
+  if (is_short(row))
+    scan_row<kShortRun, kTogether, Scan>(a, b, row, own);
+  else
+    scan_row<kRun, kTogether, Scan>(a, b, row, own);
+}
+
+template <int kOwnRun, bool kWrite, class Scan>
+__device__ __forceinline__ CarryMap strip_map(const typename Scan::Args& a, int64_t b, int64_t begin, int64_t end,
+                                              const Carry& carry, unsigned char* memory) {
+  RowTile<Scan, kOwnRun> tile(a, b, memory);
+  return scan_strip<true, kWrite>(tile, begin, end, carry, !kWrite);
 }
 
 // A block a strip; rows that are shorter leave strips empty.
@@ -76,9 +92,8 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 2)
 // limit     memory
 // notes     two of three launches for few long rows; the second reads what L2 still holds
 template <class Scan, bool kWrite>
-__global__ void __launch_bounds__(kMostWarps* kWarp, 3)
+__global__ void __launch_bounds__(kMostWarps* kWarp, 4)
     scan_strips_kernel(typename Scan::Args a, int64_t strips, CarryMap* maps, const Carry* carries, uint32_t* faults) {
-  using F = typename NumberOf<Scan>::Type;
   SRP_DYN_SHARED(unsigned char, memory);
   // The last strips first: the stream through memory goes down, as within them.
   const int64_t item = int64_t{gridDim.x} - 1 - blockIdx.x, b = item / strips, s = item - b * strips;
@@ -86,18 +101,19 @@ __global__ void __launch_bounds__(kMostWarps* kWarp, 3)
   const int64_t begin = row.begin + s * kStripTokens;
   if (begin >= row.end) return;
   const int64_t end = begin + kStripTokens < row.end ? begin + kStripTokens : row.end;
-  TileOf<Scan> tile(a, b, memory + threadIdx.x / kWarp * kTileBytes<Scan>);
+  unsigned char* const own = memory + threadIdx.x / kWarp * kTileBytes<Scan>;
   const Carry carry = kWrite ? carries[item] : Carry{0, 0};
-  const CarryMap map = scan_strip<Scan, F, true, kWrite>(tile, begin, end, carry);
+  const CarryMap map = is_short(row) ? strip_map<kShortRun, kWrite, Scan>(a, b, begin, end, carry, own)
+                                     : strip_map<kRun, kWrite, Scan>(a, b, begin, end, carry, own);
   if (!kWrite && threadIdx.x == 0) maps[item] = map;
 }
 
 // A warp a row: 32 strips' maps are read at a time, and every lane goes through them all.
 //
 // ledger    scan_gae, scan_returns, scan_vtrace
-// bytes     56 n / 7168
+// bytes     56 n / 7680
 // limit     latency
-// notes     one dependent multiply-add a strip of 7168 tokens, about 10 ns
+// notes     one dependent multiply-add a strip of 7680 tokens, about 10 ns
 template <class Scan>
 __global__ void strip_carries_kernel(typename Scan::Args a, int64_t strips, const CarryMap* maps, Carry* carries) {
   const int64_t b = (blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x) / kWarp;
@@ -109,6 +125,7 @@ __global__ void strip_carries_kernel(typename Scan::Args a, int64_t strips, cons
     const int64_t own = last - lane;
     const CarryMap mine = own >= 0 ? maps[b * strips + own] : keeping();
     Carry into = carry;
+    SRP_UNROLL
     for (int k = 0; k < kWarp; ++k) {
       if (k == lane) into = carry;
       const CarryMap map = {__shfl_sync(kFullWarp, mine.value, k), __shfl_sync(kFullWarp, mine.constant, k),

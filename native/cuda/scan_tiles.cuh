@@ -2,37 +2,43 @@
 // so is the order in which maps are composed: no bit depends on which threads scan what, on the other rows, or on masked tokens behind
 // the row.
 //
-//   run     7 tokens: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
-//   tile    32 runs, 224 tokens: a warp, by a fixed tree
-//   strip   32 tiles, 7168 tokens: tile after tile, from the carry into the strip; their maps compose to the strip's
+//   run     15 tokens, 5 in a row of at most 160: a lane, one after the other (odd, so that a warp's lanes meet 32 banks of shared memory)
+//   tile    32 runs, 480 or 160 tokens: a warp, by a fixed tree
+//   strip   16 tiles, 7680 tokens: tile after tile, from the carry into the strip; their maps compose to the strip's
 //   row     strip after strip
 //
-// A tile is read once, into shared memory, with neighbouring lanes at neighbouring tokens, and written the same way. Tiles are
-// visited in descending addresses.
+// A tile is read once, into shared memory, with neighbouring lanes at neighbouring tokens, and written the same way: 16 bytes at a time
+// where the arrays are aligned there. Tiles are visited in descending addresses.
 #pragma once
+#include "ptx.cuh"
 #include "scan_maps.cuh"
+#include "vector.cuh"
 
 namespace srp::cuda {
 
-constexpr int kRun = 7;
-constexpr int kTileTokens = kWarp * kRun;
-constexpr int kTilesOfStrip = 32;
-constexpr int64_t kStripTokens = int64_t{kTileTokens} * kTilesOfStrip;
-constexpr int kMostWarps = 8;
+constexpr int kRun = 15, kShortRun = 5;
+template <int kTokens>
+constexpr int kTileOf = kWarp * kTokens;
+constexpr int kTilesOfStrip = 16;
+constexpr int64_t kStripTokens = int64_t{kTileOf<kRun>} * kTilesOfStrip;
+constexpr int kMostWarps = 4;
 
 SRP_HD int64_t strips_of(int64_t tokens) { return (tokens + kStripTokens - 1) / kStripTokens; }
+
+SRP_HD bool is_short(const Range& row) { return row.end - row.begin <= kTileOf<kShortRun>; }
 
 // Bytes of a warp's tile in shared memory. The mask lies behind the numbers.
 template <class F, class Args>
 constexpr int tile_bytes() {
-  return kTileTokens * (arrays_of(static_cast<const Args*>(nullptr)) * static_cast<int>(sizeof(F)) + 1);
+  return kTileOf<kRun> * (arrays_of(static_cast<const Args*>(nullptr)) * static_cast<int>(sizeof(F)) + 1);
 }
 
 // A tile of a warp: `a` with its arrays in shared memory, where token i of the tile is element i.
-template <class Scan, class F>
+template <class Scan, class F, int kOwnRun>
 class Tile {
  public:
   using Args = typename Scan::Args;
+  static constexpr int kTokens = kTileOf<kOwnRun>;
 
   __device__ Tile(const Args& whole, int64_t row, unsigned char* memory) : whole_(whole), row_(row), memory_(memory) {}
 
@@ -44,23 +50,25 @@ class Tile {
     tile_ = whole_;
     set_row<F>(tile_, row_, begin_);
     F* free = reinterpret_cast<F*>(memory_);
-    each_input(tile_, [&](const void*& array) { fetch(array, free); });
+    each_input(tile_, [&](const void*& array) {
+      if (array) fetch(free, static_cast<const F*>(array) + begin_);
+      if (array) array = free;
+      free += kTokens;
+    });
     each_output(tile_, [&](void*& array) {
       if (array) array = free;
-      free += kTileTokens;
+      free += kTokens;
     });
     if (whole_.mask) {
       uint8_t* const mask = reinterpret_cast<uint8_t*>(free);
-      SRP_UNROLL
-      for (int k = 0; k < kRun; ++k) {
-        const int i = k * kWarp + lane();
-        if (i < count_) mask[i] = whole_.mask[begin_ + i];
-      }
+      fetch(mask, whole_.mask + begin_);
       tile_.mask = mask;
     }
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
     __syncwarp();
-    CarryMap mine = keeping();
-    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(tile_, i));
+    CarryMap mine = is_plain(whole_) ? map_of_run(plain(tile_)) : map_of_any_run(tile_);
+    SRP_UNROLL
     for (int distance = 1; distance < kWarp; distance *= 2) {
       const CarryMap behind = shuffled_down(mine, distance);
       if (lane() + distance < kWarp) mine = then(behind, mine);
@@ -76,39 +84,70 @@ class Tile {
   __device__ void write(const Carry& carry, const CarryMap& before) {
     Scan scan(whole_, row_);
     go_on(scan, apply(before, carry));
-    for (int i = last(); i >= first(); --i) scan.step(tile_, i);
+    if (is_plain(whole_))
+      step_run(scan, plain(tile_));
+    else
+      step_any_run(scan, tile_);
     __syncwarp();
     Args targets = whole_;
     const F* free = reinterpret_cast<const F*>(memory_);
-    each_input(targets, [&](const void*&) { free += kTileTokens; });
+    each_input(targets, [&](const void*&) { free += kTokens; });
     each_output(targets, [&](void*& array) {
-      if (array) {
-        SRP_UNROLL
-        for (int k = 0; k < kRun; ++k) {
-          const int i = k * kWarp + lane();
-          if (i < count_) static_cast<F*>(array)[begin_ + i] = free[i];
-        }
-      }
-      free += kTileTokens;
+      if (array) put(static_cast<F*>(array) + begin_, free);
+      free += kTokens;
     });
     __syncwarp();  // the next tile overwrites this one
   }
 
  private:
   static __device__ __forceinline__ int lane() { return static_cast<int>(threadIdx.x) % kWarp; }
-  __device__ __forceinline__ int first() const { return lane() * kRun; }
-  __device__ __forceinline__ int last() const { return (first() + kRun < count_ ? first() + kRun : count_) - 1; }
+  __device__ __forceinline__ int first() const { return lane() * kOwnRun; }
+  __device__ __forceinline__ int last() const { return (first() + kOwnRun < count_ ? first() + kOwnRun : count_) - 1; }
 
-  __device__ __forceinline__ void fetch(const void*& array, F*& free) const {
-    if (array) {
-      SRP_UNROLL
-      for (int k = 0; k < kRun; ++k) {
-        const int i = k * kWarp + lane();
-        if (i < count_) free[i] = static_cast<const F*>(array)[begin_ + i];
-      }
-      array = free;
+  // Of plain arguments, which are given by value, the compiler knows what is constant; for the others the code is kept short.
+  __device__ __forceinline__ CarryMap map_of_run(const Args a) const {
+    CarryMap mine = keeping();
+    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(a, i));
+    return mine;
+  }
+  __device__ __forceinline__ void step_run(Scan& scan, const Args a) const {
+    for (int i = last(); i >= first(); --i) scan.step(a, i);
+  }
+  __device__ __forceinline__ CarryMap map_of_any_run(const Args& a) const {
+    CarryMap mine = keeping();
+    SRP_KEEP_ROLLED
+    for (int i = last(); i >= first(); --i) mine = then(mine, token_map<F>(a, i));
+    return mine;
+  }
+  __device__ __forceinline__ void step_any_run(Scan& scan, const Args& a) const {
+    SRP_KEEP_ROLLED
+    for (int i = last(); i >= first(); --i) scan.step(a, i);
+  }
+
+  // 16 bytes at a time, where that is allowed.
+  template <class V>
+  __device__ __forceinline__ bool moves_vectors(const V* array) const {
+    return count_ == kTokens && aligned16(array);
+  }
+  template <class V>
+  __device__ __forceinline__ void fetch(V* to, const V* from) const {
+    constexpr int kEach = 16 / static_cast<int>(sizeof(V));
+    if (moves_vectors(from)) {
+      for (int i = lane() * kEach; i < kTokens; i += kWarp * kEach) __pipeline_memcpy_async(to + i, from + i, 16);
+      return;
     }
-    free += kTileTokens;
+    SRP_KEEP_ROLLED
+    for (int i = lane(); i < count_; i += kWarp) to[i] = from[i];
+  }
+  __device__ __forceinline__ void put(F* to, const F* from) const {
+    constexpr int kEach = 16 / static_cast<int>(sizeof(F));
+    if (moves_vectors(to)) {
+      for (int i = lane() * kEach; i < kTokens; i += kWarp * kEach)
+        *reinterpret_cast<uint4*>(to + i) = *reinterpret_cast<const uint4*>(from + i);
+      return;
+    }
+    SRP_KEEP_ROLLED
+    for (int i = lane(); i < count_; i += kWarp) to[i] = from[i];
   }
 
   const Args& whole_;
@@ -119,26 +158,27 @@ class Tile {
   int count_ = 0;
 };
 
-// The map of tokens [begin, end), a strip; with kWrite also its outputs, from the carry into it. `kTogether`: the warps of the
-// block take a tile each at a time, and all its threads call it; else this warp has the strip for itself.
-template <class Scan, class F, bool kTogether, bool kWrite>
-__device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t begin, int64_t end, Carry carry) {
+// The map of tokens [begin, end), a strip, where it is `needed`; with kWrite also its outputs, from the carry into it. `kTogether`: the
+// warps of the block take a tile each at a time, and all its threads call it; else this warp has the strip for itself.
+template <bool kTogether, bool kWrite, class Scan, class F, int kOwnRun>
+__device__ CarryMap scan_strip(Tile<Scan, F, kOwnRun>& tile, int64_t begin, int64_t end, Carry carry, bool needed) {
+  constexpr int kTokens = kTileOf<kOwnRun>;
   SRP_SHARED(CarryMap, maps, kMostWarps);
   const int worker = kTogether ? static_cast<int>(threadIdx.x) / kWarp : 0;
   const int workers = kTogether ? static_cast<int>(blockDim.x) / kWarp : 1;
   CarryMap strip = keeping();
-  const int tiles = static_cast<int>((end - begin + kTileTokens - 1) / kTileTokens);
+  const int tiles = static_cast<int>((end - begin + kTokens - 1) / kTokens);
   for (int done = 0; done < tiles; done += workers) {
     const int k = tiles - 1 - done - worker;
     CarryMap before = keeping(), mine = keeping();
     if (k >= 0) {
-      const int64_t from = begin + int64_t{k} * kTileTokens;
-      mine = tile.read(from, static_cast<int>(end - from < kTileTokens ? end - from : kTileTokens), before);
+      const int64_t from = begin + int64_t{k} * kTokens;
+      mine = tile.read(from, static_cast<int>(end - from < kTokens ? end - from : kTokens), before);
     }
     if (!kTogether) {
       if (kWrite) tile.write(carry, before);
       carry = apply(mine, carry);
-      strip = then(strip, mine);
+      if (needed) strip = then(strip, mine);
       continue;
     }
     __syncthreads();  // all threads have read the maps of the previous round
@@ -148,7 +188,7 @@ __device__ CarryMap scan_strip(Tile<Scan, F>& tile, int64_t begin, int64_t end, 
     for (int w = 0; w < workers; ++w) {
       if (w == worker) into = carry;
       carry = apply(maps[w], carry);
-      strip = then(strip, maps[w]);
+      if (needed) strip = then(strip, maps[w]);
     }
     if (kWrite && k >= 0) tile.write(into, before);
   }
