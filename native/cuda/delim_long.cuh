@@ -1,11 +1,13 @@
-// Spans of few long rows, without overlap: a row is cut into tiles of 4096 tokens, which threads walk side by side: most marks are
+// Spans of few long rows, without overlap: a row is cut into tiles of 1024 tokens, which threads walk side by side: most marks are
 // far from the next, so that a walk is made of steps that wait for each other, of which no warp makes them fewer.
 //
 //   tiles   two threads walk each tile, as if the walk came into it between spans and as if it came inside of one: how it leaves
 //           the tile, and how many spans it closes there
-//   chain   a block a row composes what was found, 512 tiles at a time: tiles are maps from between or inside to between or inside.
-//           Where the walk comes in behind a tile's begin, since a match reached into it, and that makes a difference, one warp
-//           goes from tile to tile and walks such a tile once more
+//   groups  a block for each 512 tiles of a longer row composes what was found: tiles are maps from between or inside to between or
+//           inside, and so are groups of them
+//   chain   a block a row composes groups, or its tiles. Where the walk comes in behind a tile's begin, since a match reached into it, and
+//           that makes a difference, one warp goes from tile to tile and walks such a tile once more
+//   expand  a block a group: from the state into it to those into its tiles
 //   spans   each tile again, now from the state into it and with the index of its first span
 //
 // The walk is that of shared/delim.h. Overlapping spans go by rows: each start asks for an end of its own.
@@ -14,7 +16,7 @@
 
 namespace srp::cuda {
 
-constexpr int64_t kTileTokens = 4096;
+constexpr int64_t kTileTokens = 1024;
 
 // Where a walk stands: it looks for a start (or, open, for an end) from `at` on.
 struct WalkState {
@@ -44,6 +46,7 @@ struct TileEntry {
 
 struct RowFound {
   int64_t spans, head;  // head: where it matches, -1 if it does not
+  int64_t grouped;  // 1: the states into its groups are known, and not yet those into its tiles
 };
 
 // A row's finders: MarkFinders, which all lanes of the warp call alike, or LaneFinders.
@@ -122,9 +125,9 @@ __device__ bool goes_on(Finders& find, const WalkState& s, int64_t begin, int64_
 }
 
 // ledger    delim_spans
-// bytes     n / 8 delimiters + 96 n / 4096
+// bytes     n / 8 delimiters + 96 n / 1024
 // limit     latency
-// notes     few long rows: each tile of 4096 tokens walked from both states
+// notes     few long rows: each tile of 1024 tokens walked from both states
 template <class Id>
 __global__ void __launch_bounds__(kPairThreads)
     delim_tiles_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
@@ -242,6 +245,69 @@ __device__ __forceinline__ TileEntry compose_tiles(const TileSummary& tile, bool
   return found;
 }
 
+// The tiles of block `blockIdx.x` of a grid over all groups of all rows.
+struct GroupPlace {
+  int64_t b, group, first, begin, count;  // first: its first tile, begin: token; count: tiles of the row
+
+  __device__ static GroupPlace of(const srp_delim_spans_args& a, int64_t groups) {
+    const int64_t b = blockIdx.x / groups, group = blockIdx.x % groups;
+    const Range row = token_range(a, b);
+    return {b, group, group * kChainThreads, group * kChainThreads * kTileTokens,
+            (row.end - row.begin + kTileTokens - 1) / kTileTokens};
+  }
+  __device__ bool empty() const { return first >= count; }
+  __device__ int64_t own() const { return first + threadIdx.x; }
+};
+
+// A group's summary is `plain` where each of its tiles goes on plainly.
+//
+// ledger    delim_spans
+// bytes     96 n / 1024
+// limit     latency
+// notes     few rows of more than 524288 tokens: 512 tiles become one
+// threads   512
+template <class Id>
+__global__ void __launch_bounds__(kChainThreads, 1)
+    delim_groups_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
+                        TileSummary* found) {
+  SRP_SHARED(ChainLink, links, kChainWarps);
+  const GroupPlace place = GroupPlace::of(a, groups);
+  if (place.empty()) return;  // the whole block
+  const bool there = place.own() < place.count;
+  TileSummary tile = {};
+  if (there) tile = summaries[place.b * tiles + place.own()];
+  const int64_t head = block_reduce(there && tile.head >= 0 ? tile.head : INT64_MAX, Min{});
+  const bool stumbles = block_reduce(static_cast<int>(there && tile.plain != 3), Max{}) != 0;
+  WalkState closed = {place.begin, 0, 0, 0}, open = {place.begin, place.begin - 1, 0, 1};
+  int64_t spans[2] = {};
+  compose_tiles(tile, there, links, closed, spans[0]);
+  compose_tiles(tile, there, links, open, spans[1]);
+  if (threadIdx.x > 0) return;
+  const int64_t passes = open.open && open.begin == place.begin - 1;
+  found[place.b * groups + place.group] = {
+      {closed, spans[0], 0}, {open, spans[1], passes}, head < INT64_MAX ? head : -1, stumbles ? 0 : 3};
+}
+
+// ledger    delim_spans
+// bytes     128 n / 1024
+// limit     latency
+// notes     behind groups: the states into their tiles
+// threads   512
+template <class Id>
+__global__ void __launch_bounds__(kChainThreads, 1)
+    delim_expand_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
+                        const TileEntry* into, const RowFound* rows, TileEntry* entries) {
+  SRP_SHARED(ChainLink, links, kChainWarps);
+  const GroupPlace place = GroupPlace::of(a, groups);
+  if (place.empty() || !rows[place.b].grouped) return;  // the whole block
+  const bool there = place.own() < place.count;
+  TileSummary tile = {};
+  if (there) tile = summaries[place.b * tiles + place.own()];
+  TileEntry entry = into[place.b * groups + place.group];
+  const TileEntry own = compose_tiles(tile, there, links, entry.state, entry.before);
+  if (there) entries[place.b * tiles + place.own()] = own;
+}
+
 // Tiles `first` to `last`, one after the other, by one warp.
 template <class Finders>
 __device__ void walk_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, int64_t first, int64_t last,
@@ -268,16 +334,76 @@ __device__ void walk_tiles(const srp_delim_spans_args& a, Finders& find, int64_t
   }
 }
 
+// `count` summaries of a row, all of which go on plainly, from `state` on: what comes into each. Its head, if it has one, goes to `found`.
+__device__ __forceinline__ void compose_row(const TileSummary* summaries, int64_t count, ChainLink* links,
+                                            TileEntry* entries, WalkState& state, RowFound& found) {
+  int64_t head = INT64_MAX;
+  for (int64_t first = 0; first < count; first += kChainThreads) {
+    const int64_t own = first + threadIdx.x;
+    TileSummary tile = {};
+    if (own < count) tile = summaries[own];
+    if (own < count && tile.head >= 0 && tile.head < head) head = tile.head;
+    const TileEntry entry = compose_tiles(tile, own < count, links, state, found.spans);
+    if (own < count) entries[own] = entry;
+  }
+  head = block_reduce(head, Min{});
+  if (head < INT64_MAX) found.head = head;
+}
+
+// Whether all of a row's summaries go on plainly. All threads of the block get it.
+__device__ __forceinline__ bool all_plain(const TileSummary* summaries, int64_t count) {
+  int stumbles = 0;
+  for (int64_t own = threadIdx.x; own < count; own += kChainThreads) stumbles |= summaries[own].plain != 3;
+  return block_reduce(stumbles, Max{}) == 0;
+}
+
+// A row's tiles, 512 at a time; a step in which one does not go on plainly is walked by one warp. `as_tile`: whether the first does.
+template <class Finders>
+__device__ void chain_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, bool as_tile,
+                            const TileSummary* summaries, ChainLink* links, TileSummary* near, TileEntry* walked,
+                            TileEntry* entries, WalkState& state, RowFound& found) {
+  const int64_t count = (length + kTileTokens - 1) / kTileTokens;
+  bool plainly = as_tile;
+  int64_t head = INT64_MAX;
+  for (int64_t first = 0; first < count; first += kChainThreads) {
+    const int64_t own = first + threadIdx.x, last = first + kChainThreads < count ? first + kChainThreads : count;
+    const bool there = own < last;
+    TileSummary tile = {};
+    if (there) tile = summaries[own];
+    if (there && tile.head >= 0 && tile.head < head) head = tile.head;
+    // What the last tile says is of the one behind the step.
+    const bool composed = block_reduce(static_cast<int>(!plainly || (own + 1 < last && tile.plain != 3)), Max{}) == 0;
+    if (composed) {
+      const TileEntry entry = compose_tiles(tile, there, links, state, found.spans);
+      if (there) entries[own] = entry;
+    } else {
+      if (threadIdx.x < kWarp) {
+        walk_tiles(a, find, length, first, last, summaries, near, entries, state, found.spans);
+        if (threadIdx.x == 0) walked[0] = {state, found.spans};
+      }
+      __syncthreads();
+      state = walked[0].state;
+      found.spans = walked[0].before;
+      __syncthreads();  // the next step may overwrite it
+    }
+    const int64_t begin = last * kTileTokens, stop = begin + kTileTokens < length ? begin + kTileTokens : length;
+    plainly = last == count || goes_on(find, state, begin, stop);
+  }
+  head = block_reduce(head, Min{});
+  if (head < INT64_MAX) found.head = head;
+}
+
 // ledger    delim_spans
-// bytes     128 n / 4096
+// bytes     128 n / 1024
 // limit     latency
-// notes     a block a row composes 512 tiles at a time, the next ones on their way; where a match that crosses tiles changes what follows,
-//           one warp goes from tile to tile, about 40 ns each
+// notes     a block a row composes 512 tiles, or groups of them, at a time, the next ones on their way; where a match that crosses tiles
+//           changes what follows, one warp goes from tile to tile, about 40 ns each
 // threads   512
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
     delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
-                       const TileSummary* summaries, TileEntry* entries, RowFound* rows) {
+                       int64_t groups, const TileSummary* summaries, const TileSummary* of_groups, TileEntry* entries,
+                       TileEntry* into_groups, RowFound* rows) {
   SRP_SHARED(ChainLink, links, kChainWarps);
   SRP_SHARED(TileSummary, near, kWarp);
   SRP_SHARED(TileEntry, walked, 1);
@@ -288,41 +414,14 @@ __global__ void __launch_bounds__(kChainThreads, 1)
   const int64_t length = row.end - row.begin, count = (length + kTileTokens - 1) / kTileTokens;
   RowFinders<MarkFinder, Id> find(a, tokens, marks, words, row);
   WalkState state = {0, 0, SRP_ROW_STARTS_OPEN, a.starts_open};
-  RowFound found = {0, -1};
-  bool composed = false;  // the step before: then what the tile before this step says of the walk behind it holds
-  TileSummary ahead = {};
-  if (threadIdx.x < count) ahead = summaries[threadIdx.x];
-  for (int64_t first = 0; first < count; first += kChainThreads) {
-    const int64_t own = first + threadIdx.x, begin = first * kTileTokens;
-    const bool there = own < count;
-    const TileSummary tile = ahead;
-    if (own + kChainThreads < count) ahead = summaries[own + kChainThreads];
-    int64_t head = INT64_MAX;
-    bool stumbles = there && own > 0 && summaries[own - 1].plain != 3;
-    if (!composed) {
-      if (threadIdx.x == 0) stumbles = false;
-      if (!goes_on(find, state, begin, begin + kTileTokens < length ? begin + kTileTokens : length)) stumbles = true;
-    }
-    if (there && tile.head >= 0) head = tile.head;
-    if (a.head_count > 0) {
-      head = block_reduce(head, Min{});
-      if (found.head < 0 && head < INT64_MAX) found.head = head;
-    }
-    composed = block_reduce(static_cast<int>(stumbles), Max{}) == 0;
-    if (composed) {
-      const TileEntry entry = compose_tiles(tile, there, links, state, found.spans);
-      if (there) entries[own] = entry;
-      continue;
-    }
-    if (threadIdx.x < kWarp) {
-      const int64_t last = first + kChainThreads < count ? first + kChainThreads : count;
-      walk_tiles(a, find, length, first, last, summaries, near, entries, state, found.spans);
-      if (threadIdx.x == 0) walked[0] = {state, found.spans};
-    }
-    __syncthreads();
-    state = walked[0].state;
-    found.spans = walked[0].before;
-    __syncthreads();  // the next step may overwrite it
+  RowFound found = {0, -1, 0};
+  const int64_t own_groups = groups > 0 ? (count + kChainThreads - 1) / kChainThreads : 0;
+  const bool as_tile = goes_on(find, state, 0, kTileTokens < length ? kTileTokens : length);
+  if (own_groups > 0 && as_tile && all_plain(of_groups + b * groups, own_groups)) {
+    compose_row(of_groups + b * groups, own_groups, links, into_groups + b * groups, state, found);
+    found.grouped = 1;
+  } else {
+    chain_tiles(a, find, length, as_tile, summaries, links, near, walked, entries, state, found);
   }
   if (state.open && a.unterminated_keep && state.begin < length) ++found.spans;
   if (found.head >= 0) ++found.spans;
@@ -330,7 +429,7 @@ __global__ void __launch_bounds__(kChainThreads, 1)
 }
 
 // ledger    delim_spans
-// bytes     n / 8 delimiters + 32 n / 4096 + 12 S + 8 S alternatives
+// bytes     n / 8 delimiters + 32 n / 1024 + 12 S + 8 S alternatives
 // limit     latency
 // notes     few long rows: each tile walked from the state into it
 template <class Id>

@@ -5,7 +5,7 @@
 //           their way, and keeps the few that are left until there is one for each lane to look at
 //   pairs   a warp a row walks from mark to mark as the CPU does, 1024 tokens' marks in its registers: to count the row's
 //           spans, and once the counts of all rows before are known (look_back.cuh), to write them. Fewer than four rows for each multiprocessor that may have
-//           more than 8192 tokens would leave most of a GPU idle: there each row is walked by many threads (delim_long.cuh)
+//           more than 2048 tokens would leave most of a GPU idle: there each row is walked by many threads (delim_long.cuh)
 //
 // Minimum bytes: 4 n (tokens; int64: 8 n) + 12 bytes a span, 8 more with alternatives. The marks add n / 8 bytes for each
 // delimiter, twice.
@@ -266,11 +266,24 @@ srp_status pair_long_rows(srp_queue* queue, const srp_delim_spans_args& a, const
   SRP_TRY(entries.status());
   const Scratch rows(queue, static_cast<size_t>(a.B) * sizeof(RowFound));
   SRP_TRY(rows.status());
-  const dim3 block(kPairThreads);
+  const int64_t groups = tiles > kChainThreads ? (tiles + kChainThreads - 1) / kChainThreads : 0;
+  SRP_TRY(check_grid("delim_spans", a.B * groups));
+  const Scratch of_groups(queue, static_cast<size_t>(a.B * groups) * sizeof(TileSummary));
+  SRP_TRY(of_groups.status());
+  const Scratch into_groups(queue, static_cast<size_t>(a.B * groups) * sizeof(TileEntry));
+  SRP_TRY(into_groups.status());
+  const dim3 block(kPairThreads), chain_block(kChainThreads), of_all_groups(static_cast<unsigned>(a.B * groups));
   SRP_LAUNCH((delim_tiles_kernel<Id>), dim3(blocks_for(2 * items, kPairThreads)), block, 0, queue->stream, a, tokens,
              marks, words, tiles, summaries.as<TileSummary>(), queue->faults);
-  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), dim3(kChainThreads), 0, queue->stream, a,
-             tokens, marks, words, tiles, summaries.as<TileSummary>(), entries.as<TileEntry>(), rows.as<RowFound>());
+  if (groups > 0)
+    SRP_LAUNCH((delim_groups_kernel<Id>), of_all_groups, chain_block, 0, queue->stream, a, tiles, groups,
+               summaries.as<TileSummary>(), of_groups.as<TileSummary>());
+  SRP_LAUNCH((delim_chain_kernel<Id>), dim3(static_cast<unsigned>(a.B)), chain_block, 0, queue->stream, a, tokens,
+             marks, words, tiles, groups, summaries.as<TileSummary>(), of_groups.as<TileSummary>(),
+             entries.as<TileEntry>(), into_groups.as<TileEntry>(), rows.as<RowFound>());
+  if (groups > 0)
+    SRP_LAUNCH((delim_expand_kernel<Id>), of_all_groups, chain_block, 0, queue->stream, a, tiles, groups,
+               summaries.as<TileSummary>(), into_groups.as<TileEntry>(), rows.as<RowFound>(), entries.as<TileEntry>());
   SRP_LAUNCH((delim_tile_spans_kernel<Id>), dim3(blocks_for(items, kPairThreads)), block, 0, queue->stream, a, tokens,
              marks, words, tiles, entries.as<TileEntry>(), rows.as<RowFound>());
   return launched("delim_spans");

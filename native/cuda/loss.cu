@@ -29,33 +29,36 @@ __device__ __forceinline__ void each_strip(const Range& range, const Visit& visi
 
 // What the compiler knows of a call, so that no token looks for the rest: nothing; that there are no bounds of rows and tokens; or that
 // it is the clipped loss of all kept tokens, without such, KL term, factors or marks.
-enum class Known { kNothing, kNoBounds, kPlainClip };
-
-Known known_of(const LossArgs& a) {
-  if (has_bounds(a)) return Known::kNothing;
-  const bool plain = a.form == SRP_LOSS_CLIP && !a.reference_log_probs && !a.factors && !a.term_mask && !a.marks;
-  return plain ? Known::kPlainClip : Known::kNoBounds;
-}
-
-template <Known kKnown>
-__device__ __forceinline__ void say_known(LossArgs& a) {
-  if (kKnown != Known::kNothing) a.clip_lows = a.clip_highs = a.ratio_caps = nullptr;
-  if (kKnown != Known::kPlainClip) return;
-  a.form = SRP_LOSS_CLIP;
-  a.reference_log_probs = a.factors = nullptr;
-  a.term_mask = a.marks = nullptr;
-}
+struct NothingKnown {
+  static __device__ __forceinline__ void say(LossArgs&) {}
+};
+struct NoBounds {
+  static __device__ __forceinline__ void say(LossArgs& a) { a.clip_lows = a.clip_highs = a.ratio_caps = nullptr; }
+};
+struct PlainClip {
+  static bool holds(const LossArgs& a) {
+    return a.form == SRP_LOSS_CLIP && !a.reference_log_probs && !a.factors && !a.term_mask && !a.marks;
+  }
+  static __device__ __forceinline__ void say(LossArgs& a) {
+    NoBounds::say(a);
+    a.form = SRP_LOSS_CLIP;
+    a.reference_log_probs = a.factors = nullptr;
+    a.term_mask = a.marks = nullptr;
+  }
+};
 
 // ledger    loss_token
 // bytes     n (s inputs + s outputs + masks) + B inputs
 // limit     issue
 // notes     one walk, inputs read ahead; float64 throughout: about 100 operations a token with figures
-// turn      4 of token_losses_kernel<float, true, Known::kPlainClip>: 96 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 178;
+// turn      4 of token_losses_kernel<float, true, PlainClip>: 36 loaded, 4 stored, 20 float64, inner 4; 13 bytes; at most 175;
 //           must 0.5
+// short     float64 by contract: the power of a ratio, its clamps and the choice of a branch take about 140 instructions a kept token, and
+//           its way through shared memory 60 more
 // shared    23552
-template <class F, bool kTogether, Known kKnown>
+template <class F, bool kTogether, class Known>
 __global__ void __launch_bounds__(kRowThreads, 2) token_losses_kernel(LossArgs a, uint32_t* faults) {
-  say_known<kKnown>(a);
+  Known::say(a);
   SRP_DYN_SHARED(unsigned char, memory);
   const int64_t b = own_row<kTogether>();
   if (b >= a.B) return;  // true for a whole warp; with a block for each row, never
@@ -189,10 +192,9 @@ __global__ void __launch_bounds__(kRowThreads, kRowLossBlocks) row_losses_kernel
 template <class F, bool kTogether>
 void token_losses(srp_queue* queue, const LossArgs& a) {
   const dim3 grid(static_cast<unsigned>(row_blocks<kTogether>(a.B))), block(kRowThreads);
-  const Known known = known_of(a);
-  const auto kernel = known == Known::kPlainClip  ? token_losses_kernel<F, kTogether, Known::kPlainClip>
-                      : known == Known::kNoBounds ? token_losses_kernel<F, kTogether, Known::kNoBounds>
-                                                  : token_losses_kernel<F, kTogether, Known::kNothing>;
+  const auto kernel = has_bounds(a)         ? token_losses_kernel<F, kTogether, NothingKnown>
+                      : PlainClip::holds(a) ? token_losses_kernel<F, kTogether, PlainClip>
+                                            : token_losses_kernel<F, kTogether, NoBounds>;
   SRP_LAUNCH(kernel, grid, block, LossTokens<F>::kBlockBytes, queue->stream, a, queue->faults);
 }
 

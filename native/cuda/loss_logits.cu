@@ -78,7 +78,7 @@ struct Found {
 // notes     the second reading of a row comes from L2 where the rows in work fit there: 3 s stride N of traffic, 2 from
 //           memory, and the 6 bytes an id at 5.5 TB/s leave 0.85 of the memory's speed
 // turn      32 of loss_logits_kernel<BFloat16, false>: 64 loaded, 32 special + 64 loaded, 64 stored, 32 special; 4
-//           bytes; at most 30; must 0.8
+//           bytes; at most 32; must 0.8
 template <class T, bool kCapped>
 __global__ void __launch_bounds__(kMostThreads, kBlocksAtWork)
     loss_logits_kernel(LossLogitsArgs a, LossArgs tokens, LossParameters p, uint32_t* faults) {

@@ -61,7 +61,7 @@ __device__ __forceinline__ void scan_row(const typename Scan::Args& a, int64_t b
 // bytes     n (s (inputs + outputs) + mask)
 // limit     memory
 // notes     gae in float32 with a mask: 17 bytes a token; read once
-// turn      15 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 15; 17 bytes; at most 131;
+// turn      15 of scan_rows_tiled_kernel<GaeScan<float>, true>: 63 loaded, 42 float64, inner 15; 17 bytes; at most 60;
 //           must 0.65
 template <class Scan, bool kTogether>
 __global__ void __launch_bounds__(kMostWarps* kWarp, 4)
