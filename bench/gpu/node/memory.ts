@@ -164,6 +164,9 @@ export function sameBits(a: DeviceSet, b: DeviceSet): boolean {
   );
 }
 
+/** A larger copy in a graph goes through the copy engine, at two thirds of the speed. */
+const MOST_COPIED = 64 << 20;
+
 /** Pairs of arrays whose copies move `bytes` each, half of them read. Of bytes that differ, as those of numbers do. */
 export function copyPairs(
   stream: Stream,
@@ -179,17 +182,23 @@ export function copyPairs(
   const source = send(stream, noise, "uint8", 1);
   const pairs = Array.from({ length: count }, (_, k) => {
     const from = k === 0 ? source : allocateOn(stream, "uint8", [length]).copyFrom(source);
-    return { from, to: allocateOn(stream, "uint8", [length]) };
+    const to = allocateOn(stream, "uint8", [length]);
+    const parts = Array.from({ length: Math.ceil(length / MOST_COPIED) }, (_p, i) => {
+      const [begin, end] = [i * MOST_COPIED, Math.min((i + 1) * MOST_COPIED, length)];
+      return { from: from.view(begin, end), to: to.view(begin, end) };
+    });
+    return { from, to, parts };
   });
   return {
     runs: pairs.map(
-      ({ from, to }) =>
+      ({ parts }) =>
         () =>
-          void to.copyFrom(from),
+          parts.forEach((part) => part.to.copyFrom(part.from)),
     ),
     moved: 2 * length,
     dispose: () => {
-      for (const { from, to } of pairs) for (const array of [from, to]) array.dispose();
+      for (const { from, to, parts } of pairs)
+        for (const array of [...parts.flatMap((part) => [part.from, part.to]), from, to]) array.dispose();
     },
   };
 }
