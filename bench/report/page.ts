@@ -1,6 +1,7 @@
 // docs/performance.md out of lines of results.
 import { GOALS, judge } from "../goals";
 import { GPU_GOALS } from "../gpu/goals";
+import contracts from "../gpu/python/contracts.json";
 import { predictedShare } from "./predicted";
 import { OURS } from "../harness/names";
 import { quantile } from "../harness/statistics";
@@ -22,6 +23,7 @@ const KERNELS: Readonly<Record<string, string>> = {
   delim: "Spans between delimiters",
   group: "Group normalisation",
   ratio: "Ratios of sequences",
+  divergence: "Divergences",
 };
 const TRANSFER = "transfer";
 
@@ -152,7 +154,8 @@ function gpuSection(files: readonly ResultFile[]): string[] {
       "No CUDA kernel has been timed on a GPU: there is no file of such results, and this page claims nothing about their speed.",
       "",
     ];
-  const never = Object.keys(KERNELS).filter((kernel) => !ran.has(kernel));
+  const families = new Set(contracts.ops.map((op) => op.split("_")[0]!));
+  const never = [...families].filter((family) => !ran.has(family));
   return [
     "## GPU",
     "",

@@ -3,7 +3,7 @@
 //
 //   tiles   two threads walk each tile, as if the walk came into it between spans and as if it came inside of one: how it leaves
 //           the tile, and how many spans it closes there
-//   groups  a block for each 512 tiles of a longer row composes what was found: tiles are maps from between or inside to between or
+//   groups  a block for each 256 tiles of a longer row composes what was found: tiles are maps from between or inside to between or
 //           inside, and so are groups of them
 //   chain   a block a row composes groups, or its tiles. Where the walk comes in behind a tile's begin, since a match reached into it, and
 //           that makes a difference, one warp goes from tile to tile and walks such a tile once more
@@ -17,6 +17,7 @@
 namespace srp::cuda {
 
 constexpr int64_t kTileTokens = 1024;
+constexpr int kTileBlocks = 8;  // an SM: left to itself ptxas takes so few registers that it spills
 
 // Where a walk stands: it looks for a start (or, open, for an end) from `at` on.
 struct WalkState {
@@ -129,7 +130,7 @@ __device__ bool goes_on(Finders& find, const WalkState& s, int64_t begin, int64_
 // limit     latency
 // notes     few long rows: each tile of 1024 tokens walked from both states
 template <class Id>
-__global__ void __launch_bounds__(kPairThreads)
+__global__ void __launch_bounds__(kPairThreads, kTileBlocks)
     delim_tiles_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
                        TileSummary* summaries, uint32_t* faults) {
   const int64_t thread = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;
@@ -159,7 +160,7 @@ __global__ void __launch_bounds__(kPairThreads)
 
 // ---- from tile to tile
 
-constexpr int kChainThreads = 512;  // tiles that are composed at a time
+constexpr int kChainThreads = 256;  // tiles that are composed at a time
 constexpr int kChainWarps = kChainThreads / kWarp;
 
 // What a run of tiles makes of a walk, bit by bit of whether it comes in open: bit 0 closed, bit 1 open.
@@ -264,8 +265,8 @@ struct GroupPlace {
 // ledger    delim_spans
 // bytes     96 n / 1024
 // limit     latency
-// notes     few rows of more than 524288 tokens: 512 tiles become one
-// threads   512
+// notes     few rows of more than 262144 tokens: 256 tiles become one
+// threads   256
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
     delim_groups_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
@@ -292,7 +293,7 @@ __global__ void __launch_bounds__(kChainThreads, 1)
 // bytes     128 n / 1024
 // limit     latency
 // notes     behind groups: the states into their tiles
-// threads   512
+// threads   256
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
     delim_expand_kernel(srp_delim_spans_args a, int64_t tiles, int64_t groups, const TileSummary* summaries,
@@ -357,7 +358,7 @@ __device__ __forceinline__ bool all_plain(const TileSummary* summaries, int64_t 
   return block_reduce(stumbles, Max{}) == 0;
 }
 
-// A row's tiles, 512 at a time; a step in which one does not go on plainly is walked by one warp. `as_tile`: whether the first does.
+// A row's tiles, 256 at a time; a step in which one does not go on plainly is walked by one warp. `as_tile`: whether the first does.
 template <class Finders>
 __device__ void chain_tiles(const srp_delim_spans_args& a, Finders& find, int64_t length, bool as_tile,
                             const TileSummary* summaries, ChainLink* links, TileSummary* near, TileEntry* walked,
@@ -396,9 +397,9 @@ __device__ void chain_tiles(const srp_delim_spans_args& a, Finders& find, int64_
 // ledger    delim_spans
 // bytes     128 n / 1024
 // limit     latency
-// notes     a block a row composes 512 tiles, or groups of them, at a time, the next ones on their way; where a match that crosses tiles
+// notes     a block a row composes 256 tiles, or groups of them, at a time, the next ones on their way; where a match that crosses tiles
 //           changes what follows, one warp goes from tile to tile, about 40 ns each
-// threads   512
+// threads   256
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
     delim_chain_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words, int64_t tiles,
@@ -433,7 +434,7 @@ __global__ void __launch_bounds__(kChainThreads, 1)
 // limit     latency
 // notes     few long rows: each tile walked from the state into it
 template <class Id>
-__global__ void __launch_bounds__(kPairThreads)
+__global__ void __launch_bounds__(kPairThreads, kTileBlocks)
     delim_tile_spans_kernel(srp_delim_spans_args a, const Id* tokens, const uint32_t* marks, int64_t words,
                             int64_t tiles, const TileEntry* entries, const RowFound* rows) {
   const int64_t item = blockIdx.x * static_cast<int64_t>(blockDim.x) + threadIdx.x;

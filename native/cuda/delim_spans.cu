@@ -23,7 +23,7 @@ template <class Id>
 constexpr int kMarkBlocks = 4;  // a multiprocessor of sm_75 holds 1024 threads
 #else
 template <class Id>
-constexpr int kMarkBlocks = sizeof(Id) > 4 ? 4 : 6;
+constexpr int kMarkBlocks = sizeof(Id) > 4 ? 4 : 5;
 #endif
 constexpr int64_t kMarkTokens = int64_t{kMarkThreads} * kTokensOfLane;
 constexpr int kRowsPerBlock = kPairThreads / kWarp;

@@ -232,7 +232,7 @@ void delim_agrees(Runner& run) {
   // Rows of several registers.
   for (const int32_t dtype : {SRP_I32, SRP_I64})
     run.agree(spans(random, packed({200, 129, 64, 65}), delimiters(random, 1), dtype));
-  // Rows of several tiles of 4096 tokens, with marks everywhere and with hardly any.
+  // Rows of several tiles of 1024 tokens, with marks everywhere and with hardly any; one of more tiles than a group has.
   for (int32_t choice = 0; choice < 3 * 2 * 2; ++choice) {
     Call<SpansArgs> call =
         spans(random, packed({3 * 4096 + 57, 0, 10, 8192}), delimiters(random, random.integer(1, 3)));
@@ -243,6 +243,9 @@ void delim_agrees(Runner& run) {
     run.agree(call);
     if (choice < 4) run.agree(sparse(random, call));
   }
+  Call<SpansArgs> grouped = spans(random, packed({257 * 1024 + 57}), delimiters(random, 1));
+  grouped.args.overlapping = 0;
+  run.agree(sparse(random, grouped));
 
   run.begin("delim_means", "agrees");
   for (const int32_t dtype : {SRP_F32, SRP_F64})

@@ -227,11 +227,16 @@ void refuse_shares(Runner& run, const Shares& good, const Rows& rows) {
 
 }  // namespace
 
+struct Lengths {
+  int64_t strip, usual;  // so many usual rows and a long one take a block each
+};
+
 // Rows of several strips of so many tokens: few of them, and behind more rows than 264.
 template <class Make>
-void agree_long(Runner& run, int64_t strip, std::initializer_list<int32_t> modes, Make make) {
+void agree_long(Runner& run, const Lengths& of, std::initializer_list<int32_t> modes, Make make) {
   Random random(3);
-  std::vector<int64_t> lengths(264, 441);
+  const int64_t strip = of.strip;
+  std::vector<int64_t> lengths(264, of.usual);
   lengths[7] = strip + 300;
   for (const Rows& rows : {packed({2 * strip + 100, 0, 300, strip}), packed(lengths)}) {
     run.want_next();
@@ -240,7 +245,7 @@ void agree_long(Runner& run, int64_t strip, std::initializer_list<int32_t> modes
   }
 }
 
-constexpr int64_t kStrip = 7168, kSumStrip = 8192;
+constexpr Lengths kStrip = {7680, 955}, kSumStrip = {8192, 441};
 
 void scan_agrees(Runner& run) {
   const std::initializer_list<int32_t> all = {SRP_MASK_SKIP, SRP_MASK_STEPS, SRP_MASK_CUT};
