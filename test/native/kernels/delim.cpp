@@ -245,6 +245,7 @@ void delim_agrees(Runner& run) {
   }
   Call<SpansArgs> grouped = spans(random, packed({257 * 1024 + 57}), delimiters(random, 1));
   grouped.args.overlapping = 0;
+  run.want_next();
   run.agree(sparse(random, grouped));
 
   run.begin("delim_means", "agrees");
