@@ -397,8 +397,8 @@ __device__ void chain_tiles(const srp_delim_spans_args& a, Finders& find, int64_
 // ledger    delim_spans
 // bytes     128 n / 1024
 // limit     latency
-// notes     a block a row composes 256 tiles, or groups of them, at a time, the next ones on their way; where a match that crosses tiles
-//           changes what follows, one warp goes from tile to tile, about 40 ns each
+// notes     a block a row composes 256 tiles, or groups of them, at a time; where a match that crosses tiles changes what follows, one
+//           warp goes from tile to tile, about 40 ns each
 // threads   256
 template <class Id>
 __global__ void __launch_bounds__(kChainThreads, 1)
