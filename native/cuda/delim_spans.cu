@@ -10,7 +10,7 @@
 // Minimum bytes: 4 n (tokens; int64: 8 n) + 12 bytes a span, 8 more with alternatives. The marks add n / 8 bytes for each
 // delimiter, twice.
 #include "backend.cuh"
-#include "delim_long.cuh"
+#include "delim_chain.cuh"
 #include "look_back.cuh"
 #include "vector.cuh"
 

@@ -164,7 +164,7 @@ export function sameBits(a: DeviceSet, b: DeviceSet): boolean {
   );
 }
 
-/** A larger copy in a graph goes through the copy engine, at two thirds of the speed. */
+/** Bytes of one copy: in a graph on an H200, one of 620 MB had two thirds of the speed of parts of this size. */
 const MOST_COPIED = 64 << 20;
 
 /** Pairs of arrays whose copies move `bytes` each, half of them read. Of bytes that differ, as those of numbers do. */
