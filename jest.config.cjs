@@ -36,7 +36,7 @@ function configFor(distIsBuilt) {
     testSequencer: "<rootDir>/test/support/longest-first.cjs",
     reporters: ["default", "<rootDir>/test/support/closing-line.cjs"],
     testTimeout: 15 * 60_000, // of a test that hangs: a loaded machine fails none
-    maxWorkers: 2,
+    maxWorkers: 3, // two cores: many suites wait for processes of their own
   };
 }
 

@@ -36,20 +36,25 @@ if (unknown.length > 0) {
 const print = options.quiet ? console.error : console.log;
 const steps = wanted.length === 0 ? STEPS : STEPS.filter((step) => wanted.includes(step.name));
 
-await withLock(async () => {
-  for (const step of steps) {
-    const started = performance.now();
-    const say = (text) => print(`${step.name}: ${text}`);
-    try {
-      const { state, note } = await step.build(options, say);
-      if (options.quiet && state === "up to date") continue;
-      const seconds = state === "built" ? ` (${((performance.now() - started) / 1000).toFixed(1)} s)` : "";
-      say(`${state}${note ? `, ${note}` : ""}${seconds}`);
-    } catch (error) {
-      if (!(error instanceof ToolFailed)) throw error;
-      console.error(error.output);
-      console.error(`${step.name}: ${error.message}`);
-      process.exitCode = 1;
-    }
+async function perform(step) {
+  const started = performance.now();
+  const say = (text) => print(`${step.name}: ${text}`);
+  try {
+    const { state, note } = await step.build(options, say);
+    if (options.quiet && state === "up to date") return;
+    const seconds = state === "built" ? ` (${((performance.now() - started) / 1000).toFixed(1)} s)` : "";
+    say(`${state}${note ? `, ${note}` : ""}${seconds}`);
+  } catch (error) {
+    if (!(error instanceof ToolFailed)) throw error;
+    console.error(error.output);
+    console.error(`${step.name}: ${error.message}`);
+    process.exitCode = 1;
   }
+}
+
+await withLock(async () => {
+  // The library is one process's work; the native steps after each other, which share the cores, begin beside it.
+  const library = steps.includes(dist) ? perform(dist) : undefined;
+  for (const step of steps) if (step !== dist) await perform(step);
+  await library;
 });

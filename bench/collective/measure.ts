@@ -19,7 +19,7 @@ const MPIS = [
 const RANKS = [2, 3, 4];
 
 /** Launches of each; of a call the one with the least median counts, which other work has disturbed least. */
-const LAUNCHES = 1;
+const LAUNCHES = 6;
 
 export interface MeasuredCall extends Timed {
   readonly mpi: string;

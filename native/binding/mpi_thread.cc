@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <thread>
 
+#include "back_off.h"
+
 #if !defined(_WIN32)
 #include <dlfcn.h>
 #endif
@@ -12,26 +14,11 @@
 namespace srp::binding {
 namespace {
 
-// Between two looks at calls under way: at once while they may end within microseconds, then ever more rarely.
-class BackOff {
- public:
-  void reset() { looks_ = 0; }
-  void pause() {
-    constexpr int spins = 64, yields = 512;
-    if (looks_ < spins) {
-      ++looks_;
-    } else if (looks_ < yields) {
-      ++looks_;
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(1000, 20 * (looks_ - yields + 1))));
-      looks_ = std::min(looks_ + 1, yields + 100);
-    }
-  }
-
- private:
-  int looks_ = 0;
-};
+size_t bytes_of(const std::vector<std::shared_ptr<MpiJob>>& jobs) {
+  size_t sum = 0;
+  for (const auto& job : jobs) sum += job->sent.size() + job->received.size();
+  return sum;
+}
 
 }  // namespace
 
@@ -199,7 +186,7 @@ void MpiThread::run() {
     if (fresh.empty())
       back_off.pause();
     else
-      back_off.reset();
+      back_off.begin(bytes_of(active) + bytes_of(fresh));
     for (const auto& job : fresh) {
       if (job->kind == MpiJob::Kind::finish) finish(active);
       start(*job);

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
-#include <thread>
 
+#include "back_off.h"
 #include "device.h"
 #include "nccl_library.h"
 
@@ -195,13 +195,9 @@ Napi::Value nccl_wait(const Napi::CallbackInfo& info) {
   const auto start = Clock::now();
   std::string why;
   int state = look(ranks, event, &why);
-  for (int looks = 1; state == 0; ++looks) {
-    if (std::chrono::duration<double, std::milli>(Clock::now() - start).count() >= milliseconds) break;
-    // At once while it may end within microseconds, then between other threads' turns, then ever more rarely.
-    if (looks > 512)
-      std::this_thread::sleep_for(std::chrono::microseconds(std::min(1000, 20 * (looks - 512))));
-    else if (looks > 64)
-      std::this_thread::yield();
+  BackOff back_off;  // NCCL moves bytes on its own
+  while (state == 0 && std::chrono::duration<double, std::milli>(Clock::now() - start).count() < milliseconds) {
+    back_off.pause();
     state = look(ranks, event, &why);
   }
   return seen(info.Env(), state, why);
