@@ -1,10 +1,13 @@
 // NCCL by a library in its place: calls on host arrays and on DeviceArrays, and what becomes of ranks that fail, stall or differ.
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as surprisal from "../../../lib";
 import { openCollective } from "../../../lib/collective";
+import { distFile } from "../../support/dist";
 import { errorCode } from "../../support/error-code";
+import { HANG_MS } from "../../support/hang";
 import { joined, plain } from "../joined";
 import { everyUser, partsOf, wholeBatch } from "../users";
 import { buildFake, runNccl, valuesOf, whyNot } from "./fake";
@@ -257,6 +260,32 @@ else
       expect(codes.some(([code]) => code === TIMEOUT)).toBe(true);
       for (const [first, second] of codes) expect([[TIMEOUT, LOST].includes(first!), second]).toEqual([true, LOST]);
       expect([...run.log].sort()).toEqual(["abort 0", "abort 1"]);
+    });
+
+    // Signals come to a process's first thread alone, so this rank has a process of its own, and is the only one.
+    test("SIGTERM rejects the call that waits, and ends the process by the signal", () => {
+      const dist = distFile();
+      const program = `
+        const { createStream, toDevice } = require(${JSON.stringify(dist)});
+        const { openCollective } = require(${JSON.stringify(join(dist, "collective"))});
+        const stream = createStream({ backend: "emulated" });
+        const c = openCollective("nccl", { through: openCollective("single"), stream });
+        c.allGatherAsync(toDevice(Float32Array.of(1), { backend: "emulated" })).then(
+          () => process.stderr.write("it ended"),
+          ({ code, message }) => process.stderr.write(code + " " + message),
+        );
+        setTimeout(() => process.kill(process.pid, "SIGTERM"), 20);`;
+      const env = { SURPRISAL_NCCL: library, FAKE_NCCL_FOLDER: folder, FAKE_NCCL_STALL: "1" };
+      const ended = spawnSync(process.execPath, ["-e", program], {
+        env: { ...process.env, ...env, SURPRISAL_EMULATION_STREAMS: "sync" },
+        encoding: "utf8",
+        timeout: HANG_MS,
+      });
+      expect(ended).toMatchObject({
+        stderr: `${LOST} SIGTERM: rank 0 was told to end (SIGTERM); open a new collective to go on`,
+        status: null,
+        signal: "SIGTERM",
+      });
     });
 
     test("what was sent arrives before a rank that closes, or ends without closing, is gone", async () => {
