@@ -119,7 +119,7 @@ function topSubject(batch: LogitBatch): Subject {
   const logits = batch.logits as Float32Array;
   const likeliest = (n: number): number[] => {
     const row = logits.subarray(n * vocab, (n + 1) * vocab);
-    return Array.from(row.keys()).sort((i, j) => row[j]! - row[i]! || i - j).slice(0, TOP).sort((i, j) => i - j); // prettier-ignore
+    return Array.from(row.keys()).sort((i, j) => row[j]! - row[i]! || i - j).slice(0, TOP).sort((i, j) => i - j); // oxfmt-ignore
   };
   return {
     ours: (lib) => {

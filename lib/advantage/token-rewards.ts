@@ -10,7 +10,8 @@ import type { MaskMode } from "../ops/scan";
 
 /** How a batch of per-token numbers is whitened over its kept tokens; false = not at all. */
 export type Whitening =
-  false | Pick<WhitenConventions, "ddof" | "varianceEpsilon" | "varianceFloor" | "epsilon" | "keepMean">;
+  | false
+  | Pick<WhitenConventions, "ddof" | "varianceEpsilon" | "varianceFloor" | "epsilon" | "keepMean">;
 
 /** Scans of rewards that are whitened afterwards. */
 export interface WhitenedScanConventions {

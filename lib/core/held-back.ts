@@ -19,8 +19,8 @@ export function holdBack<Args extends object>(
   args: Args,
   given: { readonly [Name in keyof Args]?: Array | undefined },
 ): HeldBack<Args> {
-  const outputs = Object.entries<Array | undefined>(given as Record<string, Array | undefined>).flatMap(
-    ([name, own]) => (own && ArrayBuffer.isView(own) ? [{ name, own, made: own.slice() }] : []),
+  const outputs = Object.entries<Array | undefined>(given as Record<string, Array | undefined>).flatMap(([name, own]) =>
+    own && ArrayBuffer.isView(own) ? [{ name, own, made: own.slice() }] : [],
   );
   if (outputs.length === 0) return { args, release: () => {} };
   return {

@@ -16,7 +16,15 @@ type KindOf<Value> = [Value] extends [boolean]
 
 /** What exists inside a program only, or has a flag of its own. */
 type NotOptions =
-  "preset" | "backend" | "arena" | "collective" | "out" | "stream" | "permutation" | "boundsPer" | "lambdaPer";
+  | "preset"
+  | "backend"
+  | "arena"
+  | "collective"
+  | "out"
+  | "stream"
+  | "permutation"
+  | "boundsPer"
+  | "lambdaPer";
 
 /** Every option of a union of options. */
 type AllOf<Union> = {

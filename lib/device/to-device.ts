@@ -39,7 +39,14 @@ export interface ToDeviceOptions<D extends DType = DType> extends DeviceMemory {
 }
 
 type Numbers =
-  Float32Array | Float64Array | Int32Array | Uint8Array | Uint8ClampedArray | BigInt64Array | Uint16Array | Float16View;
+  | Float32Array
+  | Float64Array
+  | Int32Array
+  | Uint8Array
+  | Uint8ClampedArray
+  | BigInt64Array
+  | Uint16Array
+  | Float16View;
 /** What can be sent: a typed array, or `{data, dims, type}` as ONNX Runtime has it, or `{data, shape, dtype}`. */
 export type Sendable =
   | Numbers

@@ -1,7 +1,7 @@
 // Everything that is made of the headers: path and text of each file.
 import { readdirSync, readFileSync } from "node:fs";
-import * as prettier from "prettier";
 import { at } from "../build/paths.mjs";
+import { laidOut } from "../layout.mjs";
 import { bindingSource } from "./emit-binding.mjs";
 import { withFormTable } from "./emit-forms.mjs";
 import { opsHeader } from "./emit-header.mjs";
@@ -37,12 +37,9 @@ export async function contractFiles() {
     ["lib/backend/contract/ops.ts", opsFile(model, hash, heading)],
     ["lib/backend/js/ops.ts", jsFile(model, heading)],
   ];
-  const settings = await prettier.resolveConfig(at("package.json"));
-  const laidOut = await Promise.all(
-    typescript.map(async ([path, text]) => [path, await prettier.format(text, { ...settings, parser: "typescript" })]),
-  );
+  const formatted = await Promise.all(typescript.map(async ([path, text]) => [path, await laidOut(path, text)]));
   return [
-    ...laidOut,
+    ...formatted,
     ...formPages(model),
     [OPS, opsHeader(model, hash, heading)],
     ["native/binding/contracts.cc", bindingSource(model, hash, heading)],

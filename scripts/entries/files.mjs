@@ -1,7 +1,7 @@
 // What is generated for the entries of the package, and where it lies.
 import { readFileSync } from "node:fs";
-import * as prettier from "prettier";
 import { at } from "../build/paths.mjs";
+import { laidOut } from "../layout.mjs";
 import { readExports } from "./exports.mjs";
 import { genericImports, genericText } from "./generic-types.mjs";
 
@@ -124,11 +124,9 @@ export const BATCH_FIELDS =
 export async function entryFiles() {
   const folders = entryFolders();
   const { entries, batchFields } = readExports(folders);
-  const config = JSON.parse(readFileSync(at(".prettierrc.json"), "utf8"));
-  const format = (text) => prettier.format(text, { ...config, parser: "typescript" });
   const texts = [
     ["lib/core/batch-fields.ts", batchText(batchFields)],
     ...entries.map((entry, i) => [`lib/${folders[i]}index.ts`, entryText(folders[i], entry)]),
   ];
-  return Promise.all(texts.map(async ([path, text]) => [path, await format(text)]));
+  return Promise.all(texts.map(async ([path, text]) => [path, await laidOut(path, text)]));
 }

@@ -42,7 +42,7 @@ async function holds(consumer, { command, args, env = {}, exposeGc = "--expose-g
   if (answered + refused !== CHANGING_CALLS * 20) throw new Error(`of the calls ${answered + refused} ended`);
   const taken = await runs(exposeGc, "taken-memory.cjs", "surprisal");
   // ln 32000, ln 100, and a gradient of 1 − 1/4.
-  const wrong = taken.trim().split("\n").filter((text) => !/: (10\.3735|4\.6052|0\.7500)$/.test(text)); // prettier-ignore
+  const wrong = taken.trim().split("\n").filter((text) => !/: (10\.3735|4\.6052|0\.7500)$/.test(text)); // oxfmt-ignore
   if (wrong.length > 0) throw new Error(wrong[0]);
   return `native; conformance: ${line}; ${answered + refused} calls on memory that changes, ${taken.trim().split("\n").length} on memory taken away`;
 }

@@ -15,7 +15,7 @@ function tableOf(title, cases) {
 
 export function writeTable(results) {
   const { version, node, date, cases } = JSON.parse(readFileSync(results, "utf8"));
-  const tables = Object.entries(TITLES).map(([group, title]) => tableOf(title, cases.filter((one) => one.group === group))); // prettier-ignore
+  const tables = Object.entries(TITLES).map(([group, title]) => tableOf(title, cases.filter((one) => one.group === group))); // oxfmt-ignore
   const text = [`${version} on linux-x64, Node ${node}, ${date}.\n`, ...tables].join("\n");
   const page = readFileSync(PAGE, "utf8");
   const [from, to] = [page.indexOf(BEGIN) + BEGIN.length, page.indexOf(END)];

@@ -5,7 +5,7 @@ import { loopsOf } from "./sass.mjs";
 const BYTES = { 64: 8, 128: 16, U8: 1, S8: 1, U16: 2, S16: 2 };
 /** Four matrices: 512 bytes of shared memory, where a cycle brings 128. */
 const isWide = (op) => /^LDSM\b.*\.4$/.test(op);
-const bytesOf = (op) => op.split(".").map((part) => BYTES[part]).find(Boolean) ?? 4; // prettier-ignore
+const bytesOf = (op) => op.split(".").map((part) => BYTES[part]).find(Boolean) ?? 4; // oxfmt-ignore
 
 const KINDS = [
   ["loads", /^(LDG|LDGSTS|LD)\b/],
@@ -79,5 +79,5 @@ export function turnOf(blocks, needed, inner = 1) {
     const around = inner > 1 && !found && ((needed.float64 && turn({ float64: 1 })) || turn({}));
     if (around) costs[head] = sum(costs[head], around, inner - 1);
   }
-  return least ?? leastWay(blocks, costs, 0, (k) => blocks[k].next.length === 0, () => true, needed); // prettier-ignore
+  return least ?? leastWay(blocks, costs, 0, (k) => blocks[k].next.length === 0, () => true, needed); // oxfmt-ignore
 }

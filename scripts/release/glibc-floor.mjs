@@ -46,7 +46,7 @@ export async function floorFlags(compiler, floor, folder) {
     const { stdout } = await run("the compiler", compiler, [`-print-file-name=${soname}`]);
     const names = await offeredBy(stdout.trim(), floor);
     const [source, map, file] = [`${soname}.c`, `${soname}.map`, soname].map((name) => join(folder, name));
-    writeFileSync(source, [...names.values()].flat().map((name) => `void ${name}(void) {}\n`).join("")); // prettier-ignore
+    writeFileSync(source, [...names.values()].flat().map((name) => `void ${name}(void) {}\n`).join("")); // oxfmt-ignore
     writeFileSync(map, [...names].map(([version, own]) => `${version} { global: ${own.join("; ")}; };\n`).join(""));
     const flags = ["-shared", "-nostdlib", "-fPIC", "-fno-builtin", "-w", "-x", "c", source];
     await run(`the stand-in for ${soname}`, compiler, [

@@ -30,7 +30,7 @@ __attribute__((visibility("hidden"))) int _dl_find_object(void *address, void *f
 /** Where the compiler has the headers of its C++ library. */
 async function cxxHeaders(compiler) {
   const { stderr } = await run("the compiler", compiler, ["-v", "-E", "-x", "c++", "/dev/null"]);
-  return stderr.split("\n").map((line) => line.trim()).filter((line) => line.startsWith("/") && /\/c\+\+\/\d+$/.test(line)); // prettier-ignore
+  return stderr.split("\n").map((line) => line.trim()).filter((line) => line.startsWith("/") && /\/c\+\+\/\d+$/.test(line)); // oxfmt-ignore
 }
 
 /** The compiler as a script, since make takes one word, and what to link with it. */

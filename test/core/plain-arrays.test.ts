@@ -179,13 +179,13 @@ describe("worked examples as they are printed", () => {
       [0, 0, 0],
     ];
     expect(logprob(logits, [2, 1])).toEqual(logprob(Float32Array.from(logits.flat()), [2, 1], { shape: [2, 3] }));
-    const head = linearLogprob(logits, [[1, 0, 0], [0, 1, 0]], [0, 1]); // prettier-ignore
+    const head = linearLogprob(logits, [[1, 0, 0], [0, 1, 0]], [0, 1]); // oxfmt-ignore
     expect(head.logProbs).toBeInstanceOf(Float32Array);
     expect(Array.from(head.logProbs, (x) => Number(x.toFixed(4)))).toEqual([-1.3133, -0.6931]);
   });
 
   test("token ids are rows too", () => {
-    const { spans, offsets } = findSpans([[5, 1, 2, 6, 5], [5, 6]], { start: [5], end: [6] }); // prettier-ignore
+    const { spans, offsets } = findSpans([[5, 1, 2, 6, 5], [5, 6]], { start: [5], end: [6] }); // oxfmt-ignore
     expect(Array.from(spans)).toEqual([0, 1, 4, 1, 1, 2]);
     expect(offsets).toEqual(Int32Array.of(0, 5, 7));
   });
@@ -221,7 +221,7 @@ describe("refused", () => {
   test.each<[string, () => unknown, string, RegExp]>([
     [
       "rows of other lengths",
-      () => run["gae"]!(two, [[1, 2], [3, 4]], { gamma: 1, lambda: 1 }), // prettier-ignore
+      () => run["gae"]!(two, [[1, 2], [3, 4]], { gamma: 1, lambda: 1 }), // oxfmt-ignore
       "ERR_SURPRISAL_SHAPE",
       /^gae: values\[1\] has 2 elements, expected 1, as row 1 of rewards has/,
     ],

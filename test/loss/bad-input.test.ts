@@ -49,7 +49,7 @@ const AGGREGATION: readonly Case[] = [["aggregation", { aggregation: "sum" }, OP
 const POLICY_BATCH = [
   "shape", "offsets", "mask", "logProbs", "oldLogProbs", "oldSequenceLogProbs", "advantages", "advantagesPer", "referenceLogProbs",
   "samplerLogProbs", "entropies", "rolloutWeights", "rolloutWeightsPer", "termMask", "rowMask", "values", "oldValues", "returns", "valueMask",
-]; // prettier-ignore
+]; // oxfmt-ignore
 const POLICY_ARRAYS = { shape: [2, 3], logProbs: f32(6), oldLogProbs: f32(6), advantages: f32(2) };
 const reference = { referenceLogProbs: f32(6) };
 const entropies = { entropies: f32(6) };

@@ -55,7 +55,7 @@ const REFUSED: readonly (readonly [snippet: string, message: RegExp])[] = [
 const TAKEN: readonly (readonly [snippet: string, value: unknown])[] = [
   [`logprob([[1, 2], [3, 2]], new Uint32Array([0, 1])).logProbs.length`, 2],
   [`logprob([[1, 2], [3, 2]], new BigInt64Array([0n, 1n])).logProbs.constructor.name`, "Float32Array"],
-  [`gae([[0, 0, 1], [0, 1]], [[0, 0, 0], [0, 0]], { gamma: 1, lambda: 1 })`, { offsets: [0, 3, 5], advantages: [1, 1, 1, 1, 1], returns: [1, 1, 1, 1, 1] }], // prettier-ignore
+  [`gae([[0, 0, 1], [0, 1]], [[0, 0, 0], [0, 0]], { gamma: 1, lambda: 1 })`, { offsets: [0, 3, 5], advantages: [1, 1, 1, 1, 1], returns: [1, 1, 1, 1, 1] }], // oxfmt-ignore
   [`gae([1], [0], { shape: [1, 1], gamma: 1, lambda: 1 }).advantages.constructor.name`, "Float64Array"],
   [`gae(Float32Array.of(1), [0], { shape: [1, 1], gamma: 1, lambda: 1 }).advantages.constructor.name`, "Float32Array"],
   [`groupNormalize({ data: Float32Array.of(1, 3), dims: [2], type: "float32" }, { groups: "all" }).means`, [2]],
@@ -83,7 +83,7 @@ const PUBLISHED: readonly (readonly [snippet: string, value: unknown])[] = [
     `computeAdvantages("maxent", { shape: [2, 1], rewards: [1, 0], groups: "all" }).rowAdvantages.map((a) => +a.toFixed(4))`,
     [0.2311, -0.2311],
   ],
-  [`Object.keys(computeAdvantages("maxent", { shape: [2, 1], rewards: [1, 0], groups: "all" }).metrics).filter((name) => /^controller_/.test(name)).sort()`, ["controller_beta", "controller_tau"]], // prettier-ignore
+  [`Object.keys(computeAdvantages("maxent", { shape: [2, 1], rewards: [1, 0], groups: "all" }).metrics).filter((name) => /^controller_/.test(name)).sort()`, ["controller_beta", "controller_tau"]], // oxfmt-ignore
 ];
 
 const ALLOWED = [...TAKEN, ...PUBLISHED];

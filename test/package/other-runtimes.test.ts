@@ -54,9 +54,9 @@ interface Said {
 
 const [addon, wasm] = [existsSync(path.join(BUILT, "surprisal.node")), existsSync(MODULE)];
 const CASES = [
-  { title: "the addon", backend: "cpu", env: { SURPRISAL_NATIVE_PATH: BUILT }, first: "", missing: addon ? "" : "no addon was built" }, // prettier-ignore
-  { title: "without the addon", backend: "wasm", env: { SURPRISAL_NATIVE_PATH: "" }, first: "", missing: wasm ? "" : "no WebAssembly module was built" }, // prettier-ignore
-  { title: "without the addon and WebAssembly", backend: "js", env: { SURPRISAL_NATIVE_PATH: "" }, first: WITHOUT_WEBASSEMBLY, missing: "" }, // prettier-ignore
+  { title: "the addon", backend: "cpu", env: { SURPRISAL_NATIVE_PATH: BUILT }, first: "", missing: addon ? "" : "no addon was built" }, // oxfmt-ignore
+  { title: "without the addon", backend: "wasm", env: { SURPRISAL_NATIVE_PATH: "" }, first: "", missing: wasm ? "" : "no WebAssembly module was built" }, // oxfmt-ignore
+  { title: "without the addon and WebAssembly", backend: "js", env: { SURPRISAL_NATIVE_PATH: "" }, first: WITHOUT_WEBASSEMBLY, missing: "" }, // oxfmt-ignore
 ];
 
 let consumer: Consumer;

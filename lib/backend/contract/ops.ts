@@ -974,7 +974,12 @@ interface Cut<Args> {
 
 /** The ops whose calls can be cut into fewer rows. */
 export type CutOp =
-  "divergenceRows" | "divergenceTop" | "logprobForward" | "logprobBackward" | "logprobPartial" | "lossLogits";
+  | "divergenceRows"
+  | "divergenceTop"
+  | "logprobForward"
+  | "logprobBackward"
+  | "logprobPartial"
+  | "lossLogits";
 export const CUT_BY_ROWS: { readonly [Op in CutOp]: Cut<Parameters<BackendOps[Op]>[0]> } = {
   divergenceRows: {
     rows: "N",

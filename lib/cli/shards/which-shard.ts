@@ -15,7 +15,8 @@ export const SHARD_OPTIONS: OptionSpecs = {
 
 /** Which part of how many, alone; or all parts at once, as ranks of an MPI job. */
 export type Which =
-  { readonly kind: "part"; readonly index: number; readonly count: number } | { readonly kind: "mpi" };
+  | { readonly kind: "part"; readonly index: number; readonly count: number }
+  | { readonly kind: "mpi" };
 
 type Environment = Call["env"];
 

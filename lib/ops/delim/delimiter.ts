@@ -5,7 +5,10 @@ import { argumentError, show, SurprisalError } from "../../core/errors";
 
 /** One way in which a delimiter appears among token ids. An object with `ids` is one too: see `delimiterVariants`. */
 export type Alternative =
-  readonly number[] | Int32Array | BigInt64Array | { readonly ids: readonly number[] | Int32Array };
+  | readonly number[]
+  | Int32Array
+  | BigInt64Array
+  | { readonly ids: readonly number[] | Int32Array };
 
 /**
  * An id sequence, or a list of alternatives: tokenizers merge a delimiter with what stands around it, so one string has

@@ -263,7 +263,8 @@ export const maxentControl: readonly Mapping[] = [
       let state = startOf(inputs);
       const measured = inputs.value("measured_entropy");
       const entropies = (Array.isArray(measured) ? measured : inputs.numbers("measured_entropy")) as readonly (
-        number | null
+        | number
+        | null
       )[];
       const states = entropies.map(
         (entropy, i) =>
