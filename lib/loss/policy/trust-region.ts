@@ -1,11 +1,11 @@
 // Which tokens a loss may still move: those whose probability has not left a region around the old policy's.
-import { needFloats, optionalMask } from "../../core/arrays";
+import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needsHostArrays } from "../../core/device-ops";
-import { argumentError } from "../../core/errors";
+import { optionError } from "../../core/errors";
 import { needNumber, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
-import { needRows, rowBegin, rowEnd, type RowLayout, type Rows } from "../../core/row-layout";
+import { eachKept, needMaskedRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 for (const op of ["trustRegionMask", "dppoLoss", "dppoTvLoss", "dppoKlLoss"])
   needsHostArrays(op, "whether a token is inside of the region is decided in host memory");
@@ -95,15 +95,13 @@ export function insideRegion(
   { measure, sides, low, high }: CheckedRegion,
 ): Uint8Array {
   const inside = new Uint8Array(rows.n);
-  for (let b = 0; b < rows.B; ++b)
-    for (let i = rowBegin(rows, b); i < rowEnd(rows, b); ++i) {
-      if (mask && mask[i] === 0) continue;
-      const A = advantages ? advantages.array[advantages.perToken ? i : b]! : 0;
-      const [above, below] = distances(measure, logProbs[i]!, oldLogProbs[i]!);
-      const held = sides === 2 ? [true, true] : [A > 0, sides === 1 ? A <= 0 : A < 0];
-      const outside = (held[0]! && above > high(b, i)) || (held[1]! && below > low(b, i));
-      inside[i] = outside ? 0 : 1;
-    }
+  eachKept({ rows, mask }, (i, b) => {
+    const A = advantages ? advantages.array[advantages.perToken ? i : b]! : 0;
+    const [above, below] = distances(measure, logProbs[i]!, oldLogProbs[i]!);
+    const held = sides === 2 ? [true, true] : [A > 0, sides === 1 ? A <= 0 : A < 0];
+    const outside = (held[0]! && above > high(b, i)) || (held[1]! && below > low(b, i));
+    inside[i] = outside ? 0 : 1;
+  });
   return inside;
 }
 
@@ -123,17 +121,17 @@ export function trustRegionMask(
   options: TrustRegionOptions,
 ): Uint8Array {
   const op = "trustRegionMask";
-  const rows = needRows(op, options);
+  const { rows, mask } = needMaskedRows(op, options);
   const { n, meaning } = rows;
   const region = needRegion(op, "", options, rows);
   if (region.sides !== 2 && options.advantages === undefined)
-    throw argumentError("ERR_SURPRISAL_OPTION", op, "advantages", undefined, 'advantages, unless sides is "both"');
+    throw optionError(op, "advantages", undefined, 'advantages, unless sides is "both"');
   const advantages = options.advantages
     ? needPerRowOrToken(op, "advantages", options.advantages, rows, options.advantagesPer)
     : null;
   return insideRegion(
     rows,
-    optionalMask(op, "mask", options.mask, n, meaning),
+    mask,
     needFloats(op, "logProbs", logProbs, n, meaning),
     needFloats(op, "oldLogProbs", oldLogProbs, n, meaning),
     advantages,
