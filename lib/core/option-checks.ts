@@ -41,6 +41,19 @@ export function needNumber(op: string, name: string, value: unknown, range: Numb
   return value;
 }
 
+/** Numbers of an array within their range, but those that are not to be `read`. A name is made for the one that is wrong alone. */
+export function needNumbers(
+  op: string,
+  name: string,
+  values: ArrayLike<number>,
+  range: NumberRange,
+  read: (k: number) => boolean,
+): void {
+  const { min = -Infinity, max = Infinity } = range;
+  for (let k = 0; k < values.length; ++k)
+    if (!(values[k]! >= min && values[k]! <= max) && read(k)) needNumber(op, `${name}[${k}]`, values[k], range);
+}
+
 /** Bounds, `low` at most `high`, each a number of the range or infinite; one that is not given is infinite. */
 export function needBounds(
   op: string,

@@ -3,9 +3,9 @@ import { needFloats } from "../../core/arrays";
 import type { FloatArray } from "../../core/dtype";
 import { needsHostArrays } from "../../core/device-ops";
 import { optionError } from "../../core/errors";
-import { needNumber, needWord } from "../../core/option-checks";
+import { needNumber, needNumbers, needWord } from "../../core/option-checks";
 import { needPerRowOrToken, type Per, type PerRowOrToken } from "../../core/per-row";
-import { eachKept, needMaskedRows, type RowLayout, type Rows } from "../../core/row-layout";
+import { eachKept, type MaskedRows, needMaskedRows, type RowLayout, type Rows } from "../../core/row-layout";
 
 for (const op of ["trustRegionMask", "dppoLoss", "dppoTvLoss", "dppoKlLoss"])
   needsHostArrays(op, "whether a token is inside of the region is decided in host memory");
@@ -32,7 +32,7 @@ export interface TrustRegion {
 }
 
 export interface TrustRegionOptions extends RowLayout, TrustRegion {
-  /** A: one per row or token. Needed unless `sides` is `"both"`. */
+  /** A: one per row or token. Needed unless "sides" is `"both"`. */
   readonly advantages?: FloatArray;
   /** What an advantage belongs to. Default: by the length of `advantages`. */
   readonly advantagesPer?: Per;
@@ -48,24 +48,29 @@ export interface CheckedRegion {
   readonly high: (b: number, i: number) => number;
 }
 
-function needBound(op: string, name: string, bound: unknown, rows: Rows): (b: number, i: number) => number {
+function needBound(
+  op: string,
+  name: string,
+  bound: unknown,
+  { rows, mask }: MaskedRows,
+): (b: number, i: number) => number {
   const width = { min: 0, infinite: true } as const;
   if (typeof bound === "number") {
     const number = needNumber(op, name, bound, width);
     return () => number;
   }
   const { array, perToken } = needPerRowOrToken(op, name, bound, rows, undefined);
-  array.forEach((x, k) => needNumber(op, `${name}[${k}]`, x, width));
+  needNumbers(op, name, array, width, (k) => !perToken || mask?.[k] !== 0);
   return perToken ? (_, i) => array[i]! : (b) => array[b]!;
 }
 
-/** The region that a caller wrote under `at`. */
-export function needRegion(op: string, at: string, given: TrustRegion, rows: Rows): CheckedRegion {
+/** The region, checked. Bounds under the mask are not read. */
+export function needRegion(op: string, given: TrustRegion, where: MaskedRows): CheckedRegion {
   return {
-    measure: needWord(op, `${at}measure`, given.measure, MEASURES),
-    sides: needWord(op, `${at}sides`, given.sides ?? "advantage", SIDES),
-    low: needBound(op, `${at}low`, given.low, rows),
-    high: needBound(op, `${at}high`, given.high, rows),
+    measure: needWord(op, "measure", given.measure, MEASURES),
+    sides: needWord(op, "sides", given.sides ?? "advantage", SIDES),
+    low: needBound(op, "low", given.low, where),
+    high: needBound(op, "high", given.high, where),
   };
 }
 
@@ -123,7 +128,7 @@ export function trustRegionMask(
   const op = "trustRegionMask";
   const { rows, mask } = needMaskedRows(op, options);
   const { n, meaning } = rows;
-  const region = needRegion(op, "", options, rows);
+  const region = needRegion(op, options, { rows, mask });
   if (region.sides !== 2 && options.advantages === undefined)
     throw optionError(op, "advantages", undefined, 'advantages, unless sides is "both"');
   const advantages = options.advantages
